@@ -49,7 +49,7 @@ HANDED_OUT = {"FakeChannel", "FakeKeptDraft"}
 INHERITED = {"EventLog"}
 """Suites that the suite of a port inherits."""
 TIERS = {"Reachable"}
-"""Longer suites of a port, which `atoll extension check` runs: tests/adapters/apart/test_check.py."""
+"""Longer suites of a port, which `atoll extension check` runs (tests/adapters/apart)."""
 REAL = ("adapters", "domain.agent.readers", "runtime", "services", "wiring")
 """Packages whose classes count as adapters."""
 
