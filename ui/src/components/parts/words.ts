@@ -70,19 +70,20 @@ export function sizeWords(bytes: number): string {
 /** What a secret is for, and what passes with it. */
 export function purposeWords(secret: Secret): string {
   const { kind, provider, remote, env, extension } = secret;
+  const or = (word: string | null, otherwise: string): string => word ?? otherwise;
   switch (kind) {
     case 'provider':
-      return t`key of ${provider ?? t`a provider`}`;
+      return t`key of ${or(provider, t`a provider`)}`;
     case 'git':
-      return t`git at ${remote ?? t`a remote`}`;
+      return t`git at ${or(remote, t`a remote`)}`;
     case 'forge':
-      return t`pull requests at ${remote ?? t`a forge`}`;
+      return t`pull requests at ${or(remote, t`a forge`)}`;
     case 'drive':
       return t`your Google Drive`;
     case 'extension':
-      return t`key of ${extension ?? t`a vendor`}`;
+      return t`key of ${or(extension, t`a vendor`)}`;
     case 'env':
-      return t`variable ${env ?? ''}`;
+      return t`variable ${or(env, '')}`;
     case 'custom':
       return customWords(secret);
   }
