@@ -13,7 +13,7 @@ import msgspec
 
 import atoll
 from atoll.testing.check.report import CheckReport, SuiteResult
-from atoll.testing.contracts.reachable import ReachableContract
+from atoll.testing.check.suite import TestInstalled
 from atoll.wiring.control.extensions import EXTENSION_GROUP, is_ours
 
 FOR_TESTS = "in-memory"
@@ -52,7 +52,7 @@ def staleness(report: CheckReport) -> str:
     """Return why a report says nothing any more; empty while it does."""
     if report.atoll != atoll.__version__:
         return f"it is of Atoll {report.atoll}, and this is {atoll.__version__}"
-    tests = {name for name in dir(ReachableContract) if name.startswith("test_")}
+    tests = {name for name in dir(TestInstalled) if name.startswith("test_")}
     if missing := tests - set(report.tests):
         return f"it lacks {', '.join(sorted(missing))}"
     if gone := set(report.tests) - tests:

@@ -8,6 +8,7 @@ import pytest
 Against = Literal["real", "vendor's code", "peer"]
 Suite = Literal["extension", "spawner", "wall", "link"]
 
+SUITES: Final[tuple[Suite, ...]] = ("extension", "spawner", "wall", "link")
 WALL: Final = frozenset(
     {
         "test_runtime_refuses_a_caller_without_its_token",
@@ -21,7 +22,6 @@ WALL: Final = frozenset(
 """Tests of what separates inside from outside."""
 
 NO_LINK = "its runtime is reached by an address: no link of ours leads there"
-ENDS_ELSEWHERE = "the suite of the link is run with its adapter (`tests/adapters/linked`)"
 
 
 class TestResult(msgspec.Struct, frozen=True):
@@ -88,20 +88,20 @@ class Collector:
 
     def suites(self, extension_tests: frozenset[str], *, linked: bool) -> tuple[SuiteResult, ...]:
         """Return the results by suite."""
-        found: dict[Suite, list[tuple[str, str, str]]] = {
-            "extension": [],
-            "spawner": [],
-            "wall": [],
-        }
+        found: dict[Suite, list[tuple[str, str, str]]] = {one: [] for one in SUITES}
         for name, (how, why) in self.ended.items():
             found[_suite_of(name, extension_tests)].append((name, how, why))
-        link = SuiteResult("link", not_run=ENDS_ELSEWHERE if linked else NO_LINK)
-        return (*(_result(suite, ended) for suite, ended in found.items()), link)
+        if not linked:
+            found.pop("link")
+        results = tuple(_result(suite, ended) for suite, ended in found.items())
+        return results if linked else (*results, SuiteResult("link", not_run=NO_LINK))
 
 
 def _suite_of(name: str, extension_tests: frozenset[str]) -> Suite:
     if name in WALL:
         return "wall"
+    if name.startswith("test_link_"):
+        return "link"
     return "extension" if name.partition("[")[0] in extension_tests else "spawner"
 
 

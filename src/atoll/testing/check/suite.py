@@ -3,21 +3,36 @@
 The extension is made by its entry point and guarded as the control plane would guard it.
 """
 
+import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from atoll.adapters.linked.extension import LinkedExtension
+from atoll.adapters.zygote.start import hostname
 from atoll.domain.errors import AtollError
-from atoll.ports.extension import Extension, ExtensionSetup, Handle
+from atoll.domain.host.host import Host, HostKind
+from atoll.domain.ids import HostId, SandboxId
+from atoll.ports.extension import Extension, ExtensionSetup, Handle, Provision
 from atoll.testing.contracts.reachable import AGENT, Another, ReachableContract, reached_at
 from atoll.wiring.control.extensions import load_named
 
 NAME = "ATOLL_CHECK_EXTENSION"
 HOME = "ATOLL_CHECK_HOME"
+HOST = "ATOLL_CHECK_HOST"
+"""The address of a host that SSH reaches, where the extension needs one, and its key after a
+space."""
+
+
+HOST_NAME = "check"
+NUMBERS = 300
+CUT_SECONDS = 0.7
 
 
 class TestInstalled(ReachableContract):
@@ -33,8 +48,16 @@ class TestInstalled(ReachableContract):
         """Return the home of the run."""
         return Path(os.environ[HOME])
 
+    def request(self, generation: int = 1, sandbox_id: SandboxId | None = None) -> Provision:
+        """Return a request, placed on the host of the run, that is named by its id: so is the
+        process of its runtime."""
+        asked = super().request(generation, sandbox_id)
+        asked = replace(asked, name=asked.sandbox_id)
+        return replace(asked, host=HOST_NAME) if os.environ.get(HOST) else asked
+
     async def kill(self, extension: Extension, handle: Handle) -> None:
-        """End processes that carry the sandbox's id, and whatever can be ended from inside."""
+        """End the runtime, or processes that carry the sandbox's id, or what can be ended from
+        inside."""
         reach = await extension.wait_ready(handle)
         found = _processes_of(handle.sandbox_id)
         for pid in found:
@@ -48,22 +71,61 @@ class TestInstalled(ReachableContract):
             if handle in await extension.survey():
                 pytest.skip("it cannot be ended from outside or inside: its own suite must")
 
+    async def test_link_that_is_cut_loses_nothing(self, extension: Extension) -> None:
+        """Cut the stream again and again under output, and find all of it, once and in order."""
+        if not isinstance(extension, LinkedExtension):
+            pytest.skip("no link of ours leads there")
+        async with self.reached(extension) as (request, it):
+            cuts = 0
+            async with asyncio.TaskGroup() as tasks:
+                line = f"for n in $(seq {NUMBERS}); do echo $n; sleep 0.02; done"
+                counting = tasks.create_task(it.run(line))
+                while not counting.done():
+                    cuts += _cut(request.sandbox_id)
+                    await asyncio.wait({counting}, timeout=CUT_SECONDS)
+            if not cuts:
+                pytest.skip("its stream is no process of ours that could be ended")
+            assert counting.result().split() == [str(n) for n in range(1, NUMBERS + 1)]
+
+
+def _cut(sandbox_id: str) -> int:
+    """End the processes of ours that carry the stream of a sandbox; return their number."""
+    ended = 0
+    for place in Path(f"/proc/{os.getpid()}/task").glob("*/children"):
+        for pid in map(int, place.read_text().split()):
+            if sandbox_id.encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
+                os.kill(pid, signal.SIGKILL)
+                ended += 1
+    return ended
+
 
 def maker(stack: AsyncExitStack) -> Callable[[], Extension]:
     """Return what makes one more instance, which the stack closes."""
     home = Path(os.environ[HOME])
-    setup = ExtensionSetup(home, "atoll-check", agents=(AGENT,))
+    setup = ExtensionSetup(home, "atoll-check", agents=(AGENT,), hosts=_hosts)
     return lambda: load_named(os.environ[NAME], setup, stack)
 
 
+async def _hosts() -> Sequence[Host]:
+    address, _space, key = os.environ.get(HOST, "").partition(" ")
+    if not address:
+        return ()
+    made = datetime(2026, 1, 1, tzinfo=UTC)
+    return (Host(HostId("ho_check"), HOST_NAME, HostKind.SSH, made, address, key),)
+
+
 def _processes_of(sandbox_id: str) -> list[int]:
-    """Return the processes of ours whose command line or title has the id."""
-    found = []
+    """Return the runtime of a sandbox where its title tells it, else every process whose command
+    line has the id."""
+    runtime = b"atoll runtime " + hostname(sandbox_id).encode()
+    titled, others = [], []
     for place in Path("/proc").glob("[0-9]*"):
         try:
             line = (place / "cmdline").read_bytes()
         except OSError:
             continue
-        if sandbox_id.encode() in line:
-            found.append(int(place.name))
-    return found
+        if line.rstrip(b"\0") == runtime:
+            titled.append(int(place.name))
+        elif sandbox_id.encode() in line:
+            others.append(int(place.name))
+    return titled or others

@@ -156,6 +156,7 @@ def _choose(invocation: Invocation, name: str, home: str | None, *, on: bool) ->
 @command.command("check")
 @click.argument("name")
 @click.option("--live", is_flag=True, help="Agree to machines that cost money.")
+@click.option("--host", default=None, metavar="ADDRESS", help="A machine that SSH reaches.")
 @click.option("--report", type=click.Path(), default=None, metavar="FILE", help="Of the report.")
 @click.option(
     "--against",
@@ -169,6 +170,7 @@ def check(
     name: str,
     *,
     live: bool,
+    host: str | None,
     report: str | None,
     against: str | None,
     words: str | None,
@@ -178,7 +180,13 @@ def check(
 
     Says first what that costs. What it started is removed. Ends with 1 when something failed.
     """
-    options = {"--report": report, "--against": against, "--note": words, "--home": home}
+    options = {
+        "--host": host,
+        "--report": report,
+        "--against": against,
+        "--note": words,
+        "--home": home,
+    }
     argv = [sys.executable, "-m", "atoll.testing.check", *(["--live"] if live else [])]
     argv += [word for pair in options.items() if pair[1] is not None for word in pair if word]
     done = subprocess.run([*argv, "--", name], check=False)
