@@ -36,6 +36,7 @@ PARTS = {
     "PtyMaster": "Spawner",
     "Rents": "Extension",
     "RuntimeClient": "RuntimeClients",
+    "Rents": "Extension",
     "Snapshots": "Extension",
     "Span": "Tracer",
 }
