@@ -261,3 +261,30 @@ def test_machine_that_the_vendor_ends_fails_its_sandbox_at_once_with_the_reason(
     assert keyed.run(sandbox, "cat file") == "first\n"
     keyed.act(sandbox, "destroy")
     assert peer.live == []
+
+
+def test_files_of_a_stopped_sandbox_are_read_and_kept(keyed: Api, peer: E2bPeer) -> None:
+    sandbox = keyed.create(profile="cloud")["sandbox_id"]
+    keyed.run(sandbox, "echo kept > file")
+    keyed.act(sandbox, "stop")
+    assert peer.live == []
+    got = keyed.client.get(f"/v1/sandboxes/{sandbox}/files/content?path=file")
+    assert (got.status_code, got.content) == (200, b"kept\n")
+    keyed.act(sandbox, "start")
+    assert keyed.run(sandbox, "cat file") == "kept\n"
+    assert len(peer.live) == 1
+    keyed.act(sandbox, "destroy")
+    assert peer.live == []
+
+
+def test_machine_whose_key_was_removed_is_told_and_ends_by_its_deadline(
+    keyed: Api, peer: E2bPeer
+) -> None:
+    sandbox = keyed.create(profile="cloud")["sandbox_id"]
+    assert keyed.client.delete("/v1/secrets/E2B").status_code == 204
+    told = keyed.act(sandbox, "destroy")
+    assert told["state"] == "destroyed"
+    assert "whose key is not known any more" in str(keyed.call("GET", "/v1/events"))
+    assert len(peer.live) == 1
+    peer.advance(1801)
+    assert peer.live == []
