@@ -15,12 +15,7 @@ _T = TypeVar("_T")
 
 
 class Refused(Unavailable):
-    """A refusal that did nothing: too many requests, or a server's fault. `after` is how long the
-    vendor wants us to wait, in seconds."""
-
-    def __init__(self, message: str, *, after: float | None = None) -> None:
-        super().__init__(message)
-        self.after = after
+    """A refusal that did nothing: too many requests, or a server that is busy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +23,8 @@ class Patience:
     """The bounds of a call, in seconds: `call` of one try, `total` of all. Pauses double from
     `first` to `longest`."""
 
-    call: float = 60.0
-    total: float = 120.0
+    call: float = 75.0
+    total: float = 150.0
     first: float = 0.5
     longest: float = 15.0
 
@@ -52,8 +47,7 @@ async def patiently(
         except TimeoutError as error:
             raise Unavailable(f"{what} did not answer within {patience.call:g} s") from error
         except Refused as refused:
-            wanted = pause * (0.5 + random.random() / 2)  # noqa: S311 - spreads clients, no secret
-            wait = wanted if refused.after is None else max(refused.after, wanted)
+            wait = pause * (0.5 + random.random() / 2)  # noqa: S311 - spreads clients, no secret
             if loop.time() + wait > until:
                 raise Unavailable(
                     f"{what} was refused for too long: {refused.message}"

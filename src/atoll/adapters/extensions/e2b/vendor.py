@@ -15,7 +15,9 @@ from atoll.domain.errors import Failed
 from atoll.ports.extension import VendorKey
 
 PAGE = 100
-REQUEST_SECONDS = 30.0
+SHARE = 0.9
+"""The part of a call's time that the library has, before we give the call up."""
+
 _T = TypeVar("_T")
 
 
@@ -99,7 +101,8 @@ class E2bVendor:
             "api_key": key.value,
             # Never what the environment says: it would print to a person's terminal.
             "debug": False,
-            "request_timeout": min(REQUEST_SECONDS, self.patience.call),
+            # Its library waits as long as a `Retry-After` within this says.
+            "request_timeout": self.patience.call * SHARE,
         }
 
     async def _call(self, what: str, key: VendorKey, act: Callable[[], Awaitable[_T]]) -> _T:
