@@ -36,7 +36,6 @@ PARTS = {
     "PtyMaster": "Spawner",
     "Rents": "Extension",
     "RuntimeClient": "RuntimeClients",
-    "Rents": "Extension",
     "Snapshots": "Extension",
     "Span": "Tracer",
 }
