@@ -1,9 +1,11 @@
-"""`ext.e2b` against a peer on E2B's own wheel: the contract of every extension."""
+"""`ext.e2b` against a peer on E2B's own wheel: the contract of every extension, and of what is
+reached there."""
 
 import os
 import signal
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +15,7 @@ from atoll.domain.errors import Invalid
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile
 from atoll.ports.extension import Extension, ExtensionSetup, Handle, VendorKey
-from atoll.testing.contracts.extension import ExtensionContract
+from atoll.testing.contracts.reachable import AGENT, Another, ReachableContract
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
 from tests.peers.clouds.e2b import KEY, E2bPeer, e2b_peer
@@ -40,15 +42,19 @@ async def keys(_extension: str, _sandbox: SandboxId | None) -> Sequence[VendorKe
 
 def made(rig: ZygoteRig, peer: E2bPeer) -> LinkedExtension:
     options = {"e2b": {"api_url": peer.url, "sandbox_url": peer.url}}
-    return make(ExtensionSetup(rig.home.root, "atoll-test", options=options, keys=keys))
+    return make(
+        ExtensionSetup(rig.home.root, "atoll-test", agents=(AGENT,), options=options, keys=keys)
+    )
 
 
-class TestE2b(ExtensionContract):
+class TestE2b(ReachableContract):
     @pytest.fixture
-    async def extension(self, rig: ZygoteRig, peer: E2bPeer) -> AsyncIterator[LinkedExtension]:
-        extension = made(rig, peer)
-        yield extension
-        await extension.close()
+    def another(self, rig: ZygoteRig, peer: E2bPeer) -> Another:
+        self.root = rig.home.root
+        return lambda: made(rig, peer)
+
+    def home_in(self, folder: Path) -> Path:
+        return self.root
 
     async def kill(self, extension: Extension, handle: Handle) -> None:
         assert isinstance(extension, LinkedExtension)
