@@ -33,6 +33,7 @@ from bench.terminals import terminals
 from bench.walls.docker_peer import docker_peer
 from bench.walls.docker_wall import docker_wall
 from bench.walls.link import link
+from bench.walls.route import route
 
 CREATES = 25
 EXECS = 200
@@ -234,6 +235,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "docker": docker_wall,
     "redaction": redaction,
     "link": link,
+    "route": route,
     "terminals": terminals,
     "terminal-memory": terminal_memory,
     "neighbour": neighbour,

@@ -104,7 +104,7 @@ async def _on_postgres() -> AsyncIterator[_Sides]:
             await links.close()
 
 
-def _draft(stream: int) -> EventDraft:
+def draft(stream: int) -> EventDraft:
     """Return an event of a kind that is frequent, and not audited."""
     return EventDraft(
         EventId(f"ev_{next(_numbers)}"),
@@ -137,7 +137,7 @@ async def _rate(act: Insert, streams: int) -> float:
 
 
 def _audited(stream: int) -> EventDraft:
-    return replace(_draft(stream), event_type="auth.login", payload={"how": "ticket"})
+    return replace(draft(stream), event_type="auth.login", payload={"how": "ticket"})
 
 
 def _appending(store: SqlStore, draft: Callable[[int], EventDraft]) -> Insert:
@@ -155,7 +155,7 @@ async def _compare(sides: _Sides) -> None:
         audited = Series(f"{sides.name}: audited events, the same", "/s")
         acts = (
             (plain, sides.insert),
-            (ours, _appending(sides.store, _draft)),
+            (ours, _appending(sides.store, draft)),
             (audited, _appending(sides.store, _audited)),
         )
         for turn in range(TURNS + 1):
