@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
+from atoll.ports.extension import Unloaded
 from atoll.surfaces.http.sandboxes.view import SandboxView
 from tests.surfaces.http.world import World, client_of, world
 
@@ -225,3 +226,21 @@ async def test_extensions_say_what_they_can_do(atoll: World) -> None:
         (only,) = (await client.get("/v1/extensions")).json()["extensions"]
     assert (only["name"], only["available"]) == ("ext.namespaces", True)
     assert only["capabilities"]["isolation"] == "container"
+
+
+async def test_extensions_that_did_not_load_are_named_with_the_reason(atoll: World) -> None:
+    missing = (
+        Unloaded("ext.mine", "mine 1.0", "it was not made within 20 s"),
+        Unloaded("ext.namespaces", "evil 6.6", "the name ext.namespaces is taken"),
+    )
+    # Made once at the start of a control plane: nothing changes it later.
+    object.__setattr__(atoll.services.backends, "unloaded", missing)
+    async with client_of(atoll.url, atoll.token) as client:
+        found = (await client.get("/v1/extensions")).json()["extensions"]
+    assert [(one["name"], one["available"]) for one in found] == [
+        ("ext.mine", False),
+        ("ext.namespaces", True),
+        ("ext.namespaces of evil 6.6", False),
+    ]
+    assert found[0]["reason"] == "mine 1.0: it was not made within 20 s"
+    assert found[0]["capabilities"] is None
