@@ -102,6 +102,10 @@ class Fields:
             raise node.wrong(f"must be a mapping of at most {MAX_ITEMS} words to text")
         return tuple(sorted((key, text(value)) for key, value in node.value.items()))
 
+    def left(self) -> tuple[tuple[str, Node], ...]:
+        """Return the fields that were not taken."""
+        return tuple(self._left.items())
+
     def done(self) -> None:
         """Check that every field was taken. Raises `Invalid` for the first that was not."""
         for name, node in self._left.items():

@@ -1,0 +1,309 @@
+"""The compose document that Atoll runs, written anew of what was read of a sandbox's file.
+
+Every network in it is `internal`, every service bounded and labelled. It is JSON, which compose
+reads as YAML; a dollar sign is doubled, since compose replaces single ones.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Final, TypeAlias
+
+from atoll.domain.agent.registry import AGENT_STATE
+from atoll.domain.compose.stack import AGENT, Service, Stack
+from atoll.domain.errors import Invalid
+from atoll.domain.wall.interior import (
+    BARE_BYTES,
+    DEFAULT_MEMORY_BYTES,
+    DEFAULT_PIDS,
+    DOORS,
+    FILTERS,
+    HOME,
+    MIB,
+    SCRATCH,
+)
+from atoll.domain.wall.resources import Resources
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+
+PLACE: Final = "/.atoll"
+RUN: Final = f"{PLACE}/run"
+INIT: Final = f"{PLACE}/init"
+LINK: Final = f"{PLACE}/link"
+SOCKET: Final = f"{RUN}/link.sock"
+KEY: Final = f"{RUN}/key"
+"""A named pipe: the link reads its key from it, and it is removed then."""
+
+SERVICE_LABEL: Final = "atoll.service"
+ROOTS: Final = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID")
+"""Capabilities of a service that begins as root, to hand its files over and become another user."""
+
+OOM_SCORE: Final = 500
+TRIES: Final = 5
+STOP_SECONDS: Final = 10
+MIN_MEMORY_MB: Final = 16
+TEMPORARY_BYTES: Final = 64 * MIB
+ETC: Final = ("passwd", "group", "nsswitch.conf", "gitconfig")
+_READ_KEY: Final = f'exec "$@" <{KEY}'
+
+
+@dataclass(frozen=True, slots=True)
+class FarFiles:
+    """Places on the host, all of them Atoll's: a sandbox's own folder, the programs, and read-only
+    folders with their places inside. `uid` owns them there."""
+
+    box: str
+    programs: str
+    uid: int
+    views: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The rules of one start. `image` is the agent's where the file names none, `labels` are on all
+    that is made but volumes, `kept_labels` on volumes, `isolated` where the Engine can leave a
+    bridge without an address of the host."""
+
+    image: str
+    hostname: str
+    labels: tuple[tuple[str, str], ...]
+    kept_labels: tuple[tuple[str, str], ...]
+    limits: Resources
+    grace_seconds: int
+    netlink: int
+    files: int
+    isolated: bool = True
+    writable: bool = True
+    bare: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """The limits of one service."""
+
+    memory_mb: int
+    pids: int
+    cpu: float | None
+
+
+def document(stack: Stack, terms: Terms, files: FarFiles) -> str:
+    """Return our document. Raises `Invalid` for limits that do not fit, or an agent without an
+    image."""
+    shares = share_limits(stack, terms.limits)
+    services: dict[str, Json] = {
+        each.name: _service(each, terms, shares[each.name]) for each in stack.others
+    }
+    agent = stack.agent
+    services[AGENT] = _agent(agent, terms, files, shares[AGENT])
+    options: dict[str, Json] = {"driver": "bridge", "internal": True, "labels": dict(terms.labels)}
+    if terms.isolated:
+        options["driver_opts"] = {"com.docker.network.bridge.gateway_mode_ipv4": "isolated"}
+    written: dict[str, Json] = {"services": services}
+    written["networks"] = dict.fromkeys(stack.networks, options)
+    if stack.volumes:
+        written["volumes"] = {name: {"labels": dict(terms.kept_labels)} for name in stack.volumes}
+    return json.dumps(_escaped(written), indent=1, sort_keys=True)
+
+
+def share_limits(stack: Stack, limits: Resources) -> Mapping[str, Share]:
+    """Return the limits of each service, which together are the sandbox's. What a service does not
+    name is shared equally. Raises `Invalid` where nothing is left."""
+    memory = limits.memory_mb or DEFAULT_MEMORY_BYTES // MIB
+    claimed = [each for each in stack.services if each.memory_mb is not None]
+    rest = memory - sum(each.memory_mb or 0 for each in claimed)
+    sharing = len(stack.services) - len(claimed)
+    if rest < MIN_MEMORY_MB * sharing:
+        raise Invalid(
+            f"the services of the compose file name more memory than the {memory} MB of their "
+            "sandbox: name less, or raise memory_mb of the profile",
+            field="resources.memory_mb",
+        )
+    pids = max(1, (limits.pids or DEFAULT_PIDS) // len(stack.services))
+    cpu = _cpu_shares(stack, limits.cpu)
+    return {
+        each.name: Share(each.memory_mb or rest // max(1, sharing), pids, cpu[each.name])
+        for each in stack.services
+    }
+
+
+def _cpu_shares(stack: Stack, whole: float | None) -> Mapping[str, float | None]:
+    """Return processor time; without a limit of the sandbox's, what each service names."""
+    if whole is None:
+        return {each.name: each.cpu for each in stack.services}
+    rest = whole - sum(each.cpu or 0 for each in stack.services)
+    sharing = sum(each.cpu is None for each in stack.services)
+    if rest < 0.01 * sharing:
+        raise Invalid(
+            f"the services of the compose file name more processors than the {whole:g} of their "
+            "sandbox: name less, or raise cpu of the profile",
+            field="resources.cpu",
+        )
+    each_gets = round(rest / max(1, sharing), 2)
+    return {each.name: each_gets if each.cpu is None else each.cpu for each in stack.services}
+
+
+def _bounded(service: Service, terms: Terms, share: Share) -> dict[str, Json]:
+    """Return what every service has: its limits, and what it may not do."""
+    found: dict[str, Json] = {
+        "labels": {**dict(terms.labels), SERVICE_LABEL: service.name},
+        "cap_drop": ["ALL"],
+        "mem_limit": f"{share.memory_mb}m",
+        "memswap_limit": f"{share.memory_mb}m",
+        "pids_limit": share.pids,
+        "oom_score_adj": OOM_SCORE,
+        "ulimits": {"core": 0, "nofile": {"soft": min(1024, terms.files), "hard": terms.files}},
+        "logging": {"driver": "json-file", "options": {"max-size": "1m", "max-file": "1"}},
+        "networks": {
+            name: {"aliases": list(aliases)} if aliases else None
+            for name, aliases in service.networks
+        },
+    }
+    if share.cpu is not None:
+        found["cpus"] = share.cpu
+    if service.depends_on:
+        found["depends_on"] = {name: {"condition": how} for name, how in service.depends_on}
+    return found
+
+
+def _service(service: Service, terms: Terms, share: Share) -> dict[str, Json]:
+    written: dict[str, Json] = {
+        **_bounded(service, terms, share),
+        "image": service.image,
+        "cap_add": list(ROOTS),
+        "security_opt": ["no-new-privileges:true"],
+        "restart": f"on-failure:{TRIES}" if service.restarts else "no",
+        "init": service.init,
+        "read_only": service.read_only,
+        "stop_grace_period": f"{service.stop_seconds or STOP_SECONDS}s",
+        "volumes": [
+            _mount("volume", mount.volume, mount.target, read_only=mount.read_only)
+            for mount in service.mounts
+            if mount.volume
+        ],
+        "tmpfs": [
+            f"{mount.target}:rw,exec,nosuid,nodev,mode=1777,size={TEMPORARY_BYTES}"
+            for mount in service.mounts
+            if not mount.volume
+        ],
+    }
+    named: dict[str, Json] = {
+        "command": _list(service.command),
+        "entrypoint": _list(service.entrypoint),
+        "environment": dict(service.environment) or None,
+        "working_dir": service.working_dir,
+        "user": service.user,
+        "healthcheck": _health(service),
+    }
+    return written | {key: value for key, value in named.items() if value is not None}
+
+
+def _list(words: tuple[str, ...] | None) -> Json:
+    return None if words is None else list(words)
+
+
+def _health(service: Service) -> Json:
+    health = service.health
+    if health is None:
+        return None
+    if not health.test:
+        return {"disable": True}
+    times = (
+        ("interval", health.interval),
+        ("timeout", health.timeout),
+        ("start_period", health.start_period),
+    )
+    found: dict[str, Json] = {name: f"{value}s" for name, value in times if value is not None}
+    if health.retries is not None:
+        found["retries"] = health.retries
+    return {"test": list(health.test), **found}
+
+
+def _agent(service: Service, terms: Terms, files: FarFiles, share: Share) -> dict[str, Json]:
+    image = service.image or terms.image
+    if not image:
+        raise Invalid(
+            "no image for the agent: name one in the profile, or in a service `agent` of the "
+            "compose file",
+            field="image",
+        )
+    return {
+        **_bounded(service, terms, share),
+        "image": image,
+        "hostname": terms.hostname,
+        "user": f"{files.uid}:{files.uid}",
+        "entrypoint": ["/bin/sh", "-c", _READ_KEY, "sh", *_argv(terms)],
+        "command": [],
+        "working_dir": "/",
+        "read_only": True,
+        "restart": "no",
+        "init": False,
+        "security_opt": ["no-new-privileges:true"],
+        "healthcheck": {"disable": True},
+        "stop_grace_period": f"{STOP_SECONDS}s",
+        "volumes": list(_binds(service, terms, files)),
+        "tmpfs": [
+            f"{place}:rw,exec,nosuid,nodev,mode={mode:o},size={size},uid={files.uid},gid={files.uid}"
+            for place, mode, size in _scratch(service, bare=terms.bare)
+        ],
+    }
+
+
+def _argv(terms: Terms) -> Iterator[str]:
+    yield from (LINK, "serve", "--socket", SOCKET, "--grace", str(terms.grace_seconds), "--")
+    yield from (INIT, "--control-fd", "3")
+    for door in DOORS:
+        yield from ("--door", str(door))
+    yield from ("--netlink", str(terms.netlink), "--filters", str(FILTERS))
+    yield from ("--files", str(terms.files))
+
+
+def _binds(service: Service, terms: Terms, files: FarFiles) -> Iterator[Json]:
+    """Yield the agent's places. Those of the host are Atoll's own, never a word of the file."""
+    yield _mount("bind", f"{files.programs}/init", INIT)
+    yield _mount("bind", f"{files.programs}/link", LINK)
+    yield _mount("bind", f"{files.box}/run", RUN, read_only=False)
+    yield _mount("bind", f"{files.box}/state", f"{PLACE}/state", read_only=False)
+    for name, inside in AGENT_STATE:
+        yield _mount("bind", f"{files.box}/state/{name}", f"{HOME}/{inside}", read_only=False)
+    if not terms.bare:
+        source = f"{files.box}/workspace"
+        yield _mount("bind", source, "/workspace", read_only=not terms.writable)
+    for name in ETC:
+        yield _mount("bind", f"{files.box}/etc/{name}", f"/etc/{name}")
+    for source, target in files.views:
+        yield _mount("bind", source, target)
+    for mount in service.mounts:
+        if mount.volume:
+            yield _mount("volume", mount.volume, mount.target, read_only=mount.read_only)
+
+
+def _scratch(service: Service, *, bare: bool) -> Iterator[tuple[str, int, int]]:
+    """Yield places in memory. Folders on the way to an agent's state are some of their own: the
+    Engine would make them root's."""
+    sizes = {place: (mode, size) for place, mode, size in SCRATCH}
+    for _, inside in AGENT_STATE:
+        for parent in list(PurePosixPath(inside).parents)[:-1]:
+            sizes[f"{HOME}/{parent}"] = sizes[HOME]
+    if bare:
+        sizes["/workspace"] = (0o755, BARE_BYTES)
+    for mount in service.mounts:
+        sizes.pop(mount.target, None)
+        if not mount.volume:
+            sizes[mount.target] = (0o1777, TEMPORARY_BYTES)
+    yield from ((place, mode, size) for place, (mode, size) in sizes.items())
+
+
+def _mount(kind: str, source: str, target: str, *, read_only: bool = True) -> Json:
+    return {"type": kind, "source": source, "target": target, "read_only": read_only}
+
+
+def _escaped(value: Json) -> Json:
+    """Return the document with dollar signs doubled."""
+    if isinstance(value, str):
+        return value.replace("$", "$$")
+    if isinstance(value, list):
+        return [_escaped(each) for each in value]
+    if isinstance(value, dict):
+        return {key: _escaped(each) for key, each in value.items()}
+    return value

@@ -1,0 +1,270 @@
+import pytest
+
+from atoll.domain.compose.reading import read_stack
+from atoll.domain.compose.stack import AGENT, Health, Service, StackMount
+from atoll.domain.errors import Invalid
+
+WHOLE = """\
+version: "3.9"
+name: shop
+x-notes:
+  anything: [1, 2]
+services:
+  web:
+    image: registry.example/web:1
+    command: serve --port "80 80"
+    entrypoint: ["/run", 7, true]
+    environment:
+      PRICE: "5$$"
+      COUNT: 3
+      DEBUG: false
+    depends_on:
+      db:
+        condition: service_healthy
+    expose: ["80"]
+    networks:
+      back:
+        aliases: [front]
+      side:
+    volumes:
+      - files:/srv/files:ro
+      - {type: tmpfs, target: /scratch}
+      - {type: volume, source: files, target: /srv/other, read_only: true}
+    tmpfs: /cache
+    working_dir: /srv
+    user: "1000:1000"
+    init: true
+    read_only: true
+    restart: unless-stopped
+    stop_grace_period: 20s
+    mem_limit: 256m
+    cpus: "0.5"
+    healthcheck:
+      test: curl -f http://127.0.0.1
+      interval: 5s
+      timeout: 2s
+      start_period: 1m
+      retries: 3
+  db:
+    image: db
+    environment: ["A=1", "B=x=y"]
+    depends_on: [cache]
+    networks: [back]
+    volumes: [files:/data]
+    tmpfs: [/one, /two]
+    restart: "no"
+    mem_limit: 1g
+    cpus: 1
+    healthcheck: {test: [CMD, "true"]}
+  cache:
+    image: cache
+    command: null
+    networks: [side]
+    restart: false
+    healthcheck: {disable: true}
+  agent:
+    image: tools
+    networks: [back]
+    environment: {WEB: "http://web"}
+    volumes: [files:/srv/files:rw]
+networks:
+  back: {driver: bridge, internal: true}
+  side:
+volumes:
+  files: {driver: local}
+"""
+
+
+def test_whole_file_is_read() -> None:
+    stack = read_stack(WHOLE)
+    web, db, cache, agent = stack.services
+    assert web == Service(
+        name="web",
+        image="registry.example/web:1",
+        command=("serve", "--port", "80 80"),
+        entrypoint=("/run", "7", "true"),
+        environment=(("PRICE", "5$"), ("COUNT", "3"), ("DEBUG", "false")),
+        depends_on=(("db", "service_healthy"),),
+        networks=(("back", ("front",)), ("side", ())),
+        mounts=(
+            StackMount("/srv/files", "files", read_only=True),
+            StackMount("/scratch"),
+            StackMount("/srv/other", "files", read_only=True),
+            StackMount("/cache"),
+        ),
+        health=Health(("CMD-SHELL", "curl -f http://127.0.0.1"), 5, 2, 60, 3),
+        working_dir="/srv",
+        user="1000:1000",
+        init=True,
+        read_only=True,
+        restarts=True,
+        stop_seconds=20,
+        memory_mb=256,
+        cpu=0.5,
+    )
+    assert db.environment == (("A", "1"), ("B", "x=y"))
+    assert db.depends_on == (("cache", "service_started"),)
+    assert (db.memory_mb, db.cpu, db.restarts) == (1024, 1.0, False)
+    assert db.health == Health(("CMD", "true"))
+    assert (cache.health, cache.command) == (Health(), None)
+    assert (stack.agent, stack.others) == (agent, (web, db, cache))
+    assert stack.networks == ("back", "side")
+    assert stack.volumes == ("files",)
+
+
+def test_file_without_an_agent_gets_one_in_every_network() -> None:
+    stack = read_stack(
+        "services:\n  web: {image: web, networks: [a, default]}\nnetworks: {a: , b: }\n"
+    )
+    assert stack.agent == Service(AGENT, networks=(("a", ()), ("b", ())))
+    assert stack.networks == ("a", "b", "default")
+    alone = read_stack("services: {web: {image: web, healthcheck: {test: [NONE]}}}")
+    assert alone.agent.networks == (("default", ()),)
+    assert alone.others[0].health == Health()
+
+
+SERVICE = [
+    "privileged: true",
+    "cap_add: [SYS_ADMIN]",
+    "devices: [/dev/sda]",
+    "device_cgroup_rules: ['c 1:3 rwm']",
+    "security_opt: [seccomp=unconfined]",
+    "cgroup_parent: /other",
+    "cgroup: host",
+    "env_file: .env",
+    "extends: {file: other.yml, service: x}",
+    "configs: [one]",
+    "secrets: [one]",
+    "build: {context: ../..}",
+    "build: .",
+    "extra_hosts: ['out:host-gateway']",
+    "network_mode: host",
+    "pid: host",
+    "ipc: host",
+    "uts: host",
+    "userns_mode: host",
+    "volumes_from: [other]",
+    "external_links: [other]",
+    "ports: ['80:80']",
+    "labels: {traefik.enable: 'true'}",
+    "container_name: mine",
+    "sysctls: {net.ipv4.ip_forward: 1}",
+    "dns: 1.1.1.1",
+    "blkio_config: {weight: 1}",
+    "deploy: {}",
+    "logging: {driver: syslog}",
+    "gpus: all",
+    "runtime: nvidia",
+    "volumes: ['/:/host']",
+    "volumes: ['./here:/there']",
+    "volumes: ['~/here:/there']",
+    "volumes: ['/anonymous']",
+    "volumes: ['files:/x:rshared']",
+    "volumes: ['files:/']",
+    "volumes: ['files:/a/../b']",
+    "volumes: ['files:relative']",
+    "volumes: ['files:/proc/sys']",
+    "volumes: ['files:/workspace']",
+    "volumes: ['files://dev']",
+    "volumes: ['files:/a', 'files:/a']",
+    "volumes: ['other:/a']",
+    "volumes: [{type: bind, source: /, target: /host}]",
+    "volumes: [{type: npipe, source: x, target: /host}]",
+    "volumes: [{type: volume, source: files, target: /a, volume: {nocopy: true}}]",
+    "volumes: [{type: volume, source: /etc, target: /a}]",
+    "volumes: files",
+    "tmpfs: '/a:size=9g'",
+    "environment: {HOME: '${HOME}'}",
+    "environment: {A: $HOME}",
+    "environment: ['A=$$$B']",
+    "environment: [HOME]",
+    "environment: {HOME: }",
+    "environment: {'A B': x}",
+    "command: 'echo ${SECRET:-x}'",
+    'command: "echo \'open"',
+    "image: '${IMAGE}'",
+    "image: '--flag'",
+    "user: 'a b'",
+    "networks: [elsewhere]",
+    "networks: {default: {ipv4_address: 10.0.0.1}}",
+    "networks: {default: {aliases: ['bad name']}}",
+    "networks: {}",
+    "depends_on: [nobody]",
+    "depends_on: [web]",
+    "depends_on: {agent: {condition: whenever}}",
+    "depends_on: {agent: {condition: service_started, restart: true}}",
+    "restart: sometimes",
+    "stop_grace_period: 1h",
+    "mem_limit: 1b",
+    "mem_limit: plenty",
+    "cpus: many",
+    "cpus: 0",
+    "healthcheck: {test: []}",
+    "healthcheck: {test: [sh]}",
+    "healthcheck: {test: [CMD, '$X']}",
+    "healthcheck: {interval: 3h}",
+    "healthcheck: {interval: 5s, start_interval: 1s}",
+    "working_dir: here",
+]
+
+
+@pytest.mark.parametrize("line", SERVICE)
+def test_service_with_a_key_off_the_list_is_refused_with_its_line(line: str) -> None:
+    kept = "" if line.startswith("image") else "    image: web\n"
+    text = f"volumes: {{files: }}\nservices:\n  web:\n{kept}    {line}\n"
+    with pytest.raises(Invalid) as caught:
+        read_stack(text)
+    at = (
+        4
+        if not kept or "mounts two" in caught.value.message or "names the" in caught.value.message
+        else 5
+    )
+    assert caught.value.message.startswith(f"Line {at}, "), caught.value.message
+
+
+ROOT = [
+    "include: [other.yml]",
+    "configs: {a: {file: /etc/shadow}}",
+    "secrets: {a: {environment: HOME}}",
+    "networks: {a: {external: true}}",
+    "networks: {a: {driver: host}}",
+    "networks: {a: {internal: false}}",
+    "networks: {a: {driver_opts: {parent: eth0}}}",
+    "networks: {a: {ipam: {}}}",
+    "networks: {'A_': }",
+    "volumes: {a: {external: true}}",
+    "volumes: {a: {driver: nfs}}",
+    "volumes: {a: {driver_opts: {type: none, o: bind, device: /}}}",
+    "volumes: {a: {name: other}}",
+    "volumes: [a]",
+    "services: {}",
+    "services: {web: {command: x}}",
+    "services: {web: &a {image: x}}",
+    "profiles: x",
+    "? [a]\n: b",
+]
+
+
+@pytest.mark.parametrize("line", ROOT)
+def test_file_with_a_key_off_the_list_is_refused_with_its_line(line: str) -> None:
+    services = "" if line.startswith("services") else "services: {web: {image: web}}\n"
+    with pytest.raises(Invalid, match=r"^Line [12], "):
+        read_stack(f"{services}{line}\n")
+
+
+@pytest.mark.parametrize("line", ["command: 'x'", "user: root", "working_dir: /", "init: true"])
+def test_agent_runs_nothing_of_the_file(line: str) -> None:
+    with pytest.raises(Invalid, match=r"Line 4, .*not allowed"):
+        read_stack(f"services:\n  agent:\n    image: a\n    {line}\n")
+
+
+def test_too_many_services_words_or_variables_are_refused() -> None:
+    many = "\n".join(f"  s{i}: {{image: a}}" for i in range(21))
+    with pytest.raises(Invalid, match="1 to 20"):
+        read_stack(f"services:\n{many}\n")
+    words = ", ".join(["a"] * 201)
+    with pytest.raises(Invalid, match="at most 200"):
+        read_stack(f"services: {{a: {{image: a, command: [{words}]}}}}")
+    pairs = ", ".join(f"A{i}: a" for i in range(201))
+    with pytest.raises(Invalid, match="at most 200"):
+        read_stack(f"services: {{a: {{image: a, environment: {{{pairs}}}}}}}")
