@@ -258,6 +258,10 @@ REQUESTED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "mounts": ({"mounts": (HostMount("/data", "/data"),)}, HEAD),
     "cwd": ({"cwd": "/workspace/below"}, HEAD),
     "inputs.repo_ref": ({"inputs": Inputs(repo_ref=REPO)}, HEAD),
+    "inputs.compose_bundle_ref": (
+        {"inputs": Inputs(compose_bundle_ref="repo:compose.yaml")},
+        {**HEAD, "repos": [{"repo_url": REPO}]},
+    ),
     "ttl": ({"ttl_seconds": 60}, HEAD),
     "network_mode": ({"network_mode": NetworkMode.NONE}, HEAD),
     "env": ({"env": (("A", "1"),)}, HEAD),
@@ -303,9 +307,8 @@ REQUESTED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         _route(accept_open_network=True), {**HEAD, "extension": "ext.open"},
     ),
 }  # fmt: skip
-OWED_REQUESTS = {
-    "inputs.compose_bundle_ref": 16,
-}
+#: Fields of a create that nothing acts on yet, and the issue that owes it.
+OWED_REQUESTS: dict[str, int] = {}
 #: Written down for the caller, who acts on it: the command line copies before it opens a terminal.
 CALLERS = {"copies", "task.group"}
 

@@ -32,6 +32,7 @@ class Capabilities:
     - `closes_network`: it keeps a sandbox from every place that no door leads to.
     - `needs_key`: its vendor is paid by a secret of the kind `extension`.
     - `limits`: the most that one sandbox may have; None is no limit.
+    - `compose`: it brings up the services of a compose file.
     - `pricing`: `self-hosted`, else how a vendor counts; `cost_per_hour` is a declared price.
     """
 
@@ -48,6 +49,7 @@ class Capabilities:
     cost_per_hour: HourlyCost | None = None
     latency_class: str = "standard"
     needs_key: bool = False
+    compose: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,8 @@ class Provision:
     """A request to bring an environment up. `(sandbox_id, generation)` is its identity:
     repeating it re-attaches to what is there. `fresh` first drops the kept workspace. `cwd` is
     where processes start unless they say otherwise; it may come to be only later. `host_mounts`
-    are folders of the host that were allowed: the backend checks them again. `agents` are the names
+    are folders of the host that were allowed: the backend checks them again. `compose_file` is the
+    text of a file that somebody wrote: nothing of it was judged. `agents` are the names
     its runtime starts agents by, None all that the backend knows. `report` receives
     what takes long (an image fetched, built), a line at a time. With `maintenance_seconds`
     the environment is brought up only to read what it keeps: its runtime gets no key and no agent,
@@ -88,6 +91,7 @@ class Provision:
     agents: frozenset[str] | None = None
     maintenance_seconds: int | None = None
     host: str = LOCAL
+    compose_file: str | None = field(default=None, repr=False)
     report: Callable[[str], None] = field(default=_silent, compare=False, repr=False)
 
 

@@ -29,6 +29,11 @@ class WorkspacePreparer(Protocol):
         known only of what a start would not fetch first."""
         ...
 
+    async def read_file(self, sandbox: Sandbox, path: str, *, max_bytes: int) -> bytes | None:
+        """Return a file (relative to the workspace) as it is where its tree begins; None when it
+        is not there. Raises `Invalid` for a link or directory, and for one that is larger."""
+        ...
+
     async def prepare(
         self, sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]
     ) -> tuple[SandboxRepo, ...]:

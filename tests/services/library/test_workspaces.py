@@ -159,6 +159,17 @@ async def test_file_is_missed_where_its_tree_begins(
     assert where == (missing and f"{world.server.url}/o/r at {missing}")
 
 
+async def test_file_is_read_where_its_tree_begins(world: World) -> None:
+    sandbox = world.sandbox(world.repo(branch="other"))
+    await world.workspaces.mounts_for(sandbox.org_id, sandbox.repos)
+    read = world.workspaces.read_file
+    assert await read(sandbox, "b.txt", max_bytes=1000)
+    assert await read(sandbox, "none.md", max_bytes=1000) is None
+    assert await read(world.sandbox(), "b.txt", max_bytes=1000) is None
+    with pytest.raises(Invalid):
+        await read(sandbox, "b.txt", max_bytes=1)
+
+
 async def test_file_is_not_missed_while_a_start_would_fetch_first(world: World) -> None:
     sandbox = world.sandbox(world.repo())
     assert await world.workspaces.lacks_file(sandbox, "none.md", fetched=False) is None

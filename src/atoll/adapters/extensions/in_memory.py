@@ -50,7 +50,9 @@ class InMemory:
 
     address: str = "unix:/nonexistent/runtime.sock"
     called: str = NAME
-    able: Capabilities = field(default_factory=lambda: Capabilities(IsolationLevel.NONE))
+    able: Capabilities = field(
+        default_factory=lambda: Capabilities(IsolationLevel.NONE, compose=True)
+    )
     left: tuple[str, ...] = ()
     gate: asyncio.Event | None = None
     provisioned: list[Provision] = field(default_factory=list)

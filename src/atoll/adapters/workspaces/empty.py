@@ -26,6 +26,10 @@ class EmptyWorkspaces:
         """Return None: there is no repository that could lack a file."""
         return None
 
+    async def read_file(self, sandbox: Sandbox, path: str, *, max_bytes: int) -> bytes | None:
+        """Return None: there is no repository that could have a file."""
+        return None
+
     async def prepare(
         self, sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]
     ) -> tuple[SandboxRepo, ...]:

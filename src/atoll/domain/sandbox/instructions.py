@@ -35,15 +35,18 @@ def read_instructions(
 
 def instructions_path(ref: str, *, has_repo: bool) -> str:
     """Return the file that a reference names, relative to the workspace. Raises `Invalid`."""
+    hint = f"name a file of the sandbox's repository as {REPO}PATH, or send the text itself as "
+    return repository_path(ref, field=_REF, hint=f"{hint}{_TEXT}", has_repo=has_repo)
+
+
+def repository_path(ref: str, *, field: str, hint: str, has_repo: bool) -> str:
+    """Return the file that `repo:PATH` names, relative to the workspace. Raises `Invalid` with the
+    hint."""
     if not ref.startswith(REPO):
-        raise Invalid(
-            f"{ref[:80]!r} cannot be resolved: name a file of the sandbox's repository as "
-            f"{REPO}PATH, or send the text itself as {_TEXT}",
-            field=_REF,
-        )
+        raise Invalid(f"{ref[:80]!r} cannot be resolved: {hint}", field=field)
     if not has_repo:
-        raise Invalid(f"{REPO}PATH needs a repository: this sandbox has none", field=_REF)
-    return named_path(ref.removeprefix(REPO), field=_REF)
+        raise Invalid(f"{REPO}PATH needs a repository: this sandbox has none", field=field)
+    return named_path(ref.removeprefix(REPO), field=field)
 
 
 def checked_instructions(words: str) -> str:

@@ -89,7 +89,7 @@ class PulledTip:
 @dataclass(frozen=True, slots=True)
 class Inputs:
     """The references of the consumer: `repo_ref` is the sandbox's repository where `repos` names
-    none, `compose_bundle_ref` is stored and shown."""
+    none, `compose_bundle_ref` the compose file of a backend that runs one, `repo:PATH`."""
 
     repo_ref: str | None = None
     compose_bundle_ref: str | None = None

@@ -84,15 +84,10 @@ class Workspaces:
 
     async def lacks_file(self, sandbox: Sandbox, path: str, *, fetched: bool) -> str | None:
         """Return the repository and branch that lack a file of the workspace."""
-        whole = f"{WORKSPACE}/{path}"
-        holding = [
-            (number, repo)
-            for number, repo in enumerate(sandbox.repos)
-            if whole.startswith(f"{repo.path}/")
-        ]
-        if not holding:
+        held = _holding(sandbox, path)
+        if held is None:
             return None
-        number, repo = max(holding, key=lambda one: len(one[1].path))
+        number, repo, inner = held
         try:
             stored = await self.stored(sandbox, repo)
             if not (fetched or self._fetched_enough(stored)):
@@ -100,11 +95,22 @@ class Workspaces:
             start = _start(repo, number, await self._shelf.refs(stored))
         except (NotFound, Invalid):
             return None
-        inner = whole.removeprefix(f"{repo.path}/")
         if start.commit and await self._shelf.has_file(stored, start.commit, inner):
             return None
         branch = repo.from_branch or (repo.branch if start.tracked else start.head)
         return f"{stored.repo_url or stored.name} at {branch or 'no branch'}"
+
+    async def read_file(self, sandbox: Sandbox, path: str, *, max_bytes: int) -> bytes | None:
+        """Return a file as it is where its tree begins."""
+        held = _holding(sandbox, path)
+        if held is None:
+            return None
+        number, repo, inner = held
+        stored = await self.stored(sandbox, repo)
+        start = _start(repo, number, await self._shelf.refs(stored))
+        if not start.commit:
+            return None
+        return await self._shelf.read_file(stored, start.commit, inner, max_bytes=max_bytes)
 
     async def beginning(self, org_id: OrgId, repo: SandboxRepo) -> tuple[StoredRepository, str]:
         """Return the shared repository behind one that a sandbox could have, fetched, and the
@@ -284,6 +290,21 @@ def _own(stored: StoredRepository, org_id: OrgId) -> StoredRepository:
     if stored.org_id not in (None, org_id):
         raise NotFound(f"No repository {stored.key!r} is kept here: upload it first.")
     return stored
+
+
+def _holding(sandbox: Sandbox, path: str) -> tuple[int, SandboxRepo, str] | None:
+    """Return the repository that would have a file of the workspace, its number, and the file's
+    path in it; None when it lies in none."""
+    whole = f"{WORKSPACE}/{path}"
+    holding = [
+        (number, repo)
+        for number, repo in enumerate(sandbox.repos)
+        if whole.startswith(f"{repo.path}/")
+    ]
+    if not holding:
+        return None
+    number, repo = max(holding, key=lambda one: len(one[1].path))
+    return number, repo, whole.removeprefix(f"{repo.path}/")
 
 
 def _key(repo: SandboxRepo) -> str:

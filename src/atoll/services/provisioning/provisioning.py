@@ -38,6 +38,7 @@ from atoll.ports import (
 from atoll.ports.telemetry.metrics import Metric
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.policies.policies import Policies
+from atoll.services.provisioning.compose_file import read_compose_file
 from atoll.services.provisioning.instructions import check_instructions, resolve_instructions
 from atoll.services.provisioning.project_setup import begin_setup
 from atoll.services.provisioning.resumption import resume_agents
@@ -149,6 +150,7 @@ class Provisioning:
         request = replace(
             _request(sandbox, mounts, env=self._env(sandbox), fresh=fresh),
             agents=self._agent_names(sandbox),
+            compose_file=await read_compose_file(sandbox, extension, self._workspaces),
         )
         if _to_be_filled(sandbox, fresh=fresh):
             report("Laying out a workspace that is read-only afterwards.")
@@ -255,6 +257,7 @@ class Provisioning:
             host_mounts=(),
             cwd=WORKSPACE,
             maintenance_seconds=alone_seconds,
+            compose_file=await read_compose_file(sandbox, extension, self._workspaces),
         )
         reach = await extension.wait_ready(await extension.provision(alone))
         await self._policies.mask(self.client_at(reach), sandbox)

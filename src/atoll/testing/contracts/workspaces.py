@@ -78,6 +78,13 @@ class WorkspacePreparerContract:
             lacked = await preparer.lacks_file(laid_out, path, fetched=fetched)
             assert lacked is None or is_line(lacked)
 
+    async def test_file_that_is_not_there_is_read_as_none(
+        self, preparer: WorkspacePreparer, laid_out: Sandbox
+    ) -> None:
+        await preparer.mounts_for(laid_out.org_id, laid_out.repos)
+        for each in (EMPTY, laid_out):
+            assert await preparer.read_file(each, "no/such/file", max_bytes=9) is None
+
     async def test_preparing_may_be_repeated_and_settled(
         self, preparer: WorkspacePreparer, laid_out: Sandbox, client: RuntimeClient
     ) -> None:

@@ -15,12 +15,14 @@ class FakeWorkspaces:
     """A `ports.workspaces.WorkspacePreparer` and `WorkSaver` that mounts and saves nothing.
 
     `acts` lists what was done: `mounts`, `prepare`, `settle`, `save`. `failing` holds the error
-    that an act raises. `lacking` is the answer of `lacks_file`, by `fetched`.
+    that an act raises. `lacking` is the answer of `lacks_file`, by `fetched`;
+    `files` are those of `read_file`, by path.
     """
 
     acts: list[str] = field(default_factory=list)
     failing: dict[str, AtollError] = field(default_factory=dict)
     lacking: dict[bool, str] = field(default_factory=dict)
+    files: dict[str, bytes] = field(default_factory=dict)
 
     async def mounts_for(
         self, org_id: OrgId, repos: tuple[SandboxRepo, ...], *, fetch: bool = True
@@ -32,6 +34,10 @@ class FakeWorkspaces:
     async def lacks_file(self, sandbox: Sandbox, path: str, *, fetched: bool) -> str | None:
         """See the port."""
         return self.lacking.get(fetched)
+
+    async def read_file(self, sandbox: Sandbox, path: str, *, max_bytes: int) -> bytes | None:
+        """See the port."""
+        return self.files.get(path)
 
     async def prepare(
         self, sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]
