@@ -39,12 +39,14 @@ class FarBox:
 @dataclass(frozen=True, slots=True)
 class FarPlace:
     """The facts of a far sandbox that its runtime must know: init's argv inside, and the path of
-    the workspace there. `isolation` is what was probed, not what is promised."""
+    the workspace there. `isolation` is what was probed, not what is promised. `reached` are names
+    that programs inside reach without a door."""
 
     box: FarBox
     isolation: Isolation
     init: tuple[str, ...]
     env: tuple[tuple[str, str], ...] = ()
+    reached: tuple[str, ...] = ()
 
 
 class MachineLost(Failed):

@@ -107,6 +107,8 @@ def test_whole_file_is_read() -> None:
     assert (db.memory_mb, db.cpu, db.restarts) == (1024, 1.0, False)
     assert db.health == Health(("CMD", "true"))
     assert (cache.health, cache.command) == (Health(), None)
+    assert stack.names == ("web", "db", "cache", "front")
+    assert stack.alone().services == (agent,)
     assert (stack.agent, stack.others) == (agent, (web, db, cache))
     assert stack.networks == ("back", "side")
     assert stack.volumes == ("files",)

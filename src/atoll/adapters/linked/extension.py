@@ -39,6 +39,7 @@ STOP_SECONDS = 60.0
 READY_SECONDS = 130.0
 """A runtime answers once the first stream came and init said READY."""
 
+UNPROXIED = ("NO_PROXY", "no_proxy")
 GRACE_SECONDS = 600
 MAINTENANCE_GRACE_SECONDS = 60
 
@@ -156,6 +157,10 @@ class LinkedExtension:
     def _start(self, request: Provision, place: FarPlace, key: str) -> wire.Link:
         env = environment_with_image(
             request.sandbox_id, place.env, request.env, mounts=request.mounts
+        )
+        env = tuple(
+            (name, ",".join((value, *place.reached)) if name in UNPROXIED else value)
+            for name, value in env
         )
         return wire.Link(
             sandbox=wire.Start(

@@ -45,6 +45,7 @@ class Machine:
     programs: Path
     kind: str
     _facts: Facts | None = None
+    _sent: str = ""
     _ready: str = ""
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -66,15 +67,10 @@ class Machine:
     async def place_programs(self) -> str:
         """Return the directory of init, link and bwrap there, sent when they are not there yet.
         Raises `Failed` where an ordinary user may not build a wall."""
+        place = await self.send_programs()
         async with self._turn:
             if self._ready:
                 return self._ready
-            facts = await self.facts()
-            archive = await asyncio.to_thread(self.programs.read_bytes)
-            digest = hashlib.sha256(archive).hexdigest()[:24]
-            place = f"{facts.base}/bin/{digest}"
-            if (await self._run(scripts.HAS, place)).code:
-                await self._send(place, archive)
             probed = await self._run(scripts.PROBE, place)
             if probed.code:
                 raise Failed(
@@ -83,6 +79,20 @@ class Machine:
                 )
             self._ready = place
             return place
+
+    async def send_programs(self) -> str:
+        """Return the directory of our programs there, sent when they are not there yet. Builds no
+        wall."""
+        async with self._turn:
+            if not self._sent:
+                facts = await self.facts()
+                archive = await asyncio.to_thread(self.programs.read_bytes)
+                digest = hashlib.sha256(archive).hexdigest()[:24]
+                place = f"{facts.base}/bin/{digest}"
+                if (await self._run(scripts.HAS, place)).code:
+                    await self._send(place, archive)
+                self._sent = place
+            return self._sent
 
     async def place_folder(self, source: Path, version: str) -> str:
         """Return the place of a read-only folder of ours there, sent when this version of it is not

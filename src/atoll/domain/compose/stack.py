@@ -3,7 +3,7 @@
 See https://github.com/compose-spec/compose-spec for the words.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 AGENT: Final = "agent"
@@ -68,6 +68,16 @@ class Stack:
     def agent(self) -> Service:
         """The agent's service."""
         return next(each for each in self.services if each.name == AGENT)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names by which the other services are reached."""
+        further = (names for each in self.others for _, names in each.networks)
+        return (*(each.name for each in self.others), *(name for some in further for name in some))
+
+    def alone(self) -> "Stack":
+        """Return the stack with nothing but the agent's service."""
+        return replace(self, services=(replace(self.agent, depends_on=()),))
 
     @property
     def others(self) -> tuple[Service, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from platform import machine
 
-from atoll.adapters.extensions.ssh.backend import SshBackend
+from atoll.adapters.extensions.ssh.backend import FindHosts, SshBackend, SshPlaces
 from atoll.adapters.extensions.ssh.client import SshHost
 from atoll.adapters.extensions.ssh.identity import SshIdentity
 from atoll.adapters.extensions.ssh.machines import ssh_places
@@ -14,6 +14,15 @@ from atoll.ports.extension import ExtensionSetup
 
 def make(setup: ExtensionSetup) -> LinkedExtension:
     """Make the extension of a home."""
+    places, find_hosts = ssh_hosts(setup)
+    backend = SshBackend(find_hosts, places, setup.tag, machine())
+    return LinkedExtension(
+        LinkedSettings(setup.home, broker=setup.upstreams, agents=setup.agents), backend
+    )
+
+
+def ssh_hosts(setup: ExtensionSetup) -> tuple[SshPlaces, FindHosts]:
+    """Return the places of a home for SSH, and its hosts with the key that opens them."""
     places = ssh_places(setup.home)
     identity = SshIdentity(places.folder, setup.tag)
 
@@ -25,7 +34,4 @@ def make(setup: ExtensionSetup) -> LinkedExtension:
             if host.kind is HostKind.SSH
         }
 
-    backend = SshBackend(find_hosts, places, setup.tag, machine())
-    return LinkedExtension(
-        LinkedSettings(setup.home, broker=setup.upstreams, agents=setup.agents), backend
-    )
+    return places, find_hosts

@@ -1,0 +1,271 @@
+"""`ext.compose-ssh` as a FarBackend: a stack of services on the Engine of a host.
+
+The file of the sandbox is judged and written anew; only that document runs. Everything is found
+again by its labels, so nothing is remembered here.
+"""
+
+import asyncio
+import re
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import structlog
+
+from atoll.adapters.extensions.ssh.backend import FindHosts, SshPlaces
+from atoll.adapters.extensions.ssh.client import SshClient, SshHost
+from atoll.adapters.extensions.ssh.compose.command import Compose, find_compose, installed
+from atoll.adapters.extensions.ssh.compose.engine import FarEngine, engine_at
+from atoll.adapters.extensions.ssh.compose.files import StackFiles
+from atoll.adapters.extensions.ssh.compose.forward import ENGINE, Forward
+from atoll.adapters.linked.machine import Machine
+from atoll.adapters.zygote.start import hostname
+from atoll.domain.compose.document import INIT, SERVICE_LABEL, Terms, document
+from atoll.domain.compose.reading import read_stack
+from atoll.domain.compose.stack import AGENT, Stack
+from atoll.domain.errors import Failed, Invalid, Unavailable
+from atoll.domain.host.host import LOCAL, HostKind
+from atoll.domain.profile.profile import Access
+from atoll.domain.sandbox.image import HOST
+from atoll.domain.wall.interior import DEFAULT_FILES, DEFAULT_NETLINK
+from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.ports.extension import Capabilities, CleanupReport, Provision
+from atoll.ports.far import FarBox, FarPlace, LinkTerms
+
+NAME = "ext.compose-ssh"
+READY_SECONDS = 40.0
+POLL_SECONDS = 0.1
+ISOLATED_API = (1, 48)
+"""Docker 28: a bridge without an address of the host."""
+
+HOME_LABEL, SANDBOX_LABEL, GENERATION_LABEL = "atoll.home", "atoll.sandbox", "atoll.generation"
+DEGRADED = (
+    "disk: its files and volumes share the file system of that host",
+    "uid: every sandbox there has the uid of the same user",
+)
+OPEN_BRIDGE = "network: services reach the host's own address (its Docker is older than 28)"
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """A host in use: its files, and the way to its Engine."""
+
+    files: StackFiles
+    forward: Forward
+
+    @asynccontextmanager
+    async def engine(self) -> AsyncIterator[FarEngine]:
+        """Yield the Engine."""
+        async with self.forward.opened() as path, engine_at(path, self.forward.shell.label) as made:
+            yield made
+
+
+@dataclass(slots=True)
+class ComposeBackend:
+    """`ports.FarBackend` of stacks on the hosts that `find_hosts` returns. `tag` names this home
+    there, `kind` is what our programs run on, `engine` the socket of a host's Engine."""
+
+    find_hosts: FindHosts
+    places: SshPlaces
+    tag: str
+    kind: str
+    engine: str = ENGINE
+    _machines: dict[str, tuple[SshHost, Machine]] = field(default_factory=dict)
+    _compose: Compose | None = None
+
+    @property
+    def name(self) -> str:
+        """`ext.compose-ssh`."""
+        return NAME
+
+    def capabilities(self) -> Capabilities:
+        """Return what these hosts give. Raises `Failed` without compose on this machine."""
+        installed()
+        return Capabilities(
+            isolation=IsolationLevel.CONTAINER,
+            regions=("remote",),
+            host_kind=HostKind.SSH,
+            compose=True,
+        )
+
+    async def provision(self, request: Provision, terms: LinkTerms) -> FarPlace:
+        """Bring the stack up on the request's host. Raises `Invalid` for a file with what is not
+        allowed, `Failed` with the words of compose or of the agent's container."""
+        stack = _stack(request)
+        standing = await self._standing(request.host)
+        files = await standing.files.prepare(request)
+        async with standing.forward.opened() as path, engine_at(path, self._label(request)) as far:
+            await self._sweep(far)
+            await self._ended(far, request.sandbox_id)
+            isolated = (await far.version()).api >= ISOLATED_API
+            rules = self._terms(request, terms, isolated=isolated)
+            written = document(stack, rules, files)
+            request.report(f"Starting {len(stack.services)} services on host {request.host}.")
+            await (await self._program()).up(path, self._project(request), written)
+            await standing.files.give_key(request.sandbox_id, terms.key)
+            await self._ready(far, request)
+        return self._place(request, stack, isolated=isolated)
+
+    async def attach(self, request: Provision) -> FarPlace | None:
+        """Return the stack whose agent runs in this generation; None when none does."""
+        standing = await self._standing(request.host)
+        async with standing.engine() as far:
+            found = await far.containers(
+                self._mine,
+                f"{SANDBOX_LABEL}={request.sandbox_id}",
+                f"{GENERATION_LABEL}={request.generation}",
+                f"{SERVICE_LABEL}={AGENT}",
+            )
+            if not any(each.state == "running" for each in found):
+                return None
+            isolated = (await far.version()).api >= ISOLATED_API
+        return self._place(request, _stack(request), isolated=isolated)
+
+    async def carry(self, box: FarBox, near: socket.socket) -> None:
+        """Carry bytes by a connection of its own. Raises `Unavailable` with the client's words."""
+        await (await self._standing(_host_of(box))).files.carry(box.sandbox_id, near)
+
+    async def teardown(self, box: FarBox, *, keep_state: bool) -> CleanupReport:
+        """Remove containers and networks; without `keep_state` volumes and files, too."""
+        name = _host_of(box)
+        if name == LOCAL:
+            return CleanupReport()
+        if name not in await self.find_hosts():
+            left = f"the stack on host {name}, which is not known any more"
+            return CleanupReport(leftovers=(left,))
+        standing = await self._standing(name)
+        async with standing.engine() as far:
+            gone = await self._ended(far, box.sandbox_id)
+            if not keep_state:
+                labels = (self._mine, f"{SANDBOX_LABEL}={box.sandbox_id}")
+                volumes = await far.remove_volumes(*labels)
+                gone += [f"{volumes} volumes"] if volumes else []
+        files = await standing.files.end(box.sandbox_id, keep=keep_state)
+        removed = tuple(f"{what} on host {name}" for what in gone)
+        return CleanupReport(removed + files.removed, files.leftovers)
+
+    async def close(self) -> None:
+        """Close the shared connections."""
+        for _, machine in self._machines.values():
+            await machine.client.close()
+
+    @property
+    def _mine(self) -> str:
+        return f"{HOME_LABEL}={self.tag}"
+
+    def _label(self, request: Provision) -> str:
+        return f"host {request.host}"
+
+    def _project(self, request: Provision) -> str:
+        return re.sub(r"[^a-z0-9_-]", "-", f"{self.tag}-{request.sandbox_id}".lower())
+
+    async def _program(self) -> Compose:
+        if self._compose is None:
+            self._compose = await find_compose()
+        return self._compose
+
+    async def _sweep(self, far: FarEngine) -> None:
+        """Remove the services of stacks whose agent ended: the link's end cannot end them."""
+        found = await far.containers(self._mine)
+        alive = {
+            (each.labels or {}).get(SANDBOX_LABEL)
+            for each in found
+            if (each.labels or {}).get(SERVICE_LABEL) == AGENT and each.state == "running"
+        }
+        ended = {
+            (each.labels or {}).get(SANDBOX_LABEL)
+            for each in found
+            if (each.labels or {}).get(SERVICE_LABEL) == AGENT and each.state in ("exited", "dead")
+        }
+        for sandbox in filter(None, ended - alive):
+            await self._ended(far, sandbox)
+            _log.info("stack_swept", sandbox=sandbox)
+
+    async def _ended(self, far: FarEngine, sandbox_id: str) -> list[str]:
+        """Stop and remove containers and networks of a sandbox. Returns what was removed."""
+        labels = (self._mine, f"{SANDBOX_LABEL}={sandbox_id}")
+        counts = (
+            (await far.remove_containers(*labels), "containers"),
+            (await far.remove_networks(*labels), "networks"),
+        )
+        return [f"{count} {what}" for count, what in counts if count]
+
+    async def _ready(self, far: FarEngine, request: Provision) -> None:
+        """Wait until the link says that init is ready. Raises `Failed` with its last words."""
+        labels = (f"{SANDBOX_LABEL}={request.sandbox_id}", f"{SERVICE_LABEL}={AGENT}")
+        try:
+            async with asyncio.timeout(READY_SECONDS):
+                while True:
+                    found = await far.containers(self._mine, *labels)
+                    said = await far.said(found[0].id) if found else "it is gone"
+                    if "ready" in said.splitlines():
+                        return
+                    if not found or found[0].state != "running":
+                        raise Failed(f"the container of the agent ended: {said[-500:]}")
+                    await asyncio.sleep(POLL_SECONDS)
+        except TimeoutError as err:
+            raise Unavailable("the container of the agent does not become ready") from err
+
+    def _terms(self, request: Provision, terms: LinkTerms, *, isolated: bool) -> Terms:
+        profile = request.profile
+        netlink = profile.network.netlink
+        kept = ((HOME_LABEL, self.tag), (SANDBOX_LABEL, str(request.sandbox_id)))
+        return Terms(
+            image="" if profile.image == HOST else profile.image,
+            hostname=hostname(request.name),
+            labels=(*kept, (GENERATION_LABEL, str(request.generation))),
+            kept_labels=kept,
+            limits=profile.resources,
+            grace_seconds=terms.grace_seconds,
+            netlink=DEFAULT_NETLINK if netlink is None else netlink,
+            files=profile.resources.files or DEFAULT_FILES,
+            isolated=isolated,
+            writable=profile.workspace.access is not Access.READ_ONLY,
+            bare=profile.workspace.access is Access.NONE,
+        )
+
+    async def _standing(self, name: str) -> _Standing:
+        host = (await self.find_hosts()).get(name)
+        if host is None:
+            raise Failed(f"host {name!r} is not known any more: its sandboxes cannot be reached")
+        known = self._machines.get(name)
+        if known is None or known[0] != host:
+            client = SshClient(name, host, self.places.folder)
+            known = host, Machine(client, self.tag, self.places.programs, self.kind)
+            self._machines[name] = known
+        machine = known[1]
+        programs = await machine.send_programs()
+        return _Standing(StackFiles(machine), Forward(machine.client, programs, self.engine))
+
+    def _place(self, request: Provision, stack: Stack, *, isolated: bool) -> FarPlace:
+        box = FarBox(
+            request.sandbox_id, request.generation, (("host", request.host),), request.host
+        )
+        degraded = DEGRADED if isolated else (*DEGRADED, OPEN_BRIDGE)
+        isolation = Isolation(IsolationLevel.CONTAINER, "docker compose", degraded)
+        return FarPlace(box, isolation, (INIT,), stack.agent.environment, stack.names)
+
+
+def _stack(request: Provision) -> Stack:
+    """Return the services of the request's file; a maintenance start has the agent's alone. Raises
+    `Invalid`."""
+    if request.compose_file is None:
+        raise Invalid(
+            f"{NAME} runs a compose file: name one as inputs.compose_bundle_ref, `repo:PATH`",
+            field="inputs.compose_bundle_ref",
+        )
+    try:
+        stack = read_stack(request.compose_file)
+    except Invalid as err:
+        raise Invalid(
+            f"the compose file cannot be used: {err.message}", field="inputs.compose_bundle_ref"
+        ) from err
+    return stack if request.maintenance_seconds is None else stack.alone()
+
+
+def _host_of(box: FarBox) -> str:
+    """Return the name of a far end's host, also of one whose start was interrupted."""
+    return dict(box.data).get("host") or box.host

@@ -1,0 +1,222 @@
+"""`ext.compose-ssh` against a real sshd and a real Engine, by the compose that is installed."""
+
+import json
+import os
+import shutil
+import signal
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass, replace
+from platform import machine
+from typing import Any
+
+import pytest
+
+from atoll.adapters.extensions.ssh.client import SshHost
+from atoll.adapters.extensions.ssh.compose.backend import ComposeBackend
+from atoll.adapters.extensions.ssh.identity import SshIdentity
+from atoll.adapters.extensions.ssh.machines import OpenSshMachines, ssh_places
+from atoll.adapters.linked.extension import LinkedExtension, LinkedSettings
+from atoll.domain.errors import AtollError, Invalid
+from atoll.domain.host.reading import best_key, read_address
+from atoll.domain.ids import SandboxId
+from atoll.ports.extension import Extension, Handle, Provision
+from atoll.testing.contracts.extension import ExtensionContract
+from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
+from atoll.wire.zygote import messages as wire
+from tests.peers.docker_daemon import IMAGE, DockerDaemon, docker_daemon, why_not
+from tests.peers.machines.ssh_server import SshServer, missing, throwaway_ssh_server
+
+NOT_HERE = (
+    missing()
+    or why_not()
+    or (
+        "" if shutil.which("docker-compose") else "no compose here (apt-get install docker-compose)"
+    )
+)
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.skipif(bool(NOT_HERE), reason=NOT_HERE),
+    pytest.mark.timeout(300),
+]
+
+FILE = f"""\
+services:
+  agent: {{image: "{IMAGE}"}}
+"""
+STACK = f"""\
+services:
+  web:
+    image: {IMAGE}
+    command: python3 -m http.server --directory /data 8000
+    init: true
+    environment: {{PRICE: "5$$"}}
+    volumes: [files:/data]
+    networks: {{back: {{aliases: [front]}}}}
+    healthcheck: {{test: [CMD, "true"], interval: 1s}}
+    mem_limit: 128m
+  agent:
+    image: {IMAGE}
+    networks: [back]
+    depends_on: [web]
+networks: {{back: }}
+volumes: {{files: }}
+"""
+
+
+@dataclass
+class Place:
+    rig: ZygoteRig
+    box: SshServer
+    daemon: DockerDaemon
+
+
+@pytest.fixture(scope="module")
+def place() -> Iterator[Place]:
+    with zygote_rig(real=True) as rig, throwaway_ssh_server() as box, docker_daemon() as daemon:
+        os.chown(daemon.folder / "d.sock", box.uid, -1)
+        yield Place(rig, box, daemon)
+
+
+async def made(place: Place) -> LinkedExtension:
+    places = ssh_places(place.rig.home.root)
+    identity = SshIdentity(places.folder, "atoll-test")
+    place.box.authorize(await identity.authorized_line())
+    looked = OpenSshMachines(places, "test", machine())
+    key = best_key(await looked.host_keys(read_address(place.box.address)))
+    assert key is not None
+    known = {"box": SshHost(place.box.address, key, str(identity.file))}
+
+    async def hosts() -> Mapping[str, SshHost]:
+        return known
+
+    engine = str(place.daemon.folder / "d.sock")
+    backend = ComposeBackend(hosts, places, "test", machine(), engine)
+    return LinkedExtension(LinkedSettings(place.rig.home.root), backend)
+
+
+@pytest.fixture
+async def extension(place: Place) -> AsyncIterator[LinkedExtension]:
+    extension = await made(place)
+    yield extension
+    await extension.close()
+
+
+def request(text: str, generation: int = 1, sandbox_id: SandboxId | None = None) -> Provision:
+    plain = ExtensionContract().request(generation, sandbox_id)
+    return replace(plain, host="box", compose_file=text)
+
+
+class TestComposeSsh(ExtensionContract):
+    @pytest.fixture
+    async def extension(self, place: Place) -> AsyncIterator[LinkedExtension]:
+        extension = await made(place)
+        yield extension
+        await extension.close()
+
+    def request(self, generation: int = 1, sandbox_id: SandboxId | None = None) -> Provision:
+        plain = super().request(generation, sandbox_id)
+        return replace(plain, host="box", compose_file=FILE)
+
+    async def kill(self, extension: Extension, handle: Handle) -> None:
+        assert isinstance(extension, LinkedExtension)
+        answer = await extension._link.request(wire.ListBoxes(), seconds=5)
+        assert isinstance(answer, wire.Listed)
+        pid = next(b.runtime_pid for b in answer.boxes if b.sandbox_id == handle.sandbox_id)
+        os.kill(pid, signal.SIGKILL)
+
+
+def inspected(place: Place, sandbox: str) -> dict[str, Any]:
+    """What the daemon runs for a sandbox, by service."""
+    ids = place.daemon.run("ps", "-aq", "--filter", f"label=atoll.sandbox={sandbox}").split()
+    found = json.loads(place.daemon.run("inspect", *ids)) if ids else []
+    return {each["Config"]["Labels"]["atoll.service"]: each for each in found}
+
+
+async def test_daemon_runs_what_our_document_says(place: Place, extension: LinkedExtension) -> None:
+    wanted = request(STACK)
+    handle = await extension.provision(wanted)
+    await extension.wait_ready(handle)
+    try:
+        found = inspected(place, wanted.sandbox_id)
+        assert found.keys() == {"web", "agent"}
+        for each in found.values():
+            host = each["HostConfig"]
+            assert host["CapDrop"] == ["ALL"]
+            assert not host["Privileged"] and not host["Devices"] and not host["PortBindings"]
+            assert host["PidMode"] == host["UTSMode"] == host["UsernsMode"] == ""
+            assert host["IpcMode"] == "private"
+            assert "no-new-privileges:true" in host["SecurityOpt"]
+            assert host["Memory"] == host["MemorySwap"] > 0 and host["PidsLimit"] == 256
+            assert not host["ExtraHosts"] and not host["VolumesFrom"] and not host["Dns"]
+            assert host["OomScoreAdj"] == 500
+        web, agent = found["web"], found["agent"]
+        assert web["HostConfig"]["Memory"] == 128 << 20
+        assert [(m["Type"], m["Destination"]) for m in web["Mounts"]] == [("volume", "/data")]
+        assert "PRICE=5$" in web["Config"]["Env"]
+        assert agent["HostConfig"]["ReadonlyRootfs"] and not agent["HostConfig"]["CapAdd"]
+        assert agent["Config"]["User"] == f"{place.box.uid}:{place.box.uid}"
+        binds = [mount["Source"] for mount in agent["Mounts"] if mount["Type"] == "bind"]
+        assert binds and all(each.startswith(f"{place.box.home}/.atoll/") for each in binds)
+        for each in found.values():
+            for network in each["NetworkSettings"]["Networks"].values():
+                (seen,) = json.loads(place.daemon.run("network", "inspect", network["NetworkID"]))
+                assert seen["Internal"] is True
+                assert seen["Labels"]["atoll.sandbox"] == wanted.sandbox_id
+                assert not network["Gateway"]
+    finally:
+        report = await extension.teardown(handle, keep_state=False)
+    assert not report.leftovers
+    assert inspected(place, wanted.sandbox_id) == {}
+    for kind in ("network", "volume"):
+        mine = ("--filter", f"label=atoll.sandbox={wanted.sandbox_id}")
+        assert place.daemon.run(kind, "ls", "-q", *mine) == ""
+    assert not list(place.box.home.glob(f".atoll/*/boxes/{wanted.sandbox_id}"))
+
+
+async def test_stop_and_start_keep_volumes(place: Place, extension: LinkedExtension) -> None:
+    wanted = request(STACK)
+    handle = await extension.provision(wanted)
+    web = inspected(place, wanted.sandbox_id)["web"]["Id"]
+    place.daemon.run("exec", web, "sh", "-c", "echo kept > /data/file")
+    await extension.teardown(handle, keep_state=True)
+    assert inspected(place, wanted.sandbox_id) == {}
+    again = await extension.provision(request(STACK, 2, wanted.sandbox_id))
+    await extension.wait_ready(again)
+    web = inspected(place, wanted.sandbox_id)["web"]["Id"]
+    assert place.daemon.run("exec", web, "cat", "/data/file") == "kept"
+    report = await extension.teardown(again, keep_state=False)
+    assert "1 volumes on host box" in report.removed
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["privileged: true", "volumes: ['/:/host']", "pid: host", "environment: {A: '${HOME}'}"],
+)
+async def test_file_with_what_is_not_allowed_starts_nothing(
+    place: Place, extension: LinkedExtension, line: str
+) -> None:
+    wanted = request(f"services:\n  web:\n    image: {IMAGE}\n    {line}\n")
+    with pytest.raises(Invalid, match="Line 4, ") as refused:
+        await extension.provision(wanted)
+    assert refused.value.field == "inputs.compose_bundle_ref"
+    assert inspected(place, wanted.sandbox_id) == {}
+
+
+async def test_sandbox_without_a_file_or_an_image_is_refused(extension: LinkedExtension) -> None:
+    with pytest.raises(Invalid, match="compose_bundle_ref"):
+        await extension.provision(replace(request(FILE), compose_file=None))
+    with pytest.raises(Invalid, match="no image"):
+        await extension.provision(request(f"services: {{web: {{image: '{IMAGE}'}}}}"))
+
+
+async def test_services_that_do_not_start_are_told_and_removed(
+    place: Place, extension: LinkedExtension
+) -> None:
+    wanted = request(
+        f"services: {{agent: {{image: '{IMAGE}'}}, web: {{image: 'nobody/nothing:1'}}}}"
+    )
+    with pytest.raises(AtollError, match="did not start"):
+        await extension.provision(wanted)
+    handle = Handle(wanted.sandbox_id, 1, extension.name, (), "box")
+    assert not (await extension.teardown(handle, keep_state=False)).leftovers
+    assert inspected(place, wanted.sandbox_id) == {}
