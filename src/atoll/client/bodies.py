@@ -54,6 +54,13 @@ class SetupBody(TypedDict, total=False):
     instructions_ref: str | None
 
 
+class InputsBody(TypedDict, total=False):
+    """The references of a sandbox's consumer."""
+
+    repo_ref: str | None
+    compose_bundle_ref: str | None
+
+
 class ConsumerBody(TypedDict, total=False):
     """The consumer for which a sandbox exists."""
 
@@ -123,6 +130,7 @@ class CreateBody(TypedDict, total=False):
     mounts: list[MountBody]
     workspace: WorkspaceBody
     setup_metadata: SetupBody
+    inputs: InputsBody
     consumer: ConsumerBody
     prompt: str | None
     task: TaskBody

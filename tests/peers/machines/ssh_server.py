@@ -37,11 +37,13 @@ def missing() -> str | None:
 
 @dataclass
 class SshServer:
-    """A server, and the home of the one user who may log in."""
+    """A server, and the home of the one user who may log in. As root, `engine` is the socket of a
+    Docker daemon that this machine has at its usual place."""
 
     folder: Path
     port: int
     uid: int = field(default_factory=lambda: next(_UIDS))
+    engine: Path | None = None
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -111,11 +113,15 @@ class SshServer:
         passwd.write_text(Path("/etc/passwd").read_text() + line)
         passwd.chmod(0o644)
         script = (
-            'mount --bind "$1" /etc/passwd; uid=$2; shift 2; '
+            'mount --bind "$1" /etc/passwd; uid=$2; engine=$3; shift 3; '
+            'if [ -n "$engine" ]; then mount -t tmpfs none /run; : >/run/docker.sock; '
+            'mount --bind "$engine" /run/docker.sock; fi; '
             'exec setpriv --reuid="$uid" --regid="$uid" --clear-groups -- "$@"'
         )
         named = ("unshare", "--mount", "--propagation", "private", "sh", "-ec", script, "sh")
-        return [*named, str(passwd), str(self.uid), *words]
+        if self.engine is not None:
+            os.chown(self.engine, self.uid, -1)
+        return [*named, str(passwd), str(self.uid), str(self.engine or ""), *words]
 
     def stop(self) -> None:
         """End it and its sessions."""
@@ -126,12 +132,12 @@ class SshServer:
 
 
 @contextmanager
-def ssh_server(folder: Path) -> Iterator[SshServer]:
+def ssh_server(folder: Path, engine: Path | None = None) -> Iterator[SshServer]:
     """Yield a server whose files are in a folder that its user may enter."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    server = SshServer(folder, port)
+    server = SshServer(folder, port, engine=engine)
     server.home.mkdir()
     server.start()
     try:
@@ -143,12 +149,12 @@ def ssh_server(folder: Path) -> Iterator[SshServer]:
 
 
 @contextmanager
-def throwaway_ssh_server() -> Iterator[SshServer]:
+def throwaway_ssh_server(engine: Path | None = None) -> Iterator[SshServer]:
     """Yield a server in a folder of its own, which is removed with all that was put there."""
     folder = Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))
     folder.chmod(0o755)
     try:
-        with ssh_server(folder) as server:
+        with ssh_server(folder, engine) as server:
             yield server
     finally:
         subprocess.run(["chmod", "-R", "u+rwX", str(folder)], check=False)

@@ -46,6 +46,7 @@ class SandboxPlan:
     access: str | None = None
     scope: str | None = None
     instructions: str | None = None
+    compose: str | None = None
     host: str | None = None
     route: str | None = None
     extension: str | None = None

@@ -49,6 +49,7 @@ def create_body(job: Job, found: list[RepositoryOrigin], env: dict[str, str]) ->
         "workspace": given(workspace),
         "copies": list(plan.copy),
         "setup_metadata": _setup(plan.instructions) if plan.instructions else {},
+        "inputs": {"compose_bundle_ref": plan.compose} if plan.compose else {},
         "env": env,
         "repos": [origin.request for origin in found],
         "prompt": None if job.prompts_later else job.prompt,

@@ -88,6 +88,12 @@ class _Manner:
     default=None,
     help="Its agent's first prompt: a file here, or one of the repository.",
 )
+@click.option(
+    "--compose",
+    metavar="repo:PATH",
+    default=None,
+    help="Bring up the services of this compose file of the repository.",
+)
 @click.option("--name", default=None, help="Its name  [default: <repo>-<branch>]")
 @click.option("--ttl", default=None, callback=duration, help="How long it lives: 15m, 4h, 2d.")
 @click.option("--env", multiple=True, metavar="K=V", help="A variable inside; may be repeated.")
