@@ -39,14 +39,12 @@ def test_every_network_is_internal_and_everything_is_labelled() -> None:
     for network in found["networks"].values():
         assert network["internal"] is True
         assert network["labels"] == dict(TERMS.labels)
-        assert list(network["driver_opts"].values()) == ["isolated"]
+        assert network["driver_opts"] == {"com.docker.network.bridge.inhibit_ipv4": "true"}
     assert found["volumes"] == {"files": {"labels": {"atoll.home": "t"}}}
     for name, service in found["services"].items():
         assert service["labels"] == {**dict(TERMS.labels), "atoll.service": name}
     plain = written(replace(TERMS, image="a"), "services: {web: {image: web}}")
     assert "volumes" not in plain
-    old = written(replace(TERMS, isolated=False))
-    assert all("driver_opts" not in network for network in old["networks"].values())
 
 
 def test_every_service_is_bounded_and_has_no_way_up() -> None:
@@ -56,6 +54,7 @@ def test_every_service_is_bounded_and_has_no_way_up() -> None:
     assert sum(each["pids_limit"] for each in services.values()) <= 100
     for service in services.values():
         assert service["cap_drop"] == ["ALL"]
+        assert service["dns"] == ["127.0.0.1"]
         assert "no-new-privileges:true" in service["security_opt"]
         assert service["mem_limit"] == service["memswap_limit"]
         assert not {"privileged", "devices", "ports", "env_file", "build"} & service.keys()

@@ -39,6 +39,13 @@ SERVICE_LABEL: Final = "atoll.service"
 ROOTS: Final = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID")
 """Capabilities of a service that begins as root, to hand its files over and become another user."""
 
+NO_ADDRESS: Final = "com.docker.network.bridge.inhibit_ipv4"
+"""Of an internal network too the host would have an address, and so what listens there."""
+
+NOWHERE: Final = ("127.0.0.1",)
+"""The resolver for names that are no service's: the service's own loopback. The host's would be
+asked from outside the network, where it is on loopback (CVE-2024-29018)."""
+
 OOM_SCORE: Final = 500
 TRIES: Final = 5
 STOP_SECONDS: Final = 10
@@ -62,8 +69,7 @@ class FarFiles:
 @dataclass(frozen=True, slots=True)
 class Terms:
     """The rules of one start. `image` is the agent's where the file names none, `labels` are on all
-    that is made but volumes, `kept_labels` on volumes, `isolated` where the Engine can leave a
-    bridge without an address of the host."""
+    that is made but volumes, `kept_labels` on volumes."""
 
     image: str
     hostname: str
@@ -73,7 +79,6 @@ class Terms:
     grace_seconds: int
     netlink: int
     files: int
-    isolated: bool = True
     writable: bool = True
     bare: bool = False
 
@@ -96,9 +101,12 @@ def document(stack: Stack, terms: Terms, files: FarFiles) -> str:
     }
     agent = stack.agent
     services[AGENT] = _agent(agent, terms, files, shares[AGENT])
-    options: dict[str, Json] = {"driver": "bridge", "internal": True, "labels": dict(terms.labels)}
-    if terms.isolated:
-        options["driver_opts"] = {"com.docker.network.bridge.gateway_mode_ipv4": "isolated"}
+    options: dict[str, Json] = {
+        "driver": "bridge",
+        "internal": True,
+        "labels": dict(terms.labels),
+        "driver_opts": {NO_ADDRESS: "true"},
+    }
     written: dict[str, Json] = {"services": services}
     written["networks"] = dict.fromkeys(stack.networks, options)
     if stack.volumes:
@@ -148,6 +156,7 @@ def _bounded(service: Service, terms: Terms, share: Share) -> dict[str, Json]:
     found: dict[str, Json] = {
         "labels": {**dict(terms.labels), SERVICE_LABEL: service.name},
         "cap_drop": ["ALL"],
+        "dns": list(NOWHERE),
         "mem_limit": f"{share.memory_mb}m",
         "memswap_limit": f"{share.memory_mb}m",
         "pids_limit": share.pids,

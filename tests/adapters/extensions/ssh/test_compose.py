@@ -4,6 +4,8 @@ import json
 import os
 import shutil
 import signal
+import socket
+import subprocess
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from platform import machine
@@ -147,7 +149,8 @@ async def test_daemon_runs_what_our_document_says(place: Place, extension: Linke
             assert host["IpcMode"] == "private"
             assert "no-new-privileges:true" in host["SecurityOpt"]
             assert host["Memory"] == host["MemorySwap"] > 0 and host["PidsLimit"] == 256
-            assert not host["ExtraHosts"] and not host["VolumesFrom"] and not host["Dns"]
+            assert not host["ExtraHosts"] and not host["VolumesFrom"]
+            assert host["Dns"] == ["127.0.0.1"]
             assert host["OomScoreAdj"] == 500
         web, agent = found["web"], found["agent"]
         assert web["HostConfig"]["Memory"] == 128 << 20
@@ -162,7 +165,8 @@ async def test_daemon_runs_what_our_document_says(place: Place, extension: Linke
                 (seen,) = json.loads(place.daemon.run("network", "inspect", network["NetworkID"]))
                 assert seen["Internal"] is True
                 assert seen["Labels"]["atoll.sandbox"] == wanted.sandbox_id
-                assert not network["Gateway"]
+                host_has = subprocess.run(["ip", "-4", "addr"], capture_output=True, check=True)
+                assert f"inet {network['Gateway']}/".encode() not in host_has.stdout
     finally:
         report = await extension.teardown(handle, keep_state=False)
     assert not report.leftovers
@@ -171,6 +175,42 @@ async def test_daemon_runs_what_our_document_says(place: Place, extension: Linke
         mine = ("--filter", f"label=atoll.sandbox={wanted.sandbox_id}")
         assert place.daemon.run(kind, "ls", "-q", *mine) == ""
     assert not list(place.box.home.glob(f".atoll/*/boxes/{wanted.sandbox_id}"))
+
+
+REACH = """
+import socket, sys
+port = int(sys.argv[1])
+for host in sys.argv[2:]:
+    try:
+        socket.create_connection((host, port), 2)
+        print("open", host)
+    except OSError:
+        pass
+try:
+    print("name", socket.getaddrinfo("example.com", 80))
+except OSError:
+    pass
+print(len(socket.getaddrinfo("agent", 80)) > 0)
+"""
+
+
+async def test_service_reaches_neither_host_nor_doors(
+    place: Place, extension: LinkedExtension
+) -> None:
+    wanted = request(STACK)
+    handle = await extension.provision(wanted)
+    await extension.wait_ready(handle)
+    web = inspected(place, wanted.sandbox_id)["web"]
+    (network,) = web["NetworkSettings"]["Networks"].values()
+    addresses = subprocess.run(["hostname", "-I"], capture_output=True, text=True, check=True)
+    with socket.create_server(("", 0)) as listener:
+        port = str(listener.getsockname()[1])
+        hosts = (network["Gateway"], *addresses.stdout.split())
+        said = place.daemon.run("exec", web["Id"], "python3", "-c", REACH, port, *hosts)
+        assert said == "True"
+        doors = place.daemon.run("exec", web["Id"], "python3", "-c", REACH, "8082", "agent")
+        assert doors == "True"
+    await extension.teardown(handle, keep_state=False)
 
 
 async def test_stop_and_start_keep_volumes(place: Place, extension: LinkedExtension) -> None:

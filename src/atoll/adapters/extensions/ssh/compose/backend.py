@@ -36,15 +36,11 @@ from atoll.ports.far import FarBox, FarPlace, LinkTerms
 NAME = "ext.compose-ssh"
 READY_SECONDS = 40.0
 POLL_SECONDS = 0.1
-ISOLATED_API = (1, 48)
-"""Docker 28: a bridge without an address of the host."""
-
 HOME_LABEL, SANDBOX_LABEL, GENERATION_LABEL = "atoll.home", "atoll.sandbox", "atoll.generation"
 DEGRADED = (
     "disk: its files and volumes share the file system of that host",
     "uid: every sandbox there has the uid of the same user",
 )
-OPEN_BRIDGE = "network: services reach the host's own address (its Docker is older than 28)"
 
 _log = structlog.get_logger(__name__)
 
@@ -98,16 +94,15 @@ class ComposeBackend:
         standing = await self._standing(request.host)
         files = await standing.files.prepare(request)
         async with standing.forward.opened() as path, engine_at(path, self._label(request)) as far:
+            await far.check_version()
             await self._sweep(far)
             await self._ended(far, request.sandbox_id)
-            isolated = (await far.version()).api >= ISOLATED_API
-            rules = self._terms(request, terms, isolated=isolated)
-            written = document(stack, rules, files)
+            written = document(stack, self._terms(request, terms), files)
             request.report(f"Starting {len(stack.services)} services on host {request.host}.")
             await (await self._program()).up(path, self._project(request), written)
             await standing.files.give_key(request.sandbox_id, terms.key)
             await self._ready(far, request)
-        return self._place(request, stack, isolated=isolated)
+        return self._place(request, stack)
 
     async def attach(self, request: Provision) -> FarPlace | None:
         """Return the stack whose agent runs in this generation; None when none does."""
@@ -121,8 +116,7 @@ class ComposeBackend:
             )
             if not any(each.state == "running" for each in found):
                 return None
-            isolated = (await far.version()).api >= ISOLATED_API
-        return self._place(request, _stack(request), isolated=isolated)
+        return self._place(request, _stack(request))
 
     async def carry(self, box: FarBox, near: socket.socket) -> None:
         """Carry bytes by a connection of its own. Raises `Unavailable` with the client's words."""
@@ -209,7 +203,7 @@ class ComposeBackend:
         except TimeoutError as err:
             raise Unavailable("the container of the agent does not become ready") from err
 
-    def _terms(self, request: Provision, terms: LinkTerms, *, isolated: bool) -> Terms:
+    def _terms(self, request: Provision, terms: LinkTerms) -> Terms:
         profile = request.profile
         netlink = profile.network.netlink
         kept = ((HOME_LABEL, self.tag), (SANDBOX_LABEL, str(request.sandbox_id)))
@@ -222,7 +216,6 @@ class ComposeBackend:
             grace_seconds=terms.grace_seconds,
             netlink=DEFAULT_NETLINK if netlink is None else netlink,
             files=profile.resources.files or DEFAULT_FILES,
-            isolated=isolated,
             writable=profile.workspace.access is not Access.READ_ONLY,
             bare=profile.workspace.access is Access.NONE,
         )
@@ -240,12 +233,11 @@ class ComposeBackend:
         programs = await machine.send_programs()
         return _Standing(StackFiles(machine), Forward(machine.client, programs, self.engine))
 
-    def _place(self, request: Provision, stack: Stack, *, isolated: bool) -> FarPlace:
+    def _place(self, request: Provision, stack: Stack) -> FarPlace:
         box = FarBox(
             request.sandbox_id, request.generation, (("host", request.host),), request.host
         )
-        degraded = DEGRADED if isolated else (*DEGRADED, OPEN_BRIDGE)
-        isolation = Isolation(IsolationLevel.CONTAINER, "docker compose", degraded)
+        isolation = Isolation(IsolationLevel.CONTAINER, "docker compose", DEGRADED)
         return FarPlace(box, isolation, (INIT,), stack.agent.environment, stack.names)
 
 

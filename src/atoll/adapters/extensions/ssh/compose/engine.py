@@ -73,12 +73,11 @@ class FarEngine:
     session: aiohttp.ClientSession
     label: str
 
-    async def version(self) -> EngineVersion:
-        """Return its version. Raises `Failed` for one that is too old."""
+    async def check_version(self) -> None:
+        """Check its version. Raises `Failed` for one that is too old."""
         found = msgspec.json.decode(await self._read("GET", "/version"), type=EngineVersion)
         if found.api < OLDEST_API:
             raise Failed(f"the Docker Engine of {self.label} is {found.version}: 20.10 is needed")
-        return found
 
     async def containers(self, *labels: str) -> list[Container]:
         """Return containers with all these labels, running or not."""
