@@ -19,9 +19,10 @@ from atoll.adapters.zygote.start import hostname
 from atoll.domain.errors import AtollError
 from atoll.domain.host.host import Host, HostKind
 from atoll.domain.ids import HostId, SandboxId
-from atoll.ports.extension import Extension, ExtensionSetup, Handle, Provision
+from atoll.ports.extension import Extension, ExtensionSetup, Handle, Provision, VendorKey
 from atoll.testing.contracts.reachable import AGENT, Another, ReachableContract, reached_at
 from atoll.wiring.control.extensions import load_named
+from atoll.wiring.control.settings import extension_options, read_settings
 
 NAME = "ATOLL_CHECK_EXTENSION"
 HOME = "ATOLL_CHECK_HOME"
@@ -33,6 +34,8 @@ space."""
 HOST_NAME = "check"
 NUMBERS = 300
 CUT_SECONDS = 0.7
+KEY = "ATOLL_CHECK_KEY"
+"""The key of a vendor, for an extension whose machines are rented."""
 
 
 class TestInstalled(ReachableContract):
@@ -102,7 +105,14 @@ def _cut(sandbox_id: str) -> int:
 def maker(stack: AsyncExitStack) -> Callable[[], Extension]:
     """Return what makes one more instance, which the stack closes."""
     home = Path(os.environ[HOME])
-    setup = ExtensionSetup(home, "atoll-check", agents=(AGENT,), hosts=_hosts)
+    setup = ExtensionSetup(
+        home,
+        "atoll-check",
+        agents=(AGENT,),
+        options=extension_options(read_settings(home, {}, {})),
+        hosts=_hosts,
+        keys=_keys,
+    )
     return lambda: load_named(os.environ[NAME], setup, stack)
 
 
@@ -112,6 +122,12 @@ async def _hosts() -> Sequence[Host]:
         return ()
     made = datetime(2026, 1, 1, tzinfo=UTC)
     return (Host(HostId("ho_check"), HOST_NAME, HostKind.SSH, made, address, key),)
+
+
+async def _keys(_extension: str, _sandbox_id: SandboxId | None) -> Sequence[VendorKey]:
+    """Return the vendor's key that the person gave for the check, if any."""
+    value = os.environ.get(KEY, "")
+    return (VendorKey("check", value),) if value else ()
 
 
 def _processes_of(sandbox_id: str) -> list[int]:

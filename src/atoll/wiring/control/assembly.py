@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -55,7 +55,7 @@ from atoll.wiring.control.outside.drive import open_drive
 from atoll.wiring.control.outside.hosts import hosts_in
 from atoll.wiring.control.overview.machine import examine
 from atoll.wiring.control.replicas import leadership_of
-from atoll.wiring.control.settings import ControlSettings
+from atoll.wiring.control.settings import ControlSettings, extension_options
 from atoll.wiring.control.telemetry import metered, watched
 from atoll.wiring.control.vaulting import held, open_vault
 from atoll.zygote.host.home import Home
@@ -209,7 +209,7 @@ def _extension_setup(
         tag=Home(settings.home).tag,
         agents=_agents(settings),
         upstreams=tuple(sorted(settings.backends.upstreams.items())),
-        options={**asdict(settings.docker), "e2b": settings.clouds.e2b},
+        options=extension_options(settings),
         hosts=hosts_in(store),
         keys=VendorKeys(store, vault).find,
     )

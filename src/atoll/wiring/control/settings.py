@@ -6,7 +6,7 @@ lies with its feature, which owns and checks it; `ControlSettings` is the list o
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +159,11 @@ def read_settings(
         return ControlSettings(home, **_sections(ControlSettings, given))
     except msgspec.ValidationError as error:
         raise Invalid(f"a setting is wrong: {error}", field="config.toml") from error
+
+
+def extension_options(settings: ControlSettings) -> dict[str, object]:
+    """Return the settings of backends, by the names that `ExtensionSetup.options` has."""
+    return {**asdict(settings.docker), "e2b": settings.clouds.e2b}
 
 
 def setting_names() -> frozenset[str]:
