@@ -68,6 +68,7 @@ SMALL = {
     "services/journals/replication.py": "what surfaces and the entry point receive of the bus",
     "services/lifecycle/runtimes.py": SHARED,
     "services/provisioning/start_folder.py": VALUE,
+    "services/provisioning/compose_file.py": VALUE,
     "services/sandboxes/consumers.py": VALUE,
     "services/task_runner.py": SHARED,
     "services/provisioning/orders.py": SHARED,

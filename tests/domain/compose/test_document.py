@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from atoll.domain.compose.document import FarFiles, Terms, document, share_limits
+from atoll.domain.compose.document import FarFiles, StackTerms, document, share_limits
 from atoll.domain.compose.reading import read_stack
 from atoll.domain.errors import Invalid
 from atoll.domain.wall.resources import Resources
 from tests.domain.compose.test_reading import WHOLE
 
 FILES = FarFiles("/far/boxes/sb_1", "/far/bin/1", 1234, (("/far/sent/2", "/opt/atoll/codex"),))
-TERMS = Terms(
+TERMS = StackTerms(
     image="",
     hostname="box",
     labels=(("atoll.home", "t"), ("atoll.generation", "2")),
@@ -29,7 +29,7 @@ volumes: {v: }
 """)
 
 
-def written(terms: Terms = TERMS, text: str = WHOLE) -> dict[str, Any]:
+def written(terms: StackTerms = TERMS, text: str = WHOLE) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(document(read_stack(text), terms, FILES))
     return found
 

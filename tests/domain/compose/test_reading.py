@@ -1,7 +1,7 @@
 import pytest
 
 from atoll.domain.compose.reading import read_stack
-from atoll.domain.compose.stack import AGENT, Health, Service, StackMount
+from atoll.domain.compose.stack import AGENT, HealthCheck, Service, StackMount
 from atoll.domain.errors import Invalid
 
 WHOLE = """\
@@ -92,7 +92,7 @@ def test_whole_file_is_read() -> None:
             StackMount("/srv/other", "files", read_only=True),
             StackMount("/cache"),
         ),
-        health=Health(("CMD-SHELL", "curl -f http://127.0.0.1"), 5, 2, 60, 3),
+        health=HealthCheck(("CMD-SHELL", "curl -f http://127.0.0.1"), 5, 2, 60, 3),
         working_dir="/srv",
         user="1000:1000",
         init=True,
@@ -105,8 +105,8 @@ def test_whole_file_is_read() -> None:
     assert db.environment == (("A", "1"), ("B", "x=y"))
     assert db.depends_on == (("cache", "service_started"),)
     assert (db.memory_mb, db.cpu, db.restarts) == (1024, 1.0, False)
-    assert db.health == Health(("CMD", "true"))
-    assert (cache.health, cache.command) == (Health(), None)
+    assert db.health == HealthCheck(("CMD", "true"))
+    assert (cache.health, cache.command) == (HealthCheck(), None)
     assert stack.names == ("web", "db", "cache", "front")
     assert stack.alone().services == (agent,)
     assert (stack.agent, stack.others) == (agent, (web, db, cache))
@@ -122,7 +122,7 @@ def test_file_without_an_agent_gets_one_in_every_network() -> None:
     assert stack.networks == ("a", "b", "default")
     alone = read_stack("services: {web: {image: web, healthcheck: {test: [NONE]}}}")
     assert alone.agent.networks == (("default", ()),)
-    assert alone.others[0].health == Health()
+    assert alone.others[0].health == HealthCheck()
 
 
 SERVICE = [

@@ -67,7 +67,7 @@ class FarFiles:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class StackTerms:
     """The rules of one start. `image` is the agent's where the file names none, `labels` are on all
     that is made but volumes, `kept_labels` on volumes."""
 
@@ -84,7 +84,7 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class ServiceShare:
     """The limits of one service."""
 
     memory_mb: int
@@ -92,7 +92,7 @@ class Share:
     cpu: float | None
 
 
-def document(stack: Stack, terms: Terms, files: FarFiles) -> str:
+def document(stack: Stack, terms: StackTerms, files: FarFiles) -> str:
     """Return our document. Raises `Invalid` for limits that do not fit, or an agent without an
     image."""
     shares = share_limits(stack, terms.limits)
@@ -114,7 +114,7 @@ def document(stack: Stack, terms: Terms, files: FarFiles) -> str:
     return json.dumps(_escaped(written), indent=1, sort_keys=True)
 
 
-def share_limits(stack: Stack, limits: Resources) -> Mapping[str, Share]:
+def share_limits(stack: Stack, limits: Resources) -> Mapping[str, ServiceShare]:
     """Return the limits of each service, which together are the sandbox's. What a service does not
     name is shared equally. Raises `Invalid` where nothing is left."""
     memory = limits.memory_mb or DEFAULT_MEMORY_BYTES // MIB
@@ -130,7 +130,7 @@ def share_limits(stack: Stack, limits: Resources) -> Mapping[str, Share]:
     pids = max(1, (limits.pids or DEFAULT_PIDS) // len(stack.services))
     cpu = _cpu_shares(stack, limits.cpu)
     return {
-        each.name: Share(each.memory_mb or rest // max(1, sharing), pids, cpu[each.name])
+        each.name: ServiceShare(each.memory_mb or rest // max(1, sharing), pids, cpu[each.name])
         for each in stack.services
     }
 
@@ -151,7 +151,7 @@ def _cpu_shares(stack: Stack, whole: float | None) -> Mapping[str, float | None]
     return {each.name: each_gets if each.cpu is None else each.cpu for each in stack.services}
 
 
-def _bounded(service: Service, terms: Terms, share: Share) -> dict[str, Json]:
+def _bounded(service: Service, terms: StackTerms, share: ServiceShare) -> dict[str, Json]:
     """Return what every service has: its limits, and what it may not do."""
     found: dict[str, Json] = {
         "labels": {**dict(terms.labels), SERVICE_LABEL: service.name},
@@ -175,7 +175,7 @@ def _bounded(service: Service, terms: Terms, share: Share) -> dict[str, Json]:
     return found
 
 
-def _service(service: Service, terms: Terms, share: Share) -> dict[str, Json]:
+def _service(service: Service, terms: StackTerms, share: ServiceShare) -> dict[str, Json]:
     written: dict[str, Json] = {
         **_bounded(service, terms, share),
         "image": service.image,
@@ -228,7 +228,9 @@ def _health(service: Service) -> Json:
     return {"test": list(health.test), **found}
 
 
-def _agent(service: Service, terms: Terms, files: FarFiles, share: Share) -> dict[str, Json]:
+def _agent(
+    service: Service, terms: StackTerms, files: FarFiles, share: ServiceShare
+) -> dict[str, Json]:
     image = service.image or terms.image
     if not image:
         raise Invalid(
@@ -258,7 +260,7 @@ def _agent(service: Service, terms: Terms, files: FarFiles, share: Share) -> dic
     }
 
 
-def _argv(terms: Terms) -> Iterator[str]:
+def _argv(terms: StackTerms) -> Iterator[str]:
     yield from (LINK, "serve", "--socket", SOCKET, "--grace", str(terms.grace_seconds), "--")
     yield from (INIT, "--control-fd", "3")
     for door in DOORS:
@@ -267,7 +269,7 @@ def _argv(terms: Terms) -> Iterator[str]:
     yield from ("--files", str(terms.files))
 
 
-def _binds(service: Service, terms: Terms, files: FarFiles) -> Iterator[Json]:
+def _binds(service: Service, terms: StackTerms, files: FarFiles) -> Iterator[Json]:
     """Yield the agent's places. Those of the host are Atoll's own, never a word of the file."""
     yield _mount("bind", f"{files.programs}/init", INIT)
     yield _mount("bind", f"{files.programs}/link", LINK)

@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 from atoll.domain.compose.stack import (
     AGENT,
     DEFAULT_NETWORK,
-    Health,
+    HealthCheck,
     Service,
     Stack,
     StackMount,
@@ -361,12 +361,12 @@ def _checked_place(place: str, node: Node) -> str:
     return found
 
 
-def _health(node: Node) -> Health:
+def _health(node: Node) -> HealthCheck:
     fields = Fields(node)
     off = fields.switch("disable", False)
     test = fields.take("test")
     words = () if off or test is None else _test(test)
-    found = Health(
+    found = HealthCheck(
         words if words[:1] != ("NONE",) else (),
         interval=_optional(fields, "interval", _seconds(3600)),
         timeout=_optional(fields, "timeout", _seconds(3600)),

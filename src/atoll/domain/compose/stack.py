@@ -22,7 +22,7 @@ class StackMount:
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
+class HealthCheck:
     """A health check; `test` is empty where the image's own is switched off. Times in seconds."""
 
     test: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class Service:
     depends_on: tuple[tuple[str, str], ...] = ()
     networks: tuple[tuple[str, tuple[str, ...]], ...] = ()
     mounts: tuple[StackMount, ...] = ()
-    health: Health | None = None
+    health: HealthCheck | None = None
     working_dir: str | None = None
     user: str | None = None
     init: bool = False

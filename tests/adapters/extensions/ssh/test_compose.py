@@ -1,5 +1,6 @@
 """`ext.compose-ssh` against a real sshd and a real Engine, by the compose that is installed."""
 
+import asyncio
 import json
 import os
 import shutil
@@ -8,6 +9,7 @@ import socket
 import subprocess
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from platform import machine
 from typing import Any
 
@@ -23,6 +25,7 @@ from atoll.domain.host.reading import best_key, read_address
 from atoll.domain.ids import SandboxId
 from atoll.ports.extension import Extension, Handle, Provision
 from atoll.testing.contracts.extension import ExtensionContract
+from atoll.testing.contracts.reachable import AGENT, Another, ReachableContract
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
 from tests.peers.docker_daemon import IMAGE, DockerDaemon, docker_daemon, why_not
@@ -70,35 +73,42 @@ class Place:
     rig: ZygoteRig
     box: SshServer
     daemon: DockerDaemon
+    known: dict[str, SshHost]
 
 
 @pytest.fixture(scope="module")
 def place() -> Iterator[Place]:
-    with zygote_rig(real=True) as rig, throwaway_ssh_server() as box, docker_daemon() as daemon:
-        os.chown(daemon.folder / "d.sock", box.uid, -1)
-        yield Place(rig, box, daemon)
+    with (
+        zygote_rig(real=True) as rig,
+        docker_daemon() as daemon,
+        throwaway_ssh_server(daemon.folder / "d.sock") as box,
+    ):
+        yield Place(rig, box, daemon, {"box": asyncio.run(host(rig, box))})
 
 
-async def made(place: Place) -> LinkedExtension:
-    places = ssh_places(place.rig.home.root)
+async def host(rig: ZygoteRig, box: SshServer) -> SshHost:
+    """The host as it is known once it was added, and its user put the key there."""
+    places = ssh_places(rig.home.root)
     identity = SshIdentity(places.folder, "atoll-test")
-    place.box.authorize(await identity.authorized_line())
-    looked = OpenSshMachines(places, "test", machine())
-    key = best_key(await looked.host_keys(read_address(place.box.address)))
+    box.authorize(await identity.authorized_line())
+    shown = await OpenSshMachines(places, "test", machine()).host_keys(read_address(box.address))
+    key = best_key(shown)
     assert key is not None
-    known = {"box": SshHost(place.box.address, key, str(identity.file))}
+    return SshHost(box.address, key, str(identity.file))
 
+
+def made(place: Place) -> LinkedExtension:
     async def hosts() -> Mapping[str, SshHost]:
-        return known
+        return place.known
 
-    engine = str(place.daemon.folder / "d.sock")
-    backend = ComposeBackend(hosts, places, "test", machine(), engine)
-    return LinkedExtension(LinkedSettings(place.rig.home.root), backend)
+    home = place.rig.home.root
+    backend = ComposeBackend(hosts, ssh_places(home), "test", machine())
+    return LinkedExtension(LinkedSettings(home, agents=(AGENT,)), backend)
 
 
 @pytest.fixture
 async def extension(place: Place) -> AsyncIterator[LinkedExtension]:
-    extension = await made(place)
+    extension = made(place)
     yield extension
     await extension.close()
 
@@ -108,12 +118,14 @@ def request(text: str, generation: int = 1, sandbox_id: SandboxId | None = None)
     return replace(plain, host="box", compose_file=text)
 
 
-class TestComposeSsh(ExtensionContract):
+class TestComposeSsh(ReachableContract):
     @pytest.fixture
-    async def extension(self, place: Place) -> AsyncIterator[LinkedExtension]:
-        extension = await made(place)
-        yield extension
-        await extension.close()
+    def another(self, place: Place) -> Another:
+        self.root = place.rig.home.root
+        return lambda: made(place)
+
+    def home_in(self, folder: Path) -> Path:
+        return self.root
 
     def request(self, generation: int = 1, sandbox_id: SandboxId | None = None) -> Provision:
         plain = super().request(generation, sandbox_id)

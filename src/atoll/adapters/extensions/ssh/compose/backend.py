@@ -18,10 +18,10 @@ from atoll.adapters.extensions.ssh.client import SshClient, SshHost
 from atoll.adapters.extensions.ssh.compose.command import Compose, find_compose, installed
 from atoll.adapters.extensions.ssh.compose.engine import FarEngine, engine_at
 from atoll.adapters.extensions.ssh.compose.files import StackFiles
-from atoll.adapters.extensions.ssh.compose.forward import ENGINE, Forward
+from atoll.adapters.extensions.ssh.compose.forward import Forward
 from atoll.adapters.linked.machine import Machine
 from atoll.adapters.zygote.start import hostname
-from atoll.domain.compose.document import INIT, SERVICE_LABEL, Terms, document
+from atoll.domain.compose.document import INIT, SERVICE_LABEL, StackTerms, document
 from atoll.domain.compose.reading import read_stack
 from atoll.domain.compose.stack import AGENT, Stack
 from atoll.domain.errors import Failed, Invalid, Unavailable
@@ -62,13 +62,12 @@ class _Standing:
 @dataclass(slots=True)
 class ComposeBackend:
     """`ports.FarBackend` of stacks on the hosts that `find_hosts` returns. `tag` names this home
-    there, `kind` is what our programs run on, `engine` the socket of a host's Engine."""
+    there, `kind` is what our programs run on."""
 
     find_hosts: FindHosts
     places: SshPlaces
     tag: str
     kind: str
-    engine: str = ENGINE
     _machines: dict[str, tuple[SshHost, Machine]] = field(default_factory=dict)
     _compose: Compose | None = None
 
@@ -203,11 +202,11 @@ class ComposeBackend:
         except TimeoutError as err:
             raise Unavailable("the container of the agent does not become ready") from err
 
-    def _terms(self, request: Provision, terms: LinkTerms) -> Terms:
+    def _terms(self, request: Provision, terms: LinkTerms) -> StackTerms:
         profile = request.profile
         netlink = profile.network.netlink
         kept = ((HOME_LABEL, self.tag), (SANDBOX_LABEL, str(request.sandbox_id)))
-        return Terms(
+        return StackTerms(
             image="" if profile.image == HOST else profile.image,
             hostname=hostname(request.name),
             labels=(*kept, (GENERATION_LABEL, str(request.generation))),
@@ -231,7 +230,7 @@ class ComposeBackend:
             self._machines[name] = known
         machine = known[1]
         programs = await machine.send_programs()
-        return _Standing(StackFiles(machine), Forward(machine.client, programs, self.engine))
+        return _Standing(StackFiles(machine), Forward(machine.client, programs))
 
     def _place(self, request: Provision, stack: Stack) -> FarPlace:
         box = FarBox(

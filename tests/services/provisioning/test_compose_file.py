@@ -1,0 +1,44 @@
+from dataclasses import replace
+
+import pytest
+
+from atoll.adapters.extensions.in_memory import InMemory
+from atoll.domain.errors import Invalid
+from atoll.domain.sandbox.sandbox import Inputs, Sandbox
+from atoll.domain.wall.isolation import IsolationLevel
+from atoll.ports.extension import Capabilities
+from atoll.services.provisioning.compose_file import read_compose_file
+from atoll.testing.contracts.rows.sandboxes import sandbox as sample
+from atoll.testing.fakes.workspaces import FakeWorkspaces
+
+FILES = {"a/compose.yaml": "\ufeffservices:\n".encode(), "binary": b"\xff\xfe"}
+
+
+def naming(ref: str | None) -> Sandbox:
+    return replace(sample("stack"), inputs=Inputs(compose_bundle_ref=ref))
+
+
+async def read(ref: str | None, extension: InMemory | None = None) -> str | None:
+    return await read_compose_file(
+        naming(ref), extension or InMemory(), FakeWorkspaces(files=FILES)
+    )
+
+
+async def test_file_of_the_repository_is_read_for_a_backend_that_runs_one() -> None:
+    assert await read("repo:a/compose.yaml") == "services:\n"
+    assert await read(None) is None
+    other = InMemory(able=Capabilities(IsolationLevel.NONE))
+    assert await read("anything", other) is None
+
+
+@pytest.mark.parametrize("ref", ["a/compose.yaml", "repo:../x", "repo:none", "repo:binary"])
+async def test_reference_that_cannot_be_read_is_refused(ref: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        await read(ref)
+    assert refused.value.field == "inputs.compose_bundle_ref"
+
+
+async def test_reference_without_a_repository_is_refused() -> None:
+    bare = replace(naming("repo:a/compose.yaml"), repos=())
+    with pytest.raises(Invalid, match="needs a repository"):
+        await read_compose_file(bare, InMemory(), FakeWorkspaces(files=FILES))
