@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atoll.wire.link.stream import ACK_BYTES, MAX_RECORD_BYTES, Broken, ResumableStream
+from atoll.wire.link.stream import ACK_BYTES, MAX_PONGS, MAX_RECORD_BYTES, Broken, ResumableStream
 
 
 def joined(window: int = 1000) -> tuple[ResumableStream, ResumableStream]:
@@ -155,3 +155,12 @@ def test_bytes_before_a_broken_record_do_not_count_as_received() -> None:
     one.resume(other.received)
     other.resume(one.received)
     assert other.feed(one.drain()) == b"whole"
+
+
+def test_flood_of_pings_is_answered_up_to_a_bound() -> None:
+    one, other = joined()
+    for _ in range(10_000):
+        one.ping()
+    assert other.feed(one.drain()) == b""
+    assert len(other.drain()) == 4 * MAX_PONGS
+    assert other.drain() == b""

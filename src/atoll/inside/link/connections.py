@@ -74,7 +74,7 @@ class Connection:
 class Connections:
     """All connections: at most one is proven."""
 
-    def __init__(self, near: NearEnd, key: bytes, now: float) -> None:
+    def __init__(self, near: NearEnd, key: bytes | bytearray, now: float) -> None:
         self._near, self._key = near, key
         self._life = int.from_bytes(os.urandom(8), "little")
         self._all: list[Connection] = []

@@ -9,13 +9,14 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
 from atoll.inside.link.connections import Connections
 from atoll.inside.link.far import FarEnd, said
 from atoll.inside.link.init import InitFailed, InitProcess
-from atoll.inside.link.polling import run
+from atoll.inside.link.polling import NEVER, Watch, run
 from atoll.wire.link.handshake import KEY_BYTES
 
 USAGE, NOBODY = 64, 69
@@ -53,6 +54,39 @@ class Options:
                     raise ValueError(word)
 
 
+class Termination:
+    """TERM, which takes effect between two polls: its handler may run at any line."""
+
+    def __init__(self, far: FarEnd) -> None:
+        self._far = far
+        self._came = False
+        self._woken, wake = os.pipe()
+        for fd in (self._woken, wake):
+            os.set_blocking(fd, False)
+        signal.set_wakeup_fd(wake)
+        signal.signal(signal.SIGTERM, self._note)
+
+    def watched(self) -> Iterator[Watch]:
+        """Yield what a signal makes readable."""
+        yield self._woken, select.POLLIN, lambda _: self._drain()
+
+    def due(self) -> float:
+        """Return never: a signal wakes the poll."""
+        return NEVER
+
+    def act(self, _: float) -> None:
+        """End the sandbox once a signal came."""
+        if self._came:
+            self._far.end("a signal ended the sandbox")
+
+    def _note(self, *_: object) -> None:
+        self._came = True
+
+    def _drain(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            os.read(self._woken, READ_BYTES)
+
+
 def main() -> NoReturn:
     """Run what the arguments request; end the process with the same codes as the C one."""
     try:
@@ -69,10 +103,8 @@ def main() -> NoReturn:
 
 
 def _serve(options: Options) -> int:
-    key = b""
-    while len(key) < KEY_BYTES and (data := os.read(0, KEY_BYTES - len(key))):
-        key += data
-    if len(key) < KEY_BYTES:
+    key = bytearray(KEY_BYTES)
+    if not _read_key(memoryview(key)):
         said("no key of 32 bytes came on standard input")
         return 1
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
@@ -81,7 +113,13 @@ def _serve(options: Options) -> int:
     return _be_far_end(options, key)
 
 
-def _in_background(options: Options, key: bytes) -> int:
+def _read_key(rest: memoryview) -> bool:
+    while rest and (count := os.readv(0, [rest])):
+        rest = rest[count:]
+    return not rest
+
+
+def _in_background(options: Options, key: bytearray) -> int:
     """Return once the child is ready, or has said why not."""
     news, say = os.pipe()
     child = os.fork()
@@ -108,8 +146,8 @@ def _in_background(options: Options, key: bytes) -> int:
         os._exit(1)
 
 
-def _be_far_end(options: Options, key: bytes) -> int:
-    _hide()
+def _be_far_end(options: Options, key: bytearray) -> int:
+    _hide(key)
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     listener = None
     try:
@@ -128,13 +166,13 @@ def _be_far_end(options: Options, key: bytes) -> int:
         far.connections.listen(listener)
     elif options.device is not None:
         far.connections.use_device(options.device)
-    signal.signal(signal.SIGTERM, lambda *_: far.end("a signal ended the sandbox"))
+    termination = Termination(far)
     said("ready")
     null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     if options.daemon:
         os.dup2(null, 1)
     try:
-        run([far])
+        run([far, termination])
     finally:
         if options.socket is not None:
             options.socket.unlink(missing_ok=True)
@@ -157,9 +195,15 @@ def _listen(path: Path) -> socket.socket:
     return listener
 
 
-def _hide() -> None:
-    """Show no process of this uid the key. It is not locked: Python copies what it holds."""
-    ctypes.CDLL(None).prctl(SET_DUMPABLE, 0, 0, 0, 0)
+def _hide(key: bytearray) -> None:
+    """Show no process of this uid the key, and keep it from the disk where that is allowed.
+
+    A child inherits no lock, so this comes after the last fork but init's.
+    """
+    libc = ctypes.CDLL(None)
+    libc.prctl(SET_DUMPABLE, 0, 0, 0, 0)
+    held = (ctypes.c_char * len(key)).from_buffer(key)
+    libc.mlock(held, ctypes.c_size_t(len(key)))
 
 
 def _attach(path: Path) -> int:

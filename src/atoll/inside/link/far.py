@@ -75,7 +75,9 @@ class FarEnd:
         """Return when `act` is to be called."""
         parts = (self.near, self.connections, self._doors, self._terminals)
         lost_at = self.connections.lost_at
-        grace = NEVER if lost_at is None else lost_at + self._grace
+        grace = NEVER
+        if self._phase is Life.RUNNING and lost_at is not None:
+            grace = lost_at + self._grace
         return min(self._until, grace, *(part.due() for part in parts))
 
     def act(self, now: float) -> None:

@@ -99,11 +99,23 @@ class Requests:
         try:
             fds = self._made(head.tag, passed)
         except OSError as error:
+            for one in passed:
+                if one.kind is Passed.MEMORY:
+                    self.drop_memory(one.channel)
             number = errno.EAGAIN if error.errno == errno.EMFILE else error.errno
             self._near.send(encode_packet(failed(head.tag, number or errno.EIO), ()))
             return
+        self._note_program(head.tag, passed)
         if not self._init.send(packet, fds):
+            self._note_program(0, passed)
             self._near.send(encode_packet(no_room(head.tag), ()))
+
+    def _note_program(self, tag: int, passed: tuple[PassedDescriptor, ...]) -> None:
+        """Note the program that a terminal has now; tag 0 for none."""
+        for one in passed:
+            terminal = self._terminals.all.get(one.channel)
+            if one.kind is Passed.SLAVE and terminal is not None:
+                terminal.channel.tag, terminal.pid, terminal.end = tag, 0, None
 
     def renew(self) -> None:
         """Close what belonged to the last near end, and name what runs on."""
@@ -133,7 +145,7 @@ class Requests:
                 self._near.send(encode_packet(packet, ()))
 
     def drain(self, channel: Channel) -> None:
-        """Read what there is, as far as credit and the stream have room."""
+        """Read a channel until it is empty, or may send no more."""
         terminal = self._terminals.all.get(channel.number)
         before = -1
         while channel.undrained and channel.credit != before:
@@ -188,7 +200,6 @@ class Requests:
                 terminal = self._terminals.all.get(one.channel)
                 if terminal is None:
                     raise OSError(errno.EBADF, "terminal")
-                terminal.channel.tag, terminal.pid, terminal.end = tag, 0, None
                 return terminal.program_side()
             case Passed.INPUT | Passed.OUTPUT | Passed.SOCKET:
                 return self._new_channel(tag, one)

@@ -175,9 +175,15 @@ class Terminals:
         terminal.look_at = self._now + LOOK_SECONDS
 
     def _ready(self, terminal: Terminal, seen: int) -> None:
+        if terminal.channel.closed:
+            return
         if terminal.channel.waiting and seen & ~select.POLLIN:
             terminal.look(self._near)
             self._channels.write(terminal.channel)
             self._moved(terminal)
-        if seen & ~select.POLLOUT:
+        if not seen & ~select.POLLOUT:
+            return
+        if terminal.channel.credit and self._near.takes_data:
             self.read(terminal)
+        elif seen & (select.POLLHUP | select.POLLERR):
+            terminal.hung_until = self._now + HUNG_RETRY_SECONDS

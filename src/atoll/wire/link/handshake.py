@@ -91,7 +91,7 @@ def decode_hello(data: bytes) -> Hello:
     return Hello(incarnation, nonce)
 
 
-def encode_challenge(key: bytes, hello: Hello, challenge: Challenge) -> bytes:
+def encode_challenge(key: bytes | bytearray, hello: Hello, challenge: Challenge) -> bytes:
     """Return the far end's answer and its proof."""
     body = challenge.encode()
     return body + _proof(key, b"far", hello.encode() + body)
@@ -118,7 +118,7 @@ def encode_answer(key: bytes, hello: Hello, challenge: Challenge, received: int)
     return body + _proof(key, b"near", hello.encode() + challenge.encode() + body)
 
 
-def decode_answer(key: bytes, hello: Hello, challenge: Challenge, data: bytes) -> int:
+def decode_answer(key: bytes | bytearray, hello: Hello, challenge: Challenge, data: bytes) -> int:
     """Return the near end's `received`, once its proof is right. Raises `Unproven`."""
     body, proof = data[: _RECEIVED.size], data[_RECEIVED.size :]
     expected = _proof(key, b"near", hello.encode() + challenge.encode() + body)
@@ -128,5 +128,5 @@ def decode_answer(key: bytes, hello: Hello, challenge: Challenge, data: bytes) -
     return received
 
 
-def _proof(key: bytes, side: bytes, said: bytes) -> bytes:
+def _proof(key: bytes | bytearray, side: bytes, said: bytes) -> bytes:
     return hmac.new(key, side + said, hashlib.sha256).digest()

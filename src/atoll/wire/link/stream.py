@@ -11,6 +11,9 @@ MAX_RECORD_BYTES = 64 * 1024
 ACK_BYTES = 32 * 1024
 """Bytes received after which an acknowledgement is due at once; a timer sends the others."""
 
+MAX_PONGS = 64
+"""Pings that may wait for their answers; further ones get none."""
+
 HEAD_BYTES = 4
 
 
@@ -44,6 +47,7 @@ class ResumableStream:
         self._ready = bytearray()
         self._partial = bytearray()
         self._announced = 0
+        self._pongs = 0
 
     @property
     def room(self) -> int:
@@ -91,6 +95,8 @@ class ResumableStream:
             return b""
         if self.received - self._announced >= ACK_BYTES:
             self.acknowledge()
+        self._ready += _head(Record.PONG, 0) * self._pongs
+        self._pongs = 0
         end = self.written
         while self._sent < end:
             start = self._sent - self._acknowledged
@@ -131,6 +137,7 @@ class ResumableStream:
         self._connected = False
         self._partial.clear()
         self._ready.clear()
+        self._pongs = 0
 
     def resume(self, peer_received: int) -> None:
         """Continue on a new connection, whose peer has `peer_received` bytes of ours. Raises
@@ -156,7 +163,7 @@ class ResumableStream:
                 raise Broken(f"an acknowledgement of {number} names bytes that were never sent")
             self._forget(number)
         elif kind == Record.PING and not payload:
-            self._ready += _head(Record.PONG, 0)
+            self._pongs = min(self._pongs + 1, MAX_PONGS)
         elif kind != Record.PONG or payload:
             raise Broken(f"a record of kind {kind} and {len(payload)} bytes means nothing")
 
