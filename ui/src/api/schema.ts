@@ -1388,7 +1388,7 @@ export interface components {
         };
         /**
          * @description The references of the consumer: `repo_ref` is the sandbox's repository where `repos` names
-         *     none, `compose_bundle_ref` is stored and shown.
+         *     none, `compose_bundle_ref` the compose file of a backend that runs one, `repo:PATH`.
          */
         readonly Inputs: {
             readonly compose_bundle_ref: string | null;
