@@ -64,6 +64,8 @@ class AsyncExtensions(AsyncNoun[Extensions]):
     """The backends, and what their vendors rent to us."""
 
     blocking = Extensions
+    list = Awaited(Extensions.list)
+    get = Awaited(Extensions.get)
     strays = Awaited(Extensions.strays)
     end_strays = Awaited(Extensions.end_strays)
 

@@ -3,13 +3,13 @@ vendors that are left behind."""
 
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
-from atoll.client.outside.hosts import HostCost
+from atoll.client.outside.hosts import HostCost, HostKind
 from atoll.client.transport import Transport, get, post
 from atoll.client.words import IsolationLevel
 from atoll.domain.errors import NotFound
 
 
-class ExtensionCapabilities(Shape):
+class Capabilities(Shape):
     """The abilities of a backend. `host_kind` is empty on a vendor's machines."""
 
     isolation: Field[IsolationLevel] = fields.word()
@@ -22,22 +22,22 @@ class ExtensionCapabilities(Shape):
     abilities = fields.texts()
     images = fields.texts()
     closes_network = fields.flag()
-    host_kind = fields.text()
+    host_kind: Field[HostKind] = fields.word()
 
 
-class InstalledExtension(Shape):
+class Extension(Shape):
     """A backend; `reason` says why it is not available."""
 
     name = fields.text()
     available = fields.flag()
     reason = fields.text()
-    capabilities = fields.one(ExtensionCapabilities)
+    capabilities = fields.one(Capabilities)
 
 
 class ExtensionList(Shape):
     """Every backend, by name."""
 
-    extensions = fields.many(InstalledExtension)
+    extensions = fields.many(Extension)
 
 
 class Stray(Shape):
@@ -74,7 +74,7 @@ class Extensions:
         """Return all of them, those that are left out as well."""
         return self._transport.read(ExtensionList, get("extensions"))
 
-    def get(self, name: str) -> InstalledExtension:
+    def get(self, name: str) -> Extension:
         """Return one, by its short or whole name. Raises `NotFound`."""
         for one in self.list().extensions:
             if name in (one.name, one.name.removeprefix("ext.")):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from atoll.client.outside.extensions import Extensions, InstalledExtension, StrayList
+from atoll.client.outside.extensions import Extension, Extensions, StrayList
 from atoll.domain.errors import Conflict, Failed, Invalid
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
@@ -104,7 +104,7 @@ def info(invocation: Invocation, name: str, *, as_json: bool) -> None:
         say(f"left out    {found.reason}")
 
 
-def _say_capabilities(found: InstalledExtension) -> None:
+def _say_capabilities(found: Extension) -> None:
     able = found.capabilities
     rows = {
         "isolation": able.isolation,
