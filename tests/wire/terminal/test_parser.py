@@ -37,6 +37,7 @@ READ: dict[bytes, list[Piece]] = {
     b"\x1b]0;t\x18x": [Text(b"x")],
     "\x1b]0;ü\x07".encode(): [String(b"]", "0;ü".encode())],
     b"\x1b]0;\xff\x07": [String(b"]", "0;\ufffd".encode())],
+    b"\x1b]0;\xd3\x03\xa7\x07": [String(b"]", "0;\ufffd\ufffd".encode())],
     b"\x1bP0;1|17/41\x1b\\": [String(b"P", b"0;1|17/41"), Function(b"", b"", b"", b"\\")],
     "\x1bPqé\x1b[31m".encode(): [String(b"P", "qé".encode()), SGR],
     "\x1bP1é".encode(): [Text("é".encode())],

@@ -225,8 +225,9 @@ class Parser:
         self._body.clear()
 
     def _string(self) -> String | None:
-        body = self._body.translate(None, _ALL_C0)
-        return None if self._too_long else String(self._kind, _valid(bytes(body)))
+        # What a control character breaks in two is no character afterwards, either.
+        body = _valid(bytes(self._body)).translate(None, _ALL_C0)
+        return None if self._too_long else String(self._kind, body)
 
     def _function(self, kind: bytes, final: bytes) -> Function | None:
         found = _PARAMETERS.fullmatch(self._body)
