@@ -23,7 +23,7 @@ from atoll.wiring.launch import zygote_process
 from atoll.zygote.host.home import Home
 from tests.e2e.servers import emptied
 from tests.peers.api import Api, api_of, until
-from tests.peers.remains import pids_of, remains, settled, uids_of
+from tests.peers.remains import changed, pids_of, remains, uids_of
 from tests.peers.terminal_client import TerminalClient, attached
 
 NUMBERS = 1_000_000
@@ -354,7 +354,7 @@ def test_killed_zygote_is_said_and_the_next_start_cleans_up(
     api.act(sandbox, "start")
     assert api.run(sandbox, "cat file") == "kept\n"
     emptied(server)
-    assert settled(server.home, empty, uids) == empty
+    assert changed(server.home, empty, uids) == {}
 
 
 def test_stop_and_start_keep_workspace_and_agent_state(server: TestServer, api: Api) -> None:
@@ -376,7 +376,7 @@ def test_destroyed_sandbox_leaves_nothing_on_the_machine(server: TestServer, api
     uids = uids_of(server.home)
     assert remains(server.home, uids) != before
     api.act(sandbox, "destroy")
-    assert settled(server.home, before, uids) == before
+    assert changed(server.home, before, uids) == {}
 
 
 def test_sandboxes_nobody_has_written_down_are_ended_at_the_start(
@@ -390,7 +390,7 @@ def test_sandboxes_nobody_has_written_down_are_ended_at_the_start(
     for path in server.home.glob("atoll.db*"):
         path.unlink()
     server.start()
-    assert settled(server.home, before, uids) == before
+    assert changed(server.home, before, uids) == {}
 
 
 def test_whole_atoll_ends_and_leaves_no_process_mount_or_socket(

@@ -16,7 +16,7 @@ from atoll.testing.server import TestServer, test_server
 from atoll.wiring.launch import zygote_process
 from atoll.zygote.host.home import POOL_PREFIX, Home
 from tests.peers.api import Api, api_of
-from tests.peers.remains import remains, settled, uids_of
+from tests.peers.remains import changed, remains, uids_of
 from tests.peers.terminal_client import attached
 
 T = TypeVar("T")
@@ -61,7 +61,7 @@ async def test_crowd_of_sandboxes_answers_and_leaves_the_machine_as_it_was(
             assert len(remains(server.home, uids).sockets) >= count
             await all_of(destroyed(client, sandbox) for sandbox in sandboxes)
             steps.append(time.monotonic())
-        assert settled(server.home, before, uids) == before
+        assert changed(server.home, before, uids) == {}
         assert used(server.home) <= disk + SLACK_BYTES
         # Connections of this test and of the database's pool come and go; one a sandbox would show.
         zygote, control = descriptors(server)

@@ -17,7 +17,7 @@ import pytest
 from websockets.sync.client import connect
 
 from atoll.testing.server import TestServer, test_server
-from tests.peers.remains import pids_of, remains, settled, uids_of
+from tests.peers.remains import changed, pids_of, remains, uids_of
 
 SECONDS = float(os.environ.get("ATOLL_STORM_SECONDS", "20"))
 SEED = int(os.environ.get("ATOLL_STORM_SEED", "0")) or random.SystemRandom().randrange(1, 2**32)
@@ -141,7 +141,7 @@ def test_two_clients_at_once_meet_no_failure_and_leave_nothing(
         assert sum(told.values()) > 10
         uids = uids_of(server.home)
         _destroy_all(server)
-        assert settled(server.home, before, uids, seconds=90) == before
+        assert changed(server.home, before, uids, seconds=90) == {}
         assert pids_of(uids) == []
 
 

@@ -9,7 +9,7 @@ import json
 import os
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from atoll.wiring.launch import zygote_process
@@ -47,13 +47,19 @@ def remains(root: Path, uids: Iterable[int] = ()) -> Remains:
     )
 
 
-def settled(root: Path, before: Remains, uids: Iterable[int], seconds: float = 10) -> Remains:
-    """What is there once it equals `before`, or after `seconds`: kernels let go lazily."""
+def changed(
+    root: Path, before: Remains, uids: Iterable[int], seconds: float = 10
+) -> dict[str, set[object]]:
+    """What differs from `before`, by its kind, or nothing as soon as nothing does. Kernels let go
+    lazily."""
     uids = frozenset(uids)
     deadline = time.monotonic() + seconds
     while (now := remains(root, uids)) != before and time.monotonic() < deadline:
         time.sleep(0.05)
-    return now
+    kinds = (field.name for field in fields(Remains))
+    return {
+        kind: set(found) for kind in kinds if (found := getattr(now, kind) ^ getattr(before, kind))
+    }
 
 
 def pids_of(uids: frozenset[int]) -> list[int]:

@@ -29,7 +29,7 @@ from tests.peers.databases.postgres import PostgresServer
 from tests.peers.nats.consumer import Consumer, messages
 from tests.peers.nats.server import NatsServer, nats_server
 from tests.peers.receivers.webhook_receiver import WebhookReceiver, webhook_receiver
-from tests.peers.remains import Remains, pids_of, remains, settled, uids_of
+from tests.peers.remains import Remains, changed, pids_of, remains, uids_of
 
 SECONDS = float(os.environ.get("ATOLL_CHAOS_SECONDS", "12"))
 VIEWERS = int(os.environ.get("ATOLL_CHAOS_VIEWERS", "30"))
@@ -247,7 +247,7 @@ def end(made: World) -> None:
     with made.api() as api:
         for row in made.fleet.query("SELECT id FROM sandboxes WHERE state <> 'destroyed'"):
             api.act(str(row[0]), "destroy")
-    assert settled(home, made.before, uids, seconds=60) == made.before
+    assert changed(home, made.before, uids, seconds=60) == {}
     assert pids_of(uids) == []
 
 
