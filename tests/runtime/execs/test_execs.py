@@ -321,6 +321,13 @@ async def test_output_with_a_bad_offset_is_invalid(query: str) -> None:
         assert (await rt.call("GET", f"/execs/{record['exec_id']}/output?{query}"))[0] == 422
 
 
+async def test_journal_notes_the_actor_that_came_with_an_exec() -> None:
+    async with runtime() as rt:
+        assert (await rt.call("POST", "/execs?actor=adm:ada", {"argv": ["true"]}))[0] == 200
+        _, page = await rt.call("GET", "/journal")
+        assert [entry["payload"]["actor"] for entry in page["entries"]] == ["adm:ada", "adm:ada"]
+
+
 async def test_journal_tells_of_execs_without_arguments_or_environment() -> None:
     async with runtime() as rt:
         await run(rt, argv=["sh", "-c", "exit 3 # classified"], env={"SECRET": "hush"})

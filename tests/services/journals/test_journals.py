@@ -76,21 +76,29 @@ async def test_hostile_or_unknown_entries_are_left_out() -> None:
         assert events[4].payload["kind"] == "agent.turn"
 
 
-async def test_events_of_a_terminal_name_who_opened_it() -> None:
+async def test_events_of_terminals_and_commands_name_who_began_them() -> None:
     async with scene() as s:
         sandbox = await s.ready()
         s.runtime.answers["POST", "/sessions"] = (201, SESSION | {"session_id": "t_9"})
         s.runtime.answers["POST", "/execs"] = (200, EXEC | {"exec_id": "e_9"})
         await Terminals(s.sandboxes, s.room).open(LOCAL_PERSON, sandbox.id, OpenBody())
-        await RuntimeCalls(s.sandboxes).run(LOCAL_PERSON, sandbox.id, ExecBody(argv=["true"]))
+        command = LOCAL_PERSON, sandbox.id, ExecBody(argv=["true"])
+        await RuntimeCalls(s.sandboxes).run(*command)
+        actor = dict(s.runtime.calls[-1].query)["actor"]
+        async with RuntimeCalls(s.sandboxes).run_streamed(*command):
+            assert dict(s.runtime.calls[-1].query)["actor"] == actor
         s.runtime.journal = [
             entry(1, "terminal.opened", id="t_9", argv0="bash"),
-            entry(2, "exec.exited", id="e_9", argv0="true", exit={"code": 0}),
+            entry(2, "exec.started", id="e_9", argv0="true", actor=actor),
+            entry(3, "exec.exited", id="e_8", argv0="true", exit={"code": 0}, actor="agt:a_1"),
+            entry(4, "terminal.closed", id="t_8", argv0="sh", actor=actor),
         ]
-        await collected(s, sandbox, 3)
+        await collected(s, sandbox, 5)
         events = await s.events.list(LOCAL_PERSON, stream=f"sandbox:{sandbox.id}")
         actors = {event.event_type: event.actor_id for event in events}
-        assert actors["terminal.opened"] == actors["exec.exited"] == LOCAL_PERSON.id
+        assert actors["terminal.opened"] == actors["exec.started"] == LOCAL_PERSON.id
+        assert actors["exec.exited"] == "a_1"
+        assert actors["terminal.closed"] == "atoll"  # only commands are noted with theirs
         assert actors["sandbox.ready"] == "atoll"
 
 

@@ -22,6 +22,10 @@ HERE = (("path", "a"),)
 CALLS: list[tuple[RuntimeCall[Any], str]] = [
     (execs.run_exec(execs.ExecBody(shell="ls")), 'POST /execs {"shell":"ls"}'),
     (execs.stream_exec(execs.ExecBody(argv=["ls"])), 'POST /execs {"argv":["ls"]}'),
+    (
+        execs.stream_exec(execs.ExecBody(argv=["ls"]), "adm:ada"),
+        'POST /execs?actor=adm:ada {"argv":["ls"]}',
+    ),
     (execs.list_execs(), "GET /execs"),
     (execs.get_exec(PathId("e_1")), "GET /execs/e_1"),
     (execs.follow_exec(PathId("e_1"), (("stdout", "5"),)), "GET /execs/e_1/output?stdout=5"),

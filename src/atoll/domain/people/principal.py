@@ -108,6 +108,19 @@ class Principal:
         return capability in self.capabilities
 
 
+def spell_actor(actor: Principal) -> str:
+    """Return an actor as a runtime notes it beside what was begun: `adm:ada`."""
+    return f"{actor.kind}:{actor.id}"
+
+
+def read_actor(org_id: OrgId, spelled: object) -> Principal | None:
+    """Return the actor of this organization that was spelled so; None for anything else."""
+    kind, _, name = spelled.partition(":") if isinstance(spelled, str) else ("", "", "")
+    if kind not in list(ActorKind) or not name:
+        return None
+    return Principal(org_id, PrincipalId(name), ActorKind(kind))
+
+
 LOCAL_PERSON = Principal(
     PERSONAL_ORG,
     PrincipalId("person"),

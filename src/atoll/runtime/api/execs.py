@@ -52,7 +52,7 @@ def routes() -> list[web.RouteDef]:
 
 
 async def _start(request: web.Request) -> web.StreamResponse:
-    exec_request = _exec_request(await read_json(request, ExecBody))
+    exec_request = _exec_request(await read_json(request, ExecBody), request.query.get("actor"))
     started = await parts_of(request).execs.start(exec_request)
     if not exec_request.unrecorded:
         parts_of(request).activity.touch()
@@ -138,7 +138,7 @@ async def _stream(
     return response
 
 
-def _exec_request(body: ExecBody) -> ExecRequest:
+def _exec_request(body: ExecBody, actor: str | None) -> ExecRequest:
     if body.timeout is not None and not 0 < body.timeout <= MAX_TIMEOUT_SECONDS:
         raise Invalid(
             f"timeout must be over 0 and up to {MAX_TIMEOUT_SECONDS:g} seconds", field="timeout"
@@ -155,6 +155,7 @@ def _exec_request(body: ExecBody) -> ExecRequest:
         max_output_bytes=body.max_output_bytes,
         reap=body.reap,
         unrecorded=body.unrecorded,
+        actor=actor,
     )
 
 

@@ -43,6 +43,7 @@ class ExecRequest:
     max_output_bytes: int
     reap: bool
     unrecorded: bool = False
+    actor: str | None = None
 
 
 @dataclass(slots=True)
@@ -210,6 +211,7 @@ class Execs:
             started_at=timestamp(),
             reap=request.reap,
             unrecorded=request.unrecorded,
+            actor=request.actor,
         )
 
 
@@ -233,4 +235,5 @@ def _pipes() -> Iterator[_Pipes]:
 
 def _payload(spec: ExecSpec) -> dict[str, object]:
     """Return what the journal may know: never arguments, output or environment."""
-    return {"id": spec.id, "argv0": spec.argv[0][:256]}
+    told: dict[str, object] = {"id": spec.id, "argv0": spec.argv[0][:256]}
+    return told if spec.actor is None else {**told, "actor": spec.actor}

@@ -13,7 +13,8 @@ from atoll.wire.contract.terminals import End
 class ExecSpec:
     """Program to run. `stdin` None with `open_input` is fed later, without it is empty. `timeout`
     in seconds from the start; `max_output_bytes` for each stream. With `reap` its end is the end of
-    all it started. One that is `unrecorded` leaves no journal entry."""
+    all it started. One that is `unrecorded` leaves no journal entry; others name the `actor` there,
+    as the control plane spelled it."""
 
     id: ExecId
     argv: tuple[str, ...]
@@ -26,6 +27,7 @@ class ExecSpec:
     started_at: str
     reap: bool
     unrecorded: bool = False
+    actor: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from atoll.domain.event import EventDraft, Json, sandbox_stream
 from atoll.domain.event_kind import KINDS
 from atoll.domain.event_kinds.kind import EventKind
 from atoll.domain.ids import PrincipalId, SandboxId
-from atoll.domain.people.principal import SYSTEM, ActorKind, Principal
+from atoll.domain.people.principal import SYSTEM, ActorKind, Principal, read_actor
 from atoll.domain.sandbox.reported import AGENTS
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import RuntimeClient, StoreUnavailable, Transaction
@@ -62,8 +62,8 @@ _log = structlog.get_logger(__name__)
 
 
 class Journals:
-    """A reader of journals. It names the person who started a terminal or exec as the actor of its
-    events, as long as this process remembers them."""
+    """A reader of journals. It names the person who started a terminal or agent as the actor of its
+    events, as long as this process remembers them; a command's is told by its entry."""
 
     def __init__(
         self,
@@ -244,6 +244,7 @@ class Journals:
         actor = (
             _attached_person(sandbox, kind, payload)
             or acting_agent(sandbox, kind.name, payload)
+            or _told_actor(sandbox, kind, entry)
             or self._actors.get((sandbox.id, str(thing)), SYSTEM)
         )
         return self._event(sandbox, kind.name, entry, payload=payload, actor=actor)
@@ -313,6 +314,13 @@ def _attached_person(
     by = payload.get("by")
     who = by if isinstance(by, str) else principal
     return Principal(sandbox.org_id, PrincipalId(who), ActorKind.PERSON)
+
+
+def _told_actor(sandbox: Sandbox, kind: EventKind, entry: JournalEntry) -> Principal | None:
+    """Return who began a command, as a control plane told the runtime with it."""
+    if kind.name not in ("exec.started", "exec.exited"):
+        return None
+    return read_actor(sandbox.org_id, entry.payload.get("actor"))
 
 
 def _payload(sandbox: Sandbox, entry: JournalEntry, kind: EventKind) -> dict[str, Json]:

@@ -5,11 +5,11 @@ from the runtime's journal. Paths of files are checked by the runtime, which ope
 """
 
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import TypeVar
 
 from atoll.domain.errors import Forbidden
-from atoll.domain.people.principal import Principal
+from atoll.domain.people.principal import Principal, spell_actor
 from atoll.ports import RuntimeStream
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.wire.contract import execs
@@ -74,6 +74,11 @@ class RuntimeCalls:
         sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
         with self._tracer.span("exec.run") as span:
             span.note("atoll.sandbox", sandbox.id)
-            started = await client.call(execs.run_exec(body))
-        await self._sandboxes.remember_actor(sandbox, started.exec_id, caller)
-        return started
+            return await client.call(execs.run_exec(body, spell_actor(caller)))
+
+    def run_streamed(
+        self, caller: Principal, ref: str, body: execs.ExecBody
+    ) -> AbstractAsyncContextManager[RuntimeStream]:
+        """Run a command in the caller's name, and yield its output while it arrives. Counts as
+        activity."""
+        return self.stream(caller, ref, execs.stream_exec(body, spell_actor(caller)), activity=True)

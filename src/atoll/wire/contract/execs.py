@@ -114,15 +114,15 @@ class LeftList(msgspec.Struct, frozen=True):
     runtime: OwnUsage | None = None
 
 
-def run_exec(body: ExecBody) -> RuntimeCall[ExecWithOutput]:
-    """Run a command, to its end unless it is in the background."""
-    return json_call("POST", "/execs", ExecWithOutput, body=body)
+def run_exec(body: ExecBody, actor: str | None = None) -> RuntimeCall[ExecWithOutput]:
+    """Run a command, to its end unless it is in the background. Its events have the `actor`."""
+    return json_call("POST", "/execs", ExecWithOutput, query=_acting(actor), body=body)
 
 
-def stream_exec(body: ExecBody) -> RuntimeCall[bytes]:
+def stream_exec(body: ExecBody, actor: str | None = None) -> RuntimeCall[bytes]:
     """Run a command and follow it: lines of `Chunk`, then `Last`."""
-    encoded = msgspec.json.encode(body)
-    return RuntimeCall("POST", "/execs", read_bytes, headers=(("Accept", NDJSON),), body=encoded)
+    encoded, accept = msgspec.json.encode(body), (("Accept", NDJSON),)
+    return RuntimeCall("POST", "/execs", read_bytes, _acting(actor), headers=accept, body=encoded)
 
 
 def list_execs() -> RuntimeCall[ExecList]:
@@ -166,3 +166,7 @@ def list_left_running() -> RuntimeCall[LeftList]:
 def end_left_running() -> RuntimeCall[None]:
     """Kill what programs that ended have left."""
     return done_call("DELETE", "/processes")
+
+
+def _acting(actor: str | None) -> Query:
+    return () if actor is None else (("actor", actor),)

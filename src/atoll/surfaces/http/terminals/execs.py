@@ -66,10 +66,7 @@ async def run_command(
     """
     command = request_body(body, execs.ExecBody)
     if NDJSON in accept.lower() and not body.background:
-        return ForwardedStream(
-            atoll.runtime_calls.stream(*at, execs.stream_exec(command), activity=True),
-            media_type=NDJSON,
-        )
+        return ForwardedStream(atoll.runtime_calls.run_streamed(*at, command), media_type=NDJSON)
     started = await atoll.runtime_calls.run(*at, command)
     return Json(started, CREATED if body.background else 200)
 
