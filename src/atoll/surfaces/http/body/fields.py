@@ -43,7 +43,9 @@ class ResponseModel(BaseModel):
     """A JSON object of a response: every field is documented, and always sent. Values of the domain
     stand in it as they are, where their members are those of the API."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_serialization_defaults_required=True)
+    model_config = ConfigDict(
+        extra="forbid", defer_build=True, json_schema_serialization_defaults_required=True
+    )
 
     @classmethod
     def of(cls, source: object, **given: object) -> dict[str, Any]:

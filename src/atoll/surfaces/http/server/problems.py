@@ -37,7 +37,7 @@ _SHOWN_CHARACTERS: Final = 2000
 class Problem(BaseModel):
     """An RFC 9457 problem document."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", defer_build=True)
 
     type: str = Field(examples=["about:blank"])
     title: str = Field(examples=["Not Found"])
