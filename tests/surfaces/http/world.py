@@ -3,9 +3,10 @@ scripted runtime behind a unix socket. One world per test; nothing is left runni
 
 import asyncio
 import shutil
+import socket
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache, partial
@@ -313,11 +314,34 @@ async def short_folder() -> AsyncIterator[Path]:
 
 
 class _Server(uvicorn.Server):
-    """The server without its signal handlers: the test's process keeps its own."""
+    """The server without its signal handlers, as the test's process keeps its own, and without the
+    tenths of a second that it sleeps before and while it ends: every test pays them."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.ending = asyncio.Event()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
+
+    async def main_loop(self) -> None:
+        await self.on_tick(0)
+        await self.ending.wait()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        state = self.server_state
+        for listener in self.servers:
+            listener.close()
+        for connection in list(state.connections):
+            connection.shutdown()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.config.timeout_graceful_shutdown):
+                while state.connections or state.tasks:
+                    await asyncio.sleep(0.002)
+        for task in state.tasks:
+            task.cancel()
+        await self.lifespan.shutdown()
 
 
 @asynccontextmanager
@@ -348,7 +372,7 @@ async def served(app: Any) -> AsyncIterator[str]:
         try:
             yield f"http://127.0.0.1:{port}"
         finally:
-            server.should_exit = True
+            server.ending.set()
 
 
 @asynccontextmanager
