@@ -43,6 +43,7 @@ from atoll.wire.crdt.frames import (
     spell_clocks,
     spell_frame,
 )
+from tests.peers.databases.chosen import database_url
 
 SECONDS = 5.0
 
@@ -135,8 +136,7 @@ class Scene:
 async def scene(folder: Path) -> AsyncIterator[Scene]:
     """A team of `ann`, `bob` and the viewer `eve`, with one replica."""
     async with AsyncExitStack() as stack:
-        url = f"sqlite+aiosqlite:///{folder}/atoll.db"
-        store = await stack.enter_async_context(open_store(Settings(url)))
+        store = await stack.enter_async_context(open_store(Settings(database_url(folder))))
         ground = Ground(store, InProcessBus(), SystemClock(), Identifiers())
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
         made = Scene(ground, LossyChannels(), DocumentStore(ground, YrsDocuments()), tasks)

@@ -10,7 +10,6 @@ from pathlib import Path
 from unittest.mock import AsyncMock, patch
 
 from atoll.adapters.bus.in_process import InProcessBus
-from atoll.adapters.storage.engines.sqlite import sqlite_url
 from atoll.adapters.storage.store import Settings, open_store
 from atoll.adapters.vaults.in_memory import InMemoryVault
 from atoll.adapters.webhooks.sender import HttpWebhookSender
@@ -28,6 +27,7 @@ from atoll.services.webhooks.posting import WebhookPosting
 from atoll.services.webhooks.webhooks import WebhookReport, Webhooks
 from atoll.services.webhooks.worker import WebhookWorker
 from atoll.testing import VirtualClock
+from tests.peers.databases.chosen import database_url
 from tests.peers.receivers.webhook_receiver import WebhookReceiver, webhook_receiver
 
 
@@ -132,7 +132,7 @@ async def opened(
     vault = before.vault if before else InMemoryVault()
     chance = before.chance if before else [1.0]
     own = HttpWebhookSender(WebhookSettings(allow_loopback_webhooks=True), seconds=seconds)
-    async with open_store(Settings(sqlite_url(folder / "atoll.db"))) as store:
+    async with open_store(Settings(database_url(folder))) as store:
         ground = Ground(store, InProcessBus(), clock, Identifiers())
         posting = WebhookPosting(clock, vault, sender or own)
         try:
