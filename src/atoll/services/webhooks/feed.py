@@ -100,9 +100,16 @@ class WebhookFeed:
                 return None
             query = await reading(rows, kept.webhook)
             found, gap = await self._found(rows, query)
-        if query is None:
-            await self._outcomes.forbidden(kept.webhook)
+            # Judged once more: what was appended after its owner lost the role is not for it.
+            now = await rows.webhooks.get(self._id)
+            judged = None if now is None else await reading(rows, now.webhook)
+        if now is None:
             return None
+        if judged is None:
+            await self._outcomes.forbidden(now.webhook)
+            return None
+        if judged != query:
+            return await self._page()
         if not found and gap is None:
             return None
         last = found[-1].position if found else self._seen
