@@ -10,7 +10,10 @@ import { answer, keepPage } from './shell';
 
 declare const self: ServiceWorkerGlobalScope;
 
-/** The only sentences that are shown, whatever a push says. */
+/**
+ * The only sentences that are shown, whatever a push says. The page keeps them in its language
+ * (`state/attention/push`), where that is another one.
+ */
 const SENTENCES: Readonly<Record<string, string>> = {
   needs_you: 'An agent needs you.',
   done: 'An agent is done.',
@@ -19,7 +22,9 @@ const SENTENCES: Readonly<Record<string, string>> = {
   pushed: 'A pushed branch waits for you.',
   ends_soon: 'Its time is nearly over.',
   mentioned: 'Somebody mentions you.',
+  other: 'Something is new.',
 };
+const KEPT_SENTENCES = 'atoll-sentences';
 const MOST = 80;
 const ID = /^[a-z]+_[a-z0-9]{1,40}$/;
 
@@ -43,13 +48,13 @@ self.addEventListener('notificationclick', (event) => {
 });
 
 async function show(data: PushMessageData | null): Promise<void> {
-  const { target, text } = read(data);
+  const { target, reason } = read(data);
   const { sandbox } = target;
   // Whoever looks at the page sees it there.
   if ((await pages()).some(({ focused }) => focused)) return;
   const icon = new URL('assets/icon-192.png', self.registration.scope).href;
   await self.registration.showNotification(sandbox, {
-    body: text,
+    body: await sentence(reason),
     tag: `atoll ${sandbox}`,
     icon,
     badge: icon,
@@ -57,7 +62,7 @@ async function show(data: PushMessageData | null): Promise<void> {
   });
 }
 
-function read(data: PushMessageData | null): { target: Target; text: string } {
+function read(data: PushMessageData | null): { target: Target; reason: string } {
   let told: Readonly<Record<string, unknown>> = {};
   try {
     told = (data?.json() ?? {}) as typeof told;
@@ -71,8 +76,16 @@ function read(data: PushMessageData | null): { target: Target; text: string } {
   const board = isId(dashboard) && isId(item) ? { dashboard, item } : {};
   return {
     target: { sandbox: name, ...board },
-    text: (typeof reason === 'string' ? SENTENCES[reason] : undefined) ?? 'Something is new.',
+    reason: typeof reason === 'string' && Object.hasOwn(SENTENCES, reason) ? reason : 'other',
   };
+}
+
+async function sentence(reason: string): Promise<string> {
+  const place = new URL(KEPT_SENTENCES, self.registration.scope);
+  const kept = await caches.match(place, { cacheName: KEPT_SENTENCES });
+  const words: unknown = await kept?.json().catch(() => null);
+  const said = (words as Readonly<Record<string, unknown>> | null | undefined)?.[reason];
+  return typeof said === 'string' ? said : (SENTENCES[reason] ?? '');
 }
 
 function isId(value: unknown): value is string {

@@ -76,7 +76,7 @@ function Approvals() {
 export function PaneOf({ item }: PaneProps) {
   if (useStore(login).is === 'guest')
     return (
-      <p className="pane-absent quiet">{t`${KIND_WORDS()[item.kind] ?? item.kind}: for members.`}</p>
+      <p className="pane-absent quiet">{t`${KIND_WORDS()[item.kind] ?? item.kind}: your link does not show it.`}</p>
     );
   switch (item.kind) {
     case 'diff':

@@ -19,7 +19,6 @@ interface EndDialogProps {
 export function EndDialog({ organization, row, act, onClose, onDone }: EndDialogProps) {
   const ours = useStore(team);
   const own = ours === null || ours.me === row.owner;
-  const whose = own ? 'your' : `${memberName(ours, row.owner)}’s`;
   const verb = act === 'stop' ? t`Stop` : t`Destroy`;
 
   function end(): void {
@@ -34,7 +33,7 @@ export function EndDialog({ organization, row, act, onClose, onDone }: EndDialog
 
   return (
     <Confirm
-      title={t`${verb} ${whose} sandbox ${row.name}?`}
+      title={question(act, own ? null : memberName(ours, row.owner), row.name)}
       action={verb}
       danger={act === 'destroy'}
       onClose={onClose}
@@ -63,4 +62,13 @@ export function EndDialog({ organization, row, act, onClose, onDone }: EndDialog
 
 function atWork(working: number): string {
   return plural(working, { one: 'an agent at work', other: '# agents at work' });
+}
+
+function question(act: EndDialogProps['act'], owner: string | null, name: string): string {
+  if (owner === null) {
+    return act === 'stop' ? t`Stop your sandbox ${name}?` : t`Destroy your sandbox ${name}?`;
+  }
+  return act === 'stop'
+    ? t`Stop ${owner}’s sandbox ${name}?`
+    : t`Destroy ${owner}’s sandbox ${name}?`;
 }

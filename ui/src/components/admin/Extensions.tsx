@@ -3,7 +3,7 @@
 import { overviewApi, type Finding } from '../../api/overview';
 import { Problem } from '../../api/call';
 import type { Extension } from '../../api/types';
-import { t } from '../../language/t';
+import { t, worded } from '../../language/t';
 import { age, isNow, tick } from '../../state/clock';
 import { useStore } from '../../state/store';
 import { useAnswer } from '../parts/useAnswer';
@@ -13,11 +13,11 @@ import { Failed } from './Failed';
 const extensions = (): Promise<readonly Extension[]> => overviewApi.extensions();
 const findings = () => overviewApi.findings();
 
-const LEVELS: Readonly<Record<Finding['level'], string>> = {
-  ok: 'ok',
-  warn: 'limited',
-  fail: 'missing',
-};
+const LEVELS = worded<Readonly<Record<Finding['level'], string>>>(() => ({
+  ok: t`ok`,
+  warn: t`limited`,
+  fail: t`missing`,
+}));
 
 export function Extensions() {
   const [attempt, setAttempt] = useState(0);
@@ -108,7 +108,7 @@ function Machine() {
           <ul className="findings" aria-label={t`Findings`}>
             {[...value.findings].sort(byLevel).map((one) => (
               <li key={`${one.name} ${one.text}`} className="finding">
-                <span className={`badge finding-${one.level}`}>{LEVELS[one.level]}</span>
+                <span className={`badge finding-${one.level}`}>{LEVELS()[one.level]}</span>
                 <div>
                   <p>
                     <strong>{one.name}</strong> {one.text}

@@ -82,13 +82,19 @@ function focusAgain(before: Element | null): boolean | HTMLElement {
   return false;
 }
 
-const FIRST = ['[data-first-focus]', 'button, [href], input, select, textarea, [tabindex="0"]'];
+/** What has the focus first, best first: what asks for it, a field, an action. Close is the last. */
+const FIRST = ['[data-first-focus]', 'input, select, textarea', 'button, [href], [tabindex="0"]'];
+const ENABLED = ':not(:disabled, [tabindex="-1"])';
 
 /** Moves the focus inside at once: Base UI waits for a frame, and quick keys would be lost. */
 function focusFirst(popup: HTMLElement | null): void {
   if (popup === null || popup.contains(document.activeElement)) return;
-  const found = FIRST.map((one) => popup.querySelector<HTMLElement>(one));
-  (found.find((one) => one !== null) ?? popup).focus();
+  const among = (one: string) =>
+    [...popup.querySelectorAll<HTMLElement>(one)].find(
+      (found) => found.matches(ENABLED) && found.closest('.dialog-head') === null,
+    );
+  const found = FIRST.map(among).find((one) => one !== undefined);
+  (found ?? popup.querySelector('button') ?? popup).focus();
 }
 
 interface BodyProps {

@@ -2,7 +2,7 @@
 
 import { call } from '../../api/call';
 import type { Schemas } from '../../api/types';
-import { t } from '../../language/t';
+import { spoken, t, worded } from '../../language/t';
 import { go, goTo } from '../route';
 import { Store } from '../store';
 
@@ -14,6 +14,7 @@ export type PushState =
 export const push = new Store<PushState>({ is: 'unknown' });
 
 const KEY = 'atoll.push';
+const KEPT_SENTENCES = 'atoll-sentences';
 const PATH = 'v1/push-subscriptions';
 
 /** Why this page can be neither installed nor pushed to; null when it can. */
@@ -35,6 +36,7 @@ export async function beginPush(): Promise<void> {
   navigator.serviceWorker.addEventListener('message', onMessage);
   try {
     const worker = await navigator.serviceWorker.register(new URL('sw.js', document.baseURI));
+    await keepSentences(worker.scope);
     if (!('pushManager' in worker)) {
       push.set({
         is: 'impossible',
@@ -51,12 +53,31 @@ export async function beginPush(): Promise<void> {
   }
 }
 
+/** What the service worker says of a push, which finds them in this browser: it has no catalogue. */
+const SENTENCES = worded<Readonly<Record<string, string>>>(() => ({
+  needs_you: t`An agent needs you.`,
+  done: t`An agent is done.`,
+  failed: t`An agent failed.`,
+  setup_failed: t`Its set-up failed.`,
+  pushed: t`A pushed branch waits for you.`,
+  ends_soon: t`Its time is nearly over.`,
+  mentioned: t`Somebody mentions you.`,
+  other: t`Something is new.`,
+}));
+
+/** Keeps them in the language that is spoken; the worker knows the English itself. */
+async function keepSentences(scope: string): Promise<void> {
+  const [kept, place] = [await caches.open(KEPT_SENTENCES), new URL(KEPT_SENTENCES, scope)];
+  if (spoken() === 'en') await kept.delete(place);
+  else await kept.put(place, Response.json(SENTENCES()));
+}
+
 /** Turns push on. Raises what went wrong. */
 export async function turnOnPush(): Promise<void> {
   push.set({ is: 'busy' });
   try {
     if ((await Notification.requestPermission()) !== 'granted') {
-      throw new Error('The browser does not allow notifications of this page: see its settings.');
+      throw new Error(t`The browser does not allow notifications of this page: see its settings.`);
     }
     await subscribe(await navigator.serviceWorker.ready);
     push.set({ is: 'on' });
