@@ -39,6 +39,7 @@ SMALL = {
     "client/client.py": "the list of the client's nouns",
     "client/words.py": "words of shapes and bodies, loaded without the bodies",
     "domain/agent/previews.py": VALUE,
+    "domain/sandbox/relocation.py": VALUE,
     "domain/event_kinds/kind.py": "what both tables of kinds are written with",
     "domain/event_kind.py": "the list of the tables, and the check of an event against it",
     "domain/unseen.py": "shared by approvals, files and the command line",

@@ -21,6 +21,9 @@ from atoll.wire.zygote.messages import Agent as RuntimeAgent
 
 SELF_HOSTED: Final = "self-hosted"
 
+RELOCATE: Final = "relocate"
+"""The ability of `Relocates`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
@@ -288,6 +291,23 @@ class EndReasons(Protocol):
     async def why_ended(self, sandbox_id: SandboxId) -> str | None:
         """Return why a sandbox last ended by itself; None when it runs, or when the reason is
         unknown."""
+        ...
+
+
+@runtime_checkable
+class Relocates(Protocol):
+    """Optional ability `relocate`: the files of a sandbox that does not run go to another host."""
+
+    async def copy_kept(self, handle: Handle, target: str) -> None:
+        """Have all that is kept at the handle's host at the host `target`, too: whole, compared,
+        and in its place there when this returns. The source is not changed. What an earlier copy
+        left at the target is replaced. Raises `Failed`, `Unavailable`: the target has no part of it
+        then, or `drop_kept` removes it."""
+        ...
+
+    async def drop_kept(self, handle: Handle, host: str) -> CleanupReport:
+        """Remove what is kept at a host that is not the files' place, with parts of a copy.
+        Idempotent; the sandbox may run elsewhere meanwhile."""
         ...
 
 

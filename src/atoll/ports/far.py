@@ -6,7 +6,7 @@ bytes to it. Everything else is `adapters.linked`, the same for all: the runtime
 
 import socket
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from atoll.domain.errors import Failed
 from atoll.domain.host.host import LOCAL
@@ -47,6 +47,19 @@ class FarPlace:
     init: tuple[str, ...]
     env: tuple[tuple[str, str], ...] = ()
     reached: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class FarRelocates(Protocol):
+    """Optional ability: as `ports.extension.Relocates`, of far sandboxes."""
+
+    async def copy_kept(self, box: FarBox, target: str) -> None:
+        """Have what is kept at `box.host` at the host `target`, too."""
+        ...
+
+    async def drop_kept(self, box: FarBox, host: str) -> CleanupReport:
+        """Remove what is kept at `host`, with parts of a copy."""
+        ...
 
 
 class MachineLost(Failed):

@@ -15,9 +15,11 @@ from atoll.domain.wall.resources import Resources
 from atoll.ports.host import Finding
 from atoll.services.hosts.hosts import STREAM, Hosts, HostTraits, NewHost
 from atoll.services.lifecycle.host_room import HostRoom
+from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.testing import FakeSshMachines
 from atoll.testing.contracts.rows.host.hosts import host as ssh_host
 from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.wiring.control.outside.hosts import evacuations_of
 from tests.services.scene import Scene, scene
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAS36OZisKD2OHSgwnvTaGeeTaqB04Tu8MCN8vpYPRQN"
@@ -50,7 +52,9 @@ async def desk() -> AsyncIterator[Desk]:
             return found, s.clock.now()
 
         room = HostRoom(Resources(cpu=1.0))
-        yield Desk(s, machines, Hosts(s.ground, room, machines, findings=findings), found)
+        leaving = evacuations_of(s.ground, {}, room, s.sandboxes, settings=AdmissionSettings(50))
+        hosts = Hosts(s.ground, room, machines, findings=findings, evacuations=leaving)
+        yield Desk(s, machines, hosts, found)
 
 
 async def refused(kind: type[AtollError], desk: Desk, new: NewHost) -> AtollError:

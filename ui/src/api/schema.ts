@@ -812,6 +812,32 @@ export interface components {
             readonly tokens_in: number;
             readonly tokens_out: number;
         };
+        /** @description A drain. With `evacuate` the stopped sandboxes of the host move to other hosts. */
+        readonly DrainBody: {
+            /** @default false */
+            readonly evacuate?: boolean;
+        };
+        /** @description A drained host. `evacuation` is null where none was asked for. */
+        readonly DrainedHostView: {
+            readonly address: string;
+            readonly capacity: components["schemas"]["HostRoomView"];
+            readonly cost_per_hour: components["schemas"]["HostCostView"] | null;
+            readonly evacuation: components["schemas"]["EvacuationView"] | null;
+            readonly fingerprint: string | null;
+            readonly host_id: string;
+            readonly kept: number;
+            readonly kind: components["schemas"]["HostKind"];
+            readonly labels: {
+                readonly [key: string]: string;
+            };
+            readonly name: string;
+            readonly organization: string | null;
+            readonly overcommit: number;
+            readonly profile: string | null;
+            readonly region: string;
+            readonly state: components["schemas"]["HostState"];
+            readonly used: components["schemas"]["HostRoomView"];
+        };
         /**
          * @description A file of the workspace. It becomes a new file in `folder`, or with `file` a new version of
          *     that one. `secrets`: whether bytes with a secret of the owner may go; only the owner allows
@@ -919,6 +945,11 @@ export interface components {
         readonly EntryPage: {
             readonly entries: readonly components["schemas"]["FileEntry"][];
             readonly next: string | null;
+        };
+        /** @description The sandboxes that the host had. Those that move do so from now on. */
+        readonly EvacuationView: {
+            readonly moving: readonly components["schemas"]["MovingView"][];
+            readonly staying: readonly components["schemas"]["StayingView"][];
         };
         /**
          * @description A page, oldest first; `next` is the following `after`. `gap` is the requested part that is no
@@ -1757,6 +1788,12 @@ export interface components {
             readonly from: string;
             /** @default false */
             readonly overwrite?: boolean;
+            readonly to: string;
+        };
+        /** @description A sandbox whose files go to another host. */
+        readonly MovingView: {
+            readonly name: string;
+            readonly sandbox_id: string;
             readonly to: string;
         };
         /** @description The caller's sessions, oldest first. */
@@ -2998,6 +3035,12 @@ export interface components {
             readonly status: "working" | "needs_you" | "done" | "idle" | "stopped" | "failed";
             readonly turns: number;
             readonly words: boolean;
+        };
+        /** @description A sandbox that stays, and why. */
+        readonly StayingView: {
+            readonly name: string;
+            readonly reason: string;
+            readonly sandbox_id: string;
         };
         /**
          * @description An order of candidates; ties go by declared order, then by name.

@@ -23,6 +23,7 @@ from atoll.ports.extension import (
     Pauses,
     Provision,
     Reachability,
+    Relocates,
     Snapshots,
 )
 
@@ -132,6 +133,20 @@ class _WithPauses(GuardedExtension):
         await self._guard.call("resume", lambda: inner.resume(handle))
 
 
+class _WithRelocations(GuardedExtension):
+    async def copy_kept(self, handle: Handle, target: str) -> None:
+        """Have what is kept at another host, too."""
+        inner: Relocates = self._inner  # type: ignore[assignment] # `guarded` looked
+        await self._guard.call("copy_kept", lambda: inner.copy_kept(handle, target))
+
+    async def drop_kept(self, handle: Handle, host: str) -> CleanupReport:
+        """Remove what is kept at a host that is not its place."""
+        inner: Relocates = self._inner  # type: ignore[assignment] # `guarded` looked
+        return self._judge.report(
+            await self._guard.call("drop_kept", lambda: inner.drop_kept(handle, host))
+        )
+
+
 class _WithSnapshots(GuardedExtension):
     async def snapshot(self, handle: Handle) -> str:
         """Make a checkpoint."""
@@ -156,6 +171,7 @@ class _WithEstimates(GuardedExtension):
 _ABILITIES: tuple[tuple[Any, type[GuardedExtension]], ...] = (
     (EndReasons, _WithReasons),
     (Pauses, _WithPauses),
+    (Relocates, _WithRelocations),
     (Snapshots, _WithSnapshots),
     (Estimates, _WithEstimates),
 )

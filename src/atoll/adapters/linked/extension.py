@@ -29,7 +29,7 @@ from atoll.ports.extension import (
     RentedPlace,
     Rents,
 )
-from atoll.ports.far import FarBackend, FarBox, FarPlace, LinkTerms
+from atoll.ports.far import FarBackend, FarBox, FarPlace, FarRelocates, LinkTerms
 from atoll.wire.link.handshake import KEY_BYTES
 from atoll.wire.zygote import messages as wire
 
@@ -276,6 +276,26 @@ class LinkedExtension:
     async def end_rented(self, place: RentedPlace) -> bool:
         """End a machine that is rented."""
         return isinstance(self.backend, Rents) and await self.backend.end_rented(place)
+
+    async def copy_kept(self, handle: Handle, target: str) -> None:
+        """Have what is kept at another host, too. Raises `Conflict` while it runs, `Failed`,
+        `Unavailable`."""
+        box = await self._box(handle.sandbox_id)
+        if box is not None and box.live:
+            raise Conflict(f"sandbox {handle.sandbox_id} runs: stop it first")
+        far = FarBox(handle.sandbox_id, handle.generation, host=handle.host)
+        await self._relocating.copy_kept(far, target)
+
+    async def drop_kept(self, handle: Handle, host: str) -> CleanupReport:
+        """Remove what is kept at a host that is not its place."""
+        far = FarBox(handle.sandbox_id, handle.generation, host=host)
+        return await self._relocating.drop_kept(far, host)
+
+    @property
+    def _relocating(self) -> FarRelocates:
+        if not isinstance(self.backend, FarRelocates):
+            raise Failed(f"{self.name} cannot bring files from one host to another")
+        return self.backend
 
     async def close(self) -> None:
         """Close our connections. Sandboxes keep running."""

@@ -63,6 +63,41 @@ class AddedHost(Host):
     authorized_key = fields.text()
 
 
+class Moving(Shape):
+    """A sandbox whose files go to another host."""
+
+    sandbox_id = fields.text()
+    name = fields.text()
+    to = fields.text()
+
+
+class Staying(Shape):
+    """A sandbox that stays, and why."""
+
+    sandbox_id = fields.text()
+    name = fields.text()
+    reason = fields.text()
+
+
+class Evacuation(Shape):
+    """The sandboxes that a host had; both lists are empty where no evacuation was asked for."""
+
+    moving = fields.many(Moving)
+    staying = fields.many(Staying)
+
+
+class DrainedHost(Host):
+    """A drained host, and what moves from it."""
+
+    evacuation = fields.one(Evacuation)
+
+
+class DrainBody(TypedDict, total=False):
+    """A drain."""
+
+    evacuate: bool
+
+
 class HostList(Shape):
     """Every host, by name."""
 
@@ -134,9 +169,10 @@ class Hosts:
         """Look at a host now."""
         return self._transport.read(HostCheck, post("hosts", host, "check"))
 
-    def drain(self, host: str) -> Host:
-        """Have a host take no new sandbox."""
-        return self._transport.read(Host, post("hosts", host, "drain"))
+    def drain(self, host: str, *, evacuate: bool = False) -> DrainedHost:
+        """Have a host take no new sandbox; with `evacuate` its stopped ones move elsewhere."""
+        body: DrainBody = {"evacuate": evacuate}
+        return self._transport.read(DrainedHost, post("hosts", host, "drain", value=body))
 
     def undrain(self, host: str) -> Host:
         """Have a host take sandboxes again."""

@@ -19,6 +19,30 @@ INSIDE: Final[tuple[tuple[str, EventKind], ...]] = (
         "A sandbox was requested.",
     ),
     kind(
+        "sandbox.relocation_started",
+        _LIFE + " from to",
+        "",
+        "The files of the sandbox began to go from one host to another.",
+    ),
+    kind(
+        "sandbox.relocated",
+        _LIFE + " from to",
+        "",
+        "All files of the sandbox are at its new host.",
+    ),
+    kind(
+        "sandbox.relocation_ended",
+        _LIFE + " from to leftovers",
+        "",
+        "The former host was emptied, but for `leftovers`.",
+    ),
+    kind(
+        "sandbox.relocation_failed",
+        _LIFE + " from to leftovers",
+        "",
+        "The files could not be moved (`reason`) and are where they were.",
+    ),
+    kind(
         "sandbox.rerouted",
         _LIFE + " extension host",
         "",

@@ -22,6 +22,7 @@ class RouteRequest:
     - `only`: the one that the caller named, among these.
     - `allowed`: lists of backends that the organization and the installation allow.
     - `limits`: every one of them holds.
+    - `host`: the one that the caller named.
     """
 
     strategy: Strategy
@@ -30,6 +31,7 @@ class RouteRequest:
     only: str | None = None
     allowed: tuple[tuple[str, ...], ...] = ()
     limits: tuple[Constraints, ...] = ()
+    host: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,4 +35,10 @@ class Teardown:
     keep_state: bool
 
 
-Instruction = Append | Provision | Teardown
+@dataclass(frozen=True, slots=True)
+class Relocate:
+    """The relocation that the sandbox holds, from its phase on; then `Relocated`,
+    `RelocationEnded` or `RelocationFailed` is reported."""
+
+
+Instruction = Append | Provision | Teardown | Relocate

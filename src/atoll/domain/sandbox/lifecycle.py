@@ -18,6 +18,7 @@ from atoll.domain.sandbox.steps.in_time import in_time
 from atoll.domain.sandbox.steps.inside import agents_reported, set_up
 from atoll.domain.sandbox.steps.noted import noted
 from atoll.domain.sandbox.steps.outcome import Outcome
+from atoll.domain.sandbox.steps.relocation import relocation
 from atoll.domain.sandbox.steps.reported import reported
 from atoll.domain.sandbox.stimulus import (
     AcceptEnd,
@@ -28,6 +29,7 @@ from atoll.domain.sandbox.stimulus import (
     ConsumerEnded,
     Destroy,
     Due,
+    Evacuate,
     Exposed,
     ExtendTtl,
     Give,
@@ -37,6 +39,9 @@ from atoll.domain.sandbox.stimulus import (
     Queued,
     Reached,
     Recreate,
+    Relocated,
+    RelocationEnded,
+    RelocationFailed,
     Renewed,
     Requested,
     Rerouted,
@@ -71,6 +76,8 @@ def step(sandbox: Sandbox, stimulus: Stimulus, now: datetime) -> Outcome:
             return set_up(sandbox, stimulus)
         case AgentStarted() | AgentConversed() | AgentEnded() | RuntimeBegan():
             return agents_reported(sandbox, stimulus)
+        case Evacuate() | Relocated() | RelocationEnded() | RelocationFailed():
+            return relocation(sandbox, stimulus, now)
         case (
             Requested()
             | Reached()

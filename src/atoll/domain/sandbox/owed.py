@@ -7,7 +7,7 @@ stores that work is owed, and the leader derives it from the state.
 from dataclasses import dataclass, replace
 
 from atoll.domain.ids import SandboxId
-from atoll.domain.sandbox.instruction import Provision, Teardown
+from atoll.domain.sandbox.instruction import Provision, Relocate, Teardown
 from atoll.domain.sandbox.sandbox import KEPT, Sandbox, State
 
 PASSING = frozenset({State.PROVISIONING, State.DESTROYING})
@@ -26,19 +26,25 @@ class Owed:
 
 def owed_work(
     sandbox: Sandbox, *, ending: bool
-) -> tuple[tuple[Sandbox, Provision | Teardown], ...]:
+) -> tuple[tuple[Sandbox, Provision | Teardown | Relocate], ...]:
     """Return the work that a stored sandbox asks for, in order, each with the sandbox as the work
     should see it."""
     number = sandbox.generation
     kept = Teardown(number, keep_state=True)
     if sandbox.state is State.DESTROYING:
         return ((sandbox, Teardown(number, keep_state=False)),)
+    relocation = () if sandbox.relocation is None else ((sandbox, Relocate()),)
     if sandbox.state is State.PROVISIONING:
         work = Provision(number, renew=sandbox.renewing)
         # It was stopped and started again before anybody ended what ran. A renewal ends it itself.
         stopped = replace(sandbox, state=State.STOPPED)
         first = ((stopped, kept),) if ending and not sandbox.renewing else ()
-        return (*first, (sandbox, work))
+        return (*first, (sandbox, work), *relocation)
     if ending and sandbox.state in KEPT | {State.STOPPED}:
-        return ((sandbox, kept),)
-    return ()
+        return ((sandbox, kept), *relocation)
+    return relocation
+
+
+def passing(sandbox: Sandbox) -> bool:
+    """Report whether only work brings a sandbox out of where it is."""
+    return sandbox.state in PASSING or sandbox.relocation is not None

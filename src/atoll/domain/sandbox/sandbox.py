@@ -19,6 +19,7 @@ from atoll.domain.people.principal import ActorKind, Principal
 from atoll.domain.profile.profile import Access, Profile, Scope, WorkspaceMode
 from atoll.domain.route.policy import NO_OPTIONS, RouteOptions
 from atoll.domain.sandbox.project import ProjectRequest, SandboxProject
+from atoll.domain.sandbox.relocation import Relocation
 from atoll.domain.sandbox.task import Task, TaskRequest
 from atoll.domain.terminal.softlock import Strictness
 from atoll.domain.wall.isolation import Isolation
@@ -180,6 +181,7 @@ class Sandbox:
     - `project`: what its person approved of its repository's file, and the state of its set-up.
     - `host`: the name of the machine it was placed on, empty until it is, and on a vendor's.
     - `route`: the decision that placed it; None for one that is older than routes.
+    - `relocation`: its files go to another host.
     """
 
     id: SandboxId
@@ -224,6 +226,7 @@ class Sandbox:
     end_accepted: datetime | None = None
     host: str = LOCAL
     route: RouteId | None = None
+    relocation: Relocation | None = None
 
 
 def may_see(caller: Principal, sandbox: Sandbox) -> bool:

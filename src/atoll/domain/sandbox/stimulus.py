@@ -9,6 +9,7 @@ from atoll.domain.agent.resumable import RunningAgent
 from atoll.domain.ids import PrincipalId
 from atoll.domain.network.switch import NetworkChange
 from atoll.domain.sandbox.project import SandboxProject
+from atoll.domain.sandbox.relocation import Relocation
 from atoll.domain.sandbox.sandbox import Attachment, SandboxRepo
 from atoll.domain.sandbox.task import Task
 
@@ -241,6 +242,37 @@ class Give:
     owner: PrincipalId
 
 
+@dataclass(frozen=True, slots=True)
+class Evacuate:
+    """A request to have its files at another host, by name."""
+
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Relocated:
+    """A report that all files are at the target, too."""
+
+    relocation: Relocation
+
+
+@dataclass(frozen=True, slots=True)
+class RelocationEnded:
+    """A report that the source is emptied. `leftovers` may stand there still, each a sentence."""
+
+    relocation: Relocation
+    leftovers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RelocationFailed:
+    """A report that the files stay at the source. `leftovers` may stand at the target."""
+
+    relocation: Relocation
+    reason: str
+    leftovers: tuple[str, ...] = ()
+
+
 AgentReport = AgentStarted | AgentConversed | AgentEnded | RuntimeBegan
 """The reports of a runtime about its agents."""
 
@@ -264,6 +296,10 @@ Stimulus = (
     | SwitchNetwork
     | Pulled
     | Give
+    | Evacuate
+    | Relocated
+    | RelocationEnded
+    | RelocationFailed
     | TornDown
     | TeardownFailed
     | Exposed

@@ -41,6 +41,7 @@ from atoll.ports import Transaction
 from atoll.ports.host import Finding
 from atoll.ports.outside.ssh import SshMachines
 from atoll.services.ground import Ground
+from atoll.services.hosts.evacuation import Evacuation, Evacuations
 from atoll.services.journals.events import Note, draft_of
 from atoll.services.lifecycle.host_room import HostRoom, all_hosts
 
@@ -89,12 +90,19 @@ class Hosts:
     """The hosts of the installation, by name or id. A missing one is `NotFound`."""
 
     def __init__(
-        self, ground: Ground, room: HostRoom, machines: SshMachines, *, findings: Findings
+        self,
+        ground: Ground,
+        room: HostRoom,
+        machines: SshMachines,
+        *,
+        findings: Findings,
+        evacuations: Evacuations,
     ) -> None:
         self._ground = ground
         self._room = room
         self._machines = machines
         self._findings = findings
+        self._evacuations = evacuations
 
     async def add(self, caller: Principal, new: NewHost) -> tuple[HostReport, str]:
         """Return a new host, and the line for `~/.ssh/authorized_keys` there. Raises `Invalid`,
@@ -155,6 +163,12 @@ class Hosts:
         """Have a host take no new sandbox. Those on it go on, and may be started again."""
         return await self._to(caller, ref, HostState.DRAINING, "host.drained")
 
+    async def evacuate(self, caller: Principal, ref: str) -> tuple[HostReport, Evacuation]:
+        """Drain a host, and have what is stopped there move to other hosts that fit."""
+        drained = await self.drain(caller, ref)
+        evacuation = await self._evacuations.begin(caller, drained.host.name)
+        return await self.get(ref), evacuation
+
     async def undrain(self, caller: Principal, ref: str) -> HostReport:
         """Have a host take sandboxes again."""
         return await self._to(caller, ref, HostState.ACTIVE, "host.undrained")
@@ -172,6 +186,14 @@ class Hosts:
                     "destroy them first, or drain it",
                     code="host_in_use",
                 )
+            for sandbox in await rows.sandboxes.unfinished():
+                going = sandbox.relocation
+                if going is not None and host.name in (going.source, going.target):
+                    raise Conflict(
+                        f"the files of {sandbox.name} go from host {going.source} to "
+                        f"{going.target}: wait until they are there",
+                        code="host_in_use",
+                    )
             await rows.hosts.remove(host.name)
             await self._append(rows, caller, host, "host.removed")
         self._ground.bus.announce((STREAM,))

@@ -9,7 +9,13 @@ from atoll.domain.errors import NotFound
 from atoll.domain.event import EventDraft, Json, sandbox_stream
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import SYSTEM, Principal
-from atoll.domain.sandbox.instruction import Append, Instruction, Provision, Teardown
+from atoll.domain.sandbox.instruction import (
+    Append,
+    Instruction,
+    Provision,
+    Relocate,
+    Teardown,
+)
 from atoll.domain.sandbox.lifecycle import step
 from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, State
 from atoll.domain.sandbox.stimulus import Stimulus
@@ -20,7 +26,7 @@ from atoll.services.lifecycle.host_room import HostRoom
 from atoll.services.lifecycle.projections import Projections
 from atoll.services.lifecycle.room import SandboxRoom
 
-Work = Provision | Teardown
+Work = Provision | Teardown | Relocate
 """Instructions that are left to do once a transition is stored."""
 
 
@@ -122,7 +128,7 @@ class Transitions:
             match instruction:
                 case Append():
                     drafts.append(self._draft(sandbox, instruction, actor))
-                case Provision() | Teardown():
+                case Provision() | Teardown() | Relocate():
                     work.append(instruction)
                     if self._leadership.shared:
                         ending = isinstance(instruction, Teardown) and instruction.keep_state

@@ -13,10 +13,12 @@ from atoll.domain.route.candidate import Need, image_kind
 from atoll.domain.route.decision import Decision, RouteRequest, decide, refusal
 from atoll.domain.route.policy import (
     BUILT_IN,
+    NO_OPTIONS,
     Constraints,
     RouteOptions,
     RoutePolicy,
     RouteRules,
+    Strategy,
     narrowed,
 )
 from atoll.domain.route.record import RouteRecord
@@ -73,11 +75,30 @@ class Routing:
             only=only,
             allowed=tuple(canonical(each, installed) for each in rules.allowed),
             limits=_limits(policy.constraints, options.constraints, self._required),
+            host=host,
         )
         # One that the policy does not name is judged too, so that its reason is told.
         names = named if only is None or not named else tuple(dict.fromkeys((*named, only)))
         placing = Placing(sandbox, host)
         return decide(request, await self._candidates.of(rows, placing, names))
+
+    async def elsewhere(self, rows: Transaction, sandbox: Sandbox) -> Decision:
+        """Return the decision for another host of a sandbox's own backend: what it was placed by
+        still holds. A caller's choice of a host leaves no other."""
+        record = None if sandbox.route is None else await rows.routes.get(sandbox.route)
+        name = sandbox.profile.extension
+        if record is None:
+            limits = _limits(Constraints(), Constraints(), self._required)
+            placed = RouteRequest(
+                Strategy.PREFER_SELF_HOSTED, _need(sandbox.profile, NO_OPTIONS), limits=limits
+            )
+        else:
+            placed = replace(record.decision.request, strategy=Strategy.PREFER_SELF_HOSTED)
+        rules = await rules_of(rows, sandbox.org_id)
+        allowed = tuple(canonical(each, self._candidates.installed) for each in rules.allowed)
+        request = replace(placed, extensions=(), only=name, allowed=allowed)
+        found = await self._candidates.of(rows, Placing(sandbox, placed.host), (name,))
+        return decide(request, [one for one in found if one.host != sandbox.host])
 
     async def place(
         self, rows: Transaction, sandbox: Sandbox, options: RouteOptions, *, host: str | None

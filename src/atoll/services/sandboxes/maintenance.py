@@ -6,8 +6,8 @@ read; a control plane that dies leaves one that ends by itself.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -51,6 +51,16 @@ class Maintenance:
         self._clock = clock
         self._starts: dict[SandboxId, _Start] = {}
         self._runner = runner
+        self._barred: set[SandboxId] = set()
+
+    @contextmanager
+    def barred(self, sandbox_id: SandboxId) -> Iterator[None]:
+        """Have no start of a sandbox begin for the length of the context: its files move."""
+        self._barred.add(sandbox_id)
+        try:
+            yield
+        finally:
+            self._barred.discard(sandbox_id)
 
     def holds(self, sandbox_id: SandboxId) -> bool:
         """Return whether this sandbox is up for maintenance."""
@@ -94,6 +104,10 @@ class Maintenance:
             await there.ended.wait()
         if there is not None:
             return there
+        if sandbox.id in self._barred:
+            raise Unavailable(
+                f"The files of {sandbox.name} go to another host: try again once they are there."
+            )
         if not self._runner.running:
             raise Unavailable("Atoll is not up yet: try again in a moment.")
         start = self._starts[sandbox.id] = _Start(asyncio.get_running_loop().create_future())

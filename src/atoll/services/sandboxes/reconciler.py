@@ -14,7 +14,7 @@ from atoll.domain.event import sandbox_stream
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import SYSTEM, Principal
 from atoll.domain.route.decision import place
-from atoll.domain.sandbox.instruction import Provision, Teardown
+from atoll.domain.sandbox.instruction import Provision, Relocate, Teardown
 from atoll.domain.sandbox.lifetime import deadline, idle_deadline
 from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, State
 from atoll.domain.sandbox.steps.in_time import TOUCH_SECONDS
@@ -35,6 +35,7 @@ from atoll.services.ground import Ground
 from atoll.services.lifecycle.live_log import LiveLog
 from atoll.services.lifecycle.transitions import Also, Transitions, Work
 from atoll.services.provisioning.provisioning import BackendFailed, Provisioning
+from atoll.services.provisioning.relocation import Relocations
 from atoll.services.routes.rerouting import Rerouting, Tried
 from atoll.services.sandboxes.deadlines import Deadlines
 from atoll.services.sandboxes.final_collection import FinalCollection
@@ -64,9 +65,10 @@ CREATE_SECONDS = Metric(
 
 def unfinished_work(sandbox: Sandbox) -> tuple[Work, ...]:
     """Return the work that the state of a stored sandbox asks for."""
+    relocation = () if sandbox.relocation is None else (Relocate(),)
     match sandbox.state:
         case State.PROVISIONING:
-            return (Provision(sandbox.generation, renew=sandbox.renewing),)
+            return (Provision(sandbox.generation, renew=sandbox.renewing), *relocation)
         case State.DESTROYING:
             return (Teardown(sandbox.generation, keep_state=False),)
         case (
@@ -78,7 +80,7 @@ def unfinished_work(sandbox: Sandbox) -> tuple[Work, ...]:
             | State.FAILED
             | State.DESTROYED
         ):
-            return ()
+            return relocation
 
 
 _Act = Callable[[SandboxId], Awaitable[object]]
@@ -97,6 +99,7 @@ class Reconciler:
         *,
         final_collection: FinalCollection,
         maintenance: Maintenance,
+        relocations: Relocations,
         work_queues: WorkQueues,
         owed_work: OwedWork,
         rerouting: Rerouting,
@@ -108,6 +111,7 @@ class Reconciler:
         self._provisioning = provisioning
         self._final_collection = final_collection
         self._maintenance = maintenance
+        self._relocations = relocations
         self._work_queues = work_queues
         self._leadership = ground.leadership
         self._owed_work = owed_work
@@ -255,6 +259,8 @@ class Reconciler:
                         await self._provision(sandbox, work)
                 case Teardown():
                     await self._tear_down(sandbox, work)
+                case Relocate():
+                    await self._relocate(sandbox)
         except StoreUnavailable as err:
             _log.warning("work_interrupted", sandbox=sandbox.id, work=str(work), reason=err.message)
             await self._take_up(sandbox.id)
@@ -384,6 +390,16 @@ class Reconciler:
         await self._outcome(sandbox.id, stimulus, await live.taken(), also=also)
         self._count(sandbox, "failed")
 
+    async def _relocate(self, sandbox: Sandbox) -> None:
+        """Bring the files to their new host. Who wants to read them meanwhile must wait."""
+
+        async def told(stimulus: Stimulus) -> Sandbox:
+            return await self._outcome(sandbox.id, stimulus)
+
+        with self._maintenance.barred(sandbox.id):
+            await self._maintenance.end(sandbox.id)
+            await self._relocations.run(sandbox, told)
+
     def _count(self, before: Sandbox, outcome: str) -> None:
         """Count a bring-up that ended, and time the first one of a sandbox from its request on."""
         metrics = self._ground.telemetry.metrics
@@ -406,7 +422,11 @@ class Reconciler:
         """Return what was removed, or the reason why nothing could be."""
         await self._final_collection.run(sandbox)
         try:
-            return await self._provisioning.tear_down(sandbox, keep_state=work.keep_state)
+            done = await self._provisioning.tear_down(sandbox, keep_state=work.keep_state)
+            if work.keep_state:
+                return done
+            left = await self._relocations.clear(sandbox)
+            return CleanupReport(done.removed, done.leftovers + left)
         except AtollError as err:
             return f"It could not be taken away yet: {err.message}"
         except Exception as err:  # noqa: BLE001 - a backend's mistake must not end the attempts

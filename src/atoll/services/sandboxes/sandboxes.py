@@ -33,6 +33,7 @@ from atoll.domain.sandbox.stimulus import (
     AcceptEnd,
     ConsumerEnded,
     Destroy,
+    Evacuate,
     ExtendTtl,
     Give,
     Pulled,
@@ -346,6 +347,11 @@ class Sandboxes:
         was judged before. Raises `Conflict` when its state does not allow it."""
         act: Stimulus = Destroy(None) if destroy else Stop()
         return await self._reconciler.apply(sandbox.id, act, actor=caller)
+
+    async def relocate(self, caller: Principal, sandbox_id: SandboxId, target: str) -> Sandbox:
+        """Have the files of a stopped sandbox go to another host, which was judged before. Raises
+        `Conflict` when its state does not allow it."""
+        return await self._reconciler.apply(sandbox_id, Evacuate(target), actor=caller)
 
     async def halt(self, sandbox_id: SandboxId) -> None:
         """Stop a sandbox whose owner is gone, without a permission check; one that is being made is

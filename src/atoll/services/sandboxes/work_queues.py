@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from atoll.domain.ids import SandboxId
-from atoll.domain.sandbox.instruction import Provision
+from atoll.domain.sandbox.instruction import Provision, Relocate, Teardown
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.services.lifecycle.transitions import Work
 from atoll.services.task_runner import TaskRunner
@@ -45,12 +45,15 @@ class WorkQueues:
         self._runner = runner
 
     def submit(self, sandbox: Sandbox, work: Sequence[Work], performer: Performer) -> None:
-        """Queue `work` for `performer`; a provision under way for this sandbox is cancelled."""
+        """Queue `work` for `performer`; a provision under way for this sandbox is cancelled, and
+        by its destruction a relocation, too."""
         if not work:
             return
         queue = self._queues.setdefault(sandbox.id, _WorkQueue())
-        queue.pending = deque(item for item in queue.pending if not isinstance(item[1], Provision))
-        if isinstance(queue.work, Provision) and queue.current is not None:
+        ending = any(isinstance(one, Teardown) and not one.keep_state for one in work)
+        superseded = (Provision, Relocate) if ending else (Provision,)
+        queue.pending = deque(item for item in queue.pending if not isinstance(item[1], superseded))
+        if isinstance(queue.work, superseded) and queue.current is not None:
             queue.current.cancel()
         queue.pending.extend((sandbox, item) for item in work)
         self._begin(sandbox.id, queue, performer)

@@ -63,6 +63,7 @@ from atoll.services.policies.policy_push import PolicyPush
 from atoll.services.previews.previews import Previews, PreviewServices, PreviewWatch
 from atoll.services.previews.visits import Visits
 from atoll.services.provisioning.provisioning import Layers, Provisioning
+from atoll.services.provisioning.relocation import Relocations
 from atoll.services.provisioning.settings import ProvisioningSettings
 from atoll.services.routes.rerouting import Rerouting
 from atoll.services.sandboxes.admission import Admission
@@ -293,6 +294,7 @@ def build_reconciler(
         provisioning,
         final_collection=final,
         maintenance=maintenance,
+        relocations=Relocations(provisioning),
         work_queues=queues,
         owed_work=OwedWork(ground, queues),
         rerouting=Rerouting(ground),

@@ -26,6 +26,7 @@ ACTS = {
         "organization": "test_what_is_said_of_a_host_decides_what_is_placed_there",
         "profile": "test_what_is_said_of_a_host_decides_what_is_placed_there",
     },
+    "POST /v1/hosts/{host}/drain": {"evacuate": "test_evacuation_says_what_stays_and_why"},
     "PATCH /v1/hosts/{host}": {
         "capacity.sandboxes": "test_what_is_said_of_a_host_decides_what_is_placed_there",
         "capacity.cpu": "test_what_is_said_of_a_host_decides_what_is_placed_there",
@@ -119,10 +120,22 @@ async def test_overcommit_multiplies_what_is_there(atoll: World) -> None:
 async def test_drained_host_takes_nothing_until_it_is_undrained(atoll: World) -> None:
     async with client_of(atoll.url, atoll.token) as client:
         drained = await client.post(f"{PATH}/local/drain")
-        assert drained.json()["state"] == "draining"
+        assert (drained.json()["state"], drained.json()["evacuation"]) == ("draining", None)
         assert "it is drained" in (await _created(client))[1]
         await client.post(f"{PATH}/local/undrain")
         assert (await _created(client))[0] == 202
+
+
+async def test_evacuation_says_what_stays_and_why(atoll: World) -> None:
+    async with client_of(atoll.url, atoll.token) as client:
+        made = (await client.post("/v1/sandboxes?wait=ready", json={})).json()
+        for body in ({"evacuate": "yes"}, {"evacuate": True, "more": 1}):
+            assert (await client.post(f"{PATH}/local/drain", json=body)).status_code == 422
+        told = (await client.post(f"{PATH}/local/drain", json={"evacuate": True})).json()
+        assert told["state"] == "draining"
+        (staying,) = told["evacuation"]["staying"]
+        assert staying["sandbox_id"] == made["sandbox_id"]
+        assert told["evacuation"]["moving"] == []
 
 
 async def test_host_in_use_and_this_machine_are_not_removed(atoll: World) -> None:

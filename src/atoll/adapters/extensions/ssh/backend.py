@@ -11,6 +11,7 @@ from pathlib import Path
 
 from atoll.adapters.extensions.ssh.client import SshClient, SshHost
 from atoll.adapters.linked.machine import Machine
+from atoll.adapters.linked.relocation import copied, dropped
 from atoll.adapters.linked.wall import FarWall
 from atoll.domain.errors import Failed, Invalid
 from atoll.domain.host.host import LOCAL, HostKind
@@ -18,7 +19,7 @@ from atoll.domain.route.candidate import ImageKind
 from atoll.domain.sandbox.image import HOST
 from atoll.domain.wall.isolation import Isolation, IsolationLevel
 from atoll.domain.wall.remote import INIT
-from atoll.ports.extension import Capabilities, CleanupReport, Provision
+from atoll.ports.extension import RELOCATE, Capabilities, CleanupReport, Provision
 from atoll.ports.far import FarBox, FarPlace, LinkTerms
 
 NAME = "ext.ssh"
@@ -66,6 +67,7 @@ class SshBackend:
             regions=("remote",),
             host_kind=HostKind.SSH,
             images=frozenset({ImageKind.HOST}),
+            abilities=frozenset({RELOCATE}),
         )
 
     async def provision(self, request: Provision, terms: LinkTerms) -> FarPlace:
@@ -102,6 +104,16 @@ class SshBackend:
         wall = await self._wall(name)
         return await wall.stop(box.sandbox_id, "keep" if keep_state else "remove")
 
+    async def copy_kept(self, box: FarBox, target: str) -> None:
+        """Have a sandbox's folder at another host, too."""
+        await copied(await self._wall(box.host), await self._wall(target), box.sandbox_id)
+
+    async def drop_kept(self, box: FarBox, host: str) -> CleanupReport:
+        """Remove a sandbox's folder at a host that is not its place."""
+        if host not in await self.find_hosts():
+            return CleanupReport(leftovers=(f"files on host {host}, which is not known any more",))
+        return await dropped(await self._wall(host), box.sandbox_id)
+
     async def close(self) -> None:
         """Close the shared connections."""
         for _, wall in self._machines.values():
@@ -127,5 +139,6 @@ class SshBackend:
 
 
 def _host_of(box: FarBox) -> str:
-    """Return the name of a far end's host, also of one whose start was interrupted."""
-    return dict(box.data).get("host") or box.host
+    """Return the name of a far end's host, also of one whose start was interrupted. The caller's
+    word takes precedence: what our record says is older than a relocation."""
+    return box.host if box.host != LOCAL else dict(box.data).get("host", LOCAL)

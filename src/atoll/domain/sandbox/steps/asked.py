@@ -20,6 +20,7 @@ from atoll.domain.sandbox.sandbox import (
     keeps_files,
 )
 from atoll.domain.sandbox.steps.outcome import Outcome, enter, refused
+from atoll.domain.sandbox.steps.relocation import check_in_place
 from atoll.domain.sandbox.stimulus import (
     Destroy,
     ExtendTtl,
@@ -69,6 +70,7 @@ def _start(sandbox: Sandbox, now: datetime, resume_agents: bool | None) -> Outco
     if not keeps_files(sandbox):
         hint = "only a stopped or expired one can be, or one that failed after it was ready"
         raise refused(sandbox, "started", hint)
+    check_in_place(sandbox, "started")
     resuming = sandbox.profile.resume_agents if resume_agents is None else resume_agents
     begun = replace(
         # A recreate that failed left the workspace as it was: that workspace is started.
@@ -85,6 +87,7 @@ def _start(sandbox: Sandbox, now: datetime, resume_agents: bool | None) -> Outco
 def _recreate(sandbox: Sandbox, now: datetime) -> Outcome:
     if sandbox.state not in RUNNING | KEPT | {State.STOPPED}:
         raise refused(sandbox, "recreated", "wait until it is ready, or make a new one")
+    check_in_place(sandbox, "recreated")
     # A sandbox that never became ready has no workspace whose commits could be lost.
     renewing = sandbox.ready_at is not None
     fresh = replace(

@@ -131,7 +131,10 @@ def _torn_down(sandbox: Sandbox, report: TornDown, now: datetime) -> Outcome:
     if sandbox.state is not State.DESTROYING or report.generation != sandbox.generation:
         return sandbox, ()
     gone = replace(
-        enter(sandbox, State.DESTROYED, now), attachment=Attachment(), retained_until=None
+        enter(sandbox, State.DESTROYED, now),
+        attachment=Attachment(),
+        retained_until=None,
+        relocation=None,
     )
     extra: dict[str, Json] = {"removed": [*report.removed], "leftovers": [*report.leftovers]}
     return gone, (Append("sandbox.destroyed", None, extra),)

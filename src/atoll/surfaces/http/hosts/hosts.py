@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter
-from pydantic import Field, StrictInt
+from pydantic import Field, StrictBool, StrictInt
 from starlette.responses import Response
 
 from atoll.domain.host.host import MAX_HOSTS, Capacity, HostKind, HostState, HourlyCost
@@ -16,6 +16,7 @@ from atoll.domain.host.reading import (
     fingerprint,
 )
 from atoll.domain.people.capability import Capability
+from atoll.services.hosts.evacuation import Evacuation
 from atoll.services.hosts.hosts import HostReport, HostTraits, NewHost
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Address, Body, ItemId, ResponseModel, Word
@@ -121,6 +122,41 @@ class AddedHostView(HostView):
     authorized_key: str
 
 
+class DrainBody(Body):
+    """A drain. With `evacuate` the stopped sandboxes of the host move to other hosts."""
+
+    evacuate: StrictBool = False
+
+
+class MovingView(ResponseModel):
+    """A sandbox whose files go to another host."""
+
+    sandbox_id: str
+    name: str
+    to: str
+
+
+class StayingView(ResponseModel):
+    """A sandbox that stays, and why."""
+
+    sandbox_id: str
+    name: str
+    reason: str
+
+
+class EvacuationView(ResponseModel):
+    """The sandboxes that the host had. Those that move do so from now on."""
+
+    moving: list[MovingView]
+    staying: list[StayingView]
+
+
+class DrainedHostView(HostView):
+    """A drained host. `evacuation` is null where none was asked for."""
+
+    evacuation: EvacuationView | None
+
+
 class HostList(ResponseModel):
     """Every host, by name."""
 
@@ -191,11 +227,18 @@ async def check_host(atoll: Atoll, caller: Caller, host: ItemId) -> Response:
     return Json(HostCheckView.of(await atoll.backends.hosts.check(host)))
 
 
-@router.post("/{host}/drain", response_model=HostView, responses=problems(404))
+@router.post("/{host}/drain", response_model=DrainedHostView, responses=problems(404, 413))
 @needs(Capability.SYSTEM_MANAGE)
-async def drain_host(atoll: Atoll, caller: Caller, host: ItemId) -> Response:
-    """Have a host take no new sandbox. Those on it go on, and may be started again."""
-    return Json(_view(await atoll.backends.hosts.drain(caller, host)))
+async def drain_host(
+    atoll: Atoll, caller: Caller, *, host: ItemId, body: DrainBody | None = None
+) -> Response:
+    """Have a host take no new sandbox. Those on it go on, and may be started again. With `evacuate`
+    stopped ones move to other hosts, and the answer says which."""
+    hosts = atoll.backends.hosts
+    if body is None or not body.evacuate:
+        return Json({**_view(await hosts.drain(caller, host)), "evacuation": None})
+    report, evacuation = await hosts.evacuate(caller, host)
+    return Json({**_view(report), "evacuation": _evacuation(evacuation)})
 
 
 @router.post("/{host}/undrain", response_model=HostView, responses=problems(404))
@@ -203,6 +246,12 @@ async def drain_host(atoll: Atoll, caller: Caller, host: ItemId) -> Response:
 async def undrain_host(atoll: Atoll, caller: Caller, host: ItemId) -> Response:
     """Have a host take sandboxes again."""
     return Json(_view(await atoll.backends.hosts.undrain(caller, host)))
+
+
+def _evacuation(found: Evacuation) -> dict[str, Any]:
+    return EvacuationView.of(
+        found, moving=[MovingView.of(one, to=one.target) for one in found.moving]
+    )
 
 
 def _view(report: HostReport) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from atoll.ports import Extension, Store, Vault
 from atoll.ports.extension import ListHosts, Unloaded
 from atoll.services.application import Backends
 from atoll.services.ground import Ground
+from atoll.services.hosts.evacuation import Evacuations
 from atoll.services.hosts.hosts import Hosts
 from atoll.services.hosts.strays import Strays
 from atoll.services.lifecycle.host_room import HostRoom, all_hosts
@@ -49,12 +50,26 @@ def build_backends(
 ) -> Backends:
     """Return the extensions, and the use cases of hosts, of routes and of vendors' keys."""
     room, health = HostRoom(settings.default_limits), MachineHealth(ground.clock, own.examine)
-    hosts = Hosts(ground, room, own.machines, findings=health.findings)
+    evacuations = evacuations_of(ground, ports.extensions, room, sandboxes, settings=settings)
+    hosts = Hosts(ground, room, own.machines, findings=health.findings, evacuations=evacuations)
     names = sorted({one.name for one in ports.extensions.values()})
     keys = VendorKeys(ground.store, ports.vault)
     strays = Strays(ground, ports.extensions)
     routes = Routes(ground, sandboxes, names)
     return Backends(ports.extensions, hosts, routes, keys, strays, ports.unloaded)
+
+
+def evacuations_of(
+    ground: Ground,
+    extensions: Mapping[str, Extension],
+    room: HostRoom,
+    sandboxes: Sandboxes,
+    *,
+    settings: AdmissionSettings,
+) -> Evacuations:
+    """Return what has sandboxes leave a drained host."""
+    routing = build_routing(ground, extensions, room, settings=settings)
+    return Evacuations(ground, extensions, placer=routing, relocator=sandboxes)
 
 
 def build_routing(

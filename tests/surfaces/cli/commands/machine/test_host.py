@@ -110,9 +110,22 @@ def test_drain_undrain_and_remove_say_what_they_did(server: Scripted, cli: Cli) 
     for act in ("drain", "undrain"):
         answers(server, f"POST /v1/hosts/box/{act}", HOST)
     assert cli("host", "drain", "box").out == "box takes no new sandbox\n"
+    assert server.seen[-1].json == {"evacuate": False}
     assert cli("host", "undrain", "box").out == "box takes sandboxes again\n"
     server.answers["DELETE /v1/hosts/box"] = lambda _seen: web.Response(status=204)
     assert cli("host", "remove", "box", "--yes").out == "removed box\n"
+
+
+def test_evacuation_prints_what_moves_and_what_stays(server: Scripted, cli: Cli) -> None:
+    moving = [{"sandbox_id": "sb_1", "name": "one", "to": "other"}]
+    staying = [{"sandbox_id": "sb_2", "name": "two", "reason": "it runs: \x1b[2J stop it first"}]
+    told = {**HOST, "evacuation": {"moving": moving, "staying": staying}}
+    answers(server, "POST /v1/hosts/box/drain", told)
+    ran = cli("host", "drain", "box", "--evacuate")
+    assert server.seen[-1].json == {"evacuate": True}
+    first, second, third = ran.out.splitlines()
+    assert (first, second) == ("box takes no new sandbox", "one moves to other")
+    assert third.startswith("two stays: it runs: ") and "\x1b" not in third
 
 
 @pytest.mark.parametrize("words", [["--label", "x"], ["--cost", "much"]])

@@ -176,11 +176,19 @@ def check(invocation: Invocation, host: str, *, as_json: bool) -> None:
 
 @command.command("drain")
 @_host
+@click.option("--evacuate", is_flag=True, help="Move its stopped sandboxes to other hosts.")
 @json_option()
 @pass_invocation
-def drain(invocation: Invocation, host: str, *, as_json: bool) -> None:
+def drain(invocation: Invocation, host: str, *, evacuate: bool, as_json: bool) -> None:
     """Have a host take no new sandbox; those on it go on."""
-    _said(_hosts(invocation).drain(host), "takes no new sandbox", as_json=as_json)
+    found = _hosts(invocation).drain(host, evacuate=evacuate)
+    _said(found, "takes no new sandbox", as_json=as_json)
+    if as_json:
+        return
+    for moving in found.evacuation.moving:
+        say(f"{moving.name} moves to {moving.to}")
+    for staying in found.evacuation.staying:
+        say(f"{staying.name} stays: {staying.reason}")
 
 
 @command.command("undrain")

@@ -1,0 +1,103 @@
+"""Relocations: what a stopped sandbox keeps goes to another host, whole or not at all.
+
+A copy is made and compared first, then the sandbox is stored with its new host, then the old place
+is emptied. Whoever takes one up after a crash begins with the phase that is stored, and every step
+may be repeated.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import structlog
+
+from atoll.domain.errors import AtollError, Failed
+from atoll.domain.sandbox.relocation import Relocation, RelocationPhase
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandbox.stimulus import Relocated, RelocationEnded, RelocationFailed
+from atoll.ports import Extension, StoreUnavailable
+from atoll.ports.extension import RELOCATE, Relocates
+from atoll.services.provisioning.provisioning import Provisioning
+
+AT_ONCE = 2
+"""Copies under way at once; the others wait."""
+
+CLEAR_ATTEMPTS = 3
+CLEAR_SECONDS = 120.0
+
+_log = structlog.get_logger(__name__)
+
+Told = Callable[[Relocated | RelocationEnded | RelocationFailed], Awaitable[Sandbox]]
+"""Store a report, and return the sandbox as it then is."""
+
+
+class Relocations:
+    """Relocations of sandboxes that do not run."""
+
+    def __init__(self, provisioning: Provisioning) -> None:
+        self._provisioning = provisioning
+        self._turns = asyncio.Semaphore(AT_ONCE)
+
+    async def run(self, sandbox: Sandbox, told: Told) -> None:
+        """Go on with the relocation that a sandbox holds, until it ended. Raises
+        `StoreUnavailable` alone."""
+        going = sandbox.relocation
+        if going is None:
+            return
+        if going.phase is RelocationPhase.COPYING:
+            reason = await self._copied(sandbox, going)
+            if reason:
+                left = await self._cleared(sandbox, going.target)
+                await told(RelocationFailed(going, reason, left))
+                return
+            sandbox = await told(Relocated(going))
+            if sandbox.relocation is None or sandbox.host != going.target:
+                return  # it is being destroyed, which clears both places
+        left = await self._cleared(sandbox, going.source)
+        await told(RelocationEnded(going, left))
+
+    async def clear(self, sandbox: Sandbox) -> tuple[str, ...]:
+        """Remove what a relocation may have left beside the files of a sandbox that is destroyed.
+        Returns what may still stand."""
+        going = sandbox.relocation
+        if going is None:
+            return ()
+        return await self._cleared(sandbox, going.other_place(sandbox.host))
+
+    async def _copied(self, sandbox: Sandbox, going: Relocation) -> str:
+        """Copy the files. Returns why they could not be."""
+        try:
+            extension = relocating(self._provisioning.extension(sandbox))
+            async with self._turns:
+                await extension.copy_kept(self._provisioning.handle(sandbox), going.target)
+        except StoreUnavailable:
+            raise
+        except AtollError as err:
+            return err.message
+        except Exception as err:  # noqa: BLE001 - a backend's mistake is a failure like others
+            _log.exception("relocation_broke", sandbox=sandbox.id)
+            return f"the copy broke unexpectedly ({type(err).__name__}); the log says more"
+        return ""
+
+    async def _cleared(self, sandbox: Sandbox, host: str) -> tuple[str, ...]:
+        """Remove what is at a host that is not the files' place. Returns what may still stand."""
+        left = f"files of {sandbox.name} ({sandbox.id}) on host {host}"
+        for _ in range(CLEAR_ATTEMPTS):
+            try:
+                extension = relocating(self._provisioning.extension(sandbox))
+                async with asyncio.timeout(CLEAR_SECONDS):
+                    found = await extension.drop_kept(self._provisioning.handle(sandbox), host)
+                return found.leftovers
+            except StoreUnavailable:
+                raise
+            except AtollError as err:
+                left = f"files of {sandbox.name} ({sandbox.id}) on host {host}: {err.message}"
+            except Exception:  # noqa: BLE001 - as above
+                _log.exception("relocation_not_cleared", sandbox=sandbox.id, host=host)
+        return (left,)
+
+
+def relocating(extension: Extension) -> Relocates:
+    """Return a backend as one that relocates. Raises `Failed`."""
+    if isinstance(extension, Relocates) and RELOCATE in extension.capabilities().abilities:
+        return extension
+    raise Failed(f"{extension.name} cannot bring files from one host to another")
