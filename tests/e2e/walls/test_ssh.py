@@ -175,6 +175,42 @@ def test_files_and_ports_and_repositories_work(
     api.act("cloned", "destroy")
 
 
+@contextmanager
+def leaking(box: SshServer) -> Iterator[None]:
+    """Have the machine's bwrap leave the network as it is, as a broken or a hostile one does."""
+    (bwrap,) = box.home.glob(".atoll/*/bin/*/bwrap")
+    real = bwrap.rename(bwrap.with_name("real"))
+    bwrap.write_text(f'#!/bin/sh\nfirst=$1; shift\nexec {real} "$first" --share-net "$@"\n')
+    bwrap.chmod(0o755)
+    try:
+        yield
+    finally:
+        real.rename(bwrap)
+
+
+def test_wall_that_leaks_is_found_from_inside_and_refused_unless_accepted_by_name(
+    api: Api, box: SshServer, far: str
+) -> None:
+    def noted(name: str, sandbox: dict[str, Any]) -> list[str]:
+        return [one for one in sandbox["isolation"]["degraded"] if one.startswith(name)]
+
+    whole = api.sandbox(far)
+    for name in ("network", "capabilities", "privileges", "seccomp"):
+        assert noted(name, whole) == []
+    with leaking(box):
+        body = {"profile": "far", "name": "leaky"}
+        told = api.call("POST", "/v1/sandboxes?wait=ready&timeout=240", json=body)
+        assert told["state"] == "failed"
+        assert "its network is not closed (a route leads out by" in told["reason"]
+        api.act("leaky", "destroy")
+        accepted = api.create(profile="far", route={"accept_open_network": True})
+        assert len(noted("network", accepted)) == 1
+        api.act(accepted["sandbox_id"], "stop")
+        started = api.act(accepted["sandbox_id"], "start")
+        assert len(noted("network", started)) == 1
+        api.act(accepted["sandbox_id"], "destroy")
+
+
 def test_stop_keeps_files_and_destroy_leaves_nothing_there(api: Api, box: SshServer) -> None:
     sandbox = api.create(profile="far")["sandbox_id"]
     api.run(sandbox, "echo kept > file; (setsid sleep 4321 >/dev/null 2>&1 &)")

@@ -18,6 +18,7 @@ from atoll.domain.wall.isolation import IsolationLevel
 from atoll.domain.wall.resources import Resources
 from atoll.ports import Capabilities
 from atoll.services.routes.routes import STREAM, Routes
+from atoll.testing.fakes.runtime import CLOSED_WALL, probe_answer
 from tests.services.scene import BARE, Scene, scene
 
 ROUTED = BARE.replace("bare", "routed").replace(
@@ -184,6 +185,26 @@ async def test_an_unexpected_error_of_a_backend_is_a_failure_like_any_other(
         assert "broke unexpectedly (ZeroDivisionError)" in (made.reason or "")
         record = await routes(s).get(LOCAL_PERSON, made.route or "")
         assert len(record.attempts) == 3
+
+
+async def test_open_network_is_refused_at_ready_and_the_next_candidate_tries() -> None:
+    leaking = CLOSED_WALL.replace("dev lo: 0", "dev lo: 0\ndev eth0: 0")
+    constraints = Constraints(region="eu")
+    async with routed() as (s, _second, third):
+        s.runtime.wall = probe_answer(leaking)
+        request = CreateSandbox(profile="routed", route=RouteOptions(constraints=constraints))
+        refused = await s.sandboxes.create(LOCAL_PERSON, request)
+        refused = await s.sandboxes.wait(LOCAL_PERSON, refused.id)
+        assert refused.state is State.FAILED
+        assert "its network is not closed (its routes could not" in (refused.reason or "")
+        accepted = await create(s, constraints=constraints, accept_open_network=True)
+        assert accepted.state is State.READY
+        isolation = accepted.attachment.isolation
+        assert isolation is not None
+        assert [note.partition(":")[0] for note in isolation.degraded] == ["network"]
+        # Our own walls are not asked.
+        assert (await create(s)).profile.extension == "ext.in-memory"
+        assert third.provisioned
 
 
 async def test_options_narrow_and_what_nobody_keeps_is_refused_with_every_reason() -> None:

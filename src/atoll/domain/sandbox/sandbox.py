@@ -182,6 +182,7 @@ class Sandbox:
     - `host`: the name of the machine it was placed on, empty until it is, and on a vendor's.
     - `route`: the decision that placed it; None for one that is older than routes.
     - `relocation`: its files go to another host.
+    - `accepts_open_network`: its caller agreed to a wall that cannot close its network.
     """
 
     id: SandboxId
@@ -227,6 +228,7 @@ class Sandbox:
     host: str = LOCAL
     route: RouteId | None = None
     relocation: Relocation | None = None
+    accepts_open_network: bool = False
 
 
 def may_see(caller: Principal, sandbox: Sandbox) -> bool:

@@ -17,7 +17,9 @@ class IsolationLevel(StrEnum):
 STRENGTH: Final = tuple(IsolationLevel)
 """The levels, weakest first."""
 
-WEAKENING: Final = frozenset({"uid", "memory", "pids", "disk", "daemon", "runtime"})
+WEAKENING: Final = frozenset(
+    {"uid", "capabilities", "privileges", "memory", "pids", "disk", "daemon", "runtime"}
+)
 """The limits that protect the host and other sandboxes; `daemon` means that nobody could ask for
 them. Without one of these a wall is weak; without others (processor time, swap) it is degraded."""
 

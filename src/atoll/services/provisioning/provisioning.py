@@ -12,14 +12,16 @@ from dataclasses import dataclass, replace
 import structlog
 
 from atoll.domain.errors import AtollError, Failed, Invalid
+from atoll.domain.host.host import HostKind
 from atoll.domain.ids import SandboxId
-from atoll.domain.profile.profile import Access
+from atoll.domain.profile.profile import Access, Profile
 from atoll.domain.sandbox.entry import MECHANISMS, entry_steps
 from atoll.domain.sandbox.project import SandboxProject
 from atoll.domain.sandbox.sandbox import Attachment, Sandbox, SandboxRepo
 from atoll.domain.sandbox.stimulus import Idle
 from atoll.domain.sandbox.task import Task
 from atoll.domain.wall.isolation import Isolation, shortfall
+from atoll.domain.wall.probe import PROBE, open_network, probed
 from atoll.ports import (
     AgentConfigs,
     AgentLayers,
@@ -46,6 +48,7 @@ from atoll.services.provisioning.seeds import write_files, write_seeds
 from atoll.services.provisioning.settings import ProvisioningSettings
 from atoll.services.provisioning.start_folder import check_start_folder
 from atoll.services.provisioning.task import begin_task
+from atoll.services.scripts import Script, run_inside
 from atoll.services.telemetry import OFF, Telemetry
 from atoll.wire.contract.journal import check_health
 
@@ -67,6 +70,8 @@ PHASE_SECONDS = Metric(
 )
 """Phases: `repositories` (fetched into the shelf), `wall` (until the runtime answers), `workspace`
 (laid out inside), `agents` (their files, and those that go on)."""
+
+_LOOK = Script("look at the wall from inside", PROBE, seconds=30.0, unrecorded=True)
 
 _log = structlog.get_logger(__name__)
 
@@ -156,7 +161,11 @@ class Provisioning:
             report("Laying out a workspace that is read-only afterwards.")
             request, sandbox = await self._filled(sandbox, request, report)
         with self._phase("wall"):
-            handle, reach = await self._raised(extension, replace(request, report=report))
+            handle, reach = await self._raised(
+                extension,
+                replace(request, report=report),
+                accepts_open_network=sandbox.accepts_open_network,
+            )
         report(f"The runtime answers ({reach.isolation.mechanism}).")
         client = self._runtimes.client_at(reach)
         unchanged = changes == self._policies.changes
@@ -179,15 +188,18 @@ class Provisioning:
         return Provisioned(attachment, sandbox.repos, instructions, task, project)
 
     async def _raised(
-        self, extension: Extension, request: Provision
+        self, extension: Extension, request: Provision, *, accepts_open_network: bool
     ) -> tuple[Handle, Reachability]:
-        """Raise a wall. Whatever a backend fails by is `BackendFailed`; a fault of the request
-        passes as `Invalid`."""
+        """Raise a wall, and look at it from inside where others made it. Whatever a backend fails
+        by is `BackendFailed`; a fault of the request passes as `Invalid`."""
         try:
             async with _at_most(RAISE_SECONDS, f"{extension.name} to bring {request.name} up"):
                 handle = await extension.provision(request)
                 reach = await extension.wait_ready(handle)
+                reach = await self._looked_at(extension, reach)
             self._check_wall(reach.isolation)
+            if not accepts_open_network:
+                _check_network(request.profile, reach.isolation)
         except (StoreUnavailable, Invalid):
             raise
         except AtollError as err:
@@ -198,6 +210,15 @@ class Provisioning:
                 f"{extension.name} broke unexpectedly ({type(err).__name__}); the log says more."
             ) from err
         return handle, reach
+
+    async def _looked_at(self, extension: Extension, reach: Reachability) -> Reachability:
+        """Return a wall of another machine with what a process inside found it to be. Our own walls
+        say themselves what they lack."""
+        able = extension.capabilities()
+        if able.host_kind is HostKind.LOCAL and able.closes_network:
+            return reach
+        seen = await run_inside(self._runtimes.client_at(reach), _LOOK, ())
+        return replace(reach, isolation=probed(reach.isolation, seen.out))
 
     def _phase(self, name: str) -> AbstractContextManager[object]:
         return self._telemetry.timed(f"provision.{name}", PHASE_SECONDS, name)
@@ -231,7 +252,9 @@ class Provisioning:
         extension = self.extension(sandbox)
         workspace = replace(request.profile.workspace, access=Access.READ_WRITE)
         open_ = replace(request, profile=replace(request.profile, workspace=workspace))
-        handle, reach = await self._raised(extension, open_)
+        handle, reach = await self._raised(
+            extension, open_, accepts_open_network=sandbox.accepts_open_network
+        )
         try:
             client = self._runtimes.client_at(reach)
             repos = await self._workspaces.prepare(sandbox, client, report)
@@ -360,6 +383,16 @@ class Provisioning:
                 return client
         kept = await self.reach_kept(sandbox, alone_seconds=SAVING_ALONE_SECONDS)
         return self.client_at(kept)
+
+
+def _check_network(profile: Profile, isolation: Isolation) -> None:
+    """Raises `Failed` for a wall that cannot keep what its profile denies."""
+    why = open_network(isolation)
+    if why and profile.network.default == "deny":
+        raise Failed(
+            f"its network is not closed ({why}), and {profile.id} denies what no door leads to. "
+            "`--accept-open-network` agrees to that"
+        )
 
 
 def _standing(sandbox: Sandbox) -> str:

@@ -118,7 +118,14 @@ class Routing:
             decision,
         )
         profile = replace(sandbox.profile, extension=chosen.extension)
-        return replace(sandbox, profile=profile, host=chosen.host, route=record.id), record
+        placed = replace(
+            sandbox,
+            profile=profile,
+            host=chosen.host,
+            route=record.id,
+            accepts_open_network=options.accept_open_network,
+        )
+        return placed, record
 
     def refused(self, decision: Decision) -> Conflict:
         """Return the error of a decision that chose nothing: about hosts alone where a chosen

@@ -1,6 +1,7 @@
 """Runtimes without a socket: answers by method and path, and terminals that echo."""
 
 import asyncio
+import base64
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -9,6 +10,7 @@ from typing import Any, TypeVar
 
 from atoll.adapters.runtimes.answers import read_answer
 from atoll.domain.errors import Invalid, NotFound, Unavailable
+from atoll.domain.wall.probe import PROBE
 from atoll.ports.extension import Reachability
 from atoll.ports.runtime import Channel, HandoverLink, RuntimeClient, RuntimeStream
 from atoll.wire.contract.call import Query, RuntimeCall
@@ -18,6 +20,19 @@ T = TypeVar("T")
 _COUNTED = ("generation", "pid", "sessions", "execs", "attached")
 _NAMED = ("sandbox_id", "version", "started_at")
 _HEALTH: dict[str, object] = {**dict.fromkeys(_COUNTED, 0), **dict.fromkeys(_NAMED, "")}
+
+
+CLOSED_WALL = """\
+status Uid:\t1000\t1000\t1000\t1000
+status CapPrm:\t0
+status CapEff:\t0
+status NoNewPrivs:\t1
+status Seccomp:\t2
+dev lo: 0 0
+memory 1073741824
+pids 512
+"""
+"""What the probe prints inside a wall without a fault."""
 
 
 class FakeChannel:
@@ -54,7 +69,8 @@ class FakeRuntimes:
     `answers` holds status and document by method and path; the health and the journal are answered
     of themselves, and anything else is not found. `terminals` names the paths that can be attached
     to. `calls` lists the requests. `gate`, when set, holds back every answer until a test sets the
-    event. Nothing answers while `down`. `health` is what the health says besides.
+    event. Nothing answers while `down`. `health` is what the health says besides, and `wall` the
+    answer to a probe of the wall.
     """
 
     calls: list[RuntimeCall[Any]] = field(default_factory=list)
@@ -66,6 +82,7 @@ class FakeRuntimes:
     down: bool = False
     gate: asyncio.Event | None = None
     health: dict[str, object] = field(default_factory=dict)
+    wall: bytes = field(default_factory=lambda: probe_answer(CLOSED_WALL))
 
     async def call(self, call: RuntimeCall[T]) -> T:
         """See the port."""
@@ -75,7 +92,8 @@ class FakeRuntimes:
     @asynccontextmanager
     async def stream(self, call: RuntimeCall[bytes]) -> AsyncIterator[RuntimeStream]:
         """See the port."""
-        whole = await self.call(call)
+        looking = call.path == "/execs" and PROBE in _script_of(call)
+        whole = self.wall if looking else await self.call(call)
 
         async def body() -> AsyncIterator[bytes]:
             # An exec streams its answer as lines.
@@ -135,6 +153,19 @@ class FakeRuntimes:
         _check_path(path)
         if self.down:
             raise Unavailable("The runtime does not answer.")
+
+
+def _script_of(call: RuntimeCall[bytes]) -> str:
+    """Return the script that an exec runs, or whatever its third word is."""
+    body = json.loads(call.body) if isinstance(call.body, bytes) else {}
+    return str([*body.get("argv", ()), "", "", ""][2])
+
+
+def probe_answer(text: str) -> bytes:
+    """Return an exec's answer with what a probe printed."""
+    data = base64.b64encode(text.encode()).decode()
+    lines = {"stream": "stdout", "data": data}, {"exit": {"exit_code": 0}}
+    return b"\n".join(json.dumps(line).encode() for line in lines)
 
 
 def _check_path(path: str) -> None:

@@ -52,6 +52,7 @@ class SandboxPlan:
     extension: str | None = None
     region: str | None = None
     max_cost: str | None = None
+    accept_open_network: bool = False
     gpu: str | None = None
 
     def over(self, other: "SandboxPlan") -> "SandboxPlan":

@@ -28,6 +28,11 @@ def route_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--max-cost", metavar="PRICE", default=None, help="At most this an hour: '0.12 EUR'."
         ),
+        click.option(
+            "--accept-open-network",
+            is_flag=True,
+            help="Also behind a wall that cannot close its network.",
+        ),
         click.option("--gpu", metavar="KIND", default=None, help="With this GPU, or any."),
     )
     for option in reversed(options):
@@ -48,6 +53,8 @@ def options_of(plan: SandboxPlan) -> RouteOptionsBody:
         options["region"] = plan.region
     if plan.gpu is not None:
         options["gpu"] = plan.gpu
+    if plan.accept_open_network:
+        options["accept_open_network"] = True
     if plan.max_cost is not None:
         options["max_cost_per_hour"] = cost_body(plan.max_cost)
     return options
