@@ -25,7 +25,7 @@ from atoll.domain.network.network import NetworkMode
 from atoll.domain.people.principal import LOCAL_PERSON, ActorKind
 from atoll.domain.profile.profile import Access, Scope, WorkspaceMode
 from atoll.domain.profile.schema import profile_document, read_profile
-from atoll.domain.route.policy import Constraints, RouteOptions, Strategy
+from atoll.domain.route.policy import Constraints, ExecutionMode, RouteOptions, Strategy
 from atoll.domain.sandbox.project import ProjectRequest
 from atoll.domain.sandbox.sandbox import (
     Consumer,
@@ -303,6 +303,7 @@ REQUESTED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "route.gpu": (_keeping(gpu="any"), HEAD),
     "route.max_ready_ms": (_keeping(max_ready_ms=1), HEAD),
     "route.min_success": (_keeping(min_success=1.0), HEAD),
+    "route.execution_mode": (_keeping(execution_mode=ExecutionMode.DESKTOP), HEAD),
     "route.accept_open_network": (
         _route(accept_open_network=True), {**HEAD, "extension": "ext.open"},
     ),

@@ -13,6 +13,7 @@ from atoll.client.words import Mode as Mode
 from atoll.client.words import Reach as Reach
 from atoll.client.words import Role as Role
 from atoll.client.words import SecretKind as SecretKind
+from atoll.client.words import Strategy as Strategy
 from atoll.client.words import WorkspaceAccess as WorkspaceAccess
 
 B = TypeVar("B", bound=Mapping[str, object])
@@ -104,12 +105,13 @@ class ConstraintsBody(TypedDict, total=False):
     gpu: str | None
     max_ready_ms: int | None
     min_success: float | None
+    execution_mode: Literal["desktop", "sandbox"] | None
 
 
 class RouteOptionsBody(ConstraintsBody, total=False):
     """The narrower choice of one request."""
 
-    strategy: Literal["prefer-self-hosted", "lowest-cost", "lowest-latency", "explicit"] | None
+    strategy: Strategy | None
     extension: str | None
     accept_open_network: bool
 

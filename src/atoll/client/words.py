@@ -13,3 +13,6 @@ ActorKind = Literal["adm", "agt", "atm"]
 SecretKind = Literal["provider", "custom", "env", "git", "forge", "drive", "extension"]
 Action = Literal["pause", "resume", "stop", "interrupt", "start", "yield", "unlock"]
 IsolationLevel = Literal["none", "policy", "container", "microvm"]
+Strategy = Literal[
+    "desktop_preferred", "prefer-self-hosted", "lowest-cost", "lowest-latency", "explicit"
+]

@@ -16,7 +16,7 @@ from atoll.domain.route.candidate import (
 )
 from atoll.domain.route.decision import Decision, RouteRequest, again, decide, place, refusal
 from atoll.domain.route.health import Breaker, Health
-from atoll.domain.route.policy import Constraints, Strategy
+from atoll.domain.route.policy import DESKTOP, Constraints, ExecutionMode, Strategy
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.domain.wall.resources import Resources
 
@@ -159,6 +159,20 @@ def test_refusal_tells_every_reason_once() -> None:
     assert spelled(HourlyCost(5, "EUR")) == "5e-06 EUR"
 
 
+def test_persons_own_machine_is_taken_by_a_policy_that_says_so_and_never_behind_a_wall() -> None:
+    desk = Candidate(DESKTOP, "laptop", execution_mode=ExecutionMode.DESKTOP)
+    preferred = RouteRequest(Strategy.DESKTOP_PREFERRED, desktops=True)
+    assert names(decide(preferred, (OURS, desk, RENTED))) == [DESKTOP, "ext.ours", "ext.rented"]
+    assert names(decide(PREFER, (OURS, desk))) == ["ext.ours"]
+    (verdict,) = decide(PREFER, (desk,)).verdicts
+    assert verdict.reasons == ("the policy does not take people's own machines",)
+    walled = replace(preferred, need=Need(CONTAINER))
+    assert names(decide(walled, (OURS, desk))) == ["ext.ours"]
+    asked = "its execution mode is sandbox, and desktop is asked"
+    assert why(OURS, execution_mode=ExecutionMode.DESKTOP) == [asked]
+    assert not why(desk, execution_mode=ExecutionMode.DESKTOP)
+
+
 prices = st.none() | st.builds(HourlyCost, st.integers(0, 5), st.sampled_from(["USD", "EUR"]))
 healths = st.builds(
     Health,
@@ -181,6 +195,7 @@ candidates = st.lists(
         cost_per_hour=prices,
         health=healths,
         obstacles=st.sampled_from([(), ("it is drained",)]),
+        execution_mode=st.sampled_from(ExecutionMode),
     ),
     max_size=8,
     unique_by=lambda one: (one.extension, one.host, one.region),
@@ -193,6 +208,7 @@ limited = st.builds(
     st.none() | st.sampled_from(["any", "h100"]),
     st.none() | st.integers(1, 9),
     st.none() | st.sampled_from([0.0, 0.5, 1.0]),
+    st.none() | st.sampled_from(ExecutionMode),
 )
 requests = st.builds(
     RouteRequest,
@@ -202,6 +218,7 @@ requests = st.builds(
     st.none() | st.sampled_from(["ext.a", "ext.b"]),
     st.lists(st.lists(st.sampled_from(["ext.a", "ext.b"])).map(tuple), max_size=2).map(tuple),
     st.lists(limited, max_size=2).map(tuple),
+    desktops=st.booleans(),
 )
 
 
@@ -226,6 +243,28 @@ def test_no_candidate_that_breaks_a_limit_is_ever_fit(
         assert all(one.extension in allowed for allowed in request.allowed)
         assert not request.extensions or one.extension in request.extensions
         assert request.only in (None, one.extension)
+        assert request.desktops or one.execution_mode is ExecutionMode.SANDBOX
+
+
+@given(requests, candidates)
+def test_preferred_desktop_is_first_whenever_it_is_fit(
+    request: RouteRequest, found: list[Candidate]
+) -> None:
+    fit = decide(replace(request, strategy=Strategy.DESKTOP_PREFERRED), found).fit
+    modes = [one.execution_mode for one in fit]
+    own = modes.count(ExecutionMode.DESKTOP)
+    assert modes == [ExecutionMode.DESKTOP] * own + [ExecutionMode.SANDBOX] * (len(fit) - own)
+    after = [one.self_hosted for one in fit[own:]]
+    assert after == sorted(after, reverse=True)
+
+
+@given(requests, candidates)
+def test_machine_that_is_linked_changes_nothing_where_no_policy_takes_it(
+    request: RouteRequest, found: list[Candidate]
+) -> None:
+    sandboxes = [one for one in found if one.execution_mode is ExecutionMode.SANDBOX]
+    silent = replace(request, desktops=False)
+    assert decide(silent, found).fit == decide(silent, sandboxes).fit
 
 
 @given(requests, candidates, limited)

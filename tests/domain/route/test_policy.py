@@ -9,8 +9,10 @@ from atoll.domain.route.candidate import Candidate
 from atoll.domain.route.decision import RouteRequest, decide
 from atoll.domain.route.policy import (
     BUILT_IN,
+    DESKTOP,
     MAX_NAMED,
     Constraints,
+    ExecutionMode,
     RouteOptions,
     RoutePolicy,
     Strategy,
@@ -21,6 +23,7 @@ from atoll.domain.route.record import Attempt, RouteRecord
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.testing.contracts.event_log import NOW
 
+SANDBOX = ExecutionMode.SANDBOX
 HEAD = 'id: profile.x\nversion: "1.0.0"\n'
 SEED = """extension: ext.vm-packer
 route:
@@ -33,6 +36,7 @@ route:
     gpu: any
     max_ready_ms: 5000
     min_success: 0.9
+    execution_mode: sandbox
 """
 
 
@@ -41,7 +45,7 @@ def test_route_of_the_seed_is_read_and_written_back() -> None:
     assert profile.route == RoutePolicy(
         Strategy.PREFER_SELF_HOSTED,
         ("ext.vm-packer", "ext.compose-ssh", "ext.daytona"),
-        Constraints(HourlyCost(120_000), IsolationLevel.MICROVM, "eu", "any", 5000, 0.9),
+        Constraints(HourlyCost(120_000), IsolationLevel.MICROVM, "eu", "any", 5000, 0.9, SANDBOX),
     )
     assert policy_of(profile, BUILT_IN) == profile.route
     document = profile_document(profile)
@@ -55,6 +59,15 @@ def test_route_of_the_seed_is_read_and_written_back() -> None:
         )
         == profile
     )
+
+
+def test_desktops_are_taken_by_policies_that_say_so() -> None:
+    preferring = read_profile(HEAD + "route: {strategy: desktop_preferred}\n").route
+    assert preferring is not None and preferring.takes_desktops
+    assert RoutePolicy(extensions=("ext.a", DESKTOP)).takes_desktops
+    assert not BUILT_IN.takes_desktops
+    with pytest.raises(Invalid):
+        read_profile(HEAD + "route: {constraints: {execution_mode: both}}\n")
 
 
 def test_extension_alone_is_explicit_and_without_either_the_default_counts() -> None:

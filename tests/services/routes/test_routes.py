@@ -9,16 +9,30 @@ import pytest
 
 from atoll.adapters.extensions.in_memory import FailurePoint, InMemory
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, NotFound
-from atoll.domain.host.host import LOCAL_HOST, HourlyCost
+from atoll.domain.host.host import LOCAL_HOST, Host, HostKind, HourlyCost
+from atoll.domain.ids import HostId, OrgId, PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.route.health import PAUSE, TRIP, Breaker
-from atoll.domain.route.policy import Constraints, RouteOptions, RoutePolicy, RouteRules, Strategy
+from atoll.domain.route.policy import (
+    DESKTOP,
+    NO_OPTIONS,
+    Constraints,
+    ExecutionMode,
+    RouteOptions,
+    RoutePolicy,
+    RouteRules,
+    Strategy,
+)
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox, State
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.domain.wall.resources import Resources
 from atoll.ports import Capabilities
+from atoll.services.lifecycle.host_room import HostRoom
+from atoll.services.routes.candidates import NOT_LINKED
 from atoll.services.routes.routes import STREAM, Routes
+from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.testing.fakes.runtime import CLOSED_WALL, probe_answer
+from atoll.wiring.control.outside.hosts import build_routing
 from tests.services.scene import BARE, Scene, scene
 
 ROUTED = BARE.replace("bare", "routed").replace(
@@ -205,6 +219,65 @@ async def test_open_network_is_refused_at_ready_and_the_next_candidate_tries() -
         # Our own walls are not asked.
         assert (await create(s)).profile.extension == "ext.in-memory"
         assert third.provisioned
+
+
+def desktop() -> InMemory:
+    """A backend on people's own machines."""
+    able = Capabilities(IsolationLevel.NONE, host_kind=HostKind.DESKTOP)
+    return InMemory(called=DESKTOP, able=able)
+
+
+PREFERRING = BARE.replace("bare", "preferring").replace(
+    "extension: ext.in-memory",
+    "route: {strategy: desktop_preferred, fallback: [ext.in-memory, ext.desktop]}",
+)
+
+
+async def test_desktop_is_refused_with_a_sentence_while_nothing_is_linked() -> None:
+    async with routed() as (s, _second, _third):
+        await s.profiles.save(LOCAL_PERSON, "preferring", PREFERRING)
+        made = await create(s, "preferring")
+        assert made.profile.extension == "ext.in-memory"
+        record = await routes(s).get(LOCAL_PERSON, made.route or "")
+        (desk,) = (one for one in record.decision.verdicts if one.candidate.extension == DESKTOP)
+        assert desk.reasons == (NOT_LINKED,)
+        only = Constraints(execution_mode=ExecutionMode.DESKTOP)
+        error = await refused(s, "preferring", constraints=only)
+        assert error.code == "no_route" and NOT_LINKED in error.message
+        assert NOT_LINKED in (await refused(s, extension=DESKTOP)).message
+
+
+async def test_linked_desktop_is_its_persons_alone_and_gone_when_it_is_not_linked() -> None:
+    owned: dict[str, list[Host]] = {}
+
+    async def linked(_org: OrgId, owner: PrincipalId) -> list[Host]:
+        return owned.get(owner, [])
+
+    laptop = Host(HostId("ho_laptop"), "laptop", HostKind.DESKTOP, LOCAL_HOST.created_at)
+    async with scene(run=False) as s:
+        room = HostRoom(Resources())
+        extensions = {one.name: one for one in (s.extension, desktop())}
+        settings = AdmissionSettings(50)
+        routing = build_routing(s.ground, extensions, room, settings=settings, linked=linked)
+        await s.profiles.save(LOCAL_PERSON, "preferring", PREFERRING)
+        made = await s.sandboxes.create(LOCAL_PERSON, CreateSandbox(profile="preferring"))
+
+        async def chosen() -> tuple[str, str]:
+            async with s.store.read() as rows:
+                found = (await routing.decide(rows, made, NO_OPTIONS, host=None)).chosen
+            assert found is not None
+            return found.extension, found.host
+
+        assert await chosen() == ("ext.in-memory", "local")
+        owned["somebody-else"] = [laptop]
+        assert await chosen() == ("ext.in-memory", "local")
+        owned[LOCAL_PERSON.id] = [laptop]
+        assert await chosen() == (DESKTOP, "laptop")
+        made = replace(made, profile=replace(made.profile, isolation=IsolationLevel.CONTAINER))
+        async with s.store.read() as rows:
+            found = await routing.decide(rows, made, NO_OPTIONS, host=None)
+        reasons = {one.candidate.extension: one.reasons for one in found.verdicts}
+        assert reasons[DESKTOP] == ("its isolation is none, and container is needed",)
 
 
 async def test_options_narrow_and_what_nobody_keeps_is_refused_with_every_reason() -> None:

@@ -464,6 +464,7 @@ export interface components {
          *     backend keeps no limit. `min_success` is a share from 0 to 1.
          */
         readonly ConstraintsBody: {
+            readonly execution_mode?: components["schemas"]["ExecutionMode"] | null;
             readonly gpu?: string | null;
             readonly max_cost_per_hour?: components["schemas"]["CostBody"] | null;
             readonly max_ready_ms?: number | null;
@@ -1039,6 +1040,11 @@ export interface components {
             readonly timed_out: boolean;
             readonly truncated: boolean;
         };
+        /**
+         * @description The kind of machine: a person's own, while it is linked, or one of a backend's.
+         * @enum {string}
+         */
+        readonly ExecutionMode: "desktop" | "sandbox";
         /**
          * @description The parts of a request for a sandbox that decide where it goes, as `POST /v1/sandboxes` has
          *     them.
@@ -2593,6 +2599,7 @@ export interface components {
          */
         readonly RouteCandidateView: {
             readonly cost_per_hour: components["schemas"]["HostCostView"] | null;
+            readonly execution_mode: components["schemas"]["ExecutionMode"];
             readonly extension: string;
             readonly fit: boolean;
             readonly gpus: readonly string[];
@@ -2611,6 +2618,7 @@ export interface components {
         };
         /** @description Limits that a backend must keep; null is no limit. */
         readonly RouteConstraintsView: {
+            readonly execution_mode: components["schemas"]["ExecutionMode"] | null;
             readonly gpu: string | null;
             readonly max_cost_per_hour: components["schemas"]["HostCostView"] | null;
             readonly max_ready_ms: number | null;
@@ -2657,6 +2665,7 @@ export interface components {
         readonly RouteOptionsBody: {
             /** @default false */
             readonly accept_open_network?: boolean;
+            readonly execution_mode?: components["schemas"]["ExecutionMode"] | null;
             readonly extension?: string | null;
             readonly gpu?: string | null;
             readonly max_cost_per_hour?: components["schemas"]["CostBody"] | null;
@@ -3045,12 +3054,13 @@ export interface components {
         /**
          * @description An order of candidates; ties go by declared order, then by name.
          *
+         *     `desktop_preferred`: the person's own machine, while it is linked, then as
          *     `prefer-self-hosted`: our own machines first. `lowest-cost`: by declared price.
          *     `lowest-latency`: by the measured median until ready. `explicit`: the one that is named, and
          *     never another.
          * @enum {string}
          */
-        readonly Strategy: "prefer-self-hosted" | "lowest-cost" | "lowest-latency" | "explicit";
+        readonly Strategy: "desktop_preferred" | "prefer-self-hosted" | "lowest-cost" | "lowest-latency" | "explicit";
         /** @description At most 1,000 of `count` strays; `problems` says which vendors could not be asked. */
         readonly StrayList: {
             readonly count: number;

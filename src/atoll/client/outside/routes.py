@@ -7,9 +7,8 @@ from atoll.client.bodies import ConstraintsBody, RouteOptionsBody
 from atoll.client.fields import Field, Shape
 from atoll.client.outside.hosts import HostCost
 from atoll.client.transport import Transport, get, post, put
-from atoll.client.words import IsolationLevel
+from atoll.client.words import IsolationLevel, Strategy
 
-Strategy = Literal["prefer-self-hosted", "lowest-cost", "lowest-latency", "explicit"]
 Breaker = Literal["closed", "open", "half-open"]
 
 

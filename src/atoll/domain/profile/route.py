@@ -10,7 +10,7 @@ from atoll.domain.host.reading import read_cost
 from atoll.domain.profile.profile import Profile
 from atoll.domain.profile.yaml_fields import Fields, choice, matching, number, text
 from atoll.domain.profile.yaml_tree import Node
-from atoll.domain.route.policy import Constraints, RoutePolicy, Strategy, read_policy
+from atoll.domain.route.policy import Constraints, ExecutionMode, RoutePolicy, Strategy, read_policy
 from atoll.domain.wall.isolation import IsolationLevel
 
 MAX_READY_MS = 24 * 3600 * 1000
@@ -67,6 +67,7 @@ def route_document(profile: Profile) -> Json:
         return None
     limits = policy.constraints
     cost, level = limits.max_cost_per_hour, limits.require_isolation
+    mode = limits.execution_mode
     return {
         "strategy": policy.strategy.value,
         "fallback": [name for name in policy.extensions if name != profile.extension],
@@ -77,6 +78,7 @@ def route_document(profile: Profile) -> Json:
             "gpu": limits.gpu,
             "max_ready_ms": limits.max_ready_ms,
             "min_success": limits.min_success,
+            "execution_mode": None if mode is None else mode.value,
         },
     }
 
@@ -101,6 +103,7 @@ def _constraints(part: Fields | None) -> Constraints:
     if part is None:
         return Constraints()
     level, least = part.take("require_isolation"), part.take("min_success")
+    mode = part.take("execution_mode")
     found = Constraints(
         max_cost_per_hour=_cost(part.take("max_cost_per_hour")),
         require_isolation=None if level is None else choice(level, IsolationLevel),
@@ -108,6 +111,7 @@ def _constraints(part: Fields | None) -> Constraints:
         gpu=_maybe_word(part.take("gpu")),
         max_ready_ms=part.whole("max_ready_ms", least=1, most=MAX_READY_MS),
         min_success=None if least is None else number(least, least=0, most=1),
+        execution_mode=None if mode is None else choice(mode, ExecutionMode),
     )
     part.done()
     return found

@@ -7,7 +7,7 @@ from typing import Final
 
 from atoll.domain.host.host import HourlyCost
 from atoll.domain.route.health import UNKNOWN, Breaker, Health
-from atoll.domain.route.policy import Constraints
+from atoll.domain.route.policy import Constraints, ExecutionMode
 from atoll.domain.wall.isolation import IsolationLevel, reaches
 from atoll.domain.wall.resources import NO_LIMITS, Resources
 
@@ -52,6 +52,7 @@ class Candidate:
     cost_per_hour: HourlyCost | None = None
     health: Health = UNKNOWN
     obstacles: tuple[str, ...] = ()
+    execution_mode: ExecutionMode = ExecutionMode.SANDBOX
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +106,9 @@ def breaches(candidate: Candidate, limits: Constraints) -> Iterator[str]:
         yield f"its region is {candidate.region or 'unknown'}, not {region}"
     if limits.gpu is not None and not _has_gpu(candidate.gpus, limits.gpu):
         yield "it has no GPU" if limits.gpu == ANY_GPU else f"it has no GPU {limits.gpu}"
+    mode = limits.execution_mode
+    if mode not in (None, candidate.execution_mode):
+        yield f"its execution mode is {candidate.execution_mode}, and {mode} is asked"
     yield from _too_slow(candidate.health, limits)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from atoll.domain.host.host import HourlyCost
 from atoll.domain.route.candidate import NO_NEED, Candidate, Need, ailing, breaches, lacks
-from atoll.domain.route.policy import Constraints, Strategy
+from atoll.domain.route.policy import Constraints, ExecutionMode, Strategy
 
 _UNKNOWN = float("inf")
 
@@ -23,6 +23,7 @@ class RouteRequest:
     - `allowed`: lists of backends that the organization and the installation allow.
     - `limits`: every one of them holds.
     - `host`: the one that the caller named.
+    - `desktops`: the policy takes people's own machines.
     """
 
     strategy: Strategy
@@ -32,6 +33,7 @@ class RouteRequest:
     allowed: tuple[tuple[str, ...], ...] = ()
     limits: tuple[Constraints, ...] = ()
     host: str | None = None
+    desktops: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +93,7 @@ def again(decision: Decision) -> Decision:
 
 
 def _objections(request: RouteRequest, candidate: Candidate) -> Iterable[str]:
-    name = candidate.extension
-    if request.extensions and name not in request.extensions:
-        yield "the route does not name it"
-    if request.only is not None and name != request.only:
-        yield f"{request.only} was asked for"
-    if any(name not in allowed for allowed in request.allowed):
-        yield "it is not allowed here"
+    yield from _exclusions(request, candidate)
     yield from candidate.obstacles
     yield from lacks(candidate, request.need)
     seen: set[str] = set()
@@ -108,6 +104,19 @@ def _objections(request: RouteRequest, candidate: Candidate) -> Iterable[str]:
                 yield why
     if request.strategy is not Strategy.EXPLICIT:
         yield from ailing(candidate)
+
+
+def _exclusions(request: RouteRequest, candidate: Candidate) -> Iterable[str]:
+    """Yield why a candidate is none of those that were asked for."""
+    name = candidate.extension
+    if request.extensions and name not in request.extensions:
+        yield "the route does not name it"
+    if request.only is not None and name != request.only:
+        yield f"{request.only} was asked for"
+    if candidate.execution_mode is ExecutionMode.DESKTOP and not request.desktops:
+        yield "the policy does not take people's own machines"
+    if any(name not in allowed for allowed in request.allowed):
+        yield "it is not allowed here"
 
 
 def _currency(request: RouteRequest) -> str:
@@ -128,6 +137,9 @@ def _rank(
 
 def _preference(strategy: Strategy, candidate: Candidate, currency: str) -> float:
     match strategy:
+        case Strategy.DESKTOP_PREFERRED:
+            own = candidate.execution_mode is ExecutionMode.DESKTOP
+            return 0.0 if own else 1.0 + (not candidate.self_hosted)
         case Strategy.PREFER_SELF_HOSTED:
             return float(not candidate.self_hosted)
         case Strategy.LOWEST_COST:

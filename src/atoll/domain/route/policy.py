@@ -18,14 +18,27 @@ MAX_NAMED: Final = 32
 """The backends that a policy or an allowlist names."""
 
 
+DESKTOP: Final = "ext.desktop"
+"""The name of the backend on people's own machines."""
+
+
+class ExecutionMode(StrEnum):
+    """The kind of machine: a person's own, while it is linked, or one of a backend's."""
+
+    DESKTOP = "desktop"
+    SANDBOX = "sandbox"
+
+
 class Strategy(StrEnum):
     """An order of candidates; ties go by declared order, then by name.
 
+    `desktop_preferred`: the person's own machine, while it is linked, then as
     `prefer-self-hosted`: our own machines first. `lowest-cost`: by declared price.
     `lowest-latency`: by the measured median until ready. `explicit`: the one that is named, and
     never another.
     """
 
+    DESKTOP_PREFERRED = "desktop_preferred"
     PREFER_SELF_HOSTED = "prefer-self-hosted"
     LOWEST_COST = "lowest-cost"
     LOWEST_LATENCY = "lowest-latency"
@@ -41,6 +54,7 @@ class Constraints:
     - `gpu`: a kind of GPU, or `any`.
     - `max_ready_ms`: the measured median from the start of an attempt to a ready sandbox.
     - `min_success`: the measured share of attempts that ended ready, from 0 to 1.
+    - `execution_mode`: on the person's own machine, or not.
     """
 
     max_cost_per_hour: HourlyCost | None = None
@@ -49,6 +63,7 @@ class Constraints:
     gpu: str | None = None
     max_ready_ms: int | None = None
     min_success: float | None = None
+    execution_mode: ExecutionMode | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +74,11 @@ class RoutePolicy:
     strategy: Strategy = Strategy.PREFER_SELF_HOSTED
     extensions: tuple[str, ...] = ()
     constraints: Constraints = Constraints()
+
+    @property
+    def takes_desktops(self) -> bool:
+        """Report whether people's own machines are candidates: never by themselves."""
+        return self.strategy is Strategy.DESKTOP_PREFERRED or DESKTOP in self.extensions
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,24 +9,29 @@ from atoll.domain.placement import PlaceRequest, candidates, no_host_of
 from atoll.domain.profile.profile import Profile
 from atoll.domain.route.candidate import Candidate
 from atoll.domain.route.health import Breaker, health_of
+from atoll.domain.route.policy import DESKTOP, ExecutionMode
 from atoll.domain.sandbox.sandbox import Sandbox, State
 from atoll.domain.secrets.secret import no_key
 from atoll.ports import Extension, Transaction
+from atoll.ports.desktops import LinkedDesktops
 from atoll.ports.extension import SELF_HOSTED, Capabilities
 from atoll.ports.store.host.routes import Place
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.host_room import HostRoom, all_hosts
 from atoll.services.lifecycle.vendor_keys import pays_for
 
+NOT_LINKED = "no machine of yours is linked, and a desktop is there while its person links it"
 _ON_TRIAL = "one start is under way, which shows whether it works again"
 
 
 @dataclass(frozen=True, slots=True)
 class Placing:
-    """A sandbox to place, and the host that its caller named, if any."""
+    """A sandbox to place, and the host that its caller named, if any. With `desktops` the person's
+    own machine is judged, too, where no backend for it is installed."""
 
     sandbox: Sandbox
     host: str | None = None
+    desktops: bool = False
 
     @property
     def profile(self) -> Profile:
@@ -37,8 +42,16 @@ class Placing:
 class Candidates:
     """The places where sandboxes can be, with their room and their health."""
 
-    def __init__(self, ground: Ground, room: HostRoom, extensions: Mapping[str, Extension]) -> None:
+    def __init__(
+        self,
+        ground: Ground,
+        room: HostRoom,
+        extensions: Mapping[str, Extension],
+        *,
+        linked: LinkedDesktops,
+    ) -> None:
         self._ground = ground
+        self._linked = linked
         self._room = room
         self._extensions = extensions
 
@@ -51,8 +64,10 @@ class Candidates:
         self, rows: Transaction, placing: Placing, names: Sequence[str]
     ) -> list[Candidate]:
         """Return the candidates of these extensions; without a name, of every one."""
-        wanted = names or sorted({one.name for one in self._extensions.values()})
-        hosts = await all_hosts(rows)
+        wanted = list(names) or sorted({one.name for one in self._extensions.values()})
+        if placing.desktops and DESKTOP not in wanted and not names:
+            wanted.append(DESKTOP)
+        hosts = [*await all_hosts(rows), *await self._desktops(placing, wanted)]
         found = [
             one
             for name in wanted
@@ -60,10 +75,18 @@ class Candidates:
         ]
         return await self._with_health(rows, found)
 
+    async def _desktops(self, placing: Placing, wanted: Sequence[str]) -> Sequence[Host]:
+        """Return the machines that the sandbox's owner linked."""
+        if DESKTOP not in wanted:
+            return ()
+        return await self._linked(placing.sandbox.org_id, placing.sandbox.owner)
+
     async def _at_places(
         self, rows: Transaction, placing: Placing, *, name: str, hosts: Sequence[Host]
     ) -> list[Candidate]:
         extension = self._extensions.get(name)
+        if name == DESKTOP and not any(host.kind is HostKind.DESKTOP for host in hosts):
+            return [Candidate(name, execution_mode=ExecutionMode.DESKTOP, obstacles=(NOT_LINKED,))]
         if extension is None:
             return [Candidate(name, obstacles=("this Atoll does not have it",))]
         try:
@@ -137,6 +160,7 @@ def _able(name: str, able: Capabilities) -> Candidate:
         name,
         isolation=able.isolation,
         self_hosted=able.pricing == SELF_HOSTED,
+        execution_mode=_mode(able),
         gpus=able.gpus,
         images=able.images,
         closes_network=able.closes_network,
@@ -144,6 +168,11 @@ def _able(name: str, able: Capabilities) -> Candidate:
         limits=able.limits,
         cost_per_hour=able.cost_per_hour,
     )
+
+
+def _mode(able: Capabilities) -> ExecutionMode:
+    own = able.host_kind is HostKind.DESKTOP
+    return ExecutionMode.DESKTOP if own else ExecutionMode.SANDBOX
 
 
 def _on(base: Candidate, host: Host | None, order: int) -> Candidate:

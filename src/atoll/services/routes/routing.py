@@ -15,6 +15,7 @@ from atoll.domain.route.policy import (
     BUILT_IN,
     NO_OPTIONS,
     Constraints,
+    ExecutionMode,
     RouteOptions,
     RoutePolicy,
     RouteRules,
@@ -76,10 +77,11 @@ class Routing:
             allowed=tuple(canonical(each, installed) for each in rules.allowed),
             limits=_limits(policy.constraints, options.constraints, self._required),
             host=host,
+            desktops=policy_of(sandbox.profile, rules.default).takes_desktops,
         )
         # One that the policy does not name is judged too, so that its reason is told.
         names = named if only is None or not named else tuple(dict.fromkeys((*named, only)))
-        placing = Placing(sandbox, host)
+        placing = Placing(sandbox, host, desktops=_about_desktops(request))
         return decide(request, await self._candidates.of(rows, placing, names))
 
     async def elsewhere(self, rows: Transaction, sandbox: Sandbox) -> Decision:
@@ -156,6 +158,13 @@ def canonical(names: Sequence[str], installed: Mapping[str, Extension]) -> tuple
     return tuple(
         dict.fromkeys(installed[name].name if name in installed else name for name in names)
     )
+
+
+def _about_desktops(request: RouteRequest) -> bool:
+    """Report whether a desktop is judged though no backend for one is installed."""
+    modes = {limits.execution_mode for limits in request.limits}
+    preferred = request.strategy is Strategy.DESKTOP_PREFERRED
+    return request.desktops or preferred or ExecutionMode.DESKTOP in modes
 
 
 def _need(profile: Profile, options: RouteOptions) -> Need:

@@ -21,6 +21,7 @@ ACTS = {
         "default.constraints.gpu": "test_default_route_counts",
         "default.constraints.max_ready_ms": "test_default_route_counts",
         "default.constraints.min_success": "test_default_route_counts",
+        "default.constraints.execution_mode": "test_default_route_counts",
     },
 }
 
@@ -47,6 +48,7 @@ LIMITS: list[dict[str, Any]] = [
     {"gpu": "h100"},
     {"max_ready_ms": 1},
     {"min_success": 0.5},
+    {"execution_mode": "desktop"},
 ]
 
 
@@ -77,6 +79,7 @@ async def test_default_route_counts(atoll: World) -> None:
             {"gpu": "h100"},
             {"max_ready_ms": 1},
             {"min_success": 0.5},
+            {"execution_mode": "desktop"},
         ]
         closed: list[dict[str, Any]] = [
             {"allow": ["ext.other"]},

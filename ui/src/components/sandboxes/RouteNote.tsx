@@ -8,6 +8,7 @@ import { costWords } from '../parts/words';
 type Candidate = Route['candidates'][number];
 
 const STRATEGIES = worded<Readonly<Record<Route['strategy'], string>>>(() => ({
+  desktop_preferred: t`their own machine, while it is linked; else the first of ours that fits`,
   'prefer-self-hosted': t`the first machine of ours that fits, in declared order`,
   'lowest-cost': t`the lowest declared price`,
   'lowest-latency': t`what was ready soonest in the last day`,

@@ -53,6 +53,7 @@ class SandboxPlan:
     region: str | None = None
     max_cost: str | None = None
     accept_open_network: bool = False
+    execution_mode: str | None = None
     gpu: str | None = None
 
     def over(self, other: "SandboxPlan") -> "SandboxPlan":

@@ -9,7 +9,14 @@ from atoll.client.bodies import CostBody, RouteOptionsBody
 from atoll.domain.host.reading import read_cost
 from atoll.surfaces.cli.console.plan import SandboxPlan
 
-STRATEGIES = ("prefer-self-hosted", "lowest-cost", "lowest-latency", "explicit")
+STRATEGIES = (
+    "desktop_preferred",
+    "prefer-self-hosted",
+    "lowest-cost",
+    "lowest-latency",
+    "explicit",
+)
+MODES = ("desktop", "sandbox")
 
 
 def route_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -27,6 +34,12 @@ def route_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--region", metavar="NAME", default=None, help="Only in this region."),
         click.option(
             "--max-cost", metavar="PRICE", default=None, help="At most this an hour: '0.12 EUR'."
+        ),
+        click.option(
+            "--execution-mode",
+            type=click.Choice(MODES),
+            default=None,
+            help="On your own linked machine, or not.",
         ),
         click.option(
             "--accept-open-network",
@@ -53,6 +66,8 @@ def options_of(plan: SandboxPlan) -> RouteOptionsBody:
         options["region"] = plan.region
     if plan.gpu is not None:
         options["gpu"] = plan.gpu
+    if plan.execution_mode is not None:
+        options["execution_mode"] = cast(Any, plan.execution_mode)
     if plan.accept_open_network:
         options["accept_open_network"] = True
     if plan.max_cost is not None:

@@ -9,6 +9,7 @@ from atoll.domain.profile.route import MAX_READY_MS
 from atoll.domain.route.policy import (
     MAX_NAMED,
     Constraints,
+    ExecutionMode,
     RouteOptions,
     RoutePolicy,
     RouteRules,
@@ -39,6 +40,7 @@ class ConstraintsBody(Body):
     gpu: Word | None = None
     max_ready_ms: Annotated[StrictInt, Field(ge=1, le=MAX_READY_MS)] | None = None
     min_success: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, strict=True)] | None = None
+    execution_mode: ExecutionMode | None = None
 
     def limits(self) -> Constraints:
         """Return the domain's value."""
@@ -50,6 +52,7 @@ class ConstraintsBody(Body):
             gpu=self.gpu,
             max_ready_ms=self.max_ready_ms,
             min_success=self.min_success,
+            execution_mode=self.execution_mode,
         )
 
 

@@ -9,7 +9,13 @@ from atoll.domain.people.capability import Capability
 from atoll.domain.route.candidate import Candidate, Need
 from atoll.domain.route.decision import Decision, RouteVerdict
 from atoll.domain.route.health import Breaker
-from atoll.domain.route.policy import Constraints, RoutePolicy, RouteRules, Strategy
+from atoll.domain.route.policy import (
+    Constraints,
+    ExecutionMode,
+    RoutePolicy,
+    RouteRules,
+    Strategy,
+)
 from atoll.domain.route.record import RouteRecord
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.domain.wall.resources import Resources
@@ -39,6 +45,7 @@ class RouteConstraintsView(ResponseModel):
     gpu: str | None
     max_ready_ms: int | None
     min_success: float | None
+    execution_mode: ExecutionMode | None
 
 
 class RoutePolicyView(ResponseModel):
@@ -100,6 +107,7 @@ class RouteCandidateView(ResponseModel):
     reasons: list[str]
     isolation: IsolationLevel
     self_hosted: bool
+    execution_mode: ExecutionMode
     gpus: list[str]
     cost_per_hour: HostCostView | None
     health: RouteHealthView

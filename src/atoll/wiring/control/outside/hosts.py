@@ -5,6 +5,7 @@ from typing import Protocol
 
 from atoll.domain.host.host import Host
 from atoll.ports import Extension, Store, Vault
+from atoll.ports.desktops import LinkedDesktops, nobody_linked
 from atoll.ports.extension import ListHosts, Unloaded
 from atoll.services.application import Backends
 from atoll.services.ground import Ground
@@ -78,9 +79,10 @@ def build_routing(
     room: HostRoom,
     *,
     settings: AdmissionSettings,
+    linked: LinkedDesktops = nobody_linked,
 ) -> Routing:
     """Return what decides where sandboxes go."""
-    candidates = Candidates(ground, room, extensions)
+    candidates = Candidates(ground, room, extensions, linked=linked)
     return Routing(ground, candidates, required=settings.require_isolation)
 
 
