@@ -6,10 +6,10 @@ import pytest
 
 from atoll.domain.errors import Conflict
 from atoll.domain.event import Json
+from atoll.domain.host.relocation import Relocation, RelocationPhase
 from atoll.domain.sandbox.instruction import Append, Relocate, Teardown
 from atoll.domain.sandbox.lifecycle import step
 from atoll.domain.sandbox.owed import owed_work, passing
-from atoll.domain.sandbox.relocation import Relocation, RelocationPhase
 from atoll.domain.sandbox.sandbox import Attachment, Sandbox, State
 from atoll.domain.sandbox.stimulus import (
     Destroy,

@@ -12,6 +12,7 @@ from atoll.domain.agent.resumable import RunningAgent
 from atoll.domain.errors import Forbidden
 from atoll.domain.files.host_mount import HostMount
 from atoll.domain.host.host import LOCAL
+from atoll.domain.host.relocation import Relocation
 from atoll.domain.ids import OrgId, PrincipalId, RouteId, SandboxId
 from atoll.domain.network.network import NetworkMode
 from atoll.domain.people.capability import Capability
@@ -19,7 +20,6 @@ from atoll.domain.people.principal import ActorKind, Principal
 from atoll.domain.profile.profile import Access, Profile, Scope, WorkspaceMode
 from atoll.domain.route.policy import NO_OPTIONS, RouteOptions
 from atoll.domain.sandbox.project import ProjectRequest, SandboxProject
-from atoll.domain.sandbox.relocation import Relocation
 from atoll.domain.sandbox.task import Task, TaskRequest
 from atoll.domain.terminal.softlock import Strictness
 from atoll.domain.wall.isolation import Isolation

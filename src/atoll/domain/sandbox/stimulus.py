@@ -6,10 +6,10 @@
 from dataclasses import dataclass
 
 from atoll.domain.agent.resumable import RunningAgent
+from atoll.domain.host.relocation import Relocation
 from atoll.domain.ids import PrincipalId
 from atoll.domain.network.switch import NetworkChange
 from atoll.domain.sandbox.project import SandboxProject
-from atoll.domain.sandbox.relocation import Relocation
 from atoll.domain.sandbox.sandbox import Attachment, SandboxRepo
 from atoll.domain.sandbox.task import Task
 

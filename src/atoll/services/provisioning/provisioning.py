@@ -161,11 +161,7 @@ class Provisioning:
             report("Laying out a workspace that is read-only afterwards.")
             request, sandbox = await self._filled(sandbox, request, report)
         with self._phase("wall"):
-            handle, reach = await self._raised(
-                extension,
-                replace(request, report=report),
-                accepts_open_network=sandbox.accepts_open_network,
-            )
+            handle, reach = await self._raised(extension, replace(request, report=report), sandbox)
         report(f"The runtime answers ({reach.isolation.mechanism}).")
         client = self._runtimes.client_at(reach)
         unchanged = changes == self._policies.changes
@@ -188,7 +184,7 @@ class Provisioning:
         return Provisioned(attachment, sandbox.repos, instructions, task, project)
 
     async def _raised(
-        self, extension: Extension, request: Provision, *, accepts_open_network: bool
+        self, extension: Extension, request: Provision, sandbox: Sandbox
     ) -> tuple[Handle, Reachability]:
         """Raise a wall, and look at it from inside where others made it. Whatever a backend fails
         by is `BackendFailed`; a fault of the request passes as `Invalid`."""
@@ -198,7 +194,7 @@ class Provisioning:
                 reach = await extension.wait_ready(handle)
                 reach = await self._looked_at(extension, reach)
             self._check_wall(reach.isolation)
-            if not accepts_open_network:
+            if not sandbox.accepts_open_network:
                 _check_network(request.profile, reach.isolation)
         except (StoreUnavailable, Invalid):
             raise
@@ -252,9 +248,7 @@ class Provisioning:
         extension = self.extension(sandbox)
         workspace = replace(request.profile.workspace, access=Access.READ_WRITE)
         open_ = replace(request, profile=replace(request.profile, workspace=workspace))
-        handle, reach = await self._raised(
-            extension, open_, accepts_open_network=sandbox.accepts_open_network
-        )
+        handle, reach = await self._raised(extension, open_, sandbox)
         try:
             client = self._runtimes.client_at(reach)
             repos = await self._workspaces.prepare(sandbox, client, report)

@@ -13,8 +13,8 @@ from atoll.domain.route.policy import DESKTOP, ExecutionMode
 from atoll.domain.sandbox.sandbox import Sandbox, State
 from atoll.domain.secrets.secret import no_key
 from atoll.ports import Extension, Transaction
-from atoll.ports.desktops import LinkedDesktops
 from atoll.ports.extension import SELF_HOSTED, Capabilities
+from atoll.ports.outside.desktops import LinkedDesktops
 from atoll.ports.store.host.routes import Place
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.host_room import HostRoom, all_hosts

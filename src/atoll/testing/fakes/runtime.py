@@ -32,7 +32,7 @@ dev lo: 0 0
 memory 1073741824
 pids 512
 """
-"""What the probe prints inside a wall without a fault."""
+"""The output of a probe inside a wall without a fault."""
 
 
 class FakeChannel:

@@ -15,7 +15,7 @@ from atoll.inside.program import INSIDE_PYTHON
 from atoll.ports.host import Finding
 from atoll.wire.zygote import messages as wire
 from atoll.wiring.control.settings import read_settings
-from atoll.wiring.doctor import disk_share, docker_host, exchange, extensions
+from atoll.wiring.doctor import disk_share, docker_host, exchange, extensions, sharing
 from atoll.wiring.doctor.uids import uid_findings
 from atoll.wiring.launch import zygote_process
 from atoll.zygote.disk import image
@@ -63,6 +63,7 @@ def findings(home: Home) -> list[Finding]:
         lambda: _events(home),
         lambda: exchange.findings(home.root),
         lambda: extensions.findings(home.root),
+        lambda: sharing.findings(home.root),
         _git,
     )
     return [finding for check in checks for finding in check()]

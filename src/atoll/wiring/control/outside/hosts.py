@@ -5,8 +5,8 @@ from typing import Protocol
 
 from atoll.domain.host.host import Host
 from atoll.ports import Extension, Store, Vault
-from atoll.ports.desktops import LinkedDesktops, nobody_linked
 from atoll.ports.extension import ListHosts, Unloaded
+from atoll.ports.outside.desktops import LinkedDesktops, nobody_linked
 from atoll.services.application import Backends
 from atoll.services.ground import Ground
 from atoll.services.hosts.evacuation import Evacuations
