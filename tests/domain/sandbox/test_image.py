@@ -3,7 +3,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atoll.domain.errors import Invalid
-from atoll.domain.sandbox.image import HUB, hex_of, is_tree_name, read_reference, read_tree_name
+from atoll.domain.sandbox.image import (
+    HUB,
+    hex_of,
+    is_tree_name,
+    read_reference,
+    read_tree_name,
+    tells_absent_image,
+)
 
 DIGEST = "sha256:" + "a" * 64
 
@@ -62,3 +69,26 @@ def test_digest_of_another_kind_is_refused() -> None:
     for text in ("sha512:" + "a" * 128, "sha256:" + "A" * 64, "sha256:../x", ""):
         with pytest.raises(Invalid):
             hex_of(text)
+
+
+@pytest.mark.parametrize(
+    ("message", "absent"),
+    [
+        ("manifest for 127.0.0.1:5/x:latest not found: manifest unknown: manifest unknown", True),
+        ("manifest unknown", True),
+        ("pull access denied for x, repository does not exist or may require 'docker login'", True),
+        ("denied: requested access to the resource is denied", True),
+        ('failed to resolve reference "docker.io/library/x:1": not found', True),
+        ("unauthorized: authentication required", True),
+        ('error parsing HTTP 404 response body: unexpected end of JSON input: ""', True),
+        ("dial tcp: lookup registry.example.com: no such host", False),
+        ("connection refused", False),
+        ("failed to register layer: no space left on device", False),
+        ("received unexpected HTTP status: 503 Service Unavailable", False),
+        ("container not found", False),
+    ],
+)
+def test_absent_image_is_told_from_a_registry_that_could_not_be_asked(
+    message: str, absent: bool
+) -> None:
+    assert tells_absent_image(f"the Docker daemon says: {message}") is absent

@@ -23,6 +23,13 @@ _REFERENCE = re.compile(
     r"(?::(?P<tag>[A-Za-z0-9_][A-Za-z0-9._-]{0,127}))?"
     r"(?:@(?P<digest>sha256:[0-9a-f]{64}))?"
 )
+_ABSENT = re.compile(
+    r"manifest (?:for \S{1,300} )?(?:not found|unknown)|name unknown|repository does not exist"
+    r"|(?:pull |requested )?access (?:to the resource is )?denied|unauthorized"
+    r"|parsing HTTP 40[134] response"
+    r"|failed to resolve reference [^\n]{1,300}: not found",
+    re.IGNORECASE,
+)
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
@@ -84,3 +91,9 @@ def hex_of(digest: str) -> str:
     if not _DIGEST.fullmatch(digest):
         raise Invalid(f"{digest[:80]!r} is no sha256 digest", field="image")
     return digest.removeprefix("sha256:")
+
+
+def tells_absent_image(message: str) -> bool:
+    """Report whether a daemon says that a registry has no such image, or none for us: a fault of
+    who named it. A registry that could not be asked is another matter."""
+    return _ABSENT.search(message) is not None

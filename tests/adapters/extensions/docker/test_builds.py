@@ -227,6 +227,17 @@ async def test_content_that_is_not_its_digest_is_refused(builds: Builds, shop: R
         await find(builds, wrong, lambda _line: None)
 
 
+async def test_image_that_no_registry_has_is_a_fault_of_the_request(
+    builds: Builds, shop: Registry
+) -> None:
+    for name in (f"127.0.0.1:{shop.port}/team/none:1", f"127.0.0.1:{shop.port}/other"):
+        with pytest.raises(Invalid, match="cannot be pulled") as found:
+            await find(builds, name, lambda _line: None)
+        assert found.value.field == "image"
+    with pytest.raises(Failed, match="cannot be pulled"):  # nobody is asked there
+        await find(builds, "127.0.0.1:1/team/none", lambda _line: None)
+
+
 HIDDEN = {
     "separator": "RUN true \\\n\x1c\n{hidden}\n",
     "returns": "RUN true \\\r\r\n{hidden}\n",

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from atoll.adapters.extensions.docker.engine import Engine, Image, ProgressLine
-from atoll.domain.errors import AtollError, Failed, Unavailable
+from atoll.domain.errors import AtollError, Failed, Invalid, NotFound, Unavailable
+from atoll.domain.sandbox.image import tells_absent_image
 
 MIB = 2**20
 MAX_REFERENCE = 255
@@ -42,8 +43,8 @@ def split_reference(reference: str) -> tuple[str, str]:
 
 
 async def pulled(engine: Engine, wanted: str, report: Report) -> Image:
-    """Return the image, after fetching it when the daemon lacks it. Raises `Failed` with the
-    daemon's message, `Unavailable`."""
+    """Return the image, after fetching it when the daemon lacks it. Raises `Invalid` for
+    one that no registry has for us, `Failed` with the daemon's message, `Unavailable`."""
     found = await engine.image(wanted)
     if found is None:
         await _pull(engine, wanted, report)
@@ -63,10 +64,13 @@ async def _pull(engine: Engine, wanted: str, report: Report) -> None:
     except Unavailable:
         raise
     except AtollError as err:
-        raise Failed(
+        why = (
             f"the image {wanted} is not in the Docker daemon and cannot be pulled: {err.message}; "
             "`docker pull` or `docker load` it, or check its name"
-        ) from err
+        )
+        if isinstance(err, NotFound) or tells_absent_image(err.message):
+            raise Invalid(why, field="image") from err
+        raise Failed(why) from err
 
 
 @dataclass(slots=True)

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from atoll.domain.errors import Failed, Unavailable
+from atoll.domain.errors import Failed, Invalid, Unavailable
+from atoll.domain.sandbox.image import tells_absent_image
 
 UP_SECONDS = 900.0
 """Images may have to be fetched by the host, and services may have to become healthy."""
@@ -28,8 +29,9 @@ class Compose:
     words: tuple[str, ...]
 
     async def up(self, engine: Path, project: str, document: str) -> None:
-        """Bring all services of a document up. Raises `Failed` with the last words of the program,
-        `Unavailable` when it does not end in time."""
+        """Bring all services of a document up. Raises `Invalid` for an image that no registry has
+        for us, `Failed` with the last words of the program, `Unavailable` when it does not end in
+        time."""
         with TemporaryDirectory(prefix="atcompose") as folder:
             file = Path(folder) / "compose.yaml"
             await asyncio.to_thread(file.write_text, document)
@@ -41,9 +43,10 @@ class Compose:
                 env={"DOCKER_HOST": f"unix://{engine}", "COMPOSE_HTTP_TIMEOUT": "300"},
             )
         if code:
-            raise Failed(
-                f"the services did not start: {said[-MAX_SAID:] or f'it ended with {code}'}"
-            )
+            why = f"the services did not start: {said[-MAX_SAID:] or f'it ended with {code}'}"
+            if tells_absent_image(said[-MAX_SAID:]):
+                raise Invalid(why, field="inputs.compose_bundle_ref")
+            raise Failed(why)
 
 
 async def find_compose() -> Compose:
