@@ -6,7 +6,7 @@ from typing import Literal, Required, TypedDict
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
 from atoll.client.shapes import Me, Sandbox, SandboxState
-from atoll.client.transport import Call, Transport, at, get, patch, post, put
+from atoll.client.transport import ANSWER_SECONDS, Call, Transport, at, get, patch, post, put
 
 OrgRole = Literal["owner", "admin", "member", "viewer"]
 ROLES: tuple[OrgRole, ...] = ("owner", "admin", "member", "viewer")
@@ -159,6 +159,22 @@ class QuotaList(Shape):
     quotas = fields.many(HeldQuota)
 
 
+class Overseen(Shape):
+    """A sandbox as administrators of its organization see it."""
+
+    sandbox_id = fields.text()
+    name = fields.text()
+    state: Field[SandboxState] = fields.word()
+    owner = fields.text()
+
+
+class OverseenPage(Shape):
+    """A page of an organization's sandboxes; `next` is the following offset, 0 on the last page."""
+
+    sandboxes = fields.many(Overseen)
+    next = fields.number()
+
+
 class Organizations:
     """Organizations. `ref` is an id or a slug; None is the caller's own."""
 
@@ -172,6 +188,20 @@ class Organizations:
     def get(self, ref: str | None) -> Organization:
         """Return one organization."""
         return self._transport.read(Organization, get(*self._at(ref)))
+
+    def oversee(
+        self, ref: str | None, *, states: Sequence[SandboxState] = (), offset: int = 0
+    ) -> OverseenPage:
+        """Return a page of an organization's sandboxes, whoever owns them."""
+        query = (*(("state", state) for state in states), ("offset", str(offset)))
+        return self._transport.read(OverseenPage, get(*self._at(ref), "sandboxes", query=query))
+
+    def stop(self, ref: str | None, sandbox: str, *, wait_seconds: int = 0) -> Overseen:
+        """Have a sandbox of an organization stop, whoever owns it; wait so long for the end."""
+        wait = (("wait", "true"), ("timeout", str(wait_seconds))) if wait_seconds else ()
+        call = post(*self._at(ref), "sandboxes", sandbox, "stop", query=wait)
+        longer = call._replace(timeout=wait_seconds + ANSWER_SECONDS)
+        return self._transport.read(Overseen, longer)
 
     def create(self, body: OrganizationBody) -> Organization:
         """Make an organization."""

@@ -69,10 +69,13 @@ class Sandboxes:
         """Start a sandbox that stopped, expired or failed; returns before it is ready."""
         return self._sandbox(post("sandboxes", name, "start", query=query))
 
-    def stop(self, name: str, *, wait: bool) -> Sandbox:
-        """Stop what runs in a sandbox, and keep its workspace."""
-        query = (("wait", "true" if wait else "false"),)
-        return self._sandbox(post("sandboxes", name, "stop", query=query))
+    def stop(self, name: str, *, wait: bool, wait_seconds: int = 0) -> Sandbox:
+        """Stop what runs in a sandbox, and keep its workspace. With `wait` return once all has
+        ended, at the latest after `wait_seconds` (0: as the server has it)."""
+        longest = (("timeout", str(wait_seconds)),) if wait_seconds else ()
+        query = (("wait", "true" if wait else "false"), *longest)
+        call = post("sandboxes", name, "stop", query=query)
+        return self._sandbox(call._replace(timeout=wait_seconds + ANSWER_SECONDS))
 
     def recreate(self, name: str) -> Sandbox:
         """Recreate a sandbox under the same id; returns before it is ready."""

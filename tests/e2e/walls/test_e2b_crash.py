@@ -74,6 +74,24 @@ def test_kill_at_a_vendors_call_leaves_at_most_one_machine(
     until(lambda: len(peer.live), lambda count: count == 0)
 
 
+def test_down_gives_rented_machines_back_and_keeps_their_files(
+    server: TestServer, peer: E2bPeer
+) -> None:
+    peer.faults.gate = None
+    with api_of(server) as api:
+        sandbox = api.create(profile="cloud")["sandbox_id"]
+        api.run(sandbox, "echo kept > file")
+    assert len(peer.live) == 1
+    server.down()
+    assert peer.live == []
+    server.start()
+    with api_of(server) as api:
+        assert api.sandbox(sandbox)["state"] == "stopped"
+        api.act(sandbox, "start")
+        assert api.run(sandbox, "cat file") == "kept\n"
+        api.act(sandbox, "destroy")
+
+
 def test_no_machine_outlives_a_control_plane_that_never_returns(
     server: TestServer, peer: E2bPeer
 ) -> None:

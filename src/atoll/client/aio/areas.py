@@ -101,6 +101,8 @@ class AsyncOrganizations(AsyncNoun[Organizations]):
     blocking = Organizations
     list = Awaited(Organizations.list)
     get = Awaited(Organizations.get)
+    oversee = Awaited(Organizations.oversee)
+    stop = Awaited(Organizations.stop)
     create = Awaited(Organizations.create)
     members = Awaited(Organizations.members)
     change = Awaited(Organizations.change)

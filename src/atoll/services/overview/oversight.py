@@ -62,24 +62,34 @@ class Oversight:
         total = sum(tally.get(state, 0) for state in states)
         return OverseenPage(await self._with_agents(page), tally, total)
 
-    async def stop(self, caller: Principal, ref: str, sandbox_id: str) -> Overseen:
-        """End a sandbox's processes and keep its files: its owner can start it again. Raises
-        `NotFound`, and `Conflict` when its state does not allow it."""
-        return await self._end(caller, ref, sandbox_id, destroy=False)
+    async def stop(
+        self, caller: Principal, ref: str, sandbox_id: str, *, wait_seconds: float | None = None
+    ) -> Overseen:
+        """End a sandbox's processes and keep its files: its owner can start it again. Wait so long
+        for the end. Raises `NotFound`, and `Conflict` when its state does not allow it."""
+        return await self._end(caller, ref, sandbox_id, destroy=False, wait_seconds=wait_seconds)
 
     async def destroy(self, caller: Principal, ref: str, sandbox_id: str) -> Overseen:
         """Destroy a sandbox permanently, with what nobody pulled. Raises `NotFound`."""
         return await self._end(caller, ref, sandbox_id, destroy=True)
 
     async def _end(
-        self, caller: Principal, ref: str, sandbox_id: str, *, destroy: bool
+        self,
+        caller: Principal,
+        ref: str,
+        sandbox_id: str,
+        *,
+        destroy: bool,
+        wait_seconds: float | None = None,
     ) -> Overseen:
         async with self._store.read() as rows:
             found = await _administered(rows, caller, ref)
             row = await rows.every_sandbox.get(found.id, SandboxId(sandbox_id))
         if row is None:
             raise NotFound(f"There is no sandbox {sandbox_id[:80]!r} in {found.slug}.")
-        ended = await self._sandboxes.end_for(caller, row.sandbox, destroy=destroy)
+        ended = await self._sandboxes.end_for(
+            caller, row.sandbox, destroy=destroy, wait_seconds=wait_seconds
+        )
         return (await self._with_agents([replace(row, sandbox=ended)]))[0]
 
     async def _with_agents(self, rows: Sequence[OverviewRow]) -> list[Overseen]:

@@ -342,11 +342,22 @@ class Sandboxes:
             await self._waited(sandbox, settled=True, timeout_seconds=HALT_SECONDS)
         return await self._reconciler.apply(sandbox.id, Give(owner), actor=caller, also=also)
 
-    async def end_for(self, caller: Principal, sandbox: Sandbox, *, destroy: bool) -> Sandbox:
+    async def end_for(
+        self,
+        caller: Principal,
+        sandbox: Sandbox,
+        *,
+        destroy: bool,
+        wait_seconds: float | None = None,
+    ) -> Sandbox:
         """Stop or destroy a sandbox that the caller administers, and may not see into; who that is
-        was judged before. Raises `Conflict` when its state does not allow it."""
+        was judged before. Wait so long for the end. Raises `Conflict` when its state does not allow
+        it."""
         act: Stimulus = Destroy(None) if destroy else Stop()
-        return await self._reconciler.apply(sandbox.id, act, actor=caller)
+        ended = await self._reconciler.apply(sandbox.id, act, actor=caller)
+        if wait_seconds is None:
+            return ended
+        return await self._waited(ended, settled=True, timeout_seconds=wait_seconds)
 
     async def relocate(self, caller: Principal, sandbox_id: SandboxId, target: str) -> Sandbox:
         """Have the files of a stopped sandbox go to another host, which was judged before. Raises

@@ -12,7 +12,7 @@ from atoll.domain.sandbox.sandbox import State
 from atoll.ports.store.overview.sandboxes import OverviewQuery, SortKey
 from atoll.services.overview.oversight import Overseen
 from atoll.surfaces.http.body.answers import Json
-from atoll.surfaces.http.body.fields import ItemId, ResponseModel
+from atoll.surfaces.http.body.fields import ItemId, ResponseModel, Waiting
 from atoll.surfaces.http.overview.usage import DoorCountsView
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
@@ -103,10 +103,14 @@ async def oversee_sandboxes(
 @router.post("/{sandbox}/stop", **_ACT)
 @needs(Capability.ORG_MANAGE)
 async def stop_overseen(
-    atoll: Atoll, caller: Caller, *, organization: ItemId, sandbox: ItemId
+    atoll: Atoll, caller: Caller, *, organization: ItemId, sandbox: ItemId, wait: Waiting
 ) -> Response:
-    """End the sandbox's processes and keep its files: its owner can start it again."""
-    return Json(_view(await atoll.overview.oversight.stop(caller, organization, sandbox)), 202)
+    """End the sandbox's processes and keep its files: its owner can start it again. `?wait=true`
+    waits for the end."""
+    stopped = await atoll.overview.oversight.stop(
+        caller, organization, sandbox, wait_seconds=wait.seconds
+    )
+    return Json(_view(stopped), 202)
 
 
 @router.post("/{sandbox}/destroy", **_ACT)
