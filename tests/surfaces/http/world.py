@@ -337,7 +337,7 @@ class _Server(uvicorn.Server):
             connection.shutdown()
         with suppress(TimeoutError):
             async with asyncio.timeout(self.config.timeout_graceful_shutdown):
-                while state.connections or state.tasks:
+                while state.connections or state.tasks:  # noqa: ASYNC110 - uvicorn says it by no event
                     await asyncio.sleep(0.002)
         for task in state.tasks:
             task.cancel()
