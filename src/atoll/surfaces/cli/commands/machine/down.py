@@ -23,8 +23,9 @@ from atoll.surfaces.cli.transfer.unpulled import look, tell
 
 _RUNNING: tuple[SandboxState, ...] = ("ready", "active")
 AT_ONCE = 16
-STOP_SECONDS = 600
-"""For one sandbox, whose files may have to be fetched from a rented machine."""
+STOP_SECONDS = 180
+"""For one sandbox, whose files may have to be fetched from a rented machine. One that cannot be
+reached must not hold `down` for longer."""
 
 _ELSEWHERE = (
     "no control plane answered: sandboxes on other machines were not stopped. Programs there end "
