@@ -21,7 +21,7 @@ from atoll.wire.zygote.messages import Agent as RuntimeAgent
 
 SELF_HOSTED: Final = "self-hosted"
 
-RELOCATE: Final = "relocate"
+RELOCATE: Final = "Relocates"
 """The ability of `Relocates`."""
 
 
@@ -296,7 +296,7 @@ class EndReasons(Protocol):
 
 @runtime_checkable
 class Relocates(Protocol):
-    """Optional ability `relocate`: the files of a sandbox that does not run go to another host."""
+    """Optional ability: the files of a sandbox that does not run go to another host."""
 
     async def copy_kept(self, handle: Handle, target: str) -> None:
         """Have all that is kept at the handle's host at the host `target`, too: whole, compared,

@@ -277,26 +277,6 @@ class LinkedExtension:
         """End a machine that is rented."""
         return isinstance(self.backend, Rents) and await self.backend.end_rented(place)
 
-    async def copy_kept(self, handle: Handle, target: str) -> None:
-        """Have what is kept at another host, too. Raises `Conflict` while it runs, `Failed`,
-        `Unavailable`."""
-        box = await self._box(handle.sandbox_id)
-        if box is not None and box.live:
-            raise Conflict(f"sandbox {handle.sandbox_id} runs: stop it first")
-        far = FarBox(handle.sandbox_id, handle.generation, host=handle.host)
-        await self._relocating.copy_kept(far, target)
-
-    async def drop_kept(self, handle: Handle, host: str) -> CleanupReport:
-        """Remove what is kept at a host that is not its place."""
-        far = FarBox(handle.sandbox_id, handle.generation, host=host)
-        return await self._relocating.drop_kept(far, host)
-
-    @property
-    def _relocating(self) -> FarRelocates:
-        if not isinstance(self.backend, FarRelocates):
-            raise Failed(f"{self.name} cannot bring files from one host to another")
-        return self.backend
-
     async def close(self) -> None:
         """Close our connections. Sandboxes keep running."""
         await self._carriers.close()
@@ -318,6 +298,31 @@ class LinkedExtension:
         if not isinstance(answer, wire.Started):
             raise Failed(f"the zygote answered a link by {type(answer).__name__}")
         return answer
+
+
+@dataclass(slots=True)
+class RelocatingExtension(LinkedExtension):
+    """A `LinkedExtension` whose backend also relocates."""
+
+    async def copy_kept(self, handle: Handle, target: str) -> None:
+        """Have what is kept at another host, too. Raises `Conflict` while it runs, `Failed`,
+        `Unavailable`."""
+        box = await self._box(handle.sandbox_id)
+        if box is not None and box.live:
+            raise Conflict(f"sandbox {handle.sandbox_id} runs: stop it first")
+        far = FarBox(handle.sandbox_id, handle.generation, host=handle.host)
+        await self._relocating.copy_kept(far, target)
+
+    async def drop_kept(self, handle: Handle, host: str) -> CleanupReport:
+        """Remove what is kept at a host that is not its place."""
+        far = FarBox(handle.sandbox_id, handle.generation, host=host)
+        return await self._relocating.drop_kept(far, host)
+
+    @property
+    def _relocating(self) -> FarRelocates:
+        if not isinstance(self.backend, FarRelocates):
+            raise Failed(f"{self.name} cannot bring files from one host to another")
+        return self.backend
 
 
 def _lost(reason: str) -> str:

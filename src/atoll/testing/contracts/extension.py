@@ -26,13 +26,19 @@ from atoll.ports.extension import (
     Handle,
     Pauses,
     Provision,
+    Relocates,
     Snapshots,
 )
 
 DEATH_SECONDS = 2.0
 QUIET_SECONDS = 0.5
 """Time in which nothing may be reported."""
-ABILITIES = {"Snapshots": Snapshots, "Estimates": Estimates, "Pauses": Pauses}
+ABILITIES = {
+    "Relocates": Relocates,
+    "Snapshots": Snapshots,
+    "Estimates": Estimates,
+    "Pauses": Pauses,
+}
 """Optional protocols, by their name in `Capabilities.abilities`."""
 
 

@@ -12,7 +12,7 @@ from atoll.adapters.extensions.ssh.backend import SshBackend
 from atoll.adapters.extensions.ssh.client import SshHost
 from atoll.adapters.extensions.ssh.identity import SshIdentity
 from atoll.adapters.extensions.ssh.machines import OpenSshMachines, ssh_places
-from atoll.adapters.linked.extension import LinkedExtension, LinkedSettings
+from atoll.adapters.linked.extension import LinkedExtension, LinkedSettings, RelocatingExtension
 from atoll.domain.errors import Failed, Invalid
 from atoll.domain.host.reading import best_key, read_address
 from atoll.domain.ids import SandboxId
@@ -52,7 +52,7 @@ async def made(rig: ZygoteRig, box: SshServer) -> LinkedExtension:
         return known
 
     backend = SshBackend(hosts, places, "test", machine())
-    return LinkedExtension(LinkedSettings(rig.home.root), backend)
+    return RelocatingExtension(LinkedSettings(rig.home.root), backend)
 
 
 class TestSsh(ExtensionContract):

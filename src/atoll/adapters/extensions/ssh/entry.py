@@ -7,16 +7,16 @@ from atoll.adapters.extensions.ssh.backend import FindHosts, SshBackend, SshPlac
 from atoll.adapters.extensions.ssh.client import SshHost
 from atoll.adapters.extensions.ssh.identity import SshIdentity
 from atoll.adapters.extensions.ssh.machines import ssh_places
-from atoll.adapters.linked.extension import LinkedExtension, LinkedSettings
+from atoll.adapters.linked.extension import LinkedSettings, RelocatingExtension
 from atoll.domain.host.host import HostKind
 from atoll.ports.extension import ExtensionSetup
 
 
-def make(setup: ExtensionSetup) -> LinkedExtension:
+def make(setup: ExtensionSetup) -> RelocatingExtension:
     """Make the extension of a home."""
     places, find_hosts = ssh_hosts(setup)
     backend = SshBackend(find_hosts, places, setup.tag, machine())
-    return LinkedExtension(
+    return RelocatingExtension(
         LinkedSettings(setup.home, broker=setup.upstreams, agents=setup.agents), backend
     )
 
