@@ -27,7 +27,7 @@ export function IsolationMark({ sandbox, isolation }: IsolationMarkProps) {
       {() => (
         <>
           <Wall isolation={isolation} />
-          {sandbox.route !== null && <RouteNote routeId={sandbox.route} />}
+          {sandbox.route !== null && <RouteNote routeId={sandbox.route} now={sandbox} />}
           <SafetyLayers sandboxId={sandbox.sandbox_id} />
         </>
       )}

@@ -15,17 +15,39 @@ const STRATEGIES = worded<Readonly<Record<Route['strategy'], string>>>(() => ({
   explicit: t`named by its profile or by its creator; nothing else was tried`,
 }));
 
-export function RouteNote({ routeId }: { readonly routeId: string }) {
+interface RouteNoteProps {
+  readonly routeId: string;
+  /** Where the sandbox is now. */
+  readonly now: PlaceNamed;
+}
+
+export function RouteNote({ routeId, now }: RouteNoteProps) {
   const { value: route } = useAnswer(overviewApi.route, routeId);
   // Without it nothing is missing: the wall is told of above.
-  if (route === null) return null;
+  return route === null ? null : <Decided route={route} now={now} />;
+}
+
+interface DecidedProps {
+  readonly route: Route;
+  readonly now: PlaceNamed;
+}
+
+/** The decision as words: where it is, where it was to be, and what became of the others. */
+export function Decided({ route, now }: DecidedProps) {
   const failed = route.attempts.filter(({ reason }) => reason !== null);
+  const [place, first] = [placeWords(now), route.chosen];
   return (
     <>
       <p>{t`Where it is, and why there`}</p>
       <dl>
         <dt>{t`Place`}</dt>
-        <dd>{route.chosen === null ? t`none` : placeWords(route.chosen)}</dd>
+        <dd>{place}</dd>
+        {first !== null && placeWords(first) !== place && (
+          <>
+            <dt>{t`First choice`}</dt>
+            <dd>{placeWords(first)}</dd>
+          </>
+        )}
         <dt>{t`Chosen by`}</dt>
         <dd>{STRATEGIES()[route.strategy]}</dd>
       </dl>
