@@ -108,6 +108,12 @@ def test_nothing_printed_is_every_fault_and_an_open_network() -> None:
     assert open_network(found) == "what it reaches could not be found out"
 
 
+def test_network_that_a_bridge_closes_is_not_judged_by_its_routes() -> None:
+    seen = printed({**CLOSED, "dev": TWO, "route": DEFAULT, "pids": "max"})
+    found = [note.partition(":")[0] for note in probed(WALL, seen, bridged=True).degraded]
+    assert found == ["pids"]
+
+
 def test_machine_is_the_bound_of_a_virtual_one() -> None:
     assert notes({"memory": None, "pids": None}, IsolationLevel.MICROVM) == []
 

@@ -34,11 +34,13 @@ _REJECT = 0x0200
 """RTF_REJECT, linux/route.h."""
 
 
-def probed(isolation: Isolation, printed: bytes) -> Isolation:
+def probed(isolation: Isolation, printed: bytes, *, bridged: bool = False) -> Isolation:
     """Return an isolation as it truly is: with a note for all that the probe shows to be missing,
-    beside those that the backend made itself."""
+    beside those that the backend made itself. A network that is `bridged` is closed at the bridge,
+    which no route inside shows."""
     said = _said(printed)
     own = {note.partition(":")[0] for note in isolation.degraded}
+    own |= {"network"} if bridged else set()
     found = (note for note in _notes(said, isolation.level) if note.partition(":")[0] not in own)
     return replace(isolation, degraded=(*isolation.degraded, *found))
 

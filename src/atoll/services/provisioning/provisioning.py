@@ -214,7 +214,9 @@ class Provisioning:
         if able.host_kind is HostKind.LOCAL and able.closes_network:
             return reach
         seen = await run_inside(self._runtimes.client_at(reach), _LOOK, ())
-        return replace(reach, isolation=probed(reach.isolation, seen.out))
+        # The services of a stack share networks that their Engine keeps to themselves.
+        isolation = probed(reach.isolation, seen.out, bridged=able.compose)
+        return replace(reach, isolation=isolation)
 
     def _phase(self, name: str) -> AbstractContextManager[object]:
         return self._telemetry.timed(f"provision.{name}", PHASE_SECONDS, name)
