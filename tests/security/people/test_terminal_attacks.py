@@ -153,5 +153,5 @@ def test_clipboard_guard_takes_no_more_than_its_share_for_each_beginning() -> No
         return time.process_time() - begin
 
     few = max(seconds(2_000), 0.001)
-    # A search that began again at each of them would take 100 times as long.
-    assert seconds(20_000) < 30 * few
+    # A search that began again at each of them would take 100 times as long, each time.
+    assert min(seconds(20_000) for _ in range(3)) < 30 * few
