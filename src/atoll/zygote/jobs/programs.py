@@ -152,10 +152,11 @@ def _pack_for_others(bin_folder: Path, bwrap: Path, libraries: Path) -> None:
     init, link = init_binary(), link_binary()
     if init is not None:
         files["init"] = init.read_bytes()
+    twin = bin_folder / "link.py"
     if link is not None:
         files["link"] = link.read_bytes()
+        twin.unlink(missing_ok=True)
     else:
-        twin = bin_folder / "link.py"
         write_link_twin(twin)
         files |= {"link": _TWIN_STARTER, "link.py": twin.read_bytes()}
     held = io.BytesIO()

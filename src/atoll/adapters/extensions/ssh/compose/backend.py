@@ -37,6 +37,13 @@ NAME = "ext.compose-ssh"
 READY_SECONDS = 40.0
 POLL_SECONDS = 0.1
 HOME_LABEL, SANDBOX_LABEL, GENERATION_LABEL = "atoll.home", "atoll.sandbox", "atoll.generation"
+TWIN = "link.py"
+"""Beside the programs for other machines where no compiler has built the link."""
+
+NO_STATIC_LINK = (
+    f"{NAME} needs the static link, which no compiler has built here: install a wheel of Atoll, or "
+    "musl-tools before you build it"
+)
 DEGRADED = (
     "disk: its files and volumes share the file system of that host",
     "uid: every sandbox there has the uid of the same user",
@@ -77,8 +84,11 @@ class ComposeBackend:
         return NAME
 
     def capabilities(self) -> Capabilities:
-        """Return what these hosts give. Raises `Failed` without compose on this machine."""
+        """Return what these hosts give. Raises `Failed` without compose on this machine, and
+        without the static link: no image needs to have Python."""
         installed()
+        if (self.places.programs.parent / TWIN).exists():
+            raise Failed(NO_STATIC_LINK)
         return Capabilities(
             isolation=IsolationLevel.CONTAINER,
             regions=("remote",),
