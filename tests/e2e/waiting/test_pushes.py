@@ -54,6 +54,8 @@ def test_look_for_unpulled_work_is_no_activity(server: TestServer, api: Api, min
     def run(*argv: str) -> None:
         api.call("POST", f"/v1/sandboxes/{sandbox}/exec", json={"argv": argv})
 
+    # The tree is made, looked at, and settled a moment later.
+    until(programs, lambda all_of_them: all_of_them == ["/bin/sh"] * 3)
     run("true")
     for path in ("unpulled", "pushes"):
         api.call("GET", f"/v1/sandboxes/{sandbox}/{path}")
