@@ -30,6 +30,13 @@ class Viewer:
     cursor: int
 
 
+def open_at_once() -> asyncio.Event:
+    """Make the event of a terminal that greets who attaches, until a test clears it."""
+    event = asyncio.Event()
+    event.set()
+    return event
+
+
 @dataclass(eq=False)
 class ScriptedTerminal:
     """One terminal; `output` is everything since its start."""
@@ -48,6 +55,7 @@ class ScriptedTerminal:
     sizes: list[tuple[int, int]] = field(default_factory=list)
     starts: list[dict[str, str]] = field(default_factory=list)
     acks: list[int] = field(default_factory=list)
+    answers: asyncio.Event = field(default_factory=open_at_once)
     _viewers: list[Viewer] = field(default_factory=list)
     _held: int | None = None
     _line: bytearray = field(default_factory=bytearray)
@@ -148,6 +156,7 @@ class ScriptedTerminal:
             self._viewers.remove(viewer)
 
     async def _greet(self, viewer: Viewer, resumes: bool) -> None:
+        await self.answers.wait()
         preamble = b"" if resumes else b"\x1bc"
         start = {
             "type": "start",

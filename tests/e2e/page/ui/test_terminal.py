@@ -76,6 +76,20 @@ async def test_terminal_input_while_cut_off_is_refused_visibly_and_never_sent(
     assert open_page.server.refused > refused
 
 
+async def test_terminal_input_while_it_opens_is_typed_once_it_is_there(
+    open_page: OpenPage,
+) -> None:
+    terminal = open_page.terminal
+    terminal.answers.clear()
+    attached = len(terminal.starts)
+    await open_page.page.reload()
+    await terminal.attached(attached + 1)
+    await open_page.type("echo early\r")
+    terminal.answers.set()
+    await open_page.sees("\nearly\n")
+    assert bytes(terminal.typed) == b"echo early\r"
+
+
 async def test_terminal_superseded_parks_until_taken_back(open_page: OpenPage) -> None:
     await open_page.terminal.supersede()
     await open_page.notices("moved to another tab")

@@ -101,6 +101,12 @@ describe('a paste', () => {
 });
 
 describe('input', () => {
+  const typed = (): string =>
+    world.socket.sent
+      .filter((frame) => typeof frame !== 'string')
+      .map((frame) => new TextDecoder().decode(frame))
+      .join('');
+
   it('is sent as bytes while live', () => {
     world.socket.start(0);
     expect(world.attachment.send('é')).toBe(true);
@@ -114,6 +120,41 @@ describe('input', () => {
     world.advance(250);
     world.socket.start(0);
     expect(world.socket.sent.filter((frame) => typeof frame !== 'string')).toEqual([]);
+  });
+
+  it('is kept while the terminal opens, and sent in order once it is there', () => {
+    expect(world.attachment.send('ls')).toBe(true);
+    expect(world.attachment.send('\r')).toBe(true);
+    expect(world.socket.sent).toEqual([]);
+    world.socket.start(0);
+    world.attachment.send('x');
+    expect(typed()).toBe('ls\rx');
+    expect(world.dropped).toEqual([]);
+  });
+
+  it.each([
+    ['is not reached', () => world.socket.drop(1006)],
+    ['is gone', () => world.socket.drop(4404)],
+    ['says nothing', () => world.advance(10_000)],
+    ['is closed', () => world.attachment.dispose()],
+    ['is not ours any more', () => world.attachment.revoke()],
+  ])('that was kept is dropped and told of where the terminal %s', (_, end) => {
+    world.attachment.send('rm -rf /\r');
+    end();
+    expect(world.dropped).toEqual([[9, 'unopened']]);
+    world.advance(250);
+    world.socket.start(0);
+    expect(typed()).toBe('');
+  });
+
+  it('is kept up to a bound, whole or not at all', () => {
+    world.attachment.send('echo ');
+    expect(world.attachment.send('x'.repeat(4096))).toBe(false);
+    expect(world.attachment.send('y\r')).toBe(false);
+    world.socket.start(0);
+    expect(typed()).toBe('');
+    world.attachment.send('ls\r');
+    expect(typed()).toBe('ls\r');
   });
 
   it('of a size is sent by the driver only, and only when it changes', () => {

@@ -116,10 +116,20 @@ export class Attachment {
     return this.#status.phase === 'live' && !this.#status.quiet;
   }
 
-  /** Sends keystrokes, or a paste; false (and nothing is sent, now or later) unless it `carries`. */
+  /** Whether it is connected for the first time: its terminal was not shown yet. */
+  get #opens(): boolean {
+    return this.#status.phase === 'connecting' && !this.#status.resumes;
+  }
+
+  /**
+   * Sends keystrokes, or a paste; while the terminal opens, as soon as it is there. False (and
+   * nothing is sent, now or later) where it neither `carries` nor opens.
+   */
   send(data: string | Uint8Array): boolean {
-    if (!this.carries || this.#socket === null) return false;
-    this.#outbox.push(typeof data === 'string' ? this.#encoder.encode(data) : data);
+    if (this.#socket === null || !(this.carries || this.#opens)) return false;
+    const bytes = typeof data === 'string' ? this.#encoder.encode(data) : data;
+    if (this.#opens) return this.#outbox.keep(bytes);
+    this.#outbox.push(bytes);
     return true;
   }
 
@@ -386,6 +396,8 @@ export class Attachment {
     const socket = this.#socket;
     if (socket === null) return;
     this.#socket = null;
+    const kept = this.#outbox.dropKept();
+    if (kept > 0) this.#options.onDropped(kept, 'unopened');
     const dropped = this.#outbox.end();
     if (dropped > 0) this.#options.onDropped(dropped, 'cut');
     socket.onmessage = socket.onclose = null;

@@ -6,6 +6,9 @@
  * arrived or were refused. What waits here is lost with the connection, and `end` says how much
  * that was: nothing is typed later that nobody expects any more. Behind a program that reads
  * nothing for a while nothing waits either: it is dropped, and reported.
+ *
+ * What is typed while a terminal opens is kept for its first connection, all of it or nothing: a
+ * command without its first letters would be another command.
  */
 
 import { Alarm, type Timers } from './alarm';
@@ -14,6 +17,8 @@ import { Alarm, type Timers } from './alarm';
 const FRAME_BYTES = 16 * 1024;
 /** A program that takes nothing for so long has its input dropped. */
 const STUCK_MS = 10_000;
+/** Some lines, or a short paste. */
+const KEPT_BYTES = 4 * 1024;
 
 interface OutboxOptions {
   readonly send: (frame: Uint8Array) => void;
@@ -31,6 +36,9 @@ export class Outbox {
   #sent = 0;
   #taken = 0;
   #window = Infinity;
+  #kept: Uint8Array[] = [];
+  /** More was typed than is kept: the rest of it is not kept either. */
+  #overflowed = false;
 
   constructor(options: OutboxOptions) {
     this.#options = options;
@@ -43,6 +51,25 @@ export class Outbox {
     this.#taken = 0;
     this.#stuck = false;
     this.#window = window > 0 ? window : Infinity;
+    const kept = this.#kept;
+    this.dropKept();
+    for (const bytes of kept) this.push(bytes);
+  }
+
+  /** Keeps what is typed before the first connection. False: nothing that was typed is kept. */
+  keep(bytes: Uint8Array): boolean {
+    this.#overflowed ||= sizeOf(this.#kept) + bytes.length > KEPT_BYTES;
+    if (this.#overflowed) this.#kept = [];
+    else this.#kept.push(bytes);
+    return !this.#overflowed;
+  }
+
+  /** Drops what was kept for a connection. Returns how many bytes that were. */
+  dropKept(): number {
+    const dropped = sizeOf(this.#kept);
+    this.#kept = [];
+    this.#overflowed = false;
+    return dropped;
   }
 
   push(bytes: Uint8Array): void {
@@ -103,4 +130,8 @@ export class Outbox {
       this.#options.send(frame);
     }
   }
+}
+
+function sizeOf(pieces: readonly Uint8Array[]): number {
+  return pieces.reduce((size, { length }) => size + length, 0);
 }

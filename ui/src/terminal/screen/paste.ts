@@ -12,12 +12,14 @@ export function cleanPaste(text: string): string {
 }
 
 /** Why part of what was typed or pasted went nowhere. */
-export type Loss = 'refused' | 'cut' | 'stuck';
+export type Loss = 'unopened' | 'refused' | 'cut' | 'stuck';
 
 /** What to say of it. */
 export function lossWords(bytes: number, loss: Loss): string {
   const size = sizeWords(bytes);
   switch (loss) {
+    case 'unopened':
+      return t`The terminal could not be reached: ${size} was not typed.`;
     case 'refused':
       return t`The rest of the paste, ${size}, was not typed.`;
     case 'cut':
