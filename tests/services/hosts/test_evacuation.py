@@ -79,15 +79,20 @@ def hosts_of(s: Scene, movable: Movable) -> Hosts:
     return Hosts(s.ground, room, machines, findings=findings, evacuations=made)
 
 
+async def add_hosts(s: Scene) -> None:
+    """Two hosts that are free, and a profile whose sandboxes they take."""
+    await s.profiles.save(LOCAL_PERSON, "moving", MOVING)
+    async with s.store.begin() as rows:
+        for name in ("box", "two"):
+            await rows.hosts.put(free(name))
+
+
 @asynccontextmanager
 async def movable_scene() -> AsyncIterator[tuple[Scene, Movable, Hosts]]:
     folder, movable = Path(tempfile.mkdtemp(prefix="at", dir="/tmp")), Movable()
     try:
         async with opened(folder, others=(movable,)) as s:
-            await s.profiles.save(LOCAL_PERSON, "moving", MOVING)
-            async with s.store.begin() as rows:
-                for name in ("box", "two"):
-                    await rows.hosts.put(free(name))
+            await add_hosts(s)
             yield s, movable, hosts_of(s, movable)
     finally:
         shutil.rmtree(folder)
@@ -227,10 +232,7 @@ async def test_next_control_plane_goes_on_with_what_was_begun() -> None:
     folder, movable = Path(tempfile.mkdtemp(prefix="at", dir="/tmp")), Movable()
     try:
         async with opened(folder, others=(movable,)) as s:
-            await s.profiles.save(LOCAL_PERSON, "moving", MOVING)
-            async with s.store.begin() as rows:
-                for name in ("box", "two"):
-                    await rows.hosts.put(free(name))
+            await add_hosts(s)
             made = await stopped(s)
             movable.let.clear()
             await evacuated(hosts_of(s, movable))

@@ -6,25 +6,11 @@
  * (docs/use/notifications.md).
  */
 
+import { KEPT_SENTENCES, reasonOf, sentenceOf, type Reason } from './sentences';
 import { answer, keepPage } from './shell';
 
 declare const self: ServiceWorkerGlobalScope;
 
-/**
- * The only sentences that are shown, whatever a push says. The page keeps them in its language
- * (`state/attention/push`), where that is another one.
- */
-const SENTENCES: Readonly<Record<string, string>> = {
-  needs_you: 'An agent needs you.',
-  done: 'An agent is done.',
-  failed: 'An agent failed.',
-  setup_failed: 'Its set-up failed.',
-  pushed: 'A pushed branch waits for you.',
-  ends_soon: 'Its time is nearly over.',
-  mentioned: 'Somebody mentions you.',
-  other: 'Something is new.',
-};
-const KEPT_SENTENCES = 'atoll-sentences';
 const MOST = 80;
 const ID = /^[a-z]+_[a-z0-9]{1,40}$/;
 
@@ -62,7 +48,7 @@ async function show(data: PushMessageData | null): Promise<void> {
   });
 }
 
-function read(data: PushMessageData | null): { target: Target; reason: string } {
+function read(data: PushMessageData | null): { target: Target; reason: Reason } {
   let told: Readonly<Record<string, unknown>> = {};
   try {
     told = (data?.json() ?? {}) as typeof told;
@@ -76,16 +62,14 @@ function read(data: PushMessageData | null): { target: Target; reason: string } 
   const board = isId(dashboard) && isId(item) ? { dashboard, item } : {};
   return {
     target: { sandbox: name, ...board },
-    reason: typeof reason === 'string' && Object.hasOwn(SENTENCES, reason) ? reason : 'other',
+    reason: reasonOf(reason),
   };
 }
 
-async function sentence(reason: string): Promise<string> {
+async function sentence(reason: Reason): Promise<string> {
   const place = new URL(KEPT_SENTENCES, self.registration.scope);
   const kept = await caches.match(place, { cacheName: KEPT_SENTENCES });
-  const words: unknown = await kept?.json().catch(() => null);
-  const said = (words as Readonly<Record<string, unknown>> | null | undefined)?.[reason];
-  return typeof said === 'string' ? said : (SENTENCES[reason] ?? '');
+  return sentenceOf(reason, await kept?.json().catch(() => null));
 }
 
 function isId(value: unknown): value is string {

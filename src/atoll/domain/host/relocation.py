@@ -24,9 +24,9 @@ class Relocation:
     target: str
     phase: RelocationPhase = RelocationPhase.COPYING
 
-    def same(self, other: "Relocation | None") -> bool:
+    def same(self, other: "Relocation") -> bool:
         """Report whether both are one relocation, in whatever phase."""
-        return other is not None and (self.source, self.target) == (other.source, other.target)
+        return (self.source, self.target) == (other.source, other.target)
 
     def other_place(self, host: str) -> str:
         """Return the host that may have a copy beside the files, which are at `host`."""

@@ -103,7 +103,7 @@ class Journals:
         return [*self._active_since]
 
     async def remember(self, sandbox: Sandbox, thing_id: str, actor: Principal) -> None:
-        """Remember that `actor` started this terminal or exec. Keeps the newest 10 000, and stores
+        """Remember that `actor` started this terminal or agent. Keeps the newest 10 000, and stores
         it where another replica may collect the journal. Where that cannot be stored, its entries
         may have the actor `system`: what began is not undone."""
         self._actors[(sandbox.id, thing_id)] = actor

@@ -16,6 +16,7 @@ from atoll.domain.people.principal import SYSTEM, Principal
 from atoll.domain.route.decision import place
 from atoll.domain.sandbox.instruction import Provision, Relocate, Teardown
 from atoll.domain.sandbox.lifetime import deadline, idle_deadline
+from atoll.domain.sandbox.owed import owed_work
 from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, State
 from atoll.domain.sandbox.steps.in_time import TOUCH_SECONDS
 from atoll.domain.sandbox.stimulus import (
@@ -65,22 +66,7 @@ CREATE_SECONDS = Metric(
 
 def unfinished_work(sandbox: Sandbox) -> tuple[Work, ...]:
     """Return the work that the state of a stored sandbox asks for."""
-    relocation = () if sandbox.relocation is None else (Relocate(),)
-    match sandbox.state:
-        case State.PROVISIONING:
-            return (Provision(sandbox.generation, renew=sandbox.renewing), *relocation)
-        case State.DESTROYING:
-            return (Teardown(sandbox.generation, keep_state=False),)
-        case (
-            State.REQUESTED
-            | State.READY
-            | State.ACTIVE
-            | State.STOPPED
-            | State.EXPIRED
-            | State.FAILED
-            | State.DESTROYED
-        ):
-            return relocation
+    return tuple(work for _, work in owed_work(sandbox, ending=False))
 
 
 _Act = Callable[[SandboxId], Awaitable[object]]

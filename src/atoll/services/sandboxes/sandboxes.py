@@ -381,7 +381,7 @@ class Sandboxes:
         return self._runtimes.client(sandbox)
 
     async def remember_actor(self, sandbox: Sandbox, thing_id: str, actor: Principal) -> None:
-        """`actor` began the terminal or exec `thing_id`: its events will say so."""
+        """`actor` began the terminal or agent `thing_id`: its events will say so."""
         await self._journals.remember(sandbox, thing_id, actor)
 
     async def _act(self, caller: Principal, ref: str, stimulus: Stimulus) -> Sandbox:

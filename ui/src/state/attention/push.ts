@@ -3,6 +3,7 @@
 import { call } from '../../api/call';
 import type { Schemas } from '../../api/types';
 import { spoken, t, worded } from '../../language/t';
+import { KEPT_SENTENCES, type Reason } from '../../worker/sentences';
 import { go, goTo } from '../route';
 import { Store } from '../store';
 
@@ -14,7 +15,6 @@ export type PushState =
 export const push = new Store<PushState>({ is: 'unknown' });
 
 const KEY = 'atoll.push';
-const KEPT_SENTENCES = 'atoll-sentences';
 const PATH = 'v1/push-subscriptions';
 
 /** Why this page can be neither installed nor pushed to; null when it can. */
@@ -36,7 +36,8 @@ export async function beginPush(): Promise<void> {
   navigator.serviceWorker.addEventListener('message', onMessage);
   try {
     const worker = await navigator.serviceWorker.register(new URL('sw.js', document.baseURI));
-    await keepSentences(worker.scope);
+    // Without them it speaks English.
+    void keepSentences(worker.scope).catch(() => undefined);
     if (!('pushManager' in worker)) {
       push.set({
         is: 'impossible',
@@ -53,8 +54,8 @@ export async function beginPush(): Promise<void> {
   }
 }
 
-/** What the service worker says of a push, which finds them in this browser: it has no catalogue. */
-const SENTENCES = worded<Readonly<Record<string, string>>>(() => ({
+/** What the service worker says of a push, in the language of the page. */
+export const SENTENCES = worded<Readonly<Record<Reason, string>>>(() => ({
   needs_you: t`An agent needs you.`,
   done: t`An agent is done.`,
   failed: t`An agent failed.`,

@@ -7,16 +7,11 @@ import click
 
 from atoll.client.bodies import CostBody, RouteOptionsBody
 from atoll.domain.host.reading import read_cost
+from atoll.domain.route.policy import ExecutionMode, Strategy
 from atoll.surfaces.cli.console.plan import SandboxPlan
 
-STRATEGIES = (
-    "desktop_preferred",
-    "prefer-self-hosted",
-    "lowest-cost",
-    "lowest-latency",
-    "explicit",
-)
-MODES = ("desktop", "sandbox")
+STRATEGIES = [one.value for one in Strategy]
+MODES = [mode.value for mode in ExecutionMode]
 
 
 def route_options(function: Callable[..., Any]) -> Callable[..., Any]:
