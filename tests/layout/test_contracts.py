@@ -40,6 +40,7 @@ PARTS = {
     "RuntimeClient": "RuntimeClients",
     "Snapshots": "Extension",
     "Span": "Tracer",
+    "Watched": "Extension",
 }
 """Protocols that an adapter of another port hands out or has besides; its suite is theirs. The rows
 of a transaction are parts of the store."""

@@ -8,6 +8,7 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, Protocol, TypeAlias, runtime_checkable
 
 from atoll.domain.files.host_mount import HostMount
@@ -285,6 +286,16 @@ class Rents(Protocol):
 
 
 @runtime_checkable
+class Watched(Protocol):
+    """Ability of what surrounds another project's extension: it knows how its calls go."""
+
+    @property
+    def trouble(self) -> str | None:
+        """Return what is wrong with it now, None while it works."""
+        ...
+
+
+@runtime_checkable
 class EndReasons(Protocol):
     """Optional ability: the reason of an end that happened while no control plane ran."""
 
@@ -352,3 +363,14 @@ class Pauses(Protocol):
     async def resume(self, handle: Handle) -> None:
         """Resume every process inside; idempotent."""
         ...
+
+
+ABILITIES: Final[Mapping[str, type]] = MappingProxyType(
+    {
+        "Relocates": Relocates,
+        "Snapshots": Snapshots,
+        "Estimates": Estimates,
+        "Pauses": Pauses,
+    }
+)
+"""Optional protocols, by their name in `Capabilities.abilities`."""

@@ -72,7 +72,7 @@ def test_backend_that_rents_is_not_started_without_consent(tmp_path: Path) -> No
     site = installed(tmp_path, "renting")
     file = site / "atoll_renting" / "extension.py"
     text = file.read_text().replace("images=", 'pricing="per-second", images=')
-    file.write_text(text.replace("async def provision", "async def never"))
+    file.write_text(text.replace("pod.start(", "pod.never("))
     done = ran("-m", "atoll.testing.check", "renting", site=site, cwd=tmp_path)
     assert done.returncode == 2
     assert "They are rented (per-second); no price is declared." in done.stdout

@@ -8,11 +8,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from atoll.adapters.apart.extension import GuardedExtension, carried_back, guarded
+from atoll.adapters.apart.extension import AskRuntime, GuardedExtension, carried_back, guarded
 from atoll.adapters.apart.guard import DEADLINES, Guard
-from atoll.adapters.apart.loop import ApartLoop
+from atoll.adapters.apart.loop import BLOCKED_SECONDS, ApartLoop
 from atoll.adapters.extensions.in_memory import InMemory
-from atoll.domain.errors import Conflict, Failed, Unavailable
+from atoll.domain.errors import AtollError, Conflict, Failed, Unavailable
 from atoll.domain.ids import SandboxId, spell
 from atoll.domain.profile.profile import Profile
 from atoll.domain.route.health import Breaker
@@ -30,6 +30,7 @@ from atoll.ports.extension import (
     Snapshots,
 )
 from atoll.testing import ExtensionContract
+from atoll.wire.contract.journal import HealthRecord
 
 ABLE = Capabilities(IsolationLevel.NONE)
 
@@ -50,11 +51,20 @@ class Apart:
         self.loops: list[ApartLoop] = []
         self.gates: list[threading.Event] = []
 
-    def around(self, inner: Extension, **deadlines: float) -> GuardedExtension:
-        loop = ApartLoop("test")
+    def around(
+        self,
+        inner: Extension,
+        *,
+        blocked_seconds: float = BLOCKED_SECONDS,
+        ask: AskRuntime | None = None,
+        **deadlines: float,
+    ) -> GuardedExtension:
+        loop = ApartLoop("test", blocked_seconds=blocked_seconds)
         self.loops.append(loop)
         waits = {**DEADLINES, **deadlines}
-        return guarded(inner, Guard(inner.name, loop, now=self.clock.now, deadlines=waits), ABLE)
+        return guarded(
+            inner, Guard(inner.name, loop, now=self.clock.now, deadlines=waits), ABLE, ask=ask
+        )
 
     def gate(self) -> threading.Event:
         self.gates.append(threading.Event())
@@ -115,6 +125,34 @@ async def test_code_that_blocks_freezes_only_its_own_extension(apart: Apart) -> 
         ticking.cancel()
     assert ticks > 100
     assert (await other.provision(request())).generation == 1
+
+
+async def test_verb_that_cannot_begin_names_the_line_that_blocks(apart: Apart) -> None:
+    gate, blocks = apart.gate(), threading.Event()
+
+    class Blocking(InMemory):
+        async def ended(self) -> AsyncIterator[Ended]:
+            blocks.set()
+            gate.wait()
+            yield Ended(SandboxId("sb_x"), 1, "late")
+
+    mine = apart.around(Blocking(), blocked_seconds=0.2)
+    stream = mine.ended()
+
+    async def taken() -> Ended:
+        return await anext(stream)
+
+    async with asyncio.TaskGroup() as tasks:
+        first = tasks.create_task(taken())
+        await asyncio.to_thread(blocks.wait)
+        handle = Handle(SandboxId("sb_x"), 1, mine.name)
+        with pytest.raises(Unavailable, match=r"could not begin teardown.*in ended\)"):
+            await mine.teardown(handle, keep_state=False)
+        assert mine.trouble is not None and "blocked in test_guarded_extension.py" in mine.trouble
+        gate.set()
+        assert (await first).reason == "late"
+    assert not (await mine.teardown(handle, keep_state=False)).removed
+    assert mine.trouble is None
 
 
 @pytest.mark.parametrize(
@@ -309,7 +347,7 @@ async def test_abilities_are_those_of_the_extension(apart: Apart) -> None:
     await able.pause(handle)
     with pytest.raises(Failed, match="SystemExit"):
         await able.resume(handle)
-    with pytest.raises(Failed, match="answered why_ended by int"):
+    with pytest.raises(Failed, match="answered why_ended by int where str is due"):
         await able.why_ended(handle.sandbox_id)
 
 
@@ -345,3 +383,32 @@ async def test_capabilities_never_wait_for_the_extension(apart: Apart) -> None:
     extension = apart.around(Blocking())
     assert extension.capabilities() is ABLE
     assert extension.capabilities() is ABLE
+
+
+async def test_runtime_that_was_called_ready_is_asked_whose_it_is(apart: Apart) -> None:
+    asked = request()
+    answers: list[HealthRecord | AtollError] = [
+        health(asked.sandbox_id, 1),
+        health(asked.sandbox_id, 2),
+        health("sb_other", 1),
+        Unavailable("no such file"),
+    ]
+
+    async def ask(_reach: Reachability) -> HealthRecord:
+        answer = answers.pop(0)
+        if isinstance(answer, AtollError):
+            raise answer
+        return answer
+
+    mine = apart.around(InMemory(), ask=ask)
+    handle = await mine.provision(asked)
+    await mine.wait_ready(handle)
+    for _ in range(2):
+        with pytest.raises(Failed, match="address of another sandbox or generation"):
+            await mine.wait_ready(handle)
+    with pytest.raises(Failed, match="does not answer at its address with its token: no such"):
+        await mine.wait_ready(handle)
+
+
+def health(sandbox_id: str, generation: int) -> HealthRecord:
+    return HealthRecord(sandbox_id, generation, "", 0, "", 0, 0, 0, 0.0)

@@ -151,6 +151,9 @@ def test_reached_makes_ready_with_the_way_in() -> None:
         (STOPPED, Broke(1, "late")),
         (READY, TornDown(1)),
         (DESTROYING, TornDown(2)),
+        (DESTROYING, TornDown(1, kept=True)),
+        (STOPPED, TornDown(1, kept=True)),
+        (FAILED, TeardownFailed(1, "late")),
         (READY, TeardownFailed(1, "late")),
         (DESTROYING, TeardownFailed(2, "late")),
         (READY, Renewed(1)),
@@ -362,6 +365,14 @@ def test_pulled_commits_are_remembered_once_and_forgotten_by_the_next_life() -> 
     many = after(once, *(Pulled(1, f"{n:040x}") for n in range(MAX_PULLED)))
     assert len(many.pulled) == MAX_PULLED and PulledTip(0, "a" * 40) not in many.pulled
     assert after(once, Recreate()).pulled == ()
+
+
+@pytest.mark.parametrize("sandbox", [STOPPED, PROVISIONING])
+def test_what_may_still_stand_is_told_until_it_is_gone(sandbox: Sandbox) -> None:
+    standing = after(sandbox, TeardownFailed(1, "busy"))
+    assert (standing.state, standing.reason) == (sandbox.state, "busy")
+    assert after(standing, TornDown(1)).reason == "busy"
+    assert after(standing, TornDown(1, kept=True)).reason is None
 
 
 def test_teardown_failure_is_told_and_destroyed_lists_what_went() -> None:

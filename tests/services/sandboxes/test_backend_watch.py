@@ -1,13 +1,17 @@
 """Backends that lie: only their own sandboxes end for it, and none that still answers."""
 
 import asyncio
-from dataclasses import replace
+import os
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from atoll.adapters.extensions.in_memory import InMemory
+from atoll.domain.ids import SandboxId, spell
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import State
-from atoll.services.sandboxes.backend_watch import SURVEY_SECONDS
+from atoll.ports.extension import Ended
+from atoll.services.sandboxes.backend_watch import AGAIN_SECONDS, MOST_WRONG_ENDS, SURVEY_SECONDS
 from tests.services.sandboxes.test_maintenance import surveyed
 from tests.services.scene import Scene, opened, scene
 
@@ -36,6 +40,32 @@ async def test_survey_that_misses_what_answers_ends_nothing() -> None:
         s.runtime.health = {"sandbox_id": mine.id, "generation": mine.generation + 1}
         s.clock.turn(SURVEY_SECONDS + 1)
         await s.until(mine, "failed")
+
+
+async def test_flood_of_ends_of_what_does_not_run_is_broken_off(tmp_path: Path) -> None:
+    stranger = Flooding(called="ext.stranger")
+    async with opened(tmp_path, others=(stranger,)) as s:
+        mine = await s.ready()
+        async with asyncio.timeout(20):
+            while stranger.told < 3 * (MOST_WRONG_ENDS + 1):
+                s.clock.turn(AGAIN_SECONDS)
+                await asyncio.sleep(0)
+        assert stranger.told <= stranger.begun * (MOST_WRONG_ENDS + 1)
+        assert (await s.sandboxes.get(LOCAL_PERSON, mine.id)).state is State.READY
+
+
+@dataclass(slots=True)
+class Flooding(InMemory):
+    """A backend that reports the end of what never was, as fast as it is listened to."""
+
+    told: int = 0
+    begun: int = 0
+
+    async def ended(self) -> AsyncIterator[Ended]:
+        self.begun += 1
+        while True:
+            self.told += 1
+            yield Ended(SandboxId(spell("sb", os.urandom(10))), 1, "so it says")
 
 
 def _forget(s: Scene, sandbox_id: object) -> None:

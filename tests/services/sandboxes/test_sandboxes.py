@@ -274,6 +274,21 @@ async def test_destroy_that_fails_is_tried_again() -> None:
         assert not s.extension.kept(made.id)
 
 
+async def test_stop_that_fails_says_what_may_still_run_until_it_is_gone() -> None:
+    async with scene() as s:
+        made = await s.ready()
+        s.extension.fail(FailurePoint.TEARDOWN, Unavailable("the zygote is busy"))
+        await s.sandboxes.stop(LOCAL_PERSON, made.id)
+        async with asyncio.timeout(5):
+            with s.bus.listen() as listener:
+                while "busy" not in ((await s.sandboxes.get(LOCAL_PERSON, made.id)).reason or ""):
+                    await listener.wait()
+        while (await s.sandboxes.get(LOCAL_PERSON, made.id)).reason is not None:
+            s.clock.turn(5)
+            await asyncio.sleep(0)
+        assert not s.extension.lives(made.id)
+
+
 async def test_death_of_a_runtime_fails_its_sandbox() -> None:
     async with scene() as s:
         made = await s.ready()

@@ -3,21 +3,21 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
 
 from atoll.adapters.apart.choice import Choice, read_choice, write_choice
-from atoll.domain.errors import Invalid, Unavailable
+from atoll.adapters.apart.installed import GROUP, points
+from atoll.domain.errors import Failed, Invalid
 from atoll.domain.ids import SandboxId, spell
 from atoll.domain.profile.profile import Profile
 from atoll.ports.extension import ExtensionSetup, Provision
-from atoll.wiring.control.extensions import EXTENSION_GROUP, load_extensions, write_unloaded
+from atoll.wiring.control.extensions import load_extensions
 from atoll.wiring.doctor.extensions import findings
 from tests.places import ROOT
 
-Install = Callable[[str], None]
+Install = Callable[..., None]
 IN_MEMORY = (
     "from atoll.adapters.extensions.in_memory import InMemory\n\n\n"
     "class Mine(InMemory):\n    name = called = 'ext.mine'\n"
@@ -28,15 +28,27 @@ IN_MEMORY = (
 MAKE = "\n\ndef make(setup): return Mine()\n"
 
 
+def able(claim: str) -> str:
+    """Return an extension that says this of itself."""
+    return (
+        IN_MEMORY
+        + "    def capabilities(self):\n"
+        + "        from atoll.ports.extension import Capabilities\n"
+        + "        from atoll.domain.wall.isolation import IsolationLevel\n"
+        + f"        return Capabilities(IsolationLevel.NONE, {claim})\n"
+        + MAKE
+    )
+
+
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
     """Install a stranger's package `mine` whose module holds this text."""
 
-    def laid(text: str) -> None:
+    def laid(text: str, name: str = "mine") -> None:
         info = tmp_path / "site" / "mine-1.0.dist-info"
         info.mkdir(parents=True)
         (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")
-        (info / "entry_points.txt").write_text(f"[{EXTENSION_GROUP}]\nmine = mine_ext:make\n")
+        (info / "entry_points.txt").write_text(f"[{GROUP}]\n{name} = mine_ext:make\n")
         (info.parent / "mine_ext.py").write_text(text)
         monkeypatch.delitem(sys.modules, "mine_ext", raising=False)
         monkeypatch.syspath_prepend(str(info.parent))
@@ -89,8 +101,8 @@ async def test_stranger_is_made_beside_the_own_ones_and_closed(
         found = load_extensions(setup(tmp_path), ("in-memory",), stack).extensions
         assert sorted(found) == ["ext.in-memory", "ext.mine"]
         handle = await found["ext.mine"].provision(request())
-        reach = await found["ext.mine"].wait_ready(handle)
-        assert reach.address == f"unix:{tmp_path}/mine.sock"
+        with pytest.raises(Failed, match="does not answer at its address"):
+            await found["ext.mine"].wait_ready(handle)
     assert sys.modules["mine_ext"].Mine.closed
 
 
@@ -101,12 +113,24 @@ async def test_stranger_is_made_beside_the_own_ones_and_closed(
         ("raise SystemExit(3)", "SystemExit: 3"),
         ("def make(setup): raise OSError('no daemon')", "no daemon"),
         ("def make(setup): raise SystemExit(3)", "SystemExit: 3"),
-        ("make = 7", "TypeError"),
-        ("def make(setup): return None", "AttributeError"),
-        (IN_MEMORY.replace("ext.mine", "ext.namespaces") + MAKE, "is taken"),
-        (IN_MEMORY.replace("ext.mine", "ext.docker") + MAKE, "is taken"),
+        ("make = 7", "nothing that can be called"),
+        ("def make(setup): return None", "returned nothing"),
+        ("class Mine: name = 'ext.mine'" + MAKE, "it has no `provision`; it has no `wait_ready`"),
+        (IN_MEMORY + "    def survey(self): return []" + MAKE, "`survey` is not `async def`"),
+        (IN_MEMORY + "    async def ended(self): return []" + MAKE, "`ended` has no `yield`"),
+        (IN_MEMORY + "    def ended(self): yield" + MAKE, "`ended` is not `async def`"),
+        (IN_MEMORY + "    async def capabilities(self): pass" + MAKE, "without `await`"),
+        (able("abilities=frozenset({'Flies'})"), "the ability 'Flies' is none of Estimates"),
+        (able("abilities=frozenset({'Pauses'})"), "claims the ability Pauses and lacks"),
+        (able("host_kind='moon'"), "host_kind 'moon' is none of local"),
+        (able("regions=()"), "regions are no names"),
+        (IN_MEMORY.replace("ext.mine", "ext.other") + MAKE, "not that of its entry point"),
+        (IN_MEMORY.replace("ext.mine", "ext.namespaces") + MAKE, "not that of its entry point"),
         (IN_MEMORY.replace("ext.mine", "ext.Mine/../x") + MAKE, "small letters"),
-        (IN_MEMORY + "    def capabilities(self): return 7\n" + MAKE, ""),
+        (
+            IN_MEMORY + "    def capabilities(self): return 7\n" + MAKE,
+            "where Capabilities is due",
+        ),
     ],
 )
 async def test_stranger_that_cannot_be_made_is_left_out_with_its_reason(
@@ -115,14 +139,43 @@ async def test_stranger_that_cannot_be_made_is_left_out_with_its_reason(
     install(fault)
     async with AsyncExitStack() as stack:
         found = load_extensions(setup(tmp_path), ("in-memory",), stack)
-        if not reason:
-            with pytest.raises(Unavailable, match="answered capabilities by int"):
-                found.extensions["ext.mine"].capabilities()
-            return
         assert sorted(found.extensions) == ["ext.in-memory"]
         (one,) = found.unloaded
         assert (one.name, one.package) == ("ext.mine", "mine 1.0")
         assert reason in one.reason
+
+
+@pytest.mark.parametrize("off", [(), ("namespaces",)])
+async def test_stranger_with_a_name_of_ours_is_left_out_and_no_choice_means_it(
+    tmp_path: Path, install: Install, off: tuple[str, ...]
+) -> None:
+    install(IN_MEMORY.replace("ext.mine", "ext.namespaces") + MAKE, "namespaces")
+    write_choice(tmp_path, Choice(off=off))
+    async with AsyncExitStack() as stack:
+        found = load_extensions(setup(tmp_path), ("namespaces",), stack)
+    reasons = {one.package: one.reason for one in found.unloaded}
+    assert "is taken" in reasons["mine 1.0"]
+    assert ("atoll" in reasons) is bool(off)
+
+
+async def test_doctor_names_what_is_in_trouble_until_it_works(
+    tmp_path: Path, install: Install
+) -> None:
+    (tmp_path / "run").mkdir()
+    install(
+        IN_MEMORY + "    broken = True\n\n    async def survey(self):\n"
+        "        if self.broken: raise OSError('no daemon')\n        return []\n" + MAKE
+    )
+    async with AsyncExitStack() as stack:
+        mine = load_extensions(setup(tmp_path), (), stack).extensions["ext.mine"]
+        assert not list(findings(tmp_path))
+        with pytest.raises(Failed, match="no daemon"):
+            await mine.survey()
+        (one,) = findings(tmp_path)
+        assert one.level == "warn" and one.text == "in trouble: survey: OSError: no daemon"
+        sys.modules["mine_ext"].Mine.broken = False
+        assert await mine.survey() == []
+        assert not list(findings(tmp_path))
 
 
 async def test_stranger_whose_making_blocks_holds_the_start_for_a_bounded_time(
@@ -167,7 +220,7 @@ async def test_doctor_names_what_was_left_out_and_why(tmp_path: Path, install: I
     install("raise RuntimeError('broken')")
     (tmp_path / "run").mkdir()
     async with AsyncExitStack() as stack:
-        write_unloaded(tmp_path, load_extensions(setup(tmp_path), (), stack).unloaded)
+        load_extensions(setup(tmp_path), (), stack)
     (one,) = findings(tmp_path)
     assert (one.name, one.level) == ("ext.mine", "warn")
     assert "broken" in one.text and "mine 1.0" in one.text and one.fix
@@ -176,11 +229,9 @@ async def test_doctor_names_what_was_left_out_and_why(tmp_path: Path, install: I
 
 
 def test_installed_entry_points_are_those_of_pyproject() -> None:
-    wanted = (ROOT / "pyproject.toml").read_text().partition(f'"{EXTENSION_GROUP}"]\n')[2]
+    wanted = (ROOT / "pyproject.toml").read_text().partition(f'"{GROUP}"]\n')[2]
     listed = dict(line.split(" = ") for line in wanted.partition("\n\n")[0].splitlines())
     found = {
-        point.name: f'"{point.value}"'
-        for point in entry_points(group=EXTENSION_GROUP)
-        if point.module.startswith("atoll.")
+        point.name: f'"{point.value}"' for point in points() if point.module.startswith("atoll.")
     }
     assert found == listed, "run scripts/install: the entry points installed here are older"

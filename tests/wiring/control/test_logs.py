@@ -67,3 +67,14 @@ def test_text_log_names_the_request_and_leaves_out_the_caller(
     assert "event=sandbox_ready" in first and "request_id=mine-1" in first
     assert "org=" not in first and "traceparent" not in first
     assert "canary" not in "".join(lines) and len(lines) == 3
+
+
+def test_text_log_spells_what_a_terminal_would_obey(capfd: pytest.CaptureFixture[str]) -> None:
+    said(capfd, "text")
+    try:
+        raise RuntimeError("\x1b]0;owned\x07 and \x9b2J")
+    except RuntimeError as error:
+        structlog.get_logger("atoll.here").exception("work_broke", reason=error)
+    told = capfd.readouterr().err
+    assert "x1b]0;owned" in told and "x9b2J" in told
+    assert not set(told) & {"\x1b", "\x07", "\x9b"}

@@ -1073,12 +1073,16 @@ export interface components {
         readonly ExtensionList: {
             readonly extensions: readonly components["schemas"]["ExtensionView"][];
         };
-        /** @description A backend; `reason` tells why it is not available. */
+        /**
+         * @description A backend; `reason` tells why it is not available, and `trouble` what is wrong with one that
+         *     is.
+         */
         readonly ExtensionView: {
             readonly available: boolean;
             readonly capabilities: components["schemas"]["CapabilitiesView"] | null;
             readonly name: string;
             readonly reason: string | null;
+            readonly trouble: string | null;
         };
         /** @description The remote: `owner/repo`, or an https or ssh address. */
         readonly FetchBody: {

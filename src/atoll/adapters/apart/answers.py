@@ -51,6 +51,11 @@ class AnswerJudge:
             raise self._wrong("wait_ready", "an address that is neither unix:/path nor http(s)://")
         return reach
 
+    def identity(self, handle: Handle, sandbox_id: str, generation: int) -> None:
+        """Judge whose runtime it is that answered."""
+        if (sandbox_id, generation) != (handle.sandbox_id, handle.generation):
+            raise self._wrong("wait_ready", "the address of another sandbox or generation")
+
     def report(self, answer: object) -> CleanupReport:
         """Return what a teardown removed and left."""
         report = self._is("teardown", answer, CleanupReport)
@@ -89,7 +94,8 @@ class AnswerJudge:
 
     def _is(self, verb: str, answer: object, kind: type[T]) -> T:
         if not isinstance(answer, kind):
-            raise self._wrong(verb, type(answer).__name__)
+            told = "nothing" if answer is None else type(answer).__name__
+            raise self._wrong(verb, f"{told} where {kind.__name__} is due")
         return answer
 
     def _wrong(self, verb: str, what: str) -> Failed:

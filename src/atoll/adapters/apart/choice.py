@@ -8,14 +8,17 @@ import os
 from pathlib import Path
 
 import msgspec
+import structlog
 
 from atoll.domain.errors import Failed, Invalid
+from atoll.ports.extension import Unloaded
 
 FILE = "extensions.json"
 MAX_BYTES = 64 * 1024
+_log = structlog.get_logger(__name__)
 
-UNLOADED = Path("run") / "extensions.json"
-"""The file in a home that says what the last start left out."""
+STANDING = Path("run") / "extensions.json"
+"""The file in a home that says what is left out and what is in trouble."""
 DISABLED = "it is disabled"
 """The beginning of the reason why an extension that somebody disabled is not there."""
 
@@ -61,3 +64,33 @@ def write_choice(home: Path, choice: Choice) -> None:
         fresh.replace(place)
     except OSError as err:
         raise Failed(f"{place} cannot be written: {err.strerror}") from err
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """The extensions of a running control plane that do not work: those that were left out, and
+    what is wrong with others, by name."""
+
+    left_out: tuple[Unloaded, ...] = ()
+    troubles: dict[str, str] = {}
+
+
+def read_standing(home: Path) -> Standing:
+    """Return what the control plane last wrote; nothing where it wrote none."""
+    try:
+        with (home / STANDING).open("rb") as file:
+            return msgspec.json.decode(file.read(MAX_BYTES), type=Standing)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return Standing()
+
+
+def write_standing(home: Path, standing: Standing) -> None:
+    """Leave it for `atoll doctor`. A home without `run` is not one that runs."""
+    place = home / STANDING
+    if not place.parent.is_dir():
+        return
+    fresh = place.with_suffix(f".{os.getpid()}")
+    try:
+        fresh.write_bytes(msgspec.json.encode(standing))
+        fresh.replace(place)
+    except OSError as err:
+        _log.warning("extensions_not_noted", reason=err.strerror)

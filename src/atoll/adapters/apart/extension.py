@@ -3,11 +3,12 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from atoll.adapters.apart.answers import AnswerJudge
 from atoll.adapters.apart.guard import Guard
-from atoll.domain.errors import AtollError, Unavailable
+from atoll.adapters.apart.shape import refuse_wrong_claims
+from atoll.domain.errors import AtollError, Failed, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile
 from atoll.ports.extension import (
@@ -26,11 +27,19 @@ from atoll.ports.extension import (
     Relocates,
     Snapshots,
 )
+from atoll.wire.contract.journal import HealthRecord
 
 T = TypeVar("T")
 
 LEAVE_SECONDS = 2.0
+ASK_SECONDS = 20.0
+"""For a runtime that was called ready to answer."""
+CALM_SECONDS = 5.0
+"""For a watch to run, before it is no longer called broken."""
 _OVER = object()
+
+AskRuntime: TypeAlias = Callable[[Reachability], Awaitable[HealthRecord]]
+"""Ask a runtime how it is. Raises what a runtime's client raises."""
 
 
 class GuardedExtension:
@@ -40,8 +49,15 @@ class GuardedExtension:
     answer is that of a moment ago.
     """
 
-    def __init__(self, inner: Extension, guard: Guard, able: Capabilities | AtollError) -> None:
+    def __init__(
+        self,
+        inner: Extension,
+        guard: Guard,
+        able: Capabilities | AtollError,
+        ask: AskRuntime | None,
+    ) -> None:
         self._inner = inner
+        self._ask = ask
         self._guard = guard
         self._judge = AnswerJudge(guard.name)
         self._able = able
@@ -50,6 +66,11 @@ class GuardedExtension:
     def name(self) -> str:
         """The name it was registered by."""
         return self._guard.name
+
+    @property
+    def trouble(self) -> str | None:
+        """Return what is wrong with it now."""
+        return self._guard.trouble
 
     def capabilities(self) -> Capabilities:
         """Return what it last said of itself."""
@@ -60,7 +81,9 @@ class GuardedExtension:
 
     def _look(self) -> None:
         try:
-            self._able = self._judge.capabilities(self._inner.capabilities())
+            able = self._judge.capabilities(self._inner.capabilities())
+            refuse_wrong_claims(self._inner, able)
+            self._able = able
         except AtollError as error:
             self._able = error
 
@@ -71,10 +94,23 @@ class GuardedExtension:
         return self._judge.handle(request, answer)
 
     async def wait_ready(self, handle: Handle) -> Reachability:
-        """Wait until the runtime answers."""
-        return self._judge.reach(
+        """Wait until the runtime answers, and ask it whose it is: another one would be given keys
+        that are not for it."""
+        reach = self._judge.reach(
             await self._guard.call("wait_ready", lambda: self._inner.wait_ready(handle))
         )
+        if self._ask is not None:
+            try:
+                async with asyncio.timeout(ASK_SECONDS):
+                    health = await self._ask(reach)
+            except (AtollError, TimeoutError) as err:
+                reason = err.message if isinstance(err, AtollError) else f"{ASK_SECONDS:g} s passed"
+                raise Failed(
+                    f"{self.name} called the runtime ready, and it does not answer at its address "
+                    f"with its token: {reason}"
+                ) from err
+            self._judge.identity(handle, health.sandbox_id, health.generation)
+        return reach
 
     async def teardown(self, handle: Handle, *, keep_state: bool) -> CleanupReport:
         """End every process."""
@@ -97,8 +133,16 @@ class GuardedExtension:
                 stream.append(aiter(self._inner.ended()))
             return await anext(stream[0], _OVER)
 
-        while (found := await self._guard.call("ended", following)) is not _OVER:
+        while (found := await self._followed(following)) is not _OVER:
             yield self._judge.ended(found)
+
+    async def _followed(self, following: Callable[[], Awaitable[object]]) -> object:
+        loop = asyncio.get_running_loop()
+        calm = loop.call_later(CALM_SECONDS, self._guard.works, "ended")
+        try:
+            return await self._guard.call("ended", following)
+        finally:
+            calm.cancel()
 
     async def close(self) -> None:
         """Close its connections, then its thread. Never raises, and never waits long."""
@@ -177,11 +221,17 @@ _ABILITIES: tuple[tuple[Any, type[GuardedExtension]], ...] = (
 )
 
 
-def guarded(inner: Extension, guard: Guard, able: Capabilities | AtollError) -> GuardedExtension:
+def guarded(
+    inner: Extension,
+    guard: Guard,
+    able: Capabilities | AtollError,
+    *,
+    ask: AskRuntime | None = None,
+) -> GuardedExtension:
     """Return an extension that is guarded, with the optional abilities that it has."""
     kinds = tuple(kind for ability, kind in _ABILITIES if isinstance(inner, ability))
     kind = type("GuardedExtension", kinds, {}) if kinds else GuardedExtension
-    made: GuardedExtension = kind(inner, guard, able)
+    made: GuardedExtension = kind(inner, guard, able, ask)
     return made
 
 

@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 import structlog
 
-from atoll.adapters.apart.loop import ApartLoop, Broken
+from atoll.adapters.apart.loop import ApartLoop, Blocked, Broken
 from atoll.domain.errors import AtollError, Failed, Unavailable
 from atoll.domain.route.health import MOST, Breaker, Outcome, health_of
 
@@ -30,11 +30,17 @@ DEADLINES: Final[Mapping[str, float | None]] = MappingProxyType(
 )
 """Seconds until a call is given up; `ended` waits for as long as nothing ends."""
 
+
+def _nobody() -> None:
+    return
+
+
 _log = structlog.get_logger(__name__)
 
 
 class Guard:
-    """Calls to the extension `name`, whose code runs on `loop`."""
+    """Calls to the extension `name`, whose code runs on `loop`. `changed` is called when its
+    trouble is another one."""
 
     def __init__(
         self,
@@ -43,12 +49,15 @@ class Guard:
         *,
         now: Callable[[], datetime],
         deadlines: Mapping[str, float | None] = DEADLINES,
+        changed: Callable[[], None] = _nobody,
     ) -> None:
         self.name = name
         self.loop = loop
         self._now = now
         self._deadlines = deadlines
+        self._changed = changed
         self._outcomes: list[Outcome] = []
+        self._faults: dict[str, str] = {}
         self._trying = False
 
     @property
@@ -56,6 +65,15 @@ class Guard:
         """Report whether calls pass: an extension that hangs or breaks is left alone for a
         while."""
         return health_of(self._outcomes, self._now()).breaker
+
+    @property
+    def trouble(self) -> str | None:
+        """Return what is wrong with it now: the last fault of each verb that has not worked
+        since."""
+        told = [f"{verb}: {fault}" for verb, fault in sorted(self._faults.items())]
+        if self.breaker is not Breaker.CLOSED:
+            told.insert(0, "it broke several times in a row and is left alone for a while")
+        return "; ".join(told) or None
 
     async def call(self, verb: str, work: Callable[[], Awaitable[T]]) -> T:
         """Await `work` on the extension's own thread. Raises `Unavailable` after the deadline and
@@ -87,24 +105,40 @@ class Guard:
         try:
             answer = await self.loop.call(work, seconds)
         except AtollError:
-            self._note(answered=True)
+            self._note(verb)
             raise
         except TimeoutError as err:
-            self._note(answered=False)
+            self._note(verb, f"no answer within {seconds or 0:g} s")
             raise Unavailable(
                 f"{self.name} did not answer {verb} within {seconds or 0:g} s: it hangs, or blocks "
                 "its thread"
             ) from err
-        except (Exception, Broken) as err:
-            self._note(answered=False)
-            _log.exception("extension_broke", extension=self.name, verb=verb)
-            told = str(err)[:200] if isinstance(err, Broken) else f"{type(err).__name__}: {err}"
-            raise Failed(
-                f"{self.name} broke in {verb} ({told[:300]}): this is a fault of the extension"
+        except Blocked as err:
+            self._note(verb, f"not begun: its thread is blocked in {err}")
+            raise Unavailable(
+                f"{self.name} could not begin {verb}: code of the extension blocks its thread "
+                f"({err})"
             ) from err
-        self._note(answered=True)
+        except (Exception, Broken) as err:
+            told = str(err) if isinstance(err, Broken) else f"{type(err).__name__}: {err}"
+            self._note(verb, told[:200])
+            _log.exception("extension_broke", extension=self.name, verb=verb)
+            raise Failed(
+                f"{self.name} broke in {verb} ({told[:200]}): this is a fault of the extension"
+            ) from err
+        self._note(verb)
         return answer
 
-    def _note(self, *, answered: bool) -> None:
-        self._outcomes.append(Outcome(self._now(), 0 if answered else None))
+    def _note(self, verb: str, fault: str | None = None) -> None:
+        self._outcomes.append(Outcome(self._now(), 0 if fault is None else None))
         del self._outcomes[:-MOST]
+        if fault is None:
+            self.works(verb)
+        elif self._faults.get(verb) != fault:
+            self._faults[verb] = fault
+            self._changed()
+
+    def works(self, verb: str) -> None:
+        """Take back that a verb is broken."""
+        if self._faults.pop(verb, None) is not None:
+            self._changed()

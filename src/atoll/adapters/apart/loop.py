@@ -6,10 +6,14 @@ the code shares our process, its memory and its user.
 
 import asyncio
 import contextlib
+import sys
+import sysconfig
 import threading
+import traceback
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future as ThreadFuture
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Generic, TypeVar
 
 import structlog
@@ -19,7 +23,14 @@ T = TypeVar("T")
 UNWIND_SECONDS = 5.0
 """For a cancelled call to end, before nobody waits for it any more."""
 
+BLOCKED_SECONDS = 10.0
+"""For the thread to begin a call, before it is said that something blocks it."""
+
 _log = structlog.get_logger(__name__)
+
+
+class Blocked(Exception):
+    """A call that was never begun: the extension's own code blocks its thread. Says where."""
 
 
 class Broken(Exception):
@@ -36,8 +47,9 @@ class _Outcome(Generic[T]):
 class ApartLoop:
     """A thread with an event loop, for as long as it is not closed."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, blocked_seconds: float = BLOCKED_SECONDS) -> None:
         self._name = name
+        self._blocked_seconds = blocked_seconds
         self._loop = asyncio.new_event_loop()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"apart-{name}"[:60], daemon=True)
@@ -77,13 +89,17 @@ class ApartLoop:
         return done.result(seconds)
 
     async def call(self, work: Callable[[], Awaitable[T]], seconds: float | None) -> T:
-        """Await `work` there. Raises what it raises, `TimeoutError` after `seconds`, and `Broken`
-        for a timeout of its own and for what is no `Exception`. Cancelled, it cancels the work and
-        waits a little for it."""
+        """Await `work` there. Raises what it raises, `TimeoutError` after `seconds`, `Blocked` for
+        work that could not begin, and `Broken` for a timeout of its own and for what is no
+        `Exception`. Cancelled, it cancels the work and waits a little for it."""
         ended: asyncio.Future[_Outcome[T]] = asyncio.get_running_loop().create_future()
-        cancel = self._begin(work, ended)
+        begun, cancel = self._begin(work, ended)
         try:
             async with asyncio.timeout(seconds):
+                await asyncio.wait({ended}, timeout=self._blocked_seconds)
+                if not ended.done() and not begun.is_set():
+                    cancel()
+                    raise Blocked(self._place())
                 outcome = await asyncio.shield(ended)
         except (TimeoutError, asyncio.CancelledError):
             cancel()
@@ -97,10 +113,11 @@ class ApartLoop:
 
     def _begin(
         self, work: Callable[[], Awaitable[T]], ended: "asyncio.Future[_Outcome[T]]"
-    ) -> Callable[[], None]:
-        """Begin `work` there; return what cancels it."""
+    ) -> tuple[threading.Event, Callable[[], None]]:
+        """Begin `work` there; return what says that it began, and what cancels it."""
         here = asyncio.get_running_loop()
         tasks: list[asyncio.Task[None]] = []
+        begun = threading.Event()
 
         def settle(outcome: _Outcome[T]) -> None:
             if not ended.done():
@@ -116,6 +133,7 @@ class ApartLoop:
                 here.call_soon_threadsafe(settle, outcome)
 
         def begin() -> None:
+            begun.set()
             # Held by `tasks`, which the caller holds until it ended.
             tasks.append(self._loop.create_task(guarded()))
 
@@ -124,7 +142,16 @@ class ApartLoop:
                 task.cancel()
 
         self._loop.call_soon_threadsafe(begin)
-        return lambda: self._soon(cancel)
+        return begun, lambda: self._soon(cancel)
+
+    def _place(self) -> str:
+        """Return the line of the extension's that the thread is in."""
+        frame = sys._current_frames().get(self._thread.ident or 0)
+        lines = traceback.extract_stack(frame) if frame is not None else []
+        own = [one for one in lines if _is_theirs(one.filename)]
+        if not own:
+            return "somewhere"
+        return f"{Path(own[-1].filename).name}, line {own[-1].lineno}, in {own[-1].name}"
 
     def soon(self, work: Callable[[], object]) -> None:
         """Run a function there some time, and wait for nothing."""
@@ -151,6 +178,12 @@ class ApartLoop:
         self.close()
         await asyncio.to_thread(self._thread.join, seconds)
         return self.idle
+
+
+def _is_theirs(filename: str) -> bool:
+    if filename == __file__ or filename.startswith("<"):
+        return False
+    return "-packages/" in filename or not filename.startswith(sysconfig.get_path("stdlib"))
 
 
 def _cancel_all(loop: asyncio.AbstractEventLoop) -> None:

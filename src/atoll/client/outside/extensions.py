@@ -26,11 +26,12 @@ class Capabilities(Shape):
 
 
 class Extension(Shape):
-    """A backend; `reason` says why it is not available."""
+    """A backend; `reason` says why it is not available, `trouble` that its calls fail."""
 
     name = fields.text()
     available = fields.flag()
     reason = fields.text()
+    trouble = fields.text()
     capabilities = fields.one(Capabilities)
 
 

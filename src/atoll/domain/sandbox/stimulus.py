@@ -154,11 +154,13 @@ class SwitchNetwork:
 
 @dataclass(frozen=True, slots=True)
 class TornDown:
-    """A report that a teardown is done: what it removed and what is left over."""
+    """A report that a teardown is done: what it removed and what is left over. `kept`: the files
+    stayed for the next start."""
 
     generation: int
     removed: tuple[str, ...] = ()
     leftovers: tuple[str, ...] = ()
+    kept: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from datetime import timedelta
 
 import structlog
 
-from atoll.domain.errors import AtollError, NotFound, Unavailable
+from atoll.domain.errors import AtollError, Failed, NotFound, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.sandbox.instruction import Teardown
-from atoll.domain.sandbox.sandbox import KEPT, RUNNING, Sandbox, State
+from atoll.domain.sandbox.sandbox import KEPT, LIVE, RUNNING, Sandbox, State
 from atoll.domain.sandbox.stimulus import Broke, Requested
 from atoll.domain.sandbox.task_queue import is_queued
 from atoll.ports import Ended, EndReasons, Extension, Handle
@@ -29,6 +29,10 @@ AGAIN_SECONDS = 1.0
 """Before a retry at a backend that did not answer; it doubles with each further failure."""
 
 LONGEST_AGAIN_SECONDS = 60.0
+"""The longest wait; a watch that lasted so long begins with the shortest again."""
+
+MOST_WRONG_ENDS = 100
+"""Reports in a row of ends that are none: then the watch is broken off, and tried later."""
 
 SURVEY_WAIT_SECONDS = 60.0
 """For a backend to say what lives there."""
@@ -47,6 +51,8 @@ SURVEY_SECONDS = 30.0
 
 AT_ONCE = 8
 """Journals read at the same time."""
+
+_MAY_END = LIVE - {State.STOPPED}
 
 _LOST = "Its runtime is gone, and no control plane was there to see why."
 
@@ -122,28 +128,43 @@ class BackendWatch:
         """Apply ends as they happen; compare everything first after each interruption."""
         pause = AGAIN_SECONDS
         while True:
+            began = self._ground.clock.now()
             try:
                 await self._compare(extension)
-                pause = AGAIN_SECONDS
-                async for ended in extension.ended():
-                    await self._end(extension, ended)
+                await self._apply_ends(extension)
             except AtollError as err:
                 _log.warning("extension_unwatched", extension=extension.name, reason=err.message)
             except Exception:  # noqa: BLE001 - the task's root
                 _log.exception("extension_watch_broke", extension=extension.name)
+            if (self._ground.clock.now() - began).total_seconds() >= LONGEST_AGAIN_SECONDS:
+                pause = AGAIN_SECONDS
             await self._pause(pause)
             pause = min(pause * 2, LONGEST_AGAIN_SECONDS)
 
-    async def _end(self, extension: Extension, ended: Ended) -> None:
-        """Apply an end of one of the extension's own sandboxes. Another's is none of its business:
-        only a log line comes of that."""
+    async def _apply_ends(self, extension: Extension) -> None:
+        """Apply ends as they happen. Raises `Failed` for a flood of ends that are none."""
+        wrong = 0
+        async for ended in extension.ended():
+            wrong = 0 if await self._end(extension, ended) else wrong + 1
+            if wrong > MOST_WRONG_ENDS:
+                raise Failed(f"it reported {wrong} ends in a row of what does not run")
+
+    async def _end(self, extension: Extension, ended: Ended) -> bool:
+        """Apply an end of one of the extension's own sandboxes; return whether it was one. Another
+        extension's sandbox is none of its business."""
         async with self._ground.store.read() as rows:
             sandbox = await rows.sandboxes.get(ended.sandbox_id)
-        if sandbox is not None and sandbox.profile.extension != extension.name:
-            _log.error("foreign_end", extension=extension.name, sandbox=ended.sandbox_id)
-            return
-        _log.warning("sandbox_ended", sandbox=ended.sandbox_id, reason=ended.reason)
-        await self._apply(ended.sandbox_id, Broke(ended.generation, ended.reason))
+        if sandbox is None:
+            _log.info("stranger_ended", extension=extension.name, sandbox=ended.sandbox_id[:80])
+            return False
+        if sandbox.profile.extension != extension.name:
+            _log.error("foreign_end", extension=extension.name, sandbox=sandbox.id)
+            return False
+        if sandbox.state not in _MAY_END or sandbox.generation != ended.generation:
+            return False
+        _log.warning("sandbox_ended", sandbox=sandbox.id, reason=ended.reason)
+        await self._apply(sandbox.id, Broke(ended.generation, ended.reason))
+        return True
 
     async def _surveys(self, extension: Extension) -> None:
         """Compare at intervals, because a backend may restart without an event."""

@@ -3,6 +3,7 @@
 Work is queued by sandbox and runs in the task runner. Deadlines are watched here.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -46,7 +47,12 @@ from atoll.services.sandboxes.work_queues import WorkQueues
 from atoll.services.task_runner import TaskRunner
 
 RETRY_SECONDS = 5.0
-"""Between attempts of a teardown that did not work out."""
+"""Between attempts of a teardown that did not work out; it doubles with each further one."""
+
+LONGEST_RETRY_SECONDS = 60.0
+
+SLOW_SECONDS = 45.0
+"""For a teardown, before it is said that it takes long."""
 
 LOOK_AGAIN_SECONDS = 30.0
 """When a runtime could not be asked how idle it is."""
@@ -261,14 +267,17 @@ class Reconciler:
             again = self._ground.clock.now() + timedelta(seconds=RETRY_SECONDS)
             await self._ground.clock.sleep_until(again)
             try:
-                async with self._ground.store.read() as rows:
-                    sandbox = await rows.sandboxes.get(sandbox_id)
+                sandbox = await self._read(sandbox_id)
             except StoreUnavailable as err:
                 _log.warning("work_still_waits", sandbox=sandbox_id, reason=err.message)
                 continue
             if sandbox is not None:
                 self.follow(sandbox, unfinished_work(sandbox))
             return
+
+    async def _read(self, sandbox_id: SandboxId) -> Sandbox | None:
+        async with self._ground.store.read() as rows:
+            return await rows.sandboxes.get(sandbox_id)
 
     async def _provision(self, sandbox: Sandbox, work: Provision) -> None:
         live = self._live_logs[sandbox.id] = LiveLog(self._ground, sandbox)
@@ -320,8 +329,7 @@ class Reconciler:
         """With the agents it had at last: a stop just before this took in their last words."""
         if not sandbox.resuming:
             return sandbox
-        async with self._ground.store.read() as rows:
-            known = await rows.sandboxes.get(sandbox.id)
+        known = await self._read(sandbox.id)
         return sandbox if known is None else replace(sandbox, agents=known.agents)
 
     async def _outcome(
@@ -395,14 +403,30 @@ class Reconciler:
             metrics.observe(CREATE_SECONDS, waited.total_seconds())
 
     async def _tear_down(self, sandbox: Sandbox, work: Teardown) -> None:
-        """Tear down, again and again until it works out: nothing may be left running."""
-        while isinstance(done := await self._torn(sandbox, work), str):
+        """Tear down, again and again until it works out: nothing may be left running. Why it does
+        not is the sandbox's reason meanwhile."""
+        pause = RETRY_SECONDS
+        while isinstance(done := await self._attempt(sandbox, work), str):
+            _log.warning("teardown_failed", sandbox=sandbox.id, reason=done)
             await self._outcome(sandbox.id, TeardownFailed(work.generation, done))
-            again = self._ground.clock.now() + timedelta(seconds=RETRY_SECONDS)
+            again = self._ground.clock.now() + timedelta(seconds=pause)
             await self._ground.clock.sleep_until(again)
-        if sandbox.state is State.DESTROYING:
-            told = TornDown(work.generation, done.removed, done.leftovers)
+            pause = min(2 * pause, LONGEST_RETRY_SECONDS)
+        known = await self._read(sandbox.id)
+        if not work.keep_state or (known is not None and known.reason is not None):
+            told = TornDown(work.generation, done.removed, done.leftovers, work.keep_state)
             await self._outcome(sandbox.id, told)
+
+    async def _attempt(self, sandbox: Sandbox, work: Teardown) -> CleanupReport | str:
+        """Return the result of one attempt, and say meanwhile when it takes long."""
+        async with asyncio.TaskGroup() as tasks:
+            attempt = tasks.create_task(self._torn(sandbox, work))
+            await asyncio.wait({attempt}, timeout=SLOW_SECONDS)
+            if not attempt.done():
+                reason = f"{sandbox.profile.extension} has been ending it for {SLOW_SECONDS:g} s."
+                slow = TeardownFailed(work.generation, reason)
+                await self._guarded(lambda one: self._outcome(one, slow), sandbox.id)
+        return attempt.result()
 
     async def _torn(self, sandbox: Sandbox, work: Teardown) -> CleanupReport | str:
         """Return what was removed, or the reason why nothing could be."""

@@ -10,24 +10,27 @@ import os
 import sys
 import tempfile
 import time
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, redirect_stdout
 from datetime import UTC, datetime
 from pathlib import Path
+from secrets import token_hex
 
 import msgspec
 import pytest
 
 import atoll
+from atoll.adapters.apart.installed import find_point
 from atoll.adapters.extensions.ssh.machines import ssh_machines
 from atoll.adapters.linked.extension import LinkedExtension
 from atoll.domain.errors import AtollError, Invalid
+from atoll.domain.host.host import LOCAL
 from atoll.domain.host.reading import best_key, read_address
-from atoll.ports.extension import SELF_HOSTED, Capabilities, Extension
+from atoll.ports.extension import SELF_HOSTED, Capabilities, Extension, Handle
 from atoll.testing.check import suite as suite_module
 from atoll.testing.check.report import CheckReport, Collector
 from atoll.testing.check.suite import TestInstalled
 from atoll.testing.contracts.extension import ExtensionContract
-from atoll.wiring.control.extensions import find_point
+from atoll.wiring.control.logs import configure
 
 SANDBOXES = 45
 """The sandboxes that the suites start, one or two at a time."""
@@ -38,6 +41,7 @@ MINUTES = 10
 def main(words: list[str]) -> int:
     """Run one check; see the module."""
     said = _parser().parse_args(words)
+    configure("warning")
     try:
         return _check(said)
     except AtollError as error:
@@ -63,15 +67,17 @@ def _check(said: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="atck", dir="/tmp") as folder:
         home = said.home or Path(folder)
         os.environ[suite_module.NAME], os.environ[suite_module.HOME] = point.name, str(home)
+        os.environ[suite_module.TAG] = tag = f"atoll-check-{token_hex(4)}"
         if said.host:
-            os.environ[suite_module.HOST] = asyncio.run(_pinned(home, said.host))
+            os.environ[suite_module.HOST] = asyncio.run(_pinned(home, said.host, tag))
         name, able, linked = asyncio.run(_look())
         _say_cost(name, able)
         if able.pricing != SELF_HOSTED and not said.live:
             raise Invalid(f"{name} rents machines: `--live` agrees to that, nothing was started")
         clock = time.monotonic()
         collector = Collector()
-        tests = _run(collector)
+        place = said.report or Path(f"{point.name}-check.json")
+        tests = _run(collector, place.with_suffix(".log"))
         cleaned, leftovers = asyncio.run(_clean())
         report = CheckReport(
             extension=name,
@@ -90,13 +96,15 @@ def _check(said: argparse.Namespace) -> int:
             leftovers=leftovers,
         )
     _show(report)
-    _write(report, said.report or Path(f"{point.name}-check.json"))
+    if not report.passed:
+        print(f"tracebacks: {place.with_suffix('.log')}")
+    _write(report, place)
     return 0 if report.passed else 1
 
 
-async def _pinned(home: Path, address: str) -> str:
+async def _pinned(home: Path, address: str, tag: str) -> str:
     """Return an address and the key that its machine shows now, and say that it was believed."""
-    keys = await ssh_machines(home, "atoll-check").host_keys(read_address(address))
+    keys = await ssh_machines(home, tag).host_keys(read_address(address))
     key = best_key(keys)
     if key is None:
         raise Invalid(f"{address} shows no host key of a known kind", field="host")
@@ -111,7 +119,7 @@ async def _look() -> tuple[str, Capabilities, bool]:
 
 
 def _say_cost(name: str, able: Capabilities) -> None:
-    print(f"{name}: about {SANDBOXES} sandboxes, one or two at a time, in some {MINUTES} minutes.")
+    print(f"{name}: about {SANDBOXES} sandboxes, one or two at a time; at most {MINUTES} minutes.")
     if able.pricing == SELF_HOSTED:
         print("They run on machines of yours: nothing is rented.")
     elif able.cost_per_hour is None:
@@ -123,11 +131,13 @@ def _say_cost(name: str, able: Capabilities) -> None:
     sys.stdout.flush()
 
 
-def _run(collector: Collector) -> tuple[str, ...]:
+def _run(collector: Collector, log: Path) -> tuple[str, ...]:
     # Its own settings: those of the directory that the person is in are not for this.
     options = ["-q", "-p", "no:cacheprovider", "-c", os.devnull, "-o", "asyncio_mode=auto"]
     options += ["-o", "asyncio_default_fixture_loop_scope=function", "--rootdir", "/"]
-    pytest.main([*options, str(suite_module.__file__)], plugins=[collector])
+    options += ["--tb=short", "--show-capture=log"]
+    with log.open("w") as file, redirect_stdout(file):
+        pytest.main([*options, str(suite_module.__file__)], plugins=[collector])
     return tuple(sorted(_tests_of(TestInstalled)))
 
 
@@ -136,18 +146,34 @@ def _tests_of(kind: type) -> frozenset[str]:
 
 
 async def _clean() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Tear down what the suites left; return the sandboxes, and what stands all the same."""
+    """Tear down what the suites left, files that were kept as well. Returns what that removed, and
+    what stands all the same."""
     cleaned: list[str] = []
     leftovers: list[str] = []
     async with AsyncExitStack() as stack:
         extension: Extension = suite_module.maker(stack)()
-        for handle in await extension.survey():
-            cleaned.append(handle.sandbox_id)
+        for handle in await _standing(extension):
             try:
-                leftovers += (await extension.teardown(handle, keep_state=False)).leftovers
+                report = await extension.teardown(handle, keep_state=False)
             except AtollError as error:
                 leftovers.append(f"{handle.sandbox_id}: {error.message}")
+            else:
+                leftovers += report.leftovers
+                if report.removed:
+                    cleaned.append(f"{handle.sandbox_id}: {', '.join(report.removed)}")
     return tuple(cleaned), tuple(leftovers)
+
+
+async def _standing(extension: Extension) -> list[Handle]:
+    """Return what runs, and whatever was asked for: files of it may be kept still."""
+    running = await extension.survey()
+    known = {handle.sandbox_id for handle in running}
+    host = suite_module.HOST_NAME if os.environ.get(suite_module.HOST) else LOCAL
+    return running + [
+        Handle(sandbox_id, generation, extension.name, host=host)
+        for sandbox_id, generation in suite_module.STARTED.items()
+        if sandbox_id not in known
+    ]
 
 
 def _show(report: CheckReport) -> None:
@@ -159,6 +185,8 @@ def _show(report: CheckReport) -> None:
         print(f"{len(one.skipped)} skipped")
         for test in (*one.failed, *one.skipped):
             print(f"           {test.test}: {test.reason}")
+    for text in report.cleaned:
+        print(f"removed after the tests: {text}")
     for text in report.leftovers:
         print(f"left over: {text}")
 

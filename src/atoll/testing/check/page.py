@@ -6,15 +6,14 @@ now: then it says nothing of what stands in the page.
 
 import sys
 from collections.abc import Iterable, Sequence
-from importlib.metadata import entry_points
 from pathlib import Path
 
 import msgspec
 
 import atoll
+from atoll.adapters.apart.installed import is_ours, points
 from atoll.testing.check.report import CheckReport, SuiteResult
 from atoll.testing.check.suite import TestInstalled
-from atoll.wiring.control.extensions import EXTENSION_GROUP, is_ours
 
 FOR_TESTS = "in-memory"
 """The backend that has no sandboxes."""
@@ -44,8 +43,7 @@ def read_reports(folder: Path) -> list[CheckReport]:
 
 def own_extensions() -> list[str]:
     """Return the names of what comes with Atoll and has sandboxes."""
-    points = entry_points(group=EXTENSION_GROUP)
-    return sorted(f"ext.{one.name}" for one in points if is_ours(one) and one.name != FOR_TESTS)
+    return sorted(f"ext.{one.name}" for one in points() if is_ours(one) and one.name != FOR_TESTS)
 
 
 def staleness(report: CheckReport) -> str:

@@ -1,5 +1,7 @@
 """The report of a check: what was run, against what, and how it ended; as JSON."""
 
+import sys
+import time
 from typing import Final, Literal
 
 import msgspec
@@ -70,9 +72,11 @@ class CheckReport(msgspec.Struct, frozen=True):
 
 
 class Collector:
-    """A pytest plugin that keeps how each test ended."""
+    """A pytest plugin that keeps how each test ended, and says so as it goes on."""
 
     def __init__(self) -> None:
+        self._out = sys.stdout
+        self._began = 0.0
         self.ended: dict[str, tuple[str, str]] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -85,6 +89,19 @@ class Collector:
             self.ended[name] = ("skipped", str(reason).removeprefix("Skipped: "))
         elif report.when == "call":
             self.ended.setdefault(name, ("passed", ""))
+        if report.when == "teardown":
+            how = self.ended[name][0]
+            seconds = time.monotonic() - self._began
+            print(f"  {how:<8}{seconds:6.1f} s  {name}", file=self._out, flush=True)
+
+    def pytest_runtest_logstart(self) -> None:
+        """Note when a test begins."""
+        self._began = time.monotonic()
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Say why the suites cannot be loaded."""
+        if report.failed:
+            print(report.longreprtext[-2000:], file=self._out, flush=True)
 
     def suites(self, extension_tests: frozenset[str], *, linked: bool) -> tuple[SuiteResult, ...]:
         """Return the results by suite."""

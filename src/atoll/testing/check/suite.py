@@ -34,6 +34,11 @@ space."""
 HOST_NAME = "check"
 NUMBERS = 300
 CUT_SECONDS = 0.7
+TAG = "ATOLL_CHECK_TAG"
+"""The name of the run on machines that others use as well."""
+STARTED: dict[SandboxId, int] = {}
+"""The sandboxes that were asked for, with their last generation: whatever a test leaves of them is
+removed after it."""
 KEY = "ATOLL_CHECK_KEY"
 """The key of a vendor, for an extension whose machines are rented."""
 
@@ -55,6 +60,7 @@ class TestInstalled(ReachableContract):
         """Return a request, placed on the host of the run, that is named by its id: so is the
         process of its runtime."""
         asked = super().request(generation, sandbox_id)
+        STARTED[asked.sandbox_id] = generation
         asked = replace(asked, name=asked.sandbox_id)
         return replace(asked, host=HOST_NAME) if os.environ.get(HOST) else asked
 
@@ -107,7 +113,7 @@ def maker(stack: AsyncExitStack) -> Callable[[], Extension]:
     home = Path(os.environ[HOME])
     setup = ExtensionSetup(
         home,
-        "atoll-check",
+        os.environ[TAG],
         agents=(AGENT,),
         options=extension_options(read_settings(home, {}, {})),
         hosts=_hosts,

@@ -18,28 +18,19 @@ from atoll.domain.errors import AtollError
 from atoll.domain.ids import SandboxId, spell
 from atoll.domain.profile.profile import Profile
 from atoll.ports.extension import (
+    ABILITIES,
     Closable,
     Ended,
     EndReasons,
-    Estimates,
     Extension,
     Handle,
     Pauses,
     Provision,
-    Relocates,
-    Snapshots,
 )
 
 DEATH_SECONDS = 2.0
 QUIET_SECONDS = 0.5
 """Time in which nothing may be reported."""
-ABILITIES = {
-    "Relocates": Relocates,
-    "Snapshots": Snapshots,
-    "Estimates": Estimates,
-    "Pauses": Pauses,
-}
-"""Optional protocols, by their name in `Capabilities.abilities`."""
 
 
 class ExtensionContract:

@@ -47,7 +47,7 @@ from atoll.services.lifecycle.vendor_keys import VendorKeys
 from atoll.services.telemetry import OFF, Telemetry
 from atoll.wire.zygote import messages as wire
 from atoll.wiring.control.exchange import open_exchange
-from atoll.wiring.control.extensions import load_extensions, write_unloaded
+from atoll.wiring.control.extensions import load_extensions
 from atoll.wiring.control.graph import SandboxPorts, build_application
 from atoll.wiring.control.identity import open_identity
 from atoll.wiring.control.library import LibraryPorts, build_library
@@ -131,7 +131,6 @@ def _ports(
     loaded = load_extensions(
         _extension_setup(settings, store, vault), settings.backends.extensions, stack
     )
-    write_unloaded(settings.home, loaded.unloaded)
     return SandboxPorts(
         extensions=loaded.extensions,
         unloaded=loaded.unloaded,

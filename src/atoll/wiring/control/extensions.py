@@ -5,25 +5,25 @@ nobody uses is never imported. Another project's is made because somebody instal
 apart (`adapters.apart`). What could not be made is listed with its reason.
 """
 
-import os
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
+from importlib.metadata import EntryPoint
 
-import msgspec
 import structlog
 
 from atoll.adapters.apart.answers import AnswerJudge
-from atoll.adapters.apart.choice import DISABLED, UNLOADED, read_choice
+from atoll.adapters.apart.choice import DISABLED, Standing, read_choice, write_standing
 from atoll.adapters.apart.extension import carried_back, guarded
 from atoll.adapters.apart.guard import Guard
+from atoll.adapters.apart.installed import find_point, is_ours, points, reserved_names
 from atoll.adapters.apart.loop import ApartLoop, Broken
+from atoll.adapters.apart.shape import refuse_misshapen, refuse_wrong_claims
 from atoll.adapters.clocks.system import SystemClock
-from atoll.domain.errors import AtollError, Failed, Invalid, NotFound
+from atoll.adapters.runtimes.http_clients import HttpRuntimeClients
+from atoll.domain.errors import AtollError, Failed, Invalid
 from atoll.ports.extension import (
     Capabilities,
     Closable,
@@ -31,9 +31,10 @@ from atoll.ports.extension import (
     ExtensionSetup,
     MakeExtension,
     Unloaded,
+    Watched,
 )
+from atoll.wire.contract.journal import check_health
 
-EXTENSION_GROUP = "atoll.extensions"
 MAKE_SECONDS = 20.0
 """For the import and the making of one extension: the start waits for it."""
 
@@ -54,31 +55,34 @@ def load_extensions(setup: ExtensionSetup, names: Collection[str], stack: AsyncE
     Atoll. Raises `Invalid` or `Failed` for one of these that cannot be made."""
     choice = read_choice(setup.home)
     found, unloaded = _own(setup, [*names, *choice.on], choice.off, stack)
-    for point in entry_points(group=EXTENSION_GROUP):
+
+    def noted() -> None:
+        troubles = {
+            name: one.trouble
+            for name, one in found.items()
+            if isinstance(one, Watched) and one.trouble
+        }
+        write_standing(setup.home, Standing(tuple(unloaded), troubles))
+
+    reserved = reserved_names()
+    for point in points():
         if is_ours(point):
             continue
-        if point.name in choice.off:
+        # A reserved name in the choice means what comes with Atoll.
+        if point.name in choice.off and f"ext.{point.name}" not in reserved:
             reason = f"{DISABLED}; `atoll extension enable` turns it on"
             unloaded.append(Unloaded(f"ext.{point.name}", _package(point), reason))
             continue
         try:
-            extension = _foreign(point, setup, taken={*found, *_reserved()}, stack=stack)
+            extension = _foreign(
+                point, setup, taken={*found, *reserved}, stack=stack, changed=noted
+            )
             found[extension.name] = extension
         except AtollError as error:
             _log.error("extension_left_out", extension=point.name, reason=error.message)
             unloaded.append(Unloaded(f"ext.{point.name}", _package(point), error.message))
+    noted()
     return Loaded(found, tuple(unloaded))
-
-
-def find_point(name: str) -> EntryPoint:
-    """Return the entry point of an installed extension, by its short or whole name. Raises
-    `NotFound`."""
-    points = sorted(entry_points(group=EXTENSION_GROUP), key=lambda point: not is_ours(point))
-    for point in points:
-        if name in (point.name, f"ext.{point.name}"):
-            return point
-    known = ", ".join(point.name for point in points)
-    raise NotFound(f"no installed package has the extension {name[:80]!r}; there are {known}")
 
 
 def load_named(name: str, setup: ExtensionSetup, stack: AsyncExitStack) -> Extension:
@@ -86,27 +90,13 @@ def load_named(name: str, setup: ExtensionSetup, stack: AsyncExitStack) -> Exten
     `NotFound`, `Failed`, `Invalid`."""
     point = find_point(name)
     if not is_ours(point):
-        return _foreign(point, setup, taken=tuple(_reserved()), stack=stack)
+        reserved = reserved_names()
+        return _foreign(point, setup, taken=reserved, stack=stack, changed=lambda: None)
     make: MakeExtension = point.load()
     extension = make(setup)
     if isinstance(extension, Closable):
         stack.push_async_callback(extension.close)
     return extension
-
-
-def is_ours(point: EntryPoint) -> bool:
-    """Report whether an extension comes with Atoll: a module's name alone proves nothing."""
-    package = "" if point.dist is None else point.dist.name
-    return point.module.partition(".")[0] == "atoll" and package.lower() == "atoll"
-
-
-def write_unloaded(home: Path, unloaded: Collection[Unloaded]) -> None:
-    """Leave the list for `atoll doctor`. A home without `run` is not one that runs."""
-    place = home / UNLOADED
-    if place.parent.is_dir():
-        fresh = place.with_suffix(f".{os.getpid()}")
-        fresh.write_bytes(msgspec.json.encode(list(unloaded)))
-        fresh.replace(place)
 
 
 def _own(
@@ -115,34 +105,27 @@ def _own(
     off: Collection[str],
     stack: AsyncExitStack,
 ) -> tuple[dict[str, Extension], list[Unloaded]]:
-    points = {point.name: point for point in entry_points(group=EXTENSION_GROUP) if is_ours(point)}
+    own = {point.name: point for point in points() if is_ours(point)}
     found: dict[str, Extension] = {}
     unloaded = []
     for name in dict.fromkeys(names):
         if name in off:
             unloaded.append(Unloaded(f"ext.{name}", "atoll", DISABLED))
-        elif name in points:
-            make: MakeExtension = points[name].load()
+        elif name in own:
+            make: MakeExtension = own[name].load()
             extension = make(setup)
             if isinstance(extension, Closable):
                 stack.push_async_callback(extension.close)
             found[extension.name] = extension
         elif not _is_foreign(name):
-            _log.error("extension_unknown", extension=name, known=sorted(points))
-            reason = f"no extension of this name is installed; there are {', '.join(points)}"
+            _log.error("extension_unknown", extension=name, known=sorted(own))
+            reason = f"no extension of this name is installed; there are {', '.join(own)}"
             unloaded.append(Unloaded(f"ext.{name}", "atoll", reason))
     return found, unloaded
 
 
 def _is_foreign(name: str) -> bool:
-    return any(p.name == name and not is_ours(p) for p in entry_points(group=EXTENSION_GROUP))
-
-
-def _reserved() -> Iterator[str]:
-    """Yield the names of everything that comes with Atoll, on or not."""
-    for point in entry_points(group=EXTENSION_GROUP):
-        if is_ours(point):
-            yield f"ext.{point.name}"
+    return any(p.name == name and not is_ours(p) for p in points())
 
 
 def _foreign(
@@ -151,17 +134,20 @@ def _foreign(
     *,
     taken: Collection[str],
     stack: AsyncExitStack,
+    changed: Callable[[], None],
 ) -> Extension:
     """Make another project's extension, on a thread of its own. Raises `Failed`, `Invalid`."""
     loop = ApartLoop(point.name)
     try:
+        if f"ext.{point.name}" in taken:
+            raise Invalid(f"the name ext.{point.name} is taken: a stranger cannot replace it")
         inner, name, able = loop.run(
             partial(_made, point, setup_of(point.name, setup)), MAKE_SECONDS
         )
         if not _NAME.fullmatch(name):
             raise Invalid(f"its name {name[:80]!r} is not `ext.` and a short name in small letters")
-        if name in taken:
-            raise Invalid(f"the name {name} is taken: a stranger cannot replace it")
+        if name != f"ext.{point.name}":
+            raise Invalid(f"its name {name} is not that of its entry point, ext.{point.name}")
     except AtollError:
         loop.close()
         raise
@@ -172,9 +158,14 @@ def _foreign(
         # Another project's code at its root: its fault must not keep Atoll from starting.
         loop.close()
         _log.exception("extension_broke", extension=point.name)
-        raise Failed(f"it cannot be made: {type(err).__name__}: {str(err)[:300]}") from err
-    guard = Guard(name, loop, now=SystemClock().now)
-    extension = guarded(inner, guard, able)
+        told = str(err) if isinstance(err, Broken) else f"{type(err).__name__}: {err}"
+        raise Failed(f"it cannot be made: {told[:300]}") from err
+    guard = Guard(name, loop, now=SystemClock().now, changed=changed)
+    clients = HttpRuntimeClients()
+    stack.push_async_callback(clients.close)
+    extension = guarded(
+        inner, guard, able, ask=lambda reach: clients.client(reach).call(check_health())
+    )
     stack.push_async_callback(extension.close)
     return extension
 
@@ -198,13 +189,20 @@ def _made(
     point: EntryPoint, setup: ExtensionSetup
 ) -> tuple[Extension, str, Capabilities | AtollError]:
     make: MakeExtension = point.load()
+    if not callable(make):
+        raise Invalid(f"its entry point {point.value} is nothing that can be called")
     inner = make(setup)
+    if inner is None:
+        raise Invalid(f"{point.value} returned nothing: it returns the extension")
+    refuse_misshapen(inner)
     name = str(inner.name)
-    judge = AnswerJudge(name)
     try:
-        return inner, name, judge.capabilities(inner.capabilities())
+        answer = inner.capabilities()
     except AtollError as error:
-        return inner, name, error
+        return inner, name, error  # it says on purpose that it is not available
+    able = AnswerJudge(name).capabilities(answer)
+    refuse_wrong_claims(inner, able)
+    return inner, name, able
 
 
 def _package(point: EntryPoint) -> str:

@@ -23,6 +23,7 @@ _VALUES = re.compile(
     r"(?i)(bearer\s+|login=|atoll_session=|atoll_guest=|atoll\.key\.|sk-)[A-Za-z0-9._~+/=-]{8,}"
     r"|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"
 )
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 # Said by the server for every refused WebSocket, which is no error of ours.
 _NOISE: Final = ("ASGI callable returned without completing",)
 
@@ -101,8 +102,15 @@ def _for_json(logger: WrappedLogger, name: str, event: EventDict) -> EventDict:
 
 
 def _one_line(logger: WrappedLogger, name: str, event: EventDict) -> EventDict:
+    """Spell what a terminal would obey: other people's words are in exceptions and reasons."""
     del logger, name
-    return {str(key).replace(" ", "_"): value for key, value in event.items()}
+    return {str(key).replace(" ", "_"): _spelled(value) for key, value in event.items()}
+
+
+def _spelled(value: object) -> object:
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    return _CONTROLS.sub(lambda match: f"\\x{ord(match[0]):02x}", str(value))
 
 
 _FIRST: Final = ("timestamp", "level", "logger", "event")

@@ -5,6 +5,7 @@ A report of an earlier generation changes nothing.
 
 from dataclasses import replace
 from datetime import datetime
+from typing import Final
 
 from atoll.domain.event import Json
 from atoll.domain.sandbox.instruction import Append, Instruction, Provision
@@ -33,6 +34,9 @@ from atoll.domain.sandbox.stimulus import (
 )
 from atoll.domain.sandbox.task import again
 from atoll.domain.sandbox.task_queue import is_queued
+
+_MAY_STAND: Final = frozenset({State.STOPPED, State.PROVISIONING})
+"""States in which a machine of before may still stand; their only reason is that it does."""
 
 
 def reported(
@@ -128,7 +132,11 @@ def _rerouted(sandbox: Sandbox, report: Rerouted, now: datetime) -> Outcome:
 
 
 def _torn_down(sandbox: Sandbox, report: TornDown, now: datetime) -> Outcome:
-    if sandbox.state is not State.DESTROYING or report.generation != sandbox.generation:
+    if report.generation != sandbox.generation:
+        return sandbox, ()
+    if report.kept and sandbox.state in _MAY_STAND and sandbox.reason is not None:
+        return replace(sandbox, reason=None, updated_at=now), ()
+    if report.kept or sandbox.state is not State.DESTROYING:
         return sandbox, ()
     gone = replace(
         enter(sandbox, State.DESTROYED, now),
@@ -141,6 +149,8 @@ def _torn_down(sandbox: Sandbox, report: TornDown, now: datetime) -> Outcome:
 
 
 def _left_standing(sandbox: Sandbox, report: TeardownFailed, now: datetime) -> Outcome:
-    if report.generation != sandbox.generation or sandbox.state is not State.DESTROYING:
+    if report.generation != sandbox.generation:
+        return sandbox, ()
+    if sandbox.state not in _MAY_STAND | {State.DESTROYING}:
         return sandbox, ()
     return replace(sandbox, reason=report.reason, updated_at=now), ()

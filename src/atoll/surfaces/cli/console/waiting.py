@@ -1,10 +1,12 @@
 """Waiting until a sandbox is ready, with its log as progress."""
 
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from atoll.client.shapes import Sandbox
-from atoll.domain.errors import Failed, Unavailable
+from atoll.domain.errors import AtollError, Failed, Unavailable
 from atoll.surfaces.cli.console.moments import until
 from atoll.surfaces.cli.console.output import note
 
@@ -26,7 +28,7 @@ def wait_ready(api: "Client", sandbox: Sandbox, *, title: str, again: bool = Fal
     reference = sandbox.sandbox_id
     since = sandbox.updated_at if again else ""
     deadline = time.monotonic() + MAX_WAIT_SECONDS
-    told = 0
+    told, held = 0, ""
     with ProgressNote(title) as progress:
         while sandbox.state in COMING:
             if waits := place_notice(sandbox):
@@ -38,6 +40,9 @@ def wait_ready(api: "Client", sandbox: Sandbox, *, title: str, again: bool = Fal
                     code="timeout",
                 )
             sandbox = api.sandboxes.get(reference, wait_seconds=STEP_SECONDS)
+            if sandbox.reason not in ("", held):
+                held = sandbox.reason
+                progress.tell([held])
             if progress.due or sandbox.state == "failed":
                 lines = log_lines(api, reference, since=since)
                 progress.tell(lines[told:])
@@ -46,6 +51,39 @@ def wait_ready(api: "Client", sandbox: Sandbox, *, title: str, again: bool = Fal
             reason = sandbox.reason or "no reason was given"
             raise Failed(f"{name_of(sandbox)} is {sandbox.state}: {reason}")
     return sandbox
+
+
+def wait_ended(
+    api: "Client", reference: str, act: Callable[[str], Sandbox], *, title: str
+) -> Sandbox:
+    """Return what `act` answers for a sandbox that it ends. Until then say what holds it up."""
+    from concurrent.futures import ThreadPoolExecutor, wait
+
+    from atoll.surfaces.cli.console.progress import ProgressNote
+
+    held = ""
+    with ThreadPoolExecutor(1) as pool, ProgressNote(title) as progress:
+        answer = pool.submit(act, reference)
+        while not wait({answer}, STEP_SECONDS).done:
+            with suppress(AtollError):
+                reason = api.sandboxes.get(reference).reason
+                progress.tell([reason] if reason not in ("", held) else ())
+                held = reason
+        return answer.result()
+
+
+def still_stands(sandbox: Sandbox) -> bool:
+    """Report whether a sandbox that was ended may have left something running."""
+    return sandbox.state == "destroying" or (sandbox.state == "stopped" and bool(sandbox.reason))
+
+
+def ended_notice(sandbox: Sandbox) -> str:
+    """Return the state of a sandbox that was ended, with what may still run."""
+    name = name_of(sandbox)
+    if not still_stands(sandbox):
+        return f"{name} is {sandbox.state}"
+    why = sandbox.reason or "it is not gone yet"
+    return f"{name} is {sandbox.state}, but may still run: {why} It goes on being tried."
 
 
 def task_begun(api: "Client", sandbox: Sandbox) -> Sandbox:

@@ -11,7 +11,7 @@ from atoll.domain.host.host import HostKind
 from atoll.domain.people.capability import Capability
 from atoll.domain.secrets.secret import no_key
 from atoll.domain.wall.isolation import IsolationLevel
-from atoll.ports.extension import Extension, Unloaded
+from atoll.ports.extension import Extension, Unloaded, Watched
 from atoll.ports.host import Level
 from atoll.surfaces.http.body.answers import Json, instant
 from atoll.surfaces.http.body.fields import ResponseModel
@@ -55,11 +55,13 @@ class CapabilitiesView(ResponseModel):
 
 
 class ExtensionView(ResponseModel):
-    """A backend; `reason` tells why it is not available."""
+    """A backend; `reason` tells why it is not available, and `trouble` what is wrong with one that
+    is."""
 
     name: str
     available: bool
     reason: str | None
+    trouble: str | None
     capabilities: CapabilitiesView | None
 
 
@@ -173,7 +175,7 @@ async def end_strays(atoll: Atoll, caller: Caller) -> Response:
 
 def _missing(one: Unloaded) -> dict[str, Any]:
     reason = f"{one.package}: {one.reason}" if one.package else one.reason
-    return ExtensionView.of(one, available=False, reason=reason, capabilities=None)
+    return ExtensionView.of(one, available=False, reason=reason, trouble=None, capabilities=None)
 
 
 def _view(extension: Extension) -> dict[str, Any]:
@@ -189,6 +191,11 @@ def _view(extension: Extension) -> dict[str, Any]:
         gpus=sorted(able.gpus),
         images=sorted(able.images),
     )
+    trouble = extension.trouble if isinstance(extension, Watched) else None
     return ExtensionView.of(
-        extension, available=able is not None, reason=reason, capabilities=shown
+        extension,
+        available=able is not None,
+        reason=reason,
+        trouble=trouble,
+        capabilities=shown,
     )

@@ -77,10 +77,10 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
     rows = [
         (
             one.name,
-            "ok" if one.available else "out",
+            _state(one),
             one.capabilities.isolation if one.available else "-",
             one.capabilities.pricing if one.available else "-",
-            one.reason or "-",
+            one.reason or one.trouble or "-",
         )
         for one in found.extensions
     ]
@@ -98,10 +98,18 @@ def info(invocation: Invocation, name: str, *, as_json: bool) -> None:
         show_json(found.value)
         return
     say(f"name        {found.name}")
+    if found.trouble:
+        say(f"trouble     {found.trouble}")
     if found.available:
         _say_capabilities(found)
     else:
         say(f"left out    {found.reason}")
+
+
+def _state(found: Extension) -> str:
+    if not found.available:
+        return "out"
+    return "trouble" if found.trouble else "ok"
 
 
 def _say_capabilities(found: Extension) -> None:
@@ -141,15 +149,16 @@ def disable(invocation: Invocation, name: str, *, home: str | None) -> None:
 
 
 def _choose(invocation: Invocation, name: str, home: str | None, *, on: bool) -> None:
-    from atoll.adapters.apart.choice import read_choice, write_choice  # as the server reads it
+    # As the server reads them.
+    from atoll.adapters.apart.choice import read_choice, write_choice
+    from atoll.adapters.apart.installed import find_point, is_ours
 
-    short = name.removeprefix("ext.")
-    if not NAME.fullmatch(short):
-        raise Invalid(f"{name[:40]!r} cannot name an extension", field="name")
+    point = find_point(name)
     place = Path(home) if home else invocation.home
     choice = read_choice(place)
-    write_choice(place, choice.enabled(short) if on else choice.disabled(short))
-    say(f"ext.{short} is {'enabled' if on else 'disabled'}.")
+    write_choice(place, choice.enabled(point.name) if on else choice.disabled(point.name))
+    whose = ", which comes with Atoll," if is_ours(point) else ""
+    say(f"ext.{point.name}{whose} is {'enabled' if on else 'disabled'}.")
     note(_RESTART)
 
 

@@ -18,7 +18,7 @@ from atoll.surfaces.cli.console.options import (
 )
 from atoll.surfaces.cli.console.output import say, show_json
 from atoll.surfaces.cli.console.selection import can_ask, pick_several, row_of
-from atoll.surfaces.cli.console.waiting import name_of
+from atoll.surfaces.cli.console.waiting import ended_notice, name_of, still_stands, wait_ended
 from atoll.surfaces.cli.transfer.keeping import KeepOptions, keep_before
 from atoll.surfaces.cli.transfer.unpulled import Choice, choose, look, tell
 
@@ -59,14 +59,19 @@ def command(
     if choice is Choice.LEAVE:
         raise click.exceptions.Exit(FAILED)
     ended: list[Json] = []
+    stands = False
     for sandbox in found:
         kept = keep_before(invocation, sandbox, keeping) if choice is Choice.KEEP else None
-        answered = api.sandboxes.destroy(sandbox.sandbox_id)
+        title = f"destroying {name_of(sandbox)}"
+        answered = wait_ended(api, sandbox.sandbox_id, api.sandboxes.destroy, title=title)
+        stands = stands or still_stands(answered)
         ended.append({**answered.value, **({"kept": kept.value()} if kept else {})})
         if not as_json:
-            say(f"{name_of(answered)} is {answered.state}")
+            say(ended_notice(answered))
     if as_json:
         show_json({"sandboxes": ended})
+    if stands:
+        raise click.exceptions.Exit(FAILED)
 
 
 def _chosen(api: Client) -> list[Sandbox]:

@@ -1,12 +1,15 @@
 """`atoll stop`: everything that runs inside ends; files on disk stay."""
 
+from functools import partial
+
 import click
 
 from atoll.client.fields import Json
+from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandboxes_argument
 from atoll.surfaces.cli.console.output import say, show_json
-from atoll.surfaces.cli.console.waiting import name_of
+from atoll.surfaces.cli.console.waiting import ended_notice, still_stands, wait_ended
 from atoll.surfaces.cli.transfer.unpulled import look, tell
 
 
@@ -17,12 +20,17 @@ from atoll.surfaces.cli.transfer.unpulled import look, tell
 def command(invocation: Invocation, names: tuple[str, ...], *, as_json: bool) -> None:
     """Stop sandboxes and keep their workspaces."""
     api = invocation.api()
+    stop = partial(api.sandboxes.stop, wait=True)
     stopped: list[Json] = []
+    stands = False
     for name in names:
         tell(look(api, api.sandboxes.get(name)))
-        sandbox = api.sandboxes.stop(name, wait=True)
+        sandbox = wait_ended(api, name, stop, title=f"stopping {name}")
         stopped.append(sandbox.value)
+        stands = stands or still_stands(sandbox)
         if not as_json:
-            say(f"{name_of(sandbox)} is {sandbox.state}")
+            say(ended_notice(sandbox))
     if as_json:
         show_json({"sandboxes": stopped})
+    if stands:
+        raise click.exceptions.Exit(FAILED)

@@ -1,0 +1,74 @@
+"""Judgement of what an extension is, before it is used: its methods, and what it says of itself."""
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from atoll.domain.errors import Invalid
+from atoll.domain.host.host import HostKind
+from atoll.domain.wall.isolation import IsolationLevel
+from atoll.ports.extension import ABILITIES, Capabilities
+
+
+def refuse_misshapen(extension: object) -> None:
+    """Raises `Invalid` with every method that is missing, or is of another kind."""
+    faults = "; ".join(_faults(extension))
+    if faults:
+        raise Invalid(f"its class is no extension: {faults}")
+
+
+def refuse_wrong_claims(extension: object, able: Capabilities) -> None:
+    """Raises `Invalid` for capabilities of wrong types, for abilities that nobody knows, and for
+    those whose methods are missing."""
+    if not isinstance(able.isolation, IsolationLevel):
+        levels = ", ".join(level.value for level in IsolationLevel)
+        raise Invalid(f"its isolation {str(able.isolation)[:40]!r} is none of {levels}")
+    if able.host_kind is not None and not isinstance(able.host_kind, HostKind):
+        kinds = ", ".join(kind.value for kind in HostKind)
+        raise Invalid(f"its host_kind {str(able.host_kind)[:40]!r} is none of {kinds}")
+    if not able.regions or not all(isinstance(one, str) for one in able.regions):
+        raise Invalid("its regions are no names: it needs one at least")
+    for name in sorted(map(str, able.abilities)):
+        if name not in ABILITIES:
+            raise Invalid(f"the ability {name[:40]!r} is none of {', '.join(sorted(ABILITIES))}")
+        if not isinstance(extension, ABILITIES[name]):
+            raise Invalid(f"it claims the ability {name} and lacks methods of it")
+
+
+def _faults(extension: object) -> Iterator[str]:
+    for name in ("name", *_METHODS):
+        method = getattr(extension, name, None)
+        if method is None:
+            yield f"it has no `{name}`"
+        elif name != "name" and (fault := _METHODS[name](method)):
+            yield f"`{name}` {fault}"
+
+
+def _awaited(method: object) -> str:
+    return "" if inspect.iscoroutinefunction(method) else "is not `async def`"
+
+
+def _called(method: object) -> str:
+    if inspect.iscoroutinefunction(method):
+        return "is `async def`, and is called without `await`"
+    return "" if callable(method) else "is no method"
+
+
+def _iterated(method: object) -> str:
+    if inspect.iscoroutinefunction(method):
+        return "has no `yield`: it is an async generator"
+    return "is not `async def`" if inspect.isgeneratorfunction(method) else _called(method)
+
+
+_METHODS: Final[Mapping[str, Callable[[object], str]]] = MappingProxyType(
+    {
+        "capabilities": _called,
+        "provision": _awaited,
+        "wait_ready": _awaited,
+        "teardown": _awaited,
+        "survey": _awaited,
+        "ended": _iterated,
+    }
+)
+"""Judges of a method, by its name."""
