@@ -4,7 +4,7 @@ Starting and ending Atoll here, installing agents, and saying what walls this ma
 build. Everything else the command line does goes through the HTTP API.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NoReturn, Protocol
@@ -63,6 +63,11 @@ class Host(Protocol):
 
     def doctor(self, home: Path) -> Sequence[Finding]:
         """Check the machine without changing anything."""
+        ...
+
+    def build_vm(self, home: Path, say: Callable[[str], None]) -> str:
+        """Make the image of `ext.microvm` and boot it once; returns how its guests run. `say`
+        hears each step."""
         ...
 
     def agents(self, home: Path) -> AgentShelf:

@@ -4,12 +4,13 @@
 A command loads what it needs itself: `up` should not wait for the shelves of agents and images.
 """
 
+import asyncio
 import contextlib
 import json
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -76,6 +77,14 @@ class LocalHost:
         from atoll.wiring.doctor import report as doctor
 
         return doctor.findings(Home(home.resolve()))
+
+    def build_vm(self, home: Path, say: Callable[[str], None]) -> str:
+        """Make the image that guests of `home` boot from."""
+        from atoll.adapters.extensions.microvm.build import Builder
+        from atoll.zygote.jobs.programs import find_bwrap
+
+        record = asyncio.run(Builder(home.resolve(), find_bwrap(), say).build())
+        return f"guests are emulated: {record.no_kvm}" if record.no_kvm else "guests run with KVM"
 
     def agents(self, home: Path) -> "AgentShelf":
         """Return the agents installed in `home`."""

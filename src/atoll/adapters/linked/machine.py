@@ -55,7 +55,7 @@ class Machine:
             ran = await self.client.run(scripts.FACTS, self.tag, *MASKED, seconds=COMMAND_SECONDS)
             if ran.code:
                 raise Failed(f"{self.client.label} cannot be prepared: {ran.complaint}")
-            found = _read_facts(ran.output.decode(errors="replace"))
+            found = read_facts(ran.output.decode(errors="replace"))
             if found.kind != f"Linux {self.kind}":
                 raise Failed(
                     f"{self.client.label} is {found.kind}: this Atoll has programs for Linux "
@@ -167,7 +167,8 @@ async def _poured(source: Path, names: tuple[str, ...], into: Into) -> None:
                 await tar.wait()
 
 
-def _read_facts(text: str) -> Facts:
+def read_facts(text: str) -> Facts:
+    """Return the facts that `scripts.FACTS` printed. Raises `Failed` when it printed none."""
     found: dict[str, list[str]] = {}
     for line in text.splitlines():
         word, _, rest = line.partition(" ")

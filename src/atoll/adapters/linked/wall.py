@@ -43,7 +43,7 @@ class FarWall:
         facts = await machine.facts()
         files = await self.files(request.sandbox_id)
         filter_name = "seccomp-debug.bpf" if request.profile.safety.debug else "seccomp.bpf"
-        wall = _wall(request, files, programs, tuple(views))
+        wall = wall_of(request, files, programs, tuple(views))
         ran = await machine.client.run(
             scripts.START,
             *(files, programs, str(request.generation), str(terms.grace_seconds)),
@@ -106,9 +106,10 @@ class FarWall:
         return await self.machine.client.run(script, *words, seconds=COMMAND_SECONDS)
 
 
-def _wall(
+def wall_of(
     request: Provision, files: str, programs: str, views: tuple[tuple[str, str], ...]
 ) -> RemoteWall:
+    """Return the options of a sandbox's wall on a machine with these places."""
     profile = request.profile
     netlink = profile.network.netlink
     return RemoteWall(

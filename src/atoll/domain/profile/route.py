@@ -16,7 +16,7 @@ from atoll.domain.wall.isolation import IsolationLevel
 MAX_READY_MS = 24 * 3600 * 1000
 
 _EXTENSION = re.compile(r"ext\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
-_EXTENSION_ALIASES = {"ext.in_memory": "ext.in-memory"}
+_EXTENSION_ALIASES = {"ext.in_memory": "ext.in-memory", "ext.vm-packer": "ext.microvm"}
 
 _word = matching(re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,127}"), "a plain name")
 

@@ -13,6 +13,7 @@ _BY_PERMISSION: dict[str, tuple[str, ...]] = {
         *("db status", "db migrate", "db export", "db import", "db rebuild"),
         *("agent list", "agent install", "agent update", "agent remove"),
         *("image build", "image import", "image list", "image prune", "image pull", "image rm"),
+        "vm build",
         *("extension new", "extension enable", "extension disable", "extension check"),
     ),
     "me.manage": ("me", "logout", "org join", "org leave", "drive connect", "drive disconnect"),

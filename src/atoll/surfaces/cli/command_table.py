@@ -98,6 +98,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "host",
         "route",
         "extension",
+        "vm",
         "db",
         "wait-up",
         "completion",

@@ -1,0 +1,155 @@
+"""`ext.microvm` as a FarBackend: a QEMU machine for each sandbox, its link on a virtio-serial port.
+
+The wall stands in the guest as it stands on any other machine. Around it there is no network device
+to reach anything by, and nothing of this machine but the disks that were made for it.
+"""
+
+import asyncio
+import shutil
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+
+from atoll.adapters.extensions.microvm.disks import Disks, find_mke2fs, make_disk
+from atoll.adapters.extensions.microvm.guest import VIEWS
+from atoll.adapters.extensions.microvm.image import Image, find_image
+from atoll.adapters.extensions.microvm.programs import GuestPrograms
+from atoll.adapters.extensions.microvm.pump import pumped
+from atoll.adapters.extensions.microvm.qemu import Hardware, find_qemu, machine_argv
+from atoll.adapters.extensions.microvm.running import Running
+from atoll.adapters.extensions.microvm.start_archive import start_archive
+from atoll.domain.errors import Invalid
+from atoll.domain.ids import SandboxId
+from atoll.domain.route.candidate import ImageKind
+from atoll.domain.sandbox.image import HOST
+from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.remote import INIT
+from atoll.domain.wall.resources import Resources
+from atoll.ports.extension import Capabilities, CleanupReport, Provision
+from atoll.ports.far import FarBox, FarPlace, LinkTerms, MachineLost
+
+NAME = "ext.microvm"
+MECHANISM = "QEMU and bubblewrap"
+MEMORY_MB, LEAST_MEMORY_MB, CPUS, DISK_MB = 2048, 256, 2, 10 * 1024
+MAX_VIEWS = 23
+"""Letters of disks that are left after a guest's own three."""
+
+KVM_SECONDS, EMULATED_SECONDS = 30.0, 120.0
+
+
+@dataclass(slots=True)
+class MicrovmBackend:
+    """`ports.FarBackend` of machines on this one. `home` has the image, the disks and a folder for
+    each sandbox."""
+
+    home: Path
+    programs: GuestPrograms
+    disks: Disks
+
+    @property
+    def name(self) -> str:
+        """`ext.microvm`."""
+        return NAME
+
+    def capabilities(self) -> Capabilities:
+        """Return what these machines give. Raises `Failed` without QEMU or an image."""
+        find_qemu()
+        find_mke2fs()
+        find_image(self.home)
+        return Capabilities(isolation=IsolationLevel.MICROVM, images=frozenset({ImageKind.HOST}))
+
+    async def provision(self, request: Provision, terms: LinkTerms) -> FarPlace:
+        """Boot the sandbox's machine. Raises `Invalid` for an image, `Failed` with what the guest
+        said."""
+        if request.profile.image != HOST:
+            raise Invalid(
+                f"{NAME} boots the image of `atoll vm build`: image {request.profile.image!r} "
+                "cannot be used there",
+                field="image",
+            )
+        if len(request.mounts) > MAX_VIEWS:
+            raise Invalid(f"{NAME} shows at most {MAX_VIEWS} folders", field="mounts")
+        image = find_image(self.home)
+        running = self._running(request.sandbox_id)
+        await running.stop()
+        await self._placed(request, running.folder)
+        programs = await asyncio.to_thread(self.programs.place)
+        views = await self._views(request)
+        archive = start_archive(request, terms, image.machine, tuple(views), programs)
+        written = running.folder / "start.tar"
+        written.touch(mode=0o600)
+        written.write_bytes(archive)
+        hardware = _hardware(request, image, tuple(views.values()))
+        argv = machine_argv(programs / "bwrap", running.folder, image.folder, hardware)
+        seconds = KVM_SECONDS if hardware.kvm else EMULATED_SECONDS
+        request.report("boot a machine" if hardware.kvm else "boot a machine, emulated: slow")
+        environment = {"LD_LIBRARY_PATH": str(programs)}
+        await running.start(argv, generation=request.generation, seconds=seconds, env=environment)
+        # It holds the link's key, and is of no use once the guest has read it.
+        written.write_bytes(b"")
+        return _place(request, image)
+
+    async def attach(self, request: Provision) -> FarPlace | None:
+        """Return the machine that runs; None when none does."""
+        if not self._running(request.sandbox_id).runs(request.generation):
+            return None
+        return _place(request, find_image(self.home))
+
+    async def carry(self, box: FarBox, near: socket.socket) -> None:
+        """Carry bytes between the near end and the machine's port. Raises `MachineLost` once it
+        ended."""
+        running = self._running(box.sandbox_id)
+        if not running.runs(box.generation):
+            raise MachineLost("its machine ended")
+        await pumped(near, running.link)
+
+    async def teardown(self, box: FarBox, *, keep_state: bool) -> CleanupReport:
+        """End the machine; without `keep_state` remove its disk."""
+        running = self._running(box.sandbox_id)
+        if keep_state:
+            return CleanupReport(("the machine",) if await running.stop() else ())
+        ran = running.runs()
+        await running.kill()
+        removed = ["the machine"] if ran else []
+        if running.folder.exists():
+            await asyncio.to_thread(shutil.rmtree, running.folder)
+            removed.append("workspace and agent state")
+        return CleanupReport(tuple(removed))
+
+    async def close(self) -> None:
+        """Close nothing: machines outlive this process."""
+
+    def _running(self, sandbox_id: SandboxId) -> Running:
+        return Running(self.home / "vms" / sandbox_id)
+
+    async def _placed(self, request: Provision, folder: Path) -> None:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        disk = folder / "disk"
+        if request.fresh:
+            disk.unlink(missing_ok=True)
+        if not disk.exists():
+            await make_disk(disk, request.profile.resources.workspace_mb or DISK_MB)
+
+    async def _views(self, request: Provision) -> dict[tuple[str, str], Path]:
+        """Return the disks of read-only folders, by their places in the guest and inside."""
+        await asyncio.to_thread(self.disks.forget_unused)
+        found = {}
+        for number, mount in enumerate(request.mounts):
+            letter = chr(ord("d") + number)
+            disk = await self.disks.of(Path(mount.source))
+            found[f"{VIEWS}/{letter}", mount.target] = disk
+        return found
+
+
+def _hardware(request: Provision, image: Image, disks: tuple[Path, ...]) -> Hardware:
+    resources: Resources = request.profile.resources
+    memory = max(resources.memory_mb or MEMORY_MB, LEAST_MEMORY_MB)
+    cpus = max(1, round(resources.cpu or CPUS))
+    return Hardware(not image.no_kvm(), memory, cpus, disks)
+
+
+def _place(request: Provision, image: Image) -> FarPlace:
+    box = FarBox(request.sandbox_id, request.generation, (("machine", request.sandbox_id),))
+    no_kvm = image.no_kvm()
+    degraded = (f"speed: its processor is emulated, since {no_kvm}",) if no_kvm else ()
+    return FarPlace(box, Isolation(IsolationLevel.MICROVM, MECHANISM, degraded), (INIT,))

@@ -1,0 +1,98 @@
+"""Disks of guests: files with an ext4, which need no root to be made.
+
+A folder that a sandbox only reads becomes a disk once for each content.
+"""
+
+import asyncio
+import hashlib
+import os
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from atoll.domain.errors import Failed
+
+MAKE_SECONDS = 900.0
+UNUSED_SECONDS = 14 * 24 * 3600
+MIB = 1024 * 1024
+_ROOM = 1.15
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+MISSING = "ext.microvm needs mke2fs: apt-get install e2fsprogs"
+
+
+def find_mke2fs() -> str:
+    """Return the program that makes disks. Raises `Failed` with how to install it."""
+    found = shutil.which("mke2fs", path=_PATH)
+    if found is None:
+        raise Failed(MISSING)
+    return found
+
+
+async def make_disk(place: Path, size_mb: int, source: Path | None = None) -> None:
+    """Make a disk that holds what is in `source`. Raises `Failed` with what mke2fs says."""
+    new = place.with_suffix(".new")
+    new.unlink(missing_ok=True)
+    filled = () if source is None else ("-d", str(source))
+    command = (find_mke2fs(), "-q", "-F", "-t", "ext4", "-m", "0", "-E", "lazy_itable_init=1")
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        *(*filled, str(new), f"{size_mb}M"),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        async with asyncio.timeout(MAKE_SECONDS):
+            _, complaint = await process.communicate()
+    except TimeoutError as error:
+        raise Failed(f"a disk of {size_mb} MB was not made in {MAKE_SECONDS:g} s") from error
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    if process.returncode:
+        new.unlink(missing_ok=True)
+        raise Failed(f"a disk was not made: {complaint.decode(errors='replace').strip()[:500]}")
+    new.rename(place)
+
+
+@dataclass(frozen=True, slots=True)
+class Disks:
+    """The read-only disks of a home, by the digest of what they hold."""
+
+    folder: Path
+
+    async def of(self, source: Path) -> Path:
+        """Return the disk of a folder as it is now, made when there is none. Raises `Failed`."""
+        digest, size = await asyncio.to_thread(_measured, source)
+        place = self.folder / f"{digest}.img"
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not place.exists():
+            await make_disk(place, size, source)
+        os.utime(place)
+        return place
+
+    def forget_unused(self) -> None:
+        """Remove the disks that no start used for two weeks; machines keep what they have open."""
+        oldest = time.time() - UNUSED_SECONDS
+        for disk in self.folder.glob("*.img"):
+            if disk.stat().st_mtime < oldest:
+                disk.unlink(missing_ok=True)
+
+
+def _measured(source: Path) -> tuple[str, int]:
+    """Return the digest of a folder, by names, sizes and times, and a disk's size for it in MB."""
+    digest = hashlib.sha256(os.fsencode(source))
+    blocks = entries = 0
+    for folder, folders, files in os.walk(source):
+        folders.sort()
+        for name in sorted((*folders, *files)):
+            path = Path(folder, name)
+            found = path.lstat()
+            said = f"{path}\0{found.st_size}\0{found.st_mtime_ns}\0{found.st_mode}\n"
+            digest.update(os.fsencode(said))
+            entries += 1
+            blocks += -(-found.st_size // 4096) + 1
+    size = (blocks * 4096 + entries * 512) * _ROOM
+    return digest.hexdigest()[:24], 16 + int(size / MIB) + 1

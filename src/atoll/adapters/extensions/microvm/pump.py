@@ -1,0 +1,32 @@
+"""Bytes between two sockets until either ends."""
+
+import asyncio
+import socket
+from pathlib import Path
+
+CHUNK_BYTES = 64 * 1024
+
+
+async def pumped(near: socket.socket, port: Path) -> None:
+    """Join a connected socket with the one that listens at `port`."""
+    loop = asyncio.get_running_loop()
+    near.setblocking(False)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as far:
+        far.setblocking(False)
+        await loop.sock_connect(far, str(port))
+        # Owned here: cancelled below.
+        ways = [loop.create_task(_copied(near, far)), loop.create_task(_copied(far, near))]
+        try:
+            done, _ = await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+            for way in done:
+                way.result()
+        finally:
+            for way in ways:
+                way.cancel()
+            await asyncio.gather(*ways, return_exceptions=True)
+
+
+async def _copied(source: socket.socket, target: socket.socket) -> None:
+    loop = asyncio.get_running_loop()
+    while data := await loop.sock_recv(source, CHUNK_BYTES):
+        await loop.sock_sendall(target, data)

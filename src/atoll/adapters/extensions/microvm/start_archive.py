@@ -1,0 +1,61 @@
+"""The archive that one start of a guest reads: programs, its etc, the wall's command, the key."""
+
+import io
+import shlex
+import tarfile
+from pathlib import Path
+
+from atoll.adapters.extensions.microvm.guest import FILES, LINK_PORT, SECOND, STARTED
+from atoll.adapters.linked.wall import wall_of
+from atoll.adapters.zygote.start import hostname
+from atoll.domain.agent.registry import AGENT_STATE
+from atoll.domain.wall.etc import hosts_text
+from atoll.domain.wall.remote import RemoteMachine, etc_files, remote_wall_argv
+from atoll.ports.extension import Provision
+from atoll.ports.far import LinkTerms
+
+PROGRAMS = f"{STARTED}/programs"
+_WITH_FILTER = 'filter=$1; shift; exec "$@" 9<"$filter"'
+
+
+def start_archive(
+    request: Provision,
+    terms: LinkTerms,
+    machine: RemoteMachine,
+    views: tuple[tuple[str, str], ...],
+    programs: Path,
+) -> bytes:
+    """Return the archive of a start. Only root of the guest may read its key."""
+    name = hostname(request.name)
+    wall = wall_of(request, FILES, PROGRAMS, views)
+    filter_name = "seccomp-debug.bpf" if request.profile.safety.debug else "seccomp.bpf"
+    command = (
+        *("exec", "setpriv", "--reuid=1000", "--regid=1000", "--clear-groups", "--"),
+        *(f"{PROGRAMS}/link", "serve", "--device", LINK_PORT),
+        *("--grace", str(terms.grace_seconds), "--", "env", f"LD_LIBRARY_PATH={PROGRAMS}"),
+        *("sh", "-c", _WITH_FILTER, "sh", f"{PROGRAMS}/{filter_name}"),
+        *remote_wall_argv(machine, wall),
+    )
+    states = "".join(f"{state}\n" for state, _ in AGENT_STATE)
+    files = {
+        "second": SECOND.encode(),
+        "run": shlex.join(command).encode(),
+        "states": states.encode(),
+        "key": terms.key,
+        **{f"etc/{at}": text.encode() for at, text in etc_files(name, hosts_text(name)).items()},
+    }
+    held = io.BytesIO()
+    with tarfile.open(fileobj=held, mode="w") as archive:
+        for at, content in files.items():
+            entry = tarfile.TarInfo(at)
+            entry.size, entry.mode = len(content), 0o600 if at == "key" else 0o644
+            archive.addfile(entry, io.BytesIO(content))
+        archive.add(programs, "programs", filter=_of_root)
+    return held.getvalue()
+
+
+def _of_root(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    entry.uid = entry.gid = 0
+    entry.uname = entry.gname = ""
+    entry.mode = 0o755
+    return entry

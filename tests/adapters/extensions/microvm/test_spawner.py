@@ -1,0 +1,88 @@
+"""The Spawner contract in a real guest: one machine for all of it, whose link each test takes over
+as a control plane does after a restart."""
+
+import asyncio
+import os
+import secrets
+import socket
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from atoll.adapters.extensions.microvm.backend import MicrovmBackend
+from atoll.domain.ids import SandboxId, spell
+from atoll.domain.profile.profile import Profile
+from atoll.ports.extension import Provision
+from atoll.ports.far import FarPlace, LinkTerms
+from atoll.runtime.spawners.init import InitSpawner
+from atoll.runtime.spawners.link.carrier import Carrier
+from atoll.runtime.spawners.link.line import LinkLine
+from atoll.runtime.tasks import Tasks
+from atoll.testing.contracts.spawner import SpawnerContract
+from atoll.zygote.host.home import Home
+from atoll.zygote.jobs.programs import install
+from tests.peers.machines.microvm import home_with_image, machines, missing
+
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.skipif(bool(missing()), reason=missing()),
+    pytest.mark.timeout(180),
+]
+
+KEY = secrets.token_bytes(32)
+
+
+@pytest.fixture(scope="module")
+def booted() -> Iterator[tuple[MicrovmBackend, FarPlace]]:
+    with tempfile.TemporaryDirectory(prefix="at", dir="/tmp") as folder:
+        home_with_image(Path(folder))
+        install(Home(Path(folder)))
+        backend = machines(Path(folder))
+        sandbox = SandboxId(spell("sb", os.urandom(10)))
+        request = Provision(sandbox, 1, "one", Profile("profile.x", "1.0.0"))
+        place = asyncio.run(backend.provision(request, LinkTerms(KEY, 600)))
+        yield backend, place
+        report = asyncio.run(backend.teardown(place.box, keep_state=False))
+        assert report.leftovers == ()
+
+
+async def carried(backend: MicrovmBackend, place: FarPlace, path: Path) -> None:
+    while True:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as near, suppress(OSError):
+            near.connect(str(path))
+            await backend.carry(place.box, near)
+        await asyncio.sleep(0.05)
+
+
+@pytest.fixture
+async def spawner(
+    booted: tuple[MicrovmBackend, FarPlace], tmp_path: Path
+) -> AsyncIterator[InitSpawner]:
+    backend, place = booted
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        path = tmp_path / "near.sock"
+        listener.bind(str(path))
+        listener.listen(8)
+        listener.setblocking(False)
+        async with Tasks() as tasks:
+            carrier = Carrier(KEY, patience_seconds=60)
+            line = LinkLine(carrier.write, tasks)
+            async with carrier.serve(listener, on_frame=line.frame, on_lost=line.lost):
+                carrying = tasks.spawn(carried(backend, place, path), "carry")
+                async with asyncio.timeout(40):
+                    await line.ready()
+                made = InitSpawner(line, program=place.init, root="/workspace")
+                yield made
+                carrying.cancel()
+
+
+@pytest.fixture
+def inside(spawner: InitSpawner) -> str:
+    return spawner.root
+
+
+class TestMicrovmSpawner(SpawnerContract):
+    """The contract, in a guest."""
