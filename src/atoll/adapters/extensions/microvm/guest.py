@@ -8,7 +8,7 @@ from typing import Final
 
 READY: Final = b"ready"
 FAILED: Final = b"atoll: failed"
-LINK_PORT: Final = "/dev/vport0p1"
+LINK_PORT: Final = "/dev/atoll-link"
 STOP_PORT: Final = "/dev/vport0p2"
 STARTED: Final = "/run/atoll"
 VIEWS: Final = "/mnt"
@@ -57,12 +57,12 @@ while read -r name; do mkdir -p "/box/state/$name"; done </run/atoll/states
 rm -rf /box/etc; cp -R /run/atoll/etc /box/etc
 chown 1000:1000 /box /box/workspace /box/state /box/state/*
 chown -R 1000:1000 /box/etc
-chown 1000:1000 /dev/vport0p1
+ls -l /dev/vport*; p=$(echo /dev/vport*p1); q=$(echo /dev/vport*p2); ln -s $p /dev/atoll-link; chown 1000:1000 $p
 sh /run/atoll/run </run/atoll/key &
 link=$!
 rm -f /run/atoll/key
 (while kill -0 $link; do
-  read -r word </dev/vport0p2 && kill -TERM $link
+  read -r word <$q && kill -TERM $link
   sleep 0.3
 done) 2>/dev/null &
 wait $link
