@@ -7,7 +7,7 @@ to reach anything by, and nothing of this machine but the disks that were made f
 import asyncio
 import shutil
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from atoll.adapters.extensions.microvm.disks import Disks, find_mke2fs, make_disk
@@ -18,7 +18,7 @@ from atoll.adapters.extensions.microvm.pump import pumped
 from atoll.adapters.extensions.microvm.qemu import Hardware, find_qemu, machine_argv
 from atoll.adapters.extensions.microvm.running import Running
 from atoll.adapters.extensions.microvm.start_archive import start_archive
-from atoll.domain.errors import Invalid
+from atoll.domain.errors import Failed, Invalid
 from atoll.domain.ids import SandboxId
 from atoll.domain.route.candidate import ImageKind
 from atoll.domain.sandbox.image import HOST
@@ -45,6 +45,7 @@ class MicrovmBackend:
     home: Path
     programs: GuestPrograms
     disks: Disks
+    _boots: dict[SandboxId, asyncio.Task[FarPlace]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -60,7 +61,7 @@ class MicrovmBackend:
 
     async def provision(self, request: Provision, terms: LinkTerms) -> FarPlace:
         """Boot the sandbox's machine. Raises `Invalid` for an image, `Failed` with what the guest
-        said."""
+        said, and when it was torn down meanwhile."""
         if request.profile.image != HOST:
             raise Invalid(
                 f"{NAME} boots the image of `atoll vm build`: image {request.profile.image!r} "
@@ -69,6 +70,22 @@ class MicrovmBackend:
             )
         if len(request.mounts) > MAX_VIEWS:
             raise Invalid(f"{NAME} shows at most {MAX_VIEWS} folders", field="mounts")
+        await self._cancel_boot(request.sandbox_id)
+        # Owned here: it ends before this returns, and a teardown may cancel it.
+        boot = asyncio.get_running_loop().create_task(self._boot(request, terms))
+        self._boots[request.sandbox_id] = boot
+        try:
+            await asyncio.wait((boot,))
+        finally:
+            boot.cancel()
+            await asyncio.wait((boot,))
+            if self._boots.get(request.sandbox_id) is boot:
+                del self._boots[request.sandbox_id]
+        if boot.cancelled():
+            raise Failed(f"sandbox {request.sandbox_id} was torn down while its machine booted")
+        return boot.result()
+
+    async def _boot(self, request: Provision, terms: LinkTerms) -> FarPlace:
         image = find_image(self.home)
         running = self._running(request.sandbox_id)
         await running.stop()
@@ -84,9 +101,13 @@ class MicrovmBackend:
         seconds = KVM_SECONDS if hardware.kvm else EMULATED_SECONDS
         request.report("boot a machine" if hardware.kvm else "boot a machine, emulated: slow")
         environment = {"LD_LIBRARY_PATH": str(programs)}
-        await running.start(argv, generation=request.generation, seconds=seconds, env=environment)
-        # It holds the link's key, and is of no use once the guest has read it.
-        written.write_bytes(b"")
+        try:
+            await running.start(
+                argv, generation=request.generation, seconds=seconds, env=environment
+            )
+        finally:
+            # It holds the link's key, and is of no use once the guest has read it.
+            written.write_bytes(b"")
         return _place(request, image)
 
     async def attach(self, request: Provision) -> FarPlace | None:
@@ -104,17 +125,24 @@ class MicrovmBackend:
         await pumped(near, running.link)
 
     async def teardown(self, box: FarBox, *, keep_state: bool) -> CleanupReport:
-        """End the machine; without `keep_state` remove its disk."""
+        """End the machine, also one that boots; without `keep_state` remove its disk."""
+        await self._cancel_boot(box.sandbox_id)
         running = self._running(box.sandbox_id)
         if keep_state:
-            return CleanupReport(("the machine",) if await running.stop() else ())
+            ran = await running.stop()
+            return CleanupReport(("the machine",) if ran else ())
         ran = running.runs()
         await running.kill()
         removed = ["the machine"] if ran else []
-        if running.folder.exists():
-            await asyncio.to_thread(shutil.rmtree, running.folder)
+        if await asyncio.to_thread(_removed, running.folder):
             removed.append("workspace and agent state")
         return CleanupReport(tuple(removed))
+
+    async def _cancel_boot(self, sandbox_id: SandboxId) -> None:
+        boot = self._boots.get(sandbox_id)
+        if boot is not None:
+            boot.cancel()
+            await asyncio.wait((boot,))
 
     async def close(self) -> None:
         """Close nothing: machines outlive this process."""
@@ -139,6 +167,14 @@ class MicrovmBackend:
             disk = await self.disks.of(Path(mount.source))
             found[f"{VIEWS}/{letter}", mount.target] = disk
         return found
+
+
+def _removed(folder: Path) -> bool:
+    """Remove a folder; returns whether it was there."""
+    if not folder.exists():
+        return False
+    shutil.rmtree(folder)
+    return True
 
 
 def _hardware(request: Provision, image: Image, disks: tuple[Path, ...]) -> Hardware:

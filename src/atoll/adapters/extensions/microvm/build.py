@@ -1,17 +1,17 @@
 """The making of a guest's image from Debian's packages: kernel, initial RAM disk, root disk.
 
-It runs as root, since debootstrap does. An image is kept by the names and versions of what it is
-made of, and is in use only after a guest booted from it.
+An image is kept by the names and versions of what it is made of, and is in use only after a guest
+booted from it. The one before is removed then; machines keep what they have open.
 """
 
-import asyncio
+import fcntl
 import hashlib
 import os
 import platform
 import shutil
-import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,78 +21,106 @@ from atoll.adapters.extensions.microvm.cpio import FILE, Entry, pack
 from atoll.adapters.extensions.microvm.disks import find_mke2fs, make_disk
 from atoll.adapters.extensions.microvm.guest import FACTS, FIRST, PLACES
 from atoll.adapters.extensions.microvm.image import Record, images, unusable_kvm
+from atoll.adapters.extensions.microvm.packages import Apt, Chosen, missing_programs, ran
 from atoll.adapters.extensions.microvm.qemu import Hardware, find_qemu, machine_argv
 from atoll.adapters.extensions.microvm.running import Running
 from atoll.adapters.linked.machine import packed_texts
 from atoll.domain.errors import Failed
 from atoll.domain.wall.interior import MASKED
 
-KERNEL = "linux-image-cloud-amd64"
-BUSYBOX = "busybox-static"
-INCLUDED = ("ca-certificates", "curl", "git", "procps", "python3-minimal")
-SUITE = "bookworm"
+INCLUDED = (
+    *("ca-certificates", "curl", "file", "git", "jq", "less", "make", "patch", "procps"),
+    *("python3", "ripgrep", "unzip", "xz-utils"),
+)
+"""The packages of every root, beside those that Debian calls essential."""
+
 MODULES = (
     *("virtio_ring", "virtio", "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci"),
     *("virtio_blk", "virtio_console", "rng-core", "virtio-rng"),
 )
 """The kernel's modules that a guest needs, in the order in which they depend on each other."""
 
+FINISH = r"""
+set -e
+cp /usr/share/base-passwd/passwd.master /etc/passwd
+cp /usr/share/base-passwd/group.master /etc/group
+ldconfig
+(cd /usr/share/ca-certificates; find . -name '*.crt' -printf '%P\n' | sort) >/etc/ca-certificates.conf
+update-ca-certificates >/dev/null 2>&1
+for pair in awk:mawk which:which.debianutils pager:less; do
+  [ -e "/usr/bin/${pair#*:}" ] && ln -sf "${pair#*:}" "/usr/bin/${pair%%:*}"
+done
+python3 -m compileall -q -j 0 /usr/lib/python3*/ >/dev/null || true
+"""
+"""The parts of packages' own scripts that a sandbox needs, run in the new root."""
+
+NEW = "new-"
 ROOM_MB = 64
-BUILD_SECONDS = 1800
-KVM_SECONDS, EMULATED_SECONDS = 30.0, 180.0
+KVM_SECONDS, EMULATED_SECONDS = 20.0, 180.0
 
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Builder:
-    """The builder of one home. `bwrap` starts the trial, `say` hears each step."""
+    """The builder of one home. `bwrap` starts the trial, `say` receives a line for each step.
+    `packages` are wanted beside `INCLUDED`."""
 
     home: Path
     bwrap: Path
     say: Say
+    packages: tuple[str, ...] = ()
 
     async def build(self) -> Record:
         """Make the image, or find the one of these packages. Raises `Failed` with a sentence."""
         _check_here()
-        kernel = _depended(KERNEL)
-        packages = tuple(sorted(map(_versioned, (kernel, BUSYBOX, *INCLUDED))))
-        made_of = "\n".join((*packages, FIRST, SUITE))
-        place = images(self.home) / hashlib.sha256(made_of.encode()).hexdigest()[:16]
-        place.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-        if not (place / "root.img").exists():
-            await self._make(place, kernel)
-        else:
-            self.say("the image of these packages is there already")
-        record = await self._tried(place, packages)
-        (place / "image.json").write_bytes(msgspec.json.encode(record))
-        link = place.with_name("current.new")
-        link.unlink(missing_ok=True)
-        link.symlink_to(place.name)
-        link.replace(place.with_name("current"))
+        folder = images(self.home)
+        with _reserved(folder):
+            with tempfile.TemporaryDirectory(prefix=NEW, dir=folder) as name:
+                apt = Apt(Path(name))
+                chosen = await apt.choose((*INCLUDED, *self.packages))
+                made_of = "\n".join((*chosen.archives, FIRST, FINISH, *MODULES))
+                place = folder / hashlib.sha256(made_of.encode()).hexdigest()[:16]
+                if (place / "root.img").exists():
+                    self.say("the image of these packages is there already")
+                else:
+                    await self._make(place, apt, chosen)
+            record = await self._tried(place, chosen.archives)
+            (place / "image.json").write_bytes(msgspec.json.encode(record))
+            _put_in_use(place)
         return record
 
-    async def _make(self, place: Path, kernel: str) -> None:
-        with tempfile.TemporaryDirectory(prefix="new-", dir=place.parent) as name:
-            work = Path(name)
-            image = work / "image"
-            image.mkdir(mode=0o755)
-            self.say(f"fetch {kernel} and {BUSYBOX}")
-            for package in (kernel, BUSYBOX):
-                await _ran(("apt-get", "download", package), work)
-            for file in work.glob("*.deb"):
-                await _ran(("dpkg-deb", "-x", file.name, "packages"), work)
-            self.say("make the initial RAM disk")
-            (found,) = (work / "packages" / "boot").glob("vmlinuz-*")
-            shutil.copyfile(found, image / "kernel")
-            (image / "initrd").write_bytes(_initrd(work / "packages"))
-            self.say(f"make a root of Debian {SUITE} with {', '.join(INCLUDED)}")
-            included = f"--include={','.join(INCLUDED)}"
-            await _ran(("debootstrap", "--variant=minbase", included, SUITE, "root"), work)
-            _trim(work / "root")
-            size = int((await _ran(("du", "-sm", "root"), work)).split()[0])
-            await make_disk(image / "root.img", int(size * 1.15) + ROOM_MB, work / "root")
-            image.rename(place)
+    async def _make(self, place: Path, apt: Apt, chosen: Chosen) -> None:
+        image = apt.folder / "image"
+        image.mkdir(mode=0o755)
+        self.say(f"fetch the kernel, {chosen.kernel}")
+        tree = await apt.boot(chosen)
+        (found,) = (tree / "boot").glob("vmlinuz-*")
+        shutil.copyfile(found, image / "kernel")
+        (image / "initrd").write_bytes(_initrd(tree))
+        self.say(f"fetch the root's {len(chosen.archives) - 2} packages")
+        root = await apt.root(chosen)
+        self.say("make the root disk")
+        for name in PLACES:
+            (root / name).mkdir(exist_ok=True)
+        await ran((*self._in_new_root(root), "sh", "-c", FINISH), apt.folder)
+        size = int((await ran(("du", "-sm", str(root)), apt.folder)).split()[0])
+        await make_disk(image / "root.img", int(size * 1.15) + ROOM_MB, root, self._as_owner())
+        (image / "root.img").chmod(0o644)
+        image.rename(place)
+
+    def _as_owner(self) -> tuple[str, ...]:
+        """Return a beginning of a command for which the caller's files are root's."""
+        if os.geteuid() == 0:
+            return ()
+        user = ("--unshare-user", "--uid", "0", "--gid", "0")
+        return (str(self.bwrap), *user, "--bind", "/", "/")
+
+    def _in_new_root(self, root: Path) -> tuple[str, ...]:
+        user = ("--unshare-all", "--unshare-user", "--uid", "0", "--gid", "0", "--clearenv")
+        places = ("--bind", str(root), "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/run")
+        path = ("--setenv", "PATH", "/usr/sbin:/usr/bin", "--setenv", "LC_ALL", "C")
+        return (str(self.bwrap), *user, *places, *path, "--chdir", "/", "--")
 
     async def _tried(self, place: Path, packages: Sequence[str]) -> Record:
         no_kvm = unusable_kvm()
@@ -124,57 +152,39 @@ def _check_here() -> None:
     """Raise `Failed` with what this machine lacks."""
     if platform.machine() != "x86_64":
         raise Failed(f"ext.microvm makes guests of x86_64 only: this machine is {os.uname()[4]}")
-    if os.geteuid() != 0:
-        raise Failed("debootstrap makes a root only as root: run `atoll vm build` as root")
     find_qemu()
     find_mke2fs()
-    missing = [name for name in ("debootstrap", "apt-get", "dpkg-deb") if not shutil.which(name)]
+    missing = missing_programs()
     if missing:
-        raise Failed(f"{', '.join(missing)} is missing: apt-get install debootstrap, on a Debian")
+        raise Failed(f"{', '.join(missing)} is missing: build the image on a Debian")
 
 
-def _depended(package: str) -> str:
-    """Return the package of a kernel that the one without a version stands for."""
-    for line in _asked("apt-cache", "depends", package).splitlines():
-        word, _, name = line.strip().partition(": ")
-        if word == "Depends" and name.startswith("linux-image-"):
-            return name
-    raise Failed(f"apt knows no {package}: run apt-get update, on a Debian")
-
-
-def _versioned(package: str) -> str:
-    for line in _asked("apt-cache", "policy", package).splitlines():
-        word, _, version = line.strip().partition(": ")
-        if word == "Candidate" and version != "(none)":
-            return f"{package}={version}"
-    raise Failed(f"apt has no version of {package}: run apt-get update")
-
-
-def _asked(*command: str) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    return done.stdout
-
-
-async def _ran(command: Sequence[str], folder: Path) -> str:
-    process = await asyncio.create_subprocess_exec(
-        *command,
-        cwd=folder,
-        env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"},
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
+@contextmanager
+def _reserved(folder: Path) -> Iterator[None]:
+    """Hold the folder of images for one build. Raises `Failed` during another, and with what
+    cannot be written."""
     try:
-        async with asyncio.timeout(BUILD_SECONDS):
-            output, _ = await process.communicate()
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    said = output.decode(errors="replace")
-    if process.returncode:
-        raise Failed(f"{command[0]} failed: {said.strip()[-500:]}")
-    return said
+        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+        with (folder / "lock").open("w") as held:
+            try:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise Failed(f"another build makes an image in {folder}: wait for it") from error
+            for left in folder.glob(f"{NEW}*"):
+                shutil.rmtree(left, ignore_errors=True)
+            yield
+    except OSError as error:
+        raise Failed(f"no image can be made in {folder}: {error.strerror or error}") from error
+
+
+def _put_in_use(place: Path) -> None:
+    link = place.with_name("current.new")
+    link.unlink(missing_ok=True)
+    link.symlink_to(place.name)
+    link.replace(place.with_name("current"))
+    for other in place.parent.iterdir():
+        if other.is_dir() and not other.is_symlink() and other != place:
+            shutil.rmtree(other, ignore_errors=True)
 
 
 def _initrd(packages: Path) -> bytes:
@@ -184,11 +194,3 @@ def _initrd(packages: Path) -> bytes:
         for found in (packages / "lib" / "modules").rglob(f"{name}.ko"):
             entries.append(Entry(f"modules/{number:02}-{name}.ko", FILE, found.read_bytes()))
     return pack(entries)
-
-
-def _trim(root: Path) -> None:
-    """Remove what no sandbox reads, and make the places that its first script needs."""
-    for name in ("var/cache/apt", "var/lib/apt/lists", "usr/share/doc", "usr/share/man"):
-        shutil.rmtree(root / name, ignore_errors=True)
-    for name in PLACES:
-        (root / name).mkdir(exist_ok=True)

@@ -8,7 +8,7 @@ import hashlib
 import os
 import shutil
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from atoll.domain.errors import Failed
@@ -29,12 +29,17 @@ def find_mke2fs() -> str:
     return found
 
 
-async def make_disk(place: Path, size_mb: int, source: Path | None = None) -> None:
-    """Make a disk that holds what is in `source`. Raises `Failed` with what mke2fs says."""
+async def make_disk(
+    place: Path, size_mb: int, source: Path | None = None, before: tuple[str, ...] = ()
+) -> None:
+    """Make a disk that holds what is in `source`. `before` are words put before the command, which
+    run it as somebody else. Raises `Failed` with what mke2fs says."""
     new = place.with_suffix(".new")
     new.unlink(missing_ok=True)
+    new.touch(mode=0o600)
     filled = () if source is None else ("-d", str(source))
-    command = (find_mke2fs(), "-q", "-F", "-t", "ext4", "-m", "0", "-E", "lazy_itable_init=1")
+    options = ("-q", "-F", "-t", "ext4", "-m", "0", "-E", "lazy_itable_init=1")
+    command = (*before, find_mke2fs(), *options)
     process = await asyncio.create_subprocess_exec(
         *command,
         *(*filled, str(new), f"{size_mb}M"),
@@ -62,16 +67,18 @@ class Disks:
     """The read-only disks of a home, by the digest of what they hold."""
 
     folder: Path
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock, compare=False)
 
     async def of(self, source: Path) -> Path:
         """Return the disk of a folder as it is now, made when there is none. Raises `Failed`."""
-        digest, size = await asyncio.to_thread(_measured, source)
-        place = self.folder / f"{digest}.img"
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not place.exists():
-            await make_disk(place, size, source)
-        os.utime(place)
-        return place
+        async with self._turn:
+            digest, size = await asyncio.to_thread(_measured, source)
+            place = self.folder / f"{digest}.img"
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not place.exists():
+                await make_disk(place, size, source)
+            os.utime(place)
+            return place
 
     def forget_unused(self) -> None:
         """Remove the disks that no start used for two weeks; machines keep what they have open."""

@@ -9,7 +9,6 @@ from typing import Final
 READY: Final = b"ready"
 FAILED: Final = b"atoll: failed"
 LINK_PORT: Final = "/dev/atoll-link"
-STOP_PORT: Final = "/dev/vport0p2"
 STARTED: Final = "/run/atoll"
 VIEWS: Final = "/mnt"
 FILES: Final = "/box"
@@ -57,12 +56,26 @@ while read -r name; do mkdir -p "/box/state/$name"; done </run/atoll/states
 rm -rf /box/etc; cp -R /run/atoll/etc /box/etc
 chown 1000:1000 /box /box/workspace /box/state /box/state/*
 chown -R 1000:1000 /box/etc
-ls -l /dev/vport*; p=$(echo /dev/vport*p1); q=$(echo /dev/vport*p2); ln -s $p /dev/atoll-link; chown 1000:1000 $p
-sh /run/atoll/run </run/atoll/key &
+port() {
+  n=0
+  while :; do
+    for d in /sys/class/virtio-ports/*; do
+      [ "$(cat "$d/name" 2>/dev/null)" = "$1" ] && echo "/dev/${d##*/}" && return
+    done
+    n=$((n+1)); [ $n -gt 600 ] && exit 1
+    sleep 0.05
+  done
+}
+link_port=$(port atoll.link) && stop_port=$(port atoll.stop) || {
+  echo "atoll: failed: no ports"; $b poweroff -f
+}
+ln -s "$link_port" /dev/atoll-link; chown 1000:1000 "$link_port"
+exec 3</run/atoll/key; rm /run/atoll/key
+sh /run/atoll/run <&3 3<&- &
 link=$!
-rm -f /run/atoll/key
+exec 3<&-
 (while kill -0 $link; do
-  read -r word <$q && kill -TERM $link
+  read -r word <"$stop_port" && kill -TERM $link
   sleep 0.3
 done) 2>/dev/null &
 wait $link

@@ -50,13 +50,18 @@ def machine_argv(bwrap: Path, folder: Path, image: Path, hardware: Hardware) -> 
         *("--symlink", "usr/lib64", "/lib64", "--symlink", "usr/bin", "/bin"),
         *("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"),
         *(("--dev-bind", "/dev/kvm", "/dev/kvm") if hardware.kvm else ()),
-        *("--ro-bind", str(image), "/image", "--bind", str(folder), INSIDE),
+        *("--ro-bind", str(image), "/image", *shown_folder(folder)),
         *(word for view in shown for word in view),
         *("--chdir", "/", "--", str(find_qemu())),
         *_machine(hardware),
         *_drives(hardware),
         *_ports(),
     ]
+
+
+def shown_folder(folder: Path) -> tuple[str, ...]:
+    """Return the words of a machine's command that name its folder: no other command has them."""
+    return ("--bind", str(folder), INSIDE)
 
 
 def with_console(argv: Sequence[str], descriptor: int) -> tuple[str, ...]:

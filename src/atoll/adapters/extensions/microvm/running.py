@@ -1,7 +1,7 @@
 """The process of one machine: started, found again by another control plane, ended.
 
-Its folder holds the disk, the sockets of its ports, and the number of its process group. QEMU
-outlives this process; what carries the folder's name in its command is ours.
+Its folder holds the disk and the sockets of its ports. QEMU outlives this process; a process whose
+command shows this folder to a machine is the machine's.
 """
 
 import asyncio
@@ -14,14 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.adapters.extensions.microvm.guest import FAILED, READY
-from atoll.adapters.extensions.microvm.qemu import with_console
+from atoll.adapters.extensions.microvm.qemu import shown_folder, with_console
 from atoll.domain.errors import Failed
 
 MAX_CONSOLE_BYTES = 64 * 1024
-LOOK_SECONDS = 0.02
 STOP_SECONDS = 20.0
 KILL_SECONDS = 10.0
-_DETACHED = 'setsid "$@" </dev/null >&2 & echo $!'
+_DETACHED = 'setsid "$@" </dev/null >&2 &'
 """Starts a command as the leader of a session, which is no child of this process."""
 
 
@@ -48,19 +47,10 @@ class Running:
         `Failed` with what the guest or QEMU said, and leaves nothing running then."""
         near, far = socket.socketpair()
         with near:
-            with far, (self.folder / "qemu.log").open("wb") as log:
-                process = await asyncio.create_subprocess_exec(
-                    *("sh", "-c", _DETACHED, "sh", *with_console(argv, far.fileno())),
-                    stdin=asyncio.subprocess.DEVNULL,
-                    stdout=asyncio.subprocess.PIPE,
-                    stderr=log,
-                    env={"PATH": os.defpath, **(env or {})},
-                    pass_fds=(far.fileno(),),
-                )
-                told, _ = await process.communicate()
-            (self.folder / "group").write_text(told.decode().strip())
-            (self.folder / "generation").write_text(str(generation))
             try:
+                with far:
+                    (self.folder / "generation").write_text(str(generation))
+                    await self._spawn(with_console(argv, far.fileno()), far.fileno(), env or {})
                 async with asyncio.timeout(seconds):
                     return await _console_until_ready(near, self.folder)
             except TimeoutError as error:
@@ -70,58 +60,68 @@ class Running:
                 await self.kill()
                 raise
 
+    async def _spawn(self, argv: Sequence[str], console: int, env: Mapping[str, str]) -> None:
+        with (self.folder / "qemu.log").open("wb") as log:
+            process = await asyncio.create_subprocess_exec(
+                *("sh", "-c", _DETACHED, "sh", *argv),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=log,
+                env={"PATH": os.defpath, **env},
+                pass_fds=(console,),
+            )
+        try:
+            await process.wait()
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+
     def runs(self, generation: int | None = None) -> bool:
         """Report whether it runs, and as this generation."""
-        if generation is not None and self._read("generation") != str(generation):
+        if generation is not None and self._generation() != str(generation):
             return False
         return bool(self._processes())
 
     async def stop(self) -> bool:
         """Have the guest end its programs and write its disk; returns whether it ran. Kills one
         that does not end."""
-        ran = self.runs()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(STOP_SECONDS):
-                if ran:
-                    await self._ask()
-                while self.runs():
-                    await asyncio.sleep(LOOK_SECONDS)
+        running = self._processes()
+        if running:
+            with suppress(TimeoutError, OSError):
+                async with asyncio.timeout(STOP_SECONDS):
+                    _, writer = await asyncio.open_unix_connection(self.folder / "stop.sock")
+                    try:
+                        writer.write(b"stop\n")
+                        await _ended(running)
+                    finally:
+                        writer.close()
         await self.kill()
-        return ran
+        return bool(running)
 
     async def kill(self) -> None:
         """End it at once. Raises `Failed` when it does not end."""
-        for pid in self._processes():
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
         try:
             async with asyncio.timeout(KILL_SECONDS):
-                while self._processes():
-                    await asyncio.sleep(LOOK_SECONDS)
+                while running := self._processes():
+                    for pid in running:
+                        with suppress(ProcessLookupError):
+                            os.kill(pid, signal.SIGKILL)
+                    await _ended(running)
         except TimeoutError as error:
             raise Failed(f"the machine of {self.folder} does not end") from error
 
-    async def _ask(self) -> None:
-        with suppress(OSError):
-            _, writer = await asyncio.open_unix_connection(self.folder / "stop.sock")
-            writer.write(b"stop\n")
-            await writer.drain()
-            while self.runs():
-                await asyncio.sleep(LOOK_SECONDS)
-            writer.close()
-
-    def _read(self, name: str) -> str:
+    def _generation(self) -> str:
         try:
-            return (self.folder / name).read_text()
+            return (self.folder / "generation").read_text()
         except FileNotFoundError:
             return ""
 
     def _processes(self) -> list[int]:
-        group = self._read("group")
-        if not group.isdigit():
-            return []
-        named = os.fsencode(self.folder)
-        return [pid for pid in _members(int(group)) if named in _command(pid)]
+        """Return the processes that show this folder to a machine; zombies have no command."""
+        words = b"\0".join(map(os.fsencode, shown_folder(self.folder)))
+        pids = [int(entry.name) for entry in os.scandir("/proc") if entry.name.isdigit()]
+        return [pid for pid in pids if pid != os.getpid() and words in _command(pid)]
 
 
 async def _console_until_ready(near: socket.socket, folder: Path) -> str:
@@ -137,21 +137,27 @@ async def _console_until_ready(near: socket.socket, folder: Path) -> str:
         failed = [line for line in lines if line.startswith(FAILED)]
         if not more or failed:
             break
-    log = (folder / "qemu.log").read_bytes()[-500:]
-    words = (said[-500:] + log).decode(errors="replace").strip()
+    with (folder / "qemu.log").open("rb") as log:
+        complaint = log.read(500)
+    words = (said[-500:] + complaint).decode(errors="replace").strip()
     raise Failed(f"the guest did not come up: {words or 'QEMU ended without a word'}")
 
 
-def _members(group: int) -> list[int]:
-    """Return the processes of a group that are no zombies."""
-    found = []
-    for entry in os.scandir("/proc"):
-        if entry.name.isdigit():
-            with suppress(OSError):
-                fields = Path(entry.path, "stat").read_text().rpartition(")")[2].split()
-                if int(fields[2]) == group and fields[0] not in "ZX":
-                    found.append(int(entry.name))
-    return found
+async def _ended(pids: Sequence[int]) -> None:
+    """Wait until these processes have ended (Linux, pidfd_open(2))."""
+    loop = asyncio.get_running_loop()
+    for pid in pids:
+        try:
+            descriptor = os.pidfd_open(pid)
+        except ProcessLookupError:
+            continue
+        over = asyncio.Event()
+        loop.add_reader(descriptor, over.set)
+        try:
+            await over.wait()
+        finally:
+            loop.remove_reader(descriptor)
+            os.close(descriptor)
 
 
 def _command(pid: int) -> bytes:
