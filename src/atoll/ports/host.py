@@ -65,9 +65,9 @@ class Host(Protocol):
         """Check the machine without changing anything."""
         ...
 
-    def build_vm(self, home: Path, say: Callable[[str], None]) -> str:
-        """Make the image of `ext.microvm` and boot it once; returns how its guests run. `say`
-        hears each step."""
+    def build_vm(self, home: Path, packages: Sequence[str], say: Callable[[str], None]) -> str:
+        """Make the image of `ext.microvm`, with these Debian packages too, and boot it once;
+        returns how its guests run. `say` receives a line for each step."""
         ...
 
     def agents(self, home: Path) -> AgentShelf:

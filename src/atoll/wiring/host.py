@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NoReturn
 import atoll
 from atoll.domain.errors import Conflict, Failed
 from atoll.wiring.control.presence import place, places
-from atoll.wiring.doctor import docker_host
+from atoll.wiring.doctor import docker_host, microvm
 from atoll.wiring.launch import mount_view, zygote_process
 from atoll.wiring.launch.handed_file import handed_over
 from atoll.wiring.launch.home_setup import prepare_home
@@ -71,6 +71,7 @@ class LocalHost:
                 _end(pid)
         zygote_process.end(there)
         docker_host.clear(there.root)
+        microvm.clear(there.root)
 
     def doctor(self, home: Path) -> "Sequence[Finding]":
         """Return what this machine can isolate."""
@@ -78,13 +79,16 @@ class LocalHost:
 
         return doctor.findings(Home(home.resolve()))
 
-    def build_vm(self, home: Path, say: Callable[[str], None]) -> str:
-        """Make the image that guests of `home` boot from."""
+    def build_vm(self, home: Path, packages: Sequence[str], say: Callable[[str], None]) -> str:
+        """Make the image that machines of `home` boot from."""
         from atoll.adapters.extensions.microvm.build import Builder
         from atoll.zygote.jobs.programs import find_bwrap
 
-        record = asyncio.run(Builder(home.resolve(), find_bwrap(), say).build())
-        return f"guests are emulated: {record.no_kvm}" if record.no_kvm else "guests run with KVM"
+        builder = Builder(home.resolve(), find_bwrap(), say, tuple(packages))
+        record = asyncio.run(builder.build())
+        if record.no_kvm:
+            return f"ready; machines are emulated and slow, since {record.no_kvm}"
+        return "ready; machines run with KVM"
 
     def agents(self, home: Path) -> "AgentShelf":
         """Return the agents installed in `home`."""
@@ -128,7 +132,8 @@ def _become_control(home: Home, options: "UpOptions", uid: int, link: StartLink 
         if os.geteuid() == 0:
             mount_view.enter_if_closed(home.root)
             environment["HOME"] = str(home.root)
-            kernel.drop_to(uid, docker_host.groups_for(home.root))
+            groups = (*docker_host.groups_for(home.root), *microvm.groups_for(home.root))
+            kernel.drop_to(uid, groups)
         kernel.set_no_new_privileges()
         os.chdir(home.root)
         sys.stdout.flush()

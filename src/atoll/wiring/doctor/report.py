@@ -15,7 +15,7 @@ from atoll.inside.program import INSIDE_PYTHON
 from atoll.ports.host import Finding
 from atoll.wire.zygote import messages as wire
 from atoll.wiring.control.settings import read_settings
-from atoll.wiring.doctor import disk_share, docker_host, exchange, extensions, sharing
+from atoll.wiring.doctor import disk_share, docker_host, exchange, extensions, microvm, sharing
 from atoll.wiring.doctor.uids import uid_findings
 from atoll.wiring.launch import zygote_process
 from atoll.zygote.disk import image
@@ -58,6 +58,7 @@ def findings(home: Home) -> list[Finding]:
         lambda: _runtimes(report),
         lambda: _covered(home),
         lambda: docker_host.findings(home.root),
+        lambda: microvm.findings(home.root),
         lambda: _disk(home, report),
         lambda: _disk_share(home, report),
         lambda: _events(home),

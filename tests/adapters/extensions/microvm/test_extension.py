@@ -20,6 +20,7 @@ from tests.peers.machines.microvm import home_with_image, missing
 
 booted = [
     pytest.mark.docker,
+    pytest.mark.slow,
     pytest.mark.skipif(bool(missing()), reason=missing()),
     pytest.mark.timeout(300),
 ]

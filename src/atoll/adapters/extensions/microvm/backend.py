@@ -151,11 +151,8 @@ class MicrovmBackend:
         return Running(self.home / "vms" / sandbox_id)
 
     async def _placed(self, request: Provision, folder: Path) -> None:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         disk = folder / "disk"
-        if request.fresh:
-            disk.unlink(missing_ok=True)
-        if not disk.exists():
+        if not await asyncio.to_thread(_kept, disk, fresh=request.fresh):
             await make_disk(disk, request.profile.resources.workspace_mb or DISK_MB)
 
     async def _views(self, request: Provision) -> dict[tuple[str, str], Path]:
@@ -167,6 +164,14 @@ class MicrovmBackend:
             disk = await self.disks.of(Path(mount.source))
             found[f"{VIEWS}/{letter}", mount.target] = disk
         return found
+
+
+def _kept(disk: Path, *, fresh: bool) -> bool:
+    """Make a disk's folder; returns whether the disk is there, which `fresh` removes."""
+    disk.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if fresh:
+        disk.unlink(missing_ok=True)
+    return disk.exists()
 
 
 def _removed(folder: Path) -> bool:

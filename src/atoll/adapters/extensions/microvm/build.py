@@ -45,7 +45,8 @@ set -e
 cp /usr/share/base-passwd/passwd.master /etc/passwd
 cp /usr/share/base-passwd/group.master /etc/group
 ldconfig
-(cd /usr/share/ca-certificates; find . -name '*.crt' -printf '%P\n' | sort) >/etc/ca-certificates.conf
+authorities=/usr/share/ca-certificates
+find $authorities -name '*.crt' -printf '%P\n' | sort >/etc/ca-certificates.conf
 update-ca-certificates >/dev/null 2>&1
 for pair in awk:mawk which:which.debianutils pager:less; do
   [ -e "/usr/bin/${pair#*:}" ] && ln -sf "${pair#*:}" "/usr/bin/${pair%%:*}"

@@ -87,6 +87,7 @@ $b poweroff -f
 
 FACTS: Final = r"""
 exec </dev/null >/dev/console 2>&1
+echo  # ends the line that the firmware began
 for n in bin sbin lib lib64 lib32 libx32; do
   if [ -L "/$n" ]; then echo "link $n $(readlink "/$n")"
   elif [ -d "/$n" ]; then echo "folder $n"; fi

@@ -1,4 +1,4 @@
-"""The programs for the guest and for the wall around QEMU, out of the archive for other machines."""
+"""The programs for the guest and for QEMU's own wall, out of the archive for other machines."""
 
 import hashlib
 import tarfile

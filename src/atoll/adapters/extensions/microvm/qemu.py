@@ -48,7 +48,7 @@ def machine_argv(bwrap: Path, folder: Path, image: Path, hardware: Hardware) -> 
         *("--uid", "65534", "--gid", "65534"),
         *("--ro-bind", "/usr", "/usr", "--symlink", "usr/lib", "/lib"),
         *("--symlink", "usr/lib64", "/lib64", "--symlink", "usr/bin", "/bin"),
-        *("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"),
+        *("--proc", "/proc", "--dev", "/dev"),
         *(("--dev-bind", "/dev/kvm", "/dev/kvm") if hardware.kvm else ()),
         *("--ro-bind", str(image), "/image", *shown_folder(folder)),
         *(word for view in shown for word in view),
