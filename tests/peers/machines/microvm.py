@@ -14,6 +14,7 @@ from atoll.adapters.extensions.microvm.build import Builder
 from atoll.adapters.extensions.microvm.entry import microvm_backend
 from atoll.adapters.extensions.microvm.image import find_image, images
 from atoll.adapters.extensions.microvm.qemu import find_qemu
+from atoll.adapters.extensions.microvm.running import Running
 from atoll.domain.errors import AtollError
 from atoll.ports.extension import ExtensionSetup
 from atoll.zygote.jobs.programs import find_bwrap
@@ -68,3 +69,21 @@ def _linked(source: str, target: str) -> None:
         os.link(source, target)
     except OSError:
         shutil.copy2(source, target)
+
+
+def qemu_of(home: Path, sandbox: str) -> int:
+    """Return the process of a sandbox's machine, which holds all of the guest's memory."""
+    around = set(Running(home / "vms" / sandbox)._processes())
+    (found,) = [pid for pid in _pids() if _parent(pid) in around and pid not in around]
+    return found
+
+
+def _pids() -> list[int]:
+    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+
+
+def _parent(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0

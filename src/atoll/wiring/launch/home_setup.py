@@ -24,7 +24,7 @@ _CONTROL_FOLDERS = (
 )
 _WRITTEN_BEFOREHAND = {
     "keys.toml", "master.key", "config.toml", "profiles", "agents", "cli.json", "presets.json",
-    "images", "grants", "mirrors",
+    "images", "grants", "mirrors", "vm-images",
 }  # fmt: skip
 """Files that people, or the command line for them, write there before the first start."""
 

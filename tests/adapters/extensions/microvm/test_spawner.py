@@ -74,8 +74,9 @@ async def spawner(
                 carrying = tasks.spawn(carried(backend, place, path), "carry")
                 async with asyncio.timeout(40):
                     await line.ready()
-                made = InitSpawner(line, program=place.init, root="/workspace")
-                yield made
+                # Programs of the test before live on, and their tags with them.
+                tag = secrets.randbits(32)
+                yield InitSpawner(line, program=place.init, root="/workspace", last_tag=tag)
                 carrying.cancel()
 
 

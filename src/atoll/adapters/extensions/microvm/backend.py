@@ -46,6 +46,7 @@ class MicrovmBackend:
     programs: GuestPrograms
     disks: Disks
     _boots: dict[SandboxId, asyncio.Task[FarPlace]] = field(default_factory=dict)
+    _untouched: set[SandboxId] = field(default_factory=set)
 
     @property
     def name(self) -> str:
@@ -108,6 +109,7 @@ class MicrovmBackend:
         finally:
             # It holds the link's key, and is of no use once the guest has read it.
             written.write_bytes(b"")
+        self._untouched.add(request.sandbox_id)
         return _place(request, image)
 
     async def attach(self, request: Provision) -> FarPlace | None:
@@ -122,7 +124,9 @@ class MicrovmBackend:
         running = self._running(box.sandbox_id)
         if not running.runs(box.generation):
             raise MachineLost("its machine ended")
-        await pumped(near, running.link)
+        used = box.sandbox_id not in self._untouched
+        self._untouched.discard(box.sandbox_id)
+        await pumped(near, running.link, used=used)
 
     async def teardown(self, box: FarBox, *, keep_state: bool) -> CleanupReport:
         """End the machine, also one that boots; without `keep_state` remove its disk."""

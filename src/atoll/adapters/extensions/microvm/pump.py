@@ -5,15 +5,22 @@ import socket
 from pathlib import Path
 
 CHUNK_BYTES = 64 * 1024
+SETTLE_SECONDS = 0.5
+"""The time in which a guest's link sees that its port was closed or opened. It looks five times a
+second; what arrives in between would be lost with the connection before."""
 
 
-async def pumped(near: socket.socket, port: Path) -> None:
-    """Join a connected socket with the one that listens at `port`."""
+async def pumped(near: socket.socket, port: Path, *, used: bool) -> None:
+    """Join a connected socket with the one that listens at `port`; `used`: there may have been a
+    connection until now."""
+    if used:
+        await asyncio.sleep(SETTLE_SECONDS)
     loop = asyncio.get_running_loop()
     near.setblocking(False)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as far:
         far.setblocking(False)
         await loop.sock_connect(far, str(port))
+        await asyncio.sleep(SETTLE_SECONDS)
         # Owned here: cancelled below.
         ways = [loop.create_task(_copied(near, far)), loop.create_task(_copied(far, near))]
         try:
