@@ -18,7 +18,7 @@ import uvloop
 from aiohttp import web
 
 from atoll.domain.broker.provider import Upstream
-from atoll.domain.errors import Invalid
+from atoll.domain.errors import Failed, Invalid
 from atoll.ports.runtime_boot import RuntimeBoot, Stand
 from atoll.runtime.api.app import build
 from atoll.runtime.api.parts import Parts, expect_parts
@@ -46,6 +46,8 @@ log = logging.getLogger("atoll.runtime")
 SHUTDOWN_SECONDS = 0.5
 INIT_GONE = 3
 """Exit status when the sandbox ended under its runtime."""
+NOT_REACHED = 4
+"""Exit status when a link to another machine never came up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +78,13 @@ def serve(boot: RuntimeBoot, *, ready: Callable[[], None] = lambda: None) -> Non
 def become(stand: Stand, laid: PreparedRoutes) -> None:
     """Serve a sandbox that may not be ready yet. `stand` waits for it, once all that does not
     depend on it is prepared. `laid` serves one runtime in its process."""
-    if uvloop.run(run(stand, laid)):
-        raise SystemExit(INIT_GONE)
+    if code := uvloop.run(run(stand, laid)):
+        raise SystemExit(code)
 
 
 async def run(stand: Stand, laid: PreparedRoutes) -> int:
-    """Serve until SIGTERM (0) or the end of the init (`INIT_GONE`)."""
+    """Serve until SIGTERM (0) or the end of the init (`INIT_GONE`); `NOT_REACHED` without a link
+    that holds."""
     async with AsyncExitStack() as stack:
         expected = expect_parts(laid.app)
         runner = web.AppRunner(laid.app, access_log=None, shutdown_timeout=SHUTDOWN_SECONDS)
@@ -91,7 +94,11 @@ async def run(stand: Stand, laid: PreparedRoutes) -> int:
         stop, gone = asyncio.Event(), asyncio.Event()
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
         upstreams = _upstreams(boot)
-        inside = await reach_inside(boot, stack)
+        try:
+            inside = await reach_inside(boot, stack)
+        except Failed as error:
+            log.error("the sandbox is not served: %s", error.message)
+            return NOT_REACHED
         spawner = inside.spawner
         ground = await _lay_ground(boot, spawner, upstreams, stack)
         audit = Refusals(ground.journal)

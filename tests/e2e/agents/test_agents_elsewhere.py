@@ -1,5 +1,5 @@
-"""Real agents on other machines, of a host and of a vendor: they work through the broker, over the
-link."""
+"""Real agents on other machines, of a host, of a vendor and of QEMU: they work through the broker,
+over the link."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -11,6 +11,7 @@ from atoll.domain.agent.registry import find
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import KEY, World, forgotten, run, sandbox_for, world
 from tests.e2e.agents.test_agents import prompt
+from tests.e2e.walls import test_microvm
 from tests.e2e.walls.test_e2b import PROFILE, SECRET, settings
 from tests.e2e.walls.test_ssh import NOT_HERE, add_host
 from tests.peers.api import api_of
@@ -18,6 +19,7 @@ from tests.peers.canary import files_with, memory_holds
 from tests.peers.clouds.e2b import KEY as VENDOR_KEY
 from tests.peers.clouds.e2b import E2bPeer, e2b_peer
 from tests.peers.clouds.machine import missing
+from tests.peers.machines import microvm
 from tests.peers.machines.ssh_server import SshServer, throwaway_ssh_server
 
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
@@ -75,11 +77,36 @@ async def test_agent_finishes_a_task_on_a_rented_machine(
         assert peer.live == []
 
 
-async def finish_a_task(w: World, agent: str, repository: Path, profile: str) -> None:
-    """Have an agent write a file there, by the model behind the broker."""
+@pytest.mark.docker
+@pytest.mark.timeout(600)
+@pytest.mark.skipif(bool(microvm.missing()), reason=microvm.missing())
+@pytest.mark.parametrize("agent", ["codex", "claude-code"])
+async def test_agent_finishes_a_task_in_a_machine_of_its_own(
+    agent: str,
+    repository: Path,
+    provide_agent: Callable[[TestServer, str], None],
+) -> None:
+    async with world(KEY, config=test_microvm.CONFIG) as w:
+        home = w.server.home
+        await asyncio.to_thread(microvm.home_with_image, home)
+        await asyncio.to_thread(provide_agent, w.server, agent)
+        body = {**test_microvm.PROFILE, "resources": {"memory_mb": 2048}}
+        assert (await w.api.put("/v1/profiles/profile.vm", json=body)).is_success
+        sandbox = await finish_a_task(w, agent, repository, "vm", seconds=220)
+        assert not memory_holds(microvm.qemu_of(home, sandbox), KEY.encode())
+        for folder in ("vms", "vm-disks"):
+            assert files_with(home / folder, KEY.encode()) == []
+        await forgotten(w)
+        assert list((home / "vms").iterdir()) == []
+
+
+async def finish_a_task(
+    w: World, agent: str, repository: Path, profile: str, *, seconds: int = 120
+) -> str:
+    """Have an agent write a file there, by the model behind the broker; returns the sandbox."""
     sandbox = await sandbox_for(w, agent, repository, "--profile", profile)
     words = prompt(agent, "echo written by an agent > made.txt")
-    code, said = await run(w, sandbox, *find(agent).task_argv, words, timeout=120)
+    code, said = await run(w, sandbox, *find(agent).task_argv, words, timeout=seconds)
     assert code == 0, said.decode()
     code, text = await run(w, sandbox, "cat", "made.txt")
     assert (code, text) == (0, b"written by an agent\n")
@@ -87,3 +114,4 @@ async def finish_a_task(w: World, agent: str, repository: Path, profile: str) ->
     assert not w.model.rejected
     opened = await w.api.post(f"/v1/sandboxes/{sandbox}/terminals", json={"agent": agent})
     assert opened.status_code == 201, opened.text
+    return sandbox

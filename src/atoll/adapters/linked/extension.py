@@ -39,6 +39,8 @@ STOP_SECONDS = 60.0
 READY_SECONDS = 130.0
 """A runtime answers once the first stream came and init said READY."""
 
+REASON_SECONDS, REASON_LOOKS = 2.0, 20
+
 UNPROXIED = ("NO_PROXY", "no_proxy")
 GRACE_SECONDS = 600
 MAINTENANCE_GRACE_SECONDS = 60
@@ -69,6 +71,7 @@ class LinkedExtension:
     _carriers: Carriers = field(init=False)
     _under_way: dict[tuple[str, int], asyncio.Task[Handle]] = field(default_factory=dict)
     _lost: asyncio.Queue[Ended] = field(default_factory=asyncio.Queue)
+    _machines_lost: dict[SandboxId, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._link = ZygoteLink(self.settings.home / "run" / "zygote.sock")
@@ -98,6 +101,7 @@ class LinkedExtension:
         return await asyncio.shield(task)
 
     async def _provision(self, request: Provision) -> Handle:
+        self._machines_lost.pop(request.sandbox_id, None)
         if request.host_mounts:
             raise Invalid(
                 f"{self.name} is another machine: folders of this one cannot be mounted there",
@@ -188,12 +192,23 @@ class LinkedExtension:
         try:
             await check_health(data["socket"], seconds=READY_SECONDS)
         except (Unavailable, KeyError) as err:
-            box = await self._box(handle.sandbox_id)
-            why = box.reason if box is not None and box.reason else str(err)
+            why = await self._reason(handle.sandbox_id) or str(err)
             raise Failed(
                 f"sandbox {handle.sandbox_id} was started but its runtime does not answer: {why}"
             ) from err
         return Reachability(address=f"unix:{data['socket']}", isolation=_isolation(data))
+
+    async def _reason(self, sandbox_id: SandboxId) -> str:
+        """Return why a runtime ended, which the zygote learns a moment later; empty for one that
+        did not end."""
+        for _ in range(REASON_LOOKS):
+            if lost := self._machines_lost.get(sandbox_id):
+                return lost
+            box = await self._box(sandbox_id)
+            if box is None or box.reason:
+                return "" if box is None else box.reason
+            await asyncio.sleep(REASON_SECONDS / REASON_LOOKS)
+        return ""
 
     async def teardown(self, handle: Handle, *, keep_state: bool) -> CleanupReport:
         """End both ends, and without `keep_state` remove the files."""
@@ -205,6 +220,7 @@ class LinkedExtension:
         return await self._taken_down(far, keep_state=keep_state)
 
     async def _taken_down(self, far: FarBox, *, keep_state: bool) -> CleanupReport:
+        self._machines_lost.pop(far.sandbox_id, None)
         box = await self._box(far.sandbox_id)
         if keep_state and box is not None and not box.live and box.reason:
             # Its runtime was lost. The programs outlive that: a start finds them, until the far
@@ -260,6 +276,7 @@ class LinkedExtension:
     async def _machine_lost(self, box: FarBox, reason: str) -> None:
         """End the runtime of a sandbox whose machine is gone: nothing is left that it could
         reach."""
+        self._machines_lost[box.sandbox_id] = reason
         with suppress(AtollError):
             await self._link.request(wire.Stop(box.sandbox_id), seconds=STOP_SECONDS)
         self._lost.put_nowait(Ended(box.sandbox_id, box.generation, reason))

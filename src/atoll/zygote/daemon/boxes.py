@@ -42,8 +42,11 @@ MAX_WAITING = 1024
 WALL_GRACE_SECONDS = 3.0
 """Time for a runtime whose sandbox ended to write its journal and exit."""
 
-INIT_GONE = 3
-"""Exit code of a runtime when the sandbox ended under it."""
+END_REASONS = {
+    3: "everything inside ended: its init was killed or gave up",
+    4: "the link to its machine was broken before it was ready, or never came",
+}
+"""The exit codes by which a runtime says why it ended."""
 
 
 @dataclass(slots=True)
@@ -292,9 +295,8 @@ class Boxes:
     def _end_reason(self, entry: SandboxEntry, status: int) -> str:
         if runtime_group.ran_out(self.host.groups, entry.record.group_name):
             return runtime_group.reason(self.host.settings)
-        if os.waitstatus_to_exitcode(status) == INIT_GONE:
-            return "everything inside ended: its init was killed or gave up"
-        return f"the runtime {describe_end(status)}"
+        known = END_REASONS.get(os.waitstatus_to_exitcode(status))
+        return known or f"the runtime {describe_end(status)}"
 
     def stop(self, sandbox_id: str, reply: Reply, *, keep: bool) -> None:
         """Stop a sandbox; without `keep` remove it, too. Answers `Cleaned`. Idempotent."""
