@@ -131,7 +131,10 @@ def requested(api: Api) -> str:
     return str(told["sandbox_id"])
 
 
-@pytest.mark.parametrize(("attack", "reason"), [("exit", "its machine ended"), ("forge", "link to its machine was broken")])
+@pytest.mark.parametrize(
+    ("attack", "reason"),
+    [("exit", "its machine ended"), ("forge", "link to its machine was broken")],
+)
 def test_guest_that_breaks_its_link_fails_its_own_sandbox_with_the_reason(
     attack: str, reason: str, api: Api, server: TestServer, neighbour: str
 ) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from atoll.adapters.extensions.microvm.disks import Disks, find_mke2fs, make_disk
 from atoll.adapters.extensions.microvm.guest import VIEWS
-from atoll.adapters.extensions.microvm.image import Image, find_image
+from atoll.adapters.extensions.microvm.image import GuestImage, find_image
 from atoll.adapters.extensions.microvm.programs import GuestPrograms
 from atoll.adapters.extensions.microvm.pump import pumped
 from atoll.adapters.extensions.microvm.qemu import Hardware, find_qemu, machine_argv
@@ -186,14 +186,14 @@ def _removed(folder: Path) -> bool:
     return True
 
 
-def _hardware(request: Provision, image: Image, disks: tuple[Path, ...]) -> Hardware:
+def _hardware(request: Provision, image: GuestImage, disks: tuple[Path, ...]) -> Hardware:
     resources: Resources = request.profile.resources
     memory = max(resources.memory_mb or MEMORY_MB, LEAST_MEMORY_MB)
     cpus = max(1, round(resources.cpu or CPUS))
     return Hardware(not image.no_kvm(), memory, cpus, disks)
 
 
-def _place(request: Provision, image: Image) -> FarPlace:
+def _place(request: Provision, image: GuestImage) -> FarPlace:
     box = FarBox(request.sandbox_id, request.generation, (("machine", request.sandbox_id),))
     no_kvm = image.no_kvm()
     degraded = (f"speed: its processor is emulated, since {no_kvm}",) if no_kvm else ()

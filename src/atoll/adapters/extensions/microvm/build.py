@@ -20,7 +20,7 @@ import msgspec
 from atoll.adapters.extensions.microvm.cpio import FILE, Entry, pack
 from atoll.adapters.extensions.microvm.disks import find_mke2fs, make_disk
 from atoll.adapters.extensions.microvm.guest import FACTS, FIRST, PLACES
-from atoll.adapters.extensions.microvm.image import Record, images, unusable_kvm
+from atoll.adapters.extensions.microvm.image import TrialRecord, images, unusable_kvm
 from atoll.adapters.extensions.microvm.packages import Apt, Chosen, missing_programs, ran
 from atoll.adapters.extensions.microvm.qemu import Hardware, find_qemu, machine_argv
 from atoll.adapters.extensions.microvm.running import Running
@@ -72,7 +72,7 @@ class Builder:
     say: Say
     packages: tuple[str, ...] = ()
 
-    async def build(self) -> Record:
+    async def build(self) -> TrialRecord:
         """Make the image, or find the one of these packages. Raises `Failed` with a sentence."""
         _check_here()
         folder = images(self.home)
@@ -123,16 +123,16 @@ class Builder:
         path = ("--setenv", "PATH", "/usr/sbin:/usr/bin", "--setenv", "LC_ALL", "C")
         return (str(self.bwrap), *user, *places, *path, "--chdir", "/", "--")
 
-    async def _tried(self, place: Path, packages: Sequence[str]) -> Record:
+    async def _tried(self, place: Path, packages: Sequence[str]) -> TrialRecord:
         no_kvm = unusable_kvm()
         if not no_kvm:
             self.say("try a guest with KVM")
             try:
-                return Record(await self._trial(place, kvm=True), "", tuple(packages))
+                return TrialRecord(await self._trial(place, kvm=True), "", tuple(packages))
             except Failed as error:
                 no_kvm = f"a guest does not boot with it: {error.message}"[:300]
         self.say(f"no KVM, since {no_kvm}: try a guest with an emulated processor")
-        return Record(await self._trial(place, kvm=False), no_kvm, tuple(packages))
+        return TrialRecord(await self._trial(place, kvm=False), no_kvm, tuple(packages))
 
     async def _trial(self, place: Path, *, kvm: bool) -> str:
         with tempfile.TemporaryDirectory(prefix="at", dir="/tmp") as name:

@@ -14,7 +14,7 @@ KVM = Path("/dev/kvm")
 MISSING = "ext.microvm has no image of a guest yet: run `atoll vm build` as root"
 
 
-class Record(msgspec.Struct, frozen=True):
+class TrialRecord(msgspec.Struct, frozen=True):
     """The file `image.json`: what the guest said of itself at its trial, and why KVM cannot be
     used (empty: it booted with it)."""
 
@@ -24,11 +24,11 @@ class Record(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Image:
+class GuestImage:
     """An image that booted."""
 
     folder: Path
-    record: Record
+    record: TrialRecord
 
     @property
     def machine(self) -> RemoteMachine:
@@ -59,12 +59,12 @@ def images(home: Path) -> Path:
     return home / "vm-images"
 
 
-def find_image(home: Path) -> Image:
+def find_image(home: Path) -> GuestImage:
     """Return the image in use. Raises `Failed` with how to build one."""
     folder = (images(home) / "current").resolve()
     try:
-        record = msgspec.json.decode((folder / "image.json").read_bytes(), type=Record)
-        image = Image(folder, record)
+        record = msgspec.json.decode((folder / "image.json").read_bytes(), type=TrialRecord)
+        image = GuestImage(folder, record)
         _ = image.facts
     except FileNotFoundError as error:
         raise Failed(MISSING) from error

@@ -14,7 +14,7 @@ from atoll.domain.errors import Failed
 PROGRAM = "qemu-system-x86_64"
 MISSING = "ext.microvm needs QEMU: apt-get install --no-install-recommends qemu-system-x86"
 INSIDE = "/machine"
-"""Where a machine's own folder is, as QEMU sees it."""
+"""The place of a machine's own folder, as QEMU sees it."""
 
 SANDBOX = "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"
 KERNEL_WORDS = "console=ttyS0 quiet loglevel=1 panic=-1 random.trust_cpu=on no_timer_check"

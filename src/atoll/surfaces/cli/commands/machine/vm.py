@@ -8,8 +8,8 @@ import click
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import home_option
 
-PACKAGE = re.compile(r"[a-z0-9][a-z0-9+.-]+")
-"""A package's name (Debian Policy, 5.6.1): no option of apt, and no word that removes one."""
+PACKAGE = re.compile(r"[a-z0-9][a-z0-9+.-]*[a-z0-9+]")
+"""A package's name (Debian Policy, 5.6.1): no option of apt, and no word that removes it."""
 
 
 @click.group("vm")
