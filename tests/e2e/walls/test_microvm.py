@@ -5,12 +5,14 @@ import os
 import re
 import signal
 import subprocess
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from atoll.testing.server import TestServer, test_server
+from tests.e2e.terminals.test_open import forwarded
 from tests.e2e.terminals.test_turns import attach_with
 from tests.e2e.walls.test_ssh import KEY, TICKS, model
 from tests.peers.api import Api, api_of, until
@@ -109,6 +111,18 @@ def test_files_are_the_same_by_the_api_and_inside(api: Api, far: str) -> None:
     assert api.run(far, "wc -c < big") == "3000000\n"
 
 
+def test_port_inside_is_opened_here(api: Api, server: TestServer, far: str) -> None:
+    serve = "setsid python3 -m http.server --bind 127.0.0.1 4002 --directory /usr/share"
+    api.run(far, f"({serve} >/dev/null 2>&1 &)")
+    api.run(far, "until curl -sS http://127.0.0.1:4002 >/dev/null 2>&1; do sleep 0.1; done")
+    with (
+        forwarded(server, far, 4002) as (local, _),
+        urllib.request.urlopen(f"http://127.0.0.2:{local}/", timeout=60) as answer,
+    ):
+        assert b"ca-certificates" in answer.read()
+
+
+@pytest.mark.slow
 def test_repository_comes_and_is_pulled(api: Api, server: TestServer, tmp_path: Path) -> None:
     repo = tmp_path / "repo"
     script = (
@@ -167,6 +181,7 @@ def test_lost_runtime_is_replaced_and_its_programs_run_on(server: TestServer, fa
         assert api.run(far, "pgrep -xc sleep") == "1\n"
 
 
+@pytest.mark.slow
 def test_stop_keeps_files_and_destroy_leaves_nothing(server: TestServer, far: str) -> None:
     with api_of(server) as api:
         api.run(far, "echo kept > file; mkdir -p a/b; ln -s /etc/passwd a/l; chmod 000 a/b")
@@ -185,6 +200,7 @@ def test_stop_keeps_files_and_destroy_leaves_nothing(server: TestServer, far: st
         assert list((server.home / "vms").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_down_ends_machines(server: TestServer) -> None:
     with api_of(server) as api:
         sandbox = api.create(profile="vm")["sandbox_id"]

@@ -29,6 +29,7 @@ from tests.peers.machines.microvm import home_with_image, machines, missing
 
 pytestmark = [
     pytest.mark.docker,
+    pytest.mark.slow,
     pytest.mark.skipif(bool(missing()), reason=missing()),
     pytest.mark.timeout(180),
 ]
