@@ -15,6 +15,7 @@ from atoll.domain.errors import Failed
 
 MAKE_SECONDS = 900.0
 UNUSED_SECONDS = 14 * 24 * 3600
+REPLACED_SECONDS = 600.0
 MIB = 1024 * 1024
 _ROOM = 1.15
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -70,14 +71,20 @@ class Disks:
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock, compare=False)
 
     async def of(self, source: Path) -> Path:
-        """Return the disk of a folder as it is now, made when there is none. Raises `Failed`."""
+        """Return the disk of a folder as it is now, made when there is none; disks of what it was
+        before are removed. Raises `Failed`."""
         async with self._turn:
             digest, size = await asyncio.to_thread(_measured, source)
-            place = self.folder / f"{digest}.img"
+            of_source = hashlib.sha256(os.fsencode(source)).hexdigest()[:16]
+            place = self.folder / f"{of_source}-{digest}.img"
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not place.exists():
                 await make_disk(place, size, source)
             os.utime(place)
+            for other in self.folder.glob(f"{of_source}-*.img"):
+                # A start that chose it a moment ago has not opened it yet.
+                if time.time() - other.stat().st_mtime > REPLACED_SECONDS:
+                    other.unlink()
             return place
 
     def forget_unused(self) -> None:
@@ -96,7 +103,10 @@ def _measured(source: Path) -> tuple[str, int]:
         folders.sort()
         for name in sorted((*folders, *files)):
             path = Path(folder, name)
-            found = path.lstat()
+            try:
+                found = path.lstat()
+            except FileNotFoundError:
+                continue  # a shared repository changes meanwhile
             said = f"{path}\0{found.st_size}\0{found.st_mtime_ns}\0{found.st_mode}\n"
             digest.update(os.fsencode(said))
             entries += 1
