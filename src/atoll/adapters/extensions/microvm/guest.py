@@ -50,6 +50,9 @@ b=/run/atoll/busybox
 mkdir -p /dev/pts /dev/shm
 mount -t devpts devpts /dev/pts
 mount -t tmpfs -o mode=1777,nodev,nosuid shm /dev/shm
+# A machine that is killed loses no more than the last seconds.
+echo 300 >/proc/sys/vm/dirty_expire_centisecs
+echo 100 >/proc/sys/vm/dirty_writeback_centisecs
 umask 077
 mkdir -p /box/workspace /box/state
 while read -r name; do mkdir -p "/box/state/$name"; done </run/atoll/states

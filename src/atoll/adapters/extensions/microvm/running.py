@@ -18,7 +18,7 @@ from atoll.adapters.extensions.microvm.qemu import shown_folder, with_console
 from atoll.domain.errors import Failed
 
 MAX_CONSOLE_BYTES = 64 * 1024
-STOP_SECONDS = 20.0
+STOP_SECONDS = 45.0
 KILL_SECONDS = 10.0
 _DETACHED = 'setsid "$@" </dev/null >&2 &'
 """Starts a command as the leader of a session, which is no child of this process."""
