@@ -19,16 +19,13 @@ from e2b.exceptions import (
 )
 
 from atoll.adapters.rented.calls import Refused
+from atoll.adapters.rented.shell import ProcessGone
 from atoll.adapters.rented.vendor import Gone
 from atoll.domain.errors import AtollError, Failed, Unavailable
 from atoll.ports.extension import VendorKey
 
 MAX_MESSAGE = 300
 SERVER_FAULT = 500
-
-
-class ProcessGone(Unavailable):
-    """A process that ended before it was called."""
 
 
 _RPC = {

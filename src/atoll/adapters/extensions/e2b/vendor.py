@@ -7,9 +7,10 @@ from typing import Any, TypeVar
 from e2b import AsyncSandbox, SandboxQuery, SandboxState
 
 from atoll.adapters.extensions.e2b.errors import understood
+from atoll.adapters.extensions.e2b.processes import E2bProcesses
 from atoll.adapters.extensions.e2b.settings import E2bSettings
-from atoll.adapters.extensions.e2b.shell import E2bShell
 from atoll.adapters.rented.calls import USUAL, Patience, patiently
+from atoll.adapters.rented.shell import ScriptShell
 from atoll.adapters.rented.vendor import LIFE_SECONDS, Gone, Order, RentedMachine, RentedShell, Tags
 from atoll.domain.errors import Failed
 from atoll.ports.extension import VendorKey
@@ -83,7 +84,7 @@ class E2bVendor:
         async def act() -> RentedShell:
             # A deadline must be named: a connection without one asks for the library's own.
             opened = await AsyncSandbox.connect(machine, LIFE_SECONDS, **self._options(key))
-            return E2bShell(opened, key, self.patience)
+            return ScriptShell(E2bProcesses(opened, key, self.patience))
 
         return await self._call("a connection to a machine at E2B", key, act)
 

@@ -1,0 +1,192 @@
+"""A shell on a rented machine, over a vendor's process calls: a start, input, output, an end.
+
+Convenience calls of a vendor's library decode output as text, and a link is bytes. So an adapter
+gives the raw calls, and what a shell does with them stands here.
+"""
+
+import asyncio
+import socket
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Protocol
+
+from atoll.adapters.linked.shell import Into, Ran
+from atoll.domain.errors import Failed, Unavailable
+
+STREAM_BYTES = 64 * 1024
+MAX_OUTPUT_BYTES = 4 * 1024 * 1024
+MAX_COMPLAINT = 500
+END_SECONDS = 5.0
+
+
+class ProcessGone(Unavailable):
+    """A process that ended before it was called."""
+
+
+class Script(Protocol):
+    """A script that runs there."""
+
+    @property
+    def complaint(self) -> bytes:
+        """The first bytes that it wrote to its standard error."""
+        ...
+
+    @property
+    def code(self) -> int:
+        """Its exit code once its output ended; never 0 for one that did not end well."""
+        ...
+
+    def output(self) -> AsyncGenerator[bytes, None]:
+        """Yield what it prints; at the end `code` is known. Raises `Unavailable`."""
+        ...
+
+    async def send(self, data: bytes) -> None:
+        """Send bytes of its input. Raises `ProcessGone` when it does not read any more."""
+        ...
+
+    async def close_input(self) -> None:
+        """End its input; for a script that has ended already this does nothing."""
+        ...
+
+
+class Processes(Protocol):
+    """The processes of one machine. `label` names the machine in messages."""
+
+    @property
+    def label(self) -> str:
+        """Such as `machine x at E2B`."""
+        ...
+
+    def started(self, script: str, words: tuple[str, ...]) -> AbstractAsyncContextManager[Script]:
+        """Yield a script for sh that runs; its stream is closed at the end."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptShell:
+    """`rented.vendor.RentedShell` over process calls."""
+
+    processes: Processes
+
+    @property
+    def label(self) -> str:
+        """See `linked.shell.Shell`."""
+        return self.processes.label
+
+    async def run(self, script: str, *words: str, given: bytes = b"", seconds: float) -> Ran:
+        """See `linked.shell.Shell`."""
+        output = bytearray()
+        try:
+            async with (
+                asyncio.timeout(seconds),
+                self.processes.started(script, words) as ran,
+                asyncio.TaskGroup() as group,
+                aclosing(ran.output()) as printed,
+            ):
+                feeding = group.create_task(_fed(ran, given))
+                async for data in printed:
+                    if len(output) + len(data) > MAX_OUTPUT_BYTES:
+                        raise Failed(f"{self.label} prints without an end")
+                    output += data
+                feeding.cancel()
+        except TimeoutError as error:
+            raise Unavailable(f"{self.label} did not answer within {seconds:g} s") from error
+        except BaseExceptionGroup as group_error:
+            raise group_error.exceptions[0] from group_error
+        return Ran(ran.code, bytes(output), _words(ran))
+
+    @asynccontextmanager
+    async def pipe(self, script: str, *words: str) -> AsyncIterator[Into]:
+        """See `linked.shell.Shell`."""
+        async with self.processes.started(script, words) as ran:
+            into = _Input(ran)
+            yield into
+            await into.drain()
+            async for _ in self._rest(ran):
+                pass
+
+    async def fetch(self, script: str, *words: str) -> AsyncIterator[bytes]:
+        """See `rented.vendor.RentedShell`."""
+        async with self.processes.started(script, words) as ran:
+            async for data in self._rest(ran):
+                yield data
+
+    async def stream(self, script: str, *words: str, near: socket.socket) -> str:
+        """See `linked.shell.Shell`."""
+        reader, writer = await asyncio.open_connection(sock=near.dup())
+        try:
+            async with (
+                self.processes.started(script, words) as ran,
+                asyncio.TaskGroup() as group,
+                aclosing(ran.output()) as printed,
+            ):
+                sending = group.create_task(self._sent(ran, reader))
+                async for data in printed:
+                    writer.write(data)
+                    await writer.drain()
+                sending.cancel()
+        except BaseExceptionGroup as group_error:
+            error = group_error.exceptions[0]
+            if isinstance(error, ConnectionError):
+                return ""
+            raise error from group_error
+        except ConnectionError:
+            return ""
+        finally:
+            writer.close()
+        return _words(ran)
+
+    async def close(self) -> None:
+        """See `linked.shell.Shell`; connections are the library's."""
+
+    async def _rest(self, ran: Script) -> AsyncIterator[bytes]:
+        """End a script's input, and yield its output. Raises `Failed` when it ends badly."""
+        await ran.close_input()
+        async with aclosing(ran.output()) as printed:
+            async for data in printed:
+                yield data
+        if ran.code:
+            raise Failed(f"{self.label}: {_words(ran) or f'a command ended with {ran.code}'}")
+
+    async def _sent(self, ran: Script, reader: asyncio.StreamReader) -> None:
+        with suppress(ConnectionError):
+            while data := await reader.read(STREAM_BYTES):
+                await ran.send(data)
+        await ran.close_input()
+        await asyncio.sleep(END_SECONDS)
+        raise Unavailable(f"{self.label} does not end a stream")
+
+
+class _Input:
+    """The input of a script: what is written waits here until `drain` sends it."""
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self._waiting = bytearray()
+
+    def write(self, data: bytes, /) -> None:
+        """See `linked.shell.Into`."""
+        self._waiting += data
+
+    async def drain(self) -> None:
+        """See `linked.shell.Into`."""
+        data = bytes(self._waiting)
+        self._waiting.clear()
+        await self._script.send(data)
+
+
+def more_complaint(complaint: bytes, added: bytes) -> bytes:
+    """Return a complaint with what was added, as far as there is room."""
+    return complaint + added[: 4 * MAX_COMPLAINT - len(complaint)]
+
+
+async def _fed(ran: Script, given: bytes) -> None:
+    """Send all of a script's input; one that does not read it is no error."""
+    with suppress(ProcessGone):
+        await ran.send(given)
+    await ran.close_input()
+
+
+def _words(ran: Script) -> str:
+    return ran.complaint.decode(errors="replace").strip()[:MAX_COMPLAINT]
