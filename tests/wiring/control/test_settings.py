@@ -39,6 +39,7 @@ EVERYTHING = {
     "upstreams": {"openai": "https://example.com"},
     "docker_host": "unix:///d",
     "e2b": {"templates": {"host": "tools"}},
+    "modal": {"app": "ours"},
     "builds": {"cpu": 1.5},
     "agent_catalogue": ["codex"],
     "master_key_command": ["print"],

@@ -17,6 +17,7 @@ from atoll.adapters.bus.settings import BusSettings
 from atoll.adapters.drive.settings import DriveSettings
 from atoll.adapters.extensions.docker.settings import DockerSettings
 from atoll.adapters.extensions.e2b.settings import E2bSettings
+from atoll.adapters.extensions.modal.settings import ModalSettings
 from atoll.adapters.forges.settings import ForgeSettings
 from atoll.adapters.notices.settings import NoticeSettings
 from atoll.adapters.push.settings import PushSettings
@@ -105,9 +106,11 @@ class CloudSettings:
     """Settings of the vendors of machines.
 
     `e2b`: where E2B answers, and its templates by image.
+    `modal`: where Modal answers, its app, and its images by image.
     """
 
     e2b: E2bSettings = field(default_factory=E2bSettings)
+    modal: ModalSettings = field(default_factory=ModalSettings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +166,8 @@ def read_settings(
 
 def extension_options(settings: ControlSettings) -> dict[str, object]:
     """Return the settings of backends, by the names that `ExtensionSetup.options` has."""
-    return {**asdict(settings.docker), "e2b": settings.clouds.e2b}
+    clouds = settings.clouds
+    return {**asdict(settings.docker), "e2b": clouds.e2b, "modal": clouds.modal}
 
 
 def setting_names() -> frozenset[str]:

@@ -1,0 +1,1 @@
+"""Sandboxes on machines of Modal, by its own library (the extra `modal`)."""

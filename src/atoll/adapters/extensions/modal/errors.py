@@ -1,0 +1,49 @@
+"""The errors of Modal's library, as what a caller can do about them."""
+
+from modal import exception
+
+from atoll.adapters.rented.calls import Refused
+from atoll.adapters.rented.vendor import Gone
+from atoll.domain.errors import AtollError, Failed, Unavailable
+from atoll.ports.extension import VendorKey
+
+MAX_MESSAGE = 300
+
+_FINAL = (
+    exception.AuthError,
+    exception.PermissionDeniedError,
+    exception.InvalidError,
+    exception.UnimplementedError,
+    exception.VersionError,
+    exception.ImageBuildError,
+)
+# A conflict is a kind of `InvalidError`: something that is over already.
+_MISSING = (
+    exception.NotFoundError,
+    exception.ConflictError,
+    exception.SandboxTerminatedError,
+    exception.SandboxTimeoutError,
+)
+
+
+def understood(
+    error: Exception, what: str, key: VendorKey, missing: type[AtollError] = Gone
+) -> Exception:
+    """Return the error to raise, `missing` for what is not there. An error of an unknown kind is
+    `Unavailable`: whether the call did anything is not known."""
+    if isinstance(error, (AtollError, TimeoutError)):
+        return error
+    words = f"{what} failed: {_words(error, key)}"
+    if isinstance(error, _MISSING):
+        return missing(words)
+    if isinstance(error, exception.ResourceExhaustedError):
+        return Refused(words)
+    return (Failed if isinstance(error, _FINAL) else Unavailable)(words)
+
+
+def _words(error: Exception, key: VendorKey) -> str:
+    """Return what an error says, without the key: a server may send it back."""
+    said = str(error) or type(error).__name__
+    for secret in (key.value, *key.value.split(":")):
+        said = said.replace(secret, "…") if secret else said
+    return said[:MAX_MESSAGE]

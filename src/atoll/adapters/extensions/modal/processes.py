@@ -1,0 +1,119 @@
+"""Processes on a machine of Modal, as bytes: an exec has an input and outputs with offsets, which
+its library takes up again where a connection was cut.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
+from contextlib import asynccontextmanager, suppress
+from typing import TypeVar
+
+from modal import Sandbox
+from modal.container_process import ContainerProcess
+
+from atoll.adapters.extensions.modal.errors import understood
+from atoll.adapters.rented.calls import Patience, patiently
+from atoll.adapters.rented.shell import ProcessGone, more_complaint
+from atoll.adapters.rented.vendor import LIFE_SECONDS, Gone
+from atoll.domain.errors import AtollError, Unavailable
+from atoll.ports.extension import VendorKey
+
+CHUNK_BYTES = 256 * 1024
+EXEC_SECONDS = LIFE_SECONDS * 2 // 3
+"""The longest life of one process. Without us nothing ends it earlier, and a machine is not idle
+before: so this and the idle time of a machine are together the deadline ahead."""
+
+_HOME = "HOME=${HOME:-/root}; export HOME\n"
+_T = TypeVar("_T")
+
+
+class ModalProcesses:
+    """`rented.shell.Processes` of one machine, as the user of its image."""
+
+    def __init__(self, machine: Sandbox, key: VendorKey, patience: Patience) -> None:
+        self._machine = machine
+        self._key = key
+        self.patience = patience
+
+    @property
+    def label(self) -> str:
+        """See the protocol."""
+        return f"machine {self._machine.object_id} at Modal"
+
+    @asynccontextmanager
+    async def started(self, script: str, words: tuple[str, ...]) -> AsyncIterator["ModalScript"]:
+        """See the protocol."""
+        argv = ("/bin/sh", "-c", _HOME + script, "sh", *words)
+
+        async def act() -> ContainerProcess[bytes]:
+            called = self._machine.exec.aio(*argv, text=False, timeout=EXEC_SECONDS)
+            return await self.understood(called)
+
+        process = await patiently(f"a command on {self.label}", act, patience=self.patience)
+        ran = ModalScript(self, process)
+        # Owned here: cancelled below.
+        listening = asyncio.get_running_loop().create_task(ran.listen())
+        try:
+            yield ran
+        finally:
+            listening.cancel()
+            await asyncio.gather(listening, return_exceptions=True)
+
+    async def understood(self, call: Awaitable[_T], missing: type[AtollError] = Gone) -> _T:
+        """Return what a call of the library returns, its errors translated."""
+        try:
+            return await call
+        except StopAsyncIteration:
+            raise
+        except Exception as error:
+            raise understood(error, self.label, self._key, missing) from error
+
+
+class ModalScript:
+    """`rented.shell.Script` of Modal."""
+
+    def __init__(self, machine: ModalProcesses, process: ContainerProcess[bytes]) -> None:
+        self.complaint = b""
+        self.code = 1
+        self._machine = machine
+        self._process = process
+        self._complained = asyncio.Event()
+
+    async def listen(self) -> None:
+        """Keep what it complains of, until it ends."""
+        try:
+            async for data in self._process.stderr:
+                self.complaint = more_complaint(self.complaint, data)
+        finally:
+            self._complained.set()
+
+    async def output(self) -> AsyncGenerator[bytes, None]:
+        """See the protocol."""
+        printed = aiter(self._process.stdout)
+        while True:
+            try:
+                data = await self._machine.understood(anext(printed))
+            except StopAsyncIteration:
+                break
+            yield data
+        seconds = self._machine.patience.call
+        try:
+            async with asyncio.timeout(seconds):
+                await self._complained.wait()
+                self.code = await self._machine.understood(self._process.wait.aio())
+        except TimeoutError as error:
+            raise Unavailable(f"{self._machine.label} ended no command in {seconds:g} s") from error
+
+    async def send(self, data: bytes) -> None:
+        """See the protocol. The library sends again from where the machine has it."""
+        for start in range(0, len(data), CHUNK_BYTES):
+            self._process.stdin.write(data[start : start + CHUNK_BYTES])
+            await self._drained()
+
+    async def close_input(self) -> None:
+        """See the protocol."""
+        self._process.stdin.write_eof()
+        with suppress(ProcessGone):
+            await self._drained()
+
+    async def _drained(self) -> None:
+        await self._machine.understood(self._process.stdin.drain.aio(), ProcessGone)

@@ -1,0 +1,90 @@
+"""The extension of a vendor of machines, from the setup of a home, the same for all vendors."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from platform import machine
+from typing import TypeVar
+
+import msgspec
+
+from atoll.adapters.linked.extension import LinkedExtension, LinkedSettings
+from atoll.adapters.rented.backend import Offer, RentedBackend, usual_templates
+from atoll.adapters.rented.machines import Rentals
+from atoll.adapters.rented.records import Records
+from atoll.adapters.rented.vendor import Vendor
+from atoll.domain.errors import Invalid
+from atoll.domain.host.host import HourlyCost
+from atoll.domain.route.candidate import ImageKind
+from atoll.domain.sandbox.image import HOST
+from atoll.domain.wall.isolation import IsolationLevel
+from atoll.ports.extension import Capabilities, ExtensionSetup
+
+MICROS = 1_000_000
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Wares:
+    """A vendor's machines as an adapter declares them. `mechanism` is what separates machines
+    there, `default` the template of `host`, `region` a word for where they are."""
+
+    name: str
+    title: str
+    isolation: IsolationLevel
+    mechanism: str
+    default: str
+    region: str
+    templates: Mapping[str, str]
+    cost_per_hour: float | None
+
+    @property
+    def table(self) -> str:
+        """The name of its settings, and of its extra."""
+        return self.name.removeprefix("ext.")
+
+
+def settings_of(setup: ExtensionSetup, name: str, kind: type[_T]) -> _T:
+    """Return the settings of an extension. Raises `Invalid` for one that is wrong."""
+    table = name.removeprefix("ext.")
+    try:
+        return msgspec.convert(setup.options.get(table) or {}, kind)
+    except msgspec.ValidationError as error:
+        raise Invalid(f"a setting of {name} is wrong: {error}", field=table) from error
+
+
+def rented_extension(
+    setup: ExtensionSetup, wares: Wares, vendor: Vendor | None
+) -> LinkedExtension:
+    """Make the extension; without a vendor its library is not installed."""
+    records = Records(setup.home / "rented" / wares.table)
+    rentals = None
+    if vendor is not None:
+        rentals = Rentals(wares.name, vendor, setup.tag, records, setup.keys)
+    missing = (
+        f"{wares.name} needs the library of {wares.title}: pip install 'atoll[{wares.table}]'"
+    )
+    offer = Offer(
+        capabilities=_capabilities(wares),
+        templates=usual_templates(wares.templates, wares.default),
+        mechanism=wares.mechanism,
+        programs=setup.home / "run" / "bin" / "far.tar",
+        kind=machine(),
+    )
+    return LinkedExtension(
+        LinkedSettings(setup.home, broker=setup.upstreams, agents=setup.agents),
+        RentedBackend(wares.name, offer, rentals, missing),
+    )
+
+
+def _capabilities(wares: Wares) -> Capabilities:
+    price = wares.cost_per_hour
+    images = {ImageKind.HOST} if wares.templates.keys() <= {HOST} else set(ImageKind)
+    return Capabilities(
+        isolation=wares.isolation,
+        regions=(wares.region,),
+        host_kind=None,
+        pricing="per-second",
+        cost_per_hour=None if price is None else HourlyCost(round(price * MICROS)),
+        images=frozenset(images),
+        needs_key=True,
+    )
