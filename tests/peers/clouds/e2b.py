@@ -46,6 +46,16 @@ class Sold:
     ends_at: float
     token: str = field(default_factory=lambda: secrets.token_hex(16))
 
+    @property
+    def tags(self) -> dict[str, str]:
+        """What it was tagged with."""
+        return dict(self.body.get("metadata") or {})
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was asked for without a network."""
+        return self.body["allow_internet_access"] is False
+
     def listed(self, peer: "E2bPeer") -> dict[str, Any]:
         """As a list shows it."""
         return {
@@ -98,6 +108,10 @@ class E2bPeer:
         """Let the vendor's clock go on."""
         self.ahead += seconds
         self._expire()
+
+    def deadline(self, sold: Sold) -> float:
+        """How many seconds a machine lives if nobody comes back."""
+        return sold.ends_at - self._now()
 
     def stray(self, count: int, metadata: dict[str, str]) -> None:
         """Have machines in the list that nobody knows of."""

@@ -52,17 +52,13 @@ def settings_of(setup: ExtensionSetup, name: str, kind: type[_T]) -> _T:
         raise Invalid(f"a setting of {name} is wrong: {error}", field=table) from error
 
 
-def rented_extension(
-    setup: ExtensionSetup, wares: Wares, vendor: Vendor | None
-) -> LinkedExtension:
+def rented_extension(setup: ExtensionSetup, wares: Wares, vendor: Vendor | None) -> LinkedExtension:
     """Make the extension; without a vendor its library is not installed."""
     records = Records(setup.home / "rented" / wares.table)
     rentals = None
     if vendor is not None:
         rentals = Rentals(wares.name, vendor, setup.tag, records, setup.keys)
-    missing = (
-        f"{wares.name} needs the library of {wares.title}: pip install 'atoll[{wares.table}]'"
-    )
+    missing = f"{wares.name} needs the library of {wares.title}: pip install 'atoll[{wares.table}]'"
     offer = Offer(
         capabilities=_capabilities(wares),
         templates=usual_templates(wares.templates, wares.default),

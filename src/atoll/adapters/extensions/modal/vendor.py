@@ -7,6 +7,7 @@ idle time, and each process ends after its own. A renewal is a process that does
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 import modal
@@ -15,7 +16,6 @@ from atoll.adapters.extensions.modal.errors import understood
 from atoll.adapters.extensions.modal.processes import EXEC_SECONDS, ModalProcesses
 from atoll.adapters.extensions.modal.settings import ModalSettings
 from atoll.adapters.rented.calls import USUAL, Patience, patiently
-from atoll.adapters.rented.machines import MAX_LISTED
 from atoll.adapters.rented.shell import ScriptShell
 from atoll.adapters.rented.vendor import (
     LIFE_SECONDS,
@@ -85,25 +85,12 @@ class ModalVendor:
     async def find(self, key: VendorKey, tags: Tags) -> AsyncIterator[RentedMachine]:
         """See the port."""
 
-        async def act() -> list[modal.Sandbox]:
-            # At once: a listing that failed cannot be taken up again in its midst.
-            account = await self._account(key)
-            found: list[modal.Sandbox] = []
-            listed = modal.Sandbox.list.aio(
-                app_id=account.app.app_id, tags=dict(tags), client=account.client
-            )
-            async for machine in listed:
-                found.append(machine)
-                if len(found) > MAX_LISTED:
-                    break
-            return found
-
-        found = await self._call("a list of Modal", key, act)
-        for start in range(0, len(found), AT_ONCE):
-            some = (self._shown(key, machine) for machine in found[start : start + AT_ONCE])
-            for shown in await asyncio.gather(*some):
-                if shown is not None:
-                    yield shown
+        listing = _Listing(partial(self._listed, key, tags))
+        while some := await self._call("a list of Modal", key, listing.more):
+            shown = (self._shown(key, machine) for machine in some)
+            for machine in await asyncio.gather(*shown):
+                if machine is not None:
+                    yield machine
 
     async def renew(self, key: VendorKey, machine: str, seconds: int) -> None:
         """See the port: the machine was not idle until now, whatever `seconds` says."""
@@ -165,6 +152,14 @@ class ModalVendor:
             await client.close.aio()
         return made
 
+    async def _listed(self, key: VendorKey, tags: Tags) -> AsyncIterator[modal.Sandbox]:
+        account = await self._account(key)
+        found = modal.Sandbox.list.aio(
+            app_id=account.app.app_id, tags=dict(tags), client=account.client
+        )
+        async for machine in found:
+            yield machine
+
     async def _found(self, key: VendorKey, machine: str) -> modal.Sandbox:
         """Return a machine that runs. Raises `Gone`."""
         account = await self._account(key)
@@ -196,6 +191,32 @@ class ModalVendor:
                 raise understood(error, what, key, missing) from error
 
         return await patiently(what, translated, patience=self.patience)
+
+
+class _Listing:
+    """A list of machines, some at a time. One that failed begins anew: the library's cannot go on,
+    and would look as if it had ended."""
+
+    def __init__(self, begin: Callable[[], AsyncIterator[modal.Sandbox]]) -> None:
+        self._begin = begin
+        self._found: AsyncIterator[modal.Sandbox] | None = None
+        self._seen: set[str] = set()
+
+    async def more(self) -> list[modal.Sandbox]:
+        """Return the next machines; none at the end."""
+        some: dict[str, modal.Sandbox] = {}
+        found = self._found = self._found or self._begin()
+        try:
+            async for machine in found:
+                if machine.object_id not in self._seen:
+                    some[machine.object_id] = machine
+                if len(some) == AT_ONCE:
+                    break
+        except BaseException:
+            self._found = None
+            raise
+        self._seen |= some.keys()
+        return list(some.values())
 
 
 def _name(tags: Tags) -> str:
