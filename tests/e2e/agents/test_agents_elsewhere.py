@@ -4,6 +4,7 @@ over the link."""
 import asyncio
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,12 +13,10 @@ from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import KEY, World, forgotten, run, sandbox_for, world
 from tests.e2e.agents.test_agents import prompt
 from tests.e2e.walls import test_microvm
-from tests.e2e.walls.test_e2b import PROFILE, SECRET, settings
 from tests.e2e.walls.test_ssh import NOT_HERE, add_host
 from tests.peers.api import api_of
 from tests.peers.canary import files_with, memory_holds
-from tests.peers.clouds.e2b import KEY as VENDOR_KEY
-from tests.peers.clouds.e2b import E2bPeer, e2b_peer
+from tests.peers.clouds.cloud import CLOUDS, Cloud
 from tests.peers.clouds.machine import missing
 from tests.peers.machines import microvm
 from tests.peers.machines.ssh_server import SshServer, throwaway_ssh_server
@@ -48,9 +47,15 @@ async def test_agent_finishes_a_task_on_another_machine(
         assert not [pid for pid in box.processes() if memory_holds(pid, KEY.encode())]
 
 
+@pytest.fixture(scope="module", params=CLOUDS, ids=lambda cloud: cloud.name)
+def cloud(request: pytest.FixtureRequest) -> Cloud:
+    found: Cloud = request.param
+    return found
+
+
 @pytest.fixture(scope="module")
-def peer() -> Iterator[E2bPeer]:
-    with e2b_peer() as running:
+def peer(cloud: Cloud) -> Iterator[Any]:
+    with cloud.serve() as running:
         yield running
 
 
@@ -58,18 +63,22 @@ def peer() -> Iterator[E2bPeer]:
 @pytest.mark.parametrize("agent", ["codex", "claude-code"])
 async def test_agent_finishes_a_task_on_a_rented_machine(
     agent: str,
-    peer: E2bPeer,
+    cloud: Cloud,
+    peer: Any,
     repository: Path,
     provide_agent: Callable[[TestServer, str], None],
 ) -> None:
-    async with world(KEY, config=settings(peer)) as w:
+    async with world(KEY, config=cloud.settings(peer)) as w:
         await asyncio.to_thread(provide_agent, w.server, agent)
-        for path, body in (("profiles/profile.cloud", PROFILE), ("secrets/E2B", SECRET)):
+        for path, body in (
+            ("profiles/profile.cloud", cloud.profile),
+            ("secrets/CLOUD", cloud.secret),
+        ):
             assert (await w.api.put(f"/v1/{path}", json=body)).is_success
         await finish_a_task(w, agent, repository, "cloud")
         (sold,) = peer.live
         assert sold.machine is not None
-        for needle in (KEY.encode(), VENDOR_KEY.encode()):
+        for needle in (KEY.encode(), cloud.canary):
             assert files_with(sold.machine.home, needle) == []
             assert not [pid for pid in sold.machine.processes() if memory_holds(pid, needle)]
         assert not peer.faults.holds(KEY)

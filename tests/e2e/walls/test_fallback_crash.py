@@ -11,9 +11,9 @@ from atoll.testing.server import TestServer, test_server
 from atoll.wire.zygote import messages as wire
 from atoll.wiring.launch import zygote_process
 from atoll.zygote.host.home import Home
-from tests.e2e.walls.test_e2b import SECRET, settings
-from tests.e2e.walls.test_e2b_crash import Gate
+from tests.e2e.walls.test_clouds_crash import Gate
 from tests.peers.api import api_of, until
+from tests.peers.clouds.cloud import E2B
 from tests.peers.clouds.e2b import E2bPeer, e2b_peer
 from tests.peers.clouds.faults import Fault
 from tests.peers.clouds.machine import missing
@@ -43,11 +43,11 @@ def peer() -> Iterator[E2bPeer]:
 @pytest.fixture
 def server(peer: E2bPeer) -> Iterator[TestServer]:
     with test_server(start=False) as running:
-        (running.home / "config.toml").write_text(settings(peer) + "cost_per_hour = 0.1\n")
+        (running.home / "config.toml").write_text(E2B.settings(peer) + "cost_per_hour = 0.1\n")
         running.start()
         with api_of(running) as api:
             api.call("PUT", "/v1/profiles/profile.falling", json=PROFILE)
-            api.call("PUT", "/v1/secrets/E2B", json=SECRET)
+            api.call("PUT", "/v1/secrets/E2B", json=E2B.secret)
         yield running
 
 

@@ -120,6 +120,10 @@ class E2bPeer:
             sold = Sold(secrets.token_hex(8), body, None, self._now() + 1800)
             self.sold[sold.id] = sold
 
+    def cut(self) -> None:
+        """Cut every stream."""
+        self.processes.cut()
+
     def close(self) -> None:
         """End every machine."""
         for sold in list(self.sold.values()):

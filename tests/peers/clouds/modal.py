@@ -132,6 +132,10 @@ class ModalPeer:
         if sold.ends_at(now) <= now:
             self.end(sold)
 
+    def cut(self) -> None:
+        """Cut streams in their midst."""
+        self.faults.plan("cut", *[Fault.LOST] * 3)
+
     def close(self) -> None:
         """End every machine."""
         for sold in list(self.sold.values()):

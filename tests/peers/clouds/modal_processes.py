@@ -123,6 +123,7 @@ class Router(defaults(TaskCommandRouterBase)):  # type: ignore[misc]
     async def TaskExecStart(self, stream: Any) -> None:
         """Start a process; the same one again does nothing."""
         request, task = await self._asked("exec", stream)
+        await self._gated("before")
         if request.exec_id not in task.started:
             assert task.machine is not None
             process = await asyncio.create_subprocess_exec(
@@ -136,6 +137,7 @@ class Router(defaults(TaskCommandRouterBase)):  # type: ignore[misc]
             pump = asyncio.get_running_loop().create_task(self._pump(started))
             self._pumps.add(pump)
             pump.add_done_callback(self._pumps.discard)
+        await self._gated("after")
         await stream.send_message(pb.TaskExecStartResponse())
 
     async def TaskExecStdinWrite(self, stream: Any) -> None:
@@ -187,6 +189,10 @@ class Router(defaults(TaskCommandRouterBase)):  # type: ignore[misc]
         await asyncio.gather(started.out.pump(process.stdout), started.err.pump(process.stderr))
         await process.wait()
         started.ended = self._now()
+
+    async def _gated(self, when: str) -> None:
+        if self._faults.gate is not None:
+            await asyncio.to_thread(self._faults.gate, "exec", when)
 
     async def _asked(self, name: str, stream: Any) -> tuple[Any, Task]:
         request = await stream.recv_message()

@@ -123,7 +123,7 @@ OPENED = FORGES + "test_branch_is_pushed_and_its_pull_request_opened_once"
 LOOK_ALIKE = {
     "forge": "tests/surfaces/http/sandboxes/test_pull_requests.py"
     "::test_pull_requests_are_shown_by_the_token_of_their_forge",
-    "extension": "tests/e2e/walls/test_e2b.py"
+    "extension": "tests/e2e/walls/test_clouds.py"
     "::test_key_of_the_kind_extension_is_shown_without_its_value",
     "look_alike": "tests/surfaces/http/network/test_secrets.py"
     "::test_look_alike_host_is_refused_in_both_spellings_until_a_person_read_them",

@@ -3,13 +3,13 @@ long. The key reaches nobody but the vendor."""
 
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from atoll.testing.server import TestServer, test_server
-from tests.e2e.walls.test_e2b import PROFILE, SECRET, settings
 from tests.peers.api import api_of, until
-from tests.peers.clouds.e2b import E2bPeer, e2b_peer
+from tests.peers.clouds.cloud import CLOUDS, Cloud
 from tests.peers.clouds.machine import missing
 
 pytestmark = [
@@ -18,27 +18,33 @@ pytestmark = [
 ]
 
 
+@pytest.fixture(scope="module", params=CLOUDS, ids=lambda cloud: cloud.name)
+def cloud(request: pytest.FixtureRequest) -> Cloud:
+    found: Cloud = request.param
+    return found
+
+
 @pytest.fixture(scope="module")
-def peer() -> Iterator[E2bPeer]:
-    with e2b_peer() as running:
+def peer(cloud: Cloud) -> Iterator[Any]:
+    with cloud.serve() as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def server(peer: E2bPeer) -> Iterator[TestServer]:
+def server(cloud: Cloud, peer: Any) -> Iterator[TestServer]:
     with test_server(start=False) as running:
-        (running.home / "config.toml").write_text(settings(peer))
+        (running.home / "config.toml").write_text(cloud.settings(peer))
         running.start()
         with api_of(running) as api:
-            api.call("PUT", "/v1/profiles/profile.cloud", json=PROFILE)
-            api.call("PUT", "/v1/secrets/E2B", json=SECRET)
+            api.call("PUT", "/v1/profiles/profile.cloud", json=cloud.profile)
+            api.call("PUT", "/v1/secrets/CLOUD", json=cloud.secret)
         yield running
 
 
 class Gate:
     """Holds the first call of a name, before or after it was done."""
 
-    def __init__(self, peer: E2bPeer, name: str, when: str) -> None:
+    def __init__(self, peer: Any, name: str, when: str) -> None:
         self.reached, self.released = threading.Event(), threading.Event()
         self._at = (name, when)
         peer.faults.gate = self._pass
@@ -50,10 +56,12 @@ class Gate:
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("name", ["list", "create", "connect"])
+@pytest.mark.parametrize("name", sorted({call for cloud in CLOUDS for call in cloud.calls}))
 def test_kill_at_a_vendors_call_leaves_at_most_one_machine(
-    server: TestServer, peer: E2bPeer, name: str, when: str
+    cloud: Cloud, server: TestServer, peer: Any, name: str, when: str
 ) -> None:
+    if name not in cloud.calls:
+        pytest.skip(f"{cloud.title} has no such call")
     gate = Gate(peer, name, when)
     try:
         with api_of(server) as api:
@@ -66,7 +74,7 @@ def test_kill_at_a_vendors_call_leaves_at_most_one_machine(
     server.start()
     with api_of(server) as api:
         settled = api.until(sandbox, lambda told: told["state"] in ("ready", "active", "failed"))
-        mine = [one for one in peer.live if one.body["metadata"]["atoll-sandbox"] == sandbox]
+        mine = [one for one in peer.live if one.tags["atoll-sandbox"] == sandbox]
         assert len(mine) <= 1, settled
         if settled["state"] != "failed":
             assert api.run(sandbox, "echo here") == "here\n"
@@ -75,7 +83,7 @@ def test_kill_at_a_vendors_call_leaves_at_most_one_machine(
 
 
 def test_down_gives_rented_machines_back_and_keeps_their_files(
-    server: TestServer, peer: E2bPeer
+    server: TestServer, peer: Any
 ) -> None:
     peer.faults.gate = None
     with api_of(server) as api:
@@ -93,7 +101,7 @@ def test_down_gives_rented_machines_back_and_keeps_their_files(
 
 
 def test_no_machine_outlives_a_control_plane_that_never_returns(
-    server: TestServer, peer: E2bPeer
+    server: TestServer, peer: Any
 ) -> None:
     peer.faults.gate = None
     with api_of(server) as api:

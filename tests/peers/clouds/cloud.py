@@ -1,0 +1,61 @@
+"""The clouds that are tested, each with what a home needs to rent there."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+from tests.peers.clouds import e2b, modal
+
+CALLS = ("list", "create", "connect")
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """A vendor. `addresses` are the names of settings and of what the peer has for them; `calls`
+    those of a create; `canary` is the part of its key that must be nowhere else."""
+
+    name: str
+    title: str
+    key: str
+    canary: bytes
+    serve: Callable[[], AbstractContextManager[Any]]
+    addresses: tuple[str, ...]
+    calls: tuple[str, ...] = CALLS
+
+    @property
+    def extension(self) -> str:
+        """The name of its extension."""
+        return f"ext.{self.name}"
+
+    @property
+    def profile(self) -> dict[str, Any]:
+        """A profile that asks for it."""
+        return {
+            "id": "profile.cloud",
+            "version": "1.0.0",
+            "description": "A shell on a rented machine.",
+            "extension": self.extension,
+            "image": "host",
+            "workspace": {"mode": "remote-canonical", "access": "rw", "scope_default": "session"},
+        }
+
+    @property
+    def secret(self) -> dict[str, Any]:
+        """The secret with its key."""
+        return {"value": self.key, "kind": "extension", "extension": self.extension}
+
+    def settings(self, peer: Any) -> str:
+        """Return the settings of a home that rents at a peer."""
+        lines = "".join(f'{name} = "{peer.url}"\n' for name in self.addresses)
+        return f'extensions = ["namespaces", "{self.name}"]\n[{self.name}]\n{lines}'
+
+
+E2B = Cloud(
+    "e2b", "E2B", e2b.KEY, e2b.KEY.encode(), e2b.e2b_peer, ("api_url", "sandbox_url")
+)  # fmt: skip
+MODAL = Cloud(
+    "modal", "Modal", modal.KEY, modal.SECRET.encode(), modal.modal_peer, ("server_url",),
+    ("app", *CALLS, "exec"),
+)  # fmt: skip
+CLOUDS = (E2B, MODAL)
