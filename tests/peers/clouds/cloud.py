@@ -56,6 +56,6 @@ E2B = Cloud(
 )  # fmt: skip
 MODAL = Cloud(
     "modal", "Modal", modal.KEY, modal.SECRET.encode(), modal.modal_peer, ("server_url",),
-    ("app", *CALLS, "exec"),
+    ("image", *CALLS, "look", "task", "exec"),
 )  # fmt: skip
 CLOUDS = (E2B, MODAL)
