@@ -133,8 +133,10 @@ class ModalPeer:
             self.end(sold)
 
     def cut(self) -> None:
-        """Cut streams in their midst."""
+        """Cut streams in their midst, and end every process that runs by its time."""
         self.faults.plan("cut", *[Fault.LOST] * 3)
+        running = [p for sold in self.live for p in sold.task.started.values() if p.ended is None]
+        self.advance(max(one.began + one.seconds for one in running) - self.now())
 
     def close(self) -> None:
         """End every machine."""
