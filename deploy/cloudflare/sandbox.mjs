@@ -1,16 +1,20 @@
-// A machine: Cloudflare's sandbox without a network, which starts once.
+// A machine: Cloudflare's sandbox without a network, which only `begin` starts.
 import { Sandbox as Vendors } from "@cloudflare/sandbox";
-
-const BEGUN = "atoll:begun";
 
 export class Sandbox extends Vendors {
   enableInternet = false;
   // The platform ends it even if our index were lost.
   sleepAfter = "30m";
+  begins = false;
 
   /** Start it. */
   async begin() {
-    await this.startAndWaitForPorts();
+    this.begins = true;
+    try {
+      await this.startAndWaitForPorts();
+    } finally {
+      this.begins = false;
+    }
   }
 
   /** Put off the platform's own end. */
@@ -18,10 +22,9 @@ export class Sandbox extends Vendors {
     this.renewActivityTimeout();
   }
 
-  /** A call on a container that has ended would start an empty one in its place: it ends again. */
-  async onStart() {
-    await super.onStart();
-    if (await this.ctx.storage.get(BEGUN)) await this.destroy();
-    else await this.ctx.storage.put(BEGUN, true);
+  /** Any call on a container that has ended would start an empty one in its place. */
+  async startAndWaitForPorts(...given) {
+    if (!this.begins && !this.ctx.container?.running) throw new Error("no such machine");
+    return await super.startAndWaitForPorts(...given);
   }
 }
