@@ -222,4 +222,23 @@ bool far_turn(void); /* false at the end */
 /* attach.c */
 int attach(const char *path);
 
+/* armour.c: bytes as lines of text; src/atoll/wire/link/armour.py has the layouts */
+enum armoured {
+	HELLO_LINE = 1, START, INPUT, INPUT_END, OUTPUT, COMPLAINT, ARMOUR_CREDIT, EXIT
+};
+enum { ARMOUR_PAYLOAD = 12 * 1024, ARMOUR_WINDOW = 256 * 1024 };
+struct armour {
+	struct bytes partial;
+	uint32_t sent, received, owed;
+	int64_t room, due; /* bytes that may be sent, and that may come */
+};
+void armour_frame(struct armour *end, struct bytes *out, enum armoured kind, const void *payload,
+                  size_t count);
+void armour_took(struct armour *end, struct bytes *out, size_t count);
+typedef bool (*armour_taker)(enum armoured kind, const uint8_t *payload, size_t count);
+bool armour_feed(struct armour *end, const uint8_t *data, size_t count, armour_taker take);
+
+/* command.c: the command that runs in armour */
+int armour(void);
+
 #endif

@@ -1,4 +1,5 @@
-/* The far end of the link: `serve` starts a sandbox's init and its link, `attach` joins one. */
+/* The far end of the link: `serve` starts a sandbox's init and its link, `attach` joins one,
+ * `armour` runs a command over text. */
 #define _GNU_SOURCE
 #include "link.h"
 #include <errno.h>
@@ -35,7 +36,8 @@ static int usage(void)
 {
 	fprintf(stderr,
 	        "usage: link serve --socket PATH | --device PATH [--grace SECONDS] [--daemon] -- ARGV\n"
-	        "       link attach --socket PATH\n");
+	        "       link attach --socket PATH\n"
+	        "       link armour\n");
 	return USAGE;
 }
 
@@ -246,5 +248,7 @@ int main(int count, char **words)
 		return serve(&options);
 	if (strcmp(words[1], "attach") == 0 && options.socket && !options.command)
 		return attach(options.socket);
+	if (strcmp(words[1], "armour") == 0 && count == 2)
+		return armour();
 	return usage();
 }

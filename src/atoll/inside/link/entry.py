@@ -1,4 +1,4 @@
-"""The command line: `serve` starts a sandbox's init and its link, `attach` joins one."""
+"""The command line: `serve`, `attach`, and `armour`, which runs a command over text."""
 
 import contextlib
 import ctypes
@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
+from atoll.inside.link.armour import armour
 from atoll.inside.link.connections import Connections
 from atoll.inside.link.far import FarEnd, said
 from atoll.inside.link.init import InitFailed, InitProcess
@@ -25,7 +26,8 @@ SET_DUMPABLE = 4
 READ_BYTES = 64 * 1024
 SILENT = b"the link ended before it was ready\n"
 USAGE_TEXT = """usage: link serve --socket PATH | --device PATH [--grace SECONDS] [--daemon] -- ARGV
-       link attach --socket PATH"""
+       link attach --socket PATH
+       link armour"""
 
 
 class Options:
@@ -98,6 +100,8 @@ def main() -> NoReturn:
         sys.exit(_serve(options))
     if name == "attach" and options.socket and not options.command:
         sys.exit(_attach(options.socket))
+    if name == "armour" and len(sys.argv) == 2:
+        sys.exit(armour())
     print(USAGE_TEXT, file=sys.stderr)
     sys.exit(USAGE)
 
