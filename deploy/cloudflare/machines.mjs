@@ -9,6 +9,7 @@ const MAX_SECONDS = 1800;
 const PAGE = 500;
 const RETRY_MS = 30_000;
 const ENTRY = "machine:";
+export const USUAL = "Sandbox";
 
 const shown = (id, entry) => ({ id, tags: entry.tags, ends_at: new Date(entry.ends).toISOString() });
 
@@ -19,7 +20,7 @@ export class Machines extends DurableObject {
   /** The container of a machine that runs. Never starts one. */
   async getContainer(id) {
     const entry = await this.entry(id);
-    if (!entry || entry.ends <= Date.now()) throw new Error(Gone);
+    if (!entry || entry.ends <= this.now()) throw new Error(Gone);
     if (await this.runs(entry)) return entry.container;
     await this.ctx.storage.delete(ENTRY + id);
     throw new Error(Gone);
@@ -32,13 +33,18 @@ export class Machines extends DurableObject {
   /** The bridge forgets a container even when its end failed; here `end` decides. */
   async reportStopped() {}
 
+  /** The class of a machine's container; the usual one for a machine that is not there. */
+  async template(id) {
+    return (await this.entry(id))?.template ?? USUAL;
+  }
+
   /** Rent a machine; the same id gives the same one. One at a time for an id. */
-  async rent(id, { tags, seconds }) {
+  async rent(id, { tags, seconds, template = USUAL }) {
     return await this.alone(id, async () => {
       const known = await this.entry(id);
-      if (known && known.ends > Date.now() && (await this.runs(known))) return shown(id, known);
+      if (known && known.ends > this.now() && (await this.runs(known))) return shown(id, known);
       if (known) await this.removed(id, known);
-      const entry = { container: crypto.randomUUID(), tags, ends: this.until(seconds) };
+      const entry = { container: crypto.randomUUID(), template, tags, ends: this.until(seconds) };
       await this.ctx.storage.put(ENTRY + id, entry);
       await this.wake(entry.ends);
       try {
@@ -54,7 +60,7 @@ export class Machines extends DurableObject {
   async renew(id, seconds) {
     return await this.alone(id, async () => {
       const entry = await this.entry(id);
-      if (!entry || entry.ends <= Date.now() || !(await this.runs(entry))) return null;
+      if (!entry || entry.ends <= this.now() || !(await this.runs(entry))) return null;
       entry.ends = this.until(seconds);
       await this.ctx.storage.put(ENTRY + id, entry);
       await this.wake(entry.ends);
@@ -86,25 +92,29 @@ export class Machines extends DurableObject {
     let next = Infinity;
     for (const [key, entry] of await this.ctx.storage.list({ prefix: ENTRY })) {
       const id = key.slice(ENTRY.length);
-      if (entry.ends > Date.now()) {
+      if (entry.ends > this.now()) {
         next = Math.min(next, entry.ends);
         continue;
       }
       try {
         await this.alone(id, async () => {
           const now = await this.entry(id);
-          if (now && now.ends <= Date.now()) await this.removed(id, now);
+          if (now && now.ends <= this.now()) await this.removed(id, now);
         });
       } catch (error) {
         console.error({ message: "a machine did not end", id, error: String(error) });
-        next = Math.min(next, Date.now() + RETRY_MS);
+        next = Math.min(next, this.now() + RETRY_MS);
       }
     }
     if (next < Infinity) await this.wake(next);
   }
 
+  now() {
+    return Date.now();
+  }
+
   until(seconds) {
-    return Date.now() + Math.min(seconds, MAX_SECONDS) * 1000;
+    return this.now() + Math.min(seconds, MAX_SECONDS) * 1000;
   }
 
   async wake(at) {
@@ -117,7 +127,7 @@ export class Machines extends DurableObject {
   }
 
   stub(entry) {
-    return this.env.Sandbox.get(this.env.Sandbox.idFromName(entry.container));
+    return this.env[entry.template].getByName(entry.container);
   }
 
   async runs(entry) {

@@ -1,12 +1,9 @@
-// The Worker in Cloudflare's own runtime, with the bridge's own code; only containers are ours.
+// The Worker's machines: one for an id, until its deadline, and for nobody without the key.
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
-import { Miniflare } from "miniflare";
+import { bundled, runtime } from "./world.mjs";
 
 const KEY = "canary-of-the-workers-key";
-const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 const running = new Set();
 let begun = 0;
 let refuses = "";
@@ -22,33 +19,12 @@ async function service(request) {
   }
   if (act === "destroy") running.delete(id);
   if (act === "state") return new Response(running.has(id) ? "healthy" : "stopped");
-  return new Response(act === "exec" ? await request.text() : "");
-}
-
-function made(key) {
-  return new Miniflare({
-    modules: true, script, compatibilityDate: "2026-04-01", compatibilityFlags: ["nodejs_compat"],
-    durableObjects: {
-      Sandbox: { className: "Sandbox", useSQLite: true },
-      Machines: { className: "Machines", useSQLite: true },
-    },
-    bindings: key ? { SANDBOX_API_KEY: key } : {},
-    serviceBindings: { TEST: service },
-  });
+  return new Response(act === "exec" ? JSON.stringify({ output: "", code: 0 }) : "");
 }
 
 before(async () => {
-  const bundled = await build({
-    entryPoints: [here("../worker.mjs")], bundle: true, format: "esm", write: false,
-    external: ["cloudflare:*", "node:*"], platform: "neutral", mainFields: ["module", "main"],
-    conditions: ["workerd", "import"],
-    plugins: [{
-      name: "containers",
-      setup: (at) => at.onResolve({ filter: /^\.\/sandbox\.mjs$/ }, () => ({ path: here("sandbox.mjs") })),
-    }],
-  });
-  script = bundled.outputFiles[0].text;
-  worker = made(KEY);
+  script = await bundled();
+  worker = runtime(script, KEY, service);
 });
 after(() => worker.dispose());
 beforeEach(() => {
@@ -139,13 +115,13 @@ test("strangers and other routes of the bridge are refused", async () => {
     assert.equal((await call("POST", `/v1/sandbox/closed/${path}`, {}))[0], 404, path);
   }
   assert.equal((await call("POST", "/v1/pool/prime"))[0], 404);
-  for (const body of [null, [], { seconds: -1 }, { seconds: 5, tags: { a: 1 } }, { seconds: 1.5 }]) {
+  for (const body of [null, [], { seconds: -1 }, { seconds: 5, tags: { a: 1 } }, { seconds: 1.5 }, { seconds: 5, template: "Machines" }, { seconds: 5, template: "SandboxNone" }]) {
     assert.equal((await call("PUT", "/atoll/machines/bad", body))[0], 400);
   }
 });
 
 test("without a key it serves nobody", async () => {
-  const open = made("");
+  const open = runtime(script, "", service);
   const answer = await fetch(new URL("/atoll/machines", await open.ready));
   assert.equal(answer.status, 503);
   await open.dispose();

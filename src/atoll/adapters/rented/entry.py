@@ -36,6 +36,8 @@ class Wares:
     region: str
     templates: Mapping[str, str]
     cost_per_hour: float | None
+    missing: str = ""
+    """Why there is no vendor; else its library is not installed."""
 
     @property
     def table(self) -> str:
@@ -53,7 +55,7 @@ def settings_of(setup: ExtensionSetup, name: str, kind: type[_T]) -> _T:
 
 
 def rented_extension(setup: ExtensionSetup, wares: Wares, vendor: Vendor | None) -> LinkedExtension:
-    """Make the extension; without a vendor its library is not installed."""
+    """Make the extension; without a vendor it says why there is none."""
     records = Records(setup.home / "rented" / wares.table)
     rentals = None
     if vendor is not None:
@@ -68,7 +70,7 @@ def rented_extension(setup: ExtensionSetup, wares: Wares, vendor: Vendor | None)
     )
     return LinkedExtension(
         LinkedSettings(setup.home, broker=setup.upstreams, agents=setup.agents),
-        RentedBackend(wares.name, offer, rentals, missing),
+        RentedBackend(wares.name, offer, rentals, wares.missing or missing),
     )
 
 

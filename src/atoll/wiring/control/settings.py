@@ -15,6 +15,7 @@ import msgspec
 from atoll.adapters.agents.settings import AgentSettings
 from atoll.adapters.bus.settings import BusSettings
 from atoll.adapters.drive.settings import DriveSettings
+from atoll.adapters.extensions.cloudflare.settings import CloudflareSettings
 from atoll.adapters.extensions.docker.settings import DockerSettings
 from atoll.adapters.extensions.e2b.settings import E2bSettings
 from atoll.adapters.extensions.modal.settings import ModalSettings
@@ -105,10 +106,12 @@ class ExtensionSettings:
 class CloudSettings:
     """Settings of the vendors of machines.
 
+    `cloudflare`: where one's Worker answers, and its classes of containers by image.
     `e2b`: where E2B answers, and its templates by image.
     `modal`: where Modal answers, its app, and its images by image.
     """
 
+    cloudflare: CloudflareSettings = field(default_factory=CloudflareSettings)
     e2b: E2bSettings = field(default_factory=E2bSettings)
     modal: ModalSettings = field(default_factory=ModalSettings)
 
@@ -167,7 +170,12 @@ def read_settings(
 def extension_options(settings: ControlSettings) -> dict[str, object]:
     """Return the settings of backends, by the names that `ExtensionSetup.options` has."""
     clouds = settings.clouds
-    return {**asdict(settings.docker), "e2b": clouds.e2b, "modal": clouds.modal}
+    return {
+        **asdict(settings.docker),
+        "cloudflare": clouds.cloudflare,
+        "e2b": clouds.e2b,
+        "modal": clouds.modal,
+    }
 
 
 def setting_names() -> frozenset[str]:

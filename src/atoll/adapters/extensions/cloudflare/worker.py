@@ -1,0 +1,128 @@
+"""Calls of the Worker in `deploy/cloudflare`, by HTTP. An answer is half an answer until read."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+
+import aiohttp
+import msgspec
+
+from atoll.adapters.rented.calls import USUAL, Patience, Refused, patiently
+from atoll.adapters.rented.vendor import Gone
+from atoll.domain.errors import AtollError, Failed, Unavailable
+from atoll.ports.extension import VendorKey
+
+MAX_ANSWER_BYTES = 4 * 1024 * 1024
+MAX_MESSAGE_BYTES = 1024 * 1024
+MAX_WORDS = 300
+SERVER_FAULT = 500
+_REFUSALS = {429, 500, 503}
+_T = TypeVar("_T")
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """A refusal as the Worker and the bridge spell it."""
+
+    error: str = ""
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call. `what` names it in messages."""
+
+    what: str
+    method: str
+    path: str
+    body: object | bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """A Worker and the key to it. Raises what `rented.vendor.Vendor` says."""
+
+    url: str
+    key: VendorKey
+    patience: Patience = USUAL
+
+    async def call(self, call: Call, kind: type[_T]) -> _T:
+        """Return an answer; a refusal for a while is tried again."""
+        text = await self.text(call)
+        try:
+            return msgspec.json.decode(text, type=kind)
+        except msgspec.DecodeError as error:
+            raise Unavailable(f"{call.what} failed: half an answer came") from error
+
+    async def text(self, call: Call) -> bytes:
+        """Return the bytes of an answer."""
+        if not self.key.value:
+            raise Failed("the key of ext.cloudflare is empty")
+        return await patiently(call.what, lambda: self._sent(call), patience=self.patience)
+
+    @asynccontextmanager
+    async def socket(self, what: str, path: str) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
+        """Yield a WebSocket."""
+
+        async def opened() -> aiohttp.ClientWebSocketResponse:
+            try:
+                return await session.ws_connect(
+                    self.url + path, headers=self._headers(), max_msg_size=MAX_MESSAGE_BYTES
+                )
+            except aiohttp.WSServerHandshakeError as error:
+                raise self._refusal(what, error.status, b"") from error
+            except (aiohttp.ClientError, OSError) as error:
+                raise Unavailable(f"{what} failed: {self._said(str(error))}") from error
+
+        async with aiohttp.ClientSession() as session:
+            made = await patiently(what, opened, patience=self.patience)
+            async with made:
+                yield made
+
+    async def _sent(self, call: Call) -> bytes:
+        given = call.body
+        body = given if isinstance(given, bytes | None) else json.dumps(given).encode()
+        try:
+            async with (
+                aiohttp.ClientSession() as session,
+                session.request(
+                    call.method, self.url + call.path, data=body, headers=self._headers()
+                ) as answer,
+            ):
+                text = bytearray()
+                async for chunk in answer.content.iter_any():
+                    text += chunk
+                    if len(text) > MAX_ANSWER_BYTES:
+                        raise Failed(f"{call.what} failed: an answer without an end")
+        except (aiohttp.ClientError, OSError) as error:
+            raise Unavailable(f"{call.what} failed: {self._said(str(error))}") from error
+        if answer.ok:
+            return bytes(text)
+        await self._wanted_pause(answer.headers.get("Retry-After", ""))
+        raise self._refusal(call.what, answer.status, bytes(text))
+
+    async def _wanted_pause(self, said: str) -> None:
+        """Wait as long as a server wants, within the time of one call."""
+        if said.isdigit():
+            await asyncio.sleep(min(int(said), self.patience.call / 2))
+
+    def _headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.key.value}"}
+
+    def _refusal(self, what: str, status: int, text: bytes) -> AtollError:
+        try:
+            problem = msgspec.json.decode(text, type=Problem)
+        except msgspec.DecodeError:
+            problem = Problem(text.decode(errors="replace"))
+        words = f"{what} failed: {self._said(problem.error or f'status {status}')}"
+        if status == 404 and problem.code in ("gone", ""):
+            return Gone(words)
+        if status in _REFUSALS:
+            return Refused(words)
+        return Failed(words) if status < SERVER_FAULT else Unavailable(words)
+
+    def _said(self, words: str) -> str:
+        """Return what a server said, without the key: it may send it back."""
+        return (words or "no reason given").replace(self.key.value, "…")[:MAX_WORDS]
