@@ -74,6 +74,7 @@ class VendorContract:
     renewal: ClassVar[str]
     step: ClassVar[float]
     keeps_doubles: ClassVar[bool]
+    template: ClassVar[str] = "base"
 
     @pytest.fixture
     def vendor(self) -> Vendor:
@@ -91,8 +92,8 @@ class VendorContract:
     async def test_machine_is_rented_closed_with_tags_and_a_deadline(
         self, rentals: Rentals, peer: CloudPeer
     ) -> None:
-        rented = await rentals.rent(BOX, "base")
-        again = await rentals.rent(BOX, "base")
+        rented = await rentals.rent(BOX, self.template)
+        again = await rentals.rent(BOX, self.template)
         assert (again.machine, peer.rented) == (rented.machine, 1)
         (sold,) = peer.live
         assert sold.is_closed
@@ -106,7 +107,7 @@ class VendorContract:
         self, rentals: Rentals, peer: CloudPeer, fault: Fault
     ) -> None:
         peer.faults.plan("create", fault)
-        rented = await rentals.rent(BOX, "base")
+        rented = await rentals.rent(BOX, self.template)
         assert ours(peer) == [rented.machine]
         assert peer.rented == 1
 
@@ -115,14 +116,14 @@ class VendorContract:
         self, rentals: Rentals, peer: CloudPeer, fault: Fault
     ) -> None:
         peer.faults.plan("create", fault, fault)
-        rented = await rentals.rent(BOX, "base")
+        rented = await rentals.rent(BOX, self.template)
         assert (ours(peer), peer.rented) == ([rented.machine], 1)
 
     async def test_wanted_pause_is_kept(self, rentals: Rentals, peer: CloudPeer) -> None:
         peer.faults.retry_after = 1
         peer.faults.plan("create", Fault.BUSY)
         began = time.monotonic()
-        await rentals.rent(BOX, "base")
+        await rentals.rent(BOX, self.template)
         assert time.monotonic() - began >= 1
         assert peer.faults.count("create") == 2
 
@@ -131,10 +132,10 @@ class VendorContract:
     ) -> None:
         peer.faults.plan("create", *[Fault.BUSY] * 1000)
         with pytest.raises(Unavailable, match=rentals.vendor.title):
-            await rentals.rent(BOX, "base")
+            await rentals.rent(BOX, self.template)
         assert peer.rented == 0
         peer.faults.planned.clear()
-        assert (await rentals.rent(BOX, "base")).machine == ours(peer)[0]
+        assert (await rentals.rent(BOX, self.template)).machine == ours(peer)[0]
 
     @pytest.mark.parametrize("forgets", [False, True])
     async def test_interrupted_create_is_sent_again_by_its_token(
@@ -151,15 +152,15 @@ class VendorContract:
                 peer.faults.released.set()
 
         peer.faults.gate = gate
-        first = asyncio.get_running_loop().create_task(rentals.rent(BOX, "base"))
+        first = asyncio.get_running_loop().create_task(rentals.rent(BOX, self.template))
         await asyncio.to_thread(until, lambda: peer.faults.count("create"), bool)
         first.cancel()
         await asyncio.gather(first, return_exceptions=True)
         record = rentals.records.read(BOX)
         assert record == Record("sec_mine", record.token if record else "")
-        rented = await rentals.rent(BOX, "base")
+        rented = await rentals.rent(BOX, self.template)
         await asyncio.to_thread(until, lambda: peer.rented, lambda count: count == wanted)
-        assert (await rentals.rent(BOX, "base")).machine == rented.machine
+        assert (await rentals.rent(BOX, self.template)).machine == rented.machine
         assert ours(peer) == [rented.machine]
 
     async def test_list_that_is_half_an_answer_rents_nothing(
@@ -167,7 +168,7 @@ class VendorContract:
     ) -> None:
         peer.faults.plan("list", *[Fault.HALF] * 10)
         with pytest.raises(Unavailable):
-            await rentals.rent(BOX, "base")
+            await rentals.rent(BOX, self.template)
         assert peer.rented == 0
 
     async def test_refused_key_is_told_without_the_key(
@@ -175,18 +176,18 @@ class VendorContract:
     ) -> None:
         keys.known = [VendorKey("sec_mine", self.wrong_key)]
         with pytest.raises(Failed) as caught:
-            await rentals.rent(BOX, "base")
+            await rentals.rent(BOX, self.template)
         assert "canary" not in caught.value.message
         assert "canary" not in repr(keys.known)
         keys.known = []
         with pytest.raises(Failed, match="has no key"):
-            await rentals.rent(BOX, "base")
+            await rentals.rent(BOX, self.template)
         assert peer.rented == 0
 
     async def test_machine_of_a_key_that_is_gone_is_told(
         self, rentals: Rentals, keys: Keys
     ) -> None:
-        await rentals.rent(BOX, "base")
+        await rentals.rent(BOX, self.template)
         keys.known = [VendorKey("sec_other", self.key)]
         ended, left = await rentals.end(BOX)
         assert not ended
@@ -198,7 +199,7 @@ class VendorContract:
         peer.stray(5, {"atoll": "another-home", "atoll-sandbox": BOX})
         peer.stray(5, {})
         peer.lists_all = True
-        rented = await rentals.rent(BOX, "base")
+        rented = await rentals.rent(BOX, self.template)
         assert len(peer.live) == 11
         assert await rentals.end(BOX) == (True, "")
         assert len(peer.live) == 10
@@ -210,7 +211,7 @@ class VendorContract:
         peer.stray(10, {"atoll": "another-home"})
         found = await rentals.everything()
         assert len(found) == 10_000
-        rented = await rentals.rent(BOX, "base")
+        rented = await rentals.rent(BOX, self.template)
         assert rented.machine not in {one.id for one in found}
         for stray in found[:20]:
             assert await rentals.end_place(stray)
@@ -221,7 +222,7 @@ class VendorContract:
     async def test_deadline_moves_while_it_is_renewed_and_ends_the_machine_after(
         self, rentals: Rentals, peer: CloudPeer
     ) -> None:
-        rented = await rentals.rent(BOX, "base")
+        rented = await rentals.rent(BOX, self.template)
         renewal = asyncio.get_running_loop().create_task(
             renewed(rentals.vendor, rented, every=0.02)
         )

@@ -220,8 +220,8 @@ def test_machines_left_behind_are_listed_and_ended_but_no_other(
     assert told.returncode == 1
     assert cloud.extension in told.stderr
     peer.faults.planned.clear()
-    for sold in [one for one in peer.live if one is not mine]:
-        del peer.sold[sold.id]
+    for sold in [one for one in peer.live if one.id != mine.id]:
+        peer.end(sold)
 
 
 def test_template_that_is_not_there_fails_the_create_with_the_vendors_words(

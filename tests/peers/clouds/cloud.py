@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
-from tests.peers.clouds import e2b, modal
+from tests.peers.clouds import cloudflare, e2b, modal
 
 CALLS = ("list", "create", "connect")
 
@@ -58,4 +58,8 @@ MODAL = Cloud(
     "modal", "Modal", modal.KEY, modal.SECRET.encode(), modal.modal_peer, ("server_url",),
     ("image", *CALLS, "look", "task", "exec"),
 )  # fmt: skip
-CLOUDS = (E2B, MODAL)
+CLOUDFLARE = Cloud(
+    "cloudflare", "Cloudflare", cloudflare.KEY, cloudflare.KEY.encode(),
+    cloudflare.cloudflare_peer, ("url",),
+)  # fmt: skip
+CLOUDS = (E2B, MODAL) if cloudflare.lacking() else (E2B, MODAL, CLOUDFLARE)

@@ -68,7 +68,7 @@ class CloudflarePeer:
         self.url = self.worker = ""
         self.closing = asyncio.Event()
         self.loop = asyncio.get_running_loop()
-        self.lines: set[asyncio.Transport] = set()
+        self.lines: set[asyncio.WriteTransport] = set()
         self.door = web.Application(client_max_size=64 * 1024 * 1024)
         self.door.router.add_route("*", "/{path:.*}", self._passed)
 
@@ -101,17 +101,17 @@ class CloudflarePeer:
         """Have machines in the list that nobody knows of."""
         self._asked("stray", {"count": count, "tags": metadata})
 
-    def forget(self, sold: SoldMachine) -> None:
-        """Take a stray out of the list."""
-        self._asked("forget", {"id": sold.id})
-
     def cut(self) -> None:
         """Cut every terminal, as a proxy that is restarted does."""
-        self.loop.call_soon_threadsafe(lambda: [one.abort() for one in list(self.lines)])
+        for line in list(self.lines):
+            self.loop.call_soon_threadsafe(line.abort)
 
     def end(self, sold: SoldMachine) -> None:
-        """End a machine, as the platform does."""
-        self.containers.end(sold.container)
+        """End a machine, as the platform does; one that only stands in the list is forgotten."""
+        if sold.machine is None:
+            self._asked("forget", {"id": sold.id})
+        else:
+            self.containers.end(sold.container)
 
     def close(self) -> None:
         """End every machine."""

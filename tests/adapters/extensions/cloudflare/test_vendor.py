@@ -16,7 +16,7 @@ from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.ports.extension import VendorKey
 from atoll.zygote.host.home import Home
 from atoll.zygote.jobs.programs import install
-from tests.adapters.extensions.vendor_contract import BOX, QUICK, Keys, VendorContract, ours
+from tests.adapters.extensions.vendor_contract import BOX, QUICK, Keys, VendorContract
 from tests.peers.clouds.cloudflare import KEY, CloudflarePeer, cloudflare_peer, lacking
 from tests.peers.clouds.faults import Fault
 
@@ -37,15 +37,12 @@ class TestCloudflareVendor(VendorContract):
     renewal = "renew"
     step = 900
     keeps_doubles = False
+    template = "Sandbox"
 
     @pytest.fixture
     def vendor(self, peer: CloudflarePeer, tmp_path: Path) -> Vendor:
         install(Home(tmp_path / "home"))
         return CloudflareVendor(peer.url, tmp_path / "home" / "run" / "bin" / "far.tar", QUICK)
-
-    @pytest.fixture
-    def template(self) -> str:
-        return "Sandbox"
 
     @pytest.fixture
     async def shell(self, rentals: Rentals) -> RentedShell:
@@ -153,7 +150,7 @@ class TestCloudflareVendor(VendorContract):
             await rentals.vendor.shell(MINE, sold.id)
         assert peer.live == []
         assert (await rentals.rent(BOX, "Sandbox")).machine != sold.id
-        assert len(ours(peer)) == 1
+        assert len(peer.live) == 1
 
     async def test_end_that_is_refused_is_tried_again(
         self, rentals: Rentals, peer: CloudflarePeer
