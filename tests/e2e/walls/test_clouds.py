@@ -94,7 +94,8 @@ def test_key_of_the_kind_extension_is_shown_without_its_value(keyed: Api, cloud:
         None,
     )
     listed = keyed.call("GET", "/v1/extensions")["extensions"]
-    assert next(one for one in listed if one["name"] == cloud.extension)["available"]
+    shown = next(one for one in listed if one["name"] == cloud.extension)
+    assert shown["available"], shown
 
 
 def test_network_of_machine_and_sandbox_is_closed_and_the_doors_lead_here(

@@ -33,9 +33,11 @@ class Session:
     viewers: set[web.WebSocketResponse] = field(default_factory=set)
 
     def close(self) -> None:
-        """End it."""
-        asyncio.get_running_loop().remove_reader(self.terminal)
-        os.close(self.terminal)
+        """End it; in the loop that reads it."""
+        if self.terminal >= 0:
+            asyncio.get_running_loop().remove_reader(self.terminal)
+            os.close(self.terminal)
+            self.terminal = -1
         self.process.kill()
         self.process.wait()
 
@@ -67,6 +69,9 @@ class Containers:
         ended = self.running.pop(container, None)
         if ended is not None:
             ended.machine.end()
+            for session in ended.sessions.values():
+                session.process.kill()
+                session.process.wait()
 
     async def _state(self, request: web.Request) -> web.Response:
         is_there = request.match_info["id"] in self.running
@@ -118,6 +123,8 @@ class Containers:
         if session is None:
             session = await self._opened(container, request)
             container.sessions[name] = session
+            if container not in self.running.values():
+                session.close()
         session.viewers.add(answer)
         await answer.send_str(json.dumps({"type": "ready"}))
         try:

@@ -38,6 +38,7 @@ EVERYTHING = {
     "extensions": ["docker"],
     "upstreams": {"openai": "https://example.com"},
     "docker_host": "unix:///d",
+    "cloudflare": {"templates": {"host": "SandboxTools"}},
     "e2b": {"templates": {"host": "tools"}},
     "modal": {"app": "ours"},
     "builds": {"cpu": 1.5},
