@@ -200,7 +200,8 @@ async def _copied(source: Any, target: Any, noise: bytes = b"") -> None:
                     await target.send_bytes(noise)
             elif message.type is WSMsgType.TEXT:
                 await target.send_str(message.data)
-    await target.close()
+    with suppress(ConnectionError, aiohttp.ClientError):
+        await target.close()
 
 
 @contextmanager

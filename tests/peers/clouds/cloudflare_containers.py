@@ -16,6 +16,7 @@ import termios
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from aiohttp import WSMsgType, web
 
@@ -30,7 +31,7 @@ class Session:
 
     process: "subprocess.Popen[bytes]"
     terminal: int
-    viewers: set[web.WebSocketResponse] = field(default_factory=set)
+    viewers: dict[web.WebSocketResponse, asyncio.WriteTransport] = field(default_factory=dict)
 
     def close(self) -> None:
         """End it; in the loop that reads it."""
@@ -56,6 +57,7 @@ class Containers:
     def __init__(self) -> None:
         self.running: dict[str, Container] = {}
         self.begun = 0
+        self.loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[None]] = set()
         self.app = web.Application(client_max_size=64 * 1024 * 1024)
         self.app.add_routes([
@@ -72,6 +74,9 @@ class Containers:
             for session in ended.sessions.values():
                 session.process.kill()
                 session.process.wait()
+                # What it spoke to the Worker over ends with it.
+                for line in list(session.viewers.values()):
+                    self.loop.call_soon_threadsafe(line.abort)
 
     async def _state(self, request: web.Request) -> web.Response:
         is_there = request.match_info["id"] in self.running
@@ -125,14 +130,15 @@ class Containers:
             container.sessions[name] = session
             if container not in self.running.values():
                 session.close()
-        session.viewers.add(answer)
+        line: Any = request.transport
+        session.viewers[answer] = line
         await answer.send_str(json.dumps({"type": "ready"}))
         try:
             async for message in answer:
                 if message.type is WSMsgType.BINARY:
                     await self._typed(session, message.data)
         finally:
-            session.viewers.discard(answer)
+            session.viewers.pop(answer, None)
         return answer
 
     async def _opened(self, container: Container, request: web.Request) -> Session:
