@@ -39,6 +39,8 @@ EVERYTHING = {
     "upstreams": {"openai": "https://example.com"},
     "docker_host": "unix:///d",
     "cloudflare": {"templates": {"host": "SandboxTools"}},
+    "daytona": {"target": "eu"},
+    "daytona_self": {"api_url": "https://daytona.example.com/api"},
     "e2b": {"templates": {"host": "tools"}},
     "modal": {"app": "ours"},
     "builds": {"cpu": 1.5},

@@ -10,12 +10,18 @@ import structlog
 
 from atoll.domain.errors import Unavailable
 
+MAX_AFTER_SECONDS = 60.0
+"""A longer pause that a vendor asks for is not kept."""
+
 _log = structlog.get_logger(__name__)
 _T = TypeVar("_T")
 
 
 class Refused(Unavailable):
-    """A refusal that did nothing: too many requests, or a server that is busy."""
+    """A refusal that did nothing: too many requests, or a server that is busy. `after` is the pause
+    in seconds that it asks for."""
+
+    after: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,7 @@ async def patiently(
             raise Unavailable(f"{what} did not answer within {patience.call:g} s") from error
         except Refused as refused:
             wait = pause * (0.5 + random.random() / 2)  # noqa: S311 - spreads clients, no secret
+            wait = max(wait, min(refused.after, MAX_AFTER_SECONDS))
             if loop.time() + wait > until:
                 raise Unavailable(
                     f"{what} was refused for too long: {refused.message}"

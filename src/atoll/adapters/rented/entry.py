@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from platform import machine
 from typing import TypeVar
 
@@ -38,16 +39,28 @@ class Wares:
     cost_per_hour: float | None
     missing: str = ""
     """Why there is no vendor; else its library is not installed."""
+    extra: str = ""
+    """The extra that brings its library, where it is not named as the table."""
 
     @property
     def table(self) -> str:
-        """The name of its settings, and of its extra."""
-        return self.name.removeprefix("ext.")
+        """The name of its settings."""
+        return table_of(self.name)
+
+
+def table_of(name: str) -> str:
+    """Return the name of an extension's table in `config.toml`."""
+    return name.removeprefix("ext.").replace("-", "_")
+
+
+def programs_of(setup: ExtensionSetup) -> Path:
+    """Return the archive of programs for other machines."""
+    return setup.home / "run" / "bin" / "far.tar"
 
 
 def settings_of(setup: ExtensionSetup, name: str, kind: type[_T]) -> _T:
     """Return the settings of an extension. Raises `Invalid` for one that is wrong."""
-    table = name.removeprefix("ext.")
+    table = table_of(name)
     try:
         return msgspec.convert(setup.options.get(table) or {}, kind)
     except msgspec.ValidationError as error:
@@ -60,12 +73,13 @@ def rented_extension(setup: ExtensionSetup, wares: Wares, vendor: Vendor | None)
     rentals = None
     if vendor is not None:
         rentals = Rentals(wares.name, vendor, setup.tag, records, setup.keys)
-    missing = f"{wares.name} needs the library of {wares.title}: pip install 'atoll[{wares.table}]'"
+    extra = wares.extra or wares.table
+    missing = f"{wares.name} needs the library of {wares.title}: pip install 'atoll[{extra}]'"
     offer = Offer(
         capabilities=_capabilities(wares),
         templates=usual_templates(wares.templates, wares.default),
         mechanism=wares.mechanism,
-        programs=setup.home / "run" / "bin" / "far.tar",
+        programs=programs_of(setup),
         kind=machine(),
     )
     return LinkedExtension(

@@ -16,6 +16,7 @@ from atoll.adapters.agents.settings import AgentSettings
 from atoll.adapters.bus.settings import BusSettings
 from atoll.adapters.drive.settings import DriveSettings
 from atoll.adapters.extensions.cloudflare.settings import CloudflareSettings
+from atoll.adapters.extensions.daytona.settings import DaytonaSettings
 from atoll.adapters.extensions.docker.settings import DockerSettings
 from atoll.adapters.extensions.e2b.settings import E2bSettings
 from atoll.adapters.extensions.modal.settings import ModalSettings
@@ -107,11 +108,14 @@ class CloudSettings:
     """Settings of the vendors of machines.
 
     `cloudflare`: where one's Worker answers, and its classes of containers by image.
+    `daytona`, `daytona_self`: where a Daytona answers, and its snapshots by image.
     `e2b`: where E2B answers, and its templates by image.
     `modal`: where Modal answers, its app, and its images by image.
     """
 
     cloudflare: CloudflareSettings = field(default_factory=CloudflareSettings)
+    daytona: DaytonaSettings = field(default_factory=DaytonaSettings)
+    daytona_self: DaytonaSettings = field(default_factory=DaytonaSettings)
     e2b: E2bSettings = field(default_factory=E2bSettings)
     modal: ModalSettings = field(default_factory=ModalSettings)
 
@@ -170,12 +174,8 @@ def read_settings(
 def extension_options(settings: ControlSettings) -> dict[str, object]:
     """Return the settings of backends, by the names that `ExtensionSetup.options` has."""
     clouds = settings.clouds
-    return {
-        **asdict(settings.docker),
-        "cloudflare": clouds.cloudflare,
-        "e2b": clouds.e2b,
-        "modal": clouds.modal,
-    }
+    rented = {one.name: getattr(clouds, one.name) for one in fields(clouds)}
+    return {**asdict(settings.docker), **rented}
 
 
 def setting_names() -> frozenset[str]:

@@ -1,0 +1,1 @@
+"""Sandboxes on machines of Daytona, by its own library (the extra `daytona`)."""
