@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
-from tests.peers.clouds import cloudflare, e2b, modal
+from tests.peers.clouds import cloudflare, daytona, e2b, modal
 
 CALLS = ("list", "create", "connect")
 
@@ -51,6 +51,10 @@ class Cloud:
         return f'extensions = ["namespaces", "{self.name}"]\n[{self.name}]\n{lines}'
 
 
+DAYTONA = Cloud(
+    "daytona", "Daytona", daytona.KEY, daytona.KEY.encode(), daytona.daytona_peer, ("api_url",),
+    ("list", "create", "get", "ttl"),
+)  # fmt: skip
 E2B = Cloud(
     "e2b", "E2B", e2b.KEY, e2b.KEY.encode(), e2b.e2b_peer, ("api_url", "sandbox_url")
 )  # fmt: skip
@@ -62,4 +66,4 @@ CLOUDFLARE = Cloud(
     "cloudflare", "Cloudflare", cloudflare.KEY, cloudflare.KEY.encode(),
     cloudflare.cloudflare_peer, ("url",),
 )  # fmt: skip
-CLOUDS = (E2B, MODAL) if cloudflare.lacking() else (E2B, MODAL, CLOUDFLARE)
+CLOUDS = (DAYTONA, E2B, MODAL, *(() if cloudflare.lacking() else (CLOUDFLARE,)))
