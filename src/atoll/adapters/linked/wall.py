@@ -35,11 +35,20 @@ class FarWall:
         """Return the place of a sandbox's files there."""
         return f"{(await self.machine.facts()).base}/boxes/{sandbox_id}"
 
+    def above_workspace(self, files: str) -> str:
+        """Return the folder that holds the workspace; `files` is the sandbox's place."""
+        return files
+
+    async def programs(self) -> str:
+        """Return the directory of our programs there. Raises `Failed` where no wall may be
+        built."""
+        return await self.machine.place_programs()
+
     async def start(self, request: Provision, terms: LinkTerms) -> None:
         """Build the wall and start the link. Raises `Failed` with what the machine said."""
         machine = self.machine
-        programs = await machine.place_programs()
-        views = [await self._view(mount) for mount in request.mounts]
+        programs = await self.programs()
+        views = [await self.view(mount) for mount in request.mounts]
         facts = await machine.facts()
         files = await self.files(request.sandbox_id)
         filter_name = "seccomp-debug.bpf" if request.profile.safety.debug else "seccomp.bpf"
@@ -76,7 +85,7 @@ class FarWall:
 
     async def carry(self, sandbox_id: str, near: socket.socket) -> None:
         """Carry bytes until either end closes. Raises `Unavailable` with the machine's words."""
-        programs = await self.machine.place_programs()
+        programs = await self.programs()
         files = await self.files(sandbox_id)
         said = await self.machine.client.stream(scripts.ATTACH, files, programs, near=near)
         if said:
@@ -95,7 +104,8 @@ class FarWall:
             return CleanupReport(removed, (left,))
         return CleanupReport(removed)
 
-    async def _view(self, mount: Mount) -> tuple[str, str]:
+    async def view(self, mount: Mount) -> tuple[str, str]:
+        """Return a folder's place there, sent when it is not there yet, and its place inside."""
         source = Path(mount.source)
         if mount.live:
             return await self.machine.place_live(source), mount.target

@@ -6,7 +6,7 @@ an archive here, so that nothing has to stay rented for them.
 
 import asyncio
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,13 +34,16 @@ _log = structlog.get_logger(__name__)
 @dataclass(frozen=True, slots=True)
 class Offer:
     """An offer of a vendor as this installation takes it. `templates` maps a profile's image to
-    the vendor's name for it. `mechanism` is what separates machines there."""
+    the vendor's name for it. `mechanism` is what separates machines there, `wall` what separates a
+    sandbox from its machine, and `degraded` what neither gives."""
 
     capabilities: Capabilities
     templates: Mapping[str, str]
     mechanism: str
     programs: Path
     kind: str
+    wall: Callable[[Machine], FarWall] = FarWall
+    degraded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +83,10 @@ class RentedBackend:
             )
         if request.maintenance_seconds is None:
             request.report(f"rent a machine at {self._rentals.vendor.title}")
-        rented = await self._rentals.rent(request.sandbox_id, template)
+        rented = await self._rentals.rent(request.sandbox_id, template, request.profile)
         try:
             standing = await self._reached(request.sandbox_id, rented)
-            await standing.wall.machine.place_programs()
+            await standing.wall.programs()
             await self._files_brought(request, standing)
             await standing.wall.start(request, terms)
         except Gone as error:
@@ -199,13 +202,14 @@ class RentedBackend:
             return known
         shell = await self._rentals.vendor.shell(rented.key, rented.machine)
         machine = Machine(shell, self._rentals.tag, self.offer.programs, self.offer.kind)
-        made = _Standing(rented, FarWall(machine), shell)
+        made = _Standing(rented, self.offer.wall(machine), shell)
         self._standing[sandbox_id] = made
         return made
 
     async def _keeping(self, sandbox_id: SandboxId, standing: _Standing) -> Keeping:
         files = await standing.wall.files(sandbox_id)
-        return Keeping(standing.shell, files, self._rentals.records.kept(sandbox_id))
+        kept = self._rentals.records.kept(sandbox_id)
+        return Keeping(standing.shell, files, kept, standing.wall.above_workspace(files))
 
     def _forget(self, sandbox_id: SandboxId) -> None:
         self._standing.pop(sandbox_id, None)
@@ -214,7 +218,8 @@ class RentedBackend:
     def _place(self, request: Provision, rented: Rented) -> FarPlace:
         data = (("machine", rented.machine), ("key", rented.key.id))
         box = FarBox(request.sandbox_id, request.generation, data, request.host)
-        isolation = Isolation(self.offer.capabilities.isolation, self.offer.mechanism)
+        offer = self.offer
+        isolation = Isolation(offer.capabilities.isolation, offer.mechanism, offer.degraded)
         return FarPlace(box, isolation, (INIT,))
 
 

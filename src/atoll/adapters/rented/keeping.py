@@ -17,10 +17,11 @@ MAX_KEPT_BYTES = 8 * 1024**3
 _SAVE = r"""
 set -eu
 cd "$1" && [ -e whole ] || { echo "it holds no files yet" >&2; exit 4; }
-chmod -R u+rX workspace state
-exec tar -c -z -f - workspace state
+chmod -R u+rX "$2/workspace" state
+exec tar -c -z -f - -C "$2" workspace -C "$1" state
 """
-"""Word: a sandbox's folder. Prints an archive. Its owner may have made files unreadable."""
+"""Words: a sandbox's folder, and the one that holds its workspace. Prints an archive. Its owner
+may have made files unreadable."""
 
 _HAS_FILES = '[ -e "$1/whole" ]'
 _MARK = r"""
@@ -31,19 +32,24 @@ _RESTORE = r"""
 set -eu
 cd "$1"; rm -rf restored; mkdir restored
 tar -x -z -C restored -f - --no-same-owner
-chmod -R u+rwX workspace state; rm -rf workspace state
-mv restored/workspace workspace; mv restored/state state
+chmod -R u+rwX "$2/workspace" state
+find "$2/workspace" -mindepth 1 -maxdepth 1 -exec rm -rf {} +; rm -rf state
+find restored/workspace -mindepth 1 -maxdepth 1 -exec mv -t "$2/workspace" {} +
+mv restored/state state
 """
-"""Word: a sandbox's folder. Its input is an archive of `_SAVE`."""
+"""Words as of `_SAVE`, whose archive is its input. The workspace may be a place that nobody may
+replace: what is in it is replaced."""
 
 
 @dataclass(frozen=True, slots=True)
 class Keeping:
-    """The archive of one sandbox. `files` is the sandbox's folder on the rented machine."""
+    """The archive of one sandbox. `files` is the sandbox's folder on the rented machine, `above`
+    the one that holds its workspace."""
 
     shell: RentedShell
     files: str
     archive: Path
+    above: str
 
     async def is_there(self) -> bool:
         """Report whether the machine has the sandbox's files whole."""
@@ -58,7 +64,7 @@ class Keeping:
         try:
             with await asyncio.to_thread(fresh.open, "wb") as file:
                 fresh.chmod(0o600)
-                async for data in self.shell.fetch(_SAVE, self.files):
+                async for data in self.shell.fetch(_SAVE, self.files, self.above):
                     size += len(data)
                     if size > MAX_KEPT_BYTES:
                         raise Failed(f"its files are more than {MAX_KEPT_BYTES >> 30} GiB")
@@ -72,7 +78,7 @@ class Keeping:
         if not self.archive.exists():
             return
         with await asyncio.to_thread(self.archive.open, "rb") as file:
-            async with self.shell.pipe(_RESTORE, self.files) as into:
+            async with self.shell.pipe(_RESTORE, self.files, self.above) as into:
                 while data := await asyncio.to_thread(file.read, CHUNK_BYTES):
                     into.write(data)
                     await into.drain()

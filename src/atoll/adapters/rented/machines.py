@@ -6,7 +6,7 @@ different: the record on disk says that a create may be under way, and holds its
 
 import asyncio
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import structlog
 
@@ -23,6 +23,7 @@ from atoll.adapters.rented.vendor import (
 )
 from atoll.domain.errors import AtollError, Failed, Unavailable
 from atoll.domain.ids import SandboxId
+from atoll.domain.profile.profile import Profile
 from atoll.domain.secrets.secret import no_key
 from atoll.ports.extension import FindKeys, RentedPlace, VendorKey
 
@@ -52,7 +53,9 @@ class Rentals:
     records: Records
     find_keys: FindKeys
 
-    async def rent(self, sandbox_id: SandboxId, template: str) -> Rented:
+    async def rent(
+        self, sandbox_id: SandboxId, template: str, profile: Profile | None = None
+    ) -> Rented:
         """Return the sandbox's machine, rented when there is none. Raises `Failed`,
         `Unavailable`."""
         keys = await self.find_keys(self.name, sandbox_id)
@@ -63,7 +66,8 @@ class Rentals:
         key = (known or list(keys))[0]
         found = await self._only_one(key, sandbox_id)
         if found is None:
-            found = await self._made(key, sandbox_id, template)
+            order = Order(template, self._tags(sandbox_id), LIFE_SECONDS, "", profile)
+            found = await self._made(key, sandbox_id, order)
         token = "" if record is None else record.token
         self.records.write(sandbox_id, Record(key.id, token, found.id))
         return Rented(key, found.id)
@@ -128,12 +132,12 @@ class Rentals:
                 return await self.vendor.end(key, place.id)
         raise Failed(f"the key of machine {place.id} at {self.vendor.title} is not known any more")
 
-    async def _made(self, key: VendorKey, sandbox_id: SandboxId, template: str) -> RentedMachine:
+    async def _made(self, key: VendorKey, sandbox_id: SandboxId, wanted: Order) -> RentedMachine:
         before = self.records.read(sandbox_id)
         interrupted = before is not None and not before.machine and before.key == key.id
         token = before.token if interrupted and before is not None else secrets.token_hex(16)
         self.records.write(sandbox_id, Record(key.id, token))
-        order = Order(template, self._tags(sandbox_id), LIFE_SECONDS, token)
+        order = replace(wanted, token=token)
         for attempt in range(1, TRIES + 1):
             try:
                 made = await self.vendor.create(key, order)
@@ -162,11 +166,12 @@ class Rentals:
         found = await self._all(key, self._tags(sandbox_id))
         record = self.records.read(sandbox_id)
         wanted = keep or (record.machine if record is not None else "")
-        found.sort(key=lambda machine: (machine.id != wanted, machine.id))
-        for other in found[1:]:
-            _log.warning("double_machine_ended", sandbox=sandbox_id, machine=other.id)
+        found.sort(key=lambda machine: (machine.ended, machine.id != wanted, machine.id))
+        live = found[:1] if found and not found[0].ended else []
+        for other in found[len(live) :]:
+            _log.warning("other_machine_ended", sandbox=sandbox_id, machine=other.id)
             await self.vendor.end(key, other.id)
-        return found[0] if found else None
+        return live[0] if live else None
 
     async def _all(self, key: VendorKey, tags: Tags) -> list[RentedMachine]:
         """Return the machines with these tags, as we see them: what a vendor lists beside them is

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from atoll.adapters.linked.shell import Shell
+from atoll.domain.profile.profile import Profile
 from atoll.ports.extension import VendorKey
 from atoll.ports.far import MachineLost
 
@@ -29,21 +30,25 @@ class Gone(MachineLost):
 @dataclass(frozen=True, slots=True)
 class Order:
     """A machine to rent. `template` is the vendor's name for what it shows, `seconds` how long it
-    lives unless renewed. The same `token` never gives two machines where the vendor allows it."""
+    lives unless renewed. The same `token` never gives two machines where the vendor allows it.
+    `profile` is for vendors whose machines take their limits from it."""
 
     template: str
     tags: Tags
     seconds: int
     token: str
+    profile: Profile | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RentedMachine:
-    """A machine that the vendor has. `ends_at` is its deadline as the vendor spells it."""
+    """A machine that the vendor has. `ends_at` is its deadline as the vendor spells it. One that
+    `ended` is a record that the vendor keeps until it is removed."""
 
     id: str
     tags: Tags
     ends_at: str = ""
+    ended: bool = False
 
     def tag(self, name: str) -> str:
         """Return the value of a tag; empty when there is none."""
