@@ -43,6 +43,7 @@ EVERYTHING = {
     "daytona_self": {"api_url": "https://daytona.example.com/api"},
     "e2b": {"templates": {"host": "tools"}},
     "modal": {"app": "ours"},
+    "openshell": {"gateway": "https://example.com", "images": {"host": "tools"}},
     "builds": {"cpu": 1.5},
     "agent_catalogue": ["codex"],
     "master_key_command": ["print"],

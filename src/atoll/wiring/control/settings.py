@@ -20,6 +20,7 @@ from atoll.adapters.extensions.daytona.settings import DaytonaSettings
 from atoll.adapters.extensions.docker.settings import DockerSettings
 from atoll.adapters.extensions.e2b.settings import E2bSettings
 from atoll.adapters.extensions.modal.settings import ModalSettings
+from atoll.adapters.extensions.openshell.settings import OpenShellSettings
 from atoll.adapters.forges.settings import ForgeSettings
 from atoll.adapters.notices.settings import NoticeSettings
 from atoll.adapters.push.settings import PushSettings
@@ -111,6 +112,7 @@ class CloudSettings:
     `daytona`, `daytona_self`: where a Daytona answers, and its snapshots by image.
     `e2b`: where E2B answers, and its templates by image.
     `modal`: where Modal answers, its app, and its images by image.
+    `openshell`: the gateway of OpenShell, and its images.
     """
 
     cloudflare: CloudflareSettings = field(default_factory=CloudflareSettings)
@@ -118,6 +120,7 @@ class CloudSettings:
     daytona_self: DaytonaSettings = field(default_factory=DaytonaSettings)
     e2b: E2bSettings = field(default_factory=E2bSettings)
     modal: ModalSettings = field(default_factory=ModalSettings)
+    openshell: OpenShellSettings = field(default_factory=OpenShellSettings)
 
 
 @dataclass(frozen=True, slots=True)

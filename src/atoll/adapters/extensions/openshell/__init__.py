@@ -1,0 +1,1 @@
+"""Sandboxes of NVIDIA OpenShell, by its own library (the extra `openshell`)."""
