@@ -13,11 +13,16 @@ from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import KEY, World, forgotten, run, sandbox_for, world
 from tests.e2e.agents.test_agents import prompt
 from tests.e2e.walls import test_microvm
+from tests.e2e.walls.test_openshell import PROFILE as POLICY
+from tests.e2e.walls.test_openshell import SECRET as POLICY_SECRET
+from tests.e2e.walls.test_openshell import settings as policy_settings
 from tests.e2e.walls.test_ssh import NOT_HERE, add_host
 from tests.peers.api import api_of
 from tests.peers.canary import files_with, memory_holds
 from tests.peers.clouds.cloud import CLOUDS, Cloud
 from tests.peers.clouds.machine import missing
+from tests.peers.clouds.openshell import KEY as GATEWAY_KEY
+from tests.peers.clouds.openshell import OpenShellPeer, openshell_peer
 from tests.peers.machines import microvm
 from tests.peers.machines.ssh_server import SshServer, throwaway_ssh_server
 
@@ -107,6 +112,35 @@ async def test_agent_finishes_a_task_in_a_machine_of_its_own(
             assert files_with(home / folder, KEY.encode()) == []
         await forgotten(w)
         assert list((home / "vms").iterdir()) == []
+
+
+@pytest.fixture(scope="module")
+def gateway() -> Iterator[OpenShellPeer]:
+    with openshell_peer() as running:
+        yield running
+
+
+@pytest.mark.skipif(bool(missing()), reason=str(missing()))
+@pytest.mark.parametrize("agent", ["codex", "claude-code"])
+async def test_agent_finishes_a_task_under_a_policy(
+    agent: str,
+    gateway: OpenShellPeer,
+    repository: Path,
+    provide_agent: Callable[[TestServer, str], None],
+) -> None:
+    async with world(KEY, config=policy_settings(gateway)) as w:
+        await asyncio.to_thread(provide_agent, w.server, agent)
+        for path, body in (("profiles/profile.policy", POLICY), ("secrets/O", POLICY_SECRET)):
+            assert (await w.api.put(f"/v1/{path}", json=body)).is_success
+        await finish_a_task(w, agent, repository, "policy")
+        (made,) = gateway.live
+        assert made.machine is not None
+        for needle in (KEY.encode(), GATEWAY_KEY.encode()):
+            assert files_with(made.machine.home, needle) == []
+            assert not [pid for pid in made.machine.processes() if memory_holds(pid, needle)]
+        assert not gateway.faults.holds(KEY)
+        await forgotten(w)
+        assert gateway.live == []
 
 
 async def finish_a_task(

@@ -3,13 +3,14 @@ long. The key reaches nobody but the vendor."""
 
 import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
 from atoll.testing.server import TestServer, test_server
 from tests.peers.api import api_of, until
 from tests.peers.clouds.cloud import CLOUDS, Cloud
+from tests.peers.clouds.faults import Faults
 from tests.peers.clouds.machine import missing
 
 pytestmark = [
@@ -41,10 +42,16 @@ def server(cloud: Cloud, peer: Any) -> Iterator[TestServer]:
         yield running
 
 
+class Gated(Protocol):
+    """A peer whose calls can be held."""
+
+    faults: Faults
+
+
 class Gate:
     """Holds the first call of a name, before or after it was done."""
 
-    def __init__(self, peer: Any, name: str, when: str) -> None:
+    def __init__(self, peer: Gated, name: str, when: str) -> None:
         self.reached, self.released = threading.Event(), threading.Event()
         self._at = (name, when)
         peer.faults.gate = self._pass

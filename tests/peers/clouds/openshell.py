@@ -112,7 +112,7 @@ class OpenShellPeer(service.OpenShellServicer):
         for one in self.made.values():
             one.end()
 
-    async def CreateSandbox(self, request: Any, context: Any) -> Any:  # noqa: N802
+    async def CreateSandbox(self, request: Any, context: Any) -> Any:
         async def act() -> Any:
             if request.name in self.made:
                 await context.abort(grpc.StatusCode.ALREADY_EXISTS, "it exists")
@@ -123,14 +123,14 @@ class OpenShellPeer(service.OpenShellServicer):
 
         return await self._answered("create", request, context, act)
 
-    async def GetSandbox(self, request: Any, context: Any) -> Any:  # noqa: N802
+    async def GetSandbox(self, request: Any, context: Any) -> Any:
         async def act() -> Any:
             one = await self._known(request.name, context)
             return pb.SandboxResponse(sandbox=one.shown())
 
         return await self._answered("get", request, context, act)
 
-    async def ListSandboxes(self, request: Any, context: Any) -> Any:  # noqa: N802
+    async def ListSandboxes(self, request: Any, context: Any) -> Any:
         async def act() -> Any:
             pairs = request.label_selector.split(",")
             wanted = dict(pair.split("=", 1) for pair in pairs if pair)
@@ -146,7 +146,7 @@ class OpenShellPeer(service.OpenShellServicer):
 
         return await self._answered("list", request, context, act)
 
-    async def DeleteSandbox(self, request: Any, context: Any) -> Any:  # noqa: N802
+    async def DeleteSandbox(self, request: Any, context: Any) -> Any:
         async def act() -> Any:
             one = self.made.pop(request.name, None)
             if one is None:
@@ -158,7 +158,7 @@ class OpenShellPeer(service.OpenShellServicer):
 
         return await self._answered("delete", request, context, act)
 
-    async def GetSandboxConfig(self, request: Any, context: Any) -> Any:  # noqa: N802
+    async def GetSandboxConfig(self, request: Any, context: Any) -> Any:
         async def act() -> Any:
             one = await self._known(request.name, context)
             answer = sandbox_pb2.GetSandboxConfigResponse(policy=one.request.spec.policy)
@@ -168,7 +168,7 @@ class OpenShellPeer(service.OpenShellServicer):
 
         return await self._answered("config", request, context, act)
 
-    async def ExecSandbox(self, request: Any, context: Any) -> AsyncIterator[Any]:  # noqa: N802
+    async def ExecSandbox(self, request: Any, context: Any) -> AsyncIterator[Any]:
         async def given() -> AsyncIterator[Any]:
             yield pb.ExecSandboxInput(start=request)
             yield pb.ExecSandboxInput(stdin=request.stdin)
@@ -176,9 +176,7 @@ class OpenShellPeer(service.OpenShellServicer):
         async for event in self.ExecSandboxInteractive(given(), context):
             yield event
 
-    async def ExecSandboxInteractive(  # noqa: N802
-        self, requests: Any, context: Any
-    ) -> AsyncIterator[Any]:
+    async def ExecSandboxInteractive(self, requests: Any, context: Any) -> AsyncIterator[Any]:
         start = (await anext(aiter(requests))).start
         self.faults.calls.append(Call("exec", str(start)))
         await self._allowed(context)

@@ -8,6 +8,7 @@ import json
 import os
 import struct
 import sys
+from pathlib import Path
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 NO_NEW_PRIVS, SET_SECCOMP, MODE_FILTER = 38, 22, 2
@@ -37,7 +38,7 @@ def landlock(policy: dict[str, list[str]]) -> None:
                 opened = os.open(place, os.O_PATH)
             except OSError:
                 continue
-            allowed = access if os.path.isdir(place) else access & FILES
+            allowed = access if Path(place).is_dir() else access & FILES
             rule = struct.pack("=Qi", allowed, opened)
             if LIBC.syscall(445, rules, 1, rule, 0):
                 sys.exit(f"Landlock does not take {place}")

@@ -1,5 +1,5 @@
-"""`ext.openshell` against a peer on OpenShell's own wheel: the contract of every extension, and of what is
-reached there."""
+"""`ext.openshell` against a peer on OpenShell's own wheel: the contract of every extension, and of
+what is reached there."""
 
 import os
 import signal
@@ -18,8 +18,8 @@ from atoll.ports.extension import Extension, ExtensionSetup, Handle, VendorKey
 from atoll.testing.contracts.reachable import AGENT, Another, ReachableContract
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
-from tests.peers.clouds.openshell import KEY, OpenShellPeer, openshell_peer
 from tests.peers.clouds.machine import missing
+from tests.peers.clouds.openshell import KEY, OpenShellPeer, openshell_peer
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=str(missing()))
 

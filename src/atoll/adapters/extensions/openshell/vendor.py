@@ -77,6 +77,9 @@ class OpenShellVendor:
         try:
             made = await self._ready(key, name)
             await self._closed(key, name)
+        except Gone as error:
+            # It may have been removed meanwhile, or its name belongs to one that is ending.
+            raise Unavailable(error.message) from error
         except Failed:
             # What cannot be used is not left behind; its deadline ends it where this fails.
             with suppress(AtollError):
