@@ -28,6 +28,7 @@ PROFILE = {
     "description": "A shell under a policy.",
     "extension": "ext.openshell",
     "image": "host",
+    "isolation": {"level": "policy"},
     "workspace": {"mode": "remote-canonical", "access": "rw", "scope_default": "session"},
 }
 SECRET = {"value": VENDOR_KEY, "kind": "extension", "extension": "ext.openshell"}

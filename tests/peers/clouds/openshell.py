@@ -35,7 +35,7 @@ class Made:
     id: str
     request: pb.CreateSandboxRequest
     machine: PolicyMachine | None = None
-    phase: int = pb.SANDBOX_PHASE_READY
+    phase: pb.SandboxPhase = pb.SANDBOX_PHASE_READY
     main: subprocess.Popen[bytes] | None = None
     calls: set[asyncio.Task[Any]] = field(default_factory=set)
 

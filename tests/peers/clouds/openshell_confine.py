@@ -17,8 +17,10 @@ READ = 1 | 4 | 8
 
 ALL = (1 << 15) - 1
 FILES = 1 | 2 | 4 | 1 << 14
-REFUSED = (101, 155, 161, 165, 166, 272, 308, 310, 311, 321, 323, 425, 428, 429, 430, 431, 432, 433)
-REFUSED += (434, 438, 424)
+REFUSED = frozenset(
+    (101, 155, 161, 165, 166, 272, 308, 310, 311, 321, 323, 425, 428, 429, 430, 431, 432, 433)
+)
+REFUSED |= {434, 438, 424}
 """x86-64: ptrace, pivot_root, chroot, mount, umount2, unshare, setns, process_vm_*, bpf,
 userfaultfd, io_uring_setup, the mount API, and the pidfd calls."""
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from google.protobuf.struct_pb2 import Struct
 from openshell import SandboxClient
 from openshell._proto import openshell_pb2 as pb
 
@@ -73,7 +74,9 @@ async def test_sandbox_is_made_closed_with_tags_a_policy_and_limits(at: Gateway)
     assert not spec.providers
     assert "/workspace" in spec.policy.filesystem.read_write
     assert "/usr" in spec.policy.filesystem.read_only
-    assert dict(spec.template.resources["limits"]) == {"cpu": "1500m", "memory": "512Mi"}
+    wanted = Struct()
+    wanted.update({"limits": {"cpu": "1500m", "memory": "512Mi"}})
+    assert spec.template.resources == wanted
     assert spec.restart_policy == pb.SANDBOX_RESTART_POLICY_NEVER
     assert await at.rentals.end(BOX) == (True, "")
     assert await at.rentals.end(BOX) == (False, "")
