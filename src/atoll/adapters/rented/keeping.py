@@ -18,10 +18,10 @@ _SAVE = r"""
 set -eu
 cd "$1" && [ -e whole ] || { echo "it holds no files yet" >&2; exit 4; }
 chmod -R u+rX "$2/workspace" state
-exec tar -c -z -f - -C "$2" workspace -C "$1" state
+exec tar -c -z -f - --transform 's,^\.,workspace,S' -C "$2/workspace" . -C "$1" state
 """
 """Words: a sandbox's folder, and the one that holds its workspace. Prints an archive. Its owner
-may have made files unreadable."""
+may have made files unreadable, and a policy may let nobody read the folder above."""
 
 _HAS_FILES = '[ -e "$1/whole" ]'
 _MARK = r"""
