@@ -15,7 +15,6 @@ import aiohttp
 from aiohttp import web
 
 from atoll.ports.runtime_boot import Agent
-from atoll.ports.spawner import Spawner
 from atoll.runtime.agents.agents import Agents
 from atoll.runtime.api.announced_end import AnnouncedEnd
 from atoll.runtime.api.app import build
@@ -35,6 +34,7 @@ from atoll.runtime.ports import Ports
 from atoll.runtime.recordings.recordings import Recordings
 from atoll.runtime.recordings.shelf import RecordingLimits, RecordingStore
 from atoll.runtime.settling import Settling
+from atoll.runtime.spawners.init import InitSpawner
 from atoll.runtime.spawners.local import local
 from atoll.runtime.stage import MakeStage, PassThrough
 from atoll.runtime.tasks import Tasks
@@ -42,7 +42,11 @@ from atoll.runtime.terminals.terminals import Defaults, Terminals
 from atoll.wire.attach import ClientMessage, ServerMessage, Start, decode_server, encode
 
 T = TypeVar("T")
+Wall = Callable[[Path], AbstractAsyncContextManager[InitSpawner]]
 BOUNDS = RecordingLimits()
+usual_wall: Wall = local
+"""What stands round a sandbox unless its test says so: the suites over a link replace it."""
+
 ENV = (("PATH", "/usr/local/bin:/usr/bin:/bin"), ("HOME", "/tmp"), ("LANG", "C.UTF-8"))
 
 
@@ -161,7 +165,7 @@ async def runtime(
     agents: tuple[Agent, ...] = (),
     make_stage: MakeStage = PassThrough,
     bounds: RecordingLimits = BOUNDS,
-    wall: Callable[[Path], AbstractAsyncContextManager[Spawner]] = local,
+    wall: Wall | None = None,
 ) -> AsyncIterator[Runtime]:
     """Serve a runtime whose sandbox is a plain child of this process, or what `wall` makes."""
     home = Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))
@@ -170,8 +174,8 @@ async def runtime(
     path = home / "rt.sock"
     journal = Journal(home / "journal")
     try:
-        async with wall(work) as spawner, Tasks() as tasks:
-            defaults = Defaults(("/bin/sh",), ENV, str(work))
+        async with (wall or usual_wall)(work) as spawner, Tasks() as tasks:
+            defaults = Defaults(("/bin/sh",), ENV, spawner.root)
 
             recordings = Recordings(
                 RecordingStore(home / "rec", bounds), journal=journal, make_stage=make_stage
@@ -187,7 +191,7 @@ async def runtime(
                 make_stage=make_stage,
             )
             control_plane.subscribe(terminals.resume)
-            execs = Execs(spawner, env=ENV, cwd=str(work), journal=journal, tasks=tasks)
+            execs = Execs(spawner, env=ENV, cwd=spawner.root, journal=journal, tasks=tasks)
             activity = Activity("sb_test", 1)
             app = build(token=token)
             expect_parts(app).set_result(

@@ -18,6 +18,7 @@ from aiohttp import ClientError, ClientResponse, web
 from aiohttp.test_utils import TestClient, TestServer
 
 from atoll.inside.program import init_binary
+from atoll.ports.spawner import Spawner
 from atoll.runtime.api.files import routes
 from atoll.runtime.api.parts import Parts, expect_parts
 from atoll.runtime.api.problems import problems
@@ -51,14 +52,19 @@ def changed() -> list[str]:
 async def client(
     request: pytest.FixtureRequest, root: Path, changed: list[str]
 ) -> AsyncIterator[Client]:
-    async with local(root, twin=request.param) as spawner:
-        app = web.Application(middlewares=[problems])
-        files = Files(spawner, changed=changed.append)
-        used = SimpleNamespace(files=files, redactions=Redactions())
-        expect_parts(app).set_result(cast(Parts, used))
-        app.add_routes(routes())
-        async with TestClient(TestServer(app)) as client:
-            yield client
+    async with local(root, twin=request.param) as spawner, served(spawner, changed) as client:
+        yield client
+
+
+@asynccontextmanager
+async def served(spawner: Spawner, changed: list[str]) -> AsyncIterator[Client]:
+    app = web.Application(middlewares=[problems])
+    files = Files(spawner, changed=changed.append)
+    used = SimpleNamespace(files=files, redactions=Redactions())
+    expect_parts(app).set_result(cast(Parts, used))
+    app.add_routes(routes())
+    async with TestClient(TestServer(app)) as client:
+        yield client
 
 
 async def problem(reply: ClientResponse) -> tuple[int, str]:

@@ -491,10 +491,10 @@ async def test_client_that_asks_for_heartbeats_sees_them_at_a_silent_terminal(
 async def test_input_is_reported_as_the_program_takes_it_and_never_ahead_of_it() -> None:
     size = 3 * MAX_WAITING_BYTES
     async with runtime() as rt:
-        program = f"stty raw -echo; printf ready; read go < /tmp/none; head -c {size} | sha256sum"
-        fifo = rt.home / "go"
+        program = f"stty raw -echo; printf ready; read go < go; head -c {size} | sha256sum"
+        fifo = rt.home / "w" / "go"
         os.mkfifo(fifo)
-        terminal = await rt.open("sh", "-c", program.replace("/tmp/none", str(fifo)))
+        terminal = await rt.open("sh", "-c", program)
         async with rt.attach(terminal) as viewer:
             await viewer.until_bytes(b"ready")
             data, sent, taken = os.urandom(size), 0, 0

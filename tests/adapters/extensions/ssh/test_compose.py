@@ -1,13 +1,11 @@
 """`ext.compose-ssh` against a real sshd and a real Engine, by the compose that is installed."""
 
-import asyncio
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from platform import machine
@@ -15,13 +13,11 @@ from typing import Any
 
 import pytest
 
-from atoll.adapters.extensions.ssh.client import SshHost
+from atoll.adapters.extensions.ssh.backend import FindHosts
 from atoll.adapters.extensions.ssh.compose.backend import ComposeBackend
-from atoll.adapters.extensions.ssh.identity import SshIdentity
-from atoll.adapters.extensions.ssh.machines import OpenSshMachines, ssh_places
+from atoll.adapters.extensions.ssh.machines import ssh_places
 from atoll.adapters.linked.extension import LinkedExtension, LinkedSettings
 from atoll.domain.errors import AtollError, Invalid
-from atoll.domain.host.reading import best_key, read_address
 from atoll.domain.ids import SandboxId
 from atoll.ports.extension import Extension, Handle, Provision
 from atoll.testing.contracts.extension import ExtensionContract
@@ -29,15 +25,10 @@ from atoll.testing.contracts.reachable import AGENT, Another, ReachableContract
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
 from tests.peers.docker_daemon import IMAGE, DockerDaemon, docker_daemon, why_not
+from tests.peers.far.sides import NO_COMPOSE, hosts_of
 from tests.peers.machines.ssh_server import SshServer, missing, throwaway_ssh_server
 
-NOT_HERE = (
-    missing()
-    or why_not()
-    or (
-        "" if shutil.which("docker-compose") else "no compose here (apt-get install docker-compose)"
-    )
-)
+NOT_HERE = missing() or why_not() or NO_COMPOSE
 pytestmark = [
     pytest.mark.docker,
     pytest.mark.skipif(bool(NOT_HERE), reason=NOT_HERE),
@@ -73,7 +64,7 @@ class Place:
     rig: ZygoteRig
     box: SshServer
     daemon: DockerDaemon
-    known: dict[str, SshHost]
+    find_hosts: FindHosts
 
 
 @pytest.fixture(scope="module")
@@ -83,26 +74,12 @@ def place() -> Iterator[Place]:
         docker_daemon() as daemon,
         throwaway_ssh_server(daemon.folder / "d.sock") as box,
     ):
-        yield Place(rig, box, daemon, {"box": asyncio.run(host(rig, box))})
-
-
-async def host(rig: ZygoteRig, box: SshServer) -> SshHost:
-    """The host as it is known once it was added, and its user put the key there."""
-    places = ssh_places(rig.home.root)
-    identity = SshIdentity(places.folder, "atoll-test")
-    box.authorize(await identity.authorized_line())
-    shown = await OpenSshMachines(places, "test", machine()).host_keys(read_address(box.address))
-    key = best_key(shown)
-    assert key is not None
-    return SshHost(box.address, key, str(identity.file))
+        yield Place(rig, box, daemon, hosts_of(rig.home.root, box))
 
 
 def made(place: Place) -> LinkedExtension:
-    async def hosts() -> Mapping[str, SshHost]:
-        return place.known
-
     home = place.rig.home.root
-    backend = ComposeBackend(hosts, ssh_places(home), "test", machine())
+    backend = ComposeBackend(place.find_hosts, ssh_places(home), "test", machine())
     return LinkedExtension(LinkedSettings(home, agents=(AGENT,)), backend)
 
 

@@ -8,20 +8,19 @@ from platform import machine
 
 import pytest
 
-from atoll.adapters.extensions.ssh.backend import SshBackend
+from atoll.adapters.extensions.ssh.backend import FindHosts, SshBackend
 from atoll.adapters.extensions.ssh.client import SshHost
-from atoll.adapters.extensions.ssh.identity import SshIdentity
-from atoll.adapters.extensions.ssh.machines import OpenSshMachines, ssh_places
+from atoll.adapters.extensions.ssh.machines import ssh_places
 from atoll.adapters.linked.extension import LinkedExtension, LinkedSettings, RelocatingExtension
 from atoll.domain.errors import Failed, Invalid
-from atoll.domain.host.reading import best_key, read_address
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile
 from atoll.ports.extension import Extension, Handle, Provision
 from atoll.testing.contracts.extension import ExtensionContract
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
-from tests.peers.machines.ssh_server import SshServer, missing, throwaway_ssh_server
+from tests.peers.far.sides import hosts_of, known_host
+from tests.peers.machines.ssh_server import missing, throwaway_ssh_server
 
 NOT_HERE = missing() or ("" if os.geteuid() == 0 else "needs root")
 pytestmark = pytest.mark.skipif(bool(NOT_HERE), reason=NOT_HERE)
@@ -34,31 +33,22 @@ def rig() -> Iterator[ZygoteRig]:
 
 
 @pytest.fixture(scope="module")
-def box() -> Iterator[SshServer]:
+def find_hosts(rig: ZygoteRig) -> Iterator[FindHosts]:
     with throwaway_ssh_server() as running:
-        yield running
+        yield hosts_of(rig.home.root, running)
 
 
-async def made(rig: ZygoteRig, box: SshServer) -> LinkedExtension:
-    places = ssh_places(rig.home.root)
-    identity = SshIdentity(places.folder, "atoll-test")
-    box.authorize(await identity.authorized_line())
-    shown = await OpenSshMachines(places, "test", machine()).host_keys(read_address(box.address))
-    key = best_key(shown)
-    assert key is not None
-    known = {"box": SshHost(box.address, key, str(identity.file))}
-
-    async def hosts() -> Mapping[str, SshHost]:
-        return known
-
-    backend = SshBackend(hosts, places, "test", machine())
+def made(rig: ZygoteRig, find_hosts: FindHosts) -> LinkedExtension:
+    backend = SshBackend(find_hosts, ssh_places(rig.home.root), "test", machine())
     return RelocatingExtension(LinkedSettings(rig.home.root), backend)
 
 
 class TestSsh(ExtensionContract):
     @pytest.fixture
-    async def extension(self, rig: ZygoteRig, box: SshServer) -> AsyncIterator[LinkedExtension]:
-        extension = await made(rig, box)
+    async def extension(
+        self, rig: ZygoteRig, find_hosts: FindHosts
+    ) -> AsyncIterator[LinkedExtension]:
+        extension = made(rig, find_hosts)
         yield extension
         await extension.close()
 
@@ -80,7 +70,12 @@ class TestSsh(ExtensionContract):
 
 async def test_changed_host_key_is_refused_and_nothing_is_sent(rig: ZygoteRig) -> None:
     with throwaway_ssh_server() as box:
-        extension = await made(rig, box)
+        known = {"box": await known_host(rig.home.root, box)}
+
+        async def find() -> Mapping[str, SshHost]:
+            return known
+
+        extension = made(rig, find)
         box.swap_key()
         with pytest.raises(Failed, match="another key"):
             await extension.provision(TestSsh().request())

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.ports.spawner import Spawner
+from atoll.runtime.spawners.init import InitSpawner
 from atoll.testing.linked import Linked, linked
 from tests.runtime.spawners.link.test_linked_spawner import FAR_ENDS
 from tests.runtime.stage import Watcher, runtime
@@ -62,7 +62,7 @@ async def test_viewers_of_a_flood_see_every_byte_over_a_link_that_is_cut_at_rand
     ends: list[Linked] = []
 
     @asynccontextmanager
-    async def wall(work: Path) -> AsyncIterator[Spawner]:
+    async def wall(work: Path) -> AsyncIterator[InitSpawner]:
         with tempfile.TemporaryDirectory(prefix="at", dir="/tmp") as folder:
             async with linked(work, Path(folder), twin=twin, grace=GRACE_SECONDS) as both:
                 ends.append(both)
