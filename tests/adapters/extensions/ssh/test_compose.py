@@ -6,7 +6,7 @@ import signal
 import socket
 import subprocess
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from platform import machine
 from typing import Any
@@ -15,6 +15,7 @@ import pytest
 
 from atoll.adapters.extensions.ssh.backend import FindHosts
 from atoll.adapters.extensions.ssh.compose.backend import ComposeBackend
+from atoll.adapters.extensions.ssh.compose.command import Compose, find_compose
 from atoll.adapters.extensions.ssh.machines import ssh_places
 from atoll.adapters.linked.extension import LinkedExtension, LinkedSettings
 from atoll.domain.errors import AtollError, Invalid
@@ -24,6 +25,7 @@ from atoll.testing.contracts.extension import ExtensionContract
 from atoll.testing.contracts.reachable import AGENT, Another, ReachableContract
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
+from tests.adapters.extensions.ssh.stack_seen import Expected
 from tests.peers.docker_daemon import IMAGE, DockerDaemon, docker_daemon, why_not
 from tests.peers.far.sides import NO_COMPOSE, hosts_of
 from tests.peers.machines.ssh_server import SshServer, missing, throwaway_ssh_server
@@ -123,46 +125,75 @@ def inspected(place: Place, sandbox: str) -> dict[str, Any]:
     return {each["Config"]["Labels"]["atoll.service"]: each for each in found}
 
 
+@dataclass(frozen=True)
+class Recorded(Compose):
+    """The program, with what it was given."""
+
+    documents: dict[str, Any] = field(default_factory=dict)
+
+    async def up(self, engine: Path, project: str, document: str) -> None:
+        self.documents[project] = json.loads(document)
+        await Compose.up(self, engine, project, document)
+
+
+def plain(place: Place) -> Any:
+    """What the daemon says of a container that names nothing but the command it must have."""
+    (found,) = json.loads(
+        place.daemon.run("inspect", made := place.daemon.run("create", IMAGE, "true"))
+    )
+    place.daemon.run("rm", made)
+    found["Config"]["Cmd"] = None
+    return found
+
+
+def of_project(place: Place, kind: str, project: str) -> dict[str, Any]:
+    """All networks or volumes of a project, by name."""
+    mine = ("--filter", f"label=com.docker.compose.project={project}")
+    names = place.daemon.run(kind, "ls", "-q", *mine).split()
+    found = json.loads(place.daemon.run(kind, "inspect", *names)) if names else []
+    return {each["Name"]: each for each in found}
+
+
+def own_labels(seen: dict[str, Any]) -> dict[str, str]:
+    return {key: value for key, value in seen["Labels"].items() if key.startswith("atoll.")}
+
+
 async def test_daemon_runs_what_our_document_says(place: Place, extension: LinkedExtension) -> None:
+    backend = extension.backend
+    assert isinstance(backend, ComposeBackend)
+    program = await find_compose()
+    backend._compose = recorded = Recorded(program.words)
     wanted = request(STACK)
     handle = await extension.provision(wanted)
     await extension.wait_ready(handle)
     try:
+        ((project, document),) = recorded.documents.items()
+        expected = Expected(document, project, plain(place))
         found = inspected(place, wanted.sandbox_id)
-        assert found.keys() == {"web", "agent"}
-        for each in found.values():
-            host = each["HostConfig"]
-            assert host["CapDrop"] == ["ALL"]
-            assert not host["Privileged"] and not host["Devices"] and not host["PortBindings"]
-            assert host["PidMode"] == host["UTSMode"] == host["UsernsMode"] == ""
-            assert host["IpcMode"] == "private"
-            assert "no-new-privileges:true" in host["SecurityOpt"]
-            assert host["Memory"] == host["MemorySwap"] > 0 and host["PidsLimit"] == 256
-            assert not host["ExtraHosts"] and not host["VolumesFrom"]
-            assert host["Dns"] == ["127.0.0.1"]
-            assert host["OomScoreAdj"] == 500
-        web, agent = found["web"], found["agent"]
-        assert web["HostConfig"]["Memory"] == 128 << 20
-        assert [(m["Type"], m["Destination"]) for m in web["Mounts"]] == [("volume", "/data")]
-        assert "PRICE=5$" in web["Config"]["Env"]
-        assert agent["HostConfig"]["ReadonlyRootfs"] and not agent["HostConfig"]["CapAdd"]
-        assert agent["Config"]["User"] == f"{place.box.uid}:{place.box.uid}"
-        binds = [mount["Source"] for mount in agent["Mounts"] if mount["Type"] == "bind"]
-        assert binds and all(each.startswith(f"{place.box.home}/.atoll/") for each in binds)
-        for each in found.values():
-            for network in each["NetworkSettings"]["Networks"].values():
-                (seen,) = json.loads(place.daemon.run("network", "inspect", network["NetworkID"]))
-                assert seen["Internal"] is True
-                assert seen["Labels"]["atoll.sandbox"] == wanted.sandbox_id
-                host_has = subprocess.run(["ip", "-4", "addr"], capture_output=True, check=True)
-                assert f"inet {network['Gateway']}/".encode() not in host_has.stdout
+        assert found.keys() == document["services"].keys() == {"web", "agent"}
+        for name, each in found.items():
+            assert expected.differences(name, each) == []
+        networks = of_project(place, "network", project)
+        assert networks.keys() == {f"{project}_{name}" for name in document["networks"]}
+        host_has = subprocess.run(["ip", "-4", "addr"], capture_output=True, check=True)
+        for name, each in networks.items():
+            said = document["networks"][name.removeprefix(f"{project}_")]
+            assert each["Internal"] is said["internal"] is True
+            assert (each["Driver"], each["Options"]) == (said["driver"], said["driver_opts"])
+            assert own_labels(each) == said["labels"]
+            assert f"inet {each['IPAM']['Config'][0]['Gateway']}/".encode() not in host_has.stdout
+        volumes = of_project(place, "volume", project)
+        assert volumes.keys() == {f"{project}_{name}" for name in document["volumes"]}
+        for name, each in volumes.items():
+            assert (each["Driver"], each["Options"]) == ("local", None)
+            labels = document["volumes"][name.removeprefix(f"{project}_")]["labels"]
+            assert own_labels(each) == labels
     finally:
         report = await extension.teardown(handle, keep_state=False)
     assert not report.leftovers
     assert inspected(place, wanted.sandbox_id) == {}
     for kind in ("network", "volume"):
-        mine = ("--filter", f"label=atoll.sandbox={wanted.sandbox_id}")
-        assert place.daemon.run(kind, "ls", "-q", *mine) == ""
+        assert of_project(place, kind, project) == {}
     assert not list(place.box.home.glob(f".atoll/*/boxes/{wanted.sandbox_id}"))
 
 
