@@ -5,6 +5,7 @@ It tests the port's promises with real processes; what only one implementation p
 """
 
 import asyncio
+import fcntl
 import os
 import signal
 import stat
@@ -12,9 +13,11 @@ import stat
 import pytest
 
 from atoll.domain.errors import Forbidden, Invalid, NotFound, Unavailable
-from atoll.ports.spawner import Leftovers, Spawner
-from atoll.testing.inside import PATH, PATIENCE_SECONDS, captured, run, terminal
+from atoll.ports.spawner import Leftovers, ProcessSpec, Spawner
+from atoll.testing.inside import PATH, PATIENCE_SECONDS, Output, captured, run, terminal
 
+USUAL_PIPE_BYTES = 64 * 1024
+WIDE_PIPE_BYTES = 256 * 1024
 OF_THE_C_LIBRARY = 1 << 31 | 1 << 32
 """Signals 32 and 33 (nptl(7)): no program can set them, and some parents (make) ignore them."""
 
@@ -111,6 +114,28 @@ class SpawnerContract:
             with pytest.raises(Invalid):
                 await run(spawner, "no-such-program")
         assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208  # as above
+
+    async def test_input_is_read_whole_long_after_its_writer_closed_it(
+        self, spawner: Spawner, inside: str
+    ) -> None:
+        reading, writing = os.pipe()
+        fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, WIDE_PIPE_BYTES)
+        out, into = os.pipe()
+        try:
+            await run(spawner, "mkfifo", "go", cwd=inside)
+            argv = ("sh", "-c", "read go < go; wc -c")
+            process = await spawner.spawn(ProcessSpec(argv, PATH, inside, reading, into, into))
+            os.close(into)
+            os.write(writing, b"x" * 2 * USUAL_PIPE_BYTES)
+            os.close(writing)
+            # What is on its way by now is there before this one ends.
+            await run(spawner, "true")
+            await run(spawner, "sh", "-c", "echo > go", cwd=inside)
+            assert (await Output(out).to_end()).split() == [b"%d" % (2 * USUAL_PIPE_BYTES)]
+            assert (await process.wait()).code == 0
+        finally:
+            os.close(reading)
+            os.close(out)
 
     async def test_wait_may_be_awaited_by_many_and_afterwards(self, spawner: Spawner) -> None:
         async with captured(spawner, "sh", "-c", "exit 3") as (process, _):

@@ -158,8 +158,9 @@ class Pump:
         self._settle()
 
     def _settle(self) -> None:
+        # Without a CLOSE: it would take from the program what the far end has yet to write.
         if not self._may_read and not self._may_write:
-            self._close(report=True)
+            self._close(report=False)
 
     def _close(self, *, report: bool) -> None:
         if self._fd < 0:
