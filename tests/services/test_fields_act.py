@@ -143,7 +143,8 @@ def _asked_of_the_wall(request: Provision) -> dict[str, Any]:
     wall = Namespaces(WallSettings(socket=Path("/nowhere"), agents=known))
     told: dict[str, Any] = msgspec.to_builtins(wall._start(request, None))
     told["env"] = [pair for pair in told["env"] if pair[0] != "ATOLL_SANDBOX_ID"]
-    return {k: v for k, v in told.items() if k not in ("sandbox_id", "hostname")}
+    own = {k: v for k, v in told.items() if k not in ("sandbox_id", "hostname")}
+    return {**own, "compose": request.compose_file}
 
 
 async def _life(s: Scene, sandbox_id: str) -> list[str]:
@@ -262,6 +263,7 @@ REQUESTED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"inputs": Inputs(compose_bundle_ref="repo:compose.yaml")},
         {**HEAD, "repos": [{"repo_url": REPO}]},
     ),
+    "inputs.compose_bundle": ({"inputs": Inputs(compose_bundle="services: {}")}, HEAD),
     "ttl": ({"ttl_seconds": 60}, HEAD),
     "network_mode": ({"network_mode": NetworkMode.NONE}, HEAD),
     "env": ({"env": (("A", "1"),)}, HEAD),

@@ -60,6 +60,7 @@ class InputsBody(TypedDict, total=False):
 
     repo_ref: str | None
     compose_bundle_ref: str | None
+    compose_bundle: str | None
 
 
 class ConsumerBody(TypedDict, total=False):

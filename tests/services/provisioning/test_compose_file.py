@@ -31,6 +31,14 @@ async def test_file_of_the_repository_is_read_for_a_backend_that_runs_one() -> N
     assert await read("anything", other) is None
 
 
+async def test_file_that_came_with_the_create_is_used_without_a_repository() -> None:
+    uploaded = replace(naming(None), repos=(), inputs=Inputs(compose_bundle="services: {}"))
+    used = await read_compose_file(uploaded, InMemory(), FakeWorkspaces())
+    assert used == "services: {}"
+    other = InMemory(able=Capabilities(IsolationLevel.NONE))
+    assert await read_compose_file(uploaded, other, FakeWorkspaces()) is None
+
+
 @pytest.mark.parametrize("ref", ["a/compose.yaml", "repo:../x", "repo:none", "repo:binary"])
 async def test_reference_that_cannot_be_read_is_refused(ref: str) -> None:
     with pytest.raises(Invalid) as refused:

@@ -1429,14 +1429,20 @@ export interface components {
         };
         /**
          * @description The references of the consumer: `repo_ref` is the sandbox's repository where `repos` names
-         *     none, `compose_bundle_ref` the compose file of a backend that runs one, `repo:PATH`.
+         *     none, `compose_bundle_ref` the compose file of a backend that runs one, `repo:PATH`, and
+         *     `compose_bundle` the text of such a file, where it was uploaded.
          */
         readonly Inputs: {
+            readonly compose_bundle: string | null;
             readonly compose_bundle_ref: string | null;
             readonly repo_ref: string | null;
         };
-        /** @description The references of the consumer: `repo_ref` is the repository where `repos` names none. */
+        /**
+         * @description The references of the consumer: `repo_ref` is the repository where `repos` names none,
+         *     `compose_bundle` a compose file itself, where `compose_bundle_ref` names none.
+         */
         readonly InputsBody: {
+            readonly compose_bundle?: string | null;
             readonly compose_bundle_ref?: string | null;
             readonly repo_ref?: string | null;
         };

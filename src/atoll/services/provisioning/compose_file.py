@@ -1,4 +1,4 @@
-"""The compose file of a sandbox, read from its repository for a backend that runs one."""
+"""The compose file of a sandbox, uploaded or of its repository, for a backend that runs one."""
 
 from atoll.domain.errors import Invalid
 from atoll.domain.profile.yaml_tree import MAX_BYTES
@@ -12,11 +12,14 @@ FIELD = "inputs.compose_bundle_ref"
 async def read_compose_file(
     sandbox: Sandbox, extension: Extension, workspaces: WorkspacePreparer
 ) -> str | None:
-    """Return the file that the sandbox names, as its repository has it where the tree begins; None
-    where none is named, or the backend runs none. Raises `Invalid`."""
-    ref = sandbox.inputs.compose_bundle_ref
-    if ref is None or not extension.capabilities().compose:
+    """Return the file that came with the sandbox's create, or the one that it names, as its
+    repository has it where the tree begins; None where there is none, or the backend runs none.
+    Raises `Invalid`."""
+    ref, uploaded = sandbox.inputs.compose_bundle_ref, sandbox.inputs.compose_bundle
+    if (ref is None and uploaded is None) or not extension.capabilities().compose:
         return None
+    if ref is None:
+        return uploaded
     path = repository_path(
         ref, field=FIELD, hint=f"name a file as {REPO}PATH", has_repo=bool(sandbox.repos)
     )

@@ -161,7 +161,7 @@ class ScriptedServer:
             "agent_catalogue": None,
             "workspace": {"mode": "remote-canonical", "access": "rw"},
             "softlock": "owner",
-            "inputs": {"repo_ref": None, "compose_bundle_ref": None},
+            "inputs": {"repo_ref": None, "compose_bundle_ref": None, "compose_bundle": None},
             "setup_metadata": {
                 "instructions_ref": None,
                 "secret_refs": [],

@@ -6,6 +6,7 @@ from typing import cast
 from atoll.client.bodies import (
     ConsumerBody,
     CreateBody,
+    InputsBody,
     Mode,
     ProjectUseBody,
     Scope,
@@ -49,7 +50,7 @@ def create_body(job: Job, found: list[RepositoryOrigin], env: dict[str, str]) ->
         "workspace": given(workspace),
         "copies": list(plan.copy),
         "setup_metadata": _setup(plan.instructions) if plan.instructions else {},
-        "inputs": {"compose_bundle_ref": plan.compose} if plan.compose else {},
+        "inputs": _inputs(plan.compose) if plan.compose else {},
         "env": env,
         "repos": [origin.request for origin in found],
         "prompt": None if job.prompts_later else job.prompt,
@@ -71,10 +72,21 @@ def _setup(instructions: str) -> SetupBody:
     """Return where the instructions are, or the text of a local file. Raises `Invalid`."""
     if instructions.startswith(REPO):
         return {"instructions_ref": instructions}
+    return {"instructions": _text_of("--instructions", instructions)}
+
+
+def _inputs(compose: str) -> InputsBody:
+    """Return where the compose file is, or the text of a local one. Raises `Invalid`."""
+    if compose.startswith(REPO):
+        return {"compose_bundle_ref": compose}
+    return {"compose_bundle": _text_of("--compose", compose)}
+
+
+def _text_of(option: str, file: str) -> str:
     try:
-        return {"instructions": Path(instructions).read_text(encoding="utf-8")}
+        return Path(file).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise Invalid(f"--instructions {instructions} cannot be read: {error}") from error
+        raise Invalid(f"{option} {file} cannot be read: {error}") from error
 
 
 def _consumer_key(job: Job, found: list[RepositoryOrigin]) -> str | None:

@@ -10,6 +10,7 @@ from atoll.domain.network.network import NetworkMode
 from atoll.domain.people.principal import ActorKind
 from atoll.domain.profile.profile import Access, Scope, WorkspaceMode
 from atoll.domain.profile.schema import workspace_mode
+from atoll.domain.profile.yaml_tree import MAX_BYTES
 from atoll.domain.sandbox.instructions import MAX_INSTRUCTIONS
 from atoll.domain.sandbox.project import ProjectRequest
 from atoll.domain.sandbox.sandbox import (
@@ -30,6 +31,7 @@ MAX_REFS = 100
 MAX_SPARSE = 100
 MAX_COPIES = 100
 
+ComposeFile = Annotated[str, Field(min_length=1, max_length=MAX_BYTES, strict=True)]
 Instructions = Annotated[str, Field(min_length=1, max_length=MAX_INSTRUCTIONS, strict=True)]
 Prompt = Annotated[str, Field(min_length=1, max_length=MAX_PROMPT, strict=True)]
 
@@ -88,10 +90,12 @@ class MountBody(Body):
 
 
 class InputsBody(Body):
-    """The references of the consumer: `repo_ref` is the repository where `repos` names none."""
+    """The references of the consumer: `repo_ref` is the repository where `repos` names none,
+    `compose_bundle` a compose file itself, where `compose_bundle_ref` names none."""
 
     repo_ref: Address | None = None
     compose_bundle_ref: Address | None = None
+    compose_bundle: ComposeFile | None = None
 
 
 class SetupBody(Body):

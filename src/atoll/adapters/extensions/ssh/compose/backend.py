@@ -255,7 +255,8 @@ def _stack(request: Provision) -> Stack:
     `Invalid`."""
     if request.compose_file is None:
         raise Invalid(
-            f"{NAME} runs a compose file: name one as inputs.compose_bundle_ref, `repo:PATH`",
+            f"{NAME} runs a compose file: name one as inputs.compose_bundle_ref, `repo:PATH`, or "
+            "give it as inputs.compose_bundle",
             field="inputs.compose_bundle_ref",
         )
     try:

@@ -90,9 +90,9 @@ class _Manner:
 )
 @click.option(
     "--compose",
-    metavar="repo:PATH",
+    metavar="FILE|repo:PATH",
     default=None,
-    help="Bring up the services of this compose file of the repository.",
+    help="Bring up the services of a compose file: one here, or one of the repository.",
 )
 @click.option("--name", default=None, help="Its name  [default: <repo>-<branch>]")
 @click.option("--ttl", default=None, callback=duration, help="How long it lives: 15m, 4h, 2d.")

@@ -1,0 +1,22 @@
+import pytest
+
+from atoll.domain.compose.upload import FIELD, check_upload
+from atoll.domain.errors import Invalid
+from atoll.domain.profile.yaml_tree import MAX_BYTES
+
+
+@pytest.mark.parametrize("text", [None, "services: {}", "x" * MAX_BYTES])
+def test_file_of_its_size_is_taken(text: str | None) -> None:
+    check_upload(text, ref=None)
+
+
+@pytest.mark.parametrize("text", ["", " \n", "a\0b", "x" * (MAX_BYTES + 1), "é" * MAX_BYTES])
+def test_what_is_no_text_of_its_size_is_refused(text: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        check_upload(text, ref=None)
+    assert refused.value.field == FIELD
+
+
+def test_file_beside_a_reference_is_refused() -> None:
+    with pytest.raises(Invalid, match="not both"):
+        check_upload("b", ref="repo:a")
