@@ -29,12 +29,12 @@ class Script(Protocol):
 
     @property
     def complaint(self) -> bytes:
-        """The first bytes that it wrote to its standard error."""
+        """The first bytes of its standard error."""
         ...
 
     @property
     def code(self) -> int:
-        """Its exit code once its output ended; never 0 for one that did not end well."""
+        """The exit code, once the output ended; never 0 for one that did not end well."""
         ...
 
     def output(self) -> AsyncGenerator[bytes, None]:

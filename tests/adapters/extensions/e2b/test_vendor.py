@@ -10,7 +10,7 @@ from atoll.adapters.rented.machines import Rentals
 from atoll.adapters.rented.vendor import Vendor
 from atoll.domain.errors import Failed, Invalid
 from atoll.ports.extension import VendorKey
-from tests.adapters.extensions.vendor_contract import BOX, QUICK, Keys, VendorContract
+from tests.adapters.extensions.vendor_calls import BOX, QUICK, Keys, VendorCalls
 from tests.peers.clouds.e2b import KEY, E2bPeer, e2b_peer
 from tests.peers.clouds.faults import Fault
 from tests.peers.clouds.machine import missing
@@ -24,7 +24,7 @@ def peer() -> Iterator[E2bPeer]:
         yield running
 
 
-class TestE2bVendor(VendorContract):
+class TestE2bVendor(VendorCalls):
     key = KEY
     wrong_key = "e2b_wrong-canary-of-a-key"
     renewal = "timeout"

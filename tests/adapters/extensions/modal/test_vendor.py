@@ -13,7 +13,7 @@ from atoll.adapters.rented.machines import Rentals
 from atoll.adapters.rented.vendor import Gone, RentedShell, Vendor
 from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.ports.extension import VendorKey
-from tests.adapters.extensions.vendor_contract import BOX, QUICK, Keys, VendorContract
+from tests.adapters.extensions.vendor_calls import BOX, QUICK, Keys, VendorCalls
 from tests.peers.clouds.faults import Fault
 from tests.peers.clouds.machine import missing
 from tests.peers.clouds.modal import KEY, SECRET, ModalPeer, modal_peer
@@ -29,7 +29,7 @@ def peer() -> Iterator[ModalPeer]:
         yield running
 
 
-class TestModalVendor(VendorContract):
+class TestModalVendor(VendorCalls):
     key = KEY
     wrong_key = "ak-wrong:as-wrong-canary-of-a-key"
     renewal = "exec"

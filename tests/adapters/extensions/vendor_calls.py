@@ -65,7 +65,7 @@ def ours(peer: CloudPeer) -> list[str]:
     return [one.id for one in peer.live if one.tags.get("atoll-sandbox") == BOX]
 
 
-class VendorContract:
+class VendorCalls:
     """The tests. `renewal` is the name of the call that moves a deadline, `step` how many seconds
     one holds at least; `keeps_doubles`: two creates at once may give two machines."""
 
