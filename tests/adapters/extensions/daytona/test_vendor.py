@@ -18,7 +18,7 @@ from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.ports.extension import VendorKey
 from atoll.zygote.host.home import Home
 from atoll.zygote.jobs.programs import install
-from tests.adapters.extensions.vendor_contract import BOX, QUICK, Keys, VendorContract
+from tests.adapters.extensions.vendor_calls import BOX, QUICK, Keys, VendorCalls
 from tests.peers.api import until
 from tests.peers.clouds.daytona import KEY, DaytonaPeer, daytona_peer
 from tests.peers.clouds.faults import Fault
@@ -41,7 +41,7 @@ def programs() -> Iterator[Path]:
         yield home.programs / "far.tar"
 
 
-class TestDaytonaVendor(VendorContract):
+class TestDaytonaVendor(VendorCalls):
     key = KEY
     wrong_key = "dtn_wrong-canary-of-a-key"
     renewal = "activity"
