@@ -3,16 +3,14 @@
 from pathlib import Path
 from platform import machine
 
-import msgspec
-
 from atoll.adapters.extensions.openshell.settings import OpenShellSettings
 from atoll.adapters.linked.extension import LinkedExtension, LinkedSettings
 from atoll.adapters.linked.policy_wall import DEGRADED, PolicyWall
 from atoll.adapters.rented.backend import Offer, RentedBackend
+from atoll.adapters.rented.entry import MICROS, settings_of
 from atoll.adapters.rented.machines import Rentals
 from atoll.adapters.rented.records import Records
 from atoll.adapters.rented.vendor import Vendor
-from atoll.domain.errors import Invalid
 from atoll.domain.host.host import HourlyCost
 from atoll.domain.route.candidate import ImageKind
 from atoll.domain.sandbox.image import HOST
@@ -25,15 +23,11 @@ NO_GATEWAY = (
     "ext.openshell needs a gateway and an image: set `gateway` and `images.host` in the table "
     "`openshell` of config.toml"
 )
-MICROS = 1_000_000
 
 
 def make(setup: ExtensionSetup) -> LinkedExtension:
     """Make the extension of a home. Raises `Invalid` for a setting that is wrong."""
-    try:
-        settings = msgspec.convert(setup.options.get("openshell") or {}, OpenShellSettings)
-    except msgspec.ValidationError as error:
-        raise Invalid(f"a setting of ext.openshell is wrong: {error}", field="openshell") from error
+    settings = settings_of(setup, NAME, OpenShellSettings)
     vendor = _vendor(settings)
     records = Records(setup.home / "rented" / "openshell")
     usable = vendor is not None and bool(settings.gateway and settings.images)
