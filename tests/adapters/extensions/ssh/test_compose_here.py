@@ -7,6 +7,7 @@ import pytest
 
 from atoll.adapters.extensions.ssh.client import SshHost
 from atoll.adapters.extensions.ssh.compose import backend as compose
+from atoll.adapters.extensions.ssh.compose import command
 from atoll.adapters.extensions.ssh.compose.backend import TWIN, ComposeBackend
 from atoll.adapters.extensions.ssh.machines import ssh_places
 from atoll.domain.errors import Failed
@@ -27,3 +28,34 @@ def test_link_that_is_no_static_program_is_said(
     (places.programs.parent / TWIN).touch()
     with pytest.raises(Failed, match="static link"):
         backend.capabilities()
+
+
+DOCKER = """#!/bin/sh
+[ "$1" = compose ] || exit 64
+[ "$2" = version ] && exit {code}
+printf '%s\\n' "$@" "DOCKER_HOST=$DOCKER_HOST" "HOME=$HOME" >{said}
+"""
+
+
+@pytest.mark.parametrize("code", [0, 1])
+async def test_second_version_is_taken_where_docker_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    """Only what is asked of it, by a stub: no second version was run here."""
+    said = tmp_path / "said"
+    for name in ("docker", "docker-compose"):
+        program = tmp_path / name
+        program.write_text(DOCKER.format(code=code, said=said))
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    found = await command.find_compose()
+    docker = str(tmp_path / "docker")
+    assert found.words == ((docker, "compose") if code == 0 else (f"{docker}-compose",))
+    if code == 0:
+        await found.up(Path("/run/engine.sock"), "project", "{}")
+        words = said.read_text().splitlines()
+        assert words[0] == "compose"
+        assert words[-6:-2] == ["up", "-d", "--no-build", "--remove-orphans"]
+        assert words[-2] == "DOCKER_HOST=unix:///run/engine.sock"
+        assert words[words.index("-p") + 1] == "project"
+        assert words[-1] != f"HOME={Path.home()}"
