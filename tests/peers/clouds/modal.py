@@ -394,6 +394,7 @@ async def _serve(peer: ModalPeer, started: threading.Event, over: threading.Even
     started.set()
     await asyncio.to_thread(over.wait)
     peer.close()
+    await router.end()
     for server in servers:
         await server.end()
 

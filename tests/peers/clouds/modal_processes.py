@@ -119,6 +119,15 @@ class Router(defaults(TaskCommandRouterBase)):  # type: ignore[misc]
         self._find = find
         self._now = now
         self._pumps: set[asyncio.Task[None]] = set()
+        self._all: list[asyncio.subprocess.Process] = []
+
+    async def end(self) -> None:
+        """Close what is open of processes, whose machines have ended."""
+        for pump in list(self._pumps):
+            pump.cancel()
+        await asyncio.gather(*self._pumps, return_exceptions=True)
+        for process in self._all:
+            process._transport.close()  # type: ignore[attr-defined]
 
     async def TaskExecStart(self, stream: Any) -> None:
         """Start a process; the same one again does nothing."""
@@ -131,6 +140,7 @@ class Router(defaults(TaskCommandRouterBase)):  # type: ignore[misc]
                 stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE, start_new_session=True,
             )  # fmt: skip
+            self._all.append(process)
             seconds = request.timeout_secs or float("inf")
             started = Started(process, self._now(), seconds)
             task.started[request.exec_id] = started
