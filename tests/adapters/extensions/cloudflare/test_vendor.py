@@ -16,7 +16,7 @@ from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.ports.extension import VendorKey
 from atoll.zygote.host.home import Home
 from atoll.zygote.jobs.programs import install
-from tests.adapters.extensions.vendor_contract import BOX, QUICK, Keys, VendorContract
+from tests.adapters.extensions.vendor_calls import BOX, QUICK, Keys, VendorCalls
 from tests.peers.clouds.cloudflare import KEY, CloudflarePeer, cloudflare_peer, lacking
 from tests.peers.clouds.faults import Fault
 
@@ -31,7 +31,7 @@ def peer() -> Iterator[CloudflarePeer]:
         yield running
 
 
-class TestCloudflareVendor(VendorContract):
+class TestCloudflareVendor(VendorCalls):
     key = KEY
     wrong_key = "wrong-canary-of-a-key"
     renewal = "renew"
