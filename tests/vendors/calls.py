@@ -84,13 +84,13 @@ def anthropic(_base: str) -> Result:
 
 
 def gemini(_base: str) -> Result:
-    from google import genai
+    import google.genai as genai
 
     return _google(genai.Client())
 
 
 def google(_base: str) -> Result:
-    from google import genai
+    import google.genai as genai
 
     return _google(genai.Client(vertexai=True))
 
