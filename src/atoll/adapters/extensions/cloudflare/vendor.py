@@ -66,7 +66,7 @@ class Page(msgspec.Struct, frozen=True):
 
 
 class Ended(msgspec.Struct, frozen=True):
-    """Whether a machine that was ended was there."""
+    """The answer to the end of a machine: it was there, or not."""
 
     ended: bool
 
