@@ -7,6 +7,8 @@ now: then it says nothing of what stands in the page.
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from textwrap import wrap
+from typing import Final
 
 import msgspec
 
@@ -15,6 +17,7 @@ from atoll.adapters.apart.installed import is_ours, points
 from atoll.testing.check.report import CheckReport, SuiteResult
 from atoll.testing.check.suite import TestInstalled
 
+WIDTH: Final = 100
 FOR_TESTS = "in-memory"
 """The backend that has no sandboxes."""
 
@@ -89,7 +92,7 @@ def _row(report: CheckReport) -> str:
 def _section(report: CheckReport) -> Iterable[str]:
     yield f"## {report.extension}"
     yield ""
-    yield f"Ran against: {report.note or report.against}."
+    yield from wrap(f"Ran against: {report.note or report.against}.", WIDTH)
     yield ""
     yield "| suite | passed | failed | skipped |"
     yield "|---|---|---|---|"
