@@ -19,7 +19,7 @@ from tests.e2e.walls.test_openshell import settings as policy_settings
 from tests.e2e.walls.test_ssh import NOT_HERE, add_host
 from tests.peers.api import api_of
 from tests.peers.canary import files_with, memory_holds
-from tests.peers.clouds.cloud import CLOUDS, Cloud
+from tests.peers.clouds.cloud import EACH, Cloud
 from tests.peers.clouds.machine import missing
 from tests.peers.clouds.openshell import KEY as GATEWAY_KEY
 from tests.peers.clouds.openshell import OpenShellPeer, openshell_peer
@@ -52,7 +52,7 @@ async def test_agent_finishes_a_task_on_another_machine(
         assert not [pid for pid in box.processes() if memory_holds(pid, KEY.encode())]
 
 
-@pytest.fixture(scope="module", params=CLOUDS, ids=lambda cloud: cloud.name)
+@pytest.fixture(scope="module", params=EACH)
 def cloud(request: pytest.FixtureRequest) -> Cloud:
     found: Cloud = request.param
     return found
@@ -120,6 +120,8 @@ def gateway() -> Iterator[OpenShellPeer]:
         yield running
 
 
+@pytest.mark.slow
+@pytest.mark.docker
 @pytest.mark.skipif(bool(missing()), reason=str(missing()))
 @pytest.mark.parametrize("agent", ["codex", "claude-code"])
 async def test_agent_finishes_a_task_under_a_policy(

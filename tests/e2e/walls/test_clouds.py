@@ -16,14 +16,14 @@ from tests.e2e.terminals.test_turns import attach_with
 from tests.e2e.walls.test_ssh import KEY, TICKS, model
 from tests.peers.api import Api, api_of, until
 from tests.peers.canary import files_with, memory_holds
-from tests.peers.clouds.cloud import CLOUDS, Cloud
+from tests.peers.clouds.cloud import EACH, Cloud
 from tests.peers.clouds.faults import Fault
 from tests.peers.clouds.machine import Machine, missing
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=str(missing()))
 
 
-@pytest.fixture(scope="module", params=CLOUDS, ids=lambda cloud: cloud.name)
+@pytest.fixture(scope="module", params=EACH)
 def cloud(request: pytest.FixtureRequest) -> Cloud:
     found: Cloud = request.param
     return found

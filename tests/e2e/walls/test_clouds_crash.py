@@ -9,7 +9,7 @@ import pytest
 
 from atoll.testing.server import TestServer, test_server
 from tests.peers.api import api_of, until
-from tests.peers.clouds.cloud import CLOUDS, Cloud
+from tests.peers.clouds.cloud import CLOUDS, EACH, Cloud
 from tests.peers.clouds.faults import Faults
 from tests.peers.clouds.machine import missing
 
@@ -19,7 +19,7 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module", params=CLOUDS, ids=lambda cloud: cloud.name)
+@pytest.fixture(scope="module", params=EACH)
 def cloud(request: pytest.FixtureRequest) -> Cloud:
     found: Cloud = request.param
     return found

@@ -12,12 +12,13 @@ from tests.e2e.walls.test_clouds_crash import Gate
 from tests.e2e.walls.test_ssh import KEY, TICKS, model
 from tests.peers.api import Api, api_of, until
 from tests.peers.canary import files_with, memory_holds
-from tests.peers.clouds.machine import missing
+from tests.peers.clouds.machine import FAR_TIER, missing
 from tests.peers.clouds.openshell import KEY as VENDOR_KEY
 from tests.peers.clouds.openshell import OpenShellPeer, openshell_peer
 from tests.peers.clouds.openshell_machine import PolicyMachine
 
 pytestmark = [
+    *FAR_TIER,
     pytest.mark.skipif(bool(missing()), reason=str(missing())),
     pytest.mark.timeout(120),
 ]

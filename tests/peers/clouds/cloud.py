@@ -5,7 +5,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
-from tests.peers.clouds import cloudflare, daytona, e2b, modal
+import pytest
+
+from tests.peers.clouds import cloudflare, daytona, e2b, machine, modal
+from tests.peers.clouds.machine import FAR_TIER
 
 CALLS = ("list", "create", "connect")
 
@@ -22,6 +25,7 @@ class Cloud:
     serve: Callable[[], AbstractContextManager[Any]]
     addresses: tuple[str, ...]
     calls: tuple[str, ...] = CALLS
+    missing: Callable[[], str | None] = machine.missing
 
     @property
     def extension(self) -> str:
@@ -64,6 +68,18 @@ MODAL = Cloud(
 )  # fmt: skip
 CLOUDFLARE = Cloud(
     "cloudflare", "Cloudflare", cloudflare.KEY, cloudflare.KEY.encode(),
-    cloudflare.cloudflare_peer, ("url",),
+    cloudflare.cloudflare_peer, ("url",), missing=cloudflare.lacking,
 )  # fmt: skip
-CLOUDS = (DAYTONA, E2B, MODAL, *(() if cloudflare.lacking() else (CLOUDFLARE,)))
+CLOUDS = (DAYTONA, E2B, MODAL, CLOUDFLARE)
+EACH = [
+    pytest.param(
+        cloud,
+        id=cloud.name,
+        marks=[
+            pytest.mark.skipif(bool(cloud.missing()), reason=str(cloud.missing())),
+            *(() if cloud is E2B else FAR_TIER),
+        ],
+    )
+    for cloud in CLOUDS
+]
+"""Every cloud for a fixture; all but one are in the tier of backends."""

@@ -13,6 +13,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
+FAR_TIER = (pytest.mark.slow, pytest.mark.docker)
+"""The marks of what `make test-backends` runs and the usual run leaves out."""
 _UIDS = itertools.count(60_000 + os.getpid() % 300 * 16)
 STARTED_SECONDS = 20.0
 BEGIN = """

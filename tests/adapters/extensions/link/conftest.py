@@ -8,6 +8,7 @@ import pytest
 import pytest_asyncio
 
 from atoll.runtime.spawners.init import InitSpawner
+from tests.peers.clouds.machine import FAR_TIER
 from tests.peers.far.sandbox import KeptSandbox
 from tests.peers.far.sides import KINDS, FarKind, FarSide, started
 from tests.runtime import stage
@@ -18,7 +19,7 @@ PARAMS = [
         id=kind.name,
         marks=[
             pytest.mark.skipif(bool(kind.missing), reason=kind.missing),
-            *([pytest.mark.docker] if kind.name == "compose-ssh" else []),
+            *(() if kind.name == "ssh" else FAR_TIER),
         ],
     )
     for kind in KINDS
