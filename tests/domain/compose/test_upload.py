@@ -1,6 +1,6 @@
 import pytest
 
-from atoll.domain.compose.upload import FIELD, check_upload
+from atoll.domain.compose.reading import UPLOAD_FIELD, check_upload
 from atoll.domain.errors import Invalid
 from atoll.domain.profile.yaml_tree import MAX_BYTES
 
@@ -14,7 +14,7 @@ def test_file_of_its_size_is_taken(text: str | None) -> None:
 def test_what_is_no_text_of_its_size_is_refused(text: str) -> None:
     with pytest.raises(Invalid) as refused:
         check_upload(text, ref=None)
-    assert refused.value.field == FIELD
+    assert refused.value.field == UPLOAD_FIELD
 
 
 def test_file_beside_a_reference_is_refused() -> None:

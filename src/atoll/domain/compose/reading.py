@@ -21,9 +21,12 @@ from atoll.domain.errors import Invalid
 from atoll.domain.files.host_mount import below_any
 from atoll.domain.profile.yaml_fields import Fields, number, seconds, whole
 from atoll.domain.profile.yaml_fields import text as plain_text
-from atoll.domain.profile.yaml_tree import Node, read_tree
+from atoll.domain.profile.yaml_tree import MAX_BYTES, Node, read_tree
 
 _T = TypeVar("_T")
+
+UPLOAD_FIELD: Final = "inputs.compose_bundle"
+"""The field of a file that comes with a create."""
 
 MAX_SERVICES: Final = 20
 MAX_NAMED: Final = 20
@@ -73,6 +76,20 @@ WHY: Final = {
     "volumes_from": "it belongs to somebody else on that host",
 }
 """Reasons beside the rule that what is on no list is rejected."""
+
+
+def check_upload(text: str | None, *, ref: str | None) -> None:
+    """Raise `Invalid` for a file that came with a create beside a reference to one, and for what is
+    no text of its size. What it may say is judged at each start, as it is of a repository's."""
+    if text is None:
+        return
+    if ref is not None:
+        raise Invalid("give a compose file or a reference to one, not both", field=UPLOAD_FIELD)
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if not text.strip() or "\0" in text or size > MAX_BYTES:
+        raise Invalid(
+            f"a compose file is 1 to {MAX_BYTES} bytes of text without NUL", field=UPLOAD_FIELD
+        )
 
 
 def read_stack(text: str) -> Stack:

@@ -9,7 +9,7 @@ from collections.abc import Container
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from atoll.domain.compose.upload import check_upload
+from atoll.domain.compose.reading import check_upload
 from atoll.domain.errors import Invalid
 from atoll.domain.files.host_mount import read_host_mounts
 from atoll.domain.files.workspace_path import named_path, workspace_path
@@ -72,7 +72,6 @@ def grant(request: CreateSandbox, profile: Profile, circumstances: Circumstances
         network = widened(effective.network, circumstances.project.content)
         effective = replace(effective, network=network)
     ttl = read_ttl(request, profile)
-    latest = now + timedelta(seconds=profile.ttl.max_seconds)
     check_upload(request.inputs.compose_bundle, ref=request.inputs.compose_bundle_ref)
     words = read_instructions(request.setup_metadata, profile, repos)
     if effective.workspace.access is Access.NONE and repos:
@@ -91,7 +90,7 @@ def grant(request: CreateSandbox, profile: Profile, circumstances: Circumstances
         created_at=now,
         updated_at=now,
         expires_at=now + timedelta(seconds=ttl),
-        max_expires_at=latest,
+        max_expires_at=now + timedelta(seconds=profile.ttl.max_seconds),
         agent=effective.agent,
         repos=repos,
         mounts=read_host_mounts(request.mounts, circumstances.mount_roots),
