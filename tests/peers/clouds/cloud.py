@@ -1,13 +1,16 @@
 """The clouds that are tested, each with what a home needs to rent there."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from tests.peers.clouds import cloudflare, daytona, e2b, machine, modal
+from atoll.adapters.apart.installed import find_point
+from atoll.adapters.linked.extension import LinkedExtension
+from atoll.ports.extension import ExtensionSetup
+from tests.peers.clouds import cloudflare, daytona, e2b, machine, modal, openshell
 from tests.peers.clouds.machine import FAR_TIER
 
 CALLS = ("list", "create", "connect")
@@ -26,6 +29,8 @@ class Cloud:
     addresses: tuple[str, ...]
     calls: tuple[str, ...] = CALLS
     missing: Callable[[], str | None] = machine.missing
+    more: Mapping[str, object] = field(default_factory=dict)
+    """Settings besides the addresses."""
 
     @property
     def extension(self) -> str:
@@ -49,6 +54,16 @@ class Cloud:
         """The secret with its key."""
         return {"value": self.key, "kind": "extension", "extension": self.extension}
 
+    def make(self, setup: ExtensionSetup) -> LinkedExtension:
+        """Make the extension, as its entry point does."""
+        made = find_point(self.name).load()(setup)
+        assert isinstance(made, LinkedExtension)
+        return made
+
+    def options(self, peer: Any) -> dict[str, object]:
+        """Return the options of a home that rents at a peer."""
+        return {self.name: {**dict.fromkeys(self.addresses, peer.url), **self.more}}
+
     def settings(self, peer: Any) -> str:
         """Return the settings of a home that rents at a peer."""
         lines = "".join(f'{name} = "{peer.url}"\n' for name in self.addresses)
@@ -70,16 +85,26 @@ CLOUDFLARE = Cloud(
     "cloudflare", "Cloudflare", cloudflare.KEY, cloudflare.KEY.encode(),
     cloudflare.cloudflare_peer, ("url",), missing=cloudflare.lacking,
 )  # fmt: skip
+OPENSHELL = Cloud(
+    "openshell", "OpenShell", openshell.KEY, openshell.KEY.encode(), openshell.openshell_peer,
+    ("gateway",), more={"images": {"host": "registry.example/atoll:1"}},
+)  # fmt: skip
 CLOUDS = (DAYTONA, E2B, MODAL, CLOUDFLARE)
-EACH = [
-    pytest.param(
-        cloud,
-        id=cloud.name,
-        marks=[
-            pytest.mark.skipif(bool(cloud.missing()), reason=str(cloud.missing())),
-            *(() if cloud is E2B else FAR_TIER),
-        ],
-    )
-    for cloud in CLOUDS
-]
-"""Every cloud for a fixture; all but one are in the tier of backends."""
+
+
+def each(*clouds: Cloud) -> list[Any]:
+    """Return the params of a fixture; all but E2B are in the tier of backends."""
+    return [
+        pytest.param(
+            cloud,
+            id=cloud.name,
+            marks=[
+                pytest.mark.skipif(bool(cloud.missing()), reason=str(cloud.missing())),
+                *(() if cloud is E2B else FAR_TIER),
+            ],
+        )
+        for cloud in clouds
+    ]
+
+
+EACH = each(*CLOUDS)

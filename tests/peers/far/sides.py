@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from platform import machine
 from tempfile import TemporaryDirectory
+from typing import Any
 
-from atoll.adapters.extensions.e2b.entry import make as make_e2b
 from atoll.adapters.extensions.ssh.backend import FindHosts, SshBackend
 from atoll.adapters.extensions.ssh.client import SshHost
 from atoll.adapters.extensions.ssh.compose.backend import ComposeBackend
@@ -27,8 +27,7 @@ from atoll.ports.extension import ExtensionSetup, Provision, VendorKey
 from atoll.ports.far import FarBackend
 from atoll.zygote.host.home import Home
 from atoll.zygote.jobs.programs import install
-from tests.peers.clouds import machine as rented
-from tests.peers.clouds.e2b import KEY, e2b_peer
+from tests.peers.clouds.cloud import CLOUDS, OPENSHELL
 from tests.peers.docker_daemon import IMAGE, docker_daemon, why_not
 from tests.peers.machines import ssh_server
 from tests.peers.machines.ssh_server import SshServer, throwaway_ssh_server
@@ -113,24 +112,30 @@ def compose_ssh(home: Path) -> Iterator[FarSide]:
         )
 
 
-@contextmanager
-def e2b(home: Path) -> Iterator[FarSide]:
-    """The peer of E2B."""
+def rented_from(
+    make: Callable[[ExtensionSetup], LinkedExtension],
+    options: Callable[[Any], dict[str, object]],
+    serve: Callable[[], AbstractContextManager[Any]],
+    key: str,
+) -> Callable[[Path], AbstractContextManager[FarSide]]:
+    """Return what opens the peer of a vendor, whose table of settings is `options` of the peer."""
 
     async def keys(_extension: str, _sandbox: SandboxId | None) -> Sequence[VendorKey]:
-        return (VendorKey("sec_vendor", KEY),)
+        return (VendorKey("sec_vendor", key),)
 
-    with e2b_peer() as peer:
-        options = {"e2b": {"api_url": peer.url, "sandbox_url": peer.url}}
-        setup = ExtensionSetup(home, TAG, options=options, keys=keys)
+    @contextmanager
+    def opened(home: Path) -> Iterator[FarSide]:
+        with serve() as peer:
+            setup = ExtensionSetup(home, TAG, options=options(peer), keys=keys)
 
-        def workspace(sandbox: SandboxId) -> Path:
-            homes = [one.machine.home for one in peer.live if one.machine is not None]
-            found = [each for home in homes for each in home.glob(f".atoll/*/boxes/{sandbox}")]
-            assert len(found) == 1
-            return found[0] / "workspace"
+            def workspace(sandbox: SandboxId) -> Path | None:
+                homes = [one.machine.home for one in peer.live if one.machine is not None]
+                found = [each for home in homes for each in home.glob(f".atoll/*/boxes/{sandbox}")]
+                return found[0] / "workspace" if found else None
 
-        yield FarSide(lambda: backend_of(make_e2b(setup)), workspace=workspace)
+            yield FarSide(lambda: backend_of(make(setup)), workspace=workspace)
+
+    return opened
 
 
 def backend_of(extension: LinkedExtension) -> FarBackend:
@@ -148,5 +153,12 @@ NEEDS_ROOT = "" if os.geteuid() == 0 else "needs root"
 KINDS = (
     FarKind("ssh", ssh_server.missing() or NEEDS_ROOT, ssh),
     FarKind("compose-ssh", ssh_server.missing() or why_not() or NO_COMPOSE, compose_ssh),
-    FarKind("e2b", rented.missing() or "", e2b),
+    *(
+        FarKind(
+            one.name,
+            one.missing() or "",
+            rented_from(one.make, one.options, one.serve, one.key),
+        )
+        for one in (*CLOUDS, OPENSHELL)
+    ),
 )

@@ -223,6 +223,7 @@ class RentedBackend:
         return FarPlace(box, isolation, (INIT,))
 
 
-def usual_templates(templates: Mapping[str, str], default: str) -> Mapping[str, str]:
-    """Return a vendor's templates by image; `host` is its own default unless it is named."""
-    return {HOST: default, **templates}
+def usual_templates(templates: Mapping[str, str], default: str | None) -> Mapping[str, str]:
+    """Return a vendor's templates by image; `host` is its own default, if it has one, unless it is
+    named."""
+    return dict(templates) if default is None else {HOST: default, **templates}

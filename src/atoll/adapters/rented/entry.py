@@ -1,6 +1,6 @@
 """The extension of a vendor of machines, from the setup of a home, the same for all vendors."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from platform import machine
@@ -9,6 +9,8 @@ from typing import TypeVar
 import msgspec
 
 from atoll.adapters.linked.extension import LinkedExtension, LinkedSettings
+from atoll.adapters.linked.machine import Machine
+from atoll.adapters.linked.wall import FarWall
 from atoll.adapters.rented.backend import Offer, RentedBackend, usual_templates
 from atoll.adapters.rented.machines import Rentals
 from atoll.adapters.rented.records import Records
@@ -27,13 +29,14 @@ _T = TypeVar("_T")
 @dataclass(frozen=True, slots=True)
 class Wares:
     """A vendor's machines as an adapter declares them. `mechanism` is what separates machines
-    there, `default` the template of `host`, `region` a word for where they are."""
+    there, `default` the template of `host` (None: it must be named), `region` a word for where they
+    are. `wall` and `degraded` are those of `rented.backend.Offer`."""
 
     name: str
     title: str
     isolation: IsolationLevel
     mechanism: str
-    default: str
+    default: str | None
     region: str
     templates: Mapping[str, str]
     cost_per_hour: float | None
@@ -41,6 +44,9 @@ class Wares:
     """Why there is no vendor; else its library is not installed."""
     extra: str = ""
     """The extra that brings its library, where it is not named as the table."""
+    pricing: str = "per-second"
+    wall: Callable[[Machine], FarWall] = FarWall
+    degraded: tuple[str, ...] = ()
 
     @property
     def table(self) -> str:
@@ -81,6 +87,8 @@ def rented_extension(setup: ExtensionSetup, wares: Wares, vendor: Vendor | None)
         mechanism=wares.mechanism,
         programs=programs_of(setup),
         kind=machine(),
+        wall=wares.wall,
+        degraded=wares.degraded,
     )
     return LinkedExtension(
         LinkedSettings(setup.home, broker=setup.upstreams, agents=setup.agents),
@@ -95,7 +103,7 @@ def _capabilities(wares: Wares) -> Capabilities:
         isolation=wares.isolation,
         regions=(wares.region,),
         host_kind=None,
-        pricing="per-second",
+        pricing=wares.pricing,
         cost_per_hour=None if price is None else HourlyCost(round(price * MICROS)),
         images=frozenset(images),
         needs_key=True,

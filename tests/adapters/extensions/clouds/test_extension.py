@@ -1,15 +1,14 @@
-"""`ext.e2b` against a peer on E2B's own wheel: the contract of every extension, and of what is
-reached there."""
+"""Each cloud against its peer: the contract of every extension, and of what is reached there."""
 
 import os
 import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from atoll.adapters.extensions.e2b.entry import make
 from atoll.adapters.linked.extension import LinkedExtension
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import SandboxId
@@ -18,10 +17,13 @@ from atoll.ports.extension import Extension, ExtensionSetup, Handle, VendorKey
 from atoll.testing.contracts.reachable import AGENT, Another, ReachableContract
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
-from tests.peers.clouds.e2b import KEY, E2bPeer, e2b_peer
-from tests.peers.clouds.machine import missing
+from tests.peers.clouds.cloud import CLOUDS, OPENSHELL, Cloud, each
 
-pytestmark = pytest.mark.skipif(bool(missing()), reason=str(missing()))
+
+@pytest.fixture(scope="module", params=each(*CLOUDS, OPENSHELL))
+def cloud(request: pytest.FixtureRequest) -> Cloud:
+    found: Cloud = request.param
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -31,27 +33,22 @@ def rig() -> Iterator[ZygoteRig]:
 
 
 @pytest.fixture(scope="module")
-def peer() -> Iterator[E2bPeer]:
-    with e2b_peer() as running:
+def peer(cloud: Cloud) -> Iterator[Any]:
+    with cloud.serve() as running:
         yield running
 
 
-async def keys(_extension: str, _sandbox: SandboxId | None) -> Sequence[VendorKey]:
-    return (VendorKey("sec_vendor", KEY),)
-
-
-def made(rig: ZygoteRig, peer: E2bPeer) -> LinkedExtension:
-    options = {"e2b": {"api_url": peer.url, "sandbox_url": peer.url}}
-    return make(
-        ExtensionSetup(rig.home.root, "atoll-test", agents=(AGENT,), options=options, keys=keys)
-    )
-
-
-class TestE2b(ReachableContract):
+class TestRented(ReachableContract):
     @pytest.fixture
-    def another(self, rig: ZygoteRig, peer: E2bPeer) -> Another:
+    def another(self, rig: ZygoteRig, cloud: Cloud, peer: Any) -> Another:
         self.root = rig.home.root
-        return lambda: made(rig, peer)
+
+        async def keys(_extension: str, _sandbox: SandboxId | None) -> Sequence[VendorKey]:
+            return (VendorKey("sec_vendor", cloud.key),)
+
+        options = cloud.options(peer)
+        setup = ExtensionSetup(self.root, "atoll-test", agents=(AGENT,), options=options, keys=keys)
+        return lambda: cloud.make(setup)
 
     def home_in(self, folder: Path) -> Path:
         return self.root

@@ -1,0 +1,1 @@
+"""Suites that are the same for every cloud."""
