@@ -2766,7 +2766,7 @@ export interface components {
             readonly state: components["schemas"]["SetupState"];
             readonly terminal_id: string | null;
         };
-        /** @description A sandbox. */
+        /** @description A sandbox. In a list `inputs.compose_bundle` is null. */
         readonly SandboxView: {
             readonly agent: string | null;
             readonly agent_catalogue: readonly string[] | null;

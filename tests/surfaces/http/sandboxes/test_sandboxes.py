@@ -129,6 +129,16 @@ async def test_create_past_the_owners_limit_is_refused() -> None:
     assert sorted(answer.status_code for answer in answers) == [202] * 3 + [429] * 5
 
 
+async def test_compose_file_that_came_with_a_create_is_shown_but_not_in_a_list(
+    atoll: World,
+) -> None:
+    async with client_of(atoll.url, atoll.token) as client:
+        made = await _made(client, inputs={"compose_bundle": "services: {}"})
+        assert made["inputs"]["compose_bundle"] == "services: {}"
+        listed = (await client.get("/v1/sandboxes")).json()["sandboxes"]
+        assert [one["inputs"]["compose_bundle"] for one in listed] == [None]
+
+
 async def test_list_is_paged_and_a_tampered_cursor_is_refused(atoll: World) -> None:
     async with client_of(atoll.url, atoll.token) as client:
         names = {(await _made(client, name=f"n{number}"))["name"] for number in range(5)}

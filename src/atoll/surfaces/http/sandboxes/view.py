@@ -1,6 +1,7 @@
 """A sandbox as the API shows it, everywhere the same."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from atoll.domain.network.network import NetworkMode
@@ -117,7 +118,7 @@ class SandboxProjectView(ResponseModel):
 
 
 class SandboxView(ResponseModel):
-    """A sandbox."""
+    """A sandbox. In a list `inputs.compose_bundle` is null."""
 
     sandbox_id: str
     name: str
@@ -165,13 +166,20 @@ class SandboxView(ResponseModel):
 
 async def sandbox_view(atoll: Application, sandbox: Sandbox) -> dict[str, Any]:
     """Return the members of `SandboxView`, with what the sandbox's agents do."""
-    return (await sandbox_views(atoll, (sandbox,)))[0]
+    agents = await atoll.statuses.of((sandbox,))
+    return _view(sandbox, agents[sandbox.id])
 
 
 async def sandbox_views(atoll: Application, sandboxes: Sequence[Sandbox]) -> list[dict[str, Any]]:
-    """Return the same for several sandboxes."""
+    """Return the same for several sandboxes, without the compose files that came with them."""
     agents = await atoll.statuses.of(sandboxes)
-    return [_view(one, agents[one.id]) for one in sandboxes]
+    return [_view(_listed(one), agents[one.id]) for one in sandboxes]
+
+
+def _listed(sandbox: Sandbox) -> Sandbox:
+    if sandbox.inputs.compose_bundle is None:
+        return sandbox
+    return replace(sandbox, inputs=replace(sandbox.inputs, compose_bundle=None))
 
 
 def _view(sandbox: Sandbox, agents: Sequence[ReportedAgent]) -> dict[str, Any]:
