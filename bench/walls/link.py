@@ -6,6 +6,7 @@ the link costs. Needs root, as an sshd that logs another user in does.
 
 import base64
 import json
+import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -18,13 +19,31 @@ from bench.server import Server, _client
 from bench.terminal_peers import ECHO, flood
 from bench.terminal_viewer import Viewer
 from bench.terminals import FLOOD_BYTES, OwnAtoll, _flooded, keystrokes
-from tests.e2e.walls.test_ssh import NOT_HERE, add_host
+from tests.e2e.agents.test_agents_in_stacks import add_host as join
+from tests.e2e.walls.test_ssh import KEY, NOT_HERE, add_host, model
 from tests.peers.api import api_of
-from tests.peers.machines.ssh_server import USER, SshServer, throwaway_ssh_server
+from tests.peers.docker_daemon import IMAGE, docker_daemon, why_not
+from tests.peers.machines.ssh_server import USER, SshServer, missing, throwaway_ssh_server
 
 EXECS = 200
+STACK_EXECS = 60
 ROUNDS = 5
 CALLS = 200
+CALLING = """
+import http.client, json, time
+taken = []
+for _ in range({}):
+    started = time.perf_counter()
+    call = http.client.HTTPConnection('127.0.0.1', 8082)
+    call.request('GET', '/broker/{}')
+    call.getresponse().read()
+    call.close()
+    taken.append((time.perf_counter() - started) * 1000)
+print(json.dumps(taken))
+"""
+NO_STACKS = (
+    missing() or why_not() or ("" if shutil.which("docker-compose") else "no docker-compose")
+)
 
 
 def link() -> None:
@@ -40,12 +59,50 @@ def link() -> None:
         _echo(near, far)
         _broker(near, far)
         _memory(box.uid)
+    stacks()
+
+
+def stacks() -> None:
+    """Exec among the services of a stack, beside `docker exec` by SSH."""
+    if NO_STACKS:
+        print(f"  no stacks here ({NO_STACKS}): not measured")
+        return
+    with (
+        docker_daemon() as daemon,
+        throwaway_ssh_server(daemon.folder / "d.sock") as box,
+        test_server({"ATOLL_EXTENSIONS": "namespaces,compose-ssh"}) as host,
+        api_of(host) as api,
+        held(box) as ssh,
+    ):
+        join(api, box)
+        bundle = {"compose_bundle": f"services: {{agent: {{image: '{IMAGE}'}}}}\n"}
+        sandbox = api.create(profile="compose-e2e", inputs=bundle)["sandbox_id"]
+        (container,) = daemon.containers()
+        series = Series("exec true, ext.compose-ssh"), Series("ssh host docker exec true, held")
+        docker = ["docker", "-H", f"unix://{daemon.folder}/d.sock", "exec", container, "true"]
+        for n in range(STACK_EXECS + 5):
+            for one, run in (
+                (series[0], lambda: api.run(sandbox, "true")),
+                (series[1], lambda: subprocess.run([*ssh, *docker], check=True)),
+            ):
+                started = time.perf_counter()
+                run()
+                if n >= 5:
+                    one.samples.append((time.perf_counter() - started) * 1000)
+        table("exec of `true` in a stack", *series)
+        verdict("times docker exec by SSH", series[0].median / series[1].median, 0.2)
 
 
 @contextmanager
 def far_atoll(box: SshServer) -> Iterator[Server]:
     """An Atoll that may put sandboxes on that machine."""
-    with test_server({"ATOLL_EXTENSIONS": "namespaces,ssh"}) as host:
+    keys = f'[openai]\nkey = "{KEY}"\n'
+    with (
+        model() as url,
+        test_server({"ATOLL_EXTENSIONS": "namespaces,ssh"}, start=False, keys=keys) as host,
+    ):
+        (host.home / "config.toml").write_text(f'[upstreams]\nopenai = "{url}"\n')
+        host.start()
         one = Server(host, _client(host))
         try:
             with api_of(host) as api:
@@ -119,27 +176,21 @@ def _echo(near: OwnAtoll, far: OwnAtoll) -> None:
 
 
 def _broker(near: OwnAtoll, far: OwnAtoll) -> None:
-    """Refused calls, which end at the door: nothing upstream is measured."""
-    script = (
-        "import http.client, json, time\n"
-        "taken = []\n"
-        f"for _ in range({CALLS}):\n"
-        "    started = time.perf_counter()\n"
-        "    call = http.client.HTTPConnection('127.0.0.1', 8082)\n"
-        "    call.request('GET', '/broker/nobody/x')\n"
-        "    call.getresponse().read()\n"
-        "    call.close()\n"
-        "    taken.append((time.perf_counter() - started) * 1000)\n"
-        "print(json.dumps(taken))\n"
-    )
-    series = [Series("call of the broker, namespaces"), Series("call of the broker, ext.ssh")]
-    for one, own in zip((near, far), series, strict=True):
-        body = {"argv": ["python3", "-c", script], "timeout": 120}
-        answer = one.atoll.api.post(f"/v1/sandboxes/{one.sandbox}/exec", json=body)
-        answer.raise_for_status()
-        own.samples += json.loads(_text(answer.json()["stdout"]))
-    table("a call of the broker", *series)
-    verdict("times the p50 of namespaces", series[1].median / series[0].median, 2)
+    """Calls of a model's provider on loopback, with the key that the broker adds; and refused ones,
+    which end at the door: what the way to it costs."""
+    for name, path, bound in (("call of the broker", "openai/v1/models", 2), ("refusal", "x", 0)):
+        series = [Series(f"{name}, namespaces"), Series(f"{name}, ext.ssh")]
+        for one, own in zip((near, far), series, strict=True):
+            body = {"argv": ["python3", "-c", CALLING.format(CALLS, path)], "timeout": 120}
+            answer = one.atoll.api.post(f"/v1/sandboxes/{one.sandbox}/exec", json=body)
+            answer.raise_for_status()
+            own.samples += json.loads(_text(answer.json()["stdout"]))
+        table(f"a {name}", *series)
+        ratio = series[1].median / series[0].median
+        if bound:
+            verdict("times the p50 of namespaces", ratio, bound)
+        else:
+            print(f"  {ratio:.2f} times the p50 of namespaces")
 
 
 def _text(encoded: str) -> str:

@@ -44,7 +44,8 @@ def test_route_of_the_seed_is_read_and_written_back() -> None:
     profile = read_profile(HEAD + SEED)
     assert profile.route == RoutePolicy(
         Strategy.PREFER_SELF_HOSTED,
-        ("ext.vm-packer", "ext.compose-ssh", "ext.daytona"),
+        # `ext.vm-packer` is another name of it.
+        ("ext.microvm", "ext.compose-ssh", "ext.daytona"),
         Constraints(HourlyCost(120_000), IsolationLevel.MICROVM, "eu", "any", 5000, 0.9, SANDBOX),
     )
     assert policy_of(profile, BUILT_IN) == profile.route
