@@ -118,10 +118,18 @@ class Running:
             return ""
 
     def _processes(self) -> list[int]:
-        """Return the processes that show this folder to a machine; zombies have no command."""
+        """Return the processes of the folder's owner that show it to a machine; zombies have no
+        command. Others may say the same words: a sandbox of another kind, above all."""
         words = b"\0".join(map(os.fsencode, shown_folder(self.folder)))
         pids = [int(entry.name) for entry in os.scandir("/proc") if entry.name.isdigit()]
-        return [pid for pid in pids if pid != os.getpid() and words in _command(pid)]
+        found = [pid for pid in pids if pid != os.getpid() and words in _command(pid)]
+        if not found:
+            return []
+        try:
+            owner = self.folder.stat().st_uid
+        except FileNotFoundError:
+            owner = os.geteuid()
+        return [pid for pid in found if _owner(pid) == owner]
 
 
 async def _console_until_ready(near: socket.socket, folder: Path) -> str:
@@ -164,3 +172,11 @@ def _command(pid: int) -> bytes:
     with suppress(OSError):
         return Path(f"/proc/{pid}/cmdline").read_bytes()
     return b""
+
+
+def _owner(pid: int) -> int | None:
+    """Return the real uid of a process, also of one that is not dumpable; None once it is gone."""
+    with suppress(OSError):
+        status = Path(f"/proc/{pid}/status").read_bytes()
+        return int(status.partition(b"\nUid:\t")[2].split(maxsplit=1)[0])
+    return None
