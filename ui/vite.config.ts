@@ -1,15 +1,26 @@
 /** How the page is built: hashed assets with relative paths, into the Python package. */
 import react from '@vitejs/plugin-react';
-import { defineConfig } from 'vite';
+import { defineConfig, type Plugin } from 'vite';
 import { contents } from './contents.ts';
 import { catalogues } from './language/catalogues.js';
 import { precompress } from './precompress.ts';
 
 const control = process.env['ATOLL_URL'] ?? 'http://127.0.0.1:8080';
 
+/** Refuses a build whose service worker imports: browsers start no such one. */
+const aloneWorker: Plugin = {
+  name: 'alone-worker',
+  generateBundle(_, bundle) {
+    const worker = bundle['sw.js'];
+    if (worker?.type === 'chunk' && worker.imports.length > 0) {
+      this.error(`sw.js imports ${worker.imports.join(', ')}: it must stand alone`);
+    }
+  },
+};
+
 export default defineConfig({
   base: './',
-  plugins: [react(), catalogues(), contents(), precompress()],
+  plugins: [react(), catalogues(), contents(), precompress(), aloneWorker],
   build: {
     outDir: '../src/atoll/surfaces/http/static',
     emptyOutDir: true,

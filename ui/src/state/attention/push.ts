@@ -3,7 +3,8 @@
 import { call } from '../../api/call';
 import type { Schemas } from '../../api/types';
 import { spoken, t, worded } from '../../language/t';
-import { KEPT_SENTENCES, type Reason } from '../../worker/sentences';
+// Types alone: a service worker imports nothing, so nothing of it may be shared.
+import type { KEPT_SENTENCES as KeptSentences, Reason } from '../../worker/sentences';
 import { go, goTo } from '../route';
 import { Store } from '../store';
 
@@ -16,6 +17,7 @@ export const push = new Store<PushState>({ is: 'unknown' });
 
 const KEY = 'atoll.push';
 const PATH = 'v1/push-subscriptions';
+const KEPT_SENTENCES: typeof KeptSentences = 'atoll-sentences';
 
 /** Why this page can be neither installed nor pushed to; null when it can. */
 export function whyNot(): string | null {
