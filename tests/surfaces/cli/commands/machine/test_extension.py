@@ -65,13 +65,16 @@ def test_info_shows_one_by_its_short_name(cli: Cli) -> None:
 
 def test_choice_is_kept_for_the_next_start(cli: Cli, tmp_path: Path) -> None:
     assert cli("extension", "enable", "ext.docker").code == 0
-    ran = cli("extension", "disable", "mine")
+    ran = cli("extension", "disable", "ssh")
     assert ran.code == 0 and "next start" in ran.err
+    assert ran.out == "ext.ssh, which comes with Atoll, is disabled.\n"
     assert json.loads((tmp_path / "extensions.json").read_text()) == {
         "on": ["docker"],
-        "off": ["mine"],
+        "off": ["ssh"],
     }
-    assert cli("extension", "disable", "../x").code != 0
+    for absent in ("mine", "../x"):
+        refused = cli("extension", "disable", absent)
+        assert refused.code != 0 and "no installed package has" in refused.err
 
 
 def test_new_writes_a_small_package_once(cli: Cli, tmp_path: Path) -> None:
