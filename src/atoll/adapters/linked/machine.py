@@ -148,19 +148,22 @@ async def _poured(source: Path, names: tuple[str, ...], into: Into) -> None:
     says the archive is whole. Raises `Failed` when something cannot be read."""
     with tempfile.TemporaryDirectory(prefix="at") as folder:
         listed = await asyncio.to_thread(_listed, Path(folder), names)
-        tar = await asyncio.create_subprocess_exec(
-            *("tar", "-c", "-f", "-", "-C", str(source), "--null", "--files-from", str(listed)),
-            *("-C", folder, COMPLETE),
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-        )
+        complaint = Path(folder) / "complaint"
+        with complaint.open("wb") as said:
+            tar = await asyncio.create_subprocess_exec(
+                *("tar", "-c", "-f", "-", "-C", str(source), "--null", "--files-from", str(listed)),
+                *("-C", folder, COMPLETE),
+                stdout=asyncio.subprocess.PIPE,
+                stderr=said,
+            )
         try:
             async with asyncio.timeout(SEND_SECONDS):
                 while tar.stdout and (chunk := await tar.stdout.read(CHUNK_BYTES)):
                     into.write(chunk)
                     await into.drain()
-                if await tar.wait():
-                    raise Failed("a folder that is to be sent cannot be read: it changed meanwhile")
+                if code := await tar.wait():
+                    why = complaint.read_bytes()[:300].decode(errors="replace").strip()
+                    raise Failed(f"a folder that is to be sent cannot be read: {why or code}")
         finally:
             if tar.returncode is None:
                 tar.kill()
