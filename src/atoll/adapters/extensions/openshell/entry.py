@@ -1,5 +1,6 @@
 """The entry point of `ext.openshell`."""
 
+import os
 from dataclasses import replace
 
 from atoll.adapters.extensions.openshell.settings import OpenShellSettings
@@ -46,6 +47,9 @@ def wares_of(settings: OpenShellSettings) -> Wares:
 
 def _vendor(settings: OpenShellSettings) -> Vendor | None:
     """Return the vendor; None without its library, which takes long to load."""
+    # What gRPC does in a fork by default ended one in ten programs that this process started by
+    # SIGSEGV (grpcio 1.85, under traffic). It is read when gRPC is loaded.
+    os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
     try:
         from atoll.adapters.extensions.openshell.vendor import OpenShellVendor
     except ImportError:
