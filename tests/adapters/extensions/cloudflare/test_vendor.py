@@ -126,8 +126,9 @@ class TestCloudflareVendor(VendorCalls):
         writer.close()
         far.close()
         # The machine's own one stays. What has ended may wait for somebody to look.
-        alive = "ps -C sleep -o stat= | grep -vc Z"
-        assert (await shell.run(alive, seconds=20)).output == b"1\n"
+        alive = "alive() { ps -C sleep -o stat= | grep -vc Z; }"
+        wait = "n=0; while [ $(alive) != 1 ] && [ $n -lt 150 ]; do sleep 0.1; n=$((n+1)); done"
+        assert (await shell.run(f"{alive}; {wait}; alive", seconds=20)).output == b"1\n"
 
     @pytest.mark.parametrize("noise", [b"noise\n", b"~AAAA\n", b"\xff" * 40_000])
     async def test_terminal_that_says_what_is_no_armour_ends_a_command(
