@@ -26,6 +26,11 @@ COMPLETE = ".atoll-complete"
 """The last file of an archive that was sent whole."""
 
 
+def programs_of(home: Path) -> Path:
+    """Return the archive of programs for other machines."""
+    return home / "run" / "bin" / "far.tar"
+
+
 @dataclass(frozen=True, slots=True)
 class Facts:
     """The facts of a machine: its kind as uname(1) gives it, and our directory there."""

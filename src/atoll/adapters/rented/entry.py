@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from platform import machine
 from typing import TypeVar
 
 import msgspec
 
 from atoll.adapters.linked.extension import LinkedExtension, LinkedSettings
-from atoll.adapters.linked.machine import Machine
+from atoll.adapters.linked.machine import Machine, programs_of
 from atoll.adapters.linked.wall import FarWall
 from atoll.adapters.rented.backend import Offer, RentedBackend, usual_templates
 from atoll.adapters.rented.machines import Rentals
@@ -59,11 +58,6 @@ def table_of(name: str) -> str:
     return name.removeprefix("ext.").replace("-", "_")
 
 
-def programs_of(setup: ExtensionSetup) -> Path:
-    """Return the archive of programs for other machines."""
-    return setup.home / "run" / "bin" / "far.tar"
-
-
 def settings_of(setup: ExtensionSetup, name: str, kind: type[_T]) -> _T:
     """Return the settings of an extension. Raises `Invalid` for one that is wrong."""
     table = table_of(name)
@@ -85,7 +79,7 @@ def rented_extension(setup: ExtensionSetup, wares: Wares, vendor: Vendor | None)
         capabilities=_capabilities(wares),
         templates=usual_templates(wares.templates, wares.default),
         mechanism=wares.mechanism,
-        programs=programs_of(setup),
+        programs=programs_of(setup.home),
         kind=machine(),
         wall=wares.wall,
         degraded=wares.degraded,

@@ -3,7 +3,8 @@
 from atoll.adapters.extensions.cloudflare.settings import CloudflareSettings
 from atoll.adapters.extensions.cloudflare.vendor import CloudflareVendor
 from atoll.adapters.linked.extension import LinkedExtension
-from atoll.adapters.rented.entry import Wares, programs_of, rented_extension, settings_of
+from atoll.adapters.linked.machine import programs_of
+from atoll.adapters.rented.entry import Wares, rented_extension, settings_of
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports.extension import ExtensionSetup
 
@@ -17,7 +18,7 @@ def make(setup: ExtensionSetup) -> LinkedExtension:
     settings = settings_of(setup, NAME, CloudflareSettings)
     vendor = None
     if settings.url is not None:
-        vendor = CloudflareVendor(settings.url, programs_of(setup))
+        vendor = CloudflareVendor(settings.url, programs_of(setup.home))
     return rented_extension(setup, wares_of(settings), vendor)
 
 

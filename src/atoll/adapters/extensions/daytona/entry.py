@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from atoll.adapters.extensions.daytona.settings import DaytonaSettings
 from atoll.adapters.linked.extension import LinkedExtension
-from atoll.adapters.rented.entry import Wares, programs_of, rented_extension, settings_of
+from atoll.adapters.linked.machine import programs_of
+from atoll.adapters.rented.entry import Wares, rented_extension, settings_of
 from atoll.adapters.rented.vendor import Vendor
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports.extension import ExtensionSetup
@@ -54,4 +55,4 @@ def _vendor(setup: ExtensionSetup, settings: DaytonaSettings, name: str) -> Vend
         from atoll.adapters.extensions.daytona.vendor import DaytonaVendor
     except ImportError:
         return None
-    return DaytonaVendor(settings, programs_of(setup), name)
+    return DaytonaVendor(settings, programs_of(setup.home), name)

@@ -4,6 +4,7 @@ from atoll.adapters.extensions.microvm.backend import MicrovmBackend
 from atoll.adapters.extensions.microvm.disks import Disks
 from atoll.adapters.extensions.microvm.programs import GuestPrograms
 from atoll.adapters.linked.extension import LinkedExtension, LinkedSettings
+from atoll.adapters.linked.machine import programs_of
 from atoll.ports.extension import ExtensionSetup
 
 
@@ -17,9 +18,8 @@ def make(setup: ExtensionSetup) -> LinkedExtension:
 
 def microvm_backend(setup: ExtensionSetup) -> MicrovmBackend:
     """Return the machines of a home."""
-    archive = setup.home / "run" / "bin" / "far.tar"
     return MicrovmBackend(
         setup.home,
-        GuestPrograms(archive, setup.home / "vm-programs"),
+        GuestPrograms(programs_of(setup.home), setup.home / "vm-programs"),
         Disks(setup.home / "vm-disks"),
     )

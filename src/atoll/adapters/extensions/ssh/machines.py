@@ -8,7 +8,7 @@ from pathlib import Path
 from atoll.adapters.extensions.ssh.backend import DEGRADED, SshPlaces
 from atoll.adapters.extensions.ssh.client import SshClient, SshHost, openssh
 from atoll.adapters.extensions.ssh.identity import SshIdentity
-from atoll.adapters.linked.machine import Machine
+from atoll.adapters.linked.machine import Machine, programs_of
 from atoll.domain.errors import AtollError, Invalid, Unavailable
 from atoll.domain.host.host import Host, HostCheck
 from atoll.domain.host.reading import SshAddress, fingerprint, read_address, read_host_key
@@ -101,7 +101,7 @@ class OpenSshMachines:
 
 def ssh_places(home: Path) -> SshPlaces:
     """Return the places of a home that SSH uses."""
-    return SshPlaces(folder=home / "ssh", programs=home / "run" / "bin" / "far.tar")
+    return SshPlaces(folder=home / "ssh", programs=programs_of(home))
 
 
 def ssh_machines(home: Path, tag: str) -> OpenSshMachines:
