@@ -258,6 +258,8 @@ async def commented(ada: Seat, bob: Seat) -> None:
     await expect(diff.locator(".diff-comment")).to_contain_text(COMMENT)
     await bob.keep("comment")
     await hand.press(page.get_by_role("button", name=f"Send to {TASK.agent}"))
+    sent = page.get_by_text(f"The comments were sent to {TASK.agent}.")
+    await expect(sent).to_be_visible()
     await answered(ada)
     await expect(diff).to_contain_text("unset one")
     await hand.leave()

@@ -229,6 +229,7 @@ def cloudflare_peer() -> Iterator[CloudflarePeer]:
         peer.closing.set()
         for runner in runners:
             await runner.cleanup()
+        await peer.containers.settled()
 
     peer: CloudflarePeer = done(made())
     runners: list[web.AppRunner] = []

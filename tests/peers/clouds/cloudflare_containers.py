@@ -82,13 +82,24 @@ class Containers:
         is_there = request.match_info["id"] in self.running
         return web.Response(text="healthy" if is_there else "stopped")
 
+    async def settled(self) -> None:
+        """Wait for what still begins, though nobody waits for its answer."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
     async def _begin(self, request: web.Request) -> web.Response:
         order = await request.json()
-        machine = RootMachine(closed=order.get("internet") is False)
+        closed = order.get("internet") is False
+        beginning = self.loop.create_task(self._started(request.match_info["id"], closed))
+        self._tasks.add(beginning)
+        beginning.add_done_callback(self._tasks.discard)
+        await asyncio.shield(beginning)
+        return web.Response()
+
+    async def _started(self, container: str, closed: bool) -> None:
+        machine = RootMachine(closed=closed)
         await asyncio.to_thread(machine.start)
         self.begun += 1
-        self.running[request.match_info["id"]] = Container(machine)
-        return web.Response()
+        self.running[container] = Container(machine)
 
     async def _destroy(self, request: web.Request) -> web.Response:
         container = self.running.get(request.match_info["id"])

@@ -48,8 +48,10 @@ async def test_flood_of_ends_of_what_does_not_run_is_broken_off(tmp_path: Path) 
         mine = await s.ready()
         async with asyncio.timeout(20):
             while stranger.told < 3 * (MOST_WRONG_ENDS + 1):
-                s.clock.turn(AGAIN_SECONDS)
-                await asyncio.sleep(0)
+                if stranger.told == stranger.begun * (MOST_WRONG_ENDS + 1):
+                    s.clock.turn(AGAIN_SECONDS)
+                # Not so often that a busy machine lets the sandbox's time run out.
+                await asyncio.sleep(0.01)
         assert stranger.told <= stranger.begun * (MOST_WRONG_ENDS + 1)
         assert (await s.sandboxes.get(LOCAL_PERSON, mine.id)).state is State.READY
 
