@@ -65,9 +65,10 @@ def ours(peer: CloudPeer) -> list[str]:
     return [one.id for one in peer.live if one.tags.get("atoll-sandbox") == BOX]
 
 
-class VendorCalls:
-    """The tests. `renewal` is the name of the call that moves a deadline, `step` how many seconds
-    one holds at least; `keeps_doubles`: two creates at once may give two machines."""
+class VendorSide:
+    """What the tests need of a vendor. `renewal` is the name of the call that moves a deadline,
+    `step` how many seconds one holds at least; `keeps_doubles`: two creates at once may give two
+    machines."""
 
     key: ClassVar[str]
     wrong_key: ClassVar[str]
@@ -88,6 +89,10 @@ class VendorCalls:
     def rentals(self, vendor: Vendor, keys: Keys, tmp_path: Path) -> Rentals:
         records = Records(tmp_path / "rented")
         return Rentals("ext.cloud", vendor, "atoll-test", records, keys.find)
+
+
+class VendorCalls(VendorSide):
+    """The tests."""
 
     async def test_machine_is_rented_closed_with_tags_and_a_deadline(
         self, rentals: Rentals, peer: CloudPeer

@@ -5,6 +5,7 @@ import random
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -16,9 +17,10 @@ from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.ports.extension import VendorKey
 from atoll.zygote.host.home import Home
 from atoll.zygote.jobs.programs import install
-from tests.adapters.extensions.vendor_calls import BOX, QUICK, Keys, VendorCalls
+from tests.adapters.extensions.vendor_calls import BOX, QUICK, Keys, VendorCalls, VendorSide
 from tests.peers.clouds.cloudflare import KEY, CloudflarePeer, cloudflare_peer, lacking
 from tests.peers.clouds.faults import Fault
+from tests.peers.clouds.machine import FAR_TIER
 
 pytestmark = pytest.mark.skipif(bool(lacking()), reason=str(lacking()))
 
@@ -31,7 +33,7 @@ def peer() -> Iterator[CloudflarePeer]:
         yield running
 
 
-class TestCloudflareVendor(VendorCalls):
+class Cloudflare(VendorSide):
     key = KEY
     wrong_key = "wrong-canary-of-a-key"
     renewal = "renew"
@@ -44,6 +46,14 @@ class TestCloudflareVendor(VendorCalls):
         install(Home(tmp_path / "home"))
         return CloudflareVendor(peer.url, tmp_path / "home" / "run" / "bin" / "far.tar", QUICK)
 
+
+class TestCloudflareCalls(Cloudflare, VendorCalls):
+    """Each test starts a Worker, which takes seconds."""
+
+    pytestmark: ClassVar = [*FAR_TIER]
+
+
+class TestCloudflareVendor(Cloudflare):
     @pytest.fixture
     async def shell(self, rentals: Rentals) -> RentedShell:
         rented = await rentals.rent(BOX, "Sandbox")
