@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 import threading
 import urllib.request
 from collections.abc import Iterator
@@ -234,12 +235,14 @@ def cloudflare_peer() -> Iterator[CloudflarePeer]:
     peer: CloudflarePeer = done(made())
     runners: list[web.AppRunner] = []
     worker: subprocess.Popen[bytes] | None = None
+    temporary = tempfile.mkdtemp(prefix="at", dir="/tmp")
     try:
         runner, address = done(served(peer.containers.app))
         runners.append(runner)
         worker = subprocess.Popen(
             ["node", str(FOLDER / "test" / "serve.mjs"), KEY, address],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, "NODE_ENV": "test"},
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            env={**os.environ, "NODE_ENV": "test", "TMPDIR": temporary},
         )  # fmt: skip
         assert worker.stdout is not None
         peer.worker = worker.stdout.readline().decode().strip().rstrip("/")
@@ -253,6 +256,7 @@ def cloudflare_peer() -> Iterator[CloudflarePeer]:
         done(closed())
         if worker is not None:
             worker.communicate(timeout=30)
+        shutil.rmtree(temporary, ignore_errors=True)
         with suppress(OSError):
             peer.close()
         loop.call_soon_threadsafe(loop.stop)

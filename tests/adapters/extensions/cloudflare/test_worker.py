@@ -1,6 +1,8 @@
 """The Worker by its own tests, which run it in Cloudflare's local runtime."""
 
+import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -11,10 +13,11 @@ pytestmark = pytest.mark.skipif(bool(lacking()), reason=str(lacking()))
 
 
 @pytest.mark.timeout(180)
-def test_worker_passes_its_own_tests() -> None:
+def test_worker_passes_its_own_tests(tmp_path: Path) -> None:
     done = subprocess.run(
         ["npm", "test", "--silent"],
         cwd=ROOT / "deploy" / "cloudflare",
+        env={**os.environ, "TMPDIR": str(tmp_path)},
         capture_output=True,
         text=True,
         timeout=170,
