@@ -181,7 +181,7 @@ function useAgents(sandboxId: string): readonly Agent[] {
   useEffect(() => {
     api.agents(sandboxId).then(
       (list) => setAgents(list.filter(({ agent_state: state }) => state !== 'stopped')),
-      () => setAgents([]),
+      () => undefined, // What was known stays; the next change asks again.
     );
   }, [sandboxId, moved]);
   return agents;
