@@ -263,7 +263,10 @@ REQUESTED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"inputs": Inputs(compose_bundle_ref="repo:compose.yaml")},
         {**HEAD, "repos": [{"repo_url": REPO}]},
     ),
-    "inputs.compose_bundle": ({"inputs": Inputs(compose_bundle="services: {}")}, HEAD),
+    "inputs.compose_bundle": (
+        {"inputs": Inputs(compose_bundle="services: {web: {image: nginx}}")},
+        HEAD,
+    ),
     "ttl": ({"ttl_seconds": 60}, HEAD),
     "network_mode": ({"network_mode": NetworkMode.NONE}, HEAD),
     "env": ({"env": (("A", "1"),)}, HEAD),

@@ -32,9 +32,11 @@ async def test_file_of_the_repository_is_read_for_a_backend_that_runs_one() -> N
 
 
 async def test_file_that_came_with_the_create_is_used_without_a_repository() -> None:
-    uploaded = replace(naming(None), repos=(), inputs=Inputs(compose_bundle="services: {}"))
+    uploaded = replace(
+        naming(None), repos=(), inputs=Inputs(compose_bundle="services: {web: {image: nginx}}")
+    )
     used = await read_compose_file(uploaded, InMemory(), FakeWorkspaces())
-    assert used == "services: {}"
+    assert used == "services: {web: {image: nginx}}"
     other = InMemory(able=Capabilities(IsolationLevel.NONE))
     assert await read_compose_file(uploaded, other, FakeWorkspaces()) is None
 

@@ -79,8 +79,8 @@ WHY: Final = {
 
 
 def check_upload(text: str | None, *, ref: str | None) -> None:
-    """Raise `Invalid` for a file that came with a create beside a reference to one, and for what is
-    no text of its size. What it may say is judged at each start, as it is of a repository's."""
+    """Raise `Invalid` for a file that came with a create beside a reference to one, for what is no
+    text of its size, and for what `read_stack` rejects: then nothing is made of it."""
     if text is None:
         return
     if ref is not None:
@@ -90,6 +90,12 @@ def check_upload(text: str | None, *, ref: str | None) -> None:
         raise Invalid(
             f"a compose file is 1 to {MAX_BYTES} bytes of text without NUL", field=UPLOAD_FIELD
         )
+    try:
+        read_stack(text)
+    except Invalid as err:
+        raise Invalid(
+            f"the compose file cannot be used: {err.message}", field=UPLOAD_FIELD
+        ) from err
 
 
 def read_stack(text: str) -> Stack:

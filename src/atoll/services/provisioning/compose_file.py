@@ -1,5 +1,6 @@
 """The compose file of a sandbox, uploaded or of its repository, for a backend that runs one."""
 
+from atoll.domain.compose.reading import check_upload
 from atoll.domain.errors import Invalid
 from atoll.domain.profile.yaml_tree import MAX_BYTES
 from atoll.domain.sandbox.instructions import REPO, repository_path
@@ -19,6 +20,8 @@ async def read_compose_file(
     if (ref is None and uploaded is None) or not extension.capabilities().compose:
         return None
     if ref is None:
+        # It was judged as it came; what is allowed may have changed since.
+        check_upload(uploaded, ref=None)
         return uploaded
     path = repository_path(
         ref, field=FIELD, hint=f"name a file as {REPO}PATH", has_repo=bool(sandbox.repos)

@@ -133,10 +133,21 @@ async def test_compose_file_that_came_with_a_create_is_shown_but_not_in_a_list(
     atoll: World,
 ) -> None:
     async with client_of(atoll.url, atoll.token) as client:
-        made = await _made(client, inputs={"compose_bundle": "services: {}"})
-        assert made["inputs"]["compose_bundle"] == "services: {}"
+        made = await _made(client, inputs={"compose_bundle": "services: {web: {image: nginx}}"})
+        assert made["inputs"]["compose_bundle"] == "services: {web: {image: nginx}}"
         listed = (await client.get("/v1/sandboxes")).json()["sandboxes"]
         assert [one["inputs"]["compose_bundle"] for one in listed] == [None]
+
+
+async def test_compose_file_that_is_refused_makes_nothing_and_names_its_line(atoll: World) -> None:
+    file = "services:\n  web:\n    image: nginx\n    privileged: true\n"
+    async with client_of(atoll.url, atoll.token) as client:
+        answer = await client.post("/v1/sandboxes", json={"inputs": {"compose_bundle": file}})
+        listed = (await client.get("/v1/sandboxes")).json()["sandboxes"]
+    problem = answer.json()
+    assert (answer.status_code, problem["field"]) == (422, "inputs.compose_bundle"), problem
+    assert "Line 4" in problem["detail"] and "privileged" in problem["detail"]
+    assert listed == []
 
 
 async def test_list_is_paged_and_a_tampered_cursor_is_refused(atoll: World) -> None:
