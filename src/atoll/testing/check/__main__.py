@@ -55,6 +55,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--live", action="store_true", help="start machines that cost money")
     parser.add_argument("--home", type=Path, help="a home whose zygote runs, for Atoll's own")
     parser.add_argument("--host", help="ssh://user@host that takes the key of the home")
+    parser.add_argument("--image", default="", help="the image of the sandboxes")
+    parser.add_argument("--compose", type=Path, help="a compose file, for what runs one")
     parser.add_argument("--report", type=Path, help="where the report goes, as JSON")
     parser.add_argument("--against", default="real", choices=("real", "vendor's code", "peer"))
     parser.add_argument("--note", default="", help="words about what it ran against")
@@ -71,6 +73,8 @@ def _check(said: argparse.Namespace) -> int:
         if said.host:
             os.environ[suite_module.HOST] = asyncio.run(_pinned(home, said.host, tag))
         name, able, linked = asyncio.run(_look())
+        os.environ[suite_module.IMAGE] = said.image
+        os.environ[suite_module.COMPOSE] = _compose_file(name, able, said.compose)
         _say_cost(name, able)
         if able.pricing != SELF_HOSTED and not said.live:
             raise Invalid(f"{name} rents machines: `--live` agrees to that, nothing was started")
@@ -110,6 +114,18 @@ async def _pinned(home: Path, address: str, tag: str) -> str:
         raise Invalid(f"{address} shows no host key of a known kind", field="host")
     print(f"{address}: its key was taken as it is: {key}")
     return f"{address} {key}"
+
+
+def _compose_file(name: str, able: Capabilities, path: Path | None) -> str:
+    """Return the text of the compose file of the run; empty for what runs none."""
+    if not able.compose:
+        return ""
+    if path is None:
+        raise Invalid(f"{name} runs a compose file: give one by `--compose FILE`", field="compose")
+    try:
+        return path.read_text()
+    except (OSError, UnicodeDecodeError) as err:
+        raise Invalid(f"{path} cannot be read: {err}", field="compose") from err
 
 
 async def _look() -> tuple[str, Capabilities, bool]:

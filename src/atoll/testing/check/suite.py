@@ -19,6 +19,7 @@ from atoll.adapters.zygote.start import hostname
 from atoll.domain.errors import AtollError
 from atoll.domain.host.host import Host, HostKind
 from atoll.domain.ids import HostId, SandboxId
+from atoll.domain.profile.profile import Profile
 from atoll.ports.extension import Extension, ExtensionSetup, Handle, Provision, VendorKey
 from atoll.testing.contracts.reachable import AGENT, Another, ReachableContract, reached_at
 from atoll.wiring.control.extensions import load_named
@@ -39,6 +40,10 @@ TAG = "ATOLL_CHECK_TAG"
 STARTED: dict[SandboxId, int] = {}
 """The sandboxes that were asked for, with their last generation: whatever a test leaves of them is
 removed after it."""
+IMAGE = "ATOLL_CHECK_IMAGE"
+"""The image of the sandboxes; empty for that of a bare profile."""
+COMPOSE = "ATOLL_CHECK_COMPOSE"
+"""The text of a compose file, for an extension that runs one."""
 KEY = "ATOLL_CHECK_KEY"
 """The key of a vendor, for an extension whose machines are rented."""
 
@@ -56,12 +61,17 @@ class TestInstalled(ReachableContract):
         """Return the home of the run."""
         return Path(os.environ[HOME])
 
+    def profile(self) -> Profile:
+        """Return the profile of the run."""
+        plain = super().profile()
+        return replace(plain, image=os.environ.get(IMAGE) or plain.image)
+
     def request(self, generation: int = 1, sandbox_id: SandboxId | None = None) -> Provision:
         """Return a request, placed on the host of the run, that is named by its id: so is the
         process of its runtime."""
         asked = super().request(generation, sandbox_id)
         STARTED[asked.sandbox_id] = generation
-        asked = replace(asked, name=asked.sandbox_id)
+        asked = replace(asked, name=asked.sandbox_id, compose_file=os.environ.get(COMPOSE) or None)
         return replace(asked, host=HOST_NAME) if os.environ.get(HOST) else asked
 
     async def kill(self, extension: Extension, handle: Handle) -> None:

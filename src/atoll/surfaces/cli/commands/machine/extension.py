@@ -166,6 +166,10 @@ def _choose(invocation: Invocation, name: str, home: str | None, *, on: bool) ->
 @click.argument("name")
 @click.option("--live", is_flag=True, help="Agree to machines that cost money.")
 @click.option("--host", default=None, metavar="ADDRESS", help="A machine that SSH reaches.")
+@click.option("--image", default=None, metavar="IMAGE", help="Of the sandboxes.")
+@click.option(
+    "--compose", type=click.Path(), default=None, metavar="FILE", help="For what runs one."
+)
 @click.option("--report", type=click.Path(), default=None, metavar="FILE", help="Of the report.")
 @click.option(
     "--against",
@@ -180,6 +184,8 @@ def check(
     *,
     live: bool,
     host: str | None,
+    image: str | None,
+    compose: str | None,
     report: str | None,
     against: str | None,
     words: str | None,
@@ -191,6 +197,8 @@ def check(
     """
     options = {
         "--host": host,
+        "--image": image,
+        "--compose": compose,
         "--report": report,
         "--against": against,
         "--note": words,
