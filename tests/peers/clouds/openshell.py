@@ -37,7 +37,8 @@ class Made:
     machine: PolicyMachine | None = None
     phase: pb.SandboxPhase = pb.SANDBOX_PHASE_READY
     main: subprocess.Popen[bytes] | None = None
-    calls: set[asyncio.Task[Any]] = field(default_factory=set)
+    is_over: bool = False
+    turn: threading.Lock = field(default_factory=threading.Lock)
 
     def shown(self) -> pb.Sandbox:
         """As an answer shows it."""
@@ -56,13 +57,33 @@ class Made:
             self.end()
             self.phase = pb.SANDBOX_PHASE_COMPLETED
 
+    def begin(self) -> None:
+        """Begin its machine and its main process, unless it was ended meanwhile."""
+        spec = self.request.spec
+        places = spec.policy.filesystem
+        policy = {
+            "read_only": list(places.read_only),
+            "read_write": [*places.read_write, *(["/sandbox"] if places.include_workdir else [])],
+        }
+        with self.turn:
+            if self.is_over:
+                return
+            machine = PolicyMachine(closed=not spec.policy.network_policies, policy=policy)
+            machine.start()
+            self.machine = machine
+            if spec.command:
+                argv = machine.argv(*spec.command)
+                self.main = subprocess.Popen(argv, stdin=subprocess.DEVNULL)
+
     def end(self) -> None:
-        """End its processes."""
-        machine, self.machine = self.machine, None
-        if machine is not None:
-            machine.end()
-        if self.main is not None:
-            self.main.wait(timeout=10)
+        """End its processes. One that begins just now is ended then, though nobody waits for it."""
+        with self.turn:
+            self.is_over = True
+            machine, self.machine = self.machine, None
+            if machine is not None:
+                machine.end()
+            if self.main is not None:
+                self.main.wait(timeout=10)
 
 
 class OpenShellPeer(service.OpenShellServicer):
@@ -118,7 +139,7 @@ class OpenShellPeer(service.OpenShellServicer):
                 await context.abort(grpc.StatusCode.ALREADY_EXISTS, "it exists")
             one = self.made[request.name] = Made(request.name, request)
             self.rented += 1
-            await asyncio.to_thread(_begin, one)
+            await asyncio.to_thread(one.begin)
             return pb.SandboxResponse(sandbox=one.shown())
 
         return await self._answered("create", request, context, act)
@@ -247,20 +268,6 @@ class OpenShellPeer(service.OpenShellServicer):
     async def _gated(self, name: str, when: str) -> None:
         if self.faults.gate is not None:
             await asyncio.to_thread(self.faults.gate, name, when)
-
-
-def _begin(one: Made) -> None:
-    spec = one.request.spec
-    places = spec.policy.filesystem
-    policy = {
-        "read_only": list(places.read_only),
-        "read_write": [*places.read_write, *(["/sandbox"] if places.include_workdir else [])],
-    }
-    machine = PolicyMachine(closed=not spec.policy.network_policies, policy=policy)
-    machine.start()
-    one.machine = machine
-    if spec.command:
-        one.main = subprocess.Popen(machine.argv(*spec.command), stdin=subprocess.DEVNULL)
 
 
 async def _feed(process: asyncio.subprocess.Process, requests: Any) -> None:
