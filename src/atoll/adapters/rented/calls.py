@@ -1,17 +1,25 @@
-"""Calls of a vendor that refuses for a while: each has a deadline, and pauses grow each time."""
+"""Calls of a vendor that refuses for a while: each has a deadline, and pauses grow each time.
+
+An adapter makes the errors of its vendor's library into ours; what is the same for all vendors
+stands here: when that happens, what an HTTP status means, and that no message holds a key.
+"""
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Container, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
 import structlog
 
-from atoll.domain.errors import Unavailable
+from atoll.adapters.rented.vendor import Gone
+from atoll.domain.errors import AtollError, Failed, Unavailable
 
 MAX_AFTER_SECONDS = 60.0
 """A longer pause that a vendor asks for is not kept."""
+
+MAX_MESSAGE = 300
+NOT_FOUND, GONE, SERVER_FAULT = 404, 410, 500
 
 _log = structlog.get_logger(__name__)
 _T = TypeVar("_T")
@@ -62,3 +70,41 @@ async def patiently(
             _log.warning("vendor_refused", call=what, reason=refused.message, pause=round(wait, 1))
         await asyncio.sleep(wait)
         pause = min(pause * 2, patience.longest)
+
+
+async def translated(call: Awaitable[_T], understood: Callable[[Exception], BaseException]) -> _T:
+    """Return what a call of a library returns. `understood` makes the error to raise of one of the
+    library; the end of an iterator stays what it is."""
+    try:
+        return await call
+    except StopAsyncIteration:
+        raise
+    except Exception as error:
+        made = understood(error)
+        if made is error:
+            raise
+        raise made from error
+
+
+def of_status(status: int | None, refusals: Container[int]) -> type[AtollError]:
+    """Return the error of an HTTP status; `refusals` did nothing, or may be sent again. None, an
+    answer of which a part came, is `Unavailable`: whether the call did anything is not known."""
+    if status in (NOT_FOUND, GONE):
+        return Gone
+    if status in refusals:
+        return Refused
+    is_final = status is not None and 400 <= status < SERVER_FAULT
+    return Failed if is_final else Unavailable
+
+
+def wanted_pause(headers: Mapping[str, str]) -> float:
+    """Return the pause in seconds that an answer asks for; 0 where it names none."""
+    said = {name.lower(): value for name, value in headers.items()}.get("retry-after", "")
+    return float(said) if said.isdecimal() else 0.0
+
+
+def clean(said: str, *keys: str) -> str:
+    """Return what a vendor says, bounded and without the keys: a server may send them back."""
+    for key in filter(None, keys):
+        said = said.replace(key, "…")
+    return said[:MAX_MESSAGE]

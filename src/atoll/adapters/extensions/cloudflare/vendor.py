@@ -5,9 +5,7 @@ container's own user is root; what we run there is an ordinary user's.
 """
 
 import asyncio
-import hashlib
 import secrets
-import tarfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -20,13 +18,13 @@ import msgspec
 from atoll.adapters.extensions.cloudflare.worker import Call, Worker
 from atoll.adapters.rented.armoured import ArmouredProcesses, Terminal
 from atoll.adapters.rented.calls import USUAL, Patience
+from atoll.adapters.rented.program import read_program
 from atoll.adapters.rented.shell import ScriptShell
 from atoll.adapters.rented.vendor import Order, RentedMachine, RentedShell, Tags
 from atoll.domain.errors import AtollError, Failed, Unavailable
 from atoll.ports.extension import VendorKey
 
 PLACE: Final = "/workspace/.atoll"
-LINKS = ("link", "link.py")
 END_SECONDS = 10.0
 _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
 """The bridge's names for machines have no 0, 1, 8 or 9."""
@@ -36,18 +34,19 @@ LOOK: Final = 'mkdir -p "$1"; test -x "$1/shell"'
 
 PREPARE: Final = r"""
 set -eu
-umask 022; user=60001 home=/home/atoll place=$1
+umask 022; user=60001 home=/home/atoll place=$1; shift
 mkdir -p "$home"; chown $user:$user "$home"; chmod 700 "$home"
 chmod 755 "$place"/*
 cat >"$place/shell.new" <<END
 #!/bin/sh
 cd $home
 exec setpriv --reuid=$user --regid=$user --clear-groups -- env -i HOME=$home USER=atoll \
-  PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$place/link" armour
+  PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin $*
 END
 chmod 755 "$place/shell.new"; mv "$place/shell.new" "$place/shell"
 """
-"""Word: the folder of our link there. Makes an ordinary user's home, and a shell that is armour."""
+"""Words: the folder of our link there, and what runs it. Makes an ordinary user's home, and a shell
+that is armour."""
 
 
 class Shown(msgspec.Struct, frozen=True):
@@ -125,13 +124,11 @@ class CloudflareVendor:
     async def shell(self, key: VendorKey, machine: str) -> RentedShell:
         """See the port. The link goes there first, as each of its processes is in armour."""
         box = _Container(self._worker(key), machine)
-        files = await asyncio.to_thread(_links, self.programs)
-        digest = hashlib.sha256(b"\0".join(files.values())).hexdigest()[:16]
-        place = f"{PLACE}/{digest}"
+        program = await read_program(self.programs)
+        place = f"{PLACE}/{program.digest}"
         if await box.ran("sh", "-c", LOOK, "sh", place):
-            for name, content in files.items():
-                await box.write(f"{place}/{name}", content)
-            if await box.ran("sh", "-c", PREPARE, "sh", place):
+            await box.write(f"{place}/link", program.content)
+            if await box.ran("sh", "-c", PREPARE, "sh", place, *program.argv(f"{place}/link")):
                 raise Failed(f"{box.label} has no place for an ordinary user")
         return ScriptShell(ArmouredProcesses(box.label, lambda: box.terminal(f"{place}/shell")))
 
@@ -211,16 +208,3 @@ class _Terminal:
 
 def _machine(shown: Shown) -> RentedMachine:
     return RentedMachine(shown.id, tuple(sorted(shown.tags.items())), shown.ends_at)
-
-
-def _links(programs: Path) -> dict[str, bytes]:
-    """Return the files of our link. Raises `Failed` when they are not installed."""
-    found = {}
-    with suppress(OSError, tarfile.TarError), tarfile.open(programs) as archive:
-        for member in archive:
-            held = archive.extractfile(member) if member.name in LINKS else None
-            if held is not None:
-                found[member.name] = held.read()
-    if "link" not in found:
-        raise Failed("the programs for other machines are not there: start Atoll again")
-    return found

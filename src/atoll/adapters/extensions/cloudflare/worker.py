@@ -1,6 +1,5 @@
 """Calls of the Worker in `deploy/cloudflare`, by HTTP. An answer is half an answer until read."""
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,15 +9,21 @@ from typing import TypeVar
 import aiohttp
 import msgspec
 
-from atoll.adapters.rented.calls import USUAL, Patience, Refused, patiently
-from atoll.adapters.rented.vendor import Gone
+from atoll.adapters.rented.calls import (
+    NOT_FOUND,
+    USUAL,
+    Patience,
+    Refused,
+    clean,
+    of_status,
+    patiently,
+    wanted_pause,
+)
 from atoll.domain.errors import AtollError, Failed, Unavailable
 from atoll.ports.extension import VendorKey
 
 MAX_ANSWER_BYTES = 4 * 1024 * 1024
 MAX_MESSAGE_BYTES = 1024 * 1024
-MAX_WORDS = 300
-SERVER_FAULT = 500
 _REFUSALS = {429, 500, 503}
 _T = TypeVar("_T")
 
@@ -100,13 +105,10 @@ class Worker:
             raise Unavailable(f"{call.what} failed: {self._said(str(error))}") from error
         if answer.ok:
             return bytes(text)
-        await self._wanted_pause(answer.headers.get("Retry-After", ""))
-        raise self._refusal(call.what, answer.status, bytes(text))
-
-    async def _wanted_pause(self, said: str) -> None:
-        """Wait as long as a server wants, within the time of one call."""
-        if said.isdigit():
-            await asyncio.sleep(min(int(said), self.patience.call / 2))
+        refusal = self._refusal(call.what, answer.status, bytes(text))
+        if isinstance(refusal, Refused):
+            refusal.after = wanted_pause(answer.headers)
+        raise refusal
 
     def _headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.key.value}"}
@@ -117,12 +119,10 @@ class Worker:
         except msgspec.DecodeError:
             problem = Problem(text.decode(errors="replace"))
         words = f"{what} failed: {self._said(problem.error or f'status {status}')}"
-        if status == 404 and problem.code in ("gone", ""):
-            return Gone(words)
-        if status in _REFUSALS:
-            return Refused(words)
-        return Failed(words) if status < SERVER_FAULT else Unavailable(words)
+        if status == NOT_FOUND and problem.code not in ("gone", ""):
+            return Failed(words)
+        return of_status(status, _REFUSALS)(words)
 
     def _said(self, words: str) -> str:
         """Return what a server said, without the key: it may send it back."""
-        return (words or "no reason given").replace(self.key.value, "…")[:MAX_WORDS]
+        return clean(words or "no reason given", self.key.value)

@@ -5,28 +5,22 @@ import json
 from daytona import DaytonaError
 from daytona_api_client_async.exceptions import ApiException
 
-from atoll.adapters.rented.calls import Refused
-from atoll.adapters.rented.vendor import Gone
-from atoll.domain.errors import AtollError, Failed, Unavailable
+from atoll.adapters.rented.calls import Refused, clean, of_status, wanted_pause
+from atoll.domain.errors import AtollError
 from atoll.ports.extension import VendorKey
 
-MAX_MESSAGE = 300
-NOT_FOUND, GONE, CONFLICT = 404, 410, 409
 REFUSALS = frozenset({429, 502, 503})
-"""Statuses of a call that did nothing, or that may be sent again."""
-
-SERVER_FAULT = 500
 
 
 def understood(error: Exception, what: str, key: VendorKey) -> BaseException:
-    """Return the error to raise. An error without a status is `Unavailable`: the answer was half
-    an answer, and whether the call did anything is not known."""
+    """Return the error to raise."""
     if isinstance(error, (AtollError, TimeoutError)):
         return error
-    said = _words(error).replace(key.value, "…")[:MAX_MESSAGE]
-    made = _kind(status_of(error))(f"{what} failed: {said}")
+    made = of_status(status_of(error), REFUSALS)(
+        f"{what} failed: {clean(_words(error), key.value)}"
+    )
     if isinstance(made, Refused):
-        made.after = _after(error)
+        made.after = wanted_pause(getattr(error, "headers", None) or {})
     return made
 
 
@@ -38,23 +32,6 @@ def status_of(error: Exception) -> int | None:
     elif isinstance(error, ApiException):
         status = error.status
     return status if isinstance(status, int) and not isinstance(status, bool) else None
-
-
-def _kind(status: int | None) -> type[AtollError]:
-    if status in (NOT_FOUND, GONE):
-        return Gone
-    if status in REFUSALS:
-        return Refused
-    if status is None or status < 400 or status >= SERVER_FAULT:
-        return Unavailable
-    return Failed
-
-
-def _after(error: Exception) -> float:
-    """Return the pause in seconds that an answer asks for; 0 where it names none."""
-    headers = getattr(error, "headers", None) or {}
-    said = {str(name).lower(): value for name, value in headers.items()}.get("retry-after", "")
-    return float(said) if str(said).isdecimal() else 0.0
 
 
 def _words(error: Exception) -> str:

@@ -5,73 +5,37 @@ slowly. So `link armour` runs in it; the program is sent once, as a file.
 """
 
 import asyncio
-import hashlib
 import secrets
 import shlex
-import tarfile
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import TypeVar
 
 from daytona import AsyncSandbox, DaytonaError, DaytonaNotFoundError, PtySize
 from daytona.handle.async_pty_handle import AsyncPtyHandle
 
 from atoll.adapters.extensions.daytona.errors import understood
-from atoll.adapters.rented.calls import Patience, patiently
+from atoll.adapters.rented.calls import Patience, patiently, translated
+from atoll.adapters.rented.program import ArmourProgram
 from atoll.domain.errors import AtollError, Failed
 from atoll.ports.extension import VendorKey
 
 WAITING = 64
 CHUNK_BYTES = 32 * 1024
 KILL_SECONDS = 5.0
-STATIC, TWIN = "link", "link.py"
 WIDE = PtySize(rows=24, cols=1000)
 """No shell there breaks the line that starts the program."""
 
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
-    """The far end of armour: its content, and the words that run it from a path."""
-
-    content: bytes
-    words: tuple[str, ...]
-
-    def place(self, home: str) -> str:
-        """Return the place of it on a machine, by its content. Raises `Failed` for a home that is
-        none."""
-        if not home.startswith("/") or not home.isprintable():
-            raise Failed("a machine names no home of its user")
-        return f"{home.rstrip('/')}/.atoll-{hashlib.sha256(self.content).hexdigest()[:24]}"
-
-    def line(self, place: str) -> str:
-        """Return the line that a shell there is given."""
-        path = shlex.quote(place)
-        words = " ".join((*self.words, path, "armour"))
-        return f" chmod 700 {path} && exec {words}\n"
-
-
-def read_program(archive: Path) -> Program:
-    """Return the program in the archive for other machines: the static one, or the twin. Raises
-    `Failed` when there is none."""
-    try:
-        with tarfile.open(archive) as packed:
-            name = TWIN if TWIN in packed.getnames() else STATIC
-            file = packed.extractfile(name)
-            content = b"" if file is None else file.read()
-    except (OSError, KeyError, tarfile.TarError) as error:
-        raise Failed(f"there is no link to send to a machine: {error}") from error
-    return Program(content, ("python3", "-I", "-S") if name == TWIN else ())
-
-
 class DaytonaTerminals:
     """The terminals of one machine, of its ordinary user, with `link armour` in each."""
 
     def __init__(
-        self, machine: AsyncSandbox, key: VendorKey, patience: Patience, program: Program
+        self, machine: AsyncSandbox, key: VendorKey, patience: Patience, program: ArmourProgram
     ) -> None:
         self._machine = machine
         self._key = key
@@ -101,7 +65,7 @@ class DaytonaTerminals:
         watching = asyncio.get_running_loop().create_task(_watched(handle, arrived))
         terminal = DaytonaTerminal(self, handle, arrived)
         try:
-            await terminal.send(self._program.line(place).encode())
+            await terminal.send(self._line(place))
             yield terminal
         except AtollError:
             # Looked at again: a file that came in part starts nothing.
@@ -114,10 +78,7 @@ class DaytonaTerminals:
 
     async def understood(self, call: Awaitable[_T]) -> _T:
         """Return what a call of the library returns, its errors translated."""
-        try:
-            return await call
-        except Exception as error:
-            raise understood(error, self.label, self._key) from error
+        return await translated(call, partial(understood, what=self.label, key=self._key))
 
     async def _ended(self, name: str, handle: AsyncPtyHandle) -> None:
         """End a terminal. One that is not reached ends itself, since nobody speaks to it."""
@@ -126,6 +87,11 @@ class DaytonaTerminals:
             with suppress(DaytonaError, TimeoutError):
                 async with asyncio.timeout(KILL_SECONDS):
                     await self._machine.process.kill_pty_session(name)
+
+    def _line(self, place: str) -> bytes:
+        """Return the line that a shell there is given."""
+        command = shlex.join(self._program.argv(place))
+        return f" chmod 700 {shlex.quote(place)} && exec {command}\n".encode()
 
     async def _placed(self) -> str:
         async with self._turn:
@@ -139,7 +105,10 @@ class DaytonaTerminals:
     async def _sent(self) -> str:
         """Send the program, unless all of it is there: one that runs cannot be written."""
         content = self._program.content
-        place = self._program.place(await self._machine.get_user_home_dir())
+        home = await self._machine.get_user_home_dir()
+        if not home.startswith("/") or not home.isprintable():
+            raise Failed(f"{self.label} names no home of its user")
+        place = f"{home.rstrip('/')}/.atoll-{self._program.digest}"
         with suppress(DaytonaNotFoundError):
             there = await self._machine.fs.get_file_info(place)
             if there.size == len(content):

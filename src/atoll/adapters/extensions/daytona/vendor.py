@@ -4,6 +4,7 @@ import json
 import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,11 +18,12 @@ from daytona_api_client_async import (
     SandboxState,
 )
 
-from atoll.adapters.extensions.daytona.errors import CONFLICT, NOT_FOUND, status_of, understood
+from atoll.adapters.extensions.daytona.errors import status_of, understood
 from atoll.adapters.extensions.daytona.settings import DaytonaSettings
-from atoll.adapters.extensions.daytona.terminals import DaytonaTerminals, read_program
+from atoll.adapters.extensions.daytona.terminals import DaytonaTerminals
 from atoll.adapters.rented.armoured import ArmouredProcesses
-from atoll.adapters.rented.calls import USUAL, Patience, patiently
+from atoll.adapters.rented.calls import NOT_FOUND, USUAL, Patience, patiently, translated
+from atoll.adapters.rented.program import read_program
 from atoll.adapters.rented.shell import ScriptShell
 from atoll.adapters.rented.vendor import Gone, Order, RentedMachine, RentedShell, Tags
 from atoll.domain.broker.provider import safe_base_url
@@ -29,6 +31,7 @@ from atoll.domain.errors import Failed
 from atoll.ports.extension import VendorKey
 
 API_URL = "https://app.daytona.io/api"
+CONFLICT = 409
 PAGE = 100
 SHARE = 0.9
 """The part of a call's time that the library has, before we give the call up."""
@@ -79,16 +82,15 @@ class DaytonaVendor:
             auto_delete_interval=0,
         )
 
-        async def act() -> RentedMachine:
-            api = self._of(key).api
+        async def act(to: _Clients) -> RentedMachine:
             try:
-                made = await api.create_sandbox(body, _request_timeout=self._seconds)
+                made = await to.api.create_sandbox(body, _request_timeout=self._seconds)
             except Exception as error:
                 if status_of(error) == NOT_FOUND:
                     raise Failed(str(understood(error, "a create of Daytona", key))) from error
                 if status_of(error) != CONFLICT:
                     raise
-                made = await api.get_sandbox(name, _request_timeout=self._seconds)
+                made = await to.api.get_sandbox(name, _request_timeout=self._seconds)
             return RentedMachine(made.id, order.tags)
 
         return await self._call("a create of Daytona", key, act)
@@ -109,35 +111,33 @@ class DaytonaVendor:
     async def renew(self, key: VendorKey, machine: str, seconds: int) -> None:
         """See the port. An older Daytona has no TTL: there it is idleness that ends a machine."""
 
-        async def act() -> None:
-            api = self._of(key).api
+        async def act(to: _Clients) -> None:
             try:
-                await api.set_ttl(machine, seconds // 60, _request_timeout=self._seconds)
+                await to.api.set_ttl(machine, seconds // 60, _request_timeout=self._seconds)
             except Exception as error:
                 if status_of(error) != NOT_FOUND:
                     raise
-            await api.update_last_activity(machine, _request_timeout=self._seconds)
+            await to.api.update_last_activity(machine, _request_timeout=self._seconds)
 
         await self._call("a renewal at Daytona", key, act)
 
     async def end(self, key: VendorKey, machine: str) -> bool:
         """See the port."""
-
-        async def act() -> bool:
-            deleted = self._of(key).api.delete_sandbox(machine, _request_timeout=self._seconds)
-            await deleted
-            return True
-
         try:
-            return await self._call("the end of a machine at Daytona", key, act)
+            await self._call(
+                "the end of a machine at Daytona",
+                key,
+                lambda to: to.api.delete_sandbox(machine, _request_timeout=self._seconds),
+            )
         except Gone:
             return False
+        return True
 
     async def shell(self, key: VendorKey, machine: str) -> RentedShell:
         """See the port. A machine that failed or stopped is ended: it never runs again."""
 
-        async def act() -> AsyncSandbox:
-            opened = await self._of(key).machines.get(machine, request_timeout=self._seconds)
+        async def act(to: _Clients) -> AsyncSandbox:
+            opened = await to.machines.get(machine, request_timeout=self._seconds)
             if opened.state in BROKEN:
                 await self.end(key, machine)
                 raise Gone(f"machine {machine} at Daytona is {opened.state.value}: {_why(opened)}")
@@ -147,7 +147,8 @@ class DaytonaVendor:
             return opened
 
         opened = await self._call("a connection to a machine at Daytona", key, act)
-        terminals = DaytonaTerminals(opened, key, self.patience, read_program(self.programs))
+        program = await read_program(self.programs)
+        terminals = DaytonaTerminals(opened, key, self.patience, program)
         return ScriptShell(ArmouredProcesses(terminals.label, terminals.opened))
 
     async def close(self) -> None:
@@ -163,15 +164,14 @@ class DaytonaVendor:
         return self.patience.call * SHARE
 
     async def _page(self, key: VendorKey, tags: Tags, cursor: str | None) -> ListSandboxesResponse:
-        async def act() -> ListSandboxesResponse:
-            return await self._of(key).api.list_sandboxes(
-                cursor=cursor,
-                limit=PAGE,
-                labels=json.dumps(dict(tags)),
-                _request_timeout=self._seconds,
-            )
-
-        return await self._call("a list of Daytona", key, act)
+        labels = json.dumps(dict(tags))
+        return await self._call(
+            "a list of Daytona",
+            key,
+            lambda to: to.api.list_sandboxes(
+                cursor=cursor, limit=PAGE, labels=labels, _request_timeout=self._seconds
+            ),
+        )
 
     def _of(self, key: VendorKey) -> _Clients:
         """Return the clients of a key. Every address is named: the environment names none."""
@@ -191,16 +191,17 @@ class DaytonaVendor:
                 known = self._clients[key.value] = _Clients(api, AsyncDaytona(config))
         return known
 
-    async def _call(self, what: str, key: VendorKey, act: Callable[[], Awaitable[_T]]) -> _T:
-        async def translated() -> _T:
-            try:
-                return await act()
-            except Exception as error:
-                raise understood(error, what, key) from error
-
+    async def _call(
+        self, what: str, key: VendorKey, act: Callable[[_Clients], Awaitable[_T]]
+    ) -> _T:
         if not key.value:
             raise Failed(f"the key of {self.name} is empty")
-        return await patiently(what, translated, patience=self.patience)
+
+        async def once() -> _T:
+            return await act(self._of(key))
+
+        ours = partial(understood, what=what, key=key)
+        return await patiently(what, lambda: translated(once(), ours), patience=self.patience)
 
 
 def _why(machine: AsyncSandbox) -> str:

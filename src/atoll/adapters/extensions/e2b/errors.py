@@ -18,15 +18,11 @@ from e2b.exceptions import (
     is_sandbox_not_found_message,
 )
 
-from atoll.adapters.rented.calls import Refused
+from atoll.adapters.rented.calls import SERVER_FAULT, Refused, clean
 from atoll.adapters.rented.shell import ProcessGone
 from atoll.adapters.rented.vendor import Gone
 from atoll.domain.errors import AtollError, Failed, Unavailable
 from atoll.ports.extension import VendorKey
-
-MAX_MESSAGE = 300
-SERVER_FAULT = 500
-
 
 _RPC = {
     Code.NOT_FOUND: ProcessGone,
@@ -44,8 +40,8 @@ def understood(error: Exception, what: str, key: VendorKey) -> BaseException:
     if isinstance(error, ConnectError) and isinstance(error.__cause__, asyncio.CancelledError):
         # Its client turns a cancellation into an error of its own.
         return error.__cause__
-    words = f"{what} failed: {_words(error, key)}"
-    return _kind(error)(words)
+    said = str(error) or type(error).__name__
+    return _kind(error)(f"{what} failed: {clean(said, key.value)}")
 
 
 def _kind(error: Exception) -> type[AtollError]:
@@ -62,9 +58,3 @@ def _kind(error: Exception) -> type[AtollError]:
     if isinstance(error, SandboxException) and error.status_code is not None:
         return Failed if error.status_code < SERVER_FAULT else Unavailable
     return Unavailable
-
-
-def _words(error: Exception, key: VendorKey) -> str:
-    """Return what an error says, without the key: a server may send it back."""
-    said = str(error) or type(error).__name__
-    return said.replace(key.value, "…")[:MAX_MESSAGE]

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
 from contextlib import aclosing, asynccontextmanager, suppress
+from functools import partial
 from typing import Literal, TypeVar
 
 from e2b import AsyncSandbox
@@ -11,7 +12,7 @@ from e2b.envd.process import process_connect, process_pb
 from protobuf import Oneof
 
 from atoll.adapters.extensions.e2b.errors import understood
-from atoll.adapters.rented.calls import Patience, patiently
+from atoll.adapters.rented.calls import Patience, patiently, translated
 from atoll.adapters.rented.shell import ProcessGone, more_complaint
 from atoll.domain.errors import Unavailable
 from atoll.ports.extension import VendorKey
@@ -54,12 +55,7 @@ class E2bProcesses:
 
     async def understood(self, call: Awaitable[_T]) -> _T:
         """Return what a call of the library returns, its errors translated."""
-        try:
-            return await call
-        except StopAsyncIteration:
-            raise
-        except Exception as error:
-            raise understood(error, self.label, self._key) from error
+        return await translated(call, partial(understood, what=self.label, key=self._key))
 
     async def _opened(self, request: process_pb.StartRequest) -> tuple[int, _Events]:
         events = as_stream(self.rpc.start(request, headers=_KEEPALIVE))

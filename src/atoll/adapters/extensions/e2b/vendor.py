@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 from e2b import AsyncSandbox, SandboxQuery, SandboxState
@@ -9,7 +10,7 @@ from e2b import AsyncSandbox, SandboxQuery, SandboxState
 from atoll.adapters.extensions.e2b.errors import understood
 from atoll.adapters.extensions.e2b.processes import E2bProcesses
 from atoll.adapters.extensions.e2b.settings import E2bSettings
-from atoll.adapters.rented.calls import USUAL, Patience, patiently
+from atoll.adapters.rented.calls import USUAL, Patience, patiently, translated
 from atoll.adapters.rented.shell import ScriptShell
 from atoll.adapters.rented.vendor import LIFE_SECONDS, Gone, Order, RentedMachine, RentedShell, Tags
 from atoll.domain.errors import Failed
@@ -107,12 +108,7 @@ class E2bVendor:
         }
 
     async def _call(self, what: str, key: VendorKey, act: Callable[[], Awaitable[_T]]) -> _T:
-        async def translated() -> _T:
-            try:
-                return await act()
-            except Exception as error:
-                raise understood(error, what, key) from error
-
         if not key.value:
             raise Failed("the key of ext.e2b is empty")
-        return await patiently(what, translated, patience=self.patience)
+        ours = partial(understood, what=what, key=key)
+        return await patiently(what, lambda: translated(act(), ours), patience=self.patience)

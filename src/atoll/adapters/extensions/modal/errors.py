@@ -2,12 +2,10 @@
 
 from modal import exception
 
-from atoll.adapters.rented.calls import Refused
+from atoll.adapters.rented.calls import Refused, clean
 from atoll.adapters.rented.vendor import Gone
 from atoll.domain.errors import AtollError, Failed, Unavailable
 from atoll.ports.extension import VendorKey
-
-MAX_MESSAGE = 300
 
 _FINAL = (
     exception.AuthError,
@@ -33,17 +31,10 @@ def understood(
     `Unavailable`: whether the call did anything is not known."""
     if isinstance(error, (AtollError, TimeoutError)):
         return error
-    words = f"{what} failed: {_words(error, key)}"
+    said = str(error) or type(error).__name__
+    words = f"{what} failed: {clean(said, key.value, *key.value.split(':'))}"
     if isinstance(error, _MISSING):
         return missing(words)
     if isinstance(error, exception.ResourceExhaustedError):
         return Refused(words)
     return (Failed if isinstance(error, _FINAL) else Unavailable)(words)
-
-
-def _words(error: Exception, key: VendorKey) -> str:
-    """Return what an error says, without the key: a server may send it back."""
-    said = str(error) or type(error).__name__
-    for secret in (key.value, *key.value.split(":")):
-        said = said.replace(secret, "…") if secret else said
-    return said[:MAX_MESSAGE]

@@ -5,13 +5,14 @@ its library takes up again where a connection was cut.
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import TypeVar
 
 from modal import Sandbox
 from modal.container_process import ContainerProcess
 
 from atoll.adapters.extensions.modal.errors import understood
-from atoll.adapters.rented.calls import Patience, patiently
+from atoll.adapters.rented.calls import Patience, patiently, translated
 from atoll.adapters.rented.shell import ProcessGone, more_complaint
 from atoll.adapters.rented.vendor import LIFE_SECONDS, Gone
 from atoll.domain.errors import AtollError, Unavailable
@@ -60,12 +61,8 @@ class ModalProcesses:
 
     async def understood(self, call: Awaitable[_T], missing: type[AtollError] = Gone) -> _T:
         """Return what a call of the library returns, its errors translated."""
-        try:
-            return await call
-        except StopAsyncIteration:
-            raise
-        except Exception as error:
-            raise understood(error, self.label, self._key, missing) from error
+        ours = partial(understood, what=self.label, key=self._key, missing=missing)
+        return await translated(call, ours)
 
 
 class ModalScript:

@@ -15,7 +15,7 @@ import modal
 from atoll.adapters.extensions.modal.errors import understood
 from atoll.adapters.extensions.modal.processes import EXEC_SECONDS, ModalProcesses
 from atoll.adapters.extensions.modal.settings import ModalSettings
-from atoll.adapters.rented.calls import USUAL, Patience, patiently
+from atoll.adapters.rented.calls import USUAL, Patience, patiently, translated
 from atoll.adapters.rented.shell import ScriptShell
 from atoll.adapters.rented.vendor import (
     LIFE_SECONDS,
@@ -184,13 +184,8 @@ class ModalVendor:
         *,
         missing: type[AtollError] = Gone,
     ) -> _T:
-        async def translated() -> _T:
-            try:
-                return await act()
-            except Exception as error:
-                raise understood(error, what, key, missing) from error
-
-        return await patiently(what, translated, patience=self.patience)
+        ours = partial(understood, what=what, key=key, missing=missing)
+        return await patiently(what, lambda: translated(act(), ours), patience=self.patience)
 
 
 class _Listing:

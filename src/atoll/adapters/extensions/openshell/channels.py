@@ -5,16 +5,13 @@ that OpenShell's own command keeps.
 """
 
 import re
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
 from urllib.parse import urlsplit
 
 import grpc
 from openshell._proto import openshell_pb2_grpc
 
-from atoll.adapters.extensions.openshell.errors import understood
 from atoll.adapters.extensions.openshell.settings import OpenShellSettings
 from atoll.domain.errors import Failed
 from atoll.ports.extension import VendorKey
@@ -22,7 +19,6 @@ from atoll.ports.extension import VendorKey
 KEEPALIVE_MILLISECONDS = 30_000
 _CERTIFICATES = re.compile(r"-----BEGIN CERTIFICATE-----.*-----END CERTIFICATE-----", re.DOTALL)
 _PRIVATE = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*-----", re.DOTALL)
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +89,3 @@ class Channels:
         while self._ways:
             _, way = self._ways.popitem()
             await way.channel.close()
-
-
-async def translated(what: str, key: VendorKey, act: Callable[[], Awaitable[_T]]) -> _T:
-    """Return what a call returns, its errors translated."""
-    try:
-        return await act()
-    except grpc.aio.AioRpcError as error:
-        raise understood(error, what, key) from error

@@ -2,12 +2,10 @@
 
 import grpc
 
-from atoll.adapters.rented.calls import Refused
+from atoll.adapters.rented.calls import Refused, clean
 from atoll.adapters.rented.vendor import Gone
 from atoll.domain.errors import AtollError, Failed, Unavailable
 from atoll.ports.extension import VendorKey
-
-MAX_MESSAGE = 300
 
 _Code = grpc.StatusCode
 _KINDS: dict[grpc.StatusCode, type[AtollError]] = {
@@ -25,14 +23,11 @@ class NotReady(Unavailable):
     """A sandbox that takes no command now."""
 
 
-def understood(error: grpc.aio.AioRpcError, what: str, key: VendorKey) -> AtollError:
+def understood(error: Exception, what: str, key: VendorKey) -> Exception:
     """Return the error to raise. One of an unknown kind is `Unavailable`: whether the call did
     anything is not known."""
+    if not isinstance(error, grpc.aio.AioRpcError):
+        return error
     code = error.code()
     kind = NotReady if code is _Code.FAILED_PRECONDITION else _KINDS.get(code, Unavailable)
-    return kind(f"{what} failed: {clean(error.details() or code.name.lower(), key)}")
-
-
-def clean(said: str, key: VendorKey) -> str:
-    """Return what a gateway says, without the key: a server may send it back."""
-    return said.replace(key.value, "…")[:MAX_MESSAGE]
+    return kind(f"{what} failed: {clean(error.details() or code.name.lower(), key.value)}")

@@ -4,17 +4,18 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 import grpc
 from openshell._proto import datamodel_pb2, openshell_pb2, sandbox_pb2
 
-from atoll.adapters.extensions.openshell.channels import Channels, Way, translated
-from atoll.adapters.extensions.openshell.errors import NotReady, clean
+from atoll.adapters.extensions.openshell.channels import Channels, Way
+from atoll.adapters.extensions.openshell.errors import NotReady, understood
 from atoll.adapters.extensions.openshell.policy import DEADLINE, RENEW, spec_of
 from atoll.adapters.extensions.openshell.settings import OpenShellSettings
 from atoll.adapters.extensions.openshell.shell import OpenShellScripts
-from atoll.adapters.rented.calls import USUAL, Patience, patiently
+from atoll.adapters.rented.calls import USUAL, Patience, clean, patiently, translated
 from atoll.adapters.rented.shell import ScriptShell
 from atoll.adapters.rented.vendor import Gone, Order, RentedMachine, RentedShell, Tags
 from atoll.domain.errors import AtollError, Failed, Unavailable
@@ -68,7 +69,7 @@ class OpenShellVendor:
             except grpc.aio.AioRpcError as error:
                 if error.code() is grpc.StatusCode.NOT_FOUND:
                     raise Failed(
-                        f"OpenShell makes no sandbox: {clean(error.details() or '', key)}"
+                        f"OpenShell makes no sandbox: {clean(error.details() or '', key.value)}"
                     ) from error
                 if error.code() is not grpc.StatusCode.ALREADY_EXISTS:
                     raise
@@ -161,7 +162,7 @@ class OpenShellVendor:
             status = answer.sandbox.status
             if status.phase == openshell_pb2.SANDBOX_PHASE_READY:
                 return _machine(answer.sandbox)
-            words = clean(_words(status), key)
+            words = clean(_words(status), key.value)
             if status.phase == openshell_pb2.SANDBOX_PHASE_ERROR and not status.HasField(
                 "exit_code"
             ):
@@ -191,10 +192,11 @@ class OpenShellVendor:
         self, what: str, key: VendorKey, act: Callable[[Way, float], Awaitable[_T]]
     ) -> _T:
         way = self.channels.to(key)
+        ours = partial(understood, what=what, key=key)
 
         async def once() -> _T:
             try:
-                return await translated(what, key, lambda: act(way, self.patience.call))
+                return await translated(act(way, self.patience.call), ours)
             except NotReady as error:
                 raise Unavailable(error.message) from error
 
