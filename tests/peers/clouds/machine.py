@@ -91,6 +91,11 @@ class Machine:
         own = self.process.pid
         return int(Path(f"/proc/{own}/task/{own}/children").read_text().split()[0])
 
+    def workspace(self, sandbox: str) -> Path | None:
+        """Where the files of a sandbox there are seen from outside."""
+        (found, *_) = (*self.home.glob(f".atoll/*/boxes/{sandbox}"), None)
+        return found and found / "workspace"
+
     def processes(self) -> list[int]:
         """Pids of all that runs there, seen from outside."""
         found = []

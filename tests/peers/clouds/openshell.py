@@ -40,6 +40,11 @@ class Made:
     is_over: bool = False
     turn: threading.Lock = field(default_factory=threading.Lock)
 
+    @property
+    def tags(self) -> dict[str, str]:
+        """What it was tagged with."""
+        return dict(self.request.labels)
+
     def shown(self) -> pb.Sandbox:
         """As an answer shows it."""
         self.look()

@@ -83,6 +83,10 @@ class PolicyMachine(Machine):
         confined = ("/py/bin/python3", "-I", "/confine.py", str(self.uid), json.dumps(self.policy))
         return [*inside, "--wd=/", "--", *env, *confined, *words]
 
+    def workspace(self, sandbox: str) -> Path | None:
+        """Where the files of its one sandbox are seen from outside."""
+        return self.home / "disk" / "workspace"
+
     def end(self) -> None:
         """End everything there, and remove its disk."""
         if self.process is not None:

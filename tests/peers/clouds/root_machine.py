@@ -58,6 +58,11 @@ class RootMachine(Machine):
         env = ("env", "-i", "-C", "/workspace", "HOME=/root", f"PATH={os.defpath}:/usr/sbin:/sbin")
         return [*inside, "--", *env, *words]
 
+    def workspace(self, sandbox: str) -> Path | None:
+        """Where the files of a sandbox there are seen from outside."""
+        (found, *_) = (*self.home.glob(f"*/.atoll/*/boxes/{sandbox}"), None)
+        return found and found / "workspace"
+
     def processes(self) -> list[int]:
         """Pids of all that runs there, seen from outside."""
         found = []

@@ -21,6 +21,7 @@ from atoll.adapters.extensions.ssh.compose.backend import ComposeBackend
 from atoll.adapters.extensions.ssh.identity import SshIdentity
 from atoll.adapters.extensions.ssh.machines import OpenSshMachines, ssh_places
 from atoll.adapters.linked.extension import LinkedExtension
+from atoll.adapters.rented.vendor import SANDBOX
 from atoll.domain.host.reading import best_key, read_address
 from atoll.domain.ids import SandboxId
 from atoll.ports.extension import ExtensionSetup, Provision, VendorKey
@@ -129,9 +130,10 @@ def rented_from(
             setup = ExtensionSetup(home, TAG, options=options(peer), keys=keys)
 
             def workspace(sandbox: SandboxId) -> Path | None:
-                homes = [one.machine.home for one in peer.live if one.machine is not None]
-                found = [each for home in homes for each in home.glob(f".atoll/*/boxes/{sandbox}")]
-                return found[0] / "workspace" if found else None
+                rented = [one for one in peer.live if one.tags.get(SANDBOX) == sandbox]
+                found = [one.machine for one in rented if one.machine is not None]
+                workspace: Path | None = found[0].workspace(sandbox) if found else None
+                return workspace
 
             yield FarSide(lambda: backend_of(make(setup)), workspace=workspace)
 

@@ -490,7 +490,7 @@ async def test_client_that_asks_for_heartbeats_sees_them_at_a_silent_terminal(
 
 async def test_input_is_reported_as_the_program_takes_it_and_never_ahead_of_it() -> None:
     size = 3 * MAX_WAITING_BYTES
-    async with runtime() as rt:
+    async with runtime() as rt, contextlib.AsyncExitStack() as defer:
         program = f"stty raw -echo; printf ready; read go < go; head -c {size} | sha256sum"
         fifo = rt.home / "w" / "go"
         os.mkfifo(fifo)
@@ -502,13 +502,15 @@ async def test_input_is_reported_as_the_program_takes_it_and_never_ahead_of_it()
                 await viewer.type(data[sent : sent + 8192])
                 sent += 8192
             # The kernel holds a few KiB; nothing else has gone anywhere.
-            opened = asyncio.get_running_loop().run_in_executor(None, fifo.write_text, "\n")
+            # For both ways: it never waits for a program that is not there.
+            go = os.open(fifo, os.O_RDWR)
+            defer.callback(os.close, go)
+            os.write(go, b"\n")
             while sent < size:
                 taken = (await viewer.until(InputTaken)).bytes
                 assert taken <= sent
                 while sent < size and sent - taken < viewer.start.input_window:
                     await viewer.type(data[sent : sent + 8192])
                     sent += 8192
-            await opened
             await viewer.until_bytes(hashlib.sha256(data).hexdigest().encode())
             assert not [one for one in viewer.messages if isinstance(one, InputRefused)]
