@@ -7,14 +7,12 @@ import asyncio
 import datetime
 import json
 import secrets
-import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-import uvicorn
 from daytona_api_client import (
     CreateSandbox,
     ListSandboxesResponse,
@@ -24,11 +22,11 @@ from daytona_api_client import (
 )
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 
 from tests.peers.clouds.daytona_toolbox import Toolbox
-from tests.peers.clouds.faults import Call, Fault, Faults
+from tests.peers.clouds.http_api import HttpApi, served
 from tests.peers.clouds.machine import Machine
 
 KEY = "dtn_0123456789abcdef-canary-of-the-vendors-key"
@@ -74,7 +72,8 @@ class DaytonaPeer:
     """The vendor. `sold` are the machines there are; `rented` counts every one there ever was."""
 
     def __init__(self) -> None:
-        self.faults = Faults()
+        self._api = HttpApi("authorization", KEY, _problem, "Bearer ")
+        self.faults = self._api.faults
         self.sold: dict[str, Sold] = {}
         self.rented = 0
         self.ahead = 0.0
@@ -153,7 +152,7 @@ class DaytonaPeer:
                 sold = await asyncio.to_thread(self._sell, body)
             return self._shown(sold)
 
-        return await self._answered("create", request, act)
+        return await self._api.answered("create", request, act)
 
     async def _list(self, request: Request) -> Response:
         async def act() -> Response:
@@ -166,7 +165,7 @@ class DaytonaPeer:
             answer = ListSandboxesResponse(items=items, next_cursor=more)
             return Response(answer.to_json(), media_type="application/json")
 
-        return await self._answered("list", request, act)
+        return await self._api.answered("list", request, act)
 
     async def _get(self, request: Request) -> Response:
         return await self._found("get", request, lambda sold: None)
@@ -199,36 +198,7 @@ class DaytonaPeer:
             await asyncio.to_thread(do, found[0])
             return self._shown(found[0])
 
-        return await self._answered(name, request, act)
-
-    async def _answered(self, name: str, request: Request, act: Act) -> Response:
-        text = f"{request.url} {dict(request.headers)} {(await request.body()).decode()}"
-        self.faults.calls.append(Call(name, text.replace(KEY, "<key>")))
-        said = request.headers.get("authorization", "")
-        if said != f"Bearer {KEY}":
-            return _problem(401, f"the key {said} is not valid")
-        fault = self.faults.next(name)
-        after = {"Retry-After": str(self.faults.retry_after)} if self.faults.retry_after else {}
-        if fault is Fault.BUSY:
-            return _problem(429, "too many", after)
-        if fault is Fault.BROKEN:
-            return _problem(500, "broken")
-        if fault is Fault.REFUSED:
-            return _problem(404, "no such template")
-        if fault is Fault.HANGS:
-            await asyncio.sleep(3600)
-        await self._gated(name, "before")
-        answer = await act()
-        await self._gated(name, "after")
-        if fault is Fault.LOST:
-            return StreamingResponse(_cut(), answer.status_code, {"Content-Length": "100"})
-        if fault is Fault.HALF:
-            return Response(answer.body[: len(answer.body) // 2], answer.status_code)
-        return answer
-
-    async def _gated(self, name: str, when: str) -> None:
-        if self.faults.gate is not None:
-            await asyncio.to_thread(self.faults.gate, name, when)
+        return await self._api.answered(name, request, act)
 
     def _sell(self, body: CreateSandbox) -> Sold:
         self.rented += 1
@@ -274,32 +244,13 @@ class DaytonaPeer:
 def daytona_peer() -> Iterator[DaytonaPeer]:
     """Yield a peer at a port that the system gives."""
     peer = DaytonaPeer()
-    # Not uvloop: what it starts inherits its sockets.
-    config = uvicorn.Config(
-        peer.app, host="127.0.0.1", port=0, log_level="critical", ws="wsproto", loop="asyncio"
-    )
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run)
-    thread.start()
     try:
-        while not server.started:
-            assert thread.is_alive(), "the peer did not start"
-            time.sleep(0.01)
-        port = server.servers[0].sockets[0].getsockname()[1]
-        peer.url = f"http://127.0.0.1:{port}"
-        yield peer
+        with served(peer.app, peer.faults, "wsproto") as peer.url:
+            yield peer
     finally:
-        server.should_exit = server.force_exit = True
-        peer.faults.released.set()
-        thread.join()
         with suppress(OSError):
             peer.close()
 
 
 def _problem(status: int, message: str, headers: dict[str, str] | None = None) -> Response:
     return JSONResponse({"statusCode": status, "message": message}, status, headers)
-
-
-async def _cut() -> AsyncIterator[bytes]:
-    yield b"{"
-    raise ConnectionAbortedError

@@ -7,15 +7,13 @@ import asyncio
 import datetime
 import json
 import secrets
-import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-import uvicorn
 from connectrpc.code import Code
 from connectrpc.errors import ConnectError
 from connectrpc.request import RequestContext
@@ -23,11 +21,11 @@ from e2b.envd.process.process_connect import ProcessASGIApplication
 from e2b.exceptions import SANDBOX_NOT_FOUND_MESSAGE
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 
 from tests.peers.clouds.e2b_processes import Processes
-from tests.peers.clouds.faults import Call, Fault, Faults
+from tests.peers.clouds.http_api import HttpApi, served
 from tests.peers.clouds.machine import Machine
 
 KEY = "e2b_0123456789abcdef-canary-of-the-vendors-key"
@@ -77,7 +75,8 @@ class E2bPeer:
     """The vendor. `sold` are the machines there are; `rented` counts every one there ever was."""
 
     def __init__(self) -> None:
-        self.faults = Faults()
+        self._api = HttpApi("x-api-key", KEY, _problem)
+        self.faults = self._api.faults
         self.sold: dict[str, Sold] = {}
         self.rented = 0
         self.ahead = 0.0
@@ -143,7 +142,7 @@ class E2bPeer:
                         self._by_token[token] = sold
             return JSONResponse(sold.made(), 201)
 
-        return await self._answered("create", request, act)
+        return await self._api.answered("create", request, act)
 
     async def _list(self, request: Request) -> Response:
         async def act() -> Response:
@@ -160,7 +159,7 @@ class E2bPeer:
             more = {"x-next-token": str(start + PAGE)} if start + PAGE < len(found) else {}
             return JSONResponse([one.listed(self) for one in page], headers=more)
 
-        return await self._answered("list", request, act)
+        return await self._api.answered("list", request, act)
 
     async def _connect(self, request: Request) -> Response:
         body = await request.json()
@@ -173,7 +172,7 @@ class E2bPeer:
             sold.ends_at = max(sold.ends_at, longer)
             return JSONResponse(sold.made(), 200)
 
-        return await self._answered("connect", request, act)
+        return await self._api.answered("connect", request, act)
 
     async def _timeout(self, request: Request) -> Response:
         body = await request.json()
@@ -185,7 +184,7 @@ class E2bPeer:
             sold.ends_at = self._now() + body["timeout"]
             return Response(status_code=204)
 
-        return await self._answered("timeout", request, act)
+        return await self._api.answered("timeout", request, act)
 
     async def _kill(self, request: Request) -> Response:
         async def act() -> Response:
@@ -195,36 +194,7 @@ class E2bPeer:
             await asyncio.to_thread(self.end, sold)
             return Response(status_code=204)
 
-        return await self._answered("kill", request, act)
-
-    async def _answered(self, name: str, request: Request, act: Any) -> Response:
-        text = f"{request.url} {dict(request.headers)} {(await request.body()).decode()}"
-        self.faults.calls.append(Call(name, text.replace(KEY, "<key>")))
-        if request.headers.get("x-api-key") != KEY:
-            said = request.headers.get("x-api-key", "")
-            return _problem(401, f"the key {said} is not valid")
-        fault = self.faults.next(name)
-        after = {"Retry-After": str(self.faults.retry_after)} if self.faults.retry_after else {}
-        if fault is Fault.BUSY:
-            return _problem(429, "too many", after)
-        if fault is Fault.BROKEN:
-            return _problem(500, "broken")
-        if fault is Fault.REFUSED:
-            return _problem(404, "no such template")
-        if fault is Fault.HANGS:
-            await asyncio.sleep(3600)
-        await self._gated(name, "before")
-        answer = await act()
-        await self._gated(name, "after")
-        if fault is Fault.LOST:
-            return StreamingResponse(_cut(), answer.status_code, {"Content-Length": "100"})
-        if fault is Fault.HALF:
-            return Response(answer.body[: len(answer.body) // 2], answer.status_code)
-        return answer  # type: ignore[no-any-return]
-
-    async def _gated(self, name: str, when: str) -> None:
-        if self.faults.gate is not None:
-            await asyncio.to_thread(self.faults.gate, name, when)
+        return await self._api.answered("kill", request, act)
 
     def _sell(self, body: dict[str, Any]) -> Sold:
         self.rented += 1
@@ -268,23 +238,10 @@ class E2bPeer:
 def e2b_peer() -> Iterator[E2bPeer]:
     """Yield a peer at a port that the system gives."""
     peer = E2bPeer()
-    # Not uvloop: what it starts inherits its sockets.
-    config = uvicorn.Config(
-        peer.app, host="127.0.0.1", port=0, log_level="critical", ws="none", loop="asyncio"
-    )
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run)
-    thread.start()
     try:
-        while not server.started:
-            assert thread.is_alive(), "the peer did not start"
-            time.sleep(0.01)
-        port = server.servers[0].sockets[0].getsockname()[1]
-        peer.url = f"http://127.0.0.1:{port}"
-        yield peer
+        with served(peer.app, peer.faults, "none") as peer.url:
+            yield peer
     finally:
-        server.should_exit = server.force_exit = True
-        thread.join()
         with suppress(OSError):
             peer.close()
 
@@ -292,11 +249,6 @@ def e2b_peer() -> Iterator[E2bPeer]:
 def _problem(status: int, message: str, headers: dict[str, str] | None = None) -> Response:
     body = {"code": status, "message": message}
     return Response(json.dumps(body), status, headers, "application/json")
-
-
-async def _cut() -> AsyncIterator[bytes]:
-    yield b"{"
-    raise ConnectionAbortedError
 
 
 def _instant(seconds: float) -> str:

@@ -1,0 +1,86 @@
+"""What peers of vendors with an API of HTTP do alike: a key, faults on purpose, and a server."""
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Literal
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from tests.peers.clouds.faults import Call, Fault, Faults
+
+Act = Callable[[], Awaitable[Response]]
+
+
+@dataclass
+class HttpApi:
+    """The calls of a vendor. Each carries `scheme` and `key` in a header; `problem` makes an answer
+    of a status, the vendor's sentence, and headers."""
+
+    header: str
+    key: str
+    problem: Callable[[int, str, dict[str, str] | None], Response]
+    scheme: str = ""
+    faults: Faults = field(default_factory=Faults)
+
+    async def answered(self, name: str, request: Request, act: Act) -> Response:
+        """Answer a call of this name by `act`, unless its key is wrong or a fault is planned."""
+        text = f"{request.url} {dict(request.headers)} {(await request.body()).decode()}"
+        self.faults.calls.append(Call(name, text.replace(self.key, "<key>")))
+        said = request.headers.get(self.header, "")
+        if said != self.scheme + self.key:
+            return self.problem(401, f"the key {said} is not valid", None)
+        fault = self.faults.next(name)
+        after = {"Retry-After": str(self.faults.retry_after)} if self.faults.retry_after else {}
+        if fault is Fault.BUSY:
+            return self.problem(429, "too many", after)
+        if fault is Fault.BROKEN:
+            return self.problem(500, "broken", None)
+        if fault is Fault.REFUSED:
+            return self.problem(404, "no such template", None)
+        if fault is Fault.HANGS:
+            await asyncio.sleep(3600)
+        await self._gated(name, "before")
+        answer = await act()
+        await self._gated(name, "after")
+        if fault is Fault.LOST:
+            return StreamingResponse(_cut(), answer.status_code, {"Content-Length": "100"})
+        if fault is Fault.HALF:
+            return Response(answer.body[: len(answer.body) // 2], answer.status_code)
+        return answer
+
+    async def _gated(self, name: str, when: str) -> None:
+        if self.faults.gate is not None:
+            await asyncio.to_thread(self.faults.gate, name, when)
+
+
+@contextmanager
+def served(app: Starlette, faults: Faults, ws: Literal["none", "wsproto"]) -> Iterator[str]:
+    """Serve an app at a port that the system gives; yields its URL."""
+    # Not uvloop: what it starts inherits its sockets.
+    config = uvicorn.Config(
+        app, host="127.0.0.1", port=0, log_level="critical", ws=ws, loop="asyncio"
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        while not server.started:
+            assert thread.is_alive(), "the peer did not start"
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = server.force_exit = True
+        faults.released.set()
+        thread.join()
+
+
+async def _cut() -> AsyncIterator[bytes]:
+    yield b"{"
+    raise ConnectionAbortedError
