@@ -62,6 +62,20 @@ class Gate:
             assert self.released.wait(60)
 
 
+def killed_in_a_create(gate: Gate, server: TestServer, profile: str) -> str:
+    """Kill the control plane while a gate holds a create; returns the sandbox once it is back."""
+    try:
+        with api_of(server) as api:
+            made = api.client.post("/v1/sandboxes", json={"profile": profile})
+            sandbox: str = made.json()["sandbox_id"]
+        assert gate.reached.wait(30)
+        server.kill()
+    finally:
+        gate.released.set()
+    server.start()
+    return sandbox
+
+
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("name", sorted({call for cloud in CLOUDS for call in cloud.calls}))
 def test_kill_at_a_vendors_call_leaves_at_most_one_machine(
@@ -69,16 +83,7 @@ def test_kill_at_a_vendors_call_leaves_at_most_one_machine(
 ) -> None:
     if name not in cloud.calls:
         pytest.skip(f"{cloud.title} has no such call")
-    gate = Gate(peer, name, when)
-    try:
-        with api_of(server) as api:
-            made = api.client.post("/v1/sandboxes", json={"profile": "profile.cloud"})
-            sandbox = made.json()["sandbox_id"]
-        assert gate.reached.wait(30)
-        server.kill()
-    finally:
-        gate.released.set()
-    server.start()
+    sandbox = killed_in_a_create(Gate(peer, name, when), server, "profile.cloud")
     with api_of(server) as api:
         settled = api.until(sandbox, lambda told: told["state"] in ("ready", "active", "failed"))
         mine = [one for one in peer.live if one.tags["atoll-sandbox"] == sandbox]
