@@ -9,6 +9,11 @@ from typing import Any
 
 import pytest
 
+from atoll.adapters.extensions.in_memory import InMemory
+from atoll.domain.ids import SandboxId
+from atoll.testing.check import suite
+from atoll.testing.check.__main__ import standing
+from atoll.testing.contracts.extension import ExtensionContract
 from tests.places import ROOT
 
 
@@ -78,6 +83,19 @@ def test_backend_that_rents_is_not_started_without_consent(tmp_path: Path) -> No
     assert "They are rented (per-second); no price is declared." in done.stdout
     assert "`--live` agrees to that, nothing was started" in done.stderr
     assert not list(tmp_path.glob("*.json"))
+
+
+async def test_sandboxes_that_the_check_did_not_ask_for_are_left_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    extension = InMemory()
+    theirs, ours = ExtensionContract().request(), ExtensionContract().request(generation=3)
+    for wanted in (theirs, ours):
+        await extension.provision(wanted)
+    not_running = SandboxId("sb_stopped")
+    monkeypatch.setattr(suite, "STARTED", {ours.sandbox_id: 3, not_running: 2})
+    found = {one.sandbox_id: one.generation for one in await standing(extension)}
+    assert found == {ours.sandbox_id: 3, not_running: 2}
 
 
 @pytest.mark.parametrize("name", ["absent", "../x"])

@@ -168,7 +168,7 @@ async def _clean() -> tuple[tuple[str, ...], tuple[str, ...]]:
     leftovers: list[str] = []
     async with AsyncExitStack() as stack:
         extension: Extension = suite_module.maker(stack)()
-        for handle in await _standing(extension):
+        for handle in await standing(extension):
             try:
                 report = await extension.teardown(handle, keep_state=False)
             except AtollError as error:
@@ -180,9 +180,11 @@ async def _clean() -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(cleaned), tuple(leftovers)
 
 
-async def _standing(extension: Extension) -> list[Handle]:
-    """Return what runs, and whatever was asked for: files of it may be kept still."""
-    running = await extension.survey()
+async def standing(extension: Extension) -> list[Handle]:
+    """Return what this run asked for: what runs of it, and the rest, whose files may be kept still.
+    A survey also has the sandboxes of a control plane on the same home: they are never ours to end.
+    """
+    running = [one for one in await extension.survey() if one.sandbox_id in suite_module.STARTED]
     known = {handle.sandbox_id for handle in running}
     host = suite_module.HOST_NAME if os.environ.get(suite_module.HOST) else LOCAL
     return running + [
