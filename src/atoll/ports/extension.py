@@ -75,7 +75,8 @@ class Provision:
     """A request to bring an environment up. `(sandbox_id, generation)` is its identity:
     repeating it re-attaches to what is there. `fresh` first drops the kept workspace. `cwd` is
     where processes start unless they say otherwise; it may come to be only later. `host_mounts`
-    are folders of the host that were allowed: the backend checks them again. `compose_file` is the
+    are folders of the host that were allowed: the backend checks them again. `region` is the one of
+    a vendor's that was chosen, empty on a host. `compose_file` is the
     text of a file that somebody wrote: nothing of it was judged. `agents` are the names
     its runtime starts agents by, None all that the backend knows. `report` receives
     what takes long (an image fetched, built), a line at a time. With `maintenance_seconds`
@@ -95,6 +96,7 @@ class Provision:
     agents: frozenset[str] | None = None
     maintenance_seconds: int | None = None
     host: str = LOCAL
+    region: str = ""
     compose_file: str | None = field(default=None, repr=False)
     report: Callable[[str], None] = field(default=_silent, compare=False, repr=False)
 

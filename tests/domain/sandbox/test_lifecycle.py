@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from atoll.domain.errors import Conflict, Forbidden, LimitReached
+from atoll.domain.event import Json
 from atoll.domain.event_kind import KINDS
 from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SandboxId
 from atoll.domain.network.network import NetworkMode
@@ -221,11 +222,12 @@ def test_files_are_kept_by_what_ended_after_it_had_some() -> None:
 
 
 def test_first_start_goes_on_elsewhere_when_a_backend_cannot_bring_it_up() -> None:
-    moved, instructions = step(PROVISIONING, Rerouted(1, "ext.b", "box", "it broke"), NOW)
+    moved, instructions = step(PROVISIONING, Rerouted(1, "ext.b", "", "it broke", "eu"), NOW)
     assert (moved.state, moved.generation) == (State.PROVISIONING, 1)
-    assert (moved.profile.extension, moved.host) == ("ext.b", "box")
+    assert (moved.profile.extension, moved.host, moved.region) == ("ext.b", "", "eu")
     assert moved.attachment == Attachment()
-    told = Append("sandbox.rerouted", "it broke", {"extension": "ext.b", "host": "box"})
+    extra: dict[str, Json] = {"extension": "ext.b", "host": "", "region": "eu"}
+    told = Append("sandbox.rerouted", "it broke", extra)
     assert instructions == (told, Provision(1))
 
 

@@ -182,8 +182,34 @@ async def test_every_candidate_fails_and_the_last_reason_is_told() -> None:
         assert "ext.vendor is down" in (made.reason or "")
         record = await routes(s).get(LOCAL_PERSON, made.route or "")
         assert [one.extension for one in record.attempts] == [
-            *("ext.in-memory", "ext.second", "ext.vendor")
+            *("ext.in-memory", "ext.second", "ext.vendor", "ext.vendor")
         ]
+
+
+async def test_region_of_a_vendor_is_told_and_the_next_one_is_another_place() -> None:
+    async with routed() as (s, _second, third):
+        third.fail(FailurePoint.PROVISION, Failed("eu-1 is down"))
+        only = RouteOptions(constraints=Constraints(gpu="h100"))
+        request = CreateSandbox(profile="routed", route=only)
+        made = await s.sandboxes.create(LOCAL_PERSON, request)
+        assert (made.host, made.region) == ("", "eu-1")
+        made = await s.sandboxes.wait(LOCAL_PERSON, made.id)
+        assert (made.state, made.region) == (State.READY, "us-1")
+        record = await routes(s).get(LOCAL_PERSON, made.route or "")
+        assert [(one.region, one.reason) for one in record.attempts] == [
+            ("eu-1", "eu-1 is down"),
+            ("us-1", None),
+        ]
+        assert [one.place for one in await routes(s).health()] == ["eu-1", "us-1"]
+        told = (await s.events.list(LOCAL_PERSON, stream=f"sandbox:{made.id}"))[::-1]
+        assert next(one for one in told if "rerouted" in one.event_type).payload["region"] == "us-1"
+        direct = await create(s, constraints=Constraints(region="us"))
+        assert [one.region for one in third.provisioned] == ["us-1", "us-1"]
+        await s.sandboxes.stop(LOCAL_PERSON, direct.id)
+        await s.sandboxes.start(LOCAL_PERSON, direct.id)
+        await s.sandboxes.wait(LOCAL_PERSON, direct.id)
+        assert third.provisioned[-1].region == "us-1"
+        assert (await create(s)).region == ""
 
 
 async def test_an_unexpected_error_of_a_backend_is_a_failure_like_any_other(
@@ -198,7 +224,7 @@ async def test_an_unexpected_error_of_a_backend_is_a_failure_like_any_other(
         made = await create_dead(s)
         assert "broke unexpectedly (ZeroDivisionError)" in (made.reason or "")
         record = await routes(s).get(LOCAL_PERSON, made.route or "")
-        assert len(record.attempts) == 3
+        assert len(record.attempts) == 4
 
 
 async def test_open_network_is_refused_at_ready_and_the_next_candidate_tries() -> None:

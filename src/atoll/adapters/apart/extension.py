@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from atoll.adapters.apart.answers import AnswerJudge
 from atoll.adapters.apart.guard import Guard
-from atoll.adapters.apart.shape import refuse_wrong_claims
+from atoll.adapters.apart.shape import checked_claims
 from atoll.domain.errors import AtollError, Failed, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile
@@ -82,8 +82,7 @@ class GuardedExtension:
     def _look(self) -> None:
         try:
             able = self._judge.capabilities(self._inner.capabilities())
-            refuse_wrong_claims(self._inner, able)
-            self._able = able
+            self._able = checked_claims(self._inner, able)
         except AtollError as error:
             self._able = error
 

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
+import msgspec
+
 from atoll.domain.errors import Invalid
 from atoll.domain.host.host import HostKind
 from atoll.domain.wall.isolation import IsolationLevel
@@ -18,22 +20,32 @@ def refuse_misshapen(extension: object) -> None:
         raise Invalid(f"its class is no extension: {faults}")
 
 
-def refuse_wrong_claims(extension: object, able: Capabilities) -> None:
-    """Raises `Invalid` for capabilities of wrong types, for abilities that nobody knows, and for
-    those whose methods are missing."""
-    if not isinstance(able.isolation, IsolationLevel):
-        levels = ", ".join(level.value for level in IsolationLevel)
-        raise Invalid(f"its isolation {str(able.isolation)[:40]!r} is none of {levels}")
-    if able.host_kind is not None and not isinstance(able.host_kind, HostKind):
-        kinds = ", ".join(kind.value for kind in HostKind)
-        raise Invalid(f"its host_kind {str(able.host_kind)[:40]!r} is none of {kinds}")
-    if not able.regions or not all(isinstance(one, str) for one in able.regions):
+def checked_claims(extension: object, claimed: Capabilities) -> Capabilities:
+    """Return capabilities with the types that they promise: others read them, also to judge other
+    backends. Raises `Invalid` for wrong types, for abilities that nobody knows, and for those whose
+    methods are missing."""
+    able = _typed(claimed)
+    if not able.regions or not all(able.regions):
         raise Invalid("its regions are no names: it needs one at least")
-    for name in sorted(map(str, able.abilities)):
+    for name in sorted(able.abilities):
         if name not in ABILITIES:
             raise Invalid(f"the ability {name[:40]!r} is none of {', '.join(sorted(ABILITIES))}")
         if not isinstance(extension, ABILITIES[name]):
             raise Invalid(f"it claims the ability {name} and lacks methods of it")
+    return able
+
+
+def _typed(claimed: Capabilities) -> Capabilities:
+    if not isinstance(claimed.isolation, IsolationLevel):
+        levels = ", ".join(level.value for level in IsolationLevel)
+        raise Invalid(f"its isolation {str(claimed.isolation)[:40]!r} is none of {levels}")
+    if claimed.host_kind is not None and not isinstance(claimed.host_kind, HostKind):
+        kinds = ", ".join(kind.value for kind in HostKind)
+        raise Invalid(f"its host_kind {str(claimed.host_kind)[:40]!r} is none of {kinds}")
+    try:
+        return msgspec.convert(msgspec.to_builtins(claimed), Capabilities)
+    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as err:
+        raise Invalid(f"its capabilities are of wrong types: {str(err)[:200]}") from err
 
 
 def _faults(extension: object) -> Iterator[str]:

@@ -55,6 +55,7 @@ class RouteAttempt(Shape):
 
     extension = fields.text()
     host = fields.text()
+    region = fields.text()
     at = fields.text()
     reason = fields.text()
 

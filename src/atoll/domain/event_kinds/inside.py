@@ -44,7 +44,7 @@ INSIDE: Final[tuple[tuple[str, EventKind], ...]] = (
     ),
     kind(
         "sandbox.rerouted",
-        _LIFE + " extension host",
+        _LIFE + " extension host region",
         "",
         "Its backend could not bring the sandbox up (`reason`), so another one tries.",
     ),

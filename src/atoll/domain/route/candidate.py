@@ -54,6 +54,11 @@ class Candidate:
     obstacles: tuple[str, ...] = ()
     execution_mode: ExecutionMode = ExecutionMode.SANDBOX
 
+    @property
+    def rented_in(self) -> str:
+        """The vendor's region; empty on a host, whose region says no more than its name."""
+        return "" if self.host else self.region
+
 
 @dataclass(frozen=True, slots=True)
 class Need:

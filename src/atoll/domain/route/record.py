@@ -10,12 +10,14 @@ from atoll.domain.route.decision import Decision
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A start at one place that ended. `reason` is why it failed, None when it was ready."""
+    """A start at one place that ended. `reason` is why it failed, None when it was ready. `region`
+    is empty on a host."""
 
     extension: str
     host: str
     at: datetime
     reason: str | None = None
+    region: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,5 +41,9 @@ class RouteRecord:
         none."""
         if self.decision.explicit:
             return ()
-        tried = {(one.extension, one.host) for one in self.attempts}
-        return tuple(one for one in self.decision.fit if (one.extension, one.host) not in tried)
+        tried = {(one.extension, one.host, one.region) for one in self.attempts}
+        return tuple(
+            one
+            for one in self.decision.fit
+            if (one.extension, one.host, one.rented_in) not in tried
+        )

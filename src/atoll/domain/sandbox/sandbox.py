@@ -182,6 +182,7 @@ class Sandbox:
     - `task`: the words its agent begins with, and whether it has them.
     - `project`: what its person approved of its repository's file, and the state of its set-up.
     - `host`: the name of the machine it was placed on, empty until it is, and on a vendor's.
+    - `region`: the vendor's region it was placed in, empty on a host.
     - `route`: the decision that placed it; None for one that is older than routes.
     - `relocation`: its files go to another host.
     - `accepts_open_network`: its caller agreed to a wall that cannot close its network.
@@ -231,6 +232,7 @@ class Sandbox:
     route: RouteId | None = None
     relocation: Relocation | None = None
     accepts_open_network: bool = False
+    region: str = ""
 
 
 def may_see(caller: Principal, sandbox: Sandbox) -> bool:

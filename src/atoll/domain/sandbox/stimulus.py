@@ -66,6 +66,7 @@ class Rerouted:
     extension: str
     host: str
     reason: str
+    region: str = ""
 
 
 @dataclass(frozen=True, slots=True)

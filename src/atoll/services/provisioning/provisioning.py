@@ -457,4 +457,5 @@ def _request(
         cwd=sandbox.cwd,
         host_mounts=sandbox.mounts,
         host=sandbox.host,
+        region=sandbox.region,
     )

@@ -53,16 +53,9 @@ class Rerouting:
         if record is None:
             return
         extension = sandbox.profile.extension
-        attempt = Attempt(extension, sandbox.host, now, tried.reason)
+        attempt = Attempt(extension, sandbox.host, now, tried.reason, sandbox.region)
         await rows.routes.put(record.after(attempt))
-        place = sandbox.host or next(
-            (
-                one.candidate.region
-                for one in record.decision.verdicts
-                if one.candidate.extension == extension
-            ),
-            "",
-        )
+        place = sandbox.host or sandbox.region
         took = int((now - tried.began).total_seconds() * _MILLISECOND)
         ready_ms = took if tried.reason is None else None
         await rows.routes.note((extension, place), Outcome(now, ready_ms))
@@ -74,9 +67,9 @@ class Rerouting:
             return ()
         async with self._ground.store.read() as rows:
             record = await rows.routes.get(sandbox.route)
-        here = (sandbox.profile.extension, sandbox.host)
+        here = (sandbox.profile.extension, sandbox.host, sandbox.region)
         left = () if record is None else record.left()
-        return [one for one in left if (one.extension, one.host) != here]
+        return [one for one in left if (one.extension, one.host, one.rented_in) != here]
 
 
 def first_start(sandbox: Sandbox) -> bool:

@@ -124,6 +124,7 @@ class Routing:
             sandbox,
             profile=profile,
             host=chosen.host,
+            region=chosen.rented_in,
             route=record.id,
             accepts_open_network=options.accept_open_network,
         )

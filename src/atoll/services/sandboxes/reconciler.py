@@ -357,7 +357,13 @@ class Reconciler:
             reason = f"{reason} It was tried nowhere else, as this may still stand: {standing}"
         for candidate in () if standing else left:
             live.report(f"{reason} {place(candidate)} tries next.")
-            stimulus = Rerouted(sandbox.generation, candidate.extension, candidate.host, reason)
+            stimulus = Rerouted(
+                sandbox.generation,
+                candidate.extension,
+                candidate.host,
+                reason,
+                candidate.rented_in,
+            )
             try:
                 await self._outcome(sandbox.id, stimulus, await live.taken(), also=also)
             except Conflict as err:

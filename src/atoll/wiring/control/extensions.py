@@ -20,7 +20,7 @@ from atoll.adapters.apart.extension import carried_back, guarded
 from atoll.adapters.apart.guard import Guard
 from atoll.adapters.apart.installed import find_point, is_ours, points, reserved_names
 from atoll.adapters.apart.loop import ApartLoop, Broken
-from atoll.adapters.apart.shape import refuse_misshapen, refuse_wrong_claims
+from atoll.adapters.apart.shape import checked_claims, refuse_misshapen
 from atoll.adapters.clocks.system import SystemClock
 from atoll.adapters.runtimes.http_clients import HttpRuntimeClients
 from atoll.domain.errors import AtollError, Failed, Invalid
@@ -200,9 +200,7 @@ def _made(
         answer = inner.capabilities()
     except AtollError as error:
         return inner, name, error  # it says on purpose that it is not available
-    able = AnswerJudge(name).capabilities(answer)
-    refuse_wrong_claims(inner, able)
-    return inner, name, able
+    return inner, name, checked_claims(inner, AnswerJudge(name).capabilities(answer))
 
 
 def _package(point: EntryPoint) -> str:

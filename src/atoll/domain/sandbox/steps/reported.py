@@ -123,10 +123,15 @@ def _rerouted(sandbox: Sandbox, report: Rerouted, now: datetime) -> Outcome:
         sandbox,
         profile=replace(sandbox.profile, extension=report.extension),
         host=report.host,
+        region=report.region,
         attachment=Attachment(),
         updated_at=now,
     )
-    extra: dict[str, Json] = {"extension": report.extension, "host": report.host}
+    extra: dict[str, Json] = {
+        "extension": report.extension,
+        "host": report.host,
+        "region": report.region,
+    }
     told = Append("sandbox.rerouted", report.reason, extra)
     return moved, (told, Provision(sandbox.generation))
 

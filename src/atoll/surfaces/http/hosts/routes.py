@@ -151,6 +151,7 @@ class RouteAttemptView(ResponseModel):
 
     extension: str
     host: str
+    region: str
     at: str
     reason: str | None
 

@@ -128,6 +128,7 @@ class SandboxView(ResponseModel):
     profile: ProfileName
     extension: str
     host: str
+    region: str
     route: str | None
     agent: str | None
     agent_catalogue: list[str] | None

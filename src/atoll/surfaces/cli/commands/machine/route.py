@@ -9,7 +9,9 @@ from atoll.client.outside.routes import (
     DefaultRoute,
     ExplainBody,
     Route,
+    RouteAttempt,
     RouteCandidate,
+    RouteChoice,
     RouteDecision,
     RouteHealth,
     RoutePolicy,
@@ -148,8 +150,7 @@ def _routes(invocation: Invocation) -> Routes:
 
 def _show(found: RouteDecision) -> None:
     chosen = found.chosen
-    where = f"{chosen.extension} on {chosen.host or chosen.region}" if chosen.extension else "-"
-    say(f"chosen: {where} ({found.strategy})")
+    say(f"chosen: {_place(chosen) if chosen.extension else '-'} ({found.strategy})")
     rows = [_row(one) for one in found.candidates]
     show_table(("EXTENSION", "PLACE", "ISOLATION", "AN HOUR", "P50", "VERDICT"), rows)
 
@@ -164,7 +165,14 @@ def _row(one: RouteCandidate) -> tuple[str, ...]:
 
 def _attempts(found: Route) -> None:
     for one in found.attempts:
-        say(f"{one.at} {one.extension} on {one.host or '-'}: {one.reason or 'ready'}")
+        say(f"{one.at} {_place(one)}: {one.reason or 'ready'}")
+
+
+def _place(one: RouteChoice | RouteAttempt) -> str:
+    """Return a place as the reasons of a refusal name it: `ext.ssh on box`, `ext.e2b in eu`."""
+    if one.host:
+        return f"{one.extension} on {one.host}"
+    return f"{one.extension} in {one.region}" if one.region else one.extension
 
 
 def _rules(found: DefaultRoute, *, as_json: bool) -> None:
