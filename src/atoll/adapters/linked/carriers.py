@@ -14,7 +14,7 @@ from pathlib import Path
 
 import structlog
 
-from atoll.domain.errors import AtollError
+from atoll.domain.errors import AtollError, Failed
 from atoll.ports.far import FarBox, MachineLost
 
 FIRST_PAUSE_SECONDS = 0.2
@@ -47,6 +47,7 @@ class Carriers:
     locks: Path
     lost: Lost
     _tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+    _refusals: dict[str, asyncio.Future[str]] = field(default_factory=dict)
 
     def begin(self, link: CarriedLink) -> None:
         """Carry a link until its runtime is gone or `end` is called; once more does nothing."""
@@ -62,6 +63,17 @@ class Carriers:
         if task is not None:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
+
+    async def refused(self, sandbox_id: str) -> str:
+        """Wait until a link is refused by what no time mends, and return why. Its carrier goes on:
+        a person may mend it."""
+        refusal = asyncio.get_running_loop().create_future()
+        self._refusals[sandbox_id] = refusal
+        try:
+            return await refusal
+        finally:
+            if self._refusals.get(sandbox_id) is refusal:
+                del self._refusals[sandbox_id]
 
     async def close(self) -> None:
         """Carry nothing any more; streams that outlive this process go on."""
@@ -103,6 +115,7 @@ class Carriers:
                 return
             except AtollError as error:
                 reason = error.message
+                self._refuse(link, error)
             except OSError as error:
                 reason = str(error)
             if loop.time() - began > STEADY_SECONDS:
@@ -110,6 +123,11 @@ class Carriers:
             _log.warning("link_cut", sandbox=link.box.sandbox_id, reason=reason, pause=pause)
             await asyncio.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
+
+    def _refuse(self, link: CarriedLink, error: AtollError) -> None:
+        refusal = self._refusals.get(link.box.sandbox_id)
+        if isinstance(error, Failed) and refusal is not None and not refusal.done():
+            refusal.set_result(error.message)
 
 
 def _connected(path: str) -> socket.socket | None:

@@ -187,16 +187,32 @@ class LinkedExtension:
 
     async def wait_ready(self, handle: Handle) -> Reachability:
         """Wait until the runtime answers, whose link is up then. Raises `Failed` when it is gone
-        or unhealthy."""
+        or unhealthy, and as soon as its link is refused."""
         data = dict(handle.data)
         try:
-            await check_health(data["socket"], seconds=READY_SECONDS)
+            await self._answered(handle.sandbox_id, data["socket"])
         except (Unavailable, KeyError) as err:
             why = await self._reason(handle.sandbox_id) or str(err)
             raise Failed(
                 f"sandbox {handle.sandbox_id} was started but its runtime does not answer: {why}"
             ) from err
         return Reachability(address=f"unix:{data['socket']}", isolation=_isolation(data))
+
+    async def _answered(self, sandbox_id: SandboxId, path: str) -> None:
+        loop = asyncio.get_running_loop()
+        # Both owned here: cancelled below.
+        health = loop.create_task(check_health(path, seconds=READY_SECONDS))
+        refusal = loop.create_task(self._carriers.refused(sandbox_id))
+        both = (health, refusal)
+        try:
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+            if not health.done():
+                raise Failed(f"sandbox {sandbox_id} was started, and then: {refusal.result()}")
+            health.result()
+        finally:
+            for task in both:
+                task.cancel()
+            await asyncio.gather(*both, return_exceptions=True)
 
     async def _reason(self, sandbox_id: SandboxId) -> str:
         """Return why a runtime ended, which the zygote learns a moment later; empty for one that

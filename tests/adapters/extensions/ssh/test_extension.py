@@ -1,5 +1,6 @@
 """`ext.ssh` against a real sshd, as an ordinary user of another machine would have it."""
 
+import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -80,4 +81,25 @@ async def test_changed_host_key_is_refused_and_nothing_is_sent(rig: ZygoteRig) -
         with pytest.raises(Failed, match="another key"):
             await extension.provision(TestSsh().request())
         assert not (box.home / ".atoll").exists()
+        await extension.close()
+
+
+async def test_key_that_changes_while_a_sandbox_starts_is_told_at_once(rig: ZygoteRig) -> None:
+    with throwaway_ssh_server() as box:
+        known = {"box": await known_host(rig.home.root, box)}
+
+        async def find() -> Mapping[str, SshHost]:
+            return known
+
+        extension = made(rig, find)
+        one = await extension.provision(TestSsh().request())
+        await extension.wait_ready(one)
+        # The connection that is shared for commands goes on; a link has one of its own.
+        box.swap_key()
+        other = await extension.provision(TestSsh().request())
+        async with asyncio.timeout(30):
+            with pytest.raises(Failed, match="then: host box shows another key than the one pinned"):
+                await extension.wait_ready(other)
+        for handle in (one, other):
+            await extension.teardown(handle, keep_state=False)
         await extension.close()

@@ -96,7 +96,7 @@ class SshClient:
 
     async def stream(self, script: str, *words: str, near: socket.socket) -> str:
         """Join `near` with a script's input and output, until either ends; returns the last words
-        of the client. It outlives this process."""
+        of the client. It outlives this process. Raises `Failed` for a changed key."""
         self._prepare()
         process = await asyncio.create_subprocess_exec(
             *self._argv(script, words, shared=False),
@@ -112,7 +112,10 @@ class SshClient:
                 process.kill()
                 await process.wait()
             raise
-        return complaint.decode(errors="replace").strip()[:MAX_COMPLAINT]
+        said = complaint.decode(errors="replace").strip()[:MAX_COMPLAINT]
+        if process.returncode == NO_CONNECTION and _is_about_keys(said):
+            raise self._unreached(said)
+        return said
 
     async def close(self) -> None:
         """End the shared connection. Idempotent."""
@@ -193,12 +196,16 @@ class SshClient:
         }
 
     def _unreached(self, said: str) -> Failed | Unavailable:
-        if "host key" in said.lower():
+        if _is_about_keys(said):
             return Failed(
                 f"host {self.name} shows another key than the one pinned for it: nothing was sent. "
                 "Find out why before you pin the new one"
             )
         return Unavailable(f"host {self.name} cannot be reached: {said or 'the connection ended'}")
+
+
+def _is_about_keys(said: str) -> bool:
+    return "host key" in said.lower()
 
 
 def openssh(name: str) -> tuple[str, ...]:
