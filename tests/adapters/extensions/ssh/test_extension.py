@@ -98,7 +98,9 @@ async def test_key_that_changes_while_a_sandbox_starts_is_told_at_once(rig: Zygo
         box.swap_key()
         other = await extension.provision(TestSsh().request())
         async with asyncio.timeout(30):
-            with pytest.raises(Failed, match="then: host box shows another key than the one pinned"):
+            with pytest.raises(
+                Failed, match="then: host box shows another key than the one pinned"
+            ):
                 await extension.wait_ready(other)
         for handle in (one, other):
             await extension.teardown(handle, keep_state=False)
