@@ -156,7 +156,9 @@ def test_refusal_tells_every_reason_once() -> None:
     )
     assert refusal(decide(PREFER, ())) == "no backend is there that could take this sandbox"
     assert place(BOX) == "ext.ssh on box"
-    assert spelled(HourlyCost(5, "EUR")) == "5e-06 EUR"
+    assert spelled(HourlyCost(5, "EUR")) == "0.000005 EUR"
+    assert spelled(HourlyCost(12_345_678)) == "12.345678 USD"
+    assert [spelled(HourlyCost(micros)) for micros in (0, 10_000_000)] == ["0 USD", "10 USD"]
 
 
 def test_persons_own_machine_is_taken_by_a_policy_that_says_so_and_never_behind_a_wall() -> None:

@@ -1,11 +1,14 @@
 """Routes through admission and start: decisions, fallbacks, refusals, and what is stored."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from atoll.adapters.extensions.in_memory import FailurePoint, InMemory
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, NotFound
@@ -392,3 +395,54 @@ async def test_open_network_is_taken_only_where_its_caller_accepts_it() -> None:
         assert "it cannot close its network" in (await refused(s, "second")).message
         made = await create(s, "second", accept_open_network=True)
         assert made.state is State.READY
+
+
+prices = st.none() | st.sampled_from([50_000, 200_000]).map(HourlyCost)
+asked = st.builds(
+    RouteOptions,
+    st.none() | st.sampled_from([one for one in Strategy if one is not Strategy.EXPLICIT]),
+    st.none() | st.sampled_from(["ext.in-memory", "ext.second", "ext.vendor", "ext.none"]),
+    st.builds(
+        Constraints,
+        prices,
+        st.none() | st.sampled_from(IsolationLevel),
+        st.none() | st.sampled_from(["eu", "us-1", "local"]),
+        st.none() | st.sampled_from(["any", "h100", "a100"]),
+        st.none() | st.just(60_000),
+        st.none() | st.just(0.5),
+        st.none() | st.sampled_from(ExecutionMode),
+    ),
+    st.booleans(),
+)
+
+
+requests = st.tuples(st.sampled_from(["routed", "open", "second"]), asked)
+
+
+@settings(max_examples=3, deadline=None)
+@given(st.lists(requests, min_size=10, max_size=20))
+def test_explanation_names_what_a_create_then_chooses_or_both_are_refused(
+    wanted: list[tuple[str, RouteOptions]],
+) -> None:
+    async def compared() -> None:
+        async with routed(run=False) as (s, _second, _third):
+            for profile, options in wanted:
+                await explained_as_created(s, CreateSandbox(profile=profile, route=options))
+
+    asyncio.run(compared())
+
+
+async def explained_as_created(s: Scene, request: CreateSandbox) -> None:
+    try:
+        chosen = (await routes(s).explain(LOCAL_PERSON, request)).chosen
+    except Invalid as refused:
+        with pytest.raises(Invalid, match=re.escape(refused.message)):
+            await s.sandboxes.create(LOCAL_PERSON, request)
+        return
+    if chosen is None:
+        with pytest.raises(Conflict):
+            await s.sandboxes.create(LOCAL_PERSON, request)
+        return
+    made = await s.sandboxes.create(LOCAL_PERSON, request)
+    placed = (made.profile.extension, made.host, made.region)
+    assert placed == (chosen.extension, chosen.host, chosen.rented_in)

@@ -2602,6 +2602,7 @@ export interface components {
             readonly extension: string;
             readonly host: string;
             readonly reason: string | null;
+            readonly region: string;
         };
         /**
          * @description A backend at one place, in the order in which it is tried. `fit` is false where `reasons` say
@@ -2799,6 +2800,7 @@ export interface components {
             readonly reachability: components["schemas"]["ReachabilityView"];
             readonly ready_at: string | null;
             readonly reason: string | null;
+            readonly region: string;
             readonly repos: readonly components["schemas"]["RepoView"][];
             readonly retained_until: string | null;
             readonly route: string | null;

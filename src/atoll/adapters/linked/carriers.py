@@ -67,7 +67,7 @@ class Carriers:
     async def refused(self, sandbox_id: str) -> str:
         """Wait until a link is refused by what no time mends, and return why. Its carrier goes on:
         a person may mend it."""
-        refusal = asyncio.get_running_loop().create_future()
+        refusal: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._refusals[sandbox_id] = refusal
         try:
             return await refusal

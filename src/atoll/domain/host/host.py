@@ -49,6 +49,12 @@ class HourlyCost:
     currency: str = "USD"
 
 
+def amount(micros: int) -> str:
+    """Return an amount of money as people write it: all its digits, and no zeros after them."""
+    whole, rest = divmod(micros, 1_000_000)
+    return f"{whole}.{rest:06}".rstrip("0").rstrip(".")
+
+
 @dataclass(frozen=True, slots=True)
 class Host:
     """A host. Its name is unique and never changes: sandboxes are stored with it.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from atoll.domain.host.host import HourlyCost
+from atoll.domain.host.host import HourlyCost, amount
 from atoll.domain.route.health import UNKNOWN, Breaker, Health
 from atoll.domain.route.policy import Constraints, ExecutionMode
 from atoll.domain.wall.isolation import IsolationLevel, reaches
@@ -158,4 +158,4 @@ def ailing(candidate: Candidate) -> Iterator[str]:
 
 def spelled(price: HourlyCost) -> str:
     """Return a price as people write it: `0.12 USD`."""
-    return f"{price.micros / 1_000_000:g} {price.currency}"
+    return f"{amount(price.micros)} {price.currency}"

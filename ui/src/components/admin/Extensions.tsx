@@ -46,7 +46,7 @@ export function Extensions() {
 }
 
 function Row({ extension }: { readonly extension: Extension }) {
-  const { name, available, reason, capabilities: able } = extension;
+  const { name, available, reason, trouble, capabilities: able } = extension;
   const notes =
     able === null
       ? []
@@ -65,6 +65,7 @@ function Row({ extension }: { readonly extension: Extension }) {
             {available ? t`available` : t`not available`}
           </span>
         </p>
+        {trouble !== null && <p className="pop-bad">{trouble}</p>}
         <p className="quiet">{reason ?? notes.filter((one) => one !== '').join(' · ')}</p>
       </div>
     </li>

@@ -76,6 +76,15 @@ describe('the route of a sandbox', () => {
     expect(html).not.toContain('ext.ssh at two failed');
   });
 
+  it('names the region of a vendor once, where it is the first choice', () => {
+    const rented = { extension: 'ext.e2b', host: '', region: 'eu' };
+    const html = renderToStaticMarkup(
+      createElement(Decided, { route: decided({ chosen: rented }), now: rented }),
+    );
+    expect(html).toContain('<dt>Place</dt><dd>ext.e2b at eu</dd>');
+    expect(html).not.toContain('First choice');
+  });
+
   it('names the place of a sandbox for which nothing was chosen', () => {
     const html = drawn(decided({ candidates: [], chosen: null }), '');
     expect(html).toContain('<dt>Place</dt><dd>ext.ssh</dd>');

@@ -16,6 +16,7 @@ from atoll.client.outside.hosts import (
     Hosts,
 )
 from atoll.domain.errors import Invalid
+from atoll.domain.host.host import amount
 from atoll.domain.host.reading import read_cost
 from atoll.surfaces.cli.console.candidates import listed
 from atoll.surfaces.cli.console.exits import FAILED
@@ -289,7 +290,7 @@ def _show(host: Host) -> None:
         "capacity": _room(host.capacity),
         "used": _room(host.used),
         "kept": f"{host.kept} sandboxes that do not run" if host.kept else "",
-        "cost": f"{cost.micros / 1_000_000:g} {cost.currency} an hour" if cost.currency else "",
+        "cost": f"{amount(cost.micros)} {cost.currency} an hour" if cost.currency else "",
         "organization": host.organization,
         "profile": host.profile,
     }

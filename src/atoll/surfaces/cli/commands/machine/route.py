@@ -18,6 +18,7 @@ from atoll.client.outside.routes import (
     RouteRulesBody,
     Routes,
 )
+from atoll.domain.host.host import amount
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, profile_option
@@ -157,7 +158,7 @@ def _show(found: RouteDecision) -> None:
 
 def _row(one: RouteCandidate) -> tuple[str, ...]:
     cost = one.cost_per_hour
-    price = f"{cost.micros / 1_000_000:g} {cost.currency}" if cost.currency else "-"
+    price = f"{amount(cost.micros)} {cost.currency}" if cost.currency else "-"
     verdict = "fit" if one.fit else "; ".join(one.reasons)
     median = _milliseconds(one.health.p50_ms)
     return one.extension, one.host or one.region or "-", one.isolation, price, median, verdict
