@@ -37,6 +37,9 @@ SANDBOXES = 45
 
 MINUTES = 10
 
+_ALONE = "services: {agent: {}}"
+"""The compose file of a check that is given none."""
+
 
 def main(words: list[str]) -> int:
     """Run one check; see the module."""
@@ -74,7 +77,7 @@ def _check(said: argparse.Namespace) -> int:
             os.environ[suite_module.HOST] = asyncio.run(_pinned(home, said.host, tag))
         name, able, linked = asyncio.run(_look())
         os.environ[suite_module.IMAGE] = said.image
-        os.environ[suite_module.COMPOSE] = _compose_file(name, able, said.compose)
+        os.environ[suite_module.COMPOSE] = _compose_file(able, said.compose)
         _say_cost(name, able)
         if able.pricing != SELF_HOSTED and not said.live:
             raise Invalid(f"{name} rents machines: `--live` agrees to that, nothing was started")
@@ -116,12 +119,10 @@ async def _pinned(home: Path, address: str, tag: str) -> str:
     return f"{address} {key}"
 
 
-def _compose_file(name: str, able: Capabilities, path: Path | None) -> str:
+def _compose_file(able: Capabilities, path: Path | None) -> str:
     """Return the text of the compose file of the run; empty for what runs none."""
-    if not able.compose:
-        return ""
-    if path is None:
-        raise Invalid(f"{name} runs a compose file: give one by `--compose FILE`", field="compose")
+    if not able.compose or path is None:
+        return _ALONE if able.compose else ""
     try:
         return path.read_text()
     except (OSError, UnicodeDecodeError) as err:
