@@ -38,24 +38,33 @@ class FarSandbox:
 
 @asynccontextmanager
 async def far_sandbox(side: FarSide, mounts: tuple[Mount, ...] = ()) -> AsyncIterator[FarSandbox]:
+    """Provision a sandbox there by a backend of its own."""
+    backend = side.backend()
+    try:
+        async with sandbox_on(backend, side, mounts) as sandbox:
+            yield sandbox
+    finally:
+        await backend.close()
+
+
+@asynccontextmanager
+async def sandbox_on(
+    backend: FarBackend, side: FarSide, mounts: tuple[Mount, ...] = ()
+) -> AsyncIterator[FarSandbox]:
     """Provision a sandbox there and join it with a near end of ours; then tear it down, and see
     that nothing was left over."""
-    backend = side.backend()
     sandbox = SandboxId(spell("sb", os.urandom(10)))
     request = Provision(sandbox, 1, "one", Profile("profile.x", "1.0.0"), mounts=mounts)
     key = secrets.token_bytes(32)
+    place = await backend.provision(side.placed(request), LinkTerms(key, GRACE_SECONDS))
     try:
-        place = await backend.provision(side.placed(request), LinkTerms(key, GRACE_SECONDS))
-        try:
-            async with _joined(backend, place.box, key) as line:
-                spawner = InitSpawner(line, program=place.init, root=WORKSPACE)
-                yield FarSandbox(spawner, side.workspace(sandbox))
-                await spawner.close()
-        finally:
-            report = await backend.teardown(place.box, keep_state=False)
-        assert report.leftovers == ()
+        async with _joined(backend, place.box, key) as line:
+            spawner = InitSpawner(line, program=place.init, root=WORKSPACE)
+            yield FarSandbox(spawner, side.workspace(sandbox))
+            await spawner.close()
     finally:
-        await backend.close()
+        report = await backend.teardown(place.box, keep_state=False)
+    assert report.leftovers == ()
 
 
 @asynccontextmanager
