@@ -47,11 +47,13 @@ UPDATE: Final = r"""
 set -eu
 umask 022; cd "$1"; shift
 rm -f .atoll-complete
+mkdir -p objects refs  # an empty repository has no file below them
 tar -x -f - --no-same-owner
 [ -e .atoll-complete ] || { echo "not all of it came" >&2; exit 1; }
 for name; do rm -f "./$name"; done
 """
-"""Words: a folder, and the files to remove. Its input is an archive of what is new there."""
+"""Words: the folder of a repository, and the files to remove. Its input is an archive of what is
+new there."""
 
 PROBE: Final = r"""
 LD_LIBRARY_PATH="$1" exec "$1/bwrap" --unshare-all --unshare-user --disable-userns --cap-drop ALL \
