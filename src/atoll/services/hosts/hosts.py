@@ -182,7 +182,7 @@ class Hosts:
             there = await rows.hosts.sandboxes(host.name)
             if there:
                 raise Conflict(
-                    f"{len(there)} sandboxes are on host {host.name}, such as {there[0].name}: "
+                    f"host {host.name} has sandboxes ({len(there)}, such as {there[0].name}): "
                     "destroy them first, or drain it",
                     code="host_in_use",
                 )
