@@ -226,6 +226,8 @@ int armour(void)
 	int code, i;
 
 	signal(SIGPIPE, SIG_IGN);
+	/* Whoever started us may ignore it; the command would inherit that, and outlive us. */
+	signal(SIGHUP, SIG_DFL);
 	if (is_terminal) {
 		raw = before;
 		cfmakeraw(&raw);

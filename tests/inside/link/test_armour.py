@@ -78,8 +78,13 @@ class Armoured:
 def armoured(request: pytest.FixtureRequest) -> Iterator[Armoured]:
     ours, theirs = pty.openpty()
     program = (*host_link_program(twin=bool(request.param)), "armour")
+    # Where whoever started it ignores HUP, its command ends all the same.
     process = subprocess.Popen(
-        program, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
+        ("sh", "-c", 'trap "" HUP; exec "$@"', "sh", *program),
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
     )
     os.close(theirs)
     os.set_blocking(ours, False)

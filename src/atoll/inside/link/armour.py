@@ -193,6 +193,8 @@ def _spawned(words: list[bytes] | list[str]) -> "subprocess.Popen[bytes]":
 def armour() -> int:
     """Run the command that comes. Returns 0, and 1 when nobody was there or lines were changed."""
     before = None
+    # Whoever started us may ignore it; the command would inherit that, and outlive us.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     with suppress(termios.error):
         before = termios.tcgetattr(0)
         tty.setraw(0, termios.TCSANOW)
