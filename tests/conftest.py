@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import Callable, Iterator
+from types import FrameType
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -69,9 +70,14 @@ FOLDERS = Folders()
 
 def pytest_sessionstart() -> None:
     FOLDERS.watch()
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        # A script's background job ignores Ctrl-C, and so would all that the tests start.
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    # A script's background job ignores Ctrl-C, and so would all that the tests start. It is a handler
+    # of our own, as `asyncio.Runner` lays its own over Python's, for each fixture: it writes out the
+    # task's result for that, which took longer than many tests.
+    signal.signal(signal.SIGINT, _interrupted)
+
+
+def _interrupted(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from typing import Any
 
 from aiohttp import web
@@ -119,7 +120,6 @@ def _considered(host: str, *reasons: str) -> dict[str, Any]:
 class ScriptedAdmin:
     """See the file's head. Tests read and change its members as they like."""
 
-    rows: list[dict[str, Any]] = field(default_factory=lambda: [_row(n) for n in range(ROWS)])
     entries: list[dict[str, Any]] = field(
         default_factory=lambda: [_entry(n) for n in range(1, 251)]
     )
@@ -132,6 +132,11 @@ class ScriptedAdmin:
     #: While set, nothing of this is answered.
     away: bool = False
     asked: list[tuple[str, str]] = field(default_factory=list)
+
+    @cached_property
+    def rows(self) -> list[dict[str, Any]]:
+        """The sandboxes, made once somebody asks: most tests never do."""
+        return [_row(number) for number in range(ROWS)]
 
     def routes(self) -> list[web.RouteDef]:
         """Every path of an overview."""
