@@ -76,8 +76,21 @@ def killed_in_a_create(gate: Gate, server: TestServer, profile: str) -> str:
     return sandbox
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("name", sorted({call for cloud in CLOUDS for call in cloud.calls}))
+@pytest.mark.parametrize(
+    ("name", "when"),
+    [
+        # Of what costs minutes, the usual run has the two that are worst to lose an answer of.
+        pytest.param(
+            name,
+            when,
+            marks=()
+            if (name, when) in (("create", "after"), ("connect", "before"))
+            else pytest.mark.slow,
+        )
+        for name in sorted({call for cloud in CLOUDS for call in cloud.calls})
+        for when in ("before", "after")
+    ],
+)
 def test_kill_at_a_vendors_call_leaves_at_most_one_machine(
     cloud: Cloud, server: TestServer, peer: Any, name: str, when: str
 ) -> None:

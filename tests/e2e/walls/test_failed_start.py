@@ -108,7 +108,10 @@ def test_start_in_a_home_that_cannot_be_written_leaves_nothing() -> None:
         (home / "run").unlink()
 
 
-@pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
+@pytest.mark.parametrize(
+    "share",
+    [pytest.param(0.3, marks=pytest.mark.slow), 0.6, pytest.param(0.9, marks=pytest.mark.slow)],
+)
 def test_start_killed_midway_leaves_nothing(home: Path, share: float) -> None:
     began = time.monotonic()
     with up(home) as process:
