@@ -70,9 +70,9 @@ FOLDERS = Folders()
 
 def pytest_sessionstart() -> None:
     FOLDERS.watch()
-    # A script's background job ignores Ctrl-C, and so would all that the tests start. The handler is
-    # our own, as `asyncio.Runner` lays its own over Python's for each fixture, and for that writes
-    # out the task's result, which took longer than many tests.
+    # A script's background job ignores Ctrl-C, and so would all that the tests start. The handler
+    # is our own, as `asyncio.Runner` lays its own over Python's for each fixture, and for that
+    # writes out the task's result, which took longer than many tests.
     signal.signal(signal.SIGINT, _interrupted)
 
 
