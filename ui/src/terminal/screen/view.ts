@@ -104,7 +104,6 @@ export class TerminalView {
     this.#shade = options.shade;
     this.#term = new Terminal({
       allowProposedApi: true,
-      cursorBlink: document.documentElement.dataset['motion'] !== 'less',
       fontFamily: TERMINAL_FONT,
       fontSize: options.textPx,
       disableStdin: options.watches,

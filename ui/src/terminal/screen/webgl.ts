@@ -51,6 +51,7 @@ export class GpuRenderer {
       this.#term.loadAddon(addon);
       this.#addon = addon;
       held.push(this);
+      this.#blink(document.documentElement.dataset['motion'] !== 'less');
     } catch {
       // No WebGL here: xterm's DOM renderer is already drawing.
       this.#lost = true;
@@ -63,10 +64,19 @@ export class GpuRenderer {
     const addon = this.#addon;
     if (addon === null) return;
     this.#addon = null;
+    this.#blink(false);
     held.splice(held.indexOf(this), 1);
     const contexts = this.#contexts();
     addon.dispose();
     for (const context of contexts) context.getExtension('WEBGL_lose_context')?.loseContext();
+  }
+
+  /**
+   * Only the GPU's cursor blinks: xterm's other one is a style that changes twice a second, and
+   * browsers compute the whole page's styles 60 times a second for it.
+   */
+  #blink(on: boolean): void {
+    this.#term.options.cursorBlink = on;
   }
 
   #contexts(): WebGL2RenderingContext[] {
