@@ -19,6 +19,8 @@ from tests.peers.api import Api, api_of
 from tests.peers.browsers import chromium, needs_chromium
 from tests.peers.terminal_client import attached
 
+from .ui.open_page import LOOKS_MS
+
 LINK = re.compile(r"http\S+/#login=\S+")
 PROMPT = re.compile(rb"\$ (?:\x1b\]633;B[^\x07]*\x07)?\Z")
 NUMBERS = 1_000_000
@@ -81,14 +83,14 @@ class Terminal:
         await self.page.keyboard.type(keys)
 
     async def sees(self, words: str) -> None:
-        await self.page.wait_for_function(_TEXT, arg=[self.id, words])
+        await self.page.wait_for_function(_TEXT, arg=[self.id, words], polling=LOOKS_MS)
 
     async def has(self, offset: int) -> dict[str, Any]:
         """What the page received, once it received that much."""
         script = "([id, end]) => window.__atollTaps?.get(id)?.end >= end"
         try:
             await self.page.wait_for_function(
-                script, arg=[self.id, offset], timeout=FLOOD_MILLISECONDS
+                script, arg=[self.id, offset], timeout=FLOOD_MILLISECONDS, polling=LOOKS_MS
             )
         except TimeoutError as late:
             notices = await self.page.locator(".pane-notice").all_inner_texts()

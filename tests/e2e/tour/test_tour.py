@@ -123,7 +123,7 @@ class Tour:
         page, hand = self.page, self.hand
         await self.open(task)
         await hand.tab(task.agent)
-        await self.page.wait_for_function(SHOWS, arg=task.says)
+        await self.page.wait_for_function(SHOWS, arg=task.says, polling=100)
         await self.keep("terminal")
         await hand.tab("Changes")
         diff = page.get_by_role("group", name="Changes of harbour/health.py")

@@ -9,7 +9,7 @@ import pytest
 
 from atoll.testing.server import TestServer, test_server
 from tests.peers.api import api_of, until
-from tests.peers.clouds.cloud import CLOUDS, EACH, Cloud
+from tests.peers.clouds.cloud import EACH, Cloud
 from tests.peers.clouds.faults import Faults
 from tests.peers.clouds.machine import missing
 
@@ -76,26 +76,25 @@ def killed_in_a_create(gate: Gate, server: TestServer, profile: str) -> str:
     return sandbox
 
 
-@pytest.mark.parametrize(
-    ("name", "when"),
-    [
-        # Of what costs minutes, the usual run has the two that are worst to lose an answer of.
+def every_step() -> list[Any]:
+    """Return cloud, call and moment. The usual run has those whose lost answers cost the most."""
+    worst = {("create", "after"), ("connect", "before")}
+    return [
         pytest.param(
-            name,
-            when,
-            marks=()
-            if (name, when) in (("create", "after"), ("connect", "before"))
-            else pytest.mark.slow,
+            *(one.values[0], name, when),
+            id=f"{one.id}-{name}-{when}",
+            marks=[*one.marks, *(() if (name, when) in worst else (pytest.mark.slow,))],
         )
-        for name in sorted({call for cloud in CLOUDS for call in cloud.calls})
+        for one in EACH
+        for name in one.values[0].calls
         for when in ("before", "after")
-    ],
-)
+    ]
+
+
+@pytest.mark.parametrize(("cloud", "name", "when"), every_step(), indirect=["cloud"])
 def test_kill_at_a_vendors_call_leaves_at_most_one_machine(
     cloud: Cloud, server: TestServer, peer: Any, name: str, when: str
 ) -> None:
-    if name not in cloud.calls:
-        pytest.skip(f"{cloud.title} has no such call")
     sandbox = killed_in_a_create(Gate(peer, name, when), server, "profile.cloud")
     with api_of(server) as api:
         settled = api.until(sandbox, lambda told: told["state"] in ("ready", "active", "failed"))

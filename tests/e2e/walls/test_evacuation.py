@@ -204,7 +204,7 @@ def test_killed_at_a_step_the_files_are_whole_at_the_one_named_place(
         lambda: not places(boxes[here], sandbox),
         *(_after(seconds) for seconds in (0.15, 0.3, 0.45, 0.6, 0.75, 0.9)),
     ]
-    for number, reached in list(enumerate(steps, 1))[chosen]:
+    for number, reached in enumerate(steps[chosen], 1):
         with api_of(server) as api:
             api.call("POST", f"/v1/hosts/{there}/undrain")
             api.call("POST", f"/v1/hosts/{here}/drain", json={"evacuate": True})

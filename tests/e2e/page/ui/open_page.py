@@ -11,6 +11,8 @@ from playwright.async_api import Browser, Page
 from .scripted import TICKET, ScriptedServer
 from .scripted_terminal import ScriptedTerminal
 
+LOOKS_MS = 50
+"""How often a long text is looked at. Each frame, as is usual, costs more than what is tested."""
 _TEXT = """id => {
   const term = window.__atollTerms?.get(id);
   if (!term) return '';
@@ -43,7 +45,7 @@ class OpenPage:
     async def sees(self, words: str) -> None:
         """Waits until the words are on the screen."""
         script = f"([id, words]) => ({_TEXT})(id).includes(words)"
-        await self.page.wait_for_function(script, arg=[self.terminal.id, words])
+        await self.page.wait_for_function(script, arg=[self.terminal.id, words], polling=LOOKS_MS)
 
     async def notices(self, words: str) -> None:
         """Waits until the words are on the page."""
@@ -52,7 +54,8 @@ class OpenPage:
     async def has_all(self) -> dict[str, Any]:
         """Waits until every byte of the terminal arrived; what the tap says then."""
         script = "([id, end]) => window.__atollTaps.get(id).end >= end"
-        await self.page.wait_for_function(script, arg=[self.terminal.id, len(self.terminal.output)])
+        end = len(self.terminal.output)
+        await self.page.wait_for_function(script, arg=[self.terminal.id, end], polling=LOOKS_MS)
         tap: dict[str, Any] = await self.page.evaluate(_TAP, self.terminal.id)
         return tap
 
