@@ -97,10 +97,12 @@ class HomeDatabase:
 
     def _beside(self, work: _Work[T], kind: Any, headway: Headway | None = None) -> T:
         """Do work also while a control plane runs, and make nothing of the home."""
-        here = self._home.root.is_dir()
-        uid = self._home.root.stat().st_gid if here else os.geteuid()
-        return _as_user(
-            uid, self._home.root, lambda told: work(self._database(), told), kind, headway
+        return as_user(
+            owner_of(self._home),
+            self._home.root,
+            lambda told: work(self._database(), told),
+            kind,
+            headway,
         )
 
     def _alone(self, work: _Work[T], kind: Any, headway: Headway | None = None) -> T:
@@ -111,14 +113,19 @@ class HomeDatabase:
                 return work(self._database(), told)
 
         uid = prepare_home(self._home.root)
-        return _as_user(uid, self._home.root, held, kind, headway)
+        return as_user(uid, self._home.root, held, kind, headway)
 
     def _database(self) -> SqlDatabase:
         settings = read_settings(self._home.root, os.environ, {})
         return SqlDatabase(settings.storage.url_in(settings.home), DERIVATIONS)
 
 
-def _as_user(
+def owner_of(home: Home) -> int:
+    """Return the uid of a home's control plane; this process's own where there is no home."""
+    return home.root.stat().st_gid if home.root.is_dir() else os.geteuid()
+
+
+def as_user(
     uid: int,
     home: Path,
     work: Callable[[Headway | None], T],

@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 
 from atoll.adapters.extensions.in_memory import InMemory
+from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.ids import SandboxId
 from atoll.testing.check import suite
 from atoll.testing.check.__main__ import standing
+from atoll.testing.check.home import Lent, home_of_run, registered
 from atoll.testing.contracts.extension import ExtensionContract
+from atoll.wiring.control.settings import read_settings
 from tests.places import ROOT
 
 
@@ -102,3 +105,46 @@ async def test_sandboxes_that_the_check_did_not_ask_for_are_left_alone(
 def test_extension_that_is_not_installed_is_said_to_be_none(tmp_path: Path, name: str) -> None:
     done = ran("-m", "atoll.testing.check", name, cwd=tmp_path)
     assert done.returncode == 2 and "no installed package has" in done.stderr
+
+
+def test_home_of_a_check_has_what_it_needs_of_another_and_is_removed(tmp_path: Path) -> None:
+    images = tmp_path / "images"
+    (images / "small" / "usr").mkdir(parents=True)
+    (images / "small" / "usr" / "file").write_text("of the tree")
+    (images / "other").mkdir()
+    (images / "index.json").write_text('{"names": {"small": {"files": 1}}, "references": {}}')
+    (tmp_path / "ssh").mkdir()
+    (tmp_path / "ssh" / "identity").write_text("key")
+    (tmp_path / "config.toml").write_text('extensions = ["docker"]\n')
+    (tmp_path / "keys.toml").write_text("")
+    with home_of_run(tmp_path, "small", zygote=False) as home:
+        assert (home / "images" / "small" / "usr" / "file").read_text() == "of the tree"
+        assert not (home / "images" / "other").exists() and not (home / "keys.toml").exists()
+        assert (home / "ssh" / "identity").read_text() == "key"
+        assert read_settings(home, {}, {}).backends.extensions == ("docker",)
+    assert not home.exists()
+    assert (images / "small" / "usr" / "file").read_text() == "of the tree"
+
+
+@pytest.mark.parametrize("image", ["archive:saved.tar", "archive:../saved.tar", "node:22"])
+def test_image_that_is_no_tree_of_the_home_is_an_archive_there_or_the_backends(
+    tmp_path: Path, image: str
+) -> None:
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images" / "saved.tar").write_bytes(b"tar")
+    with home_of_run(tmp_path, image, zygote=False) as home:
+        taken = [place.name for place in (home / "images").iterdir()]
+    assert taken == (["saved.tar"] if image == "archive:saved.tar" else [])
+
+
+def test_home_that_is_none_is_refused(tmp_path: Path) -> None:
+    with (
+        pytest.raises(Invalid, match="is no directory"),
+        home_of_run(tmp_path / "absent", "", zygote=False),
+    ):
+        pass
+
+
+def test_host_that_a_home_does_not_have_is_not_found() -> None:
+    with pytest.raises(NotFound, match="no host 'box'"):
+        registered(Lent(), "box")

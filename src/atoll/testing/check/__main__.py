@@ -7,19 +7,21 @@ something failed or was left over, and with 2 when nothing could be run.
 import argparse
 import asyncio
 import os
+import signal
 import sys
-import tempfile
 import time
 from contextlib import AsyncExitStack, redirect_stdout
 from datetime import UTC, datetime
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from secrets import token_hex
+from typing import cast
 
 import msgspec
 import pytest
 
 import atoll
-from atoll.adapters.apart.installed import find_point
+from atoll.adapters.apart.installed import find_point, is_ours
 from atoll.adapters.extensions.ssh.machines import ssh_machines
 from atoll.adapters.linked.extension import LinkedExtension
 from atoll.domain.errors import AtollError, Invalid
@@ -27,6 +29,7 @@ from atoll.domain.host.host import LOCAL
 from atoll.domain.host.reading import best_key, read_address
 from atoll.ports.extension import SELF_HOSTED, Capabilities, Extension, Handle
 from atoll.testing.check import suite as suite_module
+from atoll.testing.check.home import home_of_run, lent_by, registered
 from atoll.testing.check.report import CheckReport, Collector
 from atoll.testing.check.suite import TestInstalled
 from atoll.testing.contracts.extension import ExtensionContract
@@ -45,6 +48,8 @@ def main(words: list[str]) -> int:
     """Run one check; see the module."""
     said = _parser().parse_args(words)
     configure("warning")
+    # Ended by a signal, it cleans up as after Ctrl-C.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         return _check(said)
     except AtollError as error:
@@ -56,8 +61,14 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="atoll extension check", description=__doc__)
     parser.add_argument("name")
     parser.add_argument("--live", action="store_true", help="start machines that cost money")
-    parser.add_argument("--home", type=Path, help="a home whose zygote runs, for Atoll's own")
-    parser.add_argument("--host", help="ssh://user@host that takes the key of the home")
+    parser.add_argument(
+        "--home",
+        type=Path,
+        help="a home whose settings, SSH key, image, hosts and vendors' keys it uses",
+    )
+    parser.add_argument(
+        "--host", help="ssh://user@host that takes the key of the home, or a host that it has"
+    )
     parser.add_argument("--image", default="", help="the image of the sandboxes")
     parser.add_argument("--compose", type=Path, help="a compose file, for what runs one")
     parser.add_argument("--report", type=Path, help="where the report goes, as JSON")
@@ -69,21 +80,15 @@ def _parser() -> argparse.ArgumentParser:
 def _check(said: argparse.Namespace) -> int:
     point = find_point(said.name)
     began = datetime.now(UTC)
-    with tempfile.TemporaryDirectory(prefix="atck", dir="/tmp") as folder:
-        home = said.home or Path(folder)
-        os.environ[suite_module.NAME], os.environ[suite_module.HOME] = point.name, str(home)
-        os.environ[suite_module.TAG] = tag = f"atoll-check-{token_hex(4)}"
-        if said.host:
-            os.environ[suite_module.HOST] = asyncio.run(_pinned(home, said.host, tag))
-        name, able, linked = asyncio.run(_look())
-        os.environ[suite_module.IMAGE] = said.image
-        os.environ[suite_module.COMPOSE] = _compose_file(able, said.compose)
+    zygote = said.home is not None or is_ours(point)
+    place = said.report or Path(f"{point.name}-check.json")
+    with home_of_run(said.home, said.image, zygote=zygote) as home:
+        name, able, linked = _prepared(said, point, home)
         _say_cost(name, able)
         if able.pricing != SELF_HOSTED and not said.live:
             raise Invalid(f"{name} rents machines: `--live` agrees to that, nothing was started")
         clock = time.monotonic()
         collector = Collector()
-        place = said.report or Path(f"{point.name}-check.json")
         tests = _run(collector, place.with_suffix(".log"))
         cleaned, leftovers = asyncio.run(_clean())
         report = CheckReport(
@@ -107,6 +112,33 @@ def _check(said: argparse.Namespace) -> int:
         print(f"tracebacks: {place.with_suffix('.log')}")
     _write(report, place)
     return 0 if report.passed else 1
+
+
+def _prepared(
+    said: argparse.Namespace, point: EntryPoint, home: Path
+) -> tuple[str, Capabilities, bool]:
+    """Give the suites what they run with; return the extension's name, its abilities, and whether
+    a link of ours leads there."""
+    os.environ[suite_module.NAME], os.environ[suite_module.HOME] = point.name, str(home)
+    os.environ[suite_module.TAG] = tag = f"atoll-check-{token_hex(4)}"
+    lent = None
+    if said.host and "://" in said.host:
+        os.environ[suite_module.HOST] = asyncio.run(_pinned(home, said.host, tag))
+    elif said.host:
+        lent = lent_by(_home_of(said), f"ext.{point.name}")
+        os.environ[suite_module.HOST] = registered(lent, said.host)
+    name, able, linked = asyncio.run(_look())
+    if able.pricing != SELF_HOSTED and said.home and not os.environ.get(suite_module.KEY):
+        suite_module.VAULT += (lent or lent_by(said.home, name)).keys
+    os.environ[suite_module.IMAGE] = said.image
+    os.environ[suite_module.COMPOSE] = _compose_file(able, said.compose)
+    return name, able, linked
+
+
+def _home_of(said: argparse.Namespace) -> Path:
+    if said.home is None:
+        raise Invalid("`--host NAME` is a host of a home: give its `--home`", field="host")
+    return cast(Path, said.home)
 
 
 async def _pinned(home: Path, address: str, tag: str) -> str:
@@ -183,8 +215,7 @@ async def _clean() -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 async def standing(extension: Extension) -> list[Handle]:
     """Return what this run asked for: what runs of it, and the rest, whose files may be kept still.
-    A survey also has the sandboxes of a control plane on the same home: they are never ours to end.
-    """
+    A survey may also have what others started in the same place: it is never ours to end."""
     running = [one for one in await extension.survey() if one.sandbox_id in suite_module.STARTED]
     known = {handle.sandbox_id for handle in running}
     host = suite_module.HOST_NAME if os.environ.get(suite_module.HOST) else LOCAL

@@ -165,7 +165,9 @@ def _choose(invocation: Invocation, name: str, home: str | None, *, on: bool) ->
 @command.command("check")
 @click.argument("name")
 @click.option("--live", is_flag=True, help="Agree to machines that cost money.")
-@click.option("--host", default=None, metavar="ADDRESS", help="A machine that SSH reaches.")
+@click.option(
+    "--host", default=None, metavar="ADDRESS", help="A machine that SSH reaches, or a host."
+)
 @click.option("--image", default=None, metavar="IMAGE", help="Of the sandboxes.")
 @click.option(
     "--compose", type=click.Path(), default=None, metavar="FILE", help="For what runs one."
@@ -193,7 +195,8 @@ def check(
 ) -> None:
     """Run the suites against an installed extension and write a report.
 
-    Says first what that costs. What it started is removed. Ends with 1 when something failed.
+    Says first what that costs. It runs in a home of its own; --home lends settings, SSH key, hosts
+    and vendors' keys. What it started is removed. Ends with 1 when something failed.
     """
     options = {
         "--host": host,
