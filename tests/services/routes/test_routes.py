@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from atoll.adapters.extensions.in_memory import FailurePoint, InMemory
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, NotFound
-from atoll.domain.host.host import LOCAL_HOST, Host, HostKind, HourlyCost
+from atoll.domain.host.host import LOCAL_HOST, Host, HostKind, HostState, HourlyCost
 from atoll.domain.ids import HostId, OrgId, PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.route.health import PAUSE, TRIP, Breaker
@@ -130,6 +130,53 @@ async def test_a_dead_first_backend_falls_back_and_nothing_stands_there() -> Non
         second.fail(FailurePoint.PROVISION, Failed("no"))
         await s.sandboxes.start(LOCAL_PERSON, made.id)
         assert (await s.sandboxes.wait(LOCAL_PERSON, made.id)).state is State.FAILED
+
+
+async def start_dead(s: Scene, changed: Host) -> Sandbox:
+    """Create a sandbox whose first backend fails, once a host has changed since its decision."""
+    s.extension.gate = asyncio.Event()
+    s.extension.fail(FailurePoint.PROVISION, Failed("the machine is on fire."))
+    made = await s.sandboxes.create(LOCAL_PERSON, CreateSandbox(profile="routed"))
+    async with s.store.begin() as rows:
+        await rows.hosts.put(changed)
+    s.extension.gate.set()
+    return await s.sandboxes.wait(LOCAL_PERSON, made.id)
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"state": HostState.DRAINING}, "it is drained"),
+        ({"organization": OrgId("org_other")}, "it is dedicated to another organization"),
+    ],
+)
+async def test_fallback_skips_a_host_that_takes_nothing_new_since_the_decision(
+    changed: dict[str, object], why: str
+) -> None:
+    async with routed() as (s, second, _third):
+        made = await start_dead(s, replace(LOCAL_HOST, **changed))  # type: ignore[arg-type]
+        assert (made.state, made.profile.extension) == (State.READY, "ext.vendor")
+        assert not second.provisioned
+        (line,) = [
+            line.text
+            for line in await s.sandboxes.logs(LOCAL_PERSON, made.id)
+            if "tries next" in line.text
+        ]
+        assert line == (
+            f"the machine is on fire. ext.second on local was skipped: {why}. "
+            "ext.vendor in eu-1 tries next."
+        )
+        record = await routes(s).get(LOCAL_PERSON, made.route or "")
+        assert [one.extension for one in record.attempts] == ["ext.in-memory", "ext.vendor"]
+
+
+async def test_failure_names_the_candidates_that_were_skipped() -> None:
+    async with routed() as (s, second, third):
+        third.fail(FailurePoint.PROVISION, Failed("no power."), times=2)
+        made = await start_dead(s, replace(LOCAL_HOST, state=HostState.DRAINING))
+        assert made.state is State.FAILED
+        assert made.reason == "no power. ext.second on local was skipped: it is drained."
+        assert not second.provisioned
 
 
 async def create_dead(s: Scene, profile: str = "routed") -> Sandbox:

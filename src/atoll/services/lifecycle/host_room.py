@@ -4,15 +4,18 @@ Writing transactions are serialised, so two requests at once never take the same
 """
 
 from atoll.domain.errors import Conflict
-from atoll.domain.host.host import LOCAL, LOCAL_HOST, Host
+from atoll.domain.host.host import LOCAL, LOCAL_HOST, Host, HostKind
 from atoll.domain.placement import (
     TAKING,
     HostLoad,
+    PlaceRequest,
     bounded,
+    candidates,
     load_of,
     room_of,
     shortage,
 )
+from atoll.domain.route.policy import DESKTOP
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.wall.resources import Resources
 from atoll.ports import Transaction
@@ -37,6 +40,18 @@ class HostRoom:
                         code="no_host",
                         field="host",
                     )
+
+    async def admit(self, rows: Transaction, sandbox: Sandbox) -> None:
+        """Check that the host of a fallback takes the sandbox now as it would take a new one: since
+        the decision it may have been drained, dedicated, removed or filled. Raises `Conflict`."""
+        profile, hosts = sandbox.profile, await all_hosts(rows)
+        if not sandbox.host or profile.extension == DESKTOP:
+            return  # a vendor's place, or a person's machine, which nobody stores
+        kind = next((one.kind for one in hosts if one.name == sandbox.host), HostKind.LOCAL)
+        request = PlaceRequest(kind, sandbox.org_id, profile.id, host=sandbox.host)
+        for one in candidates(request, hosts).rejected:
+            raise Conflict(one.reason, code="no_host", field="host")
+        await self.check(rows, sandbox)
 
     async def load(self, rows: Transaction, host: str) -> HostLoad:
         """Return the room that is taken on a host."""

@@ -35,7 +35,10 @@ class LiveLog:
 
     def report(self, text: str) -> None:
         """Add a line."""
-        self._lines.append(LogLine(self._ground.clock.now(), text[:MAX_TEXT]))
+        self._lines.append(self._line(text))
+
+    def _line(self, text: str) -> LogLine:
+        return LogLine(self._ground.clock.now(), text[:MAX_TEXT])
 
     async def run(self) -> None:
         """Store lines at intervals until the end. Raises `Conflict` when another process leads,
@@ -47,11 +50,12 @@ class LiveLog:
                     return
                 await self._store()
 
-    async def taken(self) -> tuple[LogLine, ...]:
-        """End, and return the lines that are left to be stored."""
+    async def taken(self, *last: str) -> tuple[LogLine, ...]:
+        """End, and return the lines that are left to be stored; then those of `last`, which count
+        only once they are stored."""
         self.close()
         async with self._storing:
-            return self.lines
+            return (*self.lines, *map(self._line, last))
 
     def close(self) -> None:
         """Store no more lines."""

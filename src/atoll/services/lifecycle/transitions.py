@@ -76,8 +76,9 @@ class Transitions:
             after, instructions = step(before, stimulus, self._clock.now())
             if after.state is State.PROVISIONING and before.state is not after.state:
                 after = await self._room.take(rows, after)
-            if after.state is State.PROVISIONING and _moved(before, after):
                 await self._hosts.check(rows, after)
+            elif after.state is State.PROVISIONING and _place(before) != _place(after):
+                await self._hosts.admit(rows, after)
             if before.state in RUNNING and after.state not in RUNNING:
                 await rows.sessions.clear(after.id)
             if lines:
@@ -164,6 +165,6 @@ class Transitions:
         )
 
 
-def _moved(before: Sandbox, after: Sandbox) -> bool:
-    """Report whether a sandbox takes room that it did not take before."""
-    return before.state is not after.state or before.host != after.host
+def _place(sandbox: Sandbox) -> tuple[str, str, str]:
+    """Return what a fallback of the first start changes."""
+    return sandbox.profile.extension, sandbox.host, sandbox.region

@@ -356,7 +356,6 @@ class Reconciler:
         if standing:
             reason = f"{reason} It was tried nowhere else, as this may still stand: {standing}"
         for candidate in () if standing else left:
-            live.report(f"{reason} {place(candidate)} tries next.")
             stimulus = Rerouted(
                 sandbox.generation,
                 candidate.extension,
@@ -364,10 +363,12 @@ class Reconciler:
                 reason,
                 candidate.rented_in,
             )
+            lines = await live.taken(f"{reason} {place(candidate)} tries next.")
             try:
-                await self._outcome(sandbox.id, stimulus, await live.taken(), also=also)
+                await self._outcome(sandbox.id, stimulus, lines, also=also)
             except Conflict as err:
-                live.report(err.message)
+                # Its host changed since the decision: full, drained, or another's by now.
+                reason = f"{reason} {place(candidate)} was skipped: {err.message.rstrip('.')}."
             else:
                 return
         await self._broke(sandbox, reason, live, also=also)
