@@ -19,7 +19,7 @@ from atoll.domain.route.policy import (
     narrowed,
     read_policy,
 )
-from atoll.domain.route.record import Attempt, RouteRecord
+from atoll.domain.route.record import Attempt, Move, RouteRecord
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.testing.contracts.event_log import NOW
 
@@ -138,6 +138,9 @@ def test_what_was_tried_is_not_tried_again_and_an_explicit_choice_leaves_nothing
     assert record.left() == both
     after = record.after(Attempt("ext.a", "x", NOW, "it broke"))
     assert after.left() == both[1:]
+    move = Move("x", "y", NOW)
+    assert after.moved(move).moves == (move,)
+    assert after.moved(move).left() == both[1:]
     explicit = decide(RouteRequest(Strategy.EXPLICIT, only="ext.a"), both)
     assert (
         RouteRecord(record.id, record.sandbox_id, record.org_id, record.owner, NOW, explicit).left()

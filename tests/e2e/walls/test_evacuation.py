@@ -119,6 +119,8 @@ def test_evacuation_moves_every_file_and_says_what_stays(
     api.act(moved, "start")
     assert api.run(moved, "cat file; stat -c %a twin; cat ~/.codex/of-an-agent") == "kept751\nstate"
     assert api.sandbox(moved)["host"] == "two"
+    shown = server.run("route", "show", moved)
+    assert shown.stdout.endswith("evacuated from host box to host two\n"), shown.stdout
     for sandbox in (moved, running, chosen):
         api.act(sandbox, "destroy")
     for box in boxes.values():

@@ -15,7 +15,7 @@ import pytest
 from atoll.adapters.extensions.in_memory import InMemory
 from atoll.domain.errors import Conflict, Failed
 from atoll.domain.host.host import Host, HostKind
-from atoll.domain.ids import HostId
+from atoll.domain.ids import HostId, RouteId
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox, State
 from atoll.domain.wall.isolation import IsolationLevel
@@ -118,6 +118,14 @@ async def settled(s: Scene, sandbox: Sandbox) -> Sandbox:
     return now
 
 
+async def moves(s: Scene, sandbox: Sandbox) -> list[tuple[str, str]]:
+    """The moves that the route of a sandbox tells."""
+    async with s.store.read() as rows:
+        record = await rows.routes.get(RouteId(sandbox.route or ""))
+    assert record is not None
+    return [(one.source, one.target) for one in record.moves]
+
+
 async def test_stopped_ones_move_and_the_old_place_is_emptied_after() -> None:
     async with movable_scene() as (s, movable, hosts):
         made = await stopped(s)
@@ -129,6 +137,7 @@ async def test_stopped_ones_move_and_the_old_place_is_emptied_after() -> None:
         ]
         moved = await settled(s, made)
         assert (moved.host, moved.state) == ("two", State.STOPPED)
+        assert await moves(s, moved) == [("box", "two")]
         assert movable.done == [("copy from box", "two"), ("drop", "box")]
         assert (await s.kinds(made))[-3:] == [
             "sandbox.relocation_started",
@@ -168,6 +177,7 @@ async def test_failed_copy_leaves_it_where_it_was_and_clears_the_target(error: E
         await evacuated(hosts)
         still = await settled(s, made)
         assert (still.host, still.state) == ("box", State.STOPPED)
+        assert await moves(s, still) == []
         assert movable.done == [("copy from box", "two"), ("drop", "two")]
         events = await s.events.list(LOCAL_PERSON, stream=f"sandbox:{made.id}", limit=100)
         assert events[-1].event_type == "sandbox.relocation_failed"
@@ -241,6 +251,7 @@ async def test_next_control_plane_goes_on_with_what_was_begun() -> None:
         async with opened(folder, before=s, others=(movable,)) as again:
             moved = await settled(again, made)
             assert moved.host == "two"
+            assert await moves(again, moved) == [("box", "two")]
         assert movable.done == [
             *(("copy from box", "two"), ("copy from box", "two"), ("drop", "box"))
         ]

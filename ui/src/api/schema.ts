@@ -2659,6 +2659,12 @@ export interface components {
             readonly p95_ms: number | null;
             readonly success: number | null;
         };
+        /** @description An evacuation that brought the sandbox's files from one host to another. */
+        readonly RouteMoveView: {
+            readonly at: string;
+            readonly source: string;
+            readonly target: string;
+        };
         /** @description The needs of the sandbox that candidates were judged by. */
         readonly RouteNeedView: {
             readonly closed_network: boolean;
@@ -2720,7 +2726,7 @@ export interface components {
             readonly allow: readonly string[] | null;
             readonly default: components["schemas"]["RoutePolicyView"] | null;
         };
-        /** @description The stored decision of a sandbox, and the attempts since, oldest first. */
+        /** @description The stored decision of a sandbox, and the attempts and the moves since, oldest first. */
         readonly RouteView: {
             readonly allowed: readonly (readonly string[])[];
             readonly at: string;
@@ -2729,6 +2735,7 @@ export interface components {
             readonly chosen: components["schemas"]["RouteChoiceView"] | null;
             readonly extensions: readonly string[];
             readonly limits: readonly components["schemas"]["RouteConstraintsView"][];
+            readonly moves: readonly components["schemas"]["RouteMoveView"][];
             readonly need: components["schemas"]["RouteNeedView"];
             readonly only: string | null;
             readonly route_id: string;

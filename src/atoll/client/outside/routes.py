@@ -60,6 +60,14 @@ class RouteAttempt(Shape):
     reason = fields.text()
 
 
+class RouteMove(Shape):
+    """An evacuation that brought the sandbox's files from one host to another."""
+
+    source = fields.text()
+    target = fields.text()
+    at = fields.text()
+
+
 class RouteDecision(Shape):
     """A decision, with the verdict on every candidate."""
 
@@ -71,12 +79,13 @@ class RouteDecision(Shape):
 
 
 class Route(RouteDecision):
-    """The stored decision of a sandbox, and the attempts since."""
+    """The stored decision of a sandbox, and the attempts and the moves since."""
 
     route_id = fields.text()
     sandbox_id = fields.text()
     at = fields.text()
     attempts = fields.many(RouteAttempt)
+    moves = fields.many(RouteMove)
 
 
 class RoutePolicy(Shape):

@@ -21,8 +21,17 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
+class Move:
+    """An evacuation that brought the files of a sandbox from one host to another."""
+
+    source: str
+    target: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class RouteRecord:
-    """The decision for a sandbox, and the attempts since, oldest first."""
+    """The decision for a sandbox, and the attempts and the moves since, oldest first."""
 
     id: RouteId
     sandbox_id: SandboxId
@@ -31,10 +40,15 @@ class RouteRecord:
     at: datetime
     decision: Decision
     attempts: tuple[Attempt, ...] = ()
+    moves: tuple[Move, ...] = ()
 
     def after(self, attempt: Attempt) -> "RouteRecord":
         """Return the record with one more attempt."""
         return replace(self, attempts=(*self.attempts, attempt))
+
+    def moved(self, move: Move) -> "RouteRecord":
+        """Return the record with one more move."""
+        return replace(self, moves=(*self.moves, move))
 
     def left(self) -> tuple[Candidate, ...]:
         """Return the candidates that were fit and not tried, in order. An explicit choice leaves

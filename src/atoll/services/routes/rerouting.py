@@ -6,7 +6,7 @@ from datetime import datetime
 
 from atoll.domain.route.candidate import Candidate
 from atoll.domain.route.health import Outcome
-from atoll.domain.route.record import Attempt
+from atoll.domain.route.record import Attempt, Move
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
@@ -59,6 +59,21 @@ class Rerouting:
         took = int((now - tried.began).total_seconds() * _MILLISECOND)
         ready_ms = took if tried.reason is None else None
         await rows.routes.note((extension, place), Outcome(now, ready_ms))
+
+    def moved(self, sandbox: Sandbox) -> Also | None:
+        """Return what stores in the transaction of a relocation's report that the files are at
+        another host from now on; None for a sandbox that is older than routes."""
+        route = sandbox.route
+        if route is None:
+            return None
+
+        async def store(rows: Transaction, before: Sandbox) -> None:
+            after, record = await rows.sandboxes.get(before.id), await rows.routes.get(route)
+            if record is not None and after is not None and after.host != before.host:
+                move = Move(before.host, after.host, self._ground.clock.now())
+                await rows.routes.put(record.moved(move))
+
+        return store
 
     async def left(self, sandbox: Sandbox) -> Sequence[Candidate]:
         """Return the candidates that may still try, in order: none for an explicit choice, and none

@@ -24,6 +24,7 @@ from atoll.domain.sandbox.stimulus import (
     Broke,
     Due,
     Reached,
+    Relocated,
     Renewed,
     Rerouted,
     Stimulus,
@@ -395,7 +396,8 @@ class Reconciler:
         """Bring the files to their new host. Who wants to read them meanwhile must wait."""
 
         async def told(stimulus: Stimulus) -> Sandbox:
-            return await self._outcome(sandbox.id, stimulus)
+            also = self._rerouting.moved(sandbox) if isinstance(stimulus, Relocated) else None
+            return await self._outcome(sandbox.id, stimulus, also=also)
 
         with self._maintenance.barred(sandbox.id):
             await self._maintenance.end(sandbox.id)

@@ -34,6 +34,7 @@ async def test_decision_is_explained_stored_and_shown(atoll: World) -> None:
         found = (await client.get(f"{PATH}/{made['route']}")).json()
         assert {name: found[name] for name in told} == told
         assert found["sandbox_id"] == made["sandbox_id"]
+        assert found["moves"] == []
         assert made["extension"] == found["chosen"]["extension"]
         assert (await client.get(f"{PATH}/rt_none")).status_code == 404
         for body in ({"profile": "none"}, {"profile_version": "9.9.9"}):

@@ -60,6 +60,13 @@ export function Decided({ route, now }: DecidedProps) {
           ))}
         </ul>
       )}
+      {route.moves.length > 0 && (
+        <ul className="pop-notes" aria-label={t`Evacuations`}>
+          {route.moves.map(({ source, target, at }) => (
+            <li key={at}>{t`evacuated from ${source} to ${target}`}</li>
+          ))}
+        </ul>
+      )}
       <details className="route-more">
         <summary>
           {plural(route.candidates.length, { one: '# candidate', other: '# candidates' })}

@@ -49,6 +49,7 @@ const decided = (more: Partial<Route> = {}): Route => ({
   candidates: [considered('one'), considered('two'), considered('three', 'draining', '<b>full')],
   chosen: at('one'),
   attempts: [],
+  moves: [],
   ...more,
 });
 
@@ -74,6 +75,14 @@ describe('the route of a sandbox', () => {
     expect(html).toContain('<dt>First choice</dt><dd>ext.ssh at one</dd>');
     expect(html).toContain('ext.ssh at one failed: no answer');
     expect(html).not.toContain('ext.ssh at two failed');
+  });
+
+  it('names each evacuation since', () => {
+    const moves = [{ source: 'one', target: 'two', at: '2026-01-02T00:00:00Z' }];
+    const html = drawn(decided({ moves }), 'two');
+    expect(html).toContain('<dt>Place</dt><dd>ext.ssh at two</dd>');
+    expect(html).toContain('evacuated from one to two');
+    expect(drawn(decided(), 'one')).not.toContain('Evacuations');
   });
 
   it('names the region of a vendor once, where it is the first choice', () => {

@@ -156,13 +156,22 @@ class RouteAttemptView(ResponseModel):
     reason: str | None
 
 
+class RouteMoveView(ResponseModel):
+    """An evacuation that brought the sandbox's files from one host to another."""
+
+    source: str
+    target: str
+    at: str
+
+
 class RouteView(RouteDecisionView):
-    """The stored decision of a sandbox, and the attempts since, oldest first."""
+    """The stored decision of a sandbox, and the attempts and the moves since, oldest first."""
 
     route_id: str
     sandbox_id: str
     at: str
     attempts: list[RouteAttemptView]
+    moves: list[RouteMoveView]
 
 
 @router.get("/default", response_model=DefaultRouteView, responses=problems())
@@ -213,7 +222,9 @@ async def get_route(atoll: Atoll, caller: Caller, route: ItemId) -> Response:
 
 def _record(record: RouteRecord) -> dict[str, Any]:
     attempts = [RouteAttemptView.of(one) for one in record.attempts]
-    return RouteView.of(record, route_id=record.id, attempts=attempts, **_decision(record.decision))
+    moves = [RouteMoveView.of(one) for one in record.moves]
+    since = {"route_id": record.id, "attempts": attempts, "moves": moves}
+    return RouteView.of(record, **since, **_decision(record.decision))
 
 
 def _decision(decision: Decision) -> dict[str, Any]:

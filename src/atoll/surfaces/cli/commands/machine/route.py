@@ -75,7 +75,7 @@ def show(invocation: Invocation, sandbox: str, *, as_json: bool) -> None:
         show_json(found.value)
     else:
         _show(found)
-        _attempts(found)
+        _since(found)
 
 
 @command.command("default")
@@ -164,9 +164,11 @@ def _row(one: RouteCandidate) -> tuple[str, ...]:
     return one.extension, one.host or one.region or "-", one.isolation, price, median, verdict
 
 
-def _attempts(found: Route) -> None:
+def _since(found: Route) -> None:
     for one in found.attempts:
         say(f"{one.at} {_place(one)}: {one.reason or 'ready'}")
+    for move in found.moves:
+        say(f"{move.at} evacuated from host {move.source} to host {move.target}")
 
 
 def _place(one: RouteChoice | RouteAttempt) -> str:
