@@ -198,6 +198,7 @@ candidates = st.lists(
         health=healths,
         obstacles=st.sampled_from([(), ("it is drained",)]),
         execution_mode=st.sampled_from(ExecutionMode),
+        unavailable=st.sampled_from(["", "it does not answer"]),
     ),
     max_size=8,
     unique_by=lambda one: (one.extension, one.host, one.region),
@@ -224,6 +225,17 @@ requests = st.builds(
 )
 
 
+def test_unavailable_one_is_out_for_that_alone_and_for_who_left_it_out_by_name() -> None:
+    away = Candidate("ext.a", obstacles=("it is drained",), unavailable="it does not answer")
+    need = Need(IsolationLevel.MICROVM, ImageKind.OTHER, closed_network=True)
+    limits = (Constraints(region="eu", gpu="any", max_cost_per_hour=HourlyCost(1)),)
+    request = RouteRequest(Strategy.LOWEST_COST, need, limits=limits)
+    (verdict,) = decide(request, (away,)).verdicts
+    assert verdict.reasons == ("it does not answer",)
+    (verdict,) = decide(replace(request, allowed=(("ext.b",),)), (away,)).verdicts
+    assert verdict.reasons == ("it is not allowed here", "it does not answer")
+
+
 @given(requests, candidates, st.randoms(use_true_random=False))
 def test_decision_does_not_depend_on_the_order_and_replays_to_the_same(
     request: RouteRequest, found: list[Candidate], random: Random
@@ -239,7 +251,7 @@ def test_no_candidate_that_breaks_a_limit_is_ever_fit(
     request: RouteRequest, found: list[Candidate]
 ) -> None:
     for one in decide(request, found).fit:
-        assert not one.obstacles
+        assert not one.obstacles and not one.unavailable
         assert not list(lacks(one, request.need))
         assert not any(list(breaches(one, limits)) for limits in request.limits)
         assert all(one.extension in allowed for allowed in request.allowed)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from atoll.adapters.extensions.in_memory import FailurePoint, InMemory
-from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, NotFound
+from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, NotFound, Unavailable
 from atoll.domain.host.host import LOCAL_HOST, Host, HostKind, HostState, HourlyCost
 from atoll.domain.ids import HostId, OrgId, PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON
@@ -370,6 +370,31 @@ async def test_options_narrow_and_what_nobody_keeps_is_refused_with_every_reason
         assert "ext.other: the route does not name it, this Atoll does not have it" in error.message
         error = await refused(s, "second", constraints=Constraints(region="eu"))
         assert error.code == "no_route"
+
+
+class Away(InMemory):
+    """A backend that does not answer."""
+
+    def capabilities(self) -> Capabilities:
+        raise Unavailable("no daemon answers")
+
+
+async def test_backend_that_does_not_answer_is_left_out_for_that_alone() -> None:
+    async with scene(run=False, others=(Away(called="ext.away"),)) as s:
+        names = "route: {fallback: [ext.away]}"
+        text = BARE.replace("bare", "away").replace("extension: ext.in-memory", names)
+        await s.profiles.save(LOCAL_PERSON, "away", text)
+        request = CreateSandbox(
+            profile="away", route=RouteOptions(constraints=Constraints(region="eu", gpu="any"))
+        )
+        (verdict,) = (await routes(s).explain(LOCAL_PERSON, request)).verdicts
+        assert verdict.reasons == ("no daemon answers",)
+        with pytest.raises(Conflict) as found:
+            await s.sandboxes.create(LOCAL_PERSON, request)
+        assert found.value.code == "no_route"
+        assert found.value.message == (
+            "no backend takes this sandbox (ext.away: no daemon answers)"
+        )
 
 
 async def test_price_of_a_host_counts_and_the_cheapest_is_taken() -> None:

@@ -34,8 +34,9 @@ class Candidate:
     - `host` is empty on a vendor's machines. `order` is its place among the hosts of its extension.
     - `closes_network`: it can keep a sandbox from every place that no door leads to.
     - `limits`: the most that one sandbox may have; None is no limit.
-    - `obstacles`: why it is not there for this request, as found outside: not installed, drained,
-      no room, no key.
+    - `obstacles`: why it is not there for this request, as found outside: drained, no room, no key.
+    - `unavailable`: why it is not there for anybody: not installed, or it does not answer. Then
+      nothing is known of its abilities; empty while it is there.
     """
 
     extension: str
@@ -53,6 +54,7 @@ class Candidate:
     health: Health = UNKNOWN
     obstacles: tuple[str, ...] = ()
     execution_mode: ExecutionMode = ExecutionMode.SANDBOX
+    unavailable: str = ""
 
     @property
     def rented_in(self) -> str:

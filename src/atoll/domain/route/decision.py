@@ -94,6 +94,10 @@ def again(decision: Decision) -> Decision:
 
 def _objections(request: RouteRequest, candidate: Candidate) -> Iterable[str]:
     yield from _exclusions(request, candidate)
+    if candidate.unavailable:
+        # What is unknown of it would be told as if it lacked that.
+        yield candidate.unavailable
+        return
     yield from candidate.obstacles
     yield from lacks(candidate, request.need)
     seen: set[str] = set()

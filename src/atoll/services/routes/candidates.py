@@ -86,13 +86,13 @@ class Candidates:
     ) -> list[Candidate]:
         extension = self._extensions.get(name)
         if name == DESKTOP and not any(host.kind is HostKind.DESKTOP for host in hosts):
-            return [Candidate(name, execution_mode=ExecutionMode.DESKTOP, obstacles=(NOT_LINKED,))]
+            return [Candidate(name, execution_mode=ExecutionMode.DESKTOP, unavailable=NOT_LINKED)]
         if extension is None:
-            return [Candidate(name, obstacles=("this Atoll does not have it",))]
+            return [Candidate(name, unavailable="this Atoll does not have it")]
         try:
             able = extension.capabilities()
         except AtollError as err:
-            return [Candidate(name, obstacles=(err.message,))]
+            return [Candidate(name, unavailable=err.message)]
         base = _able(name, able)
         if able.needs_key and not await pays_for(rows, extension.name, placing.sandbox):
             return [replace(base, region=able.regions[0], obstacles=(no_key(extension.name),))]
