@@ -115,6 +115,7 @@ class Sandbox(Shape):
     task = fields.one(Task)
     project = fields.one(SandboxProject)
     repos = fields.many(Repo)
+    leftovers = fields.texts()
     exposed_secrets = fields.texts()
     created_at = fields.text()
     ready_at = fields.text()

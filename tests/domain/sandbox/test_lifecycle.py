@@ -25,6 +25,7 @@ from atoll.domain.sandbox.lifetime import (
     idle_deadline,
     warning_at,
 )
+from atoll.domain.sandbox.owed import passing
 from atoll.domain.sandbox.sandbox import (
     Attachment,
     PulledTip,
@@ -375,6 +376,21 @@ def test_what_may_still_stand_is_told_until_it_is_gone(sandbox: Sandbox) -> None
     assert (standing.state, standing.reason) == (sandbox.state, "busy")
     assert after(standing, TornDown(1)).reason == "busy"
     assert after(standing, TornDown(1, kept=True)).reason is None
+
+
+def test_destruction_on_a_host_that_is_not_trusted_rests_and_may_be_requested_again() -> None:
+    stands = ("files on host box",)
+    held, told = step(DESTROYING, TeardownFailed(1, "another key", stands), NOW)
+    assert (held.state, held.reason, held.leftovers) == (State.DESTROYING, "another key", stands)
+    assert told == (Append("sandbox.destroy_held", "another key", {"leftovers": [*stands]}),)
+    assert step(held, TeardownFailed(1, "another key", stands), NOW) == (held, ())
+    again, told = step(held, TeardownFailed(1, "a third key", stands), NOW)
+    assert (again.reason, told) == ("a third key", ())
+    assert passing(DESTROYING) and not passing(held)
+    assert step(DESTROYING, Destroy(None), NOW) == (DESTROYING, ())
+    assert step(held, Destroy(None), NOW) == (held, (Teardown(1, keep_state=False),))
+    assert not after(held, TeardownFailed(1, "cannot be reached")).leftovers
+    assert not after(held, TornDown(1)).leftovers
 
 
 def test_teardown_failure_is_told_and_destroyed_lists_what_went() -> None:

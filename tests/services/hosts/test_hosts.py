@@ -11,6 +11,7 @@ from atoll.domain.errors import AtollError, Conflict, Failed, Invalid, NotFound,
 from atoll.domain.host.host import LOCAL, Capacity, HostCheck, HostKind, HostState, HourlyCost
 from atoll.domain.host.reading import fingerprint
 from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.sandbox.sandbox import State
 from atoll.domain.wall.resources import Resources
 from atoll.ports.host import Finding
 from atoll.services.hosts.hosts import STREAM, Hosts, HostTraits, NewHost
@@ -165,8 +166,9 @@ async def test_host_with_sandboxes_stays_and_an_empty_one_goes() -> None:
         with pytest.raises(Conflict) as used:
             await d.hosts.remove(LOCAL_PERSON, "box")
         assert used.value.code == "host_in_use"
+        rests = replace(there, state=State.DESTROYING, leftovers=("files on host box",))
         async with d.scene.store.begin() as rows:
-            await rows.sandboxes.update(replace(there, host=LOCAL))
+            await rows.sandboxes.update(rests)
         await d.hosts.remove(LOCAL_PERSON, "box")
         with pytest.raises(NotFound):
             await d.hosts.get("box")

@@ -6,12 +6,15 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from atoll.adapters.extensions.in_memory import InMemory
+from atoll.adapters.extensions.in_memory import FailurePoint, InMemory
+from atoll.domain.errors import Failed
+from atoll.domain.host.host import NOT_TRUSTED
 from atoll.domain.ids import SandboxId, spell
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import State
 from atoll.ports.extension import Ended
 from atoll.services.sandboxes.backend_watch import AGAIN_SECONDS, MOST_WRONG_ENDS, SURVEY_SECONDS
+from atoll.testing.contracts.rows.host.hosts import host as ssh_host
 from tests.services.sandboxes.test_maintenance import surveyed
 from tests.services.scene import Scene, opened, scene
 
@@ -40,6 +43,27 @@ async def test_survey_that_misses_what_answers_ends_nothing() -> None:
         s.runtime.health = {"sandbox_id": mine.id, "generation": mine.generation + 1}
         s.clock.turn(SURVEY_SECONDS + 1)
         await s.until(mine, "failed")
+
+
+async def test_destroy_that_rests_rests_on_while_its_host_is_not_there(tmp_path: Path) -> None:
+    async with opened(tmp_path) as s:
+        made = await s.ready()
+        s.extension.fail(FailurePoint.TEARDOWN, Failed("another key", code=NOT_TRUSTED))
+        await s.sandboxes.destroy(LOCAL_PERSON, made.id)
+        rests = await s.sandboxes.wait(LOCAL_PERSON, made.id, settled=True)
+        async with s.store.begin() as rows:
+            await rows.sandboxes.update(replace(rests, host="box"))
+    async with opened(tmp_path, before=s) as again:
+        for _ in range(2):
+            await surveyed(again)
+        still = await again.sandboxes.get(LOCAL_PERSON, made.id)
+        assert (still.state, still.leftovers) == (State.DESTROYING, rests.leftovers)
+        assert again.extension.kept(made.id)
+        async with again.store.begin() as rows:
+            await rows.hosts.put(ssh_host("box"))
+        again.clock.turn(SURVEY_SECONDS + 1)
+        await again.until(made, "destroyed")
+        assert not again.extension.kept(made.id)
 
 
 async def test_flood_of_ends_of_what_does_not_run_is_broken_off(tmp_path: Path) -> None:

@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from atoll.adapters.extensions.in_memory import FailurePoint
+from atoll.domain.errors import Failed
 from atoll.domain.event_kind import KINDS
+from atoll.domain.host.host import NOT_TRUSTED
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox, State
 from atoll.ports import StoreUnavailable
@@ -95,6 +98,25 @@ async def test_follower_accepts_and_the_leader_does_the_work(folder: Path) -> No
         await pair.two.sandboxes.destroy(LOCAL_PERSON, made.id)
         await pair.reaches(pair.one, made, State.DESTROYED)
         await pair.settled()
+
+
+async def test_destroy_that_rests_is_owed_by_nobody_and_is_taken_up_by_the_survey(
+    folder: Path,
+) -> None:
+    async with pair_in(folder) as pair:
+        made = await pair.two.sandboxes.create(LOCAL_PERSON, CreateSandbox("bare"))
+        await pair.reaches(pair.two, made, State.READY)
+        error = Failed("host box shows another key", code=NOT_TRUSTED)
+        pair.one.extension.fail(FailurePoint.TEARDOWN, error, times=2)
+        for _ in range(2):
+            await pair.two.sandboxes.destroy(LOCAL_PERSON, made.id)
+            async with asyncio.TaskGroup() as tasks:
+                waiting = tasks.create_task(_settled(pair.two, made))
+                await pair.settled()
+            assert waiting.result().state is State.DESTROYING
+            assert waiting.result().leftovers
+        pair.switch()
+        await pair.reaches(pair.two, made, State.DESTROYED)
 
 
 async def _settled(scene: Scene, sandbox: Sandbox) -> Sandbox:

@@ -1,5 +1,6 @@
 import asyncio
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -13,15 +14,17 @@ from atoll.domain.errors import (
     NotFound,
     Unavailable,
 )
+from atoll.domain.host.host import NOT_TRUSTED
 from atoll.domain.ids import PrincipalId
 from atoll.domain.people.capability import OrgRole, capabilities_of
 from atoll.domain.people.principal import LOCAL_PERSON, ActorKind
 from atoll.domain.profile.profile import Scope
-from atoll.domain.sandbox.sandbox import Consumer, CreateSandbox, RepoRequest, State
+from atoll.domain.sandbox.sandbox import Consumer, CreateSandbox, RepoRequest, Sandbox, State
 from atoll.services.provisioning.orders import completed
+from atoll.services.sandboxes.backend_watch import SURVEY_SECONDS
 from atoll.surfaces.http.body.contract import request_body
 from atoll.wire.contract.terminals import OpenBody
-from tests.services.scene import scene, timers
+from tests.services.scene import Scene, opened, scene, timers
 
 OTHER = replace(
     LOCAL_PERSON, id=PrincipalId("somebody-else"), capabilities=capabilities_of(OrgRole.MEMBER)
@@ -272,6 +275,52 @@ async def test_destroy_that_fails_is_tried_again() -> None:
             s.clock.turn(5)
             await asyncio.sleep(0)
         assert not s.extension.kept(made.id)
+
+
+async def held(s: Scene) -> Sandbox:
+    """A sandbox whose destruction rests, as its host is not trusted."""
+    made = await s.ready()
+    error = Failed("host box shows another key", code=NOT_TRUSTED)
+    s.extension.fail(FailurePoint.TEARDOWN, error)
+    await s.sandboxes.destroy(LOCAL_PERSON, made.id)
+    async with asyncio.timeout(5):
+        return await s.sandboxes.wait(LOCAL_PERSON, made.id, settled=True)
+
+
+async def test_destroy_on_a_host_that_is_not_trusted_ends_with_what_stands() -> None:
+    async with scene() as s:
+        there = await held(s)
+        assert there.state is State.DESTROYING
+        assert there.reason == "It could not be taken away yet: host box shows another key"
+        stands = f"the files of {there.name} ({there.id}) on host local, and what may still run"
+        assert there.leftovers == (f"{stands} of it there",)
+        events = await s.events.list(LOCAL_PERSON, stream=f"sandbox:{there.id}", limit=100)
+        assert events[-1].event_type == "sandbox.destroy_held"
+        assert events[-1].payload["leftovers"] == list(there.leftovers)
+        # Requested again, it is tried at once.
+        s.extension.fail(FailurePoint.TEARDOWN, Failed("still another", code=NOT_TRUSTED))
+        await s.sandboxes.destroy(LOCAL_PERSON, there.id)
+        again = await s.sandboxes.wait(LOCAL_PERSON, there.id, settled=True)
+        assert "still another" in (again.reason or "")
+        assert (await s.kinds(there)).count("sandbox.destroy_held") == 1
+        await s.sandboxes.destroy(LOCAL_PERSON, there.id)
+        gone = await s.sandboxes.wait(LOCAL_PERSON, there.id, settled=True)
+        assert (gone.state, gone.leftovers) == (State.DESTROYED, ())
+
+
+async def test_destroy_that_rests_is_taken_up_once_the_host_is_trusted() -> None:
+    async with scene() as s:
+        there = await held(s)
+        s.clock.turn(SURVEY_SECONDS + 1)
+        await s.until(there, "destroyed")
+        assert not s.extension.kept(there.id)
+
+
+async def test_destroy_that_rests_is_taken_up_by_the_next_control_plane(tmp_path: Path) -> None:
+    async with opened(tmp_path) as s:
+        there = await held(s)
+    async with opened(tmp_path, before=s) as again:
+        await again.until(there, "destroyed")
 
 
 async def test_stop_that_fails_says_what_may_still_run_until_it_is_gone() -> None:

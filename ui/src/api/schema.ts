@@ -2795,6 +2795,7 @@ export interface components {
             readonly kept_at: string | null;
             readonly last_active_at: string | null;
             readonly last_used_at: string | null;
+            readonly leftovers: readonly string[];
             readonly max_expires_at: string;
             readonly metadata: components["schemas"]["MetadataView"];
             readonly name: string;

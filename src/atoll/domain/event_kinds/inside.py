@@ -48,6 +48,12 @@ INSIDE: Final[tuple[tuple[str, EventKind], ...]] = (
         "",
         "Its backend could not bring the sandbox up (`reason`), so another one tries.",
     ),
+    kind(
+        "sandbox.destroy_held",
+        _LIFE + " leftovers",
+        "",
+        "It cannot be destroyed (`reason`) while its host is not trusted; `leftovers` stand.",
+    ),
     kind("sandbox.provisioning", _LIFE, "", "The start of the sandbox began."),
     kind("sandbox.ready", _LIFE, "", "The runtime of the sandbox answered."),
     kind("sandbox.active", _LIFE, "", "A program was started in the sandbox."),

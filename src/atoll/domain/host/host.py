@@ -17,6 +17,10 @@ MAX_HOSTS: Final = 200
 """Every admission reads all of them."""
 
 
+NOT_TRUSTED: Final = "host_not_trusted"
+"""The code of an error of a backend that sent nothing, since the host shows another key."""
+
+
 class HostKind(StrEnum):
     """The way to a host. A `desktop` is a person's own machine, while it is linked."""
 

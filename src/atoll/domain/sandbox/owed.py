@@ -46,5 +46,8 @@ def owed_work(
 
 
 def passing(sandbox: Sandbox) -> bool:
-    """Report whether only work brings a sandbox out of where it is."""
+    """Report whether only work brings a sandbox out of where it is. A destruction that rests does
+    not count: no work helps while its host is not trusted."""
+    if sandbox.leftovers:
+        return False
     return sandbox.state in PASSING or sandbox.relocation is not None

@@ -185,6 +185,8 @@ class Sandbox:
     - `region`: the vendor's region it was placed in, empty on a host.
     - `route`: the decision that placed it; None for one that is older than routes.
     - `relocation`: its files go to another host.
+    - `leftovers`: what stands of one that is being destroyed, on a host where nothing may be sent:
+      its destruction rests until that host is trusted again.
     - `accepts_open_network`: its caller agreed to a wall that cannot close its network.
     """
 
@@ -233,6 +235,7 @@ class Sandbox:
     relocation: Relocation | None = None
     accepts_open_network: bool = False
     region: str = ""
+    leftovers: tuple[str, ...] = ()
 
 
 def may_see(caller: Principal, sandbox: Sandbox) -> bool:

@@ -166,10 +166,12 @@ class TornDown:
 
 @dataclass(frozen=True, slots=True)
 class TeardownFailed:
-    """A report that a teardown failed; it will be retried."""
+    """A report that a teardown failed; it will be retried. With `leftovers`, which stand then, that
+    happens only once the host is trusted again, or when somebody requests it."""
 
     generation: int
     reason: str
+    leftovers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from atoll.services.ground import Ground
 from atoll.services.journals.journals import Journals
 from atoll.services.journals.standings import Standings
 from atoll.services.lifecycle.directory import Directory
+from atoll.services.lifecycle.host_room import all_hosts
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.sandboxes.reconciler import Reconciler, unfinished_work
 from atoll.wire.contract.journal import check_health
@@ -119,8 +120,8 @@ class BackendWatch:
             self._directory.put(sandbox)
             if sandbox.state is State.REQUESTED and not is_queued(sandbox):
                 await self._reconciler.apply(sandbox.id, Requested())
-            elif self._ground.leadership.shared:
-                self._reconciler.follow(sandbox, ())  # its work is owed
+            elif self._ground.leadership.shared or sandbox.leftovers:
+                self._reconciler.follow(sandbox, ())  # its work is owed, or the survey's
             else:
                 self._reconciler.follow(sandbox, unfinished_work(sandbox))
 
@@ -181,6 +182,7 @@ class BackendWatch:
         """Mark as failed what should run and does not; end what runs and should not."""
         async with self._ground.store.read() as rows:
             expected = await rows.sandboxes.unfinished()
+            hosts = {host.name for host in await all_hosts(rows)}
         alive = {handle.sandbox_id: handle for handle in await _surveyed(extension)}
         for sandbox in expected:
             if sandbox.profile.extension != extension.name:
@@ -192,6 +194,8 @@ class BackendWatch:
                     await self._apply(sandbox.id, Broke(sandbox.generation, reason))
             elif handle is not None and sandbox.state in KEPT | {State.STOPPED}:
                 await self._end_again(sandbox.id)
+            elif sandbox.leftovers and sandbox.host in hosts:
+                self._destroy_again(sandbox)
         await self._reap(extension, alive.values())
 
     async def _answers(self, sandbox: Sandbox) -> bool:
@@ -218,6 +222,12 @@ class BackendWatch:
         if sandbox.state in KEPT | {State.STOPPED}:
             over = Teardown(sandbox.generation, keep_state=True)
             self._reconciler.follow(sandbox, (over,))
+
+    def _destroy_again(self, sandbox: Sandbox) -> None:
+        """Take up a destruction that rests: its host may be trusted again by now. Without its host,
+        which may be added again, it rests on."""
+        if not self._reconciler.busy(sandbox.id):
+            self._reconciler.follow(sandbox, unfinished_work(sandbox))
 
     async def _reap(self, extension: Extension, strangers: Iterable[Handle]) -> None:
         """Tear down environments without a sandbox. Reads the store again, for new ones."""

@@ -12,6 +12,7 @@ import structlog
 
 from atoll.domain.errors import AtollError, Conflict
 from atoll.domain.event import sandbox_stream
+from atoll.domain.host.host import NOT_TRUSTED
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import SYSTEM, Principal
 from atoll.domain.route.decision import place
@@ -413,11 +414,14 @@ class Reconciler:
 
     async def _tear_down(self, sandbox: Sandbox, work: Teardown) -> None:
         """Tear down, again and again until it works out: nothing may be left running. Why it does
-        not is the sandbox's reason meanwhile."""
+        not is the sandbox's reason meanwhile. A destruction on a host that is not trusted rests:
+        the survey takes it up again."""
         pause = RETRY_SECONDS
-        while isinstance(done := await self._attempt(sandbox, work), str):
-            _log.warning("teardown_failed", sandbox=sandbox.id, reason=done)
-            await self._outcome(sandbox.id, TeardownFailed(work.generation, done))
+        while isinstance(done := await self._attempt(sandbox, work), TeardownFailed):
+            _log.warning("teardown_failed", sandbox=sandbox.id, reason=done.reason)
+            await self._outcome(sandbox.id, done)
+            if done.leftovers:
+                return
             again = self._ground.clock.now() + timedelta(seconds=pause)
             await self._ground.clock.sleep_until(again)
             pause = min(2 * pause, LONGEST_RETRY_SECONDS)
@@ -426,7 +430,7 @@ class Reconciler:
             told = TornDown(work.generation, done.removed, done.leftovers, work.keep_state)
             await self._outcome(sandbox.id, told)
 
-    async def _attempt(self, sandbox: Sandbox, work: Teardown) -> CleanupReport | str:
+    async def _attempt(self, sandbox: Sandbox, work: Teardown) -> CleanupReport | TeardownFailed:
         """Return the result of one attempt, and say meanwhile when it takes long."""
         async with asyncio.TaskGroup() as tasks:
             attempt = tasks.create_task(self._torn(sandbox, work))
@@ -437,8 +441,8 @@ class Reconciler:
                 await self._guarded(lambda one: self._outcome(one, slow), sandbox.id)
         return attempt.result()
 
-    async def _torn(self, sandbox: Sandbox, work: Teardown) -> CleanupReport | str:
-        """Return what was removed, or the reason why nothing could be."""
+    async def _torn(self, sandbox: Sandbox, work: Teardown) -> CleanupReport | TeardownFailed:
+        """Return what was removed, or why nothing could be."""
         await self._final_collection.run(sandbox)
         try:
             done = await self._provisioning.tear_down(sandbox, keep_state=work.keep_state)
@@ -447,7 +451,15 @@ class Reconciler:
             left = await self._relocations.clear(sandbox)
             return CleanupReport(done.removed, done.leftovers + left)
         except AtollError as err:
-            return f"It could not be taken away yet: {err.message}"
+            reason = f"It could not be taken away yet: {err.message}"
+            rests = err.code == NOT_TRUSTED and not work.keep_state
+            return TeardownFailed(work.generation, reason, (_left_there(sandbox),) if rests else ())
         except Exception as err:  # noqa: BLE001 - a backend's mistake must not end the attempts
             _log.exception("teardown_broke", sandbox=sandbox.id)
-            return f"It could not be taken away yet ({type(err).__name__}); the log says more."
+            reason = f"It could not be taken away yet ({type(err).__name__}); the log says more."
+            return TeardownFailed(work.generation, reason)
+
+
+def _left_there(sandbox: Sandbox) -> str:
+    named = f"{sandbox.name} ({sandbox.id})"
+    return f"the files of {named} on host {sandbox.host}, and what may still run of it there"

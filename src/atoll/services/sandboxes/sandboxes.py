@@ -424,7 +424,9 @@ class Sandboxes:
             return is_queued(sandbox)
         if not settled:
             return True
-        return sandbox.state is not State.DESTROYING and await self._reconciler.settled(sandbox.id)
+        if sandbox.state is State.DESTROYING and not sandbox.leftovers:
+            return False
+        return await self._reconciler.settled(sandbox.id)
 
 
 async def _left(rows: Transaction, caller: Principal, sandbox: Sandbox) -> bool:

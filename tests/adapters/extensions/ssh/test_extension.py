@@ -14,6 +14,7 @@ from atoll.adapters.extensions.ssh.client import SshHost
 from atoll.adapters.extensions.ssh.machines import ssh_places
 from atoll.adapters.linked.extension import LinkedExtension, LinkedSettings, RelocatingExtension
 from atoll.domain.errors import Failed, Invalid
+from atoll.domain.host.host import NOT_TRUSTED
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile
 from atoll.ports.extension import Extension, Handle, Provision
@@ -81,6 +82,10 @@ async def test_changed_host_key_is_refused_and_nothing_is_sent(rig: ZygoteRig) -
         with pytest.raises(Failed, match="another key"):
             await extension.provision(TestSsh().request())
         assert not (box.home / ".atoll").exists()
+        with pytest.raises(Failed) as found:
+            handle = Handle(TestSsh().request().sandbox_id, 1, extension.name, host="box")
+            await extension.teardown(handle, keep_state=False)
+        assert found.value.code == NOT_TRUSTED
         await extension.close()
 
 

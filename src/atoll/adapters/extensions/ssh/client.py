@@ -199,7 +199,8 @@ class SshClient:
         if _is_about_keys(said):
             return Failed(
                 f"host {self.name} shows another key than the one pinned for it: nothing was sent. "
-                "Find out why before you pin the new one"
+                "Find out why before you pin the new one",
+                code="host_not_trusted",
             )
         return Unavailable(f"host {self.name} cannot be reached: {said or 'the connection ended'}")
 

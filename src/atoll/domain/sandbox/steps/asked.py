@@ -108,9 +108,11 @@ def _recreate(sandbox: Sandbox, now: datetime) -> Outcome:
 
 
 def destroy(sandbox: Sandbox, now: datetime, *, kept_at: str | None) -> Outcome:
-    """Return a sandbox whose destruction begins; `kept_at` says where its files are kept."""
+    """Return a sandbox whose destruction begins, or is tried again where it rests; `kept_at` says
+    where its files are kept."""
     if sandbox.state in (State.DESTROYING, State.DESTROYED):
-        return sandbox, ()
+        again = Teardown(sandbox.generation, keep_state=False)
+        return sandbox, (again,) if sandbox.leftovers else ()
     going = replace(enter(sandbox, State.DESTROYING, now, reason=sandbox.reason), kept_at=kept_at)
     extra: dict[str, Json] = {} if kept_at is None else {"kept_at": kept_at}
     return going, (

@@ -148,6 +148,7 @@ def _torn_down(sandbox: Sandbox, report: TornDown, now: datetime) -> Outcome:
         attachment=Attachment(),
         retained_until=None,
         relocation=None,
+        leftovers=(),
     )
     extra: dict[str, Json] = {"removed": [*report.removed], "leftovers": [*report.leftovers]}
     return gone, (Append("sandbox.destroyed", None, extra),)
@@ -158,4 +159,10 @@ def _left_standing(sandbox: Sandbox, report: TeardownFailed, now: datetime) -> O
         return sandbox, ()
     if sandbox.state not in _MAY_STAND | {State.DESTROYING}:
         return sandbox, ()
-    return replace(sandbox, reason=report.reason, updated_at=now), ()
+    if (sandbox.reason, sandbox.leftovers) == (report.reason, report.leftovers):
+        return sandbox, ()
+    standing = replace(sandbox, reason=report.reason, leftovers=report.leftovers, updated_at=now)
+    if not report.leftovers or report.leftovers == sandbox.leftovers:
+        return standing, ()
+    extra: dict[str, Json] = {"leftovers": [*report.leftovers]}
+    return standing, (Append("sandbox.destroy_held", report.reason, extra),)

@@ -83,6 +83,12 @@ def ended_notice(sandbox: Sandbox) -> str:
     if not still_stands(sandbox):
         return f"{name} is {sandbox.state}"
     why = sandbox.reason or "it is not gone yet"
+    if sandbox.leftovers:
+        stands = "; ".join(sandbox.leftovers)
+        return (
+            f"{name} is {sandbox.state}. {why} This stands: {stands}. It is taken up again once "
+            "the host is trusted."
+        )
     return f"{name} is {sandbox.state}, but may still run: {why} It goes on being tried."
 
 

@@ -125,6 +125,7 @@ class SandboxView(ResponseModel):
     state: State
     generation: int
     reason: str | None
+    leftovers: list[str]
     profile: ProfileName
     extension: str
     host: str
