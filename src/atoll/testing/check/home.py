@@ -113,7 +113,7 @@ def _remove(home: Path) -> None:
 
 
 class Lent(msgspec.Struct, frozen=True):
-    """What the database of a home has for a check: its hosts, and the keys of a vendor."""
+    """Hosts and the keys of a vendor from the database of a home, lent to a check."""
 
     hosts: tuple[Host, ...] = ()
     keys: tuple[VendorKey, ...] = ()
