@@ -3022,7 +3022,7 @@ export interface components {
          */
         readonly SortKey: "name" | "state" | "owner" | "created" | "tokens" | "traffic";
         /**
-         * @description The highest numbers of a time: of running sandboxes, agents in them, those at work, and open
+         * @description The numbers of now, or the highest of a time: of running sandboxes, agents in them, those at work, and open
          *     terminals and machine agents.
          */
         readonly StandingView: {
@@ -3404,13 +3404,17 @@ export interface components {
             readonly counts: components["schemas"]["DoorCountsView"];
             readonly standing: components["schemas"]["StandingView"] | null;
         };
-        /** @description A series without holes, oldest first, with the highest standing and the sums of it all. */
+        /**
+         * @description A series without holes, oldest first, with the highest standing and the sums of it all, and
+         *     what there is now.
+         */
         readonly UsageView: {
             readonly begin: string;
             readonly bucket_seconds: number;
             readonly counts: components["schemas"]["DoorCountsView"];
             readonly end: string;
             readonly highest: components["schemas"]["StandingView"];
+            readonly now: components["schemas"]["StandingView"];
             readonly points: readonly components["schemas"]["UsagePointView"][];
         };
         /** @description A value, in the only direction it may go. */

@@ -21,12 +21,14 @@ from atoll.services.people.memberships import organization_for
 
 @dataclass(frozen=True, slots=True)
 class UsageSeries:
-    """A series, its highest standing, and its sums."""
+    """A series, its highest standing, and its sums; and the standing of now, which is sampled for
+    the series only once a minute."""
 
     span: UsageRange
     points: list[UsagePoint]
     highest: Standing
     counts: DoorCounts
+    now: Standing
 
 
 class Usage:
@@ -42,4 +44,5 @@ class Usage:
         async with self._ground.store.read() as rows:
             found, _ = await organization_for(rows, caller, ref)
             points = series(await rows.usage.buckets(found.id, span), span)
-        return UsageSeries(span, points, *total(points))
+            now = await rows.usage.standing(found.id)
+        return UsageSeries(span, points, *total(points), now)

@@ -157,6 +157,12 @@ async def test_usage_counts_each_event_once_and_shows_it_to_administrators(atoll
     assert [one["counts"]["requests"] for one in found["points"]] == [0, 1, 0, 0, 0]
     assert found["points"][0]["standing"] is None
     assert found["points"][-1]["standing"]["sandboxes"] == 1
+    assert found["now"]["sandboxes"] == 1
+    # The bucket keeps its highest number; what is there now is not sampled.
+    assert (await team.call("ann", "POST", f"/v1/sandboxes/{box}/stop?wait=true")).is_success
+    after = (await team.call("adam", "GET", USAGE, params={"hours": 4})).json()
+    assert after["points"][-1]["standing"]["sandboxes"] == 1
+    assert after["now"]["sandboxes"] == 0
     fine = await team.call("adam", "GET", USAGE, params={"hours": 1, "bucket": "5m"})
     assert fine.json()["bucket_seconds"] == 300
     listed = (await team.call("adam", "GET", EVERY, params={"sort": "tokens"})).json()

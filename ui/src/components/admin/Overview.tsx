@@ -22,7 +22,7 @@ const RANGES = worded(
 );
 type Range = ReturnType<typeof RANGES>[number]['value'];
 
-const AGAIN_MS = 30_000;
+const AGAIN_MS = 10_000;
 
 interface Loaded {
   readonly range: Range;
@@ -88,13 +88,14 @@ function Skeleton() {
 }
 
 function Figures({ usage }: { readonly usage: Usage }) {
-  const now = usage.points.at(-1)?.standing ?? usage.points.at(-2)?.standing ?? null;
+  // Of the points the newest has the highest of its time so far.
+  const { now } = usage;
   const { tokens_in: read, tokens_out: written, refused } = usage.counts;
   const { bytes_in: sent, bytes_out: received } = usage.counts;
   const rows = [
-    { words: t`Running sandboxes`, value: now === null ? '–' : String(now.sandboxes) },
-    { words: t`Agents at work`, value: now === null ? '–' : t`${now.working} of ${now.agents}` },
-    { words: t`Open sessions`, value: now === null ? '–' : String(now.sessions) },
+    { words: t`Running sandboxes`, value: String(now.sandboxes) },
+    { words: t`Agents at work`, value: t`${now.working} of ${now.agents}` },
+    { words: t`Open sessions`, value: String(now.sessions) },
     { words: t`Tokens`, value: countWords(read + written) },
     { words: t`Through the doors`, value: sizeWords(sent + received) },
     { words: t`Refused requests`, value: countWords(refused) },

@@ -20,6 +20,7 @@ from sqlalchemy import (
     insert,
     literal,
     select,
+    true,
     update,
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -125,13 +126,24 @@ class SqlUsageRows(UsageRows):
 
     async def standings(self) -> Mapping[OrgId, Standing]:
         """See the port."""
-        running = sandboxes.c.state.in_([one.value for one in RUNNING])
+        return await self._standings(true(), true())
+
+    async def standing(self, org_id: OrgId) -> Standing:
+        """See the port."""
+        found = await self._standings(sandboxes.c.org_id == org_id, sessions.c.org_id == org_id)
+        return found.get(org_id, Standing())
+
+    async def _standings(
+        self, of_boxes: ColumnElement[bool], of_sessions: ColumnElement[bool]
+    ) -> Mapping[OrgId, Standing]:
+        """Return what there is now in the sandboxes and the sessions that the conditions take."""
+        running = sandboxes.c.state.in_([one.value for one in RUNNING]) & of_boxes
         org = sandboxes.c.org_id
         boxes = await self._connection.execute(
             select(org, func.count()).where(running).group_by(org)
         )
         open_ones = await self._connection.execute(
-            select(sessions.c.org_id, func.count()).group_by(sessions.c.org_id)
+            select(sessions.c.org_id, func.count()).where(of_sessions).group_by(sessions.c.org_id)
         )
         bodies = await self._connection.execute(
             select(org, states.c.body)

@@ -28,6 +28,10 @@ class UsageRows(Protocol):
         """Return what there is now, by organization; one with nothing is missing."""
         ...
 
+    async def standing(self, org_id: OrgId) -> Standing:
+        """Return what an organization has now."""
+        ...
+
     async def drop(self, width: timedelta, before: datetime) -> None:
         """Remove the buckets of a width that began before a moment."""
         ...

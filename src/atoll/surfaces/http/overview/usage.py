@@ -18,8 +18,8 @@ router = APIRouter(prefix="/v1/organizations", tags=["overview"])
 
 
 class StandingView(ResponseModel):
-    """The highest numbers of a time: of running sandboxes, agents in them, those at work, and open
-    terminals and machine agents."""
+    """The numbers of now, or the highest of a time: of running sandboxes, agents in them, those at
+    work, and open terminals and machine agents."""
 
     sandboxes: int
     agents: int
@@ -49,7 +49,8 @@ class UsagePointView(ResponseModel):
 
 
 class UsageView(ResponseModel):
-    """A series without holes, oldest first, with the highest standing and the sums of it all."""
+    """A series without holes, oldest first, with the highest standing and the sums of it all, and
+    what there is now."""
 
     begin: str
     end: str
@@ -57,6 +58,7 @@ class UsageView(ResponseModel):
     points: list[UsagePointView]
     highest: StandingView
     counts: DoorCountsView
+    now: StandingView
 
 
 @router.get(

@@ -189,7 +189,9 @@ class ScriptedAdmin:
             )
         highest = {"sandboxes": 43, "agents": 27, "working": 12, "sessions": 60}
         answer = {"begin": _at(), "end": _at(), "bucket_seconds": seconds, "points": points}
-        return web.json_response({**answer, "highest": highest, "counts": _counts(4321)})
+        now = {"sandboxes": 7, "agents": 5, "working": 2, "sessions": 9}
+        told = {"highest": highest, "counts": _counts(4321), "now": now}
+        return web.json_response({**answer, **told})
 
     async def _every(self, request: web.Request) -> web.StreamResponse:
         query = request.query

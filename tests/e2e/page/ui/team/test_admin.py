@@ -70,6 +70,16 @@ async def test_ten_thousand_sandboxes_scroll_and_one_of_them_is_ended(
     await expect(page.get_by_role("alert")).to_have_count(0)
 
 
+async def test_overview_tells_what_runs_now_and_not_the_highest_of_the_hour(
+    server: ScriptedServer, page: Page
+) -> None:
+    await every(server, page, "overview")
+    figures = page.locator(".figures")
+    await expect(figures).to_contain_text("Running sandboxes7")
+    await expect(figures).to_contain_text("Agents at work2 of 5")
+    await expect(figures).to_contain_text("Open sessions9")
+
+
 async def test_audit_is_found_by_kind_and_exported(server: ScriptedServer, page: Page) -> None:
     await every(server, page, "audit")
     entries = page.get_by_role("list", name="Audit entries").get_by_role("listitem")

@@ -78,6 +78,10 @@ async def check_standing_counts_what_runs_by_organization(store: Store) -> None:
             PERSONAL_ORG: Standing(sandboxes=1, agents=2, working=1, sessions=1),
             ELSE: Standing(sandboxes=1),
         }
+        assert await rows.usage.standing(ELSE) == Standing(sandboxes=1)
+        mine = await rows.usage.standing(PERSONAL_ORG)
+        assert mine == Standing(sandboxes=1, agents=2, working=1, sessions=1)
+        assert await rows.usage.standing(OrgId("org_none")) == Standing()
 
 
 async def check_buckets_of_a_day_ago_are_not_in_the_range(store: Store) -> None:
