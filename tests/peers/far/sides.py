@@ -42,11 +42,14 @@ NO_COMPOSE = "" if shutil.which("docker-compose") else "no compose (apt-get inst
 class FarSide:
     """The other side, which runs. `backend` makes one more backend of it, in a running loop;
     `placed` is a request as this backend wants it. `workspace` is where the files of a sandbox are
-    seen from here, or None where they cannot be."""
+    seen from here, or None where they cannot be. `shared`: its sandboxes are on one machine.
+    `walled`: the wall there is ours."""
 
     backend: Callable[[], FarBackend]
     placed: Callable[[Provision], Provision] = lambda request: request
     workspace: Callable[[SandboxId], Path | None] = lambda _: None
+    shared: bool = True
+    walled: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +121,8 @@ def rented_from(
     options: Callable[[Any], dict[str, object]],
     serve: Callable[[], AbstractContextManager[Any]],
     key: str,
+    *,
+    walled: bool,
 ) -> Callable[[Path], AbstractContextManager[FarSide]]:
     """Return what opens the peer of a vendor, whose table of settings is `options` of the peer."""
 
@@ -135,7 +140,9 @@ def rented_from(
                 workspace: Path | None = found[0].workspace(sandbox) if found else None
                 return workspace
 
-            yield FarSide(lambda: backend_of(make(setup)), workspace=workspace)
+            yield FarSide(
+                lambda: backend_of(make(setup)), workspace=workspace, shared=False, walled=walled
+            )
 
     return opened
 
@@ -159,7 +166,7 @@ KINDS = (
         FarKind(
             one.name,
             one.missing() or "",
-            rented_from(one.make, one.options, one.serve, one.key),
+            rented_from(one.make, one.options, one.serve, one.key, walled=one is not OPENSHELL),
         )
         for one in (*CLOUDS, OPENSHELL)
     ),

@@ -1,6 +1,7 @@
 """Repositories on each kind of foreign machine: the preparer's own suite, over a link."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 import pytest
 
@@ -8,12 +9,14 @@ from tests.adapters.extensions.link.suites import suite_of
 from tests.peers.far.repositories import FarRuntimes
 from tests.peers.far.sides import FarSide
 from tests.services.library import test_workspaces
-from tests.services.library.test_workspaces import TestWorkspaces, world
+from tests.services.library.test_workspaces import TestWorkspaces, World, world
 
 __all__ = ["TestWorkspaces", "world"]
 
 pytestmark = pytest.mark.timeout(300)
 globals().update(suite_of(test_workspaces))
+
+FETCH = "git fetch -q atoll; git rev-parse atoll/main"
 
 
 @pytest.fixture(scope="module")
@@ -29,3 +32,29 @@ def far(runtimes: FarRuntimes, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     monkeypatch.setattr(test_workspaces, "BoxedRuntime", runtimes.boxed)
     yield
     runtimes.end_sandboxes()
+
+
+async def test_second_sandbox_sees_a_fetch_while_it_runs(world: World, side: FarSide) -> None:
+    """On a machine of its own, a sandbox has what there was at its start; a later one has more."""
+    if side.shared:
+        await test_workspaces.test_second_sandbox_sees_a_fetch_while_it_runs(world)
+        return
+    _, box = await world.laid_out(world.repo())
+    old = box.run(FETCH)
+    new = world.tree.commit("late.txt", "late")
+    world.tree.git("push", "-q", "origin", "main")
+    world.clock.at += timedelta(minutes=1)
+    _, later = await world.laid_out(world.repo(), number=2)
+    assert later.run(FETCH) == new
+    assert box.run(FETCH) == old
+
+
+async def test_shared_repository_cannot_be_written_from_inside(world: World, side: FarSide) -> None:
+    """Behind a policy, a program can write into the copy on its machine, which nobody else has."""
+    if side.walled:
+        await test_workspaces.test_shared_repository_cannot_be_written_from_inside(world)
+        return
+    _, box = await world.laid_out(world.repo())
+    box.run("echo wrong > /.atoll/repos/0.git/config; rm -rf /.atoll/repos/0.git/objects")
+    _, later = await world.laid_out(world.repo(), number=2)
+    assert later.run(FETCH) == world.tree.git("rev-parse", "main").strip()
