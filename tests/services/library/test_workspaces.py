@@ -258,6 +258,18 @@ async def test_settled_tree_adds_everything_again_without_copying_an_object(worl
     assert objects(box.workspace) == []
 
 
+async def test_settling_holds_no_lock_while_it_reads_and_keeps_what_is_added_meanwhile(
+    world: World,
+) -> None:
+    sandbox, box = await world.laid_out(world.repo())
+    box.run("mkdir -p .git/info; echo '*.txt filter=watch' > .git/info/attributes; echo a > later.md")
+    watch = "test ! -e .git/index.lock && (unset GIT_INDEX_FILE; git add later.md) && touch .git/ran"
+    box.run(f"git config filter.watch.clean '{watch}; cat'; touch src/a.txt")
+    await world.workspaces.settle(sandbox, box)
+    assert box.run("ls .git/ran; git ls-files later.md") == ".git/ran\nlater.md"
+    assert box.run("ls .git | grep '^index'") == "index"
+
+
 async def test_shared_repository_cannot_be_written_from_inside(world: World) -> None:
     _, box = await world.laid_out(world.repo())
     with pytest.raises(AssertionError, match="Read-only"):

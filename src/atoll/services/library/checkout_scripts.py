@@ -79,11 +79,20 @@ rm -f "$mark"
 )
 
 # $1 folder. Refreshes the index, so that later commands need not hash files again: git cannot
-# mark a borrowed object as fresh and would write a copy of it instead.
+# mark a borrowed object as fresh and would write a copy of it instead. An agent may already work:
+# the files are read beside git's lock, which is then held for two renames, and an index that was
+# written meanwhile stays.
 SETTLE = Script(
     "refresh the index",
     r"""
-cd "$1" && git status --porcelain --untracked-files=no > /dev/null
+cd "$1" && index=$(git rev-parse --absolute-git-dir)/index || exit
+[ -f "$index" ] || exit 0
+work=$(mktemp -d "$index.XXXXXX") || exit
+trap 'rm -rf "$work"' EXIT
+touch -r "$index" "$work/seen" && cp -p "$index" "$work/index" || exit
+GIT_INDEX_FILE=$work/index git status --porcelain --untracked-files=no > /dev/null || exit
+ln "$work/index" "$index.lock" 2> /dev/null || exit 0
+if [ "$index" -nt "$work/seen" ]; then rm -f "$index.lock"; else mv -f "$index.lock" "$index"; fi
 """,
 )
 
