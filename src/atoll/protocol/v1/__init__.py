@@ -1,0 +1,1 @@
+"""Version 1 of the messages of workers. The other files here are generated: do not edit."""
