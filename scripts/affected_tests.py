@@ -24,6 +24,7 @@ EVERYTHING = ("pyproject.toml", "constraints.txt", "Makefile", "scripts/", ".ci/
 PLACES = {
     "docs/": ("tests/docs/",),
     "clients/": ("tests/client/",),
+    "proto/": ("tests/protocol/",),
     "ui/": (UNITS, "tests/e2e/page/", "tests/surfaces/http/server/test_first_load.py"),
     "native/": (
         "tests/runtime/",
