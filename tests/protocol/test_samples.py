@@ -54,7 +54,7 @@ def _seen(descriptor: Descriptor, document: Mapping[str, Any]) -> Iterator[str]:
         values = value if isinstance(value, list) else [value]
         if field.enum_type:
             yield from (f"{field.enum_type.full_name}.{one}" for one in values)
-        elif field.message_type in messages().values():
+        elif field.message_type and field.message_type in messages().values():
             yield from (name for one in values for name in _seen(field.message_type, one))
 
 
