@@ -262,8 +262,12 @@ async def test_settling_holds_no_lock_while_it_reads_and_keeps_what_is_added_mea
     world: World,
 ) -> None:
     sandbox, box = await world.laid_out(world.repo())
-    box.run("mkdir -p .git/info; echo '*.txt filter=watch' > .git/info/attributes; echo a > later.md")
-    watch = "test ! -e .git/index.lock && (unset GIT_INDEX_FILE; git add later.md) && touch .git/ran"
+    box.run(
+        "mkdir -p .git/info; echo '*.txt filter=watch' > .git/info/attributes; echo a > later.md"
+    )
+    watch = (
+        "test ! -e .git/index.lock && (unset GIT_INDEX_FILE; git add later.md) && touch .git/ran"
+    )
     box.run(f"git config filter.watch.clean '{watch}; cat'; touch src/a.txt")
     await world.workspaces.settle(sandbox, box)
     assert box.run("ls .git/ran; git ls-files later.md") == ".git/ran\nlater.md"
