@@ -302,6 +302,7 @@ class ScriptedAdmin:
                     _considered("box-3", "draining", "no room for 2 cores"),
                 ],
                 "chosen": {**place, "region": ""},
+                "moves": [],
                 "attempts": [
                     {**failed, "reason": "the host did not answer"},
                     {**place, "at": _at(minutes=3), "reason": None},
