@@ -3022,8 +3022,8 @@ export interface components {
          */
         readonly SortKey: "name" | "state" | "owner" | "created" | "tokens" | "traffic";
         /**
-         * @description The numbers of now, or the highest of a time: of running sandboxes, agents in them, those at work, and open
-         *     terminals and machine agents.
+         * @description The numbers of now, or the highest of a time: of running sandboxes, agents in them, those at
+         *     work, and open terminals and machine agents.
          */
         readonly StandingView: {
             readonly agents: number;
