@@ -15,13 +15,23 @@ Outgoing: TypeAlias = Mapping[str, Value]
 
 
 @dataclass(frozen=True, slots=True)
+class Reply:
+    """The agent's answer to the request `key`: a result, or the error that the agent gave."""
+
+    key: str
+    result: Value = None
+    error: Message | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """The result of one stimulus.
 
     `said` goes to cards and lock, `send` to the agent, in this order. `conversation` names the
     present conversation once something was said in it: only then can it be resumed. `settings` are
     the agent's, where they changed. `settled` ends a change of a setting: an empty text means that
-    it holds, another one says why the agent refused it.
+    it holds, another one says why the agent refused it. `replies` answer requests. `durable` marks a
+    message that a worker's stream keeps: an event, not a response and no piece of a text.
     """
 
     said: tuple[Said, ...] = ()
@@ -29,6 +39,8 @@ class Step:
     conversation: str = ""
     settings: SettingsRecord | None = None
     settled: str | None = None
+    replies: tuple[Reply, ...] = ()
+    durable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +87,23 @@ class Conversation(Protocol):
         """Change a setting to a value that the agent offers. A later step settles it."""
         ...
 
+    def request(self, key: str, method: str, params: Message) -> Step:
+        """Send a request in the agent's own protocol; a later step replies to `key`. Raises
+        `Invalid` `unsupported_method`, and `Conflict` for an answer to nothing that waits."""
+        ...
+
 
 def busy() -> Conflict:
     """Return the error for a prompt while the agent works."""
     return Conflict(
         "the agent is working: wait until it is done, or interrupt it", code="agent_running"
+    )
+
+
+def unsupported(method: str) -> Invalid:
+    """Return the error for a request that this agent does not serve."""
+    return Invalid(
+        f"this agent serves no request {method[:80]!r}", code="unsupported_method", field="method"
     )
 
 

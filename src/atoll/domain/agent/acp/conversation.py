@@ -8,7 +8,15 @@ from dataclasses import replace
 from atoll.domain.agent.acp.cards import AcpCards
 from atoll.domain.agent.acp.settings import AcpSettings, update_of
 from atoll.domain.agent.card import Began, Card, CardKind, CardState, Draft, Said, Value, Yielded
-from atoll.domain.agent.conversation import Outgoing, Step, Terms, busy, chosen, not_pending
+from atoll.domain.agent.conversation import (
+    Outgoing,
+    Step,
+    Terms,
+    busy,
+    chosen,
+    not_pending,
+    unsupported,
+)
 from atoll.domain.agent.lenient_json import Message, name_of, part, remember, text
 from atoll.domain.agent.settings import SettingName
 from atoll.domain.errors import Invalid
@@ -110,6 +118,11 @@ class AcpConversation:
         method, params = call
         self._change = name, value
         return Step(send=(self._call(method, {"sessionId": self._session, **params}),))
+
+    def request(self, key: str, method: str, params: Message) -> Step:
+        """Refuse a request: this protocol serves none yet."""
+        del key, params
+        raise unsupported(method)
 
     def _changed(self, error: str) -> Step:
         """Settle a change, as the agent answered it."""

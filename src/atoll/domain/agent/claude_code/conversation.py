@@ -3,7 +3,15 @@
 from atoll.domain.agent.card import Card, CardKind, Value
 from atoll.domain.agent.claude_code.cards import ALLOW, ClaudeCards
 from atoll.domain.agent.claude_code.settings import ClaudeSettings
-from atoll.domain.agent.conversation import Outgoing, Step, Terms, busy, chosen, not_pending
+from atoll.domain.agent.conversation import (
+    Outgoing,
+    Step,
+    Terms,
+    busy,
+    chosen,
+    not_pending,
+    unsupported,
+)
 from atoll.domain.agent.lenient_json import Message, part, parts, remember, text
 from atoll.domain.agent.settings import SettingName
 
@@ -102,6 +110,11 @@ class ClaudeConversation:
         line = self._control({"subtype": f"set_{name}", field: value})
         self._settings.asked(text(line, "request_id"), name, value)
         return Step(send=(line,))
+
+    def request(self, key: str, method: str, params: Message) -> Step:
+        """Refuse a request: this protocol serves none yet."""
+        del key, params
+        raise unsupported(method)
 
     def _control(self, request: dict[str, Value]) -> Outgoing:
         self._sent += 1

@@ -3,14 +3,28 @@
 from atoll.domain.agent.card import Began, Card, CardKind, CardState, Draft, Said, Value, Yielded
 from atoll.domain.agent.codex.cards import CodexCards
 from atoll.domain.agent.codex.settings import CodexSettings
-from atoll.domain.agent.conversation import Outgoing, Step, Terms, busy, chosen, not_pending
+from atoll.domain.agent.codex.turns import CodexTurns, opens
+from atoll.domain.agent.conversation import (
+    Outgoing,
+    Reply,
+    Step,
+    Terms,
+    busy,
+    chosen,
+    not_pending,
+    unsupported,
+)
 from atoll.domain.agent.lenient_json import Message, name_of, part, parts, remember, text
 from atoll.domain.agent.settings import SettingName
+from atoll.domain.errors import Conflict
 
 _UNSUPPORTED = -32601
 _MODELS = "models"
 """Id of the one request for the models there are."""
 _DENIALS = frozenset({"decline", "cancel"})
+_OWN = frozenset({"initialize", "initialized"})
+"""The handshake, which belongs to the conversation."""
+_RESPOND = "serverRequest/respond"
 
 
 class CodexConversation:
@@ -24,10 +38,10 @@ class CodexConversation:
         self._sent = 0
         self._waits_for: dict[str, str] = {}
         self._requests: dict[str, tuple[Value, str, Message]] = {}
-        self._thread = ""
-        self._turn = ""
+        self._asked: dict[str, tuple[str, str, Message]] = {}
+        self._early: list[Outgoing] | None = []
+        self._turns = CodexTurns()
         self._prompt: str | None = None
-        self._working = False
 
     def begin(self) -> Step:
         """Send `initialize`."""
@@ -45,30 +59,34 @@ class CodexConversation:
         said = tuple(self._cards.take(message))
         if "id" in message:
             return self._requested(message, method, said)
-        if method == "turn/started":
-            self._turn, self._working = text(part(params, "turn"), "id"), True
-            return Step(said=said, conversation=self._thread)
-        if method == "turn/completed":
-            self._turn, self._working = "", False
-            self._requests.clear()
-        if method == "serverRequest/resolved":
-            self._requests.pop(name_of(params, "requestId"), None)
-        return Step(said=said)
+        durable = not method.casefold().endswith("delta")
+        match method:
+            case "turn/started":
+                thread = self._turns.started(params)
+                return Step(said=said, conversation=thread, durable=True)
+            case "turn/completed":
+                self._withdraw(self._turns.completed(params))
+                # Another thread may still be at its turn: nobody is to type into that.
+                said = (*said, Began()) if self._turns.working else said
+            case "serverRequest/resolved":
+                self._requests.pop(name_of(params, "requestId"), None)
+        return Step(said=said, durable=durable)
 
     def ask(self, words: str) -> Step:
         """Send a prompt; before the thread is ready it waits."""
-        if self._working or self._prompt is not None:
+        if self._turns.working or self._prompt is not None:
             raise busy()
-        if not self._thread:
+        if not self._turns.thread:
             self._prompt = words
             return Step(said=(Began(),))
         return Step(said=(Began(),), send=(self._start_turn(words),))
 
     def interrupt(self) -> Step:
         """Interrupt the turn."""
-        if not self._turn:
+        thread, turn = self._turns.running
+        if not turn:
             return Step()
-        params: dict[str, Value] = {"threadId": self._thread, "turnId": self._turn}
+        params: dict[str, Value] = {"threadId": thread, "turnId": turn}
         return Step(send=(self._call("turn/interrupt", params),))
 
     def answer(self, card: Card, option: str | None, words: str | None) -> Step:
@@ -86,28 +104,90 @@ class CodexConversation:
         """Change a setting for the next turn; Codex itself receives it then."""
         return Step(settings=self._settings.change(name, value), settled="")
 
+    def request(self, key: str, method: str, params: Message) -> Step:
+        """Send a request of a worker, as soon as the handshake is over."""
+        if method in _OWN:
+            raise unsupported(method)
+        if method == _RESPOND:
+            return self._responded(key, params)
+        self._sent += 1
+        name = f"w:{self._sent}"
+        self._asked[name] = (key, method, params)
+        line: Outgoing = {"method": method, "id": name, "params": dict(params)}
+        said: tuple[Said, ...] = ()
+        if method == "turn/start":
+            self._turns.begins(self._turns.thread_of(params))
+            said = (Began(),)
+        if self._early is not None:
+            self._early.append(line)
+            return Step(said=said)
+        return Step(said=said, send=(line,))
+
+    def _responded(self, key: str, params: Message) -> Step:
+        """Answer what the agent asks, unless its card was answered before."""
+        name = name_of(params, "requestId")
+        if name not in self._requests:
+            raise Conflict(f"nothing waits for an answer to {name[:80]!r}", code="conflict")
+        number, _, _ = self._requests.pop(name)
+        if "error" in params:
+            said = tuple(self._cards.answered(name, accepted=False))
+            line: Outgoing = {"id": number, "error": params["error"]}
+        else:
+            decision = text(part(params, "result"), "decision", "action")
+            said = tuple(self._cards.answered(name, accepted=decision not in _DENIALS))
+            line = {"id": number, "result": params.get("result")}
+        return Step(said=said, send=(line,), replies=(Reply(key, {}),))
+
+    def _withdraw(self, thread: str) -> None:
+        """Forget what was asked in a thread whose turn ended."""
+        for name, (_, _, params) in list(self._requests.items()):
+            if self._turns.thread_of(params) == thread:
+                del self._requests[name]
+
     def _requested(self, message: Message, method: str, said: tuple[Said, ...]) -> Step:
         number = message["id"]
         if not said:
             error: dict[str, Value] = {"code": _UNSUPPORTED, "message": f"{method} is not served"}
             return Step(send=({"id": number, "error": error},))
         remember(self._requests, name_of(message, "id"), (number, method, part(message, "params")))
-        return Step(said=said)
+        return Step(said=said, durable=True)
+
+    def _answered(self, message: Message, key: str, method: str, params: Message) -> Step:
+        """Handle the response to a request of a worker."""
+        error = part(message, "error")
+        thread = self._turns.thread_of(params)
+        if "error" in message:
+            said: tuple[Said, ...] = ()
+            if method == "turn/start":
+                self._turns.refused(thread)
+                said = () if self._turns.working else (Yielded(),)
+            return Step(said=said, replies=(Reply(key, error=error),))
+        result = part(message, "result")
+        gone = self._turns.follow(method, params, result)
+        replies = (Reply(key, message.get("result")),)
+        if gone:
+            return Step(send=(self._call("thread/start", self._thread_params()),), replies=replies)
+        settings = self._settings.started(result) if opens(method) else None
+        return Step(settings=settings, replies=replies)
 
     def _replied(self, message: Message) -> Step:
-        """Handle the response to one of our requests."""
+        """Handle the response to a request."""
+        asked = self._asked.pop(name_of(message, "id"), None)
+        if asked is not None:
+            return self._answered(message, *asked)
         call = self._waits_for.pop(name_of(message, "id"), "")
         result, error = part(message, "result"), text(part(message, "error"), "message")
         if error and call:
             return self._failed(call, error)
         match call:
             case "initialize":
-                return Step(send=({"method": "initialized"}, self._open_thread()))
+                early, self._early = self._early or [], None
+                return Step(send=({"method": "initialized"}, self._open_thread(), *early))
             case "thread/list":
                 last = next(iter(parts(result, "data")), {})
                 return Step(send=(self._resume_or_start(text(last, "id")),))
             case "thread/start" | "thread/resume":
-                self._thread = text(part(result, "thread"), "id")
+                self._turns.thread = text(part(result, "thread"), "id")
                 return self._thread_ready(result)
             case "model/list":
                 return Step(settings=self._settings.offered(result))
@@ -132,11 +212,19 @@ class CodexConversation:
         )
         if call == "thread/resume":
             return Step(said=(card,), send=(self._resume_or_start(""),))
+        refused = self._refused(error) if call == "initialize" else ()
         if call != "turn/start" and self._prompt is None:
-            return Step(said=(card,))
+            return Step(said=(card,), replies=refused)
         # Without a thread, the waiting prompt will never be sent.
-        self._working, self._prompt = False, None
-        return Step(said=(card, Yielded()))
+        self._turns.refused(self._turns.thread)
+        self._prompt = None
+        return Step(said=(card, Yielded()), replies=refused)
+
+    def _refused(self, error: str) -> tuple[Reply, ...]:
+        """Return the replies to requests that waited for the handshake."""
+        held, self._early = self._early or [], None
+        asked = [self._asked.pop(name_of(line, "id")) for line in held]
+        return tuple(Reply(key, error={"message": error}) for key, _, _ in asked)
 
     def _open_thread(self) -> Outgoing:
         if self._terms.conversation is None and self._terms.resume:
@@ -152,9 +240,9 @@ class CodexConversation:
         return {"cwd": self._terms.cwd, **self._settings.thread_params()}
 
     def _start_turn(self, words: str) -> Outgoing:
-        self._working = True
+        self._turns.begins(self._turns.thread)
         content: list[Value] = [{"type": "text", "text": words}]
-        params: dict[str, Value] = {"threadId": self._thread, "input": content}
+        params: dict[str, Value] = {"threadId": self._turns.thread, "input": content}
         return self._call("turn/start", {**params, **self._settings.turn_params()})
 
     def _call(self, method: str, params: dict[str, Value]) -> Outgoing:
