@@ -14,6 +14,7 @@ from atoll.wire.contract import (
     ports,
     recordings,
     terminals,
+    workers,
 )
 from atoll.wire.contract.call import PathId, RuntimeCall
 
@@ -134,6 +135,27 @@ CALLS: list[tuple[RuntimeCall[Any], str]] = [
     (recordings.read_recording(PathId("r_1")), "GET /recordings/r_1"),
     (recordings.remove_recording(PathId("r_1")), "DELETE /recordings/r_1"),
     (recordings.search_output((("q", "x"),)), "GET /search?q=x"),
+    (
+        workers.open_worker(workers.OpenWorkerBody(worker_id="w1", agent_id="g_1")),
+        'POST /workers {"worker_id":"w1","agent_id":"g_1"}',
+    ),
+    (workers.get_worker(PathId("w1")), "GET /workers/w1"),
+    (
+        workers.request_worker(
+            PathId("w1"),
+            workers.WorkerRequestBody(request_id="r", method="a/b", params={"n": 1.0}),
+        ),
+        'POST /workers/w1/requests {"request_id":"r","method":"a/b","params":{"n":1.0}}',
+    ),
+    (
+        workers.read_spool(PathId("w1"), after=3, limit=5),
+        "GET /workers/w1/spool?after=3&limit=5",
+    ),
+    (
+        workers.read_spool(PathId("w1"), after=3, limit=5, wait_seconds=2),
+        "GET /workers/w1/spool?after=3&limit=5&wait=2",
+    ),
+    (workers.acknowledge_spool(PathId("w1"), 3), 'POST /workers/w1/spool/ack {"n":3}'),
 ]
 
 
