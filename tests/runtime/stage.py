@@ -39,6 +39,8 @@ from atoll.runtime.spawners.local import local
 from atoll.runtime.stage import MakeStage, PassThrough
 from atoll.runtime.tasks import Tasks
 from atoll.runtime.terminals.terminals import Defaults, Terminals
+from atoll.runtime.workers.spool import SPOOL_BYTES
+from atoll.runtime.workers.workers import Workers
 from atoll.wire.attach import ClientMessage, ServerMessage, Start, decode_server, encode
 
 T = TypeVar("T")
@@ -166,13 +168,19 @@ async def runtime(
     make_stage: MakeStage = PassThrough,
     bounds: RecordingLimits = BOUNDS,
     wall: Wall | None = None,
+    kept: Path | None = None,
+    spool_bytes: int = SPOOL_BYTES,
+    secrets: tuple[str, ...] = (),
 ) -> AsyncIterator[Runtime]:
-    """Serve a runtime whose sandbox is a plain child of this process, or what `wall` makes."""
+    """Serve a runtime whose sandbox is a plain child of this process, or what `wall` makes. Workers
+    are in `kept`, which outlives it."""
     home = Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))
     work = home / "w"
     work.mkdir()
     path = home / "rt.sock"
     journal = Journal(home / "journal")
+    redactions = Redactions(secrets)
+    workers = Workers(kept or home / "workers", redactions.json, spool_bytes)
     try:
         async with (wall or usual_wall)(work) as spawner, Tasks() as tasks:
             defaults = Defaults(("/bin/sh",), ENV, spawner.root)
@@ -198,6 +206,7 @@ async def runtime(
                 Parts(
                     terminals=terminals,
                     agents=Agents(spawner, agents, terminals, journal=journal, tasks=tasks),
+                    workers=workers,
                     execs=execs,
                     files=Files(spawner),
                     journal=journal,
@@ -208,7 +217,7 @@ async def runtime(
                     recordings=recordings,
                     control_plane=control_plane,
                     policy=StandingPolicy(),
-                    redactions=Redactions(),
+                    redactions=redactions,
                     own_usage=None,
                     settle_audit=lambda: None,
                     settling=Settling(None),
@@ -228,10 +237,12 @@ async def runtime(
                 async with aiohttp.ClientSession(connector=connector, headers=headers) as client:
                     yield Runtime(home, path, client, terminals, execs, journal, recordings)
             finally:
+                workers.release()
                 await runner.cleanup()
                 recordings.close()
                 terminals.hang_up()
                 execs.close()
     finally:
+        workers.close()
         journal.close()
         shutil.rmtree(home)

@@ -171,6 +171,7 @@ async def _serve_routes(
     stack.push_async_callback(runner.cleanup)
     # Readers who wait for news would hold the server's end up.
     stack.callback(parts.journal.release)
+    stack.callback(parts.workers.release)
 
 
 async def _serve_egress(

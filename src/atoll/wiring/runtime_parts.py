@@ -30,6 +30,7 @@ from atoll.runtime.settling import Settling
 from atoll.runtime.tasks import Tasks
 from atoll.runtime.terminals.adoption import TerminalShelf
 from atoll.runtime.terminals.terminals import Defaults, Terminals
+from atoll.runtime.workers.workers import Workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,7 @@ def build_parts(
     return Parts(
         terminals=terminals,
         agents=_build_agents(boot, ground, terminals),
+        workers=Workers(boot.journal_dir / "workers", ground.redactions.json),
         execs=execs,
         files=Files(spawner, changed=_file_changed(ground)),
         journal=journal,

@@ -30,8 +30,8 @@ class Step:
     `said` goes to cards and lock, `send` to the agent, in this order. `conversation` names the
     present conversation once something was said in it: only then can it be resumed. `settings` are
     the agent's, where they changed. `settled` ends a change of a setting: an empty text means that
-    it holds, another one says why the agent refused it. `replies` answer requests. `durable` marks a
-    message that a worker's stream keeps: an event, not a response and no piece of a text.
+    it holds, another one says why the agent refused it. `replies` answer requests. `durable` marks
+    a message that a worker's stream keeps: an event, not a response and no piece of a text.
     """
 
     said: tuple[Said, ...] = ()

@@ -16,6 +16,7 @@ from atoll.domain.agent.readers import CONVERSATIONS
 from atoll.domain.agent.settings import SettingName
 from atoll.domain.errors import Conflict, Invalid
 from atoll.runtime.agents.lines import Lines
+from atoll.runtime.agents.neighbours import Tap
 from atoll.runtime.agents.session import AgentSession
 from atoll.runtime.execs.record import end_of
 from atoll.wire.contract.terminals import End
@@ -42,6 +43,8 @@ class MachineChannel:
         self._id = agent_id
         self._conversation = conversation
         self._program = program
+        self._tap: Tap | None = None
+        self.held = False
 
     def begin(self) -> Step:
         """Send the first messages. Raises `Invalid` for terms the agent cannot be started on."""
@@ -55,7 +58,7 @@ class MachineChannel:
             except UNREADABLE:
                 continue
             if isinstance(message, dict):
-                yield self._read(message)
+                yield await self._take(line, message)
 
     async def ended(self) -> End:
         """Wait for the end of its process."""
@@ -77,12 +80,39 @@ class MachineChannel:
         """Change a setting."""
         return self._do(self._conversation.change(name, value))
 
+    async def request(self, key: str, method: str, params: Message) -> Step:
+        """Send a request of a worker."""
+        return self._do(self._conversation.request(key, method, params))
+
+    def follow(self, tap: Tap) -> None:
+        """Give every later message to a worker too, which may hold the agent up."""
+        if self._tap is not None:
+            raise Conflict("another worker follows this agent; open it on one of its own")
+        self._tap = tap
+
+    def finish(self) -> None:
+        """Report the end of the agent's messages."""
+        if self._tap is not None:
+            self._tap.left()
+
+    async def _take(self, line: bytes, message: Message) -> Step:
+        tap = self._tap
+        if tap is None:
+            return self._read(message)
+        self.held = True
+        await tap.room()
+        step = self._read(message)
+        await tap.take(line, step)
+        self.held = False
+        return step
+
     def _read(self, message: Message) -> Step:
+        step = self._conversation.take(message)
         try:
-            return self._do(self._conversation.take(message))
+            return self._do(step)
         except Conflict as error:
             log.warning("agent %s: %s", self._id, error.message)
-            return Step()
+            return Step(replies=step.replies, durable=step.durable)
 
     def _do(self, step: Step) -> Step:
         for line in step.send:
@@ -98,11 +128,18 @@ async def _read(session: AgentSession, channel: MachineChannel) -> None:
 
 async def run_machine(session: AgentSession, channel: MachineChannel) -> None:
     """Apply an agent's messages to its session, until it ends."""
-    async with asyncio.TaskGroup() as tasks:
-        reading = tasks.create_task(_read(session, channel))
-        end = await channel.ended()
-        # Another process may keep the pipe open for ever: the agent itself is gone.
-        asyncio.get_running_loop().call_later(LAST_WORDS_SECONDS, reading.cancel)
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            reading = tasks.create_task(_read(session, channel))
+            end = await channel.ended()
+            await asyncio.wait([reading], timeout=LAST_WORDS_SECONDS)
+            while channel.held and not reading.done():
+                # What a worker has no room for is not lost.
+                await asyncio.wait([reading], timeout=LAST_WORDS_SECONDS)
+            # Another process may keep the pipe open for ever: the agent itself is gone.
+            reading.cancel()
+    finally:
+        channel.finish()
     how = ""
     if (end.code or end.signal) and not session.stopping:
         how = f"signal {end.signal}" if end.signal else f"exit status {end.code}"

@@ -5,11 +5,28 @@ from typing import Protocol
 
 from atoll.domain.agent.card import Card
 from atoll.domain.agent.conversation import Step
+from atoll.domain.agent.lenient_json import Message
 from atoll.domain.agent.settings import SettingName
 from atoll.wire.attach import AgentStateChanged
 
 Record = Callable[[str, Mapping[str, object]], object]
 """Writes one journal entry: kind and payload."""
+
+
+class Tap(Protocol):
+    """Follower of every message of one agent. While it has no room, the agent is not read."""
+
+    async def room(self) -> None:
+        """Return once there is room for the next message."""
+        ...
+
+    async def take(self, line: bytes, step: Step) -> None:
+        """Receive a message as it came, and what it means. Its replies have arrived by then."""
+        ...
+
+    def left(self) -> None:
+        """Receive the end of the agent."""
+        ...
 
 
 class AgentChannel(Protocol):
@@ -31,6 +48,16 @@ class AgentChannel(Protocol):
 
     async def change(self, name: SettingName, value: str) -> Step:
         """Change a setting of the agent's; a later step settles it."""
+        ...
+
+    async def request(self, key: str, method: str, params: Message) -> Step:
+        """Send a request in the agent's own protocol; a later step replies to `key`. Raises
+        `Invalid` for one it does not serve."""
+        ...
+
+    def follow(self, tap: Tap) -> None:
+        """Give every later message to one follower. Raises `Conflict` when there is another, and
+        `Invalid` for an agent without messages."""
         ...
 
 

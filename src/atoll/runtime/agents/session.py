@@ -22,6 +22,7 @@ from atoll.domain.agent.card import (
 )
 from atoll.domain.agent.card_log import CardLog, Clean
 from atoll.domain.agent.conversation import Step
+from atoll.domain.agent.lenient_json import Message
 from atoll.domain.agent.previews import previews
 from atoll.domain.agent.settings import SettingName
 from atoll.domain.agent.status import AttentionBudget
@@ -29,7 +30,7 @@ from atoll.domain.broker.audit_budget import AuditBudget
 from atoll.domain.errors import Conflict, Forbidden, NotFound
 from atoll.domain.terminal.softlock import REASONS, AgentState, LockReason, Work
 from atoll.ports.spawner import Process
-from atoll.runtime.agents.neighbours import AgentChannel, Record, SessionObserver
+from atoll.runtime.agents.neighbours import AgentChannel, Record, SessionObserver, Tap
 from atoll.runtime.agents.reporting import StatusReport
 from atoll.runtime.agents.setting_change import AgentSettings
 from atoll.runtime.agents.status import AgentStatus, Identity
@@ -297,6 +298,20 @@ class AgentSession:
             self.apply(await self._channel.change(name, value))
             await settled
         self._write("agent.changed", {"setting": name, "value": value, "by": by})
+
+    def follow(self, tap: Tap) -> None:
+        """Give every later message of the agent to one follower. Raises `Conflict`, `Invalid`."""
+        self._alive()
+        self._channel.follow(tap)
+
+    async def request(self, key: str, method: str, params: Message) -> Step:
+        """Send a request in the agent's own protocol. Raises `Invalid`, `Conflict`."""
+        self._alive()
+        if self.lock.state is AgentState.PAUSED:
+            raise Conflict(REASONS[LockReason.PAUSED], code=LockReason.PAUSED)
+        step = await self._channel.request(key, method, params)
+        self.apply(step)
+        return step
 
     def put(self, draft: Draft) -> None:
         """Add a card from another source than the agent itself: shell marks, a screen."""

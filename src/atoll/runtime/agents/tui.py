@@ -15,15 +15,17 @@ import msgspec
 from atoll.domain.agent.agent import plain_prompt
 from atoll.domain.agent.card import Card
 from atoll.domain.agent.codex.files import CodexRolloutCards
-from atoll.domain.agent.conversation import Step
+from atoll.domain.agent.conversation import Step, unsupported
 from atoll.domain.agent.hooks import HookReport, Hooks
+from atoll.domain.agent.lenient_json import Message
 from atoll.domain.agent.readers import TRANSCRIPTS
 from atoll.domain.agent.settings import SettingName
-from atoll.domain.errors import AtollError, Conflict
+from atoll.domain.errors import AtollError, Conflict, Invalid
 from atoll.domain.terminal.draft import DraftLength
 from atoll.ports.runtime_boot import WatchFile
 from atoll.ports.spawner import Spawner
 from atoll.runtime.agents.lines import Program, lines
+from atoll.runtime.agents.neighbours import Tap
 from atoll.runtime.agents.session import AgentSession
 from atoll.runtime.agents.status import AgentStatus
 from atoll.runtime.terminals.observer import Author
@@ -138,6 +140,16 @@ class TuiChannel:
     async def change(self, name: SettingName, value: str) -> Step:
         """Refuse to change a setting: people do that at the terminal."""
         raise Conflict(f"change the {name} at the agent's terminal: {value} was not set")
+
+    async def request(self, key: str, method: str, params: Message) -> Step:
+        """Refuse a request: an agent at a terminal serves none."""
+        del key, params
+        raise unsupported(method)
+
+    def follow(self, tap: Tap) -> None:
+        """Refuse a follower: an agent at a terminal sends no messages."""
+        del tap
+        raise Invalid("an agent at a terminal serves no worker: use mode machine", field="agent_id")
 
     async def _submit(self, *, reported: bool) -> None:
         """Press Enter until it has an effect, and not once somebody else types."""

@@ -24,6 +24,7 @@ from atoll.runtime.api.recordings import routes as reading_routes
 from atoll.runtime.api.requests import MAX_JSON_BYTES, answer, query_integer, read_json
 from atoll.runtime.api.terminals import routes as terminal_routes
 from atoll.runtime.api.tracing import end_at_upgrade, traced
+from atoll.runtime.api.workers import routes as worker_routes
 from atoll.runtime.health import Counts
 from atoll.wire.contract.journal import AckBody
 
@@ -45,6 +46,7 @@ def build(*, token: str | None) -> web.Application:
     app.on_response_prepare.append(end_at_upgrade)
     for routes in (
         agent_routes,
+        worker_routes,
         terminal_routes,
         reading_routes,
         exec_routes,

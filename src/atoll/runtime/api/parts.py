@@ -29,6 +29,7 @@ from atoll.runtime.ports import Ports
 from atoll.runtime.recordings.recordings import Recordings
 from atoll.runtime.settling import Settling
 from atoll.runtime.terminals.terminals import Terminals
+from atoll.runtime.workers.workers import Workers
 from atoll.wire.contract.execs import OwnUsage
 
 
@@ -38,6 +39,7 @@ class Parts:
 
     terminals: Terminals
     agents: Agents
+    workers: Workers
     execs: Execs
     files: Files
     journal: Journal

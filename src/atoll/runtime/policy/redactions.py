@@ -8,10 +8,13 @@ import weakref
 from collections.abc import Iterable, Mapping
 from typing import cast
 
+import msgspec
+
 from atoll.domain.redaction.forms import SHORTEST
 from atoll.domain.redaction.lexicon import Lexicon
 from atoll.domain.redaction.redactor import Redactor
 from atoll.wire.contract.policy import Policy
+from atoll.wire.http.unreadable import UNREADABLE
 
 
 class Redactions:
@@ -45,6 +48,19 @@ class Redactions:
     def payload(self, payload: Mapping[str, object]) -> Mapping[str, object]:
         """Return a journal entry's payload, with every text in it redacted."""
         return cast("Mapping[str, object]", self._value(payload))
+
+    def json(self, document: bytes) -> bytes:
+        """Return a JSON document with every secret in it masked; without one, byte for byte."""
+        value = msgspec.json.decode(document)
+        cleaned = self._value(value)
+        plain = document if cleaned == value else msgspec.json.encode(cleaned)
+        masked = self.lexicon.redact(plain)
+        try:
+            msgspec.json.decode(masked)
+        except UNREADABLE:
+            # What looked like a secret reached over the marks of the JSON itself.
+            return plain
+        return masked
 
     def _value(self, value: object) -> object:
         match value:

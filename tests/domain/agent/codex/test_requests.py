@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from atoll.domain.agent.acp.conversation import AcpConversation
-from atoll.domain.agent.card import Began, Card, CardState, Draft, Yielded
+from atoll.domain.agent.card import Began, Card, CardState, Draft, Value, Yielded
 from atoll.domain.agent.card_log import CardLog
 from atoll.domain.agent.claude_code.conversation import ClaudeConversation
 from atoll.domain.agent.codex.conversation import CodexConversation
@@ -58,7 +58,7 @@ def test_response_to_a_request_is_its_reply_and_confuses_no_call_of_the_conversa
 def test_refusal_of_a_request_is_an_error_for_it_alone() -> None:
     talk = standing()
     talk.request("r1", "thread/read", {})
-    error = {"code": -32600, "message": "missing field"}
+    error: dict[str, Value] = {"code": -32600, "message": "missing field"}
     assert talk.take({"id": "w:3", "error": error}) == Step(replies=(Reply("r1", error=error),))
 
 

@@ -70,6 +70,8 @@ class CodexConversation:
                 said = (*said, Began()) if self._turns.working else said
             case "serverRequest/resolved":
                 self._requests.pop(name_of(params, "requestId"), None)
+            case _:
+                pass
         return Step(said=said, durable=durable)
 
     def ask(self, words: str) -> Step:

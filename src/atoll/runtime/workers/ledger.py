@@ -1,0 +1,105 @@
+"""The ledger of one worker's requests: what was taken, and the one receipt of each.
+
+A request is written down before the agent can see it. So a runtime that finds one without a receipt
+knows that its outcome is unknown, and never sends it again.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from atoll.domain.errors import Conflict, LimitReached
+from atoll.runtime.workers.line_file import LineFile
+from atoll.wire.contract.workers import Receipt
+
+MAX_REQUESTS = 16_384
+"""Of one worker, over its whole life."""
+
+
+class _Line(msgspec.Struct, omit_defaults=True):
+    """A line: a request that was taken, or its receipt."""
+
+    request_id: str
+    digest: str = ""
+    receipt: Receipt | None = None
+
+
+@dataclass(slots=True)
+class _Known:
+    """A request, and where its receipt stands in the file (no length: pending)."""
+
+    digest: str
+    begin: int = 0
+    length: int = 0
+
+
+class Ledger:
+    """The ledger in one file, which one process writes at a time."""
+
+    def __init__(self, path: Path) -> None:
+        """Continue what is there. Raises `OSError`."""
+        self._file = LineFile(path)
+        self._known: dict[str, _Known] = {}
+        at = 0
+        for line in self._file.lines():
+            read = msgspec.json.decode(line, type=_Line)
+            if read.receipt is None:
+                self._known[read.request_id] = _Known(read.digest)
+            else:
+                self._note(read.request_id, at, len(line))
+            at += len(line) + 1
+
+    def known(self, request_id: str, digest: str) -> bool:
+        """Report whether this request was taken. Raises `Conflict` when another one was taken under
+        its id."""
+        known = self._known.get(request_id)
+        if known is not None and known.digest != digest:
+            raise Conflict(
+                f"the request {request_id[:80]} was made before with other content",
+                code="conflict",
+                field="request_id",
+            )
+        return known is not None
+
+    def take(self, request_id: str, digest: str) -> None:
+        """Write a request down. Raises `LimitReached`, `OSError`."""
+        if len(self._known) >= MAX_REQUESTS:
+            raise LimitReached(f"a worker takes {MAX_REQUESTS} requests: make another one")
+        self._file.append(msgspec.json.encode(_Line(request_id, digest)))
+        self._known[request_id] = _Known(digest)
+
+    def answer(self, receipt: Receipt) -> None:
+        """Write a receipt down. Raises `OSError`."""
+        line = msgspec.json.encode(_Line(receipt.request_id, receipt=receipt))
+        self._note(receipt.request_id, self._file.append(line), len(line))
+
+    def receipt(self, request_id: str) -> Receipt | None:
+        """Return the receipt of a request, None while it is pending."""
+        known = self._known.get(request_id)
+        if known is None or not known.length:
+            return None
+        line = self._file.read_at(known.begin, known.length)
+        return msgspec.json.decode(line, type=_Line).receipt
+
+    def pending(self) -> Iterator[str]:
+        """Yield every request without a receipt, in order."""
+        for request_id, known in list(self._known.items()):
+            if not known.length:
+                yield request_id
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+    def _note(self, request_id: str, begin: int, length: int) -> None:
+        known = self._known[request_id]
+        known.begin, known.length = begin, length
+
+
+def digest_of(method: str, params: object) -> str:
+    """Return the digest of a request's content; the order of keys does not matter."""
+    text = msgspec.json.encode([method, params], order="sorted")
+    return hashlib.sha256(text).hexdigest()

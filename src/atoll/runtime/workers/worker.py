@@ -1,0 +1,270 @@
+"""One worker: the requests it made of an agent, and what the agent said, both on disk.
+
+It follows the agent's own conversation (`runtime.agents`): there is no second pipe.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TypeVar, cast
+
+import msgspec
+
+from atoll.domain.agent.conversation import Reply, Step
+from atoll.domain.agent.lenient_json import Message, text, whole
+from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, Unavailable
+from atoll.domain.terminal.softlock import AgentState
+from atoll.runtime.agents.session import AgentSession
+from atoll.runtime.workers.ledger import Ledger, digest_of
+from atoll.runtime.workers.spool import SPOOL_BYTES, Spool
+from atoll.wire.contract.workers import (
+    Receipt,
+    ReceiptKind,
+    RequestAnswer,
+    RequestError,
+    RequestErrorCode,
+    SpoolPage,
+    WorkerRecord,
+    WorkerRequestBody,
+)
+
+log = logging.getLogger("atoll.runtime")
+
+T = TypeVar("T")
+
+Clean = Callable[[bytes], bytes]
+"""Masks the secrets in a JSON document."""
+
+MAX_PENDING = 64
+RETRY_SECONDS = 1.0
+_OF_AGENT: dict[int, RequestErrorCode] = {
+    -32600: "invalid_request",
+    -32601: "unsupported_method",
+    -32602: "invalid_request",
+}
+_UNKNOWN = RequestError(
+    "outcome_unknown",
+    "the agent or its runtime ended before the request was answered; look before you repeat it",
+    retryable=False,
+)
+
+
+class _Response(msgspec.Struct):
+    """The result in a line of the agent's, as it is."""
+
+    result: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class Worker:
+    """A worker in one directory. It is the `Tap` of the agent that serves it."""
+
+    def __init__(
+        self, worker_id: str, folder: Path, clean: Clean, max_bytes: int = SPOOL_BYTES
+    ) -> None:
+        """Continue what is there: requests without a receipt get one. Raises `OSError`."""
+        self.id = worker_id
+        self._clean = clean
+        self._spool = Spool(folder / "spool", max_bytes)
+        self._ledger = Ledger(folder / "ledger.jsonl")
+        self._session: AgentSession | None = None
+        self._answered: dict[str, asyncio.Event] = {}
+        self._recover()
+
+    @property
+    def record(self) -> WorkerRecord:
+        """The worker as the contract shows it."""
+        return WorkerRecord(
+            worker_id=self.id,
+            agent_id="" if self._session is None else self._session.identity.id,
+            last=self._spool.last,
+            acknowledged=self._spool.acknowledged,
+            pending=len(list(self._ledger.pending())),
+            full=self._spool.full,
+        )
+
+    def attach(self, session: AgentSession) -> None:
+        """Serve this worker by an agent from now on; nothing, where it does so already. Raises
+        `Conflict`, `Invalid`."""
+        if self._session is session:
+            return
+        if self._session is not None:
+            raise Conflict(f"another agent serves the worker {self.id}; stop it first")
+        session.follow(self)
+        self._session = session
+
+    async def request(self, body: WorkerRequestBody) -> RequestAnswer:
+        """Send a request unless it was sent before, and wait for its receipt. Raises `Conflict`,
+        `LimitReached`, `Unavailable`."""
+        digest = digest_of(body.method, body.params)
+        if not self._ledger.known(body.request_id, digest):
+            session = self._ready()
+            self._take(body.request_id, digest)
+            await self._send(session, body)
+        receipt = self._ledger.receipt(body.request_id)
+        if receipt is None and body.wait_ms:
+            answered = self._answered.setdefault(body.request_id, asyncio.Event())
+            try:
+                async with asyncio.timeout(body.wait_ms / 1000):
+                    await answered.wait()
+            except TimeoutError:
+                return RequestAnswer()
+            receipt = self._ledger.receipt(body.request_id)
+        return RequestAnswer(receipt)
+
+    async def page(self, after: int, limit: int, wait_seconds: int) -> SpoolPage:
+        """Return entries above `after`, waiting for the first."""
+        if wait_seconds:
+            await self._spool.wait(after, wait_seconds)
+        return self._spool.read(after, limit)
+
+    def acknowledge(self, n: int) -> None:
+        """Free entries up to `n`."""
+        try:
+            self._spool.acknowledge(n)
+        except OSError as error:
+            raise _no_disk(error) from error
+
+    def release(self) -> None:
+        """Let go of everybody who waits."""
+        self._spool.release()
+        for answered in self._answered.values():
+            answered.set()
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self._spool.close()
+        self._ledger.close()
+
+    # What the agent says.
+
+    async def room(self) -> None:
+        """Wait until the agent's next message can be kept."""
+        await self._spool.room()
+
+    async def take(self, line: bytes, step: Step) -> None:
+        """Keep a message, where it is an event, and the receipts it brings."""
+        if step.durable:
+            await _insist(partial(self._spool.append, "event", self._clean(line)))
+        for reply in step.replies:
+            await self._replied(reply, line)
+
+    def left(self) -> None:
+        """Note that the agent is gone: nothing more comes from it."""
+        self._session = None
+        try:
+            self._settle_unknown()
+        except OSError as error:
+            log.error("worker %s cannot be written: %s", self.id, error)
+
+    def _ready(self) -> AgentSession:
+        """Return the agent, if a request can be sent to it and its receipt be kept."""
+        session = self._session
+        if session is None or session.lock.state is AgentState.STOPPED:
+            raise Unavailable("no agent serves this worker", code="worker_unavailable")
+        if self._spool.full:
+            raise Unavailable(
+                "the worker's spool is full: read and acknowledge its entries",
+                code="worker_unavailable",
+            )
+        if len(list(self._ledger.pending())) >= MAX_PENDING:
+            raise Unavailable(
+                f"{MAX_PENDING} requests of this worker wait already", code="worker_unavailable"
+            )
+        return session
+
+    def _take(self, request_id: str, digest: str) -> None:
+        """Write a request down, before the agent can see it."""
+        try:
+            self._ledger.take(request_id, digest)
+        except OSError as error:
+            raise _no_disk(error) from error
+
+    async def _send(self, session: AgentSession, body: WorkerRequestBody) -> None:
+        try:
+            params = cast("Message", body.params)
+            step = await session.request(body.request_id, body.method, params)
+        except AtollError as error:
+            await self._receive(body.request_id, "error", msgspec.json.encode(_refusal(error)))
+            return
+        for reply in step.replies:
+            await self._replied(reply, b"")
+
+    async def _replied(self, reply: Reply, line: bytes) -> None:
+        if reply.error is not None:
+            code = _OF_AGENT.get(whole(reply.error, "code") or 0, "internal_error")
+            words = text(reply.error, "message") or "the agent refused the request"
+            error = RequestError(code, words, retryable=False, agent=dict(reply.error))
+            await self._receive(reply.key, "error", msgspec.json.encode(error))
+        elif line:
+            result = msgspec.json.decode(line, type=_Response).result
+            await self._receive(reply.key, "response", bytes(result))
+        else:
+            await self._receive(reply.key, "response", msgspec.json.encode(reply.result))
+
+    async def _receive(self, request_id: str, kind: ReceiptKind, data: bytes) -> None:
+        """Store the receipt of a request. The spool comes first: a start finds it there."""
+        clean = self._clean(data)
+        n = await _insist(partial(self._spool.append, kind, clean, request_id))
+        receipt = Receipt(request_id, kind, n, msgspec.Raw(clean))
+        await _insist(partial(self._ledger.answer, receipt))
+        self._wake(request_id)
+
+    def _recover(self) -> None:
+        """Give every request of an earlier runtime its receipt."""
+        pending = set(self._ledger.pending())
+        after = self._spool.acknowledged
+        while pending and after < self._spool.last:
+            for entry in self._spool.read(after, 1000).entries:
+                after = entry.n
+                if entry.request_id in pending and entry.kind != "event":
+                    pending.discard(entry.request_id)
+                    receipt = Receipt(entry.request_id, entry.kind, entry.n, entry.data)
+                    self._ledger.answer(receipt)
+        self._settle_unknown()
+
+    def _settle_unknown(self) -> None:
+        data = msgspec.json.encode(_UNKNOWN)
+        for request_id in self._ledger.pending():
+            n = self._spool.append("error", data, request_id)
+            self._ledger.answer(Receipt(request_id, "error", n, msgspec.Raw(data)))
+            self._wake(request_id)
+
+    def _wake(self, request_id: str) -> None:
+        answered = self._answered.pop(request_id, None)
+        if answered is not None:
+            answered.set()
+
+
+async def _insist(write: Callable[[], T]) -> T:
+    """Write to the disk, for as long as it takes: nothing may be dropped."""
+    while True:
+        try:
+            return write()
+        except OSError as error:
+            log.error("a worker waits for its disk: %s", error)
+            await asyncio.sleep(RETRY_SECONDS)
+
+
+def _no_disk(error: OSError) -> Unavailable:
+    return Unavailable(
+        f"the worker's directory cannot be written: {error.strerror}", code="worker_unavailable"
+    )
+
+
+def _refusal(error: AtollError) -> RequestError:
+    """Return an error of ours as a receipt's."""
+    match error:
+        case Invalid(code="unsupported_method"):
+            return RequestError("unsupported_method", error.message, retryable=False)
+        case Invalid():
+            return RequestError("invalid_request", error.message, retryable=False)
+        case Forbidden():
+            return RequestError("forbidden", error.message, retryable=False)
+        case Conflict(code="conflict"):
+            return RequestError("conflict", error.message, retryable=False)
+        case Conflict() | Unavailable():
+            return RequestError("worker_unavailable", error.message, retryable=True)
+        case _:
+            return RequestError("internal_error", error.message, retryable=False)

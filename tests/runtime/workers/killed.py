@@ -1,0 +1,65 @@
+"""A runtime in a process of its own that kills itself at one step of a request.
+
+`python killed.py HOME STEP METHOD` opens the worker `w1` and sends it the request `r1`.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from atoll.runtime.agents.machine import MachineChannel
+from atoll.runtime.workers.ledger import Ledger
+from atoll.runtime.workers.spool import Spool
+from tests.runtime.workers.stage import seen, served
+
+STEPS: dict[str, tuple[type, str, bool]] = {
+    "before the ledger": (Ledger, "take", False),
+    "before the pipe": (Ledger, "take", True),
+    "after the pipe": (MachineChannel, "request", True),
+    "before the receipt": (Spool, "append", False),
+    "within the receipt": (Spool, "append", True),
+    "after the receipt": (Ledger, "answer", True),
+}
+
+
+def die() -> None:
+    """End this process at once."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def arm(home: Path, step: str) -> None:
+    """Make the step the last thing that this process does."""
+    owner, name, after = STEPS[step]
+    real = getattr(owner, name)
+
+    def armed(*given: Any, **named: Any) -> Any:
+        if not after:
+            die()
+        result = real(*given, **named)
+        if asyncio.iscoroutine(result):
+            return _finish(result, home)
+        die()
+        return None
+
+    setattr(owner, name, armed)
+
+
+async def _finish(result: Any, home: Path) -> None:
+    """Let the loop write to the pipe."""
+    await result
+    while not seen(home, "test/hang"):  # noqa: ASYNC110 (another process writes it)
+        await asyncio.sleep(0.01)
+    die()
+
+
+async def main(home: Path, step: str, method: str) -> None:
+    """Serve, send, and die."""
+    async with served(home) as worker:
+        arm(home, step)
+        await worker.request("r1", method)
+
+
+asyncio.run(main(Path(sys.argv[1]), sys.argv[2], sys.argv[3]))
