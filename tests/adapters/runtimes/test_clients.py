@@ -12,7 +12,9 @@ from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.domain.wall.isolation import Isolation, IsolationLevel
 from atoll.ports.extension import Reachability
 from atoll.testing import FakeRuntimes, RuntimeClientsContract
+from atoll.testing.fakes.workers import FakeWorker
 from atoll.wire.contract.call import RuntimeCall, bytes_call
+from tests.runtime.workers.stage import served
 from tests.surfaces.http.world import ScriptedRuntime, runtime_on, short_folder
 
 WALL = Isolation(IsolationLevel.NONE, "none")
@@ -224,6 +226,11 @@ class TestHttpRuntimeClients(RuntimeClientsContract):
             yield _reach(folder / "s")
 
     @pytest.fixture
+    async def working(self, folder: Path) -> AsyncIterator[Reachability]:
+        async with served(folder) as worker:
+            yield _reach(worker.rt.socket_path)
+
+    @pytest.fixture
     def dead(self) -> Reachability:
         return _reach(Path("/nonexistent/s"))
 
@@ -235,6 +242,11 @@ class TestFakeRuntimes(RuntimeClientsContract):
 
     @pytest.fixture
     def living(self) -> Reachability:
+        return _reach(Path("/fake/s"))
+
+    @pytest.fixture
+    def working(self, clients: FakeRuntimes) -> Reachability:
+        clients.workers["w1"] = FakeWorker()
         return _reach(Path("/fake/s"))
 
     @pytest.fixture

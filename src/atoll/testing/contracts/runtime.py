@@ -2,7 +2,8 @@
 
 Subclass `RuntimeClientsContract` in a test module. Fixtures: `clients`; `living`, the address of a
 runtime that answers `GET /health` with 200 and whose terminal at `TERMINAL` sends each frame back;
-`dead`, the address of a runtime that does not answer, asked for in tests of its own.
+`working`, the address of a runtime whose worker `w1` answers `test/ping` and is new; `dead`, the
+address of a runtime that does not answer, asked for in tests of its own.
 """
 
 import asyncio
@@ -10,13 +11,20 @@ import json
 
 import pytest
 
-from atoll.domain.errors import Failed, Invalid, NotFound, Unavailable
+from atoll.domain.errors import Conflict, Failed, Invalid, NotFound, Unavailable
 from atoll.ports.extension import Reachability
 from atoll.ports.runtime import RuntimeClient, RuntimeClients
-from atoll.wire.contract.call import bytes_call, json_call
+from atoll.wire.contract.call import PathId, bytes_call, json_call
+from atoll.wire.contract.workers import (
+    WorkerRequestBody,
+    acknowledge_spool,
+    read_spool,
+    request_worker,
+)
 
 TERMINAL = "/sessions/t_1/attach"
 HEALTH = bytes_call("/health")
+WORKER = PathId("w1")
 NOWHERE = bytes_call("/nothing-is-here")
 PATIENCE_SECONDS = 10
 HOSTILE_PATHS = ("health", "", "http://elsewhere/health", "/files/../health", "/./health")
@@ -126,6 +134,28 @@ class RuntimeClientsContract:
             with pytest.raises(Unavailable):
                 await channel.send(b"late")
             _ = [frame async for frame in channel]
+
+    async def test_request_of_a_worker_has_one_receipt_which_its_spool_holds(
+        self, clients: RuntimeClients, working: Reachability
+    ) -> None:
+        client = clients.client(working)
+        body = WorkerRequestBody(
+            request_id="r1", method="test/ping", params={"a": 1}, wait_ms=PATIENCE_SECONDS * 1000
+        )
+        first = await client.call(request_worker(WORKER, body))
+        assert await client.call(request_worker(WORKER, body)) == first
+        assert first.receipt is not None and first.receipt.kind == "response"
+        page = await client.call(read_spool(WORKER, after=0, limit=10))
+        assert [(one.n, one.request_id) for one in page.entries] == [(1, "r1")]
+        assert bytes(page.entries[0].data) == bytes(first.receipt.data)
+        with pytest.raises(Conflict):
+            other = WorkerRequestBody(request_id="r1", method="test/ping", params={"a": 2})
+            await client.call(request_worker(WORKER, other))
+        await client.call(acknowledge_spool(WORKER, 1))
+        page = await client.call(read_spool(WORKER, after=0, limit=10))
+        assert (page.entries, page.last, page.acknowledged) == ([], 1, 1)
+        with pytest.raises(NotFound):
+            await client.call(acknowledge_spool(PathId("w2"), 1))
 
     async def test_runtime_that_does_not_answer_is_unavailable(
         self, clients: RuntimeClients, dead: Reachability

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from atoll.adapters.runtimes.answers import read_answer
-from atoll.domain.errors import Invalid, NotFound, Unavailable
+from atoll.domain.errors import Conflict, Invalid, NotFound, Unavailable
 from atoll.domain.wall.probe import PROBE
 from atoll.ports.extension import Reachability
 from atoll.ports.runtime import Channel, HandoverLink, RuntimeClient, RuntimeStream
+from atoll.testing.fakes.workers import FakeWorker
 from atoll.wire.contract.call import Query, RuntimeCall
 
 T = TypeVar("T")
@@ -70,7 +71,7 @@ class FakeRuntimes:
     of themselves, and anything else is not found. `terminals` names the paths that can be attached
     to. `calls` lists the requests. `gate`, when set, holds back every answer until a test sets the
     event. Nothing answers while `down`. `health` is what the health says besides, and `wall` the
-    answer to a probe of the wall.
+    answer to a probe of the wall. `workers` are served by id.
     """
 
     calls: list[RuntimeCall[Any]] = field(default_factory=list)
@@ -83,6 +84,7 @@ class FakeRuntimes:
     gate: asyncio.Event | None = None
     health: dict[str, object] = field(default_factory=dict)
     wall: bytes = field(default_factory=lambda: probe_answer(CLOSED_WALL))
+    workers: dict[str, FakeWorker] = field(default_factory=dict)
 
     async def call(self, call: RuntimeCall[T]) -> T:
         """See the port."""
@@ -146,8 +148,31 @@ class FakeRuntimes:
                 return 200, {"entries": entries, "last": len(self.journal), "dropped": 0}
             case "/journal/ack" | "/farewell":
                 return 204, None
+            case path if path.startswith("/workers/"):
+                return self._of_worker(call, path.split("/")[2:], query)
             case _:
                 return self.answers.get((call.method, call.path), (404, {"code": "not_found"}))
+
+    def _of_worker(
+        self, call: RuntimeCall[T], path: list[str], query: dict[str, str]
+    ) -> tuple[int, object]:
+        worker = self.workers.get(path[0])
+        body = json.loads(call.body) if isinstance(call.body, bytes) else {}
+        if worker is None:
+            return 404, {"code": "not_found"}
+        match path[1:]:
+            case ["requests"]:
+                try:
+                    return 200, worker.request(body)
+                except Conflict as error:
+                    return 409, {"code": error.code, "detail": error.message}
+            case ["spool"]:
+                return 200, worker.page(int(query["after"]), int(query["limit"]))
+            case ["spool", "ack"]:
+                worker.acknowledge(body["n"])
+                return 204, None
+            case _:
+                return 404, {"code": "not_found"}
 
     def _check(self, path: str) -> None:
         _check_path(path)
