@@ -102,8 +102,8 @@ async def test_question_is_answered_by_request_or_card_whichever_is_first(tmp_pa
         assert (status, answered["receipt"]["data"]) == (200, {})
         path = f"/sessions/{worker.agent_id}/cards/approval:7/answer"
         assert (await worker.rt.call("POST", path, {"option": "accept"}))[0] == 409
-        await worker.request("r3", "test/say", lines=[ASKING.replace("7", "8")])
-        path = path.replace("7", "8")
+        await worker.request("r3", "test/say", lines=[ASKING.replace("7", "8", 1)])
+        path = path.replace("approval:7", "approval:8")
         assert (await worker.rt.call("POST", path, {"option": "accept"}))[0] == 200
         _, late = await worker.request("r4", "serverRequest/respond", requestId=8, result={})
         assert late["receipt"]["data"]["code"] == "conflict"
