@@ -98,14 +98,30 @@ def test_turn_by_request_is_at_work_until_it_ends() -> None:
 
 def test_refused_turn_gives_the_agent_back_unless_another_runs() -> None:
     talk = standing()
-    talk.request("r1", "turn/start", {})
+    talk.request("r1", "turn/start", {"threadId": "th"})
     refused = talk.take({"id": "w:3", "error": {"message": "no"}})
     assert refused.said == (Yielded(),)
     started(talk, "th", "tu")
-    talk.request("r2", "turn/start", {})
+    talk.request("r2", "turn/start", {"threadId": "th"})
     assert talk.take({"id": "w:4", "error": {"message": "busy"}}).said == ()
     with pytest.raises(Conflict):
         talk.ask("go")
+
+
+def test_turn_that_names_no_thread_does_not_keep_the_agent_busy() -> None:
+    talk = standing()
+    assert talk.request("r1", "turn/start", {}).said == ()
+    assert talk.take({"id": "w:3", "error": {"message": "missing"}}).said == (Yielded(),)
+    assert talk.ask("go").send
+
+
+def test_refused_prompt_frees_its_own_thread_after_another_was_opened() -> None:
+    talk = standing()
+    talk.ask("go")
+    talk.request("r1", "thread/start", {})
+    talk.take({"id": "w:4", "result": {"thread": {"id": "two"}}})
+    talk.take({"id": 3, "error": {"message": "no"}})
+    assert talk.ask("again").send
 
 
 def test_turns_of_two_threads_are_kept_apart() -> None:
@@ -175,6 +191,7 @@ def test_only_events_are_kept() -> None:
     kept |= {"item/commandExecution/outputDelta": False, "turn/started": True}
     assert kept == {name: talk.take({"method": name, "params": {}}).durable for name in kept}
     assert not talk.take({"id": 3, "result": {}}).durable
+    assert talk.take({"id": 4, "method": "item/tool/call", "params": {}}).durable
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,7 @@ class CodexConversation:
         self._asked: dict[str, tuple[str, str, Message]] = {}
         self._early: list[Outgoing] | None = []
         self._turns = CodexTurns()
+        self._prompted = ""
         self._prompt: str | None = None
 
     def begin(self) -> Step:
@@ -117,8 +118,9 @@ class CodexConversation:
         self._asked[name] = (key, method, params)
         line: Outgoing = {"method": method, "id": name, "params": dict(params)}
         said: tuple[Said, ...] = ()
-        if method == "turn/start":
-            self._turns.begins(self._turns.thread_of(params))
+        thread = text(params, "threadId")
+        if method == "turn/start" and thread:
+            self._turns.begins(thread)
             said = (Began(),)
         if self._early is not None:
             self._early.append(line)
@@ -150,20 +152,18 @@ class CodexConversation:
         number = message["id"]
         if not said:
             error: dict[str, Value] = {"code": _UNSUPPORTED, "message": f"{method} is not served"}
-            return Step(send=({"id": number, "error": error},))
+            return Step(send=({"id": number, "error": error},), durable=True)
         remember(self._requests, name_of(message, "id"), (number, method, part(message, "params")))
         return Step(said=said, durable=True)
 
     def _answered(self, message: Message, key: str, method: str, params: Message) -> Step:
         """Handle the response to a request of a worker."""
-        error = part(message, "error")
-        thread = self._turns.thread_of(params)
         if "error" in message:
             said: tuple[Said, ...] = ()
             if method == "turn/start":
-                self._turns.refused(thread)
+                self._turns.refused(text(params, "threadId"))
                 said = () if self._turns.working else (Yielded(),)
-            return Step(said=said, replies=(Reply(key, error=error),))
+            return Step(said=said, replies=(Reply(key, error=part(message, "error")),))
         result = part(message, "result")
         gone = self._turns.follow(method, params, result)
         replies = (Reply(key, message.get("result")),)
@@ -218,7 +218,7 @@ class CodexConversation:
         if call != "turn/start" and self._prompt is None:
             return Step(said=(card,), replies=refused)
         # Without a thread, the waiting prompt will never be sent.
-        self._turns.refused(self._turns.thread)
+        self._turns.refused(self._prompted)
         self._prompt = None
         return Step(said=(card, Yielded()), replies=refused)
 
@@ -242,7 +242,8 @@ class CodexConversation:
         return {"cwd": self._terms.cwd, **self._settings.thread_params()}
 
     def _start_turn(self, words: str) -> Outgoing:
-        self._turns.begins(self._turns.thread)
+        self._prompted = self._turns.thread
+        self._turns.begins(self._prompted)
         content: list[Value] = [{"type": "text", "text": words}]
         params: dict[str, Value] = {"threadId": self._turns.thread, "input": content}
         return self._call("turn/start", {**params, **self._settings.turn_params()})
