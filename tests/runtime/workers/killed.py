@@ -24,6 +24,9 @@ STEPS: dict[str, tuple[type, str, bool]] = {
     "after the receipt": (Ledger, "answer", True),
 }
 
+AT_MOST_SECONDS = 50
+"""Then it ends by itself: its test may be gone."""
+
 
 def die() -> None:
     """End this process at once."""
@@ -57,7 +60,7 @@ async def _finish(result: Any, home: Path) -> None:
 
 async def main(home: Path, step: str, method: str) -> None:
     """Serve, send, and die."""
-    async with served(home) as worker:
+    async with asyncio.timeout(AT_MOST_SECONDS), served(home) as worker:
         arm(home, step)
         await worker.request("r1", method)
 
