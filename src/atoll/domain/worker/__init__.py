@@ -1,0 +1,1 @@
+"""Workers: any agent behind one durable contract, as pure rules."""

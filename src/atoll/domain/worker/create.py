@@ -1,0 +1,159 @@
+"""The request that creates a worker or reattaches it, and its judgement.
+
+References name things of Atoll (`sandbox:<id>/workspace`), never paths of a host.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final, NewType
+
+from atoll.domain.duration import MAX_SECONDS
+from atoll.domain.errors import Invalid
+from atoll.domain.route.policy import ExecutionMode
+from atoll.domain.sandbox.sandbox import RepoRequest
+
+WorkerId = NewType("WorkerId", str)
+
+RETENTION_SECONDS: Final = 7 * 86400
+"""How long a stopped worker is retained where the request does not say."""
+
+MOST_METADATA: Final = 32
+LONGEST_METADATA: Final = 512
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
+_REF = re.compile(r"sandbox:[A-Za-z0-9][A-Za-z0-9_-]{0,63}/[a-z][a-z0-9_-]{0,63}\Z")
+_THREAD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}\Z")
+
+_EXTENSIONS: Final = {
+    "cloudflare_sandbox": "ext.cloudflare",
+    "daytona": "ext.daytona",
+    "in_memory": "ext.in-memory",
+    "openagents_gcp": "ext.openagents-gcp",
+}
+
+
+class Permissions(StrEnum):
+    """What an agent may do without asking: everything, or nothing that needs an approval."""
+
+    ALLOW = "allow"
+    ASK = "ask"
+
+
+class TeardownPolicy(StrEnum):
+    """What becomes of a stopped worker's sandbox."""
+
+    IMMEDIATE = "immediate"
+    RETAIN = "retain"
+
+
+@dataclass(frozen=True, slots=True)
+class Teardown:
+    """A policy of teardown. Raises `Invalid`: only a retained worker has `retain_seconds`."""
+
+    policy: TeardownPolicy = TeardownPolicy.RETAIN
+    retain_seconds: int | None = None
+
+    def __post_init__(self) -> None:
+        seconds = self.retain_seconds
+        if seconds is None:
+            return
+        if self.policy is TeardownPolicy.IMMEDIATE:
+            raise Invalid(
+                "an immediate teardown retains nothing: leave retain_for out, or retain",
+                field="teardown.retain_for",
+            )
+        if not 1 <= seconds <= MAX_SECONDS:
+            raise Invalid(
+                "retain_for lies between 1 second and 365 days", field="teardown.retain_for"
+            )
+
+    @property
+    def kept_seconds(self) -> int:
+        """The seconds for which a stopped worker is kept; 0 where it is removed at once."""
+        if self.policy is TeardownPolicy.IMMEDIATE:
+            return 0
+        return self.retain_seconds or RETENTION_SECONDS
+
+
+DEFAULT_TEARDOWN: Final = Teardown()
+"""The policy of a request that names none."""
+
+
+@dataclass(frozen=True, slots=True)
+class CreateWorker:
+    """A request for a worker. Without `backend` the policy chooses one."""
+
+    worker_id: WorkerId
+    agent: str = "codex"
+    backend: str | None = None
+    execution_mode: ExecutionMode | None = None
+    profile: str | None = None
+    repos: tuple[RepoRequest, ...] = ()
+    workspace_ref: str | None = None
+    codex_home_ref: str | None = None
+    thread_id: str | None = None
+    permissions: Permissions = Permissions.ALLOW
+    teardown: Teardown = DEFAULT_TEARDOWN
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+
+def judge_create(request: CreateWorker, agents: frozenset[str]) -> None:
+    """Judge a request by itself; `agents` are those that can be workers. Raises `Invalid`."""
+    if not _ID.match(request.worker_id):
+        raise Invalid(
+            "a worker_id has 1 to 64 letters, digits, dots, hyphens and underscores, and begins "
+            "with a letter or a digit",
+            field="worker_id",
+        )
+    if request.agent not in agents:
+        raise Invalid(
+            f"{request.agent[:40]!r} is no agent of workers: write one of "
+            f"{', '.join(sorted(agents))}",
+            field="agent",
+        )
+    _judge_place(request)
+    _judge_names(request)
+    _judge_metadata(request.metadata)
+
+
+def extension_of(backend: str) -> str:
+    """Return the id of the extension that a backend's name means: `ext.daytona`."""
+    known = _EXTENSIONS.get(backend)
+    return known or (backend if backend.startswith("ext.") else f"ext.{backend}")
+
+
+def _judge_place(request: CreateWorker) -> None:
+    if request.execution_mode is None or request.backend is None:
+        return
+    desktop = request.backend == "desktop"
+    if desktop is not (request.execution_mode is ExecutionMode.DESKTOP):
+        raise Invalid(
+            f"backend {request.backend[:40]!r} is not of execution mode {request.execution_mode}: "
+            "leave one of them out",
+            field="execution_mode",
+        )
+
+
+def _judge_names(request: CreateWorker) -> None:
+    for name in ("workspace_ref", "codex_home_ref"):
+        reference = getattr(request, name)
+        if reference is not None and not _REF.match(reference):
+            raise Invalid(
+                f"{name} names a thing such as sandbox:<id>/workspace, and no path", field=name
+            )
+    if request.thread_id is not None and not _THREAD.match(request.thread_id):
+        raise Invalid("thread_id is no id of a conversation", field="thread_id")
+
+
+def _judge_metadata(metadata: Mapping[str, str]) -> None:
+    if len(metadata) > MOST_METADATA:
+        raise Invalid(f"metadata has at most {MOST_METADATA} entries", field="metadata")
+    for key, value in metadata.items():
+        if not _ID.match(key) or len(value) > LONGEST_METADATA:
+            raise Invalid(
+                f"metadata has keys like a worker_id, and values of at most {LONGEST_METADATA} "
+                "characters",
+                field="metadata",
+            )

@@ -1,0 +1,347 @@
+"""The life of a worker, as a pure state machine.
+
+`step` takes what happened and returns the worker as it now is and what to do, in order. It never
+waits or reads a clock. Events are of the kinds in `domain.event_kinds.workers`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import TypeAlias
+
+from atoll.domain.errors import Conflict
+from atoll.domain.event import Json
+from atoll.domain.worker.create import DEFAULT_TEARDOWN, Teardown, WorkerId
+
+
+class WorkerStatus(StrEnum):
+    """The state of a worker, as everybody sees it."""
+
+    STARTING = "starting"
+    RUNNING = "running"
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+
+class Contact(StrEnum):
+    """Whether a worker's host answers."""
+
+    PRESENT = "present"
+    LOST = "lost"
+
+
+class Holder(StrEnum):
+    """The side that has the conversation."""
+
+    MACHINE = "machine"
+    PERSON = "person"
+
+
+@dataclass(frozen=True, slots=True)
+class DurabilityMarkers:
+    """What a stopped worker left, and where."""
+
+    last_seq: int
+    workspace_ref: str | None = None
+    codex_home_ref: str | None = None
+    bundle_ref: str | None = None
+    thread_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TornDown:
+    """The report of a teardown: what was removed, and what could not be, with why."""
+
+    removed: tuple[str, ...]
+    leftovers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """A worker. `epoch` is its lease's; `remove_at` is when a retained one is removed."""
+
+    id: WorkerId
+    teardown: Teardown = DEFAULT_TEARDOWN
+    status: WorkerStatus = WorkerStatus.STARTING
+    contact: Contact = Contact.PRESENT
+    holder: Holder = Holder.MACHINE
+    epoch: int = 1
+    reason: str | None = None
+    markers: DurabilityMarkers | None = None
+    remove_at: datetime | None = None
+    torn_down: TornDown | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The agent serves requests. `reattached`: the sandbox was there before."""
+
+    reattached: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Broke:
+    """The start failed on every candidate, or the agent ended for good."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Silent:
+    """Three heartbeats did not come, with the backend's reason. The host may still return."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Died:
+    """The runtime is gone, with the backend's reason."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """A silent host is back; `delivered` counts the events that it had kept."""
+
+    epoch: int
+    delivered: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reattach:
+    """A create request for a worker that exists."""
+
+
+@dataclass(frozen=True, slots=True)
+class HandOver:
+    """The conversation goes to a person's terminal, or back to the machine."""
+
+    holder: Holder
+    thread_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A request to stop."""
+
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The agent has ended after a stop, and what it left is safe."""
+
+    markers: DurabilityMarkers
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """Time passed."""
+
+
+Stimulus: TypeAlias = (
+    Started | Broke | Silent | Died | Returned | Reattach | HandOver | Stop | Ended | Due | TornDown
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """Append an event to the worker's stream."""
+
+    event_type: str
+    payload: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Provision:
+    """Make or reattach the sandbox, and start the agent, in this epoch."""
+
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class SettleOpen:
+    """End every open request as `outcome_unknown`."""
+
+
+@dataclass(frozen=True, slots=True)
+class StopAgent:
+    """Interrupt, flush the spool, save unpulled commits, end the tree; report `Ended`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """Remove the sandbox; report `TornDown`."""
+
+
+Instruction: TypeAlias = Append | Provision | SettleOpen | StopAgent | Remove
+Outcome: TypeAlias = tuple[Worker, tuple[Instruction, ...]]
+
+_ENDED = frozenset({WorkerStatus.STOPPED, WorkerStatus.FAILED})
+
+
+def step(worker: Worker, stimulus: Stimulus, now: datetime) -> Outcome:
+    """Return the worker after a stimulus, and the instructions to perform.
+
+    An unchanged worker without instructions means that nothing happened. Raises `Conflict` when
+    the state does not allow the act.
+    """
+    match stimulus:
+        case Started() | Silent() | Died() | Returned():
+            return _contact(worker, stimulus)
+        case Broke() | Stop() | Ended():
+            return _ending(worker, stimulus, now)
+        case Reattach():
+            return _reattach(worker)
+        case HandOver():
+            return _hand_over(worker, stimulus)
+        case Due() | TornDown():  # pragma: no branch - the cases are all
+            return _removal(worker, stimulus, now)
+
+
+def _told(worker: Worker, event: str, **more: Json) -> Append:
+    return Append(f"worker.{event}", {"worker_id": worker.id, **more})
+
+
+def _contact(worker: Worker, stimulus: Started | Silent | Died | Returned) -> Outcome:
+    match stimulus:
+        case Started(reattached):
+            if worker.status is not WorkerStatus.STARTING:
+                return worker, ()
+            up = replace(worker, status=WorkerStatus.RUNNING, contact=Contact.PRESENT, reason=None)
+            return up, (_told(up, "started", epoch=up.epoch, reattached=reattached),)
+        case Silent(reason) | Died(reason):
+            return _lost(worker, reason, died=isinstance(stimulus, Died))
+        case Returned(epoch, delivered):  # pragma: no branch - the cases are all
+            check_epoch(worker.epoch, epoch)
+            if worker.contact is Contact.PRESENT or worker.status is not WorkerStatus.RUNNING:
+                return worker, ()
+            back = replace(worker, contact=Contact.PRESENT, reason=None)
+            return back, (_told(back, "recovered", epoch=epoch, delivered=delivered),)
+
+
+def _lost(worker: Worker, reason: str, *, died: bool) -> Outcome:
+    if worker.status is not WorkerStatus.RUNNING:
+        return worker, ()
+    settle = (SettleOpen(),) if died else ()
+    if worker.contact is Contact.LOST:
+        return worker, settle
+    lost = replace(worker, contact=Contact.LOST, reason=reason)
+    return lost, (_told(lost, "lost", epoch=lost.epoch, reason=reason), *settle)
+
+
+def _reattach(worker: Worker) -> Outcome:
+    if worker.status is WorkerStatus.STOPPING or worker.torn_down is not None:
+        raise Conflict(f"Worker {worker.id} ends, or was removed: create another worker_id.")
+    lost = worker.contact is Contact.LOST
+    if worker.status not in _ENDED and not lost:
+        return worker, ()
+    again = Worker(worker.id, worker.teardown, epoch=worker.epoch + 1)
+    return again, (SettleOpen(), Provision(again.epoch))
+
+
+def _hand_over(worker: Worker, stimulus: HandOver) -> Outcome:
+    if worker.status is not WorkerStatus.RUNNING or worker.contact is Contact.LOST:
+        raise Conflict(f"Worker {worker.id} does not run: its conversation cannot be handed over.")
+    if worker.holder is stimulus.holder:
+        return worker, ()
+    held = replace(worker, holder=stimulus.holder)
+    return held, (
+        _told(held, "handed_over", holder=held.holder.value, thread_id=stimulus.thread_id),
+    )
+
+
+def check_requests(worker: Worker) -> None:
+    """Check that a worker takes requests. Raises `Conflict`."""
+    if worker.holder is Holder.PERSON:
+        raise Conflict(
+            f"A person has the conversation of worker {worker.id} in a terminal: wait until it is "
+            "given back.",
+            code="held_by_person",
+        )
+    if worker.status is not WorkerStatus.RUNNING or worker.contact is Contact.LOST:
+        raise Conflict(
+            f"Worker {worker.id} does not run: reattach it first.", code="worker_unavailable"
+        )
+
+
+def check_epoch(current: int, epoch: int) -> None:
+    """Compare a host's epoch with the worker's. Raises `Conflict`, code `stale_lease`."""
+    if epoch != current:
+        raise Conflict(
+            f"The lease of epoch {epoch} has ended, the worker is in epoch {current}: stop its "
+            "agent here.",
+            code="stale_lease",
+        )
+
+
+def _ending(worker: Worker, stimulus: Broke | Stop | Ended, now: datetime) -> Outcome:
+    if worker.status in _ENDED:
+        return worker, ()
+    match stimulus:
+        case Broke(reason):
+            return _end(worker, WorkerStatus.FAILED, reason, None, now)
+        case Stop(reason):
+            if worker.status is WorkerStatus.STOPPING:
+                return worker, ()
+            ending = replace(worker, status=WorkerStatus.STOPPING, reason=reason)
+            return ending, (StopAgent(),)
+        case Ended(markers):  # pragma: no branch - the cases are all
+            return _end(worker, WorkerStatus.STOPPED, worker.reason, markers, now)
+
+
+def _end(
+    worker: Worker,
+    status: WorkerStatus,
+    reason: str | None,
+    markers: DurabilityMarkers | None,
+    now: datetime,
+) -> Outcome:
+    remove_at = now + timedelta(seconds=worker.teardown.kept_seconds)
+    ended = replace(
+        worker,
+        status=status,
+        contact=Contact.PRESENT,
+        holder=Holder.MACHINE,
+        reason=reason,
+        markers=markers,
+        remove_at=remove_at,
+    )
+    told = _told(ended, "stopped", status=status.value, reason=reason, markers=_spelled(markers))
+    remove = (Remove(),) if remove_at <= now else ()
+    return ended, (SettleOpen(), told, *remove)
+
+
+def _spelled(markers: DurabilityMarkers | None) -> Json:
+    if markers is None:
+        return None
+    return {
+        "last_seq": markers.last_seq,
+        "workspace_ref": markers.workspace_ref,
+        "codex_home_ref": markers.codex_home_ref,
+        "bundle_ref": markers.bundle_ref,
+        "thread_ids": list(markers.thread_ids),
+    }
+
+
+def _removal(worker: Worker, stimulus: Due | TornDown, now: datetime) -> Outcome:
+    if worker.status not in _ENDED or worker.torn_down is not None:
+        return worker, ()
+    match stimulus:
+        case Due():
+            due = worker.remove_at is not None and worker.remove_at <= now
+            return worker, (Remove(),) if due else ()
+        case TornDown(removed, leftovers):  # pragma: no branch - the cases are all
+            gone = replace(worker, torn_down=stimulus)
+            return gone, (
+                _told(
+                    gone,
+                    "torn_down",
+                    policy=gone.teardown.policy.value,
+                    removed=list(removed),
+                    leftovers=list(leftovers),
+                ),
+            )

@@ -1,0 +1,92 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from atoll.domain.errors import Invalid
+from atoll.domain.route.policy import ExecutionMode
+from atoll.domain.sandbox.sandbox import RepoRequest
+from atoll.domain.worker.create import (
+    MOST_METADATA,
+    RETENTION_SECONDS,
+    CreateWorker,
+    Teardown,
+    TeardownPolicy,
+    WorkerId,
+    extension_of,
+    judge_create,
+)
+
+AGENTS = frozenset({"codex", "claude"})
+ID = WorkerId("w-1")
+
+
+def test_full_request_is_good() -> None:
+    judge_create(
+        CreateWorker(
+            ID,
+            agent="claude",
+            backend="daytona",
+            execution_mode=ExecutionMode.SANDBOX,
+            repos=(RepoRequest("", key="r"),),
+            workspace_ref="sandbox:sb_1/workspace",
+            codex_home_ref="sandbox:sb_1/codex_home",
+            thread_id="0199-ab",
+            metadata={"team": "blue"},
+        ),
+        AGENTS,
+    )
+    judge_create(CreateWorker(ID, backend="desktop", execution_mode=ExecutionMode.DESKTOP), AGENTS)
+    judge_create(CreateWorker(ID), AGENTS)
+
+
+@pytest.mark.parametrize(
+    ("request_", "field"),
+    [
+        (CreateWorker(WorkerId("../x")), "worker_id"),
+        (CreateWorker(WorkerId("")), "worker_id"),
+        (CreateWorker(ID, agent="other"), "agent"),
+        (
+            CreateWorker(ID, backend="daytona", execution_mode=ExecutionMode.DESKTOP),
+            "execution_mode",
+        ),
+        (
+            CreateWorker(ID, backend="desktop", execution_mode=ExecutionMode.SANDBOX),
+            "execution_mode",
+        ),
+        (CreateWorker(ID, codex_home_ref="/root/.codex"), "codex_home_ref"),
+        (CreateWorker(ID, thread_id="a b"), "thread_id"),
+        (CreateWorker(ID, metadata={"": "x"}), "metadata"),
+        (CreateWorker(ID, metadata={"a": "x" * 513}), "metadata"),
+        (CreateWorker(ID, metadata={f"k{n}": "" for n in range(MOST_METADATA + 1)}), "metadata"),
+    ],
+)
+def test_wrong_field_is_named(request_: CreateWorker, field: str) -> None:
+    with pytest.raises(Invalid) as refusal:
+        judge_create(request_, AGENTS)
+    assert refusal.value.field == field
+
+
+@given(st.text(max_size=40))
+def test_no_path_is_a_reference(text: str) -> None:
+    for ref in (f"/{text}", f"file:{text}", f"sandbox:a/{text}/..", f"sandbox:../{text}"):
+        with pytest.raises(Invalid):
+            judge_create(CreateWorker(ID, workspace_ref=ref), AGENTS)
+
+
+def test_teardown_keeps_as_long_as_it_says() -> None:
+    assert Teardown().kept_seconds == RETENTION_SECONDS
+    assert Teardown(TeardownPolicy.RETAIN, 60).kept_seconds == 60
+    assert Teardown(TeardownPolicy.IMMEDIATE).kept_seconds == 0
+
+
+@pytest.mark.parametrize(("policy", "seconds"), [("immediate", 60), ("retain", 0)])
+def test_teardown_that_contradicts_itself_is_invalid(policy: str, seconds: int) -> None:
+    with pytest.raises(Invalid) as refusal:
+        Teardown(TeardownPolicy(policy), seconds)
+    assert refusal.value.field == "teardown.retain_for"
+
+
+def test_backends_are_extensions() -> None:
+    assert extension_of("cloudflare_sandbox") == "ext.cloudflare"
+    assert extension_of("in_memory") == "ext.in-memory"
+    assert extension_of("docker") == extension_of("ext.docker") == "ext.docker"
