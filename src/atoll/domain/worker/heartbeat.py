@@ -1,0 +1,63 @@
+"""The heartbeat of a worker's host, judged from `now`; nothing here reads a clock.
+
+A host renews its lease every ten seconds. The lease ends with the third heartbeat in a row that
+did not come. A host whose worker may be reattached elsewhere has paused its agent one heartbeat
+earlier, by its own clock, so two hosts never work on one workspace.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+from atoll.domain.worker.lifecycle import WorkerStatus, check_epoch
+
+LEASE: Final = timedelta(seconds=30)
+INTERVAL: Final = LEASE / 3
+STALE_AFTER: Final = 2 * INTERVAL
+
+
+class HeartbeatState(StrEnum):
+    """How lately a worker's host reported; `missing` is lost."""
+
+    FRESH = "fresh"
+    STALE = "stale"
+    MISSING = "missing"
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A host's lease on one worker. Its grant counts as a heartbeat."""
+
+    epoch: int
+    renewed_at: datetime
+
+    def age(self, now: datetime) -> timedelta:
+        """Return the time since the last heartbeat; zero where the clock went back."""
+        return max(timedelta(), now - self.renewed_at)
+
+
+def renew(lease: Lease, epoch: int, now: datetime) -> Lease:
+    """Return the lease after a heartbeat. Raises `Conflict` for another epoch."""
+    check_epoch(lease.epoch, epoch)
+    return replace(lease, renewed_at=max(lease.renewed_at, now))
+
+
+def heartbeat_state(status: WorkerStatus, lease: Lease, now: datetime) -> HeartbeatState:
+    """Return the state of a worker's heartbeat. An ended worker owes none."""
+    if status is WorkerStatus.STOPPED:
+        return HeartbeatState.STOPPED
+    if status is WorkerStatus.FAILED:
+        return HeartbeatState.FAILED
+    age = lease.age(now)
+    if age >= LEASE:
+        return HeartbeatState.MISSING
+    return HeartbeatState.STALE if age >= STALE_AFTER else HeartbeatState.FRESH
+
+
+def must_pause(since_accepted: timedelta, *, reattachable: bool) -> bool:
+    """Report whether a host pauses its agent. `since_accepted` is the time since it sent the last
+    heartbeat that was accepted. A desktop that keeps its worker goes on."""
+    return reattachable and since_accepted >= STALE_AFTER

@@ -1,0 +1,111 @@
+"""The ledger of requests: exactly one receipt for each (`worker_id`, `request_id`).
+
+These are the rules of one entry; whoever keeps the entries stores one before its request is sent.
+A request whose runtime died ends as `outcome_unknown`, and is never sent again.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TypeAlias
+
+from atoll.domain.errors import Conflict
+from atoll.domain.event import Json
+
+
+class ErrorCode(StrEnum):
+    """Why a request has no result."""
+
+    FORBIDDEN = "forbidden"
+    INVALID_REQUEST = "invalid_request"
+    UNSUPPORTED_METHOD = "unsupported_method"
+    CONFLICT = "conflict"
+    WORKER_UNAVAILABLE = "worker_unavailable"
+    TIMEOUT = "timeout"
+    INTERNAL_ERROR = "internal_error"
+    OUTCOME_UNKNOWN = "outcome_unknown"
+
+    @property
+    def retryable(self) -> bool:
+        """Report whether the same request, under a new id, may work later without doing twice
+        what was asked."""
+        return self is ErrorCode.WORKER_UNAVAILABLE
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerRequest:
+    """A request to the agent of a worker."""
+
+    request_id: str
+    method: str
+    params: Mapping[str, Json]
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of its content, whatever the order of keys, in hexadecimal."""
+        content = json.dumps([self.method, self.params], sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(content.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A receipt with the agent's result, as opaque JSON."""
+
+    result: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A receipt without a result. `data` is the agent's own error, as opaque JSON."""
+
+    code: ErrorCode
+    message: str
+    data: str | None = None
+
+    @property
+    def retryable(self) -> bool:
+        """Report whether the request may be made again."""
+        return self.code.retryable
+
+
+Receipt: TypeAlias = Response | Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerEntry:
+    """An entry of the ledger. Without a receipt the request is still open."""
+
+    digest: str
+    receipt: Receipt | None = None
+
+
+def admit(entry: LedgerEntry | None, request: WorkerRequest) -> LedgerEntry:
+    """Return the entry of a request; only one that had none (`entry` is None) is sent.
+
+    Raises `Conflict` where the id stands for other content.
+    """
+    if entry is None:
+        return LedgerEntry(request.digest)
+    if entry.digest != request.digest:
+        raise Conflict(
+            f"Request {request.request_id} was made with other content: take a new request_id."
+        )
+    return entry
+
+
+def settle(entry: LedgerEntry, receipt: Receipt) -> LedgerEntry:
+    """Return the entry with its receipt; the first one stands."""
+    return entry if entry.receipt is not None else replace(entry, receipt=receipt)
+
+
+def lose(entry: LedgerEntry) -> LedgerEntry:
+    """Return the entry after its runtime died."""
+    return settle(
+        entry,
+        Refusal(
+            ErrorCode.OUTCOME_UNKNOWN,
+            "The runtime ended before the agent answered: look at the thread before asking again.",
+        ),
+    )

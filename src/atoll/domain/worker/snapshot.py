@@ -1,0 +1,103 @@
+"""The snapshot of a worker: what its surfaces show."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from atoll.domain.event import Json
+from atoll.domain.wall.isolation import Isolation
+from atoll.domain.worker.create import CreateWorker
+from atoll.domain.worker.heartbeat import STALE_AFTER, HeartbeatState, Lease, heartbeat_state
+from atoll.domain.worker.lifecycle import Holder, Worker, WorkerStatus
+
+_MILLISECOND: Final = timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerThread:
+    """A conversation of a worker. `turn_id` is the turn that runs."""
+
+    thread_id: str
+    turn_id: str | None = None
+    title: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSandbox:
+    """The sandbox of a worker."""
+
+    id: str
+    isolation: Isolation
+    region: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ServerRequest:
+    """A question of the agent, under an id of ours."""
+
+    server_request_id: str
+    method: str
+    params: str
+    thread_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """Requests without a receipt, and questions of the agent without an answer."""
+
+    request_ids: tuple[str, ...] = ()
+    server_requests: tuple[ServerRequest, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a worker used, as its broker counts it."""
+
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What others know of a worker: its stream, sandbox, ledger, broker and route."""
+
+    latest_seq: int = 0
+    threads: tuple[WorkerThread, ...] = ()
+    sandbox: WorkerSandbox | None = None
+    pending: Pending = Pending()
+    usage: Usage = Usage()
+    route: Mapping[str, Json] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSnapshot:
+    """A worker at one moment: what was requested, its state, its heartbeat, and what is observed.
+    Times are whole milliseconds."""
+
+    created: CreateWorker
+    status: WorkerStatus
+    reason: str | None
+    holder: Holder
+    heartbeat_state: HeartbeatState
+    heartbeat_age_ms: int
+    heartbeat_stale_after_ms: int
+    observed: Observed
+
+
+def snapshot(
+    created: CreateWorker, worker: Worker, lease: Lease, observed: Observed, *, now: datetime
+) -> WorkerSnapshot:
+    """Return the snapshot of a worker at `now`."""
+    return WorkerSnapshot(
+        created=created,
+        status=worker.status,
+        reason=worker.reason,
+        holder=worker.holder,
+        heartbeat_state=heartbeat_state(worker.status, lease, now),
+        heartbeat_age_ms=lease.age(now) // _MILLISECOND,
+        heartbeat_stale_after_ms=STALE_AFTER // _MILLISECOND,
+        observed=observed,
+    )

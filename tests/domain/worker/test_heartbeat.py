@@ -1,0 +1,68 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from atoll.domain.errors import Conflict
+from atoll.domain.worker.create import CreateWorker, WorkerId
+from atoll.domain.worker.heartbeat import (
+    INTERVAL,
+    LEASE,
+    STALE_AFTER,
+    HeartbeatState,
+    Lease,
+    heartbeat_state,
+    must_pause,
+    renew,
+)
+from atoll.domain.worker.lifecycle import Worker, WorkerStatus
+from atoll.domain.worker.snapshot import Observed, snapshot
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+MOMENT = timedelta(milliseconds=1)
+LEASED = Lease(1, NOW)
+
+
+@pytest.mark.parametrize(
+    ("age", "state"),
+    [
+        (-INTERVAL, HeartbeatState.FRESH),
+        (STALE_AFTER - MOMENT, HeartbeatState.FRESH),
+        (STALE_AFTER, HeartbeatState.STALE),
+        (LEASE - MOMENT, HeartbeatState.STALE),
+        (LEASE, HeartbeatState.MISSING),
+    ],
+)
+def test_state_follows_from_the_age(age: timedelta, state: HeartbeatState) -> None:
+    assert heartbeat_state(WorkerStatus.RUNNING, LEASED, NOW + age) is state
+
+
+def test_ended_worker_owes_no_heartbeat() -> None:
+    late = NOW + 9 * LEASE
+    assert heartbeat_state(WorkerStatus.STOPPED, LEASED, late) is HeartbeatState.STOPPED
+    assert heartbeat_state(WorkerStatus.FAILED, LEASED, late) is HeartbeatState.FAILED
+
+
+def test_renewal_needs_the_epoch_and_never_goes_back() -> None:
+    assert renew(LEASED, 1, NOW + INTERVAL) == Lease(1, NOW + INTERVAL)
+    assert renew(LEASED, 1, NOW - INTERVAL) == LEASED
+    with pytest.raises(Conflict) as refusal:
+        renew(LEASED, 2, NOW)
+    assert refusal.value.code == "stale_lease"
+
+
+@given(st.timedeltas(timedelta(), 3 * LEASE), st.timedeltas(timedelta(), INTERVAL))
+def test_host_has_paused_before_its_worker_is_lost(age: timedelta, travel: timedelta) -> None:
+    # The host counts from when it sent the heartbeat, the server from when it arrived.
+    lost = heartbeat_state(WorkerStatus.RUNNING, LEASED, NOW + age) is HeartbeatState.MISSING
+    assert not lost or must_pause(age + travel, reattachable=True)
+    assert not must_pause(age + travel, reattachable=False)
+
+
+def test_snapshot_tells_the_heartbeat_in_milliseconds() -> None:
+    created = CreateWorker(WorkerId("w"))
+    shown = snapshot(created, Worker(WorkerId("w")), LEASED, Observed(), now=NOW + STALE_AFTER)
+    assert (shown.heartbeat_state, shown.heartbeat_age_ms) == ("stale", 20_000)
+    assert (shown.status, shown.heartbeat_stale_after_ms) == ("starting", 20_000)
+    assert (shown.created, shown.observed, shown.holder) == (created, Observed(), "machine")
