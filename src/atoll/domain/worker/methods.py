@@ -1,0 +1,96 @@
+"""The methods that a worker takes, per agent, and the judgement of a request before it is sent.
+
+An agent answers an unknown method and a missing field alike, so both are judged here. What no
+table allows is refused.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+from atoll.domain.errors import Invalid
+from atoll.domain.event import Json
+from atoll.domain.worker import codex_methods
+
+
+class Access(StrEnum):
+    """What a method needs: to watch the worker, to drive it, or nothing that workers give."""
+
+    READ = "read"
+    DRIVE = "drive"
+    REFUSED = "refused"
+
+
+Required = tuple[str, ...]
+"""Fields that a request must have; one that ends in `?` may be null."""
+
+Allowed = Mapping[str, tuple[Access, Required]]
+
+
+def _table(read: str, drive: str) -> Allowed:
+    """Return a table: a method and its required fields a line."""
+    rows: dict[str, tuple[Access, Required]] = {}
+    for access, text in ((Access.READ, read), (Access.DRIVE, drive)):
+        for line in filter(str.strip, text.splitlines()):
+            method, *fields = line.split()
+            rows[method] = access, tuple(fields)
+    return MappingProxyType(rows)
+
+
+_RESPOND = "\nserverRequest/respond server_request_id result"
+
+_EVERY_AGENT: Final = _table(
+    """
+    thread/list
+    thread/read threadId
+    """,
+    """
+    thread/start
+    thread/resume threadId
+    turn/start threadId input
+    turn/steer threadId input expectedTurnId
+    turn/interrupt threadId turnId
+    """
+    + _RESPOND,
+)
+
+METHODS: Final[Mapping[str, Allowed]] = MappingProxyType(
+    {
+        "codex": _table(codex_methods.READ, codex_methods.DRIVE + _RESPOND),
+        "claude": _EVERY_AGENT,
+        "opencode": _EVERY_AGENT,
+        "acp": _EVERY_AGENT,
+    }
+)
+"""Tables of agents. `acp` stands for every agent that speaks the Agent Client Protocol."""
+
+
+def access(agent: str, method: str) -> Access:
+    """Return what a method of an agent needs; an unknown one is refused."""
+    row = METHODS[agent].get(method)
+    return Access.REFUSED if row is None else row[0]
+
+
+def judge_request(agent: str, method: str, params: Mapping[str, Json]) -> Access:
+    """Return what a request needs, `read` or `drive`, before it is sent.
+
+    Raises `Invalid`, code `unsupported_method` or `invalid_request`.
+    """
+    row = METHODS[agent].get(method)
+    if row is None:
+        raise Invalid(
+            f"Workers with {agent} do not take {method[:80]!r}: take a method of their table.",
+            code="unsupported_method",
+            field="request.method",
+        )
+    needed, required = row
+    for one in required:
+        name = one.removesuffix("?")
+        if name not in params or (params[name] is None and name == one):
+            raise Invalid(
+                f"{method} needs {name}: add it to params.",
+                code="invalid_request",
+                field=f"request.params.{name}",
+            )
+    return needed
