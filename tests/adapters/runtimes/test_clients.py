@@ -12,7 +12,7 @@ from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.domain.wall.isolation import Isolation, IsolationLevel
 from atoll.ports.extension import Reachability
 from atoll.testing import FakeRuntimes, RuntimeClientsContract
-from atoll.testing.fakes.workers import FakeWorker
+from atoll.testing.fakes.runtime import WorkerInMemory
 from atoll.wire.contract.call import RuntimeCall, bytes_call
 from tests.runtime.workers.stage import served
 from tests.surfaces.http.world import ScriptedRuntime, runtime_on, short_folder
@@ -246,7 +246,7 @@ class TestFakeRuntimes(RuntimeClientsContract):
 
     @pytest.fixture
     def working(self, clients: FakeRuntimes) -> Reachability:
-        clients.workers["w1"] = FakeWorker()
+        clients.workers["w1"] = WorkerInMemory()
         return _reach(Path("/fake/s"))
 
     @pytest.fixture

@@ -9,9 +9,9 @@ from atoll.domain.worker.create import (
     MOST_METADATA,
     RETENTION_SECONDS,
     CreateWorker,
-    Teardown,
     TeardownPolicy,
     WorkerId,
+    WorkerTeardown,
     extension_of,
     judge_create,
 )
@@ -74,15 +74,15 @@ def test_no_path_is_a_reference(text: str) -> None:
 
 
 def test_teardown_keeps_as_long_as_it_says() -> None:
-    assert Teardown().kept_seconds == RETENTION_SECONDS
-    assert Teardown(TeardownPolicy.RETAIN, 60).kept_seconds == 60
-    assert Teardown(TeardownPolicy.IMMEDIATE).kept_seconds == 0
+    assert WorkerTeardown().kept_seconds == RETENTION_SECONDS
+    assert WorkerTeardown(TeardownPolicy.RETAIN, 60).kept_seconds == 60
+    assert WorkerTeardown(TeardownPolicy.IMMEDIATE).kept_seconds == 0
 
 
 @pytest.mark.parametrize(("policy", "seconds"), [("immediate", 60), ("retain", 0)])
 def test_teardown_that_contradicts_itself_is_invalid(policy: str, seconds: int) -> None:
     with pytest.raises(Invalid) as refusal:
-        Teardown(TeardownPolicy(policy), seconds)
+        WorkerTeardown(TeardownPolicy(policy), seconds)
     assert refusal.value.field == "teardown.retain_for"
 
 

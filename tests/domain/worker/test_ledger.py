@@ -7,7 +7,7 @@ from atoll.domain.worker.ledger import (
     ErrorCode,
     LedgerEntry,
     Receipt,
-    Refusal,
+    RequestRefusal,
     Response,
     WorkerRequest,
     admit,
@@ -16,7 +16,7 @@ from atoll.domain.worker.ledger import (
 )
 
 RECEIPTS = st.builds(Response, st.text()) | st.builds(
-    Refusal, st.sampled_from(ErrorCode), st.text()
+    RequestRefusal, st.sampled_from(ErrorCode), st.text()
 )
 REQUEST = WorkerRequest("r", "turn/start", {"a": 1, "b": 2})
 
@@ -51,7 +51,7 @@ def test_first_receipt_stands_and_every_repeat_gets_it(receipts: list[Receipt]) 
 
 def test_open_request_of_a_lost_runtime_is_never_resent() -> None:
     lost = lose(admit(None, REQUEST))
-    assert isinstance(lost.receipt, Refusal)
+    assert isinstance(lost.receipt, RequestRefusal)
     assert lost.receipt.code is ErrorCode.OUTCOME_UNKNOWN
     assert not lost.receipt.retryable
     assert admit(lost, REQUEST) is lost

@@ -7,31 +7,31 @@ from hypothesis import strategies as st
 
 from atoll.domain.errors import Conflict
 from atoll.domain.event_kinds.workers import WORKERS
-from atoll.domain.worker.create import RETENTION_SECONDS, Teardown, TeardownPolicy, WorkerId
+from atoll.domain.worker.create import RETENTION_SECONDS, TeardownPolicy, WorkerId, WorkerTeardown
 from atoll.domain.worker.lifecycle import (
-    Append,
-    Broke,
-    Contact,
+    AppendWorkerEvent,
     Died,
-    Due,
     DurabilityMarkers,
-    Ended,
     HandOver,
     Holder,
+    HostContact,
     Instruction,
-    Provision,
+    ProvisionWorker,
     Reattach,
+    RemovalDue,
     Remove,
     Returned,
     SettleOpen,
     Silent,
     Started,
     Stimulus,
-    Stop,
     StopAgent,
-    TornDown,
+    StopWorker,
     Worker,
+    WorkerBroke,
+    WorkerEnded,
     WorkerStatus,
+    WorkerTornDown,
     check_requests,
     step,
 )
@@ -39,20 +39,22 @@ from atoll.domain.worker.lifecycle import (
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 NEW = Worker(WorkerId("w"))
 UP = replace(NEW, status=WorkerStatus.RUNNING)
-LOST = replace(UP, contact=Contact.LOST, reason="cut off")
+LOST = replace(UP, contact=HostContact.LOST, reason="cut off")
 STOPPING = replace(UP, status=WorkerStatus.STOPPING)
 MARKERS = DurabilityMarkers(7, "sandbox:s/workspace", None, "bundle", ("t",))
 KINDS = dict(WORKERS)
 
 
 def types(instructions: tuple[Instruction, ...]) -> list[object]:
-    return [one.event_type if isinstance(one, Append) else type(one) for one in instructions]
+    return [
+        one.event_type if isinstance(one, AppendWorkerEvent) else type(one) for one in instructions
+    ]
 
 
 def test_start_is_told_once() -> None:
     assert step(NEW, Started(), NOW) == (
         UP,
-        (Append("worker.started", {"worker_id": "w", "epoch": 1, "reattached": False}),),
+        (AppendWorkerEvent("worker.started", {"worker_id": "w", "epoch": 1, "reattached": False}),),
     )
     assert step(UP, Started(), NOW) == (UP, ())
 
@@ -74,7 +76,7 @@ def test_died_runtime_settles_its_requests() -> None:
 
 def test_host_of_a_reattached_worker_has_a_stale_lease() -> None:
     again, todo = step(LOST, Reattach(), NOW)
-    assert (again, todo) == (replace(NEW, epoch=2), (SettleOpen(), Provision(2)))
+    assert (again, todo) == (replace(NEW, epoch=2), (SettleOpen(), ProvisionWorker(2)))
     with pytest.raises(Conflict) as refusal:
         step(again, Returned(1), NOW)
     assert refusal.value.code == "stale_lease"
@@ -85,7 +87,7 @@ def test_reattach_of_a_worker_that_runs_changes_nothing() -> None:
 
 
 def test_reattach_of_a_removed_worker_is_a_conflict() -> None:
-    removed = replace(UP, status=WorkerStatus.STOPPED, torn_down=TornDown(("s",)))
+    removed = replace(UP, status=WorkerStatus.STOPPED, torn_down=WorkerTornDown(("s",)))
     for one in (STOPPING, removed):
         with pytest.raises(Conflict):
             step(one, Reattach(), NOW)
@@ -112,34 +114,34 @@ def test_only_a_worker_that_runs_takes_requests() -> None:
 
 
 def test_stop_of_a_retained_worker_removes_it_when_due() -> None:
-    stopping, todo = step(UP, Stop("done"), NOW)
+    stopping, todo = step(UP, StopWorker("done"), NOW)
     assert (stopping.status, todo) == (WorkerStatus.STOPPING, (StopAgent(),))
-    assert step(stopping, Stop(), NOW) == (stopping, ())
-    stopped, told = step(stopping, Ended(MARKERS), NOW)
+    assert step(stopping, StopWorker(), NOW) == (stopping, ())
+    stopped, told = step(stopping, WorkerEnded(MARKERS), NOW)
     assert types(told) == [SettleOpen, "worker.stopped"]
     assert (stopped.markers, stopped.reason) == (MARKERS, "done")
-    assert step(stopped, Stop(), NOW) == (stopped, ())
-    assert step(stopped, Due(), NOW) == (stopped, ())
+    assert step(stopped, StopWorker(), NOW) == (stopped, ())
+    assert step(stopped, RemovalDue(), NOW) == (stopped, ())
     assert step(stopped, Reattach(), NOW)[0] == replace(NEW, epoch=2)
     late = NOW + timedelta(seconds=RETENTION_SECONDS)
-    assert step(stopped, Due(), late) == (stopped, (Remove(),))
-    gone, told = step(stopped, TornDown(("s",), ("l",)), late)
+    assert step(stopped, RemovalDue(), late) == (stopped, (Remove(),))
+    gone, told = step(stopped, WorkerTornDown(("s",), ("l",)), late)
     assert types(told) == ["worker.torn_down"]
-    assert step(gone, TornDown(("other",)), late) == (gone, ())
+    assert step(gone, WorkerTornDown(("other",)), late) == (gone, ())
 
 
 def test_failed_start_of_an_immediate_worker_removes_it_at_once() -> None:
-    immediate = replace(NEW, teardown=Teardown(TeardownPolicy.IMMEDIATE))
-    failed, todo = step(immediate, Broke("no backend"), NOW)
+    immediate = replace(NEW, teardown=WorkerTeardown(TeardownPolicy.IMMEDIATE))
+    failed, todo = step(immediate, WorkerBroke("no backend"), NOW)
     assert (failed.status, failed.reason) == (WorkerStatus.FAILED, "no backend")
     assert types(todo) == [SettleOpen, "worker.stopped", Remove]
-    assert step(UP, TornDown(()), NOW) == (UP, ())
+    assert step(UP, WorkerTornDown(()), NOW) == (UP, ())
 
 
 STIMULI = st.sampled_from(
     [
         Started(),
-        Broke("r"),
+        WorkerBroke("r"),
         Silent("r"),
         Died("r"),
         Returned(1),
@@ -147,10 +149,10 @@ STIMULI = st.sampled_from(
         Reattach(),
         HandOver(Holder.PERSON, "t"),
         HandOver(Holder.MACHINE, "t"),
-        Stop(),
-        Ended(MARKERS),
-        Due(),
-        TornDown(("s",)),
+        StopWorker(),
+        WorkerEnded(MARKERS),
+        RemovalDue(),
+        WorkerTornDown(("s",)),
     ]
 )
 
@@ -159,7 +161,7 @@ STIMULI = st.sampled_from(
 def test_any_life_tells_events_that_fit_their_kinds(
     stimuli: list[Stimulus], policy: TeardownPolicy
 ) -> None:
-    worker, told = replace(NEW, teardown=Teardown(policy)), list[str]()
+    worker, told = replace(NEW, teardown=WorkerTeardown(policy)), list[str]()
     for one in stimuli:
         before = worker
         try:
@@ -169,7 +171,7 @@ def test_any_life_tells_events_that_fit_their_kinds(
         assert worker.epoch >= before.epoch
         assert before.torn_down is None or (worker, todo) == (before, ())
         for act in todo:
-            if isinstance(act, Append):
+            if isinstance(act, AppendWorkerEvent):
                 kind = KINDS[act.event_type]
                 assert kind.fields <= act.payload.keys() <= kind.fields | kind.optional
                 told.append(act.event_type)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from atoll.domain.errors import Invalid
 from atoll.domain.worker import codex_methods
-from atoll.domain.worker.methods import METHODS, Access, access, judge_request
+from atoll.domain.worker.methods import METHODS, MethodAccess, access, judge_request
 from tests.places import ROOT
 
 SCHEMA: dict[str, list[str]] = json.loads(
@@ -41,7 +41,7 @@ def test_other_agents_take_a_part_of_codex_methods_alike() -> None:
 
 @pytest.mark.parametrize("method", ["fs/readFile", "command/exec", "account/login/start", "x", ""])
 def test_refused_and_unknown_methods_are_unsupported(method: str) -> None:
-    assert access("codex", method) is Access.REFUSED
+    assert access("codex", method) is MethodAccess.REFUSED
     with pytest.raises(Invalid) as refusal:
         judge_request("codex", method, {})
     assert refusal.value.code == "unsupported_method"
@@ -65,6 +65,6 @@ def test_request_passes_only_with_every_required_field(agent: str, data: st.Data
 
 def test_null_is_a_value_only_where_the_schema_takes_it() -> None:
     moved = {"threadId": "t", "sectionId": None}
-    assert judge_request("codex", "thread/section/move", moved) is Access.DRIVE
+    assert judge_request("codex", "thread/section/move", moved) is MethodAccess.DRIVE
     with pytest.raises(Invalid, match="threadId"):
         judge_request("codex", "thread/read", {"threadId": None})

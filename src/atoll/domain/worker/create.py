@@ -17,7 +17,7 @@ from atoll.domain.sandbox.sandbox import RepoRequest
 WorkerId = NewType("WorkerId", str)
 
 RETENTION_SECONDS: Final = 7 * 86400
-"""How long a stopped worker is retained where the request does not say."""
+"""The time that a stopped worker is retained where the request names none."""
 
 MOST_METADATA: Final = 32
 LONGEST_METADATA: Final = 512
@@ -35,21 +35,21 @@ _EXTENSIONS: Final = {
 
 
 class Permissions(StrEnum):
-    """What an agent may do without asking: everything, or nothing that needs an approval."""
+    """The acts of an agent without a question: all, or none that needs an approval."""
 
     ALLOW = "allow"
     ASK = "ask"
 
 
 class TeardownPolicy(StrEnum):
-    """What becomes of a stopped worker's sandbox."""
+    """The fate of a stopped worker's sandbox."""
 
     IMMEDIATE = "immediate"
     RETAIN = "retain"
 
 
 @dataclass(frozen=True, slots=True)
-class Teardown:
+class WorkerTeardown:
     """A policy of teardown. Raises `Invalid`: only a retained worker has `retain_seconds`."""
 
     policy: TeardownPolicy = TeardownPolicy.RETAIN
@@ -77,7 +77,7 @@ class Teardown:
         return self.retain_seconds or RETENTION_SECONDS
 
 
-DEFAULT_TEARDOWN: Final = Teardown()
+DEFAULT_TEARDOWN: Final = WorkerTeardown()
 """The policy of a request that names none."""
 
 
@@ -95,7 +95,7 @@ class CreateWorker:
     codex_home_ref: str | None = None
     thread_id: str | None = None
     permissions: Permissions = Permissions.ALLOW
-    teardown: Teardown = DEFAULT_TEARDOWN
+    teardown: WorkerTeardown = DEFAULT_TEARDOWN
     metadata: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -18,7 +18,7 @@ STALE_AFTER: Final = 2 * INTERVAL
 
 
 class HeartbeatState(StrEnum):
-    """How lately a worker's host reported; `missing` is lost."""
+    """The state of a heartbeat, by its age; `missing` is lost."""
 
     FRESH = "fresh"
     STALE = "stale"

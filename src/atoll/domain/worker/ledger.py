@@ -57,7 +57,7 @@ class Response:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class RequestRefusal:
     """A receipt without a result. `data` is the agent's own error, as opaque JSON."""
 
     code: ErrorCode
@@ -70,7 +70,7 @@ class Refusal:
         return self.code.retryable
 
 
-Receipt: TypeAlias = Response | Refusal
+Receipt: TypeAlias = Response | RequestRefusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def lose(entry: LedgerEntry) -> LedgerEntry:
     """Return the entry after its runtime died."""
     return settle(
         entry,
-        Refusal(
+        RequestRefusal(
             ErrorCode.OUTCOME_UNKNOWN,
             "The runtime ended before the agent answered: look at the thread before asking again.",
         ),

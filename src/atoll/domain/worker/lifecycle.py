@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from atoll.domain.errors import Conflict
 from atoll.domain.event import Json
-from atoll.domain.worker.create import DEFAULT_TEARDOWN, Teardown, WorkerId
+from atoll.domain.worker.create import DEFAULT_TEARDOWN, WorkerId, WorkerTeardown
 
 
 class WorkerStatus(StrEnum):
@@ -25,8 +25,8 @@ class WorkerStatus(StrEnum):
     FAILED = "failed"
 
 
-class Contact(StrEnum):
-    """Whether a worker's host answers."""
+class HostContact(StrEnum):
+    """The contact with a worker's host."""
 
     PRESENT = "present"
     LOST = "lost"
@@ -41,7 +41,7 @@ class Holder(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DurabilityMarkers:
-    """What a stopped worker left, and where."""
+    """The places of all that a stopped worker left."""
 
     last_seq: int
     workspace_ref: str | None = None
@@ -51,7 +51,7 @@ class DurabilityMarkers:
 
 
 @dataclass(frozen=True, slots=True)
-class TornDown:
+class WorkerTornDown:
     """The report of a teardown: what was removed, and what could not be, with why."""
 
     removed: tuple[str, ...]
@@ -63,15 +63,15 @@ class Worker:
     """A worker. `epoch` is its lease's; `remove_at` is when a retained one is removed."""
 
     id: WorkerId
-    teardown: Teardown = DEFAULT_TEARDOWN
+    teardown: WorkerTeardown = DEFAULT_TEARDOWN
     status: WorkerStatus = WorkerStatus.STARTING
-    contact: Contact = Contact.PRESENT
+    contact: HostContact = HostContact.PRESENT
     holder: Holder = Holder.MACHINE
     epoch: int = 1
     reason: str | None = None
     markers: DurabilityMarkers | None = None
     remove_at: datetime | None = None
-    torn_down: TornDown | None = None
+    torn_down: WorkerTornDown | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
-class Broke:
+class WorkerBroke:
     """The start failed on every candidate, or the agent ended for good."""
 
     reason: str
@@ -124,31 +124,41 @@ class HandOver:
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class StopWorker:
     """A request to stop."""
 
     reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class WorkerEnded:
     """The agent has ended after a stop, and what it left is safe."""
 
     markers: DurabilityMarkers
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class RemovalDue:
     """Time passed."""
 
 
 Stimulus: TypeAlias = (
-    Started | Broke | Silent | Died | Returned | Reattach | HandOver | Stop | Ended | Due | TornDown
+    Started
+    | WorkerBroke
+    | Silent
+    | Died
+    | Returned
+    | Reattach
+    | HandOver
+    | StopWorker
+    | WorkerEnded
+    | RemovalDue
+    | WorkerTornDown
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Append:
+class AppendWorkerEvent:
     """Append an event to the worker's stream."""
 
     event_type: str
@@ -156,7 +166,7 @@ class Append:
 
 
 @dataclass(frozen=True, slots=True)
-class Provision:
+class ProvisionWorker:
     """Make or reattach the sandbox, and start the agent, in this epoch."""
 
     epoch: int
@@ -169,15 +179,15 @@ class SettleOpen:
 
 @dataclass(frozen=True, slots=True)
 class StopAgent:
-    """Interrupt, flush the spool, save unpulled commits, end the tree; report `Ended`."""
+    """Interrupt, flush the spool, save unpulled commits, end the tree; report `WorkerEnded`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Remove:
-    """Remove the sandbox; report `TornDown`."""
+    """Remove the sandbox; report `WorkerTornDown`."""
 
 
-Instruction: TypeAlias = Append | Provision | SettleOpen | StopAgent | Remove
+Instruction: TypeAlias = AppendWorkerEvent | ProvisionWorker | SettleOpen | StopAgent | Remove
 Outcome: TypeAlias = tuple[Worker, tuple[Instruction, ...]]
 
 _ENDED = frozenset({WorkerStatus.STOPPED, WorkerStatus.FAILED})
@@ -192,18 +202,18 @@ def step(worker: Worker, stimulus: Stimulus, now: datetime) -> Outcome:
     match stimulus:
         case Started() | Silent() | Died() | Returned():
             return _contact(worker, stimulus)
-        case Broke() | Stop() | Ended():
+        case WorkerBroke() | StopWorker() | WorkerEnded():
             return _ending(worker, stimulus, now)
         case Reattach():
             return _reattach(worker)
         case HandOver():
             return _hand_over(worker, stimulus)
-        case Due() | TornDown():  # pragma: no branch - the cases are all
+        case RemovalDue() | WorkerTornDown():  # pragma: no branch - the cases are all
             return _removal(worker, stimulus, now)
 
 
-def _told(worker: Worker, event: str, **more: Json) -> Append:
-    return Append(f"worker.{event}", {"worker_id": worker.id, **more})
+def _told(worker: Worker, event: str, **more: Json) -> AppendWorkerEvent:
+    return AppendWorkerEvent(f"worker.{event}", {"worker_id": worker.id, **more})
 
 
 def _contact(worker: Worker, stimulus: Started | Silent | Died | Returned) -> Outcome:
@@ -211,15 +221,17 @@ def _contact(worker: Worker, stimulus: Started | Silent | Died | Returned) -> Ou
         case Started(reattached):
             if worker.status is not WorkerStatus.STARTING:
                 return worker, ()
-            up = replace(worker, status=WorkerStatus.RUNNING, contact=Contact.PRESENT, reason=None)
+            up = replace(
+                worker, status=WorkerStatus.RUNNING, contact=HostContact.PRESENT, reason=None
+            )
             return up, (_told(up, "started", epoch=up.epoch, reattached=reattached),)
         case Silent(reason) | Died(reason):
             return _lost(worker, reason, died=isinstance(stimulus, Died))
         case Returned(epoch, delivered):  # pragma: no branch - the cases are all
             check_epoch(worker.epoch, epoch)
-            if worker.contact is Contact.PRESENT or worker.status is not WorkerStatus.RUNNING:
+            if worker.contact is HostContact.PRESENT or worker.status is not WorkerStatus.RUNNING:
                 return worker, ()
-            back = replace(worker, contact=Contact.PRESENT, reason=None)
+            back = replace(worker, contact=HostContact.PRESENT, reason=None)
             return back, (_told(back, "recovered", epoch=epoch, delivered=delivered),)
 
 
@@ -227,24 +239,24 @@ def _lost(worker: Worker, reason: str, *, died: bool) -> Outcome:
     if worker.status is not WorkerStatus.RUNNING:
         return worker, ()
     settle = (SettleOpen(),) if died else ()
-    if worker.contact is Contact.LOST:
+    if worker.contact is HostContact.LOST:
         return worker, settle
-    lost = replace(worker, contact=Contact.LOST, reason=reason)
+    lost = replace(worker, contact=HostContact.LOST, reason=reason)
     return lost, (_told(lost, "lost", epoch=lost.epoch, reason=reason), *settle)
 
 
 def _reattach(worker: Worker) -> Outcome:
     if worker.status is WorkerStatus.STOPPING or worker.torn_down is not None:
         raise Conflict(f"Worker {worker.id} ends, or was removed: create another worker_id.")
-    lost = worker.contact is Contact.LOST
+    lost = worker.contact is HostContact.LOST
     if worker.status not in _ENDED and not lost:
         return worker, ()
     again = Worker(worker.id, worker.teardown, epoch=worker.epoch + 1)
-    return again, (SettleOpen(), Provision(again.epoch))
+    return again, (SettleOpen(), ProvisionWorker(again.epoch))
 
 
 def _hand_over(worker: Worker, stimulus: HandOver) -> Outcome:
-    if worker.status is not WorkerStatus.RUNNING or worker.contact is Contact.LOST:
+    if worker.status is not WorkerStatus.RUNNING or worker.contact is HostContact.LOST:
         raise Conflict(f"Worker {worker.id} does not run: its conversation cannot be handed over.")
     if worker.holder is stimulus.holder:
         return worker, ()
@@ -262,7 +274,7 @@ def check_requests(worker: Worker) -> None:
             "given back.",
             code="held_by_person",
         )
-    if worker.status is not WorkerStatus.RUNNING or worker.contact is Contact.LOST:
+    if worker.status is not WorkerStatus.RUNNING or worker.contact is HostContact.LOST:
         raise Conflict(
             f"Worker {worker.id} does not run: reattach it first.", code="worker_unavailable"
         )
@@ -278,18 +290,20 @@ def check_epoch(current: int, epoch: int) -> None:
         )
 
 
-def _ending(worker: Worker, stimulus: Broke | Stop | Ended, now: datetime) -> Outcome:
+def _ending(
+    worker: Worker, stimulus: WorkerBroke | StopWorker | WorkerEnded, now: datetime
+) -> Outcome:
     if worker.status in _ENDED:
         return worker, ()
     match stimulus:
-        case Broke(reason):
+        case WorkerBroke(reason):
             return _end(worker, WorkerStatus.FAILED, reason, None, now)
-        case Stop(reason):
+        case StopWorker(reason):
             if worker.status is WorkerStatus.STOPPING:
                 return worker, ()
             ending = replace(worker, status=WorkerStatus.STOPPING, reason=reason)
             return ending, (StopAgent(),)
-        case Ended(markers):  # pragma: no branch - the cases are all
+        case WorkerEnded(markers):  # pragma: no branch - the cases are all
             return _end(worker, WorkerStatus.STOPPED, worker.reason, markers, now)
 
 
@@ -304,7 +318,7 @@ def _end(
     ended = replace(
         worker,
         status=status,
-        contact=Contact.PRESENT,
+        contact=HostContact.PRESENT,
         holder=Holder.MACHINE,
         reason=reason,
         markers=markers,
@@ -327,14 +341,14 @@ def _spelled(markers: DurabilityMarkers | None) -> Json:
     }
 
 
-def _removal(worker: Worker, stimulus: Due | TornDown, now: datetime) -> Outcome:
+def _removal(worker: Worker, stimulus: RemovalDue | WorkerTornDown, now: datetime) -> Outcome:
     if worker.status not in _ENDED or worker.torn_down is not None:
         return worker, ()
     match stimulus:
-        case Due():
+        case RemovalDue():
             due = worker.remove_at is not None and worker.remove_at <= now
             return worker, (Remove(),) if due else ()
-        case TornDown(removed, leftovers):  # pragma: no branch - the cases are all
+        case WorkerTornDown(removed, leftovers):  # pragma: no branch - the cases are all
             gone = replace(worker, torn_down=stimulus)
             return gone, (
                 _told(

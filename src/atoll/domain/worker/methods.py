@@ -14,8 +14,8 @@ from atoll.domain.event import Json
 from atoll.domain.worker import codex_methods
 
 
-class Access(StrEnum):
-    """What a method needs: to watch the worker, to drive it, or nothing that workers give."""
+class MethodAccess(StrEnum):
+    """The right that a method needs: to watch the worker, to drive it, or none that there is."""
 
     READ = "read"
     DRIVE = "drive"
@@ -25,13 +25,13 @@ class Access(StrEnum):
 Required = tuple[str, ...]
 """Fields that a request must have; one that ends in `?` may be null."""
 
-Allowed = Mapping[str, tuple[Access, Required]]
+Allowed = Mapping[str, tuple[MethodAccess, Required]]
 
 
 def _table(read: str, drive: str) -> Allowed:
     """Return a table: a method and its required fields a line."""
-    rows: dict[str, tuple[Access, Required]] = {}
-    for access, text in ((Access.READ, read), (Access.DRIVE, drive)):
+    rows: dict[str, tuple[MethodAccess, Required]] = {}
+    for access, text in ((MethodAccess.READ, read), (MethodAccess.DRIVE, drive)):
         for line in filter(str.strip, text.splitlines()):
             method, *fields = line.split()
             rows[method] = access, tuple(fields)
@@ -66,13 +66,13 @@ METHODS: Final[Mapping[str, Allowed]] = MappingProxyType(
 """Tables of agents. `acp` stands for every agent that speaks the Agent Client Protocol."""
 
 
-def access(agent: str, method: str) -> Access:
+def access(agent: str, method: str) -> MethodAccess:
     """Return what a method of an agent needs; an unknown one is refused."""
     row = METHODS[agent].get(method)
-    return Access.REFUSED if row is None else row[0]
+    return MethodAccess.REFUSED if row is None else row[0]
 
 
-def judge_request(agent: str, method: str, params: Mapping[str, Json]) -> Access:
+def judge_request(agent: str, method: str, params: Mapping[str, Json]) -> MethodAccess:
     """Return what a request needs, `read` or `drive`, before it is sent.
 
     Raises `Invalid`, code `unsupported_method` or `invalid_request`.

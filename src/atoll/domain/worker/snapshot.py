@@ -51,8 +51,8 @@ class Pending:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
-    """What a worker used, as its broker counts it."""
+class WorkerUsage:
+    """The usage of a worker, as its broker counts it."""
 
     requests: int = 0
     input_tokens: int = 0
@@ -62,13 +62,13 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What others know of a worker: its stream, sandbox, ledger, broker and route."""
+    """A worker as others know it: its stream, sandbox, ledger, broker and route."""
 
     latest_seq: int = 0
     threads: tuple[WorkerThread, ...] = ()
     sandbox: WorkerSandbox | None = None
     pending: Pending = Pending()
-    usage: Usage = Usage()
+    usage: WorkerUsage = WorkerUsage()
     route: Mapping[str, Json] | None = None
 
 

@@ -1,4 +1,4 @@
-"""One worker: the requests it made of an agent, and what the agent said, both on disk.
+"""A worker: the requests it made of an agent, and what the agent said, both on disk.
 
 It follows the agent's own conversation (`runtime.agents`): there is no second pipe.
 """

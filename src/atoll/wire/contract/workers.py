@@ -78,7 +78,7 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class RequestAnswer(msgspec.Struct, frozen=True):
-    """What is known of a request: its receipt, or that it is pending."""
+    """The standing of a request: its receipt, or none while it is pending."""
 
     receipt: Receipt | None = None
 
