@@ -42,13 +42,11 @@ NO_COMPOSE = "" if shutil.which("docker-compose") else "no compose (apt-get inst
 class FarSide:
     """The other side, which runs. `backend` makes one more backend of it, in a running loop;
     `placed` is a request as this backend wants it. `workspace` is where the files of a sandbox are
-    seen from here, or None where they cannot be. `shared`: its sandboxes are on one machine.
-    `walled`: the wall there is ours."""
+    seen from here, or None where they cannot be. `walled`: the wall there is ours."""
 
     backend: Callable[[], FarBackend]
     placed: Callable[[Provision], Provision] = lambda request: request
     workspace: Callable[[SandboxId], Path | None] = lambda _: None
-    shared: bool = True
     walled: bool = True
 
 
@@ -140,9 +138,7 @@ def rented_from(
                 workspace: Path | None = found[0].workspace(sandbox) if found else None
                 return workspace
 
-            yield FarSide(
-                lambda: backend_of(make(setup)), workspace=workspace, shared=False, walled=walled
-            )
+            yield FarSide(lambda: backend_of(make(setup)), workspace=workspace, walled=walled)
 
     return opened
 

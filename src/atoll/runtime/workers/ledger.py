@@ -4,14 +4,14 @@ A request is written down before the agent can see it. So a runtime that finds o
 knows that its outcome is unknown, and never sends it again.
 """
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
-from atoll.domain.errors import Conflict, LimitReached
+from atoll.domain.errors import LimitReached
+from atoll.domain.worker.ledger import LedgerEntry, WorkerRequest, admit
 from atoll.runtime.workers.line_file import LineFile
 from atoll.wire.contract.workers import Receipt
 
@@ -52,16 +52,11 @@ class Ledger:
                 self._note(read.request_id, at, len(line))
             at += len(line) + 1
 
-    def known(self, request_id: str, digest: str) -> bool:
+    def known(self, request: WorkerRequest) -> bool:
         """Report whether this request was taken. Raises `Conflict` when another one was taken under
         its id."""
-        known = self._known.get(request_id)
-        if known is not None and known.digest != digest:
-            raise Conflict(
-                f"the request {request_id[:80]} was made before with other content",
-                code="conflict",
-                field="request_id",
-            )
+        known = self._known.get(request.request_id)
+        admit(None if known is None else LedgerEntry(known.digest), request)
         return known is not None
 
     def take(self, request_id: str, digest: str) -> None:
@@ -97,9 +92,3 @@ class Ledger:
     def _note(self, request_id: str, begin: int, length: int) -> None:
         known = self._known[request_id]
         known.begin, known.length = begin, length
-
-
-def digest_of(method: str, params: object) -> str:
-    """Return the digest of a request's content; the order of keys does not matter."""
-    text = msgspec.json.encode([method, params], order="sorted")
-    return hashlib.sha256(text).hexdigest()

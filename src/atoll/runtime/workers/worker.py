@@ -5,7 +5,7 @@ It follows the agent's own conversation (`runtime.agents`): there is no second p
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TypeVar, cast
@@ -15,9 +15,11 @@ import msgspec
 from atoll.domain.agent.conversation import Reply, Step
 from atoll.domain.agent.lenient_json import Message, text, whole
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, Unavailable
+from atoll.domain.event import Json
 from atoll.domain.terminal.softlock import AgentState
+from atoll.domain.worker.ledger import WorkerRequest
 from atoll.runtime.agents.session import AgentSession
-from atoll.runtime.workers.ledger import Ledger, digest_of
+from atoll.runtime.workers.ledger import Ledger
 from atoll.runtime.workers.spool import SPOOL_BYTES, Spool
 from atoll.wire.contract.workers import (
     Receipt,
@@ -97,10 +99,11 @@ class Worker:
     async def request(self, body: WorkerRequestBody) -> RequestAnswer:
         """Send a request unless it was sent before, and wait for its receipt. Raises `Conflict`,
         `LimitReached`, `Unavailable`."""
-        digest = digest_of(body.method, body.params)
-        if not self._ledger.known(body.request_id, digest):
+        params = cast("Mapping[str, Json]", body.params)
+        request = WorkerRequest(body.request_id, body.method, params)
+        if not self._ledger.known(request):
             session = self._ready()
-            self._take(body.request_id, digest)
+            self._take(body.request_id, request.digest)
             await self._send(session, body)
         receipt = self._ledger.receipt(body.request_id)
         if receipt is None and body.wait_ms:

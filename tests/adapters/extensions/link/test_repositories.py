@@ -1,7 +1,6 @@
 """Repositories on each kind of foreign machine: the preparer's own suite, over a link."""
 
 from collections.abc import Iterator
-from datetime import timedelta
 
 import pytest
 
@@ -32,21 +31,6 @@ def far(runtimes: FarRuntimes, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     monkeypatch.setattr(test_workspaces, "BoxedRuntime", runtimes.boxed)
     yield
     runtimes.end_sandboxes()
-
-
-async def test_second_sandbox_sees_a_fetch_while_it_runs(world: World, side: FarSide) -> None:
-    """On a machine of its own, a sandbox has what there was at its start; a later one has more."""
-    if side.shared:
-        await test_workspaces.test_second_sandbox_sees_a_fetch_while_it_runs(world)
-        return
-    _, box = await world.laid_out(world.repo())
-    old = box.run(FETCH)
-    new = world.tree.commit("late.txt", "late")
-    world.tree.git("push", "-q", "origin", "main")
-    world.clock.at += timedelta(minutes=1)
-    _, later = await world.laid_out(world.repo(), number=2)
-    assert later.run(FETCH) == new
-    assert box.run(FETCH) == old
 
 
 async def test_shared_repository_cannot_be_written_from_inside(world: World, side: FarSide) -> None:
