@@ -22,6 +22,8 @@ PreviewId = NewType("PreviewId", str)
 TokenId = NewType("TokenId", str)
 HostId = NewType("HostId", str)
 RouteId = NewType("RouteId", str)
+WorkerKey = NewType("WorkerKey", str)
+"""Our own id of a worker: people choose a `worker_id`, and two may choose the same."""
 SessionId = NewType("SessionId", str)
 OrgId = NewType("OrgId", str)
 PrincipalId = NewType("PrincipalId", str)

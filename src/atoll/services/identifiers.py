@@ -26,6 +26,7 @@ from atoll.domain.ids import (
     ShareId,
     TokenId,
     WebhookId,
+    WorkerKey,
     spell,
 )
 from atoll.domain.webhook.signature import SIGNING_KEY_BYTES
@@ -126,6 +127,10 @@ class Identifiers:
     def route(self) -> RouteId:
         """Return a new id of a route's decision."""
         return RouteId(spell("rt", self._entropy(ID_ENTROPY_BYTES)))
+
+    def worker(self) -> WorkerKey:
+        """Return a new key of a worker."""
+        return WorkerKey(spell("wk", self._entropy(ID_ENTROPY_BYTES)))
 
     def host(self) -> HostId:
         """Return a new host id."""

@@ -1,0 +1,82 @@
+"""Rows of workers, of their requests, and of their streams."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from atoll.domain.ids import OrgId, PrincipalId, WorkerKey
+from atoll.domain.paging import PageQuery, RowPage
+from atoll.domain.worker.create import WorkerId
+from atoll.domain.worker.record import (
+    RequestRecord,
+    WorkerEvent,
+    WorkerEventDraft,
+    WorkerRecord,
+)
+
+
+class WorkerRows(Protocol):
+    """Workers, by key; a person has one of each `worker_id`."""
+
+    async def put(self, record: WorkerRecord) -> None:
+        """Add a worker, or replace it."""
+        ...
+
+    async def get(self, key: WorkerKey) -> WorkerRecord | None:
+        """Return one worker."""
+        ...
+
+    async def find(
+        self, org_id: OrgId, owner: PrincipalId, worker_id: WorkerId
+    ) -> WorkerRecord | None:
+        """Return a person's worker of this name."""
+        ...
+
+    async def page(
+        self, org_id: OrgId, owner: PrincipalId, page: PageQuery
+    ) -> RowPage[WorkerRecord]:
+        """Return one page of a person's workers, newest first."""
+        ...
+
+    async def unsettled(self) -> list[WorkerRecord]:
+        """Return everybody's workers that still have a sandbox, or will have one."""
+        ...
+
+
+class WorkerRequestRows(Protocol):
+    """The ledger: the requests of workers, each with at most one receipt."""
+
+    async def put(self, record: RequestRecord) -> None:
+        """Add a request, or replace it."""
+        ...
+
+    async def get(self, key: WorkerKey, request_id: str) -> RequestRecord | None:
+        """Return one request."""
+        ...
+
+    async def open(self, key: WorkerKey) -> list[RequestRecord]:
+        """Return the requests of a worker without a receipt, oldest first."""
+        ...
+
+
+class WorkerEventRows(Protocol):
+    """The streams of workers: apart from the log, as they hold what agents said."""
+
+    async def append(self, key: WorkerKey, drafts: Sequence[WorkerEventDraft]) -> list[WorkerEvent]:
+        """Number and append, in order. Raises `ValueError` for an unknown kind or payload."""
+        ...
+
+    async def page(self, key: WorkerKey, after: int, limit: int) -> list[WorkerEvent]:
+        """Return the first events after a number, in order."""
+        ...
+
+    async def last(self, key: WorkerKey) -> int:
+        """Return the newest number, 0 for an empty stream. Removed events count."""
+        ...
+
+    async def first(self, key: WorkerKey) -> int:
+        """Return the oldest number that is kept; one more than the newest where none is."""
+        ...
+
+    async def remove(self, key: WorkerKey, before: int) -> int:
+        """Remove events with smaller numbers, but never the newest. Returns how many."""
+        ...
