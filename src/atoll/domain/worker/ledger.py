@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from atoll.domain.errors import Conflict
 from atoll.domain.event import Json
@@ -100,12 +100,8 @@ def settle(entry: LedgerEntry, receipt: Receipt) -> LedgerEntry:
     return entry if entry.receipt is not None else replace(entry, receipt=receipt)
 
 
-def lose(entry: LedgerEntry) -> LedgerEntry:
-    """Return the entry after its runtime died."""
-    return settle(
-        entry,
-        RequestRefusal(
-            ErrorCode.OUTCOME_UNKNOWN,
-            "The runtime ended before the agent answered: look at the thread before asking again.",
-        ),
-    )
+LOST: Final = RequestRefusal(
+    ErrorCode.OUTCOME_UNKNOWN,
+    "The runtime ended before the agent answered: look at the thread before asking again.",
+)
+"""The receipt of a request whose runtime died."""

@@ -193,6 +193,11 @@ Outcome: TypeAlias = tuple[Worker, tuple[Instruction, ...]]
 _ENDED = frozenset({WorkerStatus.STOPPED, WorkerStatus.FAILED})
 
 
+def is_settled(worker: Worker) -> bool:
+    """Report whether nothing is left to do for a worker, unless somebody reattaches it."""
+    return worker.torn_down is not None
+
+
 def step(worker: Worker, stimulus: Stimulus, now: datetime) -> Outcome:
     """Return the worker after a stimulus, and the instructions to perform.
 

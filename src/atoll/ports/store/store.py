@@ -47,6 +47,7 @@ from atoll.ports.store.secrets import SecretRows
 from atoll.ports.store.shares import ShareRows
 from atoll.ports.store.tokens import SigningKeyRows, TokenRows
 from atoll.ports.store.webhooks import WebhookDeliveryRows, WebhookRows
+from atoll.ports.store.worker.workers import WorkerEventRows, WorkerRequestRows, WorkerRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +128,15 @@ class Transaction:
 
     logins: LoginRows
     """Tickets and sessions of the installation's person."""
+
+    workers: WorkerRows
+    """Workers."""
+
+    worker_requests: WorkerRequestRows
+    """The requests of workers, and their receipts."""
+
+    worker_events: WorkerEventRows
+    """The streams of workers."""
 
     replicas: ReplicaRows
     """The leader, and owed work."""

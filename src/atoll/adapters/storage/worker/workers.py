@@ -1,0 +1,268 @@
+"""Tables and rows of workers, of their requests, and of their streams."""
+
+from collections.abc import Sequence
+
+import msgspec
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Index,
+    Integer,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    UniqueConstraint,
+    delete,
+    func,
+    insert,
+    select,
+)
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from atoll.adapters.storage.columns import from_us, metadata, read_page, storable, to_us
+from atoll.domain.event import Json
+from atoll.domain.event_kinds.workers import WORKERS
+from atoll.domain.ids import OrgId, PrincipalId, WorkerKey
+from atoll.domain.paging import PageQuery, RowPage
+from atoll.domain.worker.create import WorkerId
+from atoll.domain.worker.lifecycle import is_settled
+from atoll.domain.worker.record import (
+    RequestRecord,
+    WorkerEvent,
+    WorkerEventDraft,
+    WorkerRecord,
+)
+from atoll.ports.store.worker.workers import WorkerEventRows, WorkerRequestRows, WorkerRows
+
+workers = Table(
+    "workers",
+    metadata,
+    Column("key", Text, primary_key=True),
+    Column("org_id", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("worker_id", Text, nullable=False),
+    Column("created_us", BigInteger, nullable=False),
+    Column("settled", Boolean, nullable=False),
+    Column("body", Text, nullable=False),
+    UniqueConstraint("org_id", "owner", "worker_id"),
+    Index("workers_unsettled", "settled"),
+)
+
+worker_requests = Table(
+    "worker_requests",
+    metadata,
+    Column("key", Text, nullable=False),
+    Column("request_id", Text, nullable=False),
+    Column("n", BigInteger, nullable=False),
+    Column("answered", Boolean, nullable=False),
+    Column("body", Text, nullable=False),
+    PrimaryKeyConstraint("key", "request_id"),
+    Index("worker_requests_open", "key", "answered", "n"),
+)
+"""`n` counts the requests of a worker."""
+
+worker_events = Table(
+    "worker_events",
+    metadata,
+    Column("key", Text, nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("event_type", Text, nullable=False),
+    Column("event_version", Integer, nullable=False),
+    Column("at_us", BigInteger, nullable=False),
+    Column("payload", Text, nullable=False),
+    PrimaryKeyConstraint("key", "seq"),
+)
+
+_KINDS = dict(WORKERS)
+_records = msgspec.json.Decoder(WorkerRecord)
+_requests = msgspec.json.Decoder(RequestRecord)
+_payloads: msgspec.json.Decoder[dict[str, Json]] = msgspec.json.Decoder(dict[str, object])
+
+
+class SqlWorkerRows(WorkerRows):
+    """The `ports.store.worker.workers.WorkerRows` on one connection."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def put(self, record: WorkerRecord) -> None:
+        """See the port."""
+        await self._connection.execute(delete(workers).where(workers.c.key == record.key))
+        await self._connection.execute(
+            insert(workers),
+            {
+                "key": record.key,
+                "org_id": record.org_id,
+                "owner": record.owner,
+                "worker_id": record.created.worker_id,
+                "created_us": to_us(record.created_at),
+                "settled": is_settled(record.worker),
+                "body": msgspec.json.encode(record).decode(),
+            },
+        )
+
+    async def get(self, key: WorkerKey) -> WorkerRecord | None:
+        """See the port."""
+        found = await self._connection.execute(select(workers.c.body).where(workers.c.key == key))
+        body = found.scalar()
+        return None if body is None else _records.decode(body)
+
+    async def find(
+        self, org_id: OrgId, owner: PrincipalId, worker_id: WorkerId
+    ) -> WorkerRecord | None:
+        """See the port."""
+        table = workers.c
+        found = await self._connection.execute(
+            select(table.body).where(
+                table.org_id == org_id, table.owner == owner, table.worker_id == worker_id
+            )
+        )
+        body = found.scalar()
+        return None if body is None else _records.decode(body)
+
+    async def page(
+        self, org_id: OrgId, owner: PrincipalId, page: PageQuery
+    ) -> RowPage[WorkerRecord]:
+        """See the port."""
+        table = workers.c
+        rows = select(table.body, table.created_us, table.key).where(
+            table.org_id == org_id, table.owner == owner
+        )
+        return await read_page(self._connection, rows, page, decode=_records.decode)
+
+    async def unsettled(self) -> list[WorkerRecord]:
+        """See the port."""
+        found = await self._connection.execute(
+            select(workers.c.body).where(workers.c.settled.is_(False)).order_by(workers.c.key)
+        )
+        return [_records.decode(body) for body in found.scalars()]
+
+
+class SqlWorkerRequestRows(WorkerRequestRows):
+    """The `ports.store.worker.workers.WorkerRequestRows` on one connection."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def put(self, record: RequestRecord) -> None:
+        """See the port."""
+        table = worker_requests.c
+        this = (table.key == record.key, table.request_id == record.request_id)
+        found = await self._connection.execute(select(table.n).where(*this))
+        number = found.scalar()
+        if number is None:
+            newest = await self._connection.execute(
+                select(func.coalesce(func.max(table.n), 0)).where(table.key == record.key)
+            )
+            number = newest.scalar_one() + 1
+        await self._connection.execute(delete(worker_requests).where(*this))
+        await self._connection.execute(
+            insert(worker_requests),
+            {
+                "key": record.key,
+                "request_id": record.request_id,
+                "n": number,
+                "answered": record.entry.receipt is not None,
+                "body": storable(msgspec.json.encode(record).decode()),
+            },
+        )
+
+    async def get(self, key: WorkerKey, request_id: str) -> RequestRecord | None:
+        """See the port."""
+        table = worker_requests.c
+        found = await self._connection.execute(
+            select(table.body).where(table.key == key, table.request_id == request_id)
+        )
+        body = found.scalar()
+        return None if body is None else _requests.decode(body)
+
+    async def open(self, key: WorkerKey) -> list[RequestRecord]:
+        """See the port."""
+        table = worker_requests.c
+        found = await self._connection.execute(
+            select(table.body).where(table.key == key, table.answered.is_(False)).order_by(table.n)
+        )
+        return [_requests.decode(body) for body in found.scalars()]
+
+
+class SqlWorkerEventRows(WorkerEventRows):
+    """The `ports.store.worker.workers.WorkerEventRows` on one connection."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def append(self, key: WorkerKey, drafts: Sequence[WorkerEventDraft]) -> list[WorkerEvent]:
+        """See the port."""
+        seq = await self.last(key)
+        appended = [
+            WorkerEvent(number, one.event_type, _version(one), one.at, one.payload)
+            for number, one in enumerate(drafts, seq + 1)
+        ]
+        rows = [
+            {
+                "key": key,
+                "seq": one.seq,
+                "event_type": one.event_type,
+                "event_version": one.event_version,
+                "at_us": to_us(one.at),
+                "payload": msgspec.json.encode(one.payload).decode(),
+            }
+            for one in appended
+        ]
+        if rows:
+            await self._connection.execute(insert(worker_events), rows)
+        return appended
+
+    async def page(self, key: WorkerKey, after: int, limit: int) -> list[WorkerEvent]:
+        """See the port."""
+        table = worker_events.c
+        found = await self._connection.execute(
+            select(worker_events)
+            .where(table.key == key, table.seq > after)
+            .order_by(table.seq)
+            .limit(limit)
+        )
+        return [
+            WorkerEvent(
+                row.seq,
+                row.event_type,
+                row.event_version,
+                from_us(row.at_us),
+                _payloads.decode(row.payload),
+            )
+            for row in found
+        ]
+
+    async def last(self, key: WorkerKey) -> int:
+        """See the port."""
+        table = worker_events.c
+        found = await self._connection.execute(select(func.max(table.seq)).where(table.key == key))
+        return found.scalar_one() or 0
+
+    async def first(self, key: WorkerKey) -> int:
+        """See the port."""
+        table = worker_events.c
+        found = await self._connection.execute(select(func.min(table.seq)).where(table.key == key))
+        return found.scalar_one() or 1
+
+    async def remove(self, key: WorkerKey, before: int) -> int:
+        """See the port."""
+        table = worker_events.c
+        kept = min(before, await self.last(key))
+        done = await self._connection.execute(
+            delete(worker_events).where(table.key == key, table.seq < kept)
+        )
+        return done.rowcount
+
+
+def _version(draft: WorkerEventDraft) -> int:
+    """Return the version of an event's kind, after comparing its payload with it."""
+    kind = _KINDS.get(draft.event_type)
+    if kind is None:
+        raise ValueError(f"no event of workers is called {draft.event_type!r}")
+    missing = kind.fields - draft.payload.keys()
+    unknown = draft.payload.keys() - kind.fields - kind.optional
+    if missing or unknown:
+        raise ValueError(f"{kind.name}: {sorted(missing)} missing, {sorted(unknown)} unknown")
+    return kind.version

@@ -1,0 +1,74 @@
+"""The WorkerHost port: what runs the agent of a worker, wherever that is.
+
+A host keeps no contract of its own: rows, receipts and events are the control plane's. Every call
+is about one worker in one epoch; a call for an epoch that has passed does nothing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from atoll.domain.ids import SandboxId
+from atoll.domain.worker.ledger import Receipt, WorkerRequest
+from atoll.domain.worker.lifecycle import DurabilityMarkers, TornDown
+from atoll.domain.worker.record import WorkerRecord
+
+
+@dataclass(frozen=True, slots=True)
+class HostPlace:
+    """The sandbox of a worker, and whether it was there before."""
+
+    sandbox_id: SandboxId
+    reattached: bool
+
+
+@dataclass(frozen=True, slots=True)
+class HostEntry:
+    """An entry of a host's spool, numbered from 1 without gaps: a receipt of `request_id`, or what
+    the agent said of itself (`line`, its JSON)."""
+
+    n: int
+    at: datetime
+    line: str = ""
+    request_id: str = ""
+    receipt: Receipt | None = None
+
+
+class WorkerHost(Protocol):
+    """A host of workers. Raises `Unavailable` where it cannot be reached now, and `Gone` below
+    where the worker's runtime has ended."""
+
+    async def provision(self, worker: WorkerRecord) -> HostPlace:
+        """Make the sandbox of this epoch, or find the one that an earlier call made, and wait
+        until it is ready. Raises `Failed` with the reason."""
+        ...
+
+    async def start_codex(self, worker: WorkerRecord) -> str:
+        """Start the agent in its machine mode, or find the one that an earlier call started.
+        Returns its id. Raises `Failed`."""
+        ...
+
+    async def request(
+        self, worker: WorkerRecord, request: WorkerRequest, *, wait_ms: int
+    ) -> Receipt | None:
+        """Send a request once, whatever is repeated. None while it is pending after `wait_ms`."""
+        ...
+
+    async def stream(
+        self, worker: WorkerRecord, after: int, *, wait_seconds: int
+    ) -> Sequence[HostEntry]:
+        """Return entries above `after`, waiting for the first; those up to `after` are freed."""
+        ...
+
+    async def snapshot(self, worker: WorkerRecord) -> str | None:
+        """Return None while the worker is served, else the reason why it is lost."""
+        ...
+
+    async def stop(self, worker: WorkerRecord) -> DurabilityMarkers:
+        """Interrupt, save the work, end the agent and its sandbox's processes; idempotent."""
+        ...
+
+    async def teardown(self, worker: WorkerRecord) -> TornDown:
+        """Remove the sandbox; idempotent."""
+        ...

@@ -1,0 +1,1 @@
+"""Workers: use cases, and what drives each of them."""

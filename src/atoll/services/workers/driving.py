@@ -1,0 +1,286 @@
+"""What drives each worker: one task on the leader, from its start to its removal.
+
+All that it does can be repeated: a control plane that is killed anywhere goes on where the rows
+say. A worker's agent does not notice.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+import msgspec
+import structlog
+
+from atoll.domain.errors import AtollError
+from atoll.domain.event import Json
+from atoll.domain.ids import WorkerKey
+from atoll.domain.worker.lifecycle import (
+    Broke,
+    Contact,
+    Died,
+    Due,
+    Ended,
+    Remove,
+    Returned,
+    Started,
+    WorkerStatus,
+    is_settled,
+)
+from atoll.domain.worker.record import WorkerEventDraft, WorkerRecord, worker_stream
+from atoll.ports import StoreUnavailable
+from atoll.ports.worker_host import HostEntry, WorkerHost
+from atoll.services.ground import Ground
+from atoll.services.task_runner import TaskRunner
+from atoll.services.workers.transitions import WorkerTransitions
+from atoll.wire.http.unreadable import UNREADABLE
+
+FOLLOW_SECONDS = 30
+"""How long a host may hold a request for new entries."""
+AGAIN = timedelta(seconds=2)
+"""Before another look at a host that does not answer."""
+LOOK = timedelta(seconds=5)
+"""Between two looks for workers that another replica was asked for."""
+
+_log = structlog.get_logger(__name__)
+
+
+class _Line(msgspec.Struct):
+    """A message of an agent: a notification, or a question with an id."""
+
+    method: str = ""
+    params: msgspec.Raw = msgspec.Raw(b"null")
+    id: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+class WorkerDriver:
+    """The tasks of workers, by key."""
+
+    def __init__(
+        self,
+        ground: Ground,
+        transitions: WorkerTransitions,
+        *,
+        host: WorkerHost,
+        tasks: TaskRunner,
+    ) -> None:
+        self._ground = ground
+        self._transitions = transitions
+        self._host = host
+        self._tasks = tasks
+        self._bells: dict[WorkerKey, asyncio.Event] = {}
+
+    def begin(self, key: WorkerKey) -> None:
+        """Have something done for a worker, which has just changed. Another replica that leads
+        finds it by itself."""
+        bell = self._bells.get(key)
+        if bell is not None:
+            bell.set()
+        elif self._tasks.running:
+            self._bells[key] = asyncio.Event()
+            self._tasks.start(lambda: self._drive(key))
+
+    async def run(self) -> None:
+        """Find what is to be done, until cancelled."""
+        clock = self._ground.clock
+        while True:
+            with contextlib.suppress(StoreUnavailable):
+                async with self._ground.store.read() as rows:
+                    found = await rows.workers.unsettled()
+                for record in found:
+                    if record.key not in self._bells:
+                        self.begin(record.key)
+            await clock.sleep_until(clock.now() + LOOK)
+
+    async def _drive(self, key: WorkerKey) -> None:
+        try:
+            while True:
+                self._bells[key].clear()
+                async with self._ground.store.read() as rows:
+                    record = await rows.workers.get(key)
+                if record is None or is_settled(record.worker):
+                    return
+                await self._step(record)
+        except StoreUnavailable as err:
+            _log.warning("worker_waits_for_store", worker=key, reason=err.message)
+        except Exception:  # noqa: BLE001 - the task's root
+            _log.exception("worker_driver_broke", worker=key)
+        finally:
+            # `run` begins it anew where something is left.
+            self._bells.pop(key, None)
+
+    async def _step(self, record: WorkerRecord) -> None:
+        match record.worker.status:
+            case WorkerStatus.STARTING:
+                await self._bring_up(record)
+            case WorkerStatus.RUNNING if record.worker.contact is Contact.LOST:
+                await self._look_for(record)
+            case WorkerStatus.RUNNING:
+                await self._follow(record)
+            case WorkerStatus.STOPPING:
+                await self._stop(record)
+            case WorkerStatus.STOPPED | WorkerStatus.FAILED:
+                await self._remove(record)
+
+    async def _bring_up(self, record: WorkerRecord) -> None:
+        try:
+            place = await self._host.provision(record)
+            record = await self._noted(record, replace(record, sandbox_id=place.sandbox_id))
+            agent_id = await self._host.start_codex(record)
+            record = await self._noted(record, replace(record, agent_id=agent_id))
+        except StoreUnavailable:
+            raise
+        except AtollError as err:
+            await self._transitions.apply(record.key, Broke(err.message))
+            return
+        await self._transitions.apply(record.key, Started(place.reattached))
+
+    async def _noted(self, before: WorkerRecord, after: WorkerRecord) -> WorkerRecord:
+        """Store what is known of a worker beside its state, in the epoch it was found in."""
+        async with self._ground.store.begin() as rows:
+            now = await rows.workers.get(before.key)
+            if now is None or now.worker.epoch != before.worker.epoch:
+                return after
+            noted = replace(
+                now,
+                sandbox_id=after.sandbox_id,
+                agent_id=after.agent_id,
+                collected=after.collected,
+            )
+            await rows.workers.put(noted)
+        return noted
+
+    async def _follow(self, record: WorkerRecord) -> None:
+        """Take in what the agent said. A stop or a reattachment ends the wait."""
+        try:
+            await self._take(record, await self._heard(record))
+        except StoreUnavailable:
+            raise
+        except AtollError as err:
+            reason = await self._host.snapshot(record)
+            if reason is None:
+                _log.info("worker_host_silent", worker=record.key, reason=err.message)
+                await self._pause(record)
+            else:
+                await self._transitions.apply(record.key, Died(reason))
+
+    async def _heard(self, record: WorkerRecord) -> Sequence[HostEntry]:
+        """Return the next entries, or none once the worker has changed. Raises what `stream` of
+        the port raises."""
+        waiting = self._host.stream(record, record.collected, wait_seconds=FOLLOW_SECONDS)
+        async with asyncio.TaskGroup() as tasks:
+            # An error is handed back as a value: a group would wrap it.
+            following = tasks.create_task(_tried(waiting))
+            woken = tasks.create_task(self._bells[record.key].wait())
+            await asyncio.wait({following, woken}, return_when=asyncio.FIRST_COMPLETED)
+            if not following.done():
+                following.cancel()
+                return ()
+            woken.cancel()
+        result = following.result()
+        if isinstance(result, AtollError):
+            raise result
+        return result
+
+    async def _look_for(self, record: WorkerRecord) -> None:
+        if await self._host.snapshot(record) is None:
+            await self._transitions.apply(record.key, Returned(record.worker.epoch))
+        else:
+            await self._pause(record)
+
+    async def _stop(self, record: WorkerRecord) -> None:
+        try:
+            if record.sandbox_id is not None:
+                entries = await self._last_words(record)
+                await self._take(record, entries)
+            markers = await self._host.stop(record)
+        except StoreUnavailable:
+            raise
+        except AtollError as err:
+            _log.warning("worker_stop_waits", worker=record.key, reason=err.message)
+            await self._pause(record)
+            return
+        async with self._ground.store.read() as rows:
+            last = await rows.worker_events.last(record.key)
+        await self._transitions.apply(record.key, Ended(replace(markers, last_seq=last)))
+
+    async def _last_words(self, record: WorkerRecord) -> Sequence[HostEntry]:
+        with contextlib.suppress(AtollError):
+            return await self._host.stream(record, record.collected, wait_seconds=0)
+        return ()
+
+    async def _remove(self, record: WorkerRecord) -> None:
+        _, left = await self._transitions.apply(record.key, Due())
+        if not any(isinstance(one, Remove) for one in left):
+            await self._wait_until_due(record)
+            return
+        try:
+            report = await self._host.teardown(record)
+        except StoreUnavailable:
+            raise
+        except AtollError as err:
+            _log.warning("worker_removal_waits", worker=record.key, reason=err.message)
+            await self._pause(record)
+            return
+        await self._transitions.apply(record.key, report)
+
+    async def _wait_until_due(self, record: WorkerRecord) -> None:
+        due = record.worker.remove_at or self._ground.clock.now()
+        await self._woken_or(record, due - self._ground.clock.now())
+
+    async def _pause(self, record: WorkerRecord) -> None:
+        await self._woken_or(record, AGAIN)
+
+    async def _woken_or(self, record: WorkerRecord, after: timedelta) -> None:
+        clock = self._ground.clock
+        async with asyncio.TaskGroup() as tasks:
+            waits = {
+                tasks.create_task(self._bells[record.key].wait()),
+                tasks.create_task(clock.sleep_until(clock.now() + after)),
+            }
+            _, rest = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            for one in rest:
+                one.cancel()
+
+    async def _take(self, record: WorkerRecord, entries: Sequence[HostEntry]) -> None:
+        """Store entries that were not stored before, and how far that is, in one transaction."""
+        if not entries:
+            return
+        async with self._ground.store.begin() as rows:
+            now = await rows.workers.get(record.key)
+            if now is None or now.worker.epoch != record.worker.epoch:
+                return
+            for entry in entries:
+                if entry.n <= now.collected:
+                    continue
+                if entry.receipt is not None:
+                    await self._transitions.receive(rows, now, entry.request_id, entry.receipt)
+                elif (draft := _event(now, entry)) is not None:
+                    await rows.worker_events.append(now.key, (draft,))
+            await rows.workers.put(replace(now, collected=max(now.collected, entries[-1].n)))
+        self._ground.bus.announce((worker_stream(record.key),))
+
+
+async def _tried(act: Awaitable[Sequence[HostEntry]]) -> Sequence[HostEntry] | AtollError:
+    try:
+        return await act
+    except AtollError as err:
+        return err
+
+
+def _event(record: WorkerRecord, entry: HostEntry) -> WorkerEventDraft | None:
+    """Return the event of a message; its params are the agent's own, byte for byte."""
+    try:
+        line = msgspec.json.decode(entry.line, type=_Line)
+        params = bytes(line.params).decode()
+    except UNREADABLE:
+        return None
+    payload: dict[str, Json] = {
+        "worker_id": record.created.worker_id,
+        "method": line.method,
+        "params": params,
+    }
+    if not isinstance(line.id, msgspec.UnsetType):
+        payload["server_request_id"] = bytes(line.id).decode().strip('"')
+    return WorkerEventDraft("worker.event", entry.at, payload)

@@ -1,0 +1,221 @@
+"""The host of workers for every extension: the agent runs in a sandbox, beside its runtime's pipe.
+
+One for all walls: an extension needs no line about workers.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from atoll.domain.errors import Conflict, Failed, NotFound, Unavailable
+from atoll.domain.ids import SandboxId
+from atoll.domain.people.capability import EVERY_CAPABILITY
+from atoll.domain.people.principal import ActorKind, Principal
+from atoll.domain.route.policy import Constraints, RouteOptions
+from atoll.domain.sandbox.sandbox import RUNNING, CreateSandbox, Sandbox, State, keeps_files
+from atoll.domain.worker.create import extension_of
+from atoll.domain.worker.ledger import ErrorCode, Receipt, Refusal, Response, WorkerRequest
+from atoll.domain.worker.lifecycle import DurabilityMarkers, TornDown
+from atoll.domain.worker.record import WorkerRecord
+from atoll.ports import RuntimeClient
+from atoll.ports.worker_host import HostEntry, HostPlace
+from atoll.services.agents.agents import Agents
+from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.wire.contract import workers as contract
+from atoll.wire.contract.agents import OpenAgentBody
+from atoll.wire.contract.call import PathId
+
+READY_SECONDS: Final = 900.0
+END_SECONDS: Final = 120.0
+PAGE: Final = 200
+_PROFILES: Final = {"codex": "codex", "claude": "claude-code", "opencode": "opencode"}
+"""The profile of an agent, where the request names none."""
+_RESPOND: Final = "serverRequest/respond"
+
+
+class RuntimeHost:
+    """The `ports.worker_host.WorkerHost` over sandboxes and their runtimes."""
+
+    def __init__(self, sandboxes: Sandboxes, agents: Agents) -> None:
+        self._sandboxes = sandboxes
+        self._agents = agents
+
+    async def provision(self, worker: WorkerRecord) -> HostPlace:
+        """See the port."""
+        owner = _owner(worker)
+        kept = await self._kept(worker)
+        if kept is None:
+            made = await self._sandboxes.create(
+                owner,
+                _wanted(worker),
+                idempotency_key=f"worker-{worker.key}-{worker.worker.epoch}",
+            )
+        elif kept.state in RUNNING:
+            return HostPlace(kept.id, reattached=True)
+        else:
+            made = await self._sandboxes.start(owner, kept.id, resume_agents=False)
+        ready = await self._sandboxes.wait(owner, made.id, timeout_seconds=READY_SECONDS)
+        if ready.state not in RUNNING:
+            raise Failed(ready.reason or f"Its sandbox is {ready.state} and not ready.")
+        return HostPlace(ready.id, reattached=kept is not None)
+
+    async def start_codex(self, worker: WorkerRecord) -> str:
+        """See the port."""
+        owner, sandbox_id = _owner(worker), _sandbox_of(worker)
+        _, client = await self._sandboxes.runtime(owner, sandbox_id, activity=True)
+        served = await _record(client, worker)
+        if served is not None and served.agent_id:
+            return served.agent_id
+        created = worker.created
+        body = OpenAgentBody(
+            agent=created.agent,
+            mode="machine",
+            permissions=created.permissions.value,
+            conversation=created.thread_id,
+        )
+        agent = await self._agents.open(owner, sandbox_id, body)
+        opening = contract.OpenWorkerBody(worker_id=worker.key, agent_id=agent.id)
+        return (await client.call(contract.open_worker(opening))).agent_id
+
+    async def request(
+        self, worker: WorkerRecord, request: WorkerRequest, *, wait_ms: int
+    ) -> Receipt | None:
+        """See the port."""
+        client = await self._client(worker)
+        params: dict[str, object] = dict(request.params)
+        if request.method == _RESPOND:
+            params["requestId"] = params.pop("server_request_id")
+        body = contract.WorkerRequestBody(
+            request_id=request.request_id, method=request.method, params=params, wait_ms=wait_ms
+        )
+        answer = await client.call(contract.request_worker(PathId(worker.key), body))
+        found = answer.receipt
+        return None if found is None else _receipt(found.kind, found.data)
+
+    async def stream(
+        self, worker: WorkerRecord, after: int, *, wait_seconds: int
+    ) -> Sequence[HostEntry]:
+        """See the port."""
+        client = await self._client(worker)
+        if after:
+            await client.call(contract.acknowledge_spool(PathId(worker.key), after))
+        page = await client.call(
+            contract.read_spool(
+                PathId(worker.key), after=after, limit=PAGE, wait_seconds=wait_seconds
+            )
+        )
+        return [_entry(one) for one in page.entries]
+
+    async def snapshot(self, worker: WorkerRecord) -> str | None:
+        """See the port."""
+        try:
+            sandbox = await self._sandboxes.get(_owner(worker), _sandbox_of(worker))
+            if sandbox.state not in RUNNING:
+                return sandbox.reason or f"Its sandbox is {sandbox.state}."
+            served = await _record(self._sandboxes.runtime_of(sandbox), worker)
+        except NotFound:
+            return "Its sandbox is gone."
+        except (Unavailable, Failed):
+            # It may be there again in a moment: the sandbox's own state decides.
+            return None
+        if served is None or not served.agent_id:
+            return "Its agent has ended."
+        return None
+
+    async def stop(self, worker: WorkerRecord) -> DurabilityMarkers:
+        """See the port."""
+        if worker.sandbox_id is None:
+            return DurabilityMarkers(0)
+        owner = _owner(worker)
+        try:
+            sandbox = await self._sandboxes.wait(owner, worker.sandbox_id)
+        except NotFound:
+            return DurabilityMarkers(0)
+        if sandbox.state in RUNNING:
+            await self._sandboxes.stop(owner, sandbox.id)
+        await self._sandboxes.wait(owner, sandbox.id, settled=True, timeout_seconds=END_SECONDS)
+        return DurabilityMarkers(
+            0,
+            workspace_ref=f"sandbox:{sandbox.id}/workspace",
+            codex_home_ref=f"sandbox:{sandbox.id}/agent-home",
+        )
+
+    async def teardown(self, worker: WorkerRecord) -> TornDown:
+        """See the port."""
+        if worker.sandbox_id is None:
+            return TornDown(())
+        owner = _owner(worker)
+        try:
+            await self._sandboxes.destroy(owner, worker.sandbox_id)
+        except NotFound:
+            return TornDown(())
+        gone = await self._sandboxes.wait(
+            owner, worker.sandbox_id, settled=True, timeout_seconds=END_SECONDS
+        )
+        if gone.state is not State.DESTROYED and not gone.leftovers:
+            raise Unavailable(gone.reason or f"Sandbox {gone.name} is not gone yet.")
+        return TornDown((f"sandbox:{gone.id}",), gone.leftovers)
+
+    async def _kept(self, worker: WorkerRecord) -> Sandbox | None:
+        """Return the worker's sandbox of an earlier epoch, with its files."""
+        if worker.sandbox_id is None:
+            return None
+        try:
+            found = await self._sandboxes.get(_owner(worker), worker.sandbox_id)
+        except NotFound:
+            return None
+        return found if found.state in RUNNING or keeps_files(found) else None
+
+    async def _client(self, worker: WorkerRecord) -> RuntimeClient:
+        _, client = await self._sandboxes.runtime(_owner(worker), _sandbox_of(worker))
+        return client
+
+
+def _owner(worker: WorkerRecord) -> Principal:
+    """Return the worker's owner. What the caller may was judged before."""
+    return Principal(
+        worker.org_id, worker.owner, ActorKind.AUTOMATION, capabilities=EVERY_CAPABILITY
+    )
+
+
+def _sandbox_of(worker: WorkerRecord) -> SandboxId:
+    if worker.sandbox_id is None:
+        raise Conflict(f"Worker {worker.created.worker_id} has no sandbox yet: wait.")
+    return worker.sandbox_id
+
+
+def _wanted(worker: WorkerRecord) -> CreateSandbox:
+    created = worker.created
+    extension = None if created.backend is None else extension_of(created.backend)
+    return CreateSandbox(
+        profile=created.profile or _PROFILES.get(created.agent, "shell"),
+        agent=created.agent,
+        repos=created.repos,
+        route=RouteOptions(
+            extension=extension, constraints=Constraints(execution_mode=created.execution_mode)
+        ),
+    )
+
+
+async def _record(client: RuntimeClient, worker: WorkerRecord) -> contract.WorkerRecord | None:
+    try:
+        return await client.call(contract.get_worker(PathId(worker.key)))
+    except NotFound:
+        return None
+
+
+def _entry(one: contract.SpoolEntry) -> HostEntry:
+    at = datetime.fromisoformat(one.at)
+    if one.kind == "event":
+        return HostEntry(one.n, at, line=bytes(one.data).decode())
+    return HostEntry(one.n, at, request_id=one.request_id, receipt=_receipt(one.kind, one.data))
+
+
+def _receipt(kind: str, data: msgspec.Raw) -> Receipt:
+    if kind == "response":
+        return Response(bytes(data).decode())
+    error = msgspec.json.decode(data, type=contract.RequestError)
+    more = None if error.agent is None else msgspec.json.encode(error.agent).decode()
+    return Refusal(ErrorCode(error.code), error.message, more)

@@ -1,0 +1,90 @@
+"""Transitions of workers: the state, its events and its requests, in one transaction."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+
+from atoll.domain.errors import NotFound
+from atoll.domain.event import Json
+from atoll.domain.ids import WorkerKey
+from atoll.domain.worker.ledger import LOST, Receipt, Refusal, Response, settle
+from atoll.domain.worker.lifecycle import Append, Instruction, SettleOpen, Stimulus, step
+from atoll.domain.worker.record import (
+    WorkerEventDraft,
+    WorkerRecord,
+    worker_stream,
+)
+from atoll.ports import Transaction
+from atoll.services.ground import Ground
+
+Also = Callable[[WorkerRecord], WorkerRecord]
+"""What else changes of a worker, in the same transaction."""
+
+
+class WorkerTransitions:
+    """The one writer of workers' states."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+
+    async def apply(
+        self, key: WorkerKey, stimulus: Stimulus, *, also: Also | None = None
+    ) -> tuple[WorkerRecord, tuple[Instruction, ...]]:
+        """Apply a stimulus; returns the worker, and the instructions that are left to perform.
+        Raises `NotFound`, and what `step` raises."""
+        async with self._ground.store.begin() as rows:
+            before = await rows.workers.get(key)
+            if before is None:
+                raise NotFound("There is no such worker.")
+            found = before if also is None else also(before)
+            worker, instructions = step(found.worker, stimulus, self._ground.clock.now())
+            after = replace(found, worker=worker)
+            if after != before:
+                await rows.workers.put(after)
+            left = await self.perform(rows, after, instructions)
+        self._ground.bus.announce((worker_stream(key),))
+        return after, left
+
+    async def perform(
+        self, rows: Transaction, record: WorkerRecord, instructions: tuple[Instruction, ...]
+    ) -> tuple[Instruction, ...]:
+        """Perform what is of the store; returns the rest."""
+        now = self._ground.clock.now()
+        left: list[Instruction] = []
+        for one in instructions:
+            match one:
+                case Append(event_type, payload):
+                    draft = WorkerEventDraft(event_type, now, payload)
+                    await rows.worker_events.append(record.key, (draft,))
+                case SettleOpen():
+                    for request in await rows.worker_requests.open(record.key):
+                        await self.receive(rows, record, request.request_id, LOST)
+                case _:
+                    left.append(one)
+        return tuple(left)
+
+    async def receive(
+        self, rows: Transaction, record: WorkerRecord, request_id: str, receipt: Receipt
+    ) -> None:
+        """Store the receipt of a request and tell of it, unless the request has one."""
+        known = await rows.worker_requests.get(record.key, request_id)
+        if known is None or known.entry.receipt is not None:
+            return
+        await rows.worker_requests.put(replace(known, entry=settle(known.entry, receipt)))
+        draft = _told(record, request_id, receipt, self._ground.clock.now())
+        await rows.worker_events.append(record.key, (draft,))
+
+
+def _told(
+    record: WorkerRecord, request_id: str, receipt: Receipt, now: datetime
+) -> WorkerEventDraft:
+    """Return the event of a receipt."""
+    head: dict[str, Json] = {"worker_id": record.created.worker_id, "request_id": request_id}
+    match receipt:
+        case Response(result):
+            return WorkerEventDraft("worker.response", now, {**head, "result": result})
+        case Refusal(code, message, data):
+            head |= {"code": code.value, "message": message, "retryable": receipt.retryable}
+            if data is not None:
+                head["data"] = data
+            return WorkerEventDraft("worker.error", now, head)

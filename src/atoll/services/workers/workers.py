@@ -1,0 +1,201 @@
+"""Workers: create or reattach, list, snapshot, request, stop, and read the stream.
+
+Whatever a caller may not see answers as what is missing. `driving` does what takes time.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from atoll.domain.errors import Conflict, Forbidden, Invalid, NotFound
+from atoll.domain.paging import PageQuery, RowPage
+from atoll.domain.people.capability import Capability
+from atoll.domain.people.principal import Principal
+from atoll.domain.worker.create import CreateWorker, WorkerId, judge_create
+from atoll.domain.worker.heartbeat import Lease
+from atoll.domain.worker.ledger import LedgerEntry, Receipt, WorkerRequest, admit
+from atoll.domain.worker.lifecycle import Reattach, Stop, Worker, check_requests
+from atoll.domain.worker.methods import METHODS, Access, judge_request
+from atoll.domain.worker.record import (
+    RequestRecord,
+    WorkerEvent,
+    WorkerEventDraft,
+    WorkerRecord,
+    worker_stream,
+)
+from atoll.domain.worker.snapshot import Observed, Pending, WorkerSnapshot, snapshot
+from atoll.ports import Transaction
+from atoll.ports.worker_host import WorkerHost
+from atoll.services.ground import Ground
+from atoll.services.workers.driving import WorkerDriver
+from atoll.services.workers.transitions import WorkerTransitions
+
+MAX_PAGE = 200
+MAX_WAIT_MS = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class StreamPage:
+    """Events of a stream, in order, and the number of the newest one."""
+
+    events: Sequence[WorkerEvent]
+    latest_seq: int
+
+
+class Workers:
+    """Use cases on workers. Raises `NotFound` for a worker that is not the caller's."""
+
+    def __init__(
+        self,
+        ground: Ground,
+        transitions: WorkerTransitions,
+        driver: WorkerDriver,
+        *,
+        host: WorkerHost,
+    ) -> None:
+        self._ground = ground
+        self._transitions = transitions
+        self._driver = driver
+        self._host = host
+
+    async def create(self, caller: Principal, request: CreateWorker) -> tuple[WorkerSnapshot, bool]:
+        """Create a worker, or reattach the caller's of this `worker_id`; returns at once, with
+        whether it was there. Raises `Invalid`, `Forbidden`, `Conflict`."""
+        _check(caller, Capability.AGENT_USE)
+        _check(caller, Capability.SANDBOX_CREATE)
+        judge_create(request, frozenset(METHODS))
+        async with self._ground.store.begin() as rows:
+            known = await rows.workers.find(caller.org_id, caller.id, request.worker_id)
+            if known is None:
+                known = self._new(caller, request)
+                await rows.workers.put(known)
+                there = False
+            else:
+                there = True
+        if there:
+            known, _ = await self._transitions.apply(known.key, Reattach(), also=self._renewed)
+        self._driver.begin(known.key)
+        return await self._shown(known), there
+
+    async def get(self, caller: Principal, worker_id: str) -> WorkerSnapshot:
+        """Return the snapshot of a worker."""
+        return await self._shown(await self._known(caller, worker_id))
+
+    async def list(self, caller: Principal, page: PageQuery) -> RowPage[WorkerSnapshot]:
+        """Return a page of the caller's workers, newest first."""
+        _check(caller, Capability.AGENT_READ)
+        if not 1 <= page.limit <= MAX_PAGE:
+            raise Invalid(f"limit must lie between 1 and {MAX_PAGE}.", field="limit")
+        async with self._ground.store.read() as rows:
+            found = await rows.workers.page(caller.org_id, caller.id, page)
+        return RowPage([await self._shown(one) for one in found.rows], found.following)
+
+    async def request(
+        self, caller: Principal, worker_id: str, request: WorkerRequest, *, wait_ms: int
+    ) -> Receipt | None:
+        """Send a request to the worker's agent, once; returns its receipt, None while it is
+        pending after `wait_ms`. Raises `Invalid`, `Forbidden`, `Conflict`, `Unavailable`."""
+        if not 0 <= wait_ms <= MAX_WAIT_MS:
+            raise Invalid(f"wait_ms lies between 0 and {MAX_WAIT_MS}.", field="wait_ms")
+        record = await self._known(caller, worker_id)
+        needed = judge_request(record.created.agent, request.method, request.params)
+        _check(caller, Capability.AGENT_READ if needed is Access.READ else Capability.AGENT_USE)
+        entry = await self._admitted(record, request)
+        if entry.receipt is not None:
+            return entry.receipt
+        receipt = await self._host.request(record, request, wait_ms=wait_ms)
+        if receipt is not None:
+            async with self._ground.store.begin() as rows:
+                await self._transitions.receive(rows, record, request.request_id, receipt)
+                stored = await rows.worker_requests.get(record.key, request.request_id)
+            self._ground.bus.announce((worker_stream(record.key),))
+            return None if stored is None else stored.entry.receipt
+        return None
+
+    async def stop(self, caller: Principal, worker_id: str, reason: str | None) -> WorkerSnapshot:
+        """Stop a worker; returns at once, a repeat the same. Raises `Forbidden`."""
+        record = await self._known(caller, worker_id)
+        _check(caller, Capability.AGENT_USE)
+        stopping, _ = await self._transitions.apply(record.key, Stop(reason))
+        self._driver.begin(record.key)
+        return await self._shown(stopping)
+
+    async def stream(
+        self, caller: Principal, worker_id: str, *, after: int, limit: int = MAX_PAGE
+    ) -> StreamPage:
+        """Return events after a number. Raises `Conflict`, code `stale_cursor`, when some of them
+        are no longer kept; it names the number to resume after."""
+        record = await self._known(caller, worker_id)
+        async with self._ground.store.read() as rows:
+            first = await rows.worker_events.first(record.key)
+            if after + 1 < first:
+                raise Conflict(
+                    f"Events up to {first - 1} are no longer kept: resume after that.",
+                    code="stale_cursor",
+                )
+            events = await rows.worker_events.page(record.key, after, limit)
+            latest = await rows.worker_events.last(record.key)
+        return StreamPage(events, latest)
+
+    def _new(self, caller: Principal, request: CreateWorker) -> WorkerRecord:
+        now = self._ground.clock.now()
+        return WorkerRecord(
+            self._ground.ids.worker(),
+            caller.org_id,
+            caller.id,
+            request,
+            Worker(request.worker_id, request.teardown),
+            Lease(1, now),
+            now,
+        )
+
+    def _renewed(self, record: WorkerRecord) -> WorkerRecord:
+        """Give a worker that begins again a new lease."""
+        return replace(record, lease=Lease(record.worker.epoch + 1, self._ground.clock.now()))
+
+    async def _known(self, caller: Principal, worker_id: str) -> WorkerRecord:
+        _check(caller, Capability.AGENT_READ)
+        async with self._ground.store.read() as rows:
+            found = await rows.workers.find(caller.org_id, caller.id, WorkerId(worker_id))
+        if found is None:
+            raise NotFound(f"There is no worker {worker_id[:80]!r}: list them to see which.")
+        return found
+
+    async def _admitted(self, record: WorkerRecord, request: WorkerRequest) -> LedgerEntry:
+        """Put a request down, before anybody sends it; returns its entry."""
+        async with self._ground.store.begin() as rows:
+            known = await rows.worker_requests.get(record.key, request.request_id)
+            entry = admit(None if known is None else known.entry, request)
+            if known is None:
+                now = await rows.workers.get(record.key)
+                check_requests((now or record).worker)
+                await rows.worker_requests.put(RequestRecord(record.key, request.request_id, entry))
+                await rows.worker_events.append(record.key, (self._received(record, request),))
+        self._ground.bus.announce((worker_stream(record.key),))
+        return entry
+
+    def _received(self, record: WorkerRecord, request: WorkerRequest) -> WorkerEventDraft:
+        payload = {
+            "worker_id": record.created.worker_id,
+            "request_id": request.request_id,
+            "method": request.method,
+        }
+        return WorkerEventDraft("worker.request.received", self._ground.clock.now(), dict(payload))
+
+    async def _shown(self, record: WorkerRecord) -> WorkerSnapshot:
+        async with self._ground.store.read() as rows:
+            observed = await _observed(rows, record)
+        now = self._ground.clock.now()
+        return snapshot(record.created, record.worker, record.lease, observed, now=now)
+
+
+async def _observed(rows: Transaction, record: WorkerRecord) -> Observed:
+    pending = tuple(one.request_id for one in await rows.worker_requests.open(record.key))
+    return Observed(
+        latest_seq=await rows.worker_events.last(record.key),
+        pending=Pending(request_ids=pending),
+    )
+
+
+def _check(caller: Principal, capability: Capability) -> None:
+    if not caller.may(capability) or caller.guest_access is not None:
+        raise Forbidden(f"You may not do that: it takes {capability.value}.")
