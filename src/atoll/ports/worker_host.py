@@ -11,7 +11,7 @@ from typing import Protocol
 
 from atoll.domain.ids import SandboxId
 from atoll.domain.worker.ledger import Receipt, WorkerRequest
-from atoll.domain.worker.lifecycle import DurabilityMarkers, TornDown
+from atoll.domain.worker.lifecycle import DurabilityMarkers, WorkerTornDown
 from atoll.domain.worker.record import WorkerRecord
 
 
@@ -69,6 +69,6 @@ class WorkerHost(Protocol):
         """Interrupt, save the work, end the agent and its sandbox's processes; idempotent."""
         ...
 
-    async def teardown(self, worker: WorkerRecord) -> TornDown:
+    async def teardown(self, worker: WorkerRecord) -> WorkerTornDown:
         """Remove the sandbox; idempotent."""
         ...

@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from atoll.domain.errors import Conflict
 from atoll.domain.worker.ledger import (
+    LOST,
     ErrorCode,
     LedgerEntry,
     Receipt,
@@ -11,7 +12,6 @@ from atoll.domain.worker.ledger import (
     Response,
     WorkerRequest,
     admit,
-    lose,
     settle,
 )
 
@@ -46,11 +46,11 @@ def test_first_receipt_stands_and_every_repeat_gets_it(receipts: list[Receipt]) 
     entry = admit(None, REQUEST)
     for one in receipts:
         entry = settle(entry, one)
-    assert admit(lose(entry), REQUEST).receipt == receipts[0]
+    assert admit(settle(entry, LOST), REQUEST).receipt == receipts[0]
 
 
 def test_open_request_of_a_lost_runtime_is_never_resent() -> None:
-    lost = lose(admit(None, REQUEST))
+    lost = settle(admit(None, REQUEST), LOST)
     assert isinstance(lost.receipt, RequestRefusal)
     assert lost.receipt.code is ErrorCode.OUTCOME_UNKNOWN
     assert not lost.receipt.retryable

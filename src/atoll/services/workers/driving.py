@@ -17,14 +17,14 @@ from atoll.domain.errors import AtollError
 from atoll.domain.event import Json
 from atoll.domain.ids import WorkerKey
 from atoll.domain.worker.lifecycle import (
-    Broke,
-    Contact,
     Died,
-    Due,
-    Ended,
+    HostContact,
+    RemovalDue,
     Remove,
     Returned,
     Started,
+    WorkerBroke,
+    WorkerEnded,
     WorkerStatus,
     is_settled,
 )
@@ -114,7 +114,7 @@ class WorkerDriver:
         match record.worker.status:
             case WorkerStatus.STARTING:
                 await self._bring_up(record)
-            case WorkerStatus.RUNNING if record.worker.contact is Contact.LOST:
+            case WorkerStatus.RUNNING if record.worker.contact is HostContact.LOST:
                 await self._look_for(record)
             case WorkerStatus.RUNNING:
                 await self._follow(record)
@@ -132,7 +132,7 @@ class WorkerDriver:
         except StoreUnavailable:
             raise
         except AtollError as err:
-            await self._transitions.apply(record.key, Broke(err.message))
+            await self._transitions.apply(record.key, WorkerBroke(err.message))
             return
         await self._transitions.apply(record.key, Started(place.reattached))
 
@@ -203,7 +203,7 @@ class WorkerDriver:
             return
         async with self._ground.store.read() as rows:
             last = await rows.worker_events.last(record.key)
-        await self._transitions.apply(record.key, Ended(replace(markers, last_seq=last)))
+        await self._transitions.apply(record.key, WorkerEnded(replace(markers, last_seq=last)))
 
     async def _last_words(self, record: WorkerRecord) -> Sequence[HostEntry]:
         with contextlib.suppress(AtollError):
@@ -211,7 +211,7 @@ class WorkerDriver:
         return ()
 
     async def _remove(self, record: WorkerRecord) -> None:
-        _, left = await self._transitions.apply(record.key, Due())
+        _, left = await self._transitions.apply(record.key, RemovalDue())
         if not any(isinstance(one, Remove) for one in left):
             await self._wait_until_due(record)
             return

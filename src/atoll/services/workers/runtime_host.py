@@ -16,8 +16,8 @@ from atoll.domain.people.principal import ActorKind, Principal
 from atoll.domain.route.policy import Constraints, RouteOptions
 from atoll.domain.sandbox.sandbox import RUNNING, CreateSandbox, Sandbox, State, keeps_files
 from atoll.domain.worker.create import extension_of
-from atoll.domain.worker.ledger import ErrorCode, Receipt, Refusal, Response, WorkerRequest
-from atoll.domain.worker.lifecycle import DurabilityMarkers, TornDown
+from atoll.domain.worker.ledger import ErrorCode, Receipt, RequestRefusal, Response, WorkerRequest
+from atoll.domain.worker.lifecycle import DurabilityMarkers, WorkerTornDown
 from atoll.domain.worker.record import WorkerRecord
 from atoll.ports import RuntimeClient
 from atoll.ports.worker_host import HostEntry, HostPlace
@@ -142,21 +142,21 @@ class RuntimeHost:
             codex_home_ref=f"sandbox:{sandbox.id}/agent-home",
         )
 
-    async def teardown(self, worker: WorkerRecord) -> TornDown:
+    async def teardown(self, worker: WorkerRecord) -> WorkerTornDown:
         """See the port."""
         if worker.sandbox_id is None:
-            return TornDown(())
+            return WorkerTornDown(())
         owner = _owner(worker)
         try:
             await self._sandboxes.destroy(owner, worker.sandbox_id)
         except NotFound:
-            return TornDown(())
+            return WorkerTornDown(())
         gone = await self._sandboxes.wait(
             owner, worker.sandbox_id, settled=True, timeout_seconds=END_SECONDS
         )
         if gone.state is not State.DESTROYED and not gone.leftovers:
             raise Unavailable(gone.reason or f"Sandbox {gone.name} is not gone yet.")
-        return TornDown((f"sandbox:{gone.id}",), gone.leftovers)
+        return WorkerTornDown((f"sandbox:{gone.id}",), gone.leftovers)
 
     async def _kept(self, worker: WorkerRecord) -> Sandbox | None:
         """Return the worker's sandbox of an earlier epoch, with its files."""
@@ -218,4 +218,4 @@ def _receipt(kind: str, data: msgspec.Raw) -> Receipt:
         return Response(bytes(data).decode())
     error = msgspec.json.decode(data, type=contract.RequestError)
     more = None if error.agent is None else msgspec.json.encode(error.agent).decode()
-    return Refusal(ErrorCode(error.code), error.message, more)
+    return RequestRefusal(ErrorCode(error.code), error.message, more)

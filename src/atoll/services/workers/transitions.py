@@ -7,8 +7,8 @@ from datetime import datetime
 from atoll.domain.errors import NotFound
 from atoll.domain.event import Json
 from atoll.domain.ids import WorkerKey
-from atoll.domain.worker.ledger import LOST, Receipt, Refusal, Response, settle
-from atoll.domain.worker.lifecycle import Append, Instruction, SettleOpen, Stimulus, step
+from atoll.domain.worker.ledger import LOST, Receipt, RequestRefusal, Response, settle
+from atoll.domain.worker.lifecycle import AppendWorkerEvent, Instruction, SettleOpen, Stimulus, step
 from atoll.domain.worker.record import (
     WorkerEventDraft,
     WorkerRecord,
@@ -53,7 +53,7 @@ class WorkerTransitions:
         left: list[Instruction] = []
         for one in instructions:
             match one:
-                case Append(event_type, payload):
+                case AppendWorkerEvent(event_type, payload):
                     draft = WorkerEventDraft(event_type, now, payload)
                     await rows.worker_events.append(record.key, (draft,))
                 case SettleOpen():
@@ -83,7 +83,7 @@ def _told(
     match receipt:
         case Response(result):
             return WorkerEventDraft("worker.response", now, {**head, "result": result})
-        case Refusal(code, message, data):
+        case RequestRefusal(code, message, data):
             head |= {"code": code.value, "message": message, "retryable": receipt.retryable}
             if data is not None:
                 head["data"] = data

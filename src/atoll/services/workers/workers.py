@@ -13,8 +13,8 @@ from atoll.domain.people.principal import Principal
 from atoll.domain.worker.create import CreateWorker, WorkerId, judge_create
 from atoll.domain.worker.heartbeat import Lease
 from atoll.domain.worker.ledger import LedgerEntry, Receipt, WorkerRequest, admit
-from atoll.domain.worker.lifecycle import Reattach, Stop, Worker, check_requests
-from atoll.domain.worker.methods import METHODS, Access, judge_request
+from atoll.domain.worker.lifecycle import Reattach, StopWorker, Worker, check_requests
+from atoll.domain.worker.methods import METHODS, MethodAccess, judge_request
 from atoll.domain.worker.record import (
     RequestRecord,
     WorkerEvent,
@@ -98,7 +98,9 @@ class Workers:
             raise Invalid(f"wait_ms lies between 0 and {MAX_WAIT_MS}.", field="wait_ms")
         record = await self._known(caller, worker_id)
         needed = judge_request(record.created.agent, request.method, request.params)
-        _check(caller, Capability.AGENT_READ if needed is Access.READ else Capability.AGENT_USE)
+        _check(
+            caller, Capability.AGENT_READ if needed is MethodAccess.READ else Capability.AGENT_USE
+        )
         entry = await self._admitted(record, request)
         if entry.receipt is not None:
             return entry.receipt
@@ -112,10 +114,10 @@ class Workers:
         return None
 
     async def stop(self, caller: Principal, worker_id: str, reason: str | None) -> WorkerSnapshot:
-        """Stop a worker; returns at once, a repeat the same. Raises `Forbidden`."""
+        """StopWorker a worker; returns at once, a repeat the same. Raises `Forbidden`."""
         record = await self._known(caller, worker_id)
         _check(caller, Capability.AGENT_USE)
-        stopping, _ = await self._transitions.apply(record.key, Stop(reason))
+        stopping, _ = await self._transitions.apply(record.key, StopWorker(reason))
         self._driver.begin(record.key)
         return await self._shown(stopping)
 

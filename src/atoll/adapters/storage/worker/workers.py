@@ -26,6 +26,13 @@ from atoll.domain.event_kinds.workers import WORKERS
 from atoll.domain.ids import OrgId, PrincipalId, WorkerKey
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.worker.create import WorkerId
+from atoll.domain.worker.ledger import (
+    ErrorCode,
+    LedgerEntry,
+    Receipt,
+    RequestRefusal,
+    Response,
+)
 from atoll.domain.worker.lifecycle import is_settled
 from atoll.domain.worker.record import (
     RequestRecord,
@@ -76,8 +83,21 @@ worker_events = Table(
 
 _KINDS = dict(WORKERS)
 _records = msgspec.json.Decoder(WorkerRecord)
-_requests = msgspec.json.Decoder(RequestRecord)
 _payloads: msgspec.json.Decoder[dict[str, Json]] = msgspec.json.Decoder(dict[str, object])
+
+
+class _Body(msgspec.Struct, omit_defaults=True):
+    """A request as JSON. With a receipt it has either a result or a code."""
+
+    request_id: str
+    digest: str
+    result: str | None = None
+    code: ErrorCode | None = None
+    message: str = ""
+    data: str | None = None
+
+
+_bodies = msgspec.json.Decoder(_Body)
 
 
 class SqlWorkerRows(WorkerRows):
@@ -164,7 +184,7 @@ class SqlWorkerRequestRows(WorkerRequestRows):
                 "request_id": record.request_id,
                 "n": number,
                 "answered": record.entry.receipt is not None,
-                "body": storable(msgspec.json.encode(record).decode()),
+                "body": storable(_written(record).decode()),
             },
         )
 
@@ -175,7 +195,7 @@ class SqlWorkerRequestRows(WorkerRequestRows):
             select(table.body).where(table.key == key, table.request_id == request_id)
         )
         body = found.scalar()
-        return None if body is None else _requests.decode(body)
+        return None if body is None else _read(key, body)
 
     async def open(self, key: WorkerKey) -> list[RequestRecord]:
         """See the port."""
@@ -183,7 +203,7 @@ class SqlWorkerRequestRows(WorkerRequestRows):
         found = await self._connection.execute(
             select(table.body).where(table.key == key, table.answered.is_(False)).order_by(table.n)
         )
-        return [_requests.decode(body) for body in found.scalars()]
+        return [_read(key, body) for body in found.scalars()]
 
 
 class SqlWorkerEventRows(WorkerEventRows):
@@ -254,6 +274,28 @@ class SqlWorkerEventRows(WorkerEventRows):
             delete(worker_events).where(table.key == key, table.seq < kept)
         )
         return done.rowcount
+
+
+def _written(record: RequestRecord) -> bytes:
+    body = _Body(record.request_id, record.entry.digest)
+    match record.entry.receipt:
+        case Response(result):
+            body.result = result
+        case RequestRefusal(code, message, data):
+            body.code, body.message, body.data = code, message, data
+        case None:
+            pass
+    return msgspec.json.encode(body)
+
+
+def _read(key: WorkerKey, text: str) -> RequestRecord:
+    body = _bodies.decode(text)
+    receipt: Receipt | None = None
+    if body.code is not None:
+        receipt = RequestRefusal(body.code, body.message, body.data)
+    elif body.result is not None:
+        receipt = Response(body.result)
+    return RequestRecord(key, body.request_id, LedgerEntry(body.digest, receipt))
 
 
 def _version(draft: WorkerEventDraft) -> int:

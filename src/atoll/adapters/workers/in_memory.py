@@ -1,0 +1,124 @@
+"""A host of workers in memory, for tests and development. It fails where it is told to."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from atoll.domain.errors import AtollError, Unavailable
+from atoll.domain.ids import SandboxId, WorkerKey
+from atoll.domain.worker.ledger import LOST, Receipt, Response, WorkerRequest
+from atoll.domain.worker.lifecycle import DurabilityMarkers, WorkerTornDown
+from atoll.domain.worker.record import WorkerRecord
+from atoll.ports import Clock
+from atoll.ports.worker_host import HostEntry, HostPlace
+
+
+@dataclass(slots=True)
+class _Served:
+    """A worker as its host has it. `sent` are the requests that its agent saw, in order."""
+
+    entries: list[HostEntry] = field(default_factory=list)
+    receipts: dict[str, Receipt] = field(default_factory=dict)
+    sent: list[str] = field(default_factory=list)
+    gone: str | None = None
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def add(self, entry: HostEntry) -> None:
+        self.entries.append(replace(entry, n=len(self.entries) + 1))
+        self.news.set()
+
+
+class InMemoryHost:
+    """The `ports.worker_host.WorkerHost` without a process. A request is answered at once, unless
+    its method is in `held`; `failing` names calls and what they raise."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._served: dict[WorkerKey, _Served] = {}
+        self.failing: dict[str, AtollError] = {}
+        self.held: set[str] = set()
+
+    def sent(self, key: WorkerKey) -> list[str]:
+        """Return the ids of the requests that the agent of a worker saw."""
+        return list(self._served[key].sent)
+
+    def say(self, key: WorkerKey, line: str) -> None:
+        """Have the agent say something."""
+        self._served[key].add(HostEntry(0, self._clock.now(), line=line))
+
+    def answer(self, key: WorkerKey, request_id: str, receipt: Receipt) -> None:
+        """Have the agent answer a request that is held."""
+        served, now = self._served[key], self._clock.now()
+        served.receipts[request_id] = receipt
+        served.add(HostEntry(0, now, request_id=request_id, receipt=receipt))
+
+    def end(self, key: WorkerKey, reason: str) -> None:
+        """Have the runtime of a worker end."""
+        served = self._served[key]
+        served.gone = reason
+        served.news.set()
+
+    async def provision(self, worker: WorkerRecord) -> HostPlace:
+        """See the port."""
+        self._fail("provision")
+        known = self._served.get(worker.key)
+        if known is None or known.gone is not None:
+            self._served[worker.key] = _Served()
+        return HostPlace(SandboxId(f"sb_{worker.key}"), reattached=known is not None)
+
+    async def start_codex(self, worker: WorkerRecord) -> str:
+        """See the port."""
+        self._fail("start_codex")
+        return f"agent-{worker.worker.epoch}"
+
+    async def request(
+        self, worker: WorkerRecord, request: WorkerRequest, *, wait_ms: int
+    ) -> Receipt | None:
+        """See the port."""
+        del wait_ms
+        self._fail("request")
+        served = self._alive(worker)
+        if request.request_id not in served.sent:
+            served.sent.append(request.request_id)
+            if request.method not in self.held:
+                self.answer(worker.key, request.request_id, Response("{}"))
+        return served.receipts.get(request.request_id)
+
+    async def stream(
+        self, worker: WorkerRecord, after: int, *, wait_seconds: int
+    ) -> Sequence[HostEntry]:
+        """See the port."""
+        self._fail("stream")
+        served = self._alive(worker)
+        if wait_seconds and not served.entries[after:]:
+            served.news.clear()
+            await served.news.wait()
+            self._alive(worker)
+        return served.entries[after:]
+
+    async def snapshot(self, worker: WorkerRecord) -> str | None:
+        """See the port."""
+        served = self._served.get(worker.key)
+        return "Its sandbox is gone." if served is None else served.gone
+
+    async def stop(self, worker: WorkerRecord) -> DurabilityMarkers:
+        """See the port."""
+        del worker
+        self._fail("stop")
+        return DurabilityMarkers(0)
+
+    async def teardown(self, worker: WorkerRecord) -> WorkerTornDown:
+        """See the port."""
+        self._fail("teardown")
+        gone = self._served.pop(worker.key, None)
+        return WorkerTornDown(() if gone is None else (f"sandbox:sb_{worker.key}",))
+
+    def _alive(self, worker: WorkerRecord) -> _Served:
+        served = self._served.get(worker.key)
+        if served is None or served.gone is not None:
+            raise Unavailable(LOST.message)
+        return served
+
+    def _fail(self, call: str) -> None:
+        if call in self.failing:
+            raise self.failing[call]

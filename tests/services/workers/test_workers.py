@@ -1,0 +1,183 @@
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from atoll.adapters.bus.in_process import InProcessBus
+from atoll.adapters.clocks.system import SystemClock
+from atoll.adapters.storage.store import Settings, open_store
+from atoll.adapters.workers.in_memory import InMemoryHost
+from atoll.domain.errors import Conflict, Failed, Invalid, NotFound
+from atoll.domain.ids import PrincipalId, WorkerKey
+from atoll.domain.paging import PageQuery
+from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.worker.create import CreateWorker, TeardownPolicy, WorkerId, WorkerTeardown
+from atoll.domain.worker.ledger import LOST, Response, WorkerRequest
+from atoll.domain.worker.lifecycle import WorkerStatus
+from atoll.domain.worker.snapshot import WorkerSnapshot
+from atoll.services.ground import Ground
+from atoll.services.identifiers import Identifiers
+from atoll.services.task_runner import TaskRunner
+from atoll.services.workers.driving import WorkerDriver
+from atoll.services.workers.transitions import WorkerTransitions
+from atoll.services.workers.workers import Workers
+from tests.peers.databases.chosen import database_url
+
+OTHER = replace(LOCAL_PERSON, id=PrincipalId("other"))
+WANTED = CreateWorker(WorkerId("w"), teardown=WorkerTeardown(TeardownPolicy.RETAIN, 3600))
+TURN = WorkerRequest("r1", "turn/start", {"threadId": "t", "input": []})
+
+
+@dataclass
+class Scene:
+    """Workers over one database and a host in memory."""
+
+    ground: Ground
+    host: InMemoryHost
+    workers: Workers
+
+    async def key(self) -> WorkerKey:
+        async with self.ground.store.read() as rows:
+            found = await rows.workers.find(LOCAL_PERSON.org_id, LOCAL_PERSON.id, WorkerId("w"))
+        assert found is not None
+        return found.key
+
+    async def until(self, wanted: Callable[[WorkerSnapshot], bool]) -> WorkerSnapshot:
+        async with asyncio.timeout(20):
+            while not wanted(shown := await self.workers.get(LOCAL_PERSON, "w")):  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        return shown
+
+    async def running(self, wanted: CreateWorker = WANTED) -> WorkerKey:
+        await self.workers.create(LOCAL_PERSON, wanted)
+        await self.until(lambda shown: shown.status is WorkerStatus.RUNNING)
+        return await self.key()
+
+    async def kinds(self) -> list[str]:
+        page = await self.workers.stream(LOCAL_PERSON, "w", after=0)
+        assert [one.seq for one in page.events] == list(range(1, len(page.events) + 1))
+        return [one.event_type.removeprefix("worker.") for one in page.events]
+
+    async def heard(self, *kinds: str) -> None:
+        async with asyncio.timeout(20):
+            while await self.kinds() != list(kinds):
+                await asyncio.sleep(0.01)
+
+
+@asynccontextmanager
+async def serving(folder: Path) -> AsyncIterator[Scene]:
+    async with open_store(Settings(database_url(folder))) as store:
+        clock = SystemClock()
+        ground = Ground(store, InProcessBus(), clock, Identifiers())
+        transitions, host, runner = WorkerTransitions(ground), InMemoryHost(clock), TaskRunner()
+        driver = WorkerDriver(ground, transitions, host=host, tasks=runner)
+        async with asyncio.TaskGroup() as tasks:
+            running = [tasks.create_task(runner.run()), tasks.create_task(driver.run())]
+            await asyncio.sleep(0)
+            yield Scene(ground, host, Workers(ground, transitions, driver, host=host))
+            for one in running:
+                one.cancel()
+
+
+@pytest.fixture
+async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
+    async with serving(tmp_path) as found:
+        yield found
+
+
+async def test_request_has_one_receipt_and_other_content_is_a_conflict(scene: Scene) -> None:
+    key = await scene.running()
+    for _ in range(3):
+        got = await scene.workers.request(LOCAL_PERSON, "w", TURN, wait_ms=100)
+        assert got == Response("{}")
+    with pytest.raises(Conflict):
+        other = replace(TURN, params={"threadId": "other", "input": []})
+        await scene.workers.request(LOCAL_PERSON, "w", other, wait_ms=100)
+    assert scene.host.sent(key) == ["r1"]
+    await scene.heard("started", "request.received", "response")
+
+
+async def test_what_the_agent_says_is_kept_byte_for_byte(scene: Scene) -> None:
+    key = await scene.running()
+    scene.host.say(key, '{"method":"item/completed","params":{"n":9007199254740993, "f":1.0}}')
+    await scene.heard("started", "event")
+    page = await scene.workers.stream(LOCAL_PERSON, "w", after=1)
+    assert page.events[0].payload["params"] == '{"n":9007199254740993, "f":1.0}'
+
+
+async def test_lost_runtime_ends_open_requests_and_a_reattachment_begins_anew(
+    scene: Scene,
+) -> None:
+    key = await scene.running()
+    scene.host.held.add("turn/start")
+    assert await scene.workers.request(LOCAL_PERSON, "w", TURN, wait_ms=0) is None
+    scene.host.end(key, "the runtime ended")
+    await scene.heard("started", "request.received", "lost", "error")
+    assert await scene.workers.request(LOCAL_PERSON, "w", TURN, wait_ms=0) == LOST
+    with pytest.raises(Conflict, match="does not run"):
+        fresh = replace(TURN, request_id="r2")
+        await scene.workers.request(LOCAL_PERSON, "w", fresh, wait_ms=0)
+    _, there = await scene.workers.create(LOCAL_PERSON, WANTED)
+    assert there
+    await scene.heard("started", "request.received", "lost", "error", "started")
+
+
+async def test_stopped_worker_that_is_not_retained_is_removed(scene: Scene) -> None:
+    immediate = replace(WANTED, teardown=WorkerTeardown(TeardownPolicy.IMMEDIATE))
+    await scene.running(immediate)
+    for _ in range(2):
+        await scene.workers.stop(LOCAL_PERSON, "w", None)
+    await scene.heard("started", "stopped", "torn_down")
+    with pytest.raises(Conflict):
+        await scene.workers.create(LOCAL_PERSON, immediate)
+
+
+async def test_retained_worker_is_reattached_after_a_stop(scene: Scene) -> None:
+    await scene.running()
+    await scene.workers.stop(LOCAL_PERSON, "w", "done for today")
+    await scene.heard("started", "stopped")
+    _, there = await scene.workers.create(LOCAL_PERSON, WANTED)
+    assert there
+    await scene.heard("started", "stopped", "started")
+
+
+async def test_start_that_fails_is_told(scene: Scene) -> None:
+    scene.host.failing["start_codex"] = Failed("no such agent")
+    await scene.workers.create(LOCAL_PERSON, WANTED)
+    shown = await scene.until(lambda shown: shown.status is WorkerStatus.FAILED)
+    assert shown.reason == "no such agent"
+    assert await scene.kinds() == ["stopped"]
+
+
+async def test_foreign_worker_is_like_a_missing_one(scene: Scene) -> None:
+    await scene.running()
+    for name in ("w", "nowhere"):
+        for act in (
+            scene.workers.get(OTHER, name),
+            scene.workers.request(OTHER, name, TURN, wait_ms=0),
+            scene.workers.stop(OTHER, name, None),
+            scene.workers.stream(OTHER, name, after=0),
+        ):
+            with pytest.raises(NotFound, match=f"no worker '{name}'"):
+                await act
+    assert (await scene.workers.list(OTHER, PageQuery(10))).rows == []
+    assert len((await scene.workers.list(LOCAL_PERSON, PageQuery(10))).rows) == 1
+
+
+@pytest.mark.parametrize("method", ["config/read", "command/exec", "nothing"])
+async def test_method_that_no_table_allows_is_never_sent(scene: Scene, method: str) -> None:
+    key = await scene.running()
+    with pytest.raises(Invalid):
+        await scene.workers.request(LOCAL_PERSON, "w", replace(TURN, method=method), wait_ms=0)
+    assert scene.host.sent(key) == []
+
+
+async def test_another_control_plane_goes_on_where_one_was_killed(tmp_path: Path) -> None:
+    async with serving(tmp_path) as first:
+        await first.running()
+    async with serving(tmp_path) as second:
+        shown = await second.until(lambda shown: shown.reason is not None)
+        assert shown.reason == "Its sandbox is gone."
