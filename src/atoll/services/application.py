@@ -70,6 +70,7 @@ from atoll.services.secrets.secrets import Secrets
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
 from atoll.services.webhooks.worker import WebhookServices
+from atoll.services.workers.workers import WorkerServices
 
 Readiness = Callable[[], Awaitable[str | None]]
 """The reason why the server is not ready yet, or None when it is."""
@@ -211,4 +212,5 @@ class Application:
     webhooks: WebhookServices
     overview: Overview
     previews: PreviewServices
+    workers: WorkerServices
     drive: DriveServices

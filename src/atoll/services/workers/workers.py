@@ -3,7 +3,9 @@
 Whatever a caller may not see answers as what is missing. `driving` does what takes time.
 """
 
-from collections.abc import Sequence
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 
 from atoll.domain.errors import Conflict, Forbidden, Invalid, NotFound
@@ -31,6 +33,8 @@ from atoll.services.workers.transitions import WorkerTransitions
 
 MAX_PAGE = 200
 MAX_WAIT_MS = 60_000
+JUDGED_SECONDS = 4.0
+"""Between two looks at whether a follower may still follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,14 @@ class StreamPage:
 
     events: Sequence[WorkerEvent]
     latest_seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerServices:
+    """The use cases of workers, and what the leader does for them."""
+
+    workers: "Workers"
+    driver: WorkerDriver
 
 
 class Workers:
@@ -137,6 +149,22 @@ class Workers:
             events = await rows.worker_events.page(record.key, after, limit)
             latest = await rows.worker_events.last(record.key)
         return StreamPage(events, latest)
+
+    async def follow(
+        self, caller: Principal, worker_id: str, *, after: int
+    ) -> AsyncIterator[WorkerEvent]:
+        """Yield every event after a number, then each as it comes. A caller who may no longer see
+        the worker is judged anew at least every few seconds. Raises as `stream`."""
+        record = await self._known(caller, worker_id)
+        with self._ground.bus.listen(worker_stream(record.key)) as listener:
+            while True:
+                page = await self.stream(caller, worker_id, after=after)
+                for one in page.events:
+                    yield one
+                    after = one.seq
+                if not page.events:
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(listener.wait(), JUDGED_SECONDS)
 
     def _new(self, caller: Principal, request: CreateWorker) -> WorkerRecord:
         now = self._ground.clock.now()

@@ -34,6 +34,7 @@ AREAS = (
     "sandboxes",
     "terminals",
     "agents",
+    "workers",
     "dashboards",
     "previews",
     "network",

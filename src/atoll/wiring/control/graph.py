@@ -106,6 +106,7 @@ from atoll.wiring.control.overview.services import build_overview
 from atoll.wiring.control.replicas import readiness
 from atoll.wiring.control.tenancy import build_tenancy
 from atoll.wiring.control.webhooks import build_webhooks
+from atoll.wiring.control.workers import build_workers
 
 
 class OwnVault(Vault, Masters, Protocol):
@@ -387,6 +388,7 @@ def build_application(
         webhooks=build_webhooks(ground, ports.vault, own.webhooks),
         drive=build_drive(ground, sandboxes, calls, own.drive, vault=ports.vault, events=events),
         previews=build_previews(ground, sandboxes, access, tenancy),
+        workers=build_workers(ground, sandboxes, agents, background),
         overview=build_overview(ground, library, sandboxes, statuses=statuses, secrets=secrets),
     )
 

@@ -271,6 +271,7 @@ def _leading(services: "Application", settings: ControlSettings) -> "Sequence[Ac
         partial(_notices, services, settings),
         services.webhooks.worker.run,
         services.previews.watch.run,
+        services.workers.driver.run,
     )
 
 

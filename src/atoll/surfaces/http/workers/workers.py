@@ -1,0 +1,130 @@
+"""Routes of workers: create or reattach, list, snapshot, requests, stop, and the stream.
+
+The stream is server-sent events (WHATWG HTML §9.2): `id` is `seq`, without a gap from 1, so a
+client that comes back with `Last-Event-ID` misses nothing and sees nothing twice.
+"""
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Final
+
+import msgspec
+from fastapi import APIRouter, Header, Path, Query
+from starlette.responses import Response
+
+from atoll.domain.errors import Invalid
+from atoll.domain.people.capability import Capability
+from atoll.domain.worker.record import WorkerEvent
+from atoll.surfaces.http.body.answers import Json, instant
+from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.body.pages import Paged, row_page
+from atoll.surfaces.http.body.streams import SSE, stream_of
+from atoll.surfaces.http.people.feeds import MAX_POSITION, last_position, sse_feed
+from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.permissions import needs
+from atoll.surfaces.http.server.problems import problems
+from atoll.surfaces.http.workers.bodies import (
+    StopWorkerBody,
+    WorkerAnswerView,
+    WorkerBody,
+    WorkerCreatedView,
+    WorkerPage,
+    WorkerRequestBody,
+    WorkerView,
+    receipt_view,
+    worker_view,
+)
+
+router = APIRouter(prefix="/v1/workers", tags=["workers"], route_class=JsonRoute)
+
+_FAILURES: Final = problems(404, 409)
+Name = Annotated[str, Path(min_length=1, max_length=64, description="The `worker_id`.")]
+Cursor = Annotated[int | None, Query(ge=0, le=MAX_POSITION)]
+
+
+@router.post("", status_code=201, response_model=WorkerCreatedView, responses=_FAILURES)
+@needs(Capability.AGENT_USE)
+async def create_worker(atoll: Atoll, caller: Caller, *, body: WorkerBody) -> Response:
+    """Create a worker, or reattach the one of this `worker_id`; it starts meanwhile."""
+    shown, there = await atoll.workers.workers.create(caller, body.to_domain())
+    return Json({"reattached": there, "worker": worker_view(shown)}, 200 if there else 201)
+
+
+@router.get("", response_model=WorkerPage, responses=problems())
+@needs(Capability.AGENT_READ)
+async def list_workers(atoll: Atoll, caller: Caller, *, page: Paged) -> Response:
+    """List workers, newest first."""
+    found = await atoll.workers.workers.list(caller, page.rows())
+    return Json(row_page(found, name="workers", view=worker_view))
+
+
+@router.get("/{worker_id}/snapshot", response_model=WorkerView, responses=_FAILURES)
+@needs(Capability.AGENT_READ)
+async def get_worker(atoll: Atoll, caller: Caller, *, worker_id: Name) -> Response:
+    """Return the snapshot of a worker."""
+    return Json(worker_view(await atoll.workers.workers.get(caller, worker_id)))
+
+
+@router.post(
+    "/{worker_id}/requests",
+    response_model=WorkerAnswerView,
+    responses={**_FAILURES, 202: {"description": "It is pending.", "model": WorkerAnswerView}},
+)
+@needs(Capability.AGENT_READ)
+async def request_worker(
+    atoll: Atoll, caller: Caller, *, worker_id: Name, body: WorkerRequestBody
+) -> Response:
+    """Send a request to the agent, once, whatever is repeated."""
+    request = body.to_domain()
+    receipt = await atoll.workers.workers.request(caller, worker_id, request, wait_ms=body.wait_ms)
+    if receipt is None:
+        return Json({"receipt": None}, 202)
+    return Json({"receipt": receipt_view(request.request_id, receipt)})
+
+
+@router.post("/{worker_id}/stop", status_code=202, response_model=WorkerView, responses=_FAILURES)
+@needs(Capability.AGENT_USE)
+async def stop_worker(
+    atoll: Atoll, caller: Caller, *, worker_id: Name, body: StopWorkerBody | None = None
+) -> Response:
+    """Stop a worker: its work is kept, and its sandbox as its policy says."""
+    reason = None if body is None else body.reason
+    return Json(worker_view(await atoll.workers.workers.stop(caller, worker_id, reason)), 202)
+
+
+@router.get(
+    "/{worker_id}/stream",
+    response_model=None,
+    responses={**stream_of(SSE, "One server-sent event for each event."), **_FAILURES},
+)
+@needs(Capability.AGENT_READ)
+async def follow_worker(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    worker_id: Name,
+    cursor: Cursor = None,
+    last_event_id: Annotated[str | None, Header(max_length=20)] = None,
+) -> Response:
+    """Follow every event after `cursor` or `Last-Event-ID`, then each as it comes."""
+    resumed = None if last_event_id is None else last_position(last_event_id)
+    if None not in (cursor, resumed) and cursor != resumed:
+        raise Invalid("`cursor` and `Last-Event-ID` differ: send one of them", field="cursor")
+    start = cursor or resumed or 0
+    # Judged before the stream begins, which has no status any more.
+    await atoll.workers.workers.stream(caller, worker_id, after=start, limit=1)
+    events = atoll.workers.workers.follow(caller, worker_id, after=start)
+    return sse_feed(_messages(worker_id, events), start=start)
+
+
+async def _messages(worker_id: str, events: AsyncIterator[WorkerEvent]) -> AsyncIterator[bytes]:
+    async for one in events:
+        shown = {
+            "worker_id": worker_id,
+            "seq": one.seq,
+            "event_type": one.event_type,
+            "event_version": one.event_version,
+            "at": instant(one.at),
+            "payload": one.payload,
+        }
+        data = msgspec.json.encode(shown)
+        yield b"id: %d\nevent: %s\ndata: %s\n\n" % (one.seq, one.event_type.encode(), data)

@@ -1,0 +1,19 @@
+"""The use cases of workers, over the sandboxes that their agents live in."""
+
+from atoll.services.agents.agents import Agents
+from atoll.services.ground import Ground
+from atoll.services.sandboxes.background import Background
+from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.workers.driving import WorkerDriver
+from atoll.services.workers.runtime_host import RuntimeHost
+from atoll.services.workers.transitions import WorkerTransitions
+from atoll.services.workers.workers import Workers, WorkerServices
+
+
+def build_workers(
+    ground: Ground, sandboxes: Sandboxes, agents: Agents, background: Background
+) -> WorkerServices:
+    """Return the use cases of workers, and what the leader does for them."""
+    host, transitions = RuntimeHost(sandboxes, agents), WorkerTransitions(ground)
+    driver = WorkerDriver(ground, transitions, host=host, tasks=background.runners.lead)
+    return WorkerServices(Workers(ground, transitions, driver, host=host), driver)
