@@ -30,12 +30,18 @@ _STATUSES: Final[dict[type[AtollError], int]] = {
     Unavailable: 503,
     Failed: 502,
 }
-_OF_CODE: Final = {"too_large": 413, "method_not_allowed": 405, "misdirected": 421}
+_OF_CODE: Final = {
+    "too_large": 413,
+    "method_not_allowed": 405,
+    "misdirected": 421,
+    "stale_cursor": 410,
+}
 """The codes that have a status of their own."""
 
 _KINDS: Final = {status: kind for kind, status in _STATUSES.items()} | {
     400: Invalid,
     405: Invalid,
+    410: Conflict,
     413: LimitReached,
     415: Invalid,
     416: Invalid,

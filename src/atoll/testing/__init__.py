@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from atoll.testing.contracts.telemetry.metrics import MetricsContract
     from atoll.testing.contracts.telemetry.tracer import TracerContract
     from atoll.testing.contracts.vault import VaultContract
+    from atoll.testing.contracts.worker_host import WorkerHostContract
     from atoll.testing.contracts.workspaces import WorkSaverContract, WorkspacePreparerContract
     from atoll.testing.fakes.agents import FakeAgentConfigs, FakeAgentShelf
     from atoll.testing.fakes.audit import FakeAuditSigner
@@ -143,6 +144,7 @@ __all__ = [
     "VirtualClock",
     "WebhookSenderContract",
     "WorkSaverContract",
+    "WorkerHostContract",
     "WorkspacePreparerContract",
 ]
 
@@ -213,6 +215,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "VirtualClock": "fakes.clock",
         "WebhookSenderContract": "contracts.senders.webhooks",
         "WorkSaverContract": "contracts.workspaces",
+        "WorkerHostContract": "contracts.worker_host",
         "WorkspacePreparerContract": "contracts.workspaces",
     }
 

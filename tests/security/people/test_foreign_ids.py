@@ -57,6 +57,9 @@ FILLED: dict[str, Any] = {
     "POST /v1/sandboxes/{sandbox}/pulled": {"repo": 0, "commit": "a" * 40},
     "POST /v1/sandboxes/{sandbox}/commit": {"message": "m"},
     "POST /v1/sandboxes/{sandbox}/changes/discard": {"path": "a", "digest": "d" * 64},
+    "POST /v1/workers/{worker_id}/requests": {
+        "request": {"request_id": "r", "method": "thread/list", "params": {}}
+    },
     "POST /v1/pulls/{order}/result": {"done": True, "said": "pulled"},
     "POST /v1/sandboxes/{sandbox}/agents": {"agent": "codex"},
     "PUT /v1/sandboxes/{sandbox}/network": {"mode": "limited"},
@@ -251,6 +254,7 @@ async def _things(atoll: World) -> Things:
     board = await made("/v1/dashboards", {"name": "of ann"}, "id")
     comment = {"item_id": "itm_0123456789abcdef", "text": "of ann"}
     shown = await team.call("ann", "GET", f"/v1/sandboxes/{box}")
+    await made("/v1/workers", {"worker_id": "anns-worker"}, "reattached")
     ids = {
         "sandbox": box,
         "route": shown.json()["route"],
@@ -270,6 +274,7 @@ async def _things(atoll: World) -> Things:
         "account": await made(f"{org}/service-accounts", {"name": "bot"}, "member_id", who=None),
         "host": await made("/v1/hosts", HOST, "host_id", who=None),
         "member": "walter",
+        "worker_id": "anns-worker",
         "subject": "walter",
         **{"terminal": "t_1", "command": "e_1", "recording": "r_1", "card": "c_1"},
         "commit": "a" * 40,

@@ -37,6 +37,7 @@ from atoll.surfaces.http.workers.bodies import (
 router = APIRouter(prefix="/v1/workers", tags=["workers"], route_class=JsonRoute)
 
 _FAILURES: Final = problems(404, 409)
+_STREAM_FAILURES: Final = problems(404, 409, 410)
 Name = Annotated[str, Path(min_length=1, max_length=64, description="The `worker_id`.")]
 Cursor = Annotated[int | None, Query(ge=0, le=MAX_POSITION)]
 
@@ -94,7 +95,7 @@ async def stop_worker(
 @router.get(
     "/{worker_id}/stream",
     response_model=None,
-    responses={**stream_of(SSE, "One server-sent event for each event."), **_FAILURES},
+    responses={**stream_of(SSE, "One server-sent event for each event."), **_STREAM_FAILURES},
 )
 @needs(Capability.AGENT_READ)
 async def follow_worker(
