@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from atoll.testing.contracts.outside.forge import ForgeContract
     from atoll.testing.contracts.outside.identity import IdentityProviderContract
     from atoll.testing.contracts.outside.ssh import SshMachinesContract
+    from atoll.testing.contracts.outside.worker_host import WorkerHostContract
     from atoll.testing.contracts.reachable import ReachableContract
     from atoll.testing.contracts.readers import ConversationContract, TranscriptContract
     from atoll.testing.contracts.repositories import (
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
     from atoll.testing.contracts.telemetry.metrics import MetricsContract
     from atoll.testing.contracts.telemetry.tracer import TracerContract
     from atoll.testing.contracts.vault import VaultContract
-    from atoll.testing.contracts.worker_host import WorkerHostContract
     from atoll.testing.contracts.workspaces import WorkSaverContract, WorkspacePreparerContract
     from atoll.testing.fakes.agents import FakeAgentConfigs, FakeAgentShelf
     from atoll.testing.fakes.audit import FakeAuditSigner
@@ -215,7 +215,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "VirtualClock": "fakes.clock",
         "WebhookSenderContract": "contracts.senders.webhooks",
         "WorkSaverContract": "contracts.workspaces",
-        "WorkerHostContract": "contracts.worker_host",
+        "WorkerHostContract": "contracts.outside.worker_host",
         "WorkspacePreparerContract": "contracts.workspaces",
     }
 

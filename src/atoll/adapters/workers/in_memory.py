@@ -10,7 +10,7 @@ from atoll.domain.worker.ledger import LOST, Receipt, Response, WorkerRequest
 from atoll.domain.worker.lifecycle import DurabilityMarkers, WorkerTornDown
 from atoll.domain.worker.record import WorkerRecord
 from atoll.ports import Clock
-from atoll.ports.worker_host import HostEntry, HostPlace
+from atoll.ports.outside.worker_host import HostEntry, HostPlace
 
 
 @dataclass(slots=True)
@@ -29,8 +29,8 @@ class _Served:
 
 
 class InMemoryHost:
-    """The `ports.worker_host.WorkerHost` without a process. A request is answered at once, unless
-    its method is in `held`; `failing` names calls and what they raise."""
+    """The `ports.outside.worker_host.WorkerHost` without a process. A request is answered at once,
+    unless its method is in `held`; `failing` names calls and what they raise."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

@@ -1,4 +1,4 @@
-"""What drives each worker: one task on the leader, from its start to its removal.
+"""Driving of workers: one task for each on the leader, from its start to its removal.
 
 All that it does can be repeated: a control plane that is killed anywhere goes on where the rows
 say. A worker's agent does not notice.
@@ -30,14 +30,14 @@ from atoll.domain.worker.lifecycle import (
 )
 from atoll.domain.worker.record import WorkerEventDraft, WorkerRecord, worker_stream
 from atoll.ports import StoreUnavailable
-from atoll.ports.worker_host import HostEntry, WorkerHost
+from atoll.ports.outside.worker_host import HostEntry, WorkerHost
 from atoll.services.ground import Ground
 from atoll.services.task_runner import TaskRunner
 from atoll.services.workers.transitions import WorkerTransitions
 from atoll.wire.http.unreadable import UNREADABLE
 
 FOLLOW_SECONDS = 30
-"""How long a host may hold a request for new entries."""
+"""The time that a host may hold a request for new entries."""
 AGAIN = timedelta(seconds=2)
 """Before another look at a host that does not answer."""
 LOOK = timedelta(seconds=5)

@@ -20,7 +20,7 @@ from atoll.domain.worker.ledger import ErrorCode, Receipt, RequestRefusal, Respo
 from atoll.domain.worker.lifecycle import DurabilityMarkers, WorkerTornDown
 from atoll.domain.worker.record import WorkerRecord
 from atoll.ports import RuntimeClient
-from atoll.ports.worker_host import HostEntry, HostPlace
+from atoll.ports.outside.worker_host import HostEntry, HostPlace
 from atoll.services.agents.agents import Agents
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.wire.contract import workers as contract
@@ -36,7 +36,7 @@ _RESPOND: Final = "serverRequest/respond"
 
 
 class RuntimeHost:
-    """The `ports.worker_host.WorkerHost` over sandboxes and their runtimes."""
+    """The `ports.outside.worker_host.WorkerHost` over sandboxes and their runtimes."""
 
     def __init__(self, sandboxes: Sandboxes, agents: Agents) -> None:
         self._sandboxes = sandboxes

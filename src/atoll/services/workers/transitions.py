@@ -18,7 +18,7 @@ from atoll.ports import Transaction
 from atoll.services.ground import Ground
 
 Also = Callable[[WorkerRecord], WorkerRecord]
-"""What else changes of a worker, in the same transaction."""
+"""A further change of a worker, in the same transaction."""
 
 
 class WorkerTransitions:

@@ -26,7 +26,7 @@ from atoll.domain.worker.record import (
 )
 from atoll.domain.worker.snapshot import Observed, Pending, WorkerSnapshot, snapshot
 from atoll.ports import Transaction
-from atoll.ports.worker_host import WorkerHost
+from atoll.ports.outside.worker_host import WorkerHost
 from atoll.services.ground import Ground
 from atoll.services.workers.driving import WorkerDriver
 from atoll.services.workers.transitions import WorkerTransitions

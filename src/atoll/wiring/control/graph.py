@@ -102,11 +102,11 @@ from atoll.wiring.control.library import (
 )
 from atoll.wiring.control.outside.drive import build_drive
 from atoll.wiring.control.outside.hosts import build_backends, build_routing
+from atoll.wiring.control.outside.workers import build_workers
 from atoll.wiring.control.overview.services import build_overview
 from atoll.wiring.control.replicas import readiness
 from atoll.wiring.control.tenancy import build_tenancy
 from atoll.wiring.control.webhooks import build_webhooks
-from atoll.wiring.control.workers import build_workers
 
 
 class OwnVault(Vault, Masters, Protocol):

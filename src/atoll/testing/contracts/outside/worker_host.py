@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from atoll.domain.worker.ledger import Response, WorkerRequest
 from atoll.domain.worker.record import WorkerRecord
-from atoll.ports.worker_host import HostEntry, WorkerHost
+from atoll.ports.outside.worker_host import HostEntry, WorkerHost
 
 PATIENCE_SECONDS = 60.0
 
