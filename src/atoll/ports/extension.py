@@ -325,6 +325,22 @@ class Relocates(Protocol):
 
 
 @runtime_checkable
+class Mirrors(Protocol):
+    """Optional ability: sandboxes have copies of what is mounted, where they run."""
+
+    @property
+    def name(self) -> str:
+        """The extension's name."""
+        ...
+
+    async def refresh(self, source: str) -> None:
+        """Bring what a `live` mount's source has by now to every sandbox that runs with a copy of
+        it, whole when this returns. Idempotent. Raises `Unavailable`, `Failed` when one of them
+        did not take it; the others did."""
+        ...
+
+
+@runtime_checkable
 class Snapshots(Protocol):
     """Optional ability `snapshot`."""
 

@@ -5,6 +5,7 @@ bytes to it. Everything else is `adapters.linked`, the same for all: the runtime
 """
 
 import socket
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -59,6 +60,15 @@ class FarRelocates(Protocol):
 
     async def drop_kept(self, box: FarBox, host: str) -> CleanupReport:
         """Remove what is kept at `host`, with parts of a copy."""
+        ...
+
+
+@runtime_checkable
+class FarMirrors(Protocol):
+    """Optional ability: as `ports.extension.Mirrors`, of far sandboxes."""
+
+    async def refresh(self, boxes: Sequence[FarBox], source: str) -> None:
+        """Bring what a folder of ours has by now to the copies of these sandboxes, which run."""
         ...
 
 

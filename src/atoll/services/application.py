@@ -108,6 +108,7 @@ class HomeServices:
     unpulled: UnpulledWork
     pushes: HeldPushes
     pulls: PullOrders
+    kept: KeptWorktrees
     endings: Endings
     end_reports: EndReports
 
@@ -195,7 +196,6 @@ class Application:
     home: HomeServices
     syncs: Syncs
     review: ReviewServices
-    kept: KeptWorktrees
     profiles: Profiles
     events: Events
     logins: Logins

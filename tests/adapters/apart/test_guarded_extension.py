@@ -24,9 +24,11 @@ from atoll.ports.extension import (
     EndReasons,
     Extension,
     Handle,
+    Mirrors,
     Pauses,
     Provision,
     Reachability,
+    Relocates,
     Snapshots,
 )
 from atoll.testing import ExtensionContract
@@ -339,8 +341,17 @@ async def test_abilities_are_those_of_the_extension(apart: Apart) -> None:
         async def why_ended(self, sandbox_id: SandboxId) -> str | None:
             return 7  # type: ignore[return-value]
 
+        async def refresh(self, source: str) -> None:
+            raise Unavailable(f"{source} is not brought")
+
+        async def copy_kept(self, handle: Handle, target: str) -> None:
+            raise Unavailable(f"{target} is away")
+
+        async def drop_kept(self, handle: Handle, host: str) -> CleanupReport:
+            return CleanupReport((host,))
+
     able, plain = apart.around(Able()), apart.around(InMemory())
-    assert not isinstance(plain, Pauses | EndReasons | Snapshots)
+    assert not isinstance(plain, Pauses | EndReasons | Snapshots | Mirrors | Relocates)
     assert isinstance(able, Pauses) and isinstance(able, EndReasons)
     assert not isinstance(able, Snapshots)
     handle = Handle(SandboxId("sb_x"), 1, able.name)
@@ -349,6 +360,12 @@ async def test_abilities_are_those_of_the_extension(apart: Apart) -> None:
         await able.resume(handle)
     with pytest.raises(Failed, match="answered why_ended by int where str is due"):
         await able.why_ended(handle.sandbox_id)
+    assert isinstance(able, Mirrors) and isinstance(able, Relocates)
+    with pytest.raises(Unavailable, match=r"r\.git is not brought"):
+        await able.refresh("r.git")
+    with pytest.raises(Unavailable, match="box is away"):
+        await able.copy_kept(handle, "box")
+    assert (await able.drop_kept(handle, "box")).removed == ("box",)
 
 
 async def test_cancelled_call_cancels_the_work_and_waits_for_it(apart: Apart) -> None:

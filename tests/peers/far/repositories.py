@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import pytest
 
 from atoll.ports.extension import Mount
-from atoll.ports.far import FarBackend
+from atoll.ports.far import FarBackend, FarBox, FarMirrors
 from atoll.ports.spawner import ProcessSpec, Spawner
 from atoll.testing.inside import PATH, Output
 from tests.peers.boxed_runtime import BoxedRuntime
@@ -80,6 +80,7 @@ class FarRuntimes:
     _backend: FarBackend | None = None
     _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.new_event_loop)
     _open: list[tuple[asyncio.Event, asyncio.Task[None]]] = field(default_factory=list)
+    _boxes: list[tuple[FarBox, tuple[Mount, ...]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._thread = threading.Thread(target=self._loop.run_forever)
@@ -88,12 +89,26 @@ class FarRuntimes:
     def boxed(self, _workspace: Path, mounts: tuple[Mount, ...] = ()) -> FarRuntime:
         """Provision one more sandbox with these mounts."""
         sandbox = self._waited(self._provisioned(mounts))
+        self._boxes.append((sandbox.box, mounts))
         if sandbox.workspace is None:
             pytest.skip("its files are seen by the link alone")
         return FarRuntime(sandbox.workspace, mounts, spawner=sandbox.spawner, loop=self._loop)
 
+    async def refresh(self, source: Path) -> None:
+        """Bring what a repository has by now to the sandboxes of a test, as a control plane does
+        once it has more."""
+        holding = [
+            box
+            for box, mounts in self._boxes
+            if any(mount.live and mount.source == str(source) for mount in mounts)
+        ]
+        if holding and isinstance(self._backend, FarMirrors):
+            refreshing = self._backend.refresh(holding, str(source))
+            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(refreshing, self._loop))
+
     def end_sandboxes(self) -> None:
         """End those of one test."""
+        self._boxes.clear()
         self._waited(self._ended())
 
     def close(self) -> None:

@@ -34,6 +34,7 @@ class FarSandbox:
 
     spawner: InitSpawner
     workspace: Path | None
+    box: FarBox
 
 
 @asynccontextmanager
@@ -60,7 +61,7 @@ async def sandbox_on(
     try:
         async with _joined(backend, place.box, key) as line:
             spawner = InitSpawner(line, program=place.init, root=WORKSPACE)
-            yield FarSandbox(spawner, side.workspace(sandbox))
+            yield FarSandbox(spawner, side.workspace(sandbox), place.box)
             await spawner.close()
     finally:
         report = await backend.teardown(place.box, keep_state=False)

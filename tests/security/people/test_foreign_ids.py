@@ -341,7 +341,7 @@ async def _stored(atoll: World, box: str) -> None:
 
     source = read_local(KEY, "anns")
     await atoll.services.repositories._shelf.place(source, PERSONAL_ORG)
-    async with atoll.services.kept._shelf.draft(kept.id) as draft:
+    async with atoll.services.home.kept._shelf.draft(kept.id) as draft:
         await draft.write("tree.tar", tar())
         await draft.commit(replace(kept, bytes=3))
 

@@ -5,8 +5,9 @@ from typing import Any, cast
 
 import pytest
 
-from atoll.domain.errors import Conflict
+from atoll.domain.errors import Conflict, Invalid, Unavailable
 from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.ports.repositories import Ref
 from atoll.services.library.syncs import SyncAct, SyncOrder, SyncOutcome, Syncs
 from tests.services.library.test_workspaces import World, world
 
@@ -95,3 +96,26 @@ async def test_sync_waits_for_an_agent_at_work_unless_now(world: World) -> None:
     assert (await syncs.sync(LOCAL_PERSON, sandbox.id, look)).outcome is SyncOutcome.CLEAN
     at_once = SyncOrder(onto="other", now=True)
     assert (await syncs.sync(LOCAL_PERSON, sandbox.id, at_once)).outcome is SyncOutcome.UPDATED
+
+
+async def test_sync_of_a_machine_that_lacks_the_newer_commits_says_so(world: World) -> None:
+    """Its copy of the shared repository could not be brought up to date."""
+    sandbox, box = await world.laid_out(world.repo())
+
+    async def runtime(*_args: object, **_more: object) -> Any:
+        return sandbox, box
+
+    async def latest(*_args: object) -> tuple[Ref, ...]:
+        return (Ref("refs/heads/main", "1" * 40), Ref("refs/tags/v1", "2" * 40))
+
+    syncs = Syncs(
+        cast(Any, SimpleNamespace(runtime=runtime)),
+        cast(Any, SimpleNamespace(latest=latest)),
+        agents=cast(Any, OneAgent()),
+        statuses=cast(Any, Statuses()),
+        events=cast(Any, Log()),
+    )
+    with pytest.raises(Unavailable, match="did not reach the sandbox's machine"):
+        await syncs.sync(LOCAL_PERSON, sandbox.id, SyncOrder(onto="main"))
+    with pytest.raises(Invalid, match="has no branch 'absent'; it has main"):
+        await syncs.sync(LOCAL_PERSON, sandbox.id, SyncOrder(onto="absent"))

@@ -46,9 +46,10 @@ class Scene:
         return found.key
 
     async def until(self, wanted: Callable[[WorkerSnapshot], bool]) -> WorkerSnapshot:
-        async with asyncio.timeout(20):
-            while not wanted(shown := await self.workers.get(LOCAL_PERSON, "w")):  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
+        with self.ground.bus.listen() as listener:
+            async with asyncio.timeout(20):
+                while not wanted(shown := await self.workers.get(LOCAL_PERSON, "w")):
+                    await listener.wait()
         return shown
 
     async def running(self, wanted: CreateWorker = WANTED) -> WorkerKey:
@@ -62,9 +63,10 @@ class Scene:
         return [one.event_type.removeprefix("worker.") for one in page.events]
 
     async def heard(self, *kinds: str) -> None:
-        async with asyncio.timeout(20):
-            while await self.kinds() != list(kinds):
-                await asyncio.sleep(0.01)
+        with self.ground.bus.listen() as listener:
+            async with asyncio.timeout(20):
+                while await self.kinds() != list(kinds):
+                    await listener.wait()
 
 
 @asynccontextmanager

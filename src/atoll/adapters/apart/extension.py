@@ -21,6 +21,7 @@ from atoll.ports.extension import (
     Extension,
     Handle,
     MeterQuote,
+    Mirrors,
     Pauses,
     Provision,
     Reachability,
@@ -190,6 +191,13 @@ class _WithRelocations(GuardedExtension):
         )
 
 
+class _WithMirrors(GuardedExtension):
+    async def refresh(self, source: str) -> None:
+        """Bring what is new to the copies of a live mount."""
+        inner: Mirrors = self._inner  # type: ignore[assignment] # `guarded` looked
+        await self._guard.call("refresh", lambda: inner.refresh(source))
+
+
 class _WithSnapshots(GuardedExtension):
     async def snapshot(self, handle: Handle) -> str:
         """Make a checkpoint."""
@@ -215,6 +223,7 @@ _ABILITIES: tuple[tuple[Any, type[GuardedExtension]], ...] = (
     (EndReasons, _WithReasons),
     (Pauses, _WithPauses),
     (Relocates, _WithRelocations),
+    (Mirrors, _WithMirrors),
     (Snapshots, _WithSnapshots),
     (Estimates, _WithEstimates),
 )

@@ -24,12 +24,13 @@ from atoll.ports.extension import (
     CleanupReport,
     Ended,
     Handle,
+    Mount,
     Provision,
     Reachability,
     RentedPlace,
     Rents,
 )
-from atoll.ports.far import FarBackend, FarBox, FarPlace, FarRelocates, LinkTerms
+from atoll.ports.far import FarBackend, FarBox, FarMirrors, FarPlace, FarRelocates, LinkTerms
 from atoll.wire.link.handshake import KEY_BYTES
 from atoll.wire.zygote import messages as wire
 
@@ -47,6 +48,7 @@ MAINTENANCE_GRACE_SECONDS = 60
 
 _ISOLATION = "isolation."
 _FAR = "far."
+_LIVE = "live"
 _OURS = "the runtime "
 """The beginning of a reason that is our runtime's end, not that of what is inside."""
 
@@ -182,7 +184,7 @@ class LinkedExtension:
             grace_seconds=self._terms(request, "00" * KEY_BYTES).grace_seconds,
             backend=self.name,
             init=place.init,
-            data=_kept(place),
+            data=_kept(place, request.mounts),
         )
 
     async def wait_ready(self, handle: Handle) -> Reachability:
@@ -260,6 +262,19 @@ class LinkedExtension:
                 self._carriers.begin(CarriedLink(_far_of(box), box.link))
                 found.append(_handle(box))
         return found
+
+    async def refresh(self, source: str) -> None:
+        """Bring what a live mount's source has by now to where its sandboxes run. Does nothing for
+        a backend whose sandboxes see this machine's files."""
+        if not isinstance(self.backend, FarMirrors):
+            return
+        holding = [
+            _far_of(box)
+            async for box in self._link.boxes(WALL)
+            if box.live and box.backend == self.name and source in _live_of(box)
+        ]
+        if holding:
+            await self.backend.refresh(holding, source)
 
     async def ended(self) -> AsyncIterator[Ended]:
         """Yield sandboxes that ended and were not started again since."""
@@ -372,14 +387,19 @@ def _far_of(box: wire.Box) -> FarBox:
     return _far(SandboxId(box.sandbox_id), box.generation, box.data)
 
 
-def _kept(place: FarPlace) -> tuple[tuple[str, str], ...]:
-    """Return what the zygote keeps of a far sandbox: its place, and what its wall was found to
-    be."""
+def _live_of(box: wire.Box) -> list[str]:
+    return dict(box.data).get(_LIVE, "").split("\n")
+
+
+def _kept(place: FarPlace, mounts: tuple[Mount, ...]) -> tuple[tuple[str, str], ...]:
+    """Return what the zygote keeps of a far sandbox: its place, what its wall was found to be, and
+    the folders of ours that it has live copies of."""
     isolation = place.isolation
     return (
         (f"{_ISOLATION}level", isolation.level.value),
         (f"{_ISOLATION}mechanism", isolation.mechanism),
         (f"{_ISOLATION}degraded", "\n".join(isolation.degraded)),
+        (_LIVE, "\n".join(mount.source for mount in mounts if mount.live)),
         *((f"{_FAR}{key}", value) for key, value in place.box.data),
     )
 

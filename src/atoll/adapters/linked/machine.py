@@ -9,6 +9,7 @@ import io
 import os
 import tarfile
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -138,6 +139,17 @@ class Machine:
     async def _send_tree(self, place: str, source: Path) -> None:
         async with self.client.pipe(scripts.UNPACK, place) as into:
             await _poured(source, (".",), into)
+
+
+async def refresh_all(machines: Sequence[Machine], source: str) -> None:
+    """Bring a shared repository's new objects to these machines, at once. Raises the error of the
+    first one that did not take them, after the others did."""
+    results = await asyncio.gather(
+        *(machine.place_live(Path(source)) for machine in machines), return_exceptions=True
+    )
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
 
 
 def _listed(folder: Path, names: tuple[str, ...]) -> Path:

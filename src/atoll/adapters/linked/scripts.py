@@ -46,14 +46,20 @@ umask 022; mkdir -p "$1" && cd "$1" && find . -type f -printf '%s %P\0'
 UPDATE: Final = r"""
 set -eu
 umask 022; cd "$1"; shift
-rm -f .atoll-complete
-mkdir -p objects refs  # an empty repository has no file below them
-tar -x -f - --no-same-owner
-[ -e .atoll-complete ] || { echo "not all of it came" >&2; exit 1; }
+new=.atoll-new.$$
+trap 'cd / && rm -rf "$OLDPWD/$new"' EXIT
+mkdir -p objects refs "$new/objects"  # an empty repository has no file below them
+tar -x -f - --no-same-owner -C "$new"
+[ -e "$new/.atoll-complete" ] || { echo "not all of it came" >&2; exit 1; }
+cd "$new"
+find . -type d -exec mkdir -p ../{} \;
+find objects -type f -exec mv -f {} ../{} \;
+find . -type f -exec mv -f {} ../{} \;
+cd ..
 for name; do rm -f "./$name"; done
 """
 """Words: the folder of a repository, and the files to remove. Its input is an archive of what is
-new there."""
+new there. Each file comes to its place whole, objects first: git may read meanwhile."""
 
 PROBE: Final = r"""
 LD_LIBRARY_PATH="$1" exec "$1/bwrap" --unshare-all --unshare-user --disable-userns --cap-drop ALL \

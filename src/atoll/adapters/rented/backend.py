@@ -6,14 +6,14 @@ an archive here, so that nothing has to stay rented for them.
 
 import asyncio
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import structlog
 
-from atoll.adapters.linked.machine import Machine
+from atoll.adapters.linked.machine import Machine, refresh_all
 from atoll.adapters.linked.wall import FarWall
 from atoll.adapters.rented.keeping import Keeping
 from atoll.adapters.rented.machines import Rentals, Rented, renewed
@@ -153,6 +153,17 @@ class RentedBackend:
                 archive.unlink()
                 removed.append("workspace and agent state")
         return CleanupReport(tuple(removed), (left,) if left else ())
+
+    async def refresh(self, boxes: Sequence[FarBox], source: str) -> None:
+        """Bring new objects to the machine of each sandbox. A sandbox whose machine is gone needs
+        none."""
+        machines = []
+        for box in boxes:
+            rented = await self._rentals.of(box.sandbox_id)
+            if rented is not None:
+                with suppress(Gone):
+                    machines.append((await self._reached(box.sandbox_id, rented)).wall.machine)
+        await refresh_all(machines, source)
 
     async def rented(self) -> list[RentedPlace]:
         """Return every machine of this home; none where the library is not installed."""

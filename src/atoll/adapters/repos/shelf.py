@@ -9,7 +9,7 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -45,10 +45,21 @@ class Settings:
     allow_loopback: bool = False
 
 
-class Shelf:
-    """The shelf of one control plane; it works beside another on the same directories."""
+async def _nobody(_: Path) -> None:
+    return
 
-    def __init__(self, settings: Settings, importer: Importer) -> None:
+
+class Shelf:
+    """The shelf of one control plane; it works beside another on the same directories. `changed` is
+    awaited with the directory of a repository that may have new objects."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        importer: Importer,
+        changed: Callable[[Path], Awaitable[None]] = _nobody,
+    ) -> None:
+        self.changed = changed
         self._settings = settings
         self._importer = importer
         self._git = Git()
@@ -103,7 +114,9 @@ class Shelf:
         there = await asyncio.to_thread(self._load, remote.key)
         if there is not None:
             await line.bring(there.path, self._caps, report)
-            return await self._freshened(there)
+            fresh = await self._freshened(there)
+            await self.changed(there.path)
+            return fresh
         target = self._settings.repos / remote.folder
         stored = StoredRepository(
             remote.key, remote.name, remote.repo_url, target, 0, datetime.now(UTC)
@@ -217,6 +230,7 @@ class Shelf:
         if refs:
             orders = "".join(f"update {ref.name} {ref.commit}\n" for ref in refs).encode()
             await self._git.ask(GitCall(("update-ref", "--stdin"), into.path, stdin=orders))
+        await self.changed(into.path)
 
     async def place(self, source: LocalSource, org_id: OrgId) -> StoredRepository:
         """Return the repository of a checkout, made empty at first."""

@@ -78,16 +78,17 @@ rm -f "$mark"
 """,
 )
 
-# $1 folder. Refreshes the index, so that later commands need not hash files again: git cannot
-# mark a borrowed object as fresh and would write a copy of it instead. An agent may already work:
-# the files are read beside git's lock, which is then held for two renames, and an index that was
-# written meanwhile stays.
+# $1 folder  $2 a suffix that no file has
+# Refreshes the index, so that later commands need not hash files again: git cannot mark a borrowed
+# object as fresh and would write a copy of it instead. An agent may already work: the files are
+# read beside git's lock, which is then held for two renames, and an index that was written
+# meanwhile stays.
 SETTLE = Script(
     "refresh the index",
     r"""
 cd "$1" && index=$(git rev-parse --absolute-git-dir)/index || exit
 [ -f "$index" ] || exit 0
-work=$(mktemp -d "$index.XXXXXX") || exit
+work=$index.$2; mkdir "$work" || exit
 trap 'rm -rf "$work"' EXIT
 touch -r "$index" "$work/seen" && cp -p "$index" "$work/index" || exit
 GIT_INDEX_FILE=$work/index git status --porcelain --untracked-files=no > /dev/null || exit

@@ -8,8 +8,10 @@ from atoll.services.scripts import Script
 OTHER_HEAD = 16
 NO_BASE = 17
 MERGING = 18
+NOT_THERE = 19
 
 # $1 folder  $2 shared repository  $3 branch of it  $4 `rebase`, `abort` or `look`
+# $5 the commit of that branch outside, empty where it does not matter
 # Prints, each ended by NUL: the outcome (`updated`, `current`, `conflict`, `aborted` or `clean`),
 # the commit of HEAD, how many commits came in, how many stashes an autostash left behind, and the
 # files in conflict, cut after 40,000 bytes. Ends with one of the codes above, or with git's own.
@@ -18,7 +20,7 @@ SYNC = Script(
     r"""
 cd "$1" 2> /dev/null && [ -d .git ] && [ ! -L .git ] || exit 13
 git rev-parse --git-dir > /dev/null 2>&1 || exit 13
-store=$2 onto=$3 act=$4
+store=$2 onto=$3 act=$4 outside=$5
 export GIT_EDITOR=true GIT_SEQUENCE_EDITOR=true GIT_TERMINAL_PROMPT=0 LC_ALL=C
 quiet() {
   git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c commit.gpgSign=false \
@@ -42,6 +44,7 @@ esac
 if rebasing; then report conflict; fi
 for one in MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD; do [ ! -f ".git/$one" ] || exit 18; done
 git symbolic-ref -q HEAD > /dev/null || exit 16
+[ -z "$outside" ] || git --git-dir="$store" cat-file -e "$outside^{commit}" || exit 19
 new=$(git --git-dir="$store" rev-parse -q --verify "refs/heads/$onto^{commit}") || exit 17
 git cat-file -e "$new" || exit 14
 quiet update-ref "refs/remotes/atoll/$onto" "$new" || exit 14

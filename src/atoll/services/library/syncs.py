@@ -8,7 +8,7 @@ answer is read here as text an agent may have written.
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from atoll.domain.errors import Conflict, Failed, Invalid, NotFound
+from atoll.domain.errors import Conflict, Failed, Invalid, NotFound, Unavailable
 from atoll.domain.event import Json, sandbox_stream
 from atoll.domain.people.principal import Principal
 from atoll.domain.repository.branch import branch_of_ref, read_branch
@@ -18,7 +18,7 @@ from atoll.services.agents.agents import Agents
 from atoll.services.agents.statuses import AgentStatuses
 from atoll.services.journals.events import Events, Note
 from atoll.services.library.checkout_scripts import NOT_A_REPOSITORY
-from atoll.services.library.sync_scripts import MERGING, NO_BASE, OTHER_HEAD, SYNC
+from atoll.services.library.sync_scripts import MERGING, NO_BASE, NOT_THERE, OTHER_HEAD, SYNC
 from atoll.services.library.workspaces import Workspaces, inside_path
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.scripts import run_inside
@@ -76,6 +76,14 @@ class Sync:
     agent: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Base:
+    """A branch of the shared repository, at `commit` outside; empty where that does not matter."""
+
+    branch: str
+    commit: str = ""
+
+
 class Syncs:
     """Use cases of syncs. Methods raise the errors of a running sandbox."""
 
@@ -105,8 +113,8 @@ class Syncs:
         repo = sandbox.repos[order.repo]
         if act and not order.now:
             await self._check_turn(sandbox)
-        onto = await self._base(sandbox, repo, order)
-        done = await _run(client, repo, order, onto)
+        base = await self._base(sandbox, repo, order)
+        done = await _run(client, repo, order, base)
         if done.outcome is SyncOutcome.CONFLICT and order.hand_over:
             done = await self._hand_over(caller, sandbox, repo, done)
         if act and done.outcome not in (SyncOutcome.CURRENT, SyncOutcome.CLEAN):
@@ -124,19 +132,20 @@ class Syncs:
                 code="agent_works",
             )
 
-    async def _base(self, sandbox: Sandbox, repo: SandboxRepo, order: SyncOrder) -> str:
+    async def _base(self, sandbox: Sandbox, repo: SandboxRepo, order: SyncOrder) -> _Base:
         """Return the branch to rebase onto, after a fetch where it is a remote's."""
-        if order.act is not SyncAct.REBASE:
-            return order.onto or repo.from_branch or repo.began_from or repo.branch
-        refs = await self._workspaces.latest(sandbox, repo)
-        there = [name for ref in refs if (name := branch_of_ref(ref.name)) is not None]
         onto = order.onto or repo.from_branch or repo.began_from or repo.branch
+        if order.act is not SyncAct.REBASE:
+            return _Base(onto)
+        refs = await self._workspaces.latest(sandbox, repo)
+        there = {branch_of_ref(ref.name): ref.commit for ref in refs}
+        there.pop(None, None)
         if read_branch(onto, field="onto") not in there:
-            some = ", ".join(there[:5]) or "none at all"
+            some = ", ".join(filter(None, [*there][:5])) or "none at all"
             raise Invalid(
                 f"The shared repository has no branch {onto!r}; it has {some}.", field="onto"
             )
-        return onto
+        return _Base(onto, there[onto])
 
     async def _hand_over(
         self, caller: Principal, sandbox: Sandbox, repo: SandboxRepo, done: Sync
@@ -164,8 +173,9 @@ class Syncs:
         await self._events.record(caller, Note(sandbox_stream(sandbox.id), "git.synced", payload))
 
 
-async def _run(client: RuntimeClient, repo: SandboxRepo, order: SyncOrder, onto: str) -> Sync:
-    args = (repo.path, inside_path(order.repo), onto, order.act.value)
+async def _run(client: RuntimeClient, repo: SandboxRepo, order: SyncOrder, base: _Base) -> Sync:
+    onto = base.branch
+    args = (repo.path, inside_path(order.repo), onto, order.act.value, base.commit)
     ended = await run_inside(client, SYNC, args)
     match ended.code:
         case 0:
@@ -180,6 +190,10 @@ async def _run(client: RuntimeClient, repo: SandboxRepo, order: SyncOrder, onto:
             raise Conflict(
                 f"A merge or cherry-pick is under way in {repo.path}: end it inside first.",
                 code="merging",
+            )
+        case code if code == NOT_THERE:
+            raise Unavailable(
+                f"The newer commits of {onto} did not reach the sandbox's machine: try again."
             )
         case code if code == NO_BASE:
             raise Invalid(f"The shared repository has no branch {onto!r}.", field="onto")

@@ -160,7 +160,7 @@ class Workspaces:
             return
         await self._clock.sleep_until(self._clock.now() + SETTLE_AFTER)
         for repo in sandbox.repos:
-            outcome = await run_inside(client, SETTLE, (repo.path,))
+            outcome = await run_inside(client, SETTLE, (repo.path, secrets.token_hex(8)))
             if outcome.code != 0:
                 _log.info("index_not_refreshed", sandbox_id=sandbox.id, why=outcome.said)
 

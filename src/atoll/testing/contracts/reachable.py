@@ -30,6 +30,7 @@ from atoll.ports.extension import (
     Extension,
     ExtensionSetup,
     Handle,
+    Mirrors,
     Mount,
     Provision,
     Reachability,
@@ -152,6 +153,28 @@ class ReachableContract(ExtensionContract):
                 assert (layer / "file").read_text() == "of the layer"
         finally:
             shutil.rmtree(layer)
+
+    async def test_live_mount_shows_what_is_new_once_it_was_brought(
+        self, extension: Extension, tmp_path: Path
+    ) -> None:
+        if not isinstance(extension, Mirrors):
+            pytest.skip("its sandboxes have no copies of their own that it could refresh")
+        bare = self.home_in(tmp_path) / "repos" / f"contract-{os.urandom(4).hex()}.git"
+        (bare / "objects" / "pack").mkdir(mode=0o755, parents=True)
+        (bare / "HEAD").write_text("ref: refs/heads/main\n")
+        mounts = (Mount(str(bare), "/.atoll/repos/0.git", live=True),)
+        try:
+            async with self.reached(extension, mounts=mounts) as (_, it):
+                assert await it.run("ls /.atoll/repos/0.git/objects/pack") == ""
+                (bare / "objects" / "pack" / "late.pack").write_text("late")
+                (bare / "HEAD").write_text("ref: refs/heads/other\n")
+                for _ in range(2):
+                    await extension.refresh(str(bare))
+                    said = await it.run("cd /.atoll/repos/0.git; cat HEAD objects/pack/late.pack")
+                    assert said == "ref: refs/heads/other\nlate"
+                await extension.refresh(f"{bare}-of-nobody")
+        finally:
+            shutil.rmtree(bare)
 
     async def test_doors_are_owned_from_the_first_moment(self, extension: Extension) -> None:
         async with self.reached(extension) as (_, it):

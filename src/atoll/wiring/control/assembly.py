@@ -4,7 +4,7 @@ in reverse. Nothing here decides anything.
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -25,6 +25,7 @@ from atoll.adapters.forges.http import ForgeHttp
 from atoll.adapters.kept.folder import KeptFolder
 from atoll.adapters.profiles import folder as profile_files
 from atoll.adapters.push.sender import HttpPushSender
+from atoll.adapters.repos.copies import Copies
 from atoll.adapters.repos.shelf import Settings as ShelfSettings
 from atoll.adapters.repos.shelf import Shelf
 from atoll.adapters.runtimes.http_clients import HttpRuntimeClients
@@ -39,7 +40,7 @@ from atoll.adapters.zygote.own_keys import OwnKeys
 from atoll.domain.agent.agent import named
 from atoll.domain.agent.registry import allowed
 from atoll.ports import Store
-from atoll.ports.extension import ExtensionSetup
+from atoll.ports.extension import Extension, ExtensionSetup
 from atoll.services.application import Application
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
@@ -96,18 +97,16 @@ async def assembled(
             published_as="" if exchange.sink is None else exchange.sink.name,
         )
         own = settings.services
+        vault = await asyncio.to_thread(open_vault, settings, os.environ)
+        ports = replace(_ports(settings, vault, store, stack), api_url=api_url)
         library = replace(
-            await _library(settings, stack, sweep=sweep),
+            await _library(settings, stack, ports.extensions, sweep=sweep),
             exchange=exchange,
             examine=partial(examine, settings.home),
             identity=await open_identity(own.auth, ground.clock, os.environ, stack),
         )
-        vault = await asyncio.to_thread(open_vault, settings, os.environ)
         application = build_application(
-            ground,
-            replace(_ports(settings, vault, store, stack), api_url=api_url),
-            build_library(ground, library, settings=own),
-            settings=own,
+            ground, ports, build_library(ground, library, settings=own), settings=own
         )
         await _take_over_logins(application, settings.home / "logins.json")
         stack.enter_context(watched(application, store, telemetry))
@@ -156,9 +155,15 @@ def _own_layers(home: Path) -> Path:
 
 
 async def _library(
-    settings: ControlSettings, stack: AsyncExitStack, *, sweep: bool
+    settings: ControlSettings,
+    stack: AsyncExitStack,
+    extensions: Mapping[str, Extension],
+    *,
+    sweep: bool,
 ) -> LibraryPorts:
-    shelf = _shelf(settings, stack)
+    copies = Copies(extensions)
+    stack.push_async_callback(copies.close)
+    shelf = _shelf(settings, stack, copies)
     kept = KeptFolder(settings.home / "kept")
     if sweep:
         await asyncio.to_thread(shelf.sweep)
@@ -186,7 +191,7 @@ async def _library(
     )
 
 
-def _shelf(settings: ControlSettings, stack: AsyncExitStack) -> Shelf:
+def _shelf(settings: ControlSettings, stack: AsyncExitStack, copies: Copies) -> Shelf:
     home = settings.home
     importer = ZygoteImporter(home / "run" / "zygote.sock")
     stack.push_async_callback(importer.close)
@@ -197,6 +202,7 @@ def _shelf(settings: ControlSettings, stack: AsyncExitStack) -> Shelf:
             allow_loopback=settings.services.repositories.allow_loopback_remotes,
         ),
         importer,
+        copies.refresh,
     )
 
 

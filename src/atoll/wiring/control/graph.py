@@ -96,7 +96,6 @@ from atoll.wiring.control.library import (
     LibraryPorts,
     Preparation,
     build_home,
-    build_kept,
     build_projects,
     build_repositories,
 )
@@ -371,7 +370,6 @@ def build_application(
         home=home,
         syncs=Syncs(sandboxes, library.workspaces, agents=agents, statuses=statuses, events=events),
         review=build_review(ground, sandboxes, ports, own.forge, events=events),
-        kept=build_kept(ground, sandboxes, calls, library, settings=settings),
         profiles=library.preparation.profiles,
         events=events,
         logins=access.logins,

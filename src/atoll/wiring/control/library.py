@@ -120,24 +120,20 @@ def build_home(
         unpulled=unpulled,
         pushes=pushes,
         pulls=PullOrders(ground, sandboxes),
+        kept=build_kept(ground, sandboxes, library, settings=settings),
         endings=Endings(ground, sandboxes, unpulled, pushes=pushes),
         end_reports=EndReports(ground, events, sandboxes, unpulled=unpulled, pushes=pushes),
     )
 
 
 def build_kept(
-    ground: Ground,
-    sandboxes: Sandboxes,
-    calls: RuntimeCalls,
-    library: Library,
-    *,
-    settings: ServiceSettings,
+    ground: Ground, sandboxes: Sandboxes, library: Library, *, settings: ServiceSettings
 ) -> KeptWorktrees:
     """Return what keeps worktrees of sandboxes that end."""
     return KeptWorktrees(
         sandboxes,
         library.workspaces,
-        calls,
+        RuntimeCalls(sandboxes),
         library.ports.kept,
         clock=ground.clock,
         identifiers=ground.ids,

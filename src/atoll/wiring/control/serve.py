@@ -261,7 +261,7 @@ def _leading(services: "Application", settings: ControlSettings) -> "Sequence[Ac
     identity = services.tenancy.identity
     return (
         *(() if identity is None else (identity.refreshes.run,)),
-        services.kept.run,
+        services.home.kept.run,
         services.push.delivery.run,
         services.home.pushes.run,
         services.home.end_reports.run,

@@ -26,9 +26,10 @@ def runtimes(side: FarSide) -> Iterator[FarRuntimes]:
 
 
 @pytest.fixture(autouse=True)
-def far(runtimes: FarRuntimes, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Have the suite's sandboxes provisioned there."""
+def far(world: World, runtimes: FarRuntimes, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Have the suite's sandboxes provisioned there, and told what their repositories get."""
     monkeypatch.setattr(test_workspaces, "BoxedRuntime", runtimes.boxed)
+    world.shelf.changed = runtimes.refresh
     yield
     runtimes.end_sandboxes()
 

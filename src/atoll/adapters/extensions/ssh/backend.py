@@ -5,12 +5,12 @@ The wall is the one of this machine, built there by an ordinary user. What that 
 """
 
 import socket
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from atoll.adapters.extensions.ssh.client import SshClient, SshHost
-from atoll.adapters.linked.machine import Machine
+from atoll.adapters.linked.machine import Machine, refresh_all
 from atoll.adapters.linked.relocation import copied, dropped
 from atoll.adapters.linked.wall import FarWall
 from atoll.domain.errors import Failed, Invalid
@@ -113,6 +113,11 @@ class SshBackend:
         if host not in await self.find_hosts():
             return CleanupReport(leftovers=(f"files on host {host}, which is not known any more",))
         return await dropped(await self._wall(host), box.sandbox_id)
+
+    async def refresh(self, boxes: Sequence[FarBox], source: str) -> None:
+        """Bring new objects to each host of these sandboxes once."""
+        walls = [await self._wall(name) for name in sorted({_host_of(box) for box in boxes})]
+        await refresh_all([wall.machine for wall in walls], source)
 
     async def close(self) -> None:
         """Close the shared connections."""

@@ -53,7 +53,7 @@ class KeptList(PageModel):
 @needs(Capability.SANDBOX_READ)
 async def list_kept(atoll: Atoll, caller: Caller, *, page: Paged) -> Response:
     """Return the worktrees and work kept from sandboxes that were destroyed or recreated."""
-    found = await atoll.kept.list(caller)
+    found = await atoll.home.kept.list(caller)
     return Json(page.of(found, name="kept", key=lambda one: one.id, view=_view))
 
 
@@ -61,7 +61,7 @@ async def list_kept(atoll: Atoll, caller: Caller, *, page: Paged) -> Response:
 @needs(Capability.SANDBOX_READ)
 async def get_kept(atoll: Atoll, caller: Caller, *, kept: ItemId) -> Response:
     """Return one kept worktree."""
-    return Json(_view(await atoll.kept.get(caller, kept)))
+    return Json(_view(await atoll.home.kept.get(caller, kept)))
 
 
 @router.get(
@@ -72,7 +72,7 @@ async def get_kept(atoll: Atoll, caller: Caller, *, kept: ItemId) -> Response:
 @needs(Capability.FILE_READ)
 async def kept_archive(atoll: Atoll, caller: Caller, *, kept: ItemId) -> Response:
     """Return the kept files as a tar archive."""
-    return ForwardedStream(atoll.kept.archive(caller, kept), media_type=TAR, headers=_SAVED)
+    return ForwardedStream(atoll.home.kept.archive(caller, kept), media_type=TAR, headers=_SAVED)
 
 
 @router.get(
@@ -89,7 +89,7 @@ async def kept_bundle(
     repo: Annotated[int, Query(description="Which of its repositories.", ge=0, le=15)] = 0,
 ) -> Response:
     """Return the new commits of one of its repositories."""
-    opened = atoll.kept.bundle(caller, kept, repo=repo)
+    opened = atoll.home.kept.bundle(caller, kept, repo=repo)
     return ForwardedStream(opened, media_type=BUNDLE, headers=_SAVED)
 
 
@@ -97,7 +97,7 @@ async def kept_bundle(
 @needs(Capability.SANDBOX_MANAGE)
 async def delete_kept(atoll: Atoll, caller: Caller, *, kept: ItemId) -> Response:
     """Delete the kept worktree permanently."""
-    await atoll.kept.remove(caller, kept)
+    await atoll.home.kept.remove(caller, kept)
     return no_content()
 
 

@@ -219,7 +219,7 @@ async def destroy_sandbox(
     """
     if keep_worktree:
         allowed = secrets == "allow"
-        changed = await atoll.kept.destroy(caller, sandbox, with_secrets=allowed)
+        changed = await atoll.home.kept.destroy(caller, sandbox, with_secrets=allowed)
     else:
         changed = await atoll.sandboxes.destroy(caller, sandbox)
     return await _settled(atoll, caller, changed, wait=wait)

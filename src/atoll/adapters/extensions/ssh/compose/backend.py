@@ -7,7 +7,7 @@ again by its labels, so nothing is remembered here.
 import asyncio
 import re
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -19,7 +19,7 @@ from atoll.adapters.extensions.ssh.compose.command import Compose, find_compose,
 from atoll.adapters.extensions.ssh.compose.engine import FarEngine, engine_at
 from atoll.adapters.extensions.ssh.compose.files import StackFiles
 from atoll.adapters.extensions.ssh.compose.forward import Forward
-from atoll.adapters.linked.machine import Machine
+from atoll.adapters.linked.machine import Machine, refresh_all
 from atoll.adapters.zygote.start import hostname
 from atoll.domain.compose.document import INIT, SERVICE_LABEL, StackTerms, document
 from atoll.domain.compose.reading import read_stack
@@ -149,6 +149,12 @@ class ComposeBackend:
         files = await standing.files.end(box.sandbox_id, keep=keep_state)
         removed = tuple(f"{what} on host {name}" for what in gone)
         return CleanupReport(removed + files.removed, files.leftovers)
+
+    async def refresh(self, boxes: Sequence[FarBox], source: str) -> None:
+        """Bring new objects to each host of these stacks once."""
+        names = sorted({_host_of(box) for box in boxes})
+        standing = [await self._standing(name) for name in names]
+        await refresh_all([each.files.machine for each in standing], source)
 
     async def close(self) -> None:
         """Close the shared connections."""
