@@ -1221,6 +1221,11 @@ export interface components {
             /** @constant */
             readonly status: "ok";
         };
+        /**
+         * @description The state of a heartbeat, by its age; `missing` is lost.
+         * @enum {string}
+         */
+        readonly HeartbeatState: "fresh" | "stale" | "missing" | "stopped" | "failed";
         /** @description A quota beside what is held; `member` is null for the organization's. */
         readonly HeldQuotaView: {
             readonly member: string | null;
@@ -2034,6 +2039,11 @@ export interface components {
             readonly sandbox_id?: string | null;
             readonly ttl?: (number | string) | null;
         };
+        /**
+         * @description The acts of an agent without a question: all, or none that needs an approval.
+         * @enum {string}
+         */
+        readonly Permissions: "allow" | "ask";
         /** @description The health of every place where something was tried. */
         readonly PlaceHealthList: {
             readonly places: readonly components["schemas"]["PlaceHealthView"][];
@@ -2469,6 +2479,19 @@ export interface components {
         readonly ReapedView: {
             readonly ended: number;
             readonly problems: readonly string[];
+        };
+        /** @description Why a request has no result. `data` is the agent's own error, as JSON text. */
+        readonly ReceiptErrorView: {
+            readonly code: string;
+            readonly data: string | null;
+            readonly message: string;
+            readonly retryable: boolean;
+        };
+        /** @description The receipt of a request: `result` is the agent's own JSON, as text. */
+        readonly ReceiptView: {
+            readonly error?: components["schemas"]["ReceiptErrorView"] | null;
+            readonly request_id: string;
+            readonly result?: string | null;
         };
         /**
          * @description A recording. `state` is `recording` while it runs, then why it ended: `stopped`, `ended`
@@ -3071,6 +3094,10 @@ export interface components {
             readonly reason: string;
             readonly sandbox_id: string;
         };
+        /** @description Why a worker is stopped, where somebody says. */
+        readonly StopWorkerBody: {
+            readonly reason?: string | null;
+        };
         /**
          * @description An order of candidates; ties go by declared order, then by name.
          *
@@ -3232,6 +3259,17 @@ export interface components {
             readonly sandbox_id: string | null;
             readonly used_at: string | null;
         };
+        /** @description The fate of a stopped worker's sandbox; `retain_for` is a duration. */
+        readonly TeardownBody: {
+            /** @default retain */
+            readonly policy?: components["schemas"]["TeardownPolicy"];
+            readonly retain_for?: (number | string) | null;
+        };
+        /**
+         * @description The fate of a stopped worker's sandbox.
+         * @enum {string}
+         */
+        readonly TeardownPolicy: "immediate" | "retain";
         /**
          * @description A terminal to open; without `agent` and `argv` it is the profile's shell. `softlock` is an
          *     agent's.
@@ -3518,6 +3556,95 @@ export interface components {
             readonly streams: readonly string[];
             readonly url: string;
             readonly webhook_id: string;
+        };
+        /** @description The receipt of a request, null while it is pending. */
+        readonly WorkerAnswerView: {
+            readonly receipt: components["schemas"]["ReceiptView"] | null;
+        };
+        /**
+         * @description A worker to create, or to reattach by its `worker_id`. Without `backend` the policy chooses
+         *     one. References are names such as `sandbox:<id>/workspace`.
+         */
+        readonly WorkerBody: {
+            /** @default codex */
+            readonly agent?: string;
+            readonly backend?: string | null;
+            readonly codex_home_ref?: string | null;
+            readonly execution_mode?: components["schemas"]["ExecutionMode"] | null;
+            readonly metadata?: {
+                readonly [key: string]: string;
+            };
+            /** @default allow */
+            readonly permissions?: components["schemas"]["Permissions"];
+            readonly profile?: string | null;
+            /** @default [] */
+            readonly repos?: readonly components["schemas"]["RepoBody"][];
+            /**
+             * @default {
+             *       "policy": "retain"
+             *     }
+             */
+            readonly teardown?: components["schemas"]["TeardownBody"];
+            readonly thread_id?: string | null;
+            readonly worker_id: string;
+            readonly workspace_ref?: string | null;
+        };
+        /** @description A worker that was created, or that was there. */
+        readonly WorkerCreatedView: {
+            readonly reattached: boolean;
+            readonly worker: components["schemas"]["WorkerView"];
+        };
+        /** @description A page of workers, newest first. */
+        readonly WorkerPage: {
+            readonly next: string | null;
+            readonly workers: readonly components["schemas"]["WorkerView"][];
+        };
+        /** @description A request, and how long to wait for its receipt. */
+        readonly WorkerRequestBody: {
+            readonly request: components["schemas"]["WorkerRequestFields"];
+            /** @default 0 */
+            readonly wait_ms?: number;
+        };
+        /** @description A request in the agent's own protocol. */
+        readonly WorkerRequestFields: {
+            readonly method: string;
+            readonly params?: {
+                readonly [key: string]: unknown;
+            };
+            readonly request_id: string;
+        };
+        /**
+         * @description The state of a worker, as everybody sees it.
+         * @enum {string}
+         */
+        readonly WorkerStatus: "starting" | "running" | "stopping" | "stopped" | "failed";
+        /** @description The fate of a stopped worker's sandbox, in seconds. */
+        readonly WorkerTeardownView: {
+            readonly policy: components["schemas"]["TeardownPolicy"];
+            readonly retain_for: number;
+        };
+        /** @description A snapshot of a worker. */
+        readonly WorkerView: {
+            readonly agent: string;
+            readonly backend: string | null;
+            readonly codex_home_ref: string | null;
+            readonly execution_mode: components["schemas"]["ExecutionMode"] | null;
+            readonly heartbeat_age_ms: number;
+            readonly heartbeat_stale_after_ms: number;
+            readonly heartbeat_state: components["schemas"]["HeartbeatState"];
+            readonly latest_seq: number;
+            readonly metadata: {
+                readonly [key: string]: string;
+            };
+            readonly pending: readonly string[];
+            readonly permissions: components["schemas"]["Permissions"];
+            readonly profile: string | null;
+            readonly reason: string | null;
+            readonly status: components["schemas"]["WorkerStatus"];
+            readonly teardown: components["schemas"]["WorkerTeardownView"];
+            readonly thread_id: string | null;
+            readonly worker_id: string;
+            readonly workspace_ref: string | null;
         };
         /** @description The workspace's mode and access; what is left out takes the profile's value. */
         readonly WorkspaceBody: {
