@@ -1,5 +1,6 @@
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -7,13 +8,15 @@ from hypothesis import strategies as st
 
 from atoll.domain.errors import Invalid
 from atoll.domain.worker import codex_methods
-from atoll.domain.worker.methods import METHODS, MethodAccess, access, judge_request
+from atoll.domain.worker.methods import METHODS, RESPOND, MethodAccess, access, judge_request
 from tests.places import ROOT
 
 SCHEMA: dict[str, list[str]] = json.loads(
     Path(ROOT, "tests/fixtures/workers/codex-0.169.0-methods.json").read_text()
 )
-RESPOND = "serverRequest/respond"
+FIELDS: dict[str, list[str]] = json.loads(
+    Path(ROOT, "tests/fixtures/workers/codex-0.169.0-fields.json").read_text()
+)
 
 
 def test_every_method_of_codex_is_classified_once() -> None:
@@ -68,3 +71,44 @@ def test_null_is_a_value_only_where_the_schema_takes_it() -> None:
     assert judge_request("codex", "thread/section/move", moved) is MethodAccess.DRIVE
     with pytest.raises(Invalid, match="threadId"):
         judge_request("codex", "thread/read", {"threadId": None})
+
+
+def test_every_field_of_codex_is_classified_once() -> None:
+    assert sorted(FIELDS) == sorted(set(METHODS["codex"]) - {RESPOND})
+    known = {name for names in FIELDS.values() for name in names}
+    assert known == codex_methods.FIELDS | codex_methods.REFUSED_FIELDS
+    assert not codex_methods.FIELDS & codex_methods.REFUSED_FIELDS
+
+
+@pytest.mark.parametrize("method", ["thread/start", "thread/resume", "thread/fork", "turn/start"])
+@pytest.mark.parametrize(
+    "name", ["approvalPolicy", "sandbox", "sandboxPolicy", "permissions", "config", "modelProvider",
+             "approval_policy", "environments", "runtimeWorkspaceRoots", "unheard-of"],
+)  # fmt: skip
+def test_fields_that_replace_what_holds_the_worker_are_refused(method: str, name: str) -> None:
+    params = {"threadId": "t", "input": [], name: None}
+    with pytest.raises(Invalid) as refusal:
+        judge_request("codex", method, {**params, "threadId": "t"})
+    told = refusal.value
+    assert (told.code, told.field) == ("invalid_request", f"request.params.{name}")
+
+
+@pytest.mark.parametrize(
+    ("cwd", "taken"),
+    [("/workspace", True), ("/workspace/a", True), (None, True), ("/", False), ("/tmp/a", False),
+     ("workspace", False), ("/workspace/../etc", False), ("/workspacex", False), (7, False)],
+)  # fmt: skip
+def test_directory_of_a_thread_lies_in_the_workspace(cwd: object, taken: bool) -> None:
+    params: dict[str, Any] = {"cwd": cwd, "model": "m", "effort": "low"}
+    if taken:
+        assert judge_request("codex", "thread/start", params) is MethodAccess.DRIVE
+    else:
+        with pytest.raises(Invalid, match="cwd is a directory of the workspace"):
+            judge_request("codex", "thread/start", params)
+    assert judge_request("codex", "thread/list", {"cwd": cwd}) is MethodAccess.READ
+
+
+def test_filters_of_what_only_reads_pass() -> None:
+    assert judge_request("codex", "model/list", {"modelProvider": "x"}) is MethodAccess.READ
+    with pytest.raises(Invalid, match="'other'"):
+        judge_request("codex", "model/list", {"other": "x"})

@@ -29,8 +29,8 @@ class Cloud:
     addresses: tuple[str, ...]
     calls: tuple[str, ...] = CALLS
     missing: Callable[[], str | None] = machine.missing
-    more: Mapping[str, object] = field(default_factory=dict)
-    """Settings besides the addresses."""
+    more: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Tables of settings besides the addresses."""
 
     @property
     def extension(self) -> str:
@@ -66,8 +66,11 @@ class Cloud:
 
     def settings(self, peer: Any) -> str:
         """Return the settings of a home that rents at a peer."""
+        table = self.name.replace("-", "_")
         lines = "".join(f'{name} = "{peer.url}"\n' for name in self.addresses)
-        return f'extensions = ["namespaces", "{self.name}"]\n[{self.name}]\n{lines}'
+        for name, values in self.more.items():
+            lines += f"{name} = {{ {', '.join(f'{key} = {value!r}' for key, value in values.items())} }}\n"
+        return f'extensions = ["namespaces", "{self.name}"]\n[{table}]\n{lines}'
 
 
 DAYTONA = Cloud(

@@ -6,6 +6,7 @@ table allows is refused.
 
 from collections.abc import Mapping
 from enum import StrEnum
+from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Final
 
@@ -38,7 +39,10 @@ def _table(read: str, drive: str) -> Allowed:
     return MappingProxyType(rows)
 
 
-_RESPOND = "\nserverRequest/respond server_request_id result"
+RESPOND: Final = "serverRequest/respond"
+"""The method that answers a question of the agent, under our id."""
+
+_RESPOND: Final = f"\n{RESPOND} server_request_id result"
 
 _EVERY_AGENT: Final = _table(
     """
@@ -65,6 +69,9 @@ METHODS: Final[Mapping[str, Allowed]] = MappingProxyType(
 )
 """Tables of agents. `acp` stands for every agent that speaks the Agent Client Protocol."""
 
+SERVED: Final = frozenset({"codex"})
+"""Agents that a runtime drives as workers."""
+
 
 def access(agent: str, method: str) -> MethodAccess:
     """Return what a method of an agent needs; an unknown one is refused."""
@@ -85,6 +92,8 @@ def judge_request(agent: str, method: str, params: Mapping[str, Json]) -> Method
             field="request.method",
         )
     needed, required = row
+    if agent == "codex":
+        _judge_fields(method, needed, params)
     for one in required:
         name = one.removesuffix("?")
         if name not in params or (params[name] is None and name == one):
@@ -94,3 +103,33 @@ def judge_request(agent: str, method: str, params: Mapping[str, Json]) -> Method
                 field=f"request.params.{name}",
             )
     return needed
+
+
+def _judge_fields(method: str, needed: MethodAccess, params: Mapping[str, Json]) -> None:
+    """Judge what Codex would take from a request besides what the method is for."""
+    if method == RESPOND:
+        return
+    allowed = codex_methods.FIELDS
+    if needed is MethodAccess.READ:
+        allowed |= codex_methods.REFUSED_FIELDS
+    for name in params:
+        if name not in allowed:
+            raise Invalid(
+                f"Workers do not take {name[:80]!r} of {method}: leave it out.",
+                code="invalid_request",
+                field=f"request.params.{name[:80]}",
+            )
+    cwd = params.get("cwd")
+    if needed is MethodAccess.DRIVE and cwd is not None and not _in_workspace(cwd):
+        raise Invalid(
+            "cwd is a directory of the workspace, such as /workspace.",
+            code="invalid_request",
+            field="request.params.cwd",
+        )
+
+
+def _in_workspace(path: Json) -> bool:
+    if not isinstance(path, str):
+        return False
+    parts = PurePosixPath(path).parts
+    return parts[:2] == ("/", "workspace") and ".." not in parts

@@ -16,7 +16,7 @@ from atoll.domain.worker.create import CreateWorker, WorkerId, judge_create
 from atoll.domain.worker.heartbeat import Lease
 from atoll.domain.worker.ledger import LedgerEntry, Receipt, WorkerRequest, admit
 from atoll.domain.worker.lifecycle import Reattach, StopWorker, Worker, check_requests
-from atoll.domain.worker.methods import METHODS, MethodAccess, judge_request
+from atoll.domain.worker.methods import SERVED, MethodAccess, judge_request
 from atoll.domain.worker.record import (
     RequestRecord,
     WorkerEvent,
@@ -74,7 +74,7 @@ class Workers:
         whether it was there. Raises `Invalid`, `Forbidden`, `Conflict`."""
         _check(caller, Capability.AGENT_USE)
         _check(caller, Capability.SANDBOX_CREATE)
-        judge_create(request, frozenset(METHODS))
+        judge_create(request, SERVED)
         async with self._ground.store.begin() as rows:
             known = await rows.workers.find(caller.org_id, caller.id, request.worker_id)
             if known is None:

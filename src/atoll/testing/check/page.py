@@ -29,6 +29,7 @@ $ atoll extension check namespaces --home ~/.local/state/atoll --report namespac
 
 This page is made by `scripts/backends` from the reports in `docs/reports`. Each report is the
 answer of `atoll extension check` for one extension: its suites, run against the installed thing.
+`scripts/backends --check` runs them all anew, against what one machine has.
 How to write an extension: [add an extension](change/add-an-extension.md).
 
 `real` is the thing itself, `vendor's code` the code that a vendor publishes, run here, and `peer`
