@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import msgspec
 from sqlalchemy import (
     BigInteger,
-    Boolean,
     Column,
     Index,
     Integer,
@@ -50,7 +49,7 @@ workers = Table(
     Column("owner", Text, nullable=False),
     Column("worker_id", Text, nullable=False),
     Column("created_us", BigInteger, nullable=False),
-    Column("settled", Boolean, nullable=False),
+    Column("settled", Integer, nullable=False),
     Column("body", Text, nullable=False),
     UniqueConstraint("org_id", "owner", "worker_id"),
     Index("workers_unsettled", "settled"),
@@ -62,7 +61,7 @@ worker_requests = Table(
     Column("key", Text, nullable=False),
     Column("request_id", Text, nullable=False),
     Column("n", BigInteger, nullable=False),
-    Column("answered", Boolean, nullable=False),
+    Column("answered", Integer, nullable=False),
     Column("body", Text, nullable=False),
     PrimaryKeyConstraint("key", "request_id"),
     Index("worker_requests_open", "key", "answered", "n"),
@@ -117,7 +116,7 @@ class SqlWorkerRows(WorkerRows):
                 "owner": record.owner,
                 "worker_id": record.created.worker_id,
                 "created_us": to_us(record.created_at),
-                "settled": is_settled(record.worker),
+                "settled": int(is_settled(record.worker)),
                 "body": msgspec.json.encode(record).decode(),
             },
         )
@@ -154,7 +153,7 @@ class SqlWorkerRows(WorkerRows):
     async def unsettled(self) -> list[WorkerRecord]:
         """See the port."""
         found = await self._connection.execute(
-            select(workers.c.body).where(workers.c.settled.is_(False)).order_by(workers.c.key)
+            select(workers.c.body).where(workers.c.settled == 0).order_by(workers.c.key)
         )
         return [_records.decode(body) for body in found.scalars()]
 
@@ -183,7 +182,7 @@ class SqlWorkerRequestRows(WorkerRequestRows):
                 "key": record.key,
                 "request_id": record.request_id,
                 "n": number,
-                "answered": record.entry.receipt is not None,
+                "answered": int(record.entry.receipt is not None),
                 "body": storable(_written(record).decode()),
             },
         )
@@ -201,7 +200,7 @@ class SqlWorkerRequestRows(WorkerRequestRows):
         """See the port."""
         table = worker_requests.c
         found = await self._connection.execute(
-            select(table.body).where(table.key == key, table.answered.is_(False)).order_by(table.n)
+            select(table.body).where(table.key == key, table.answered == 0).order_by(table.n)
         )
         return [_read(key, body) for body in found.scalars()]
 

@@ -18,7 +18,7 @@ def upgrade() -> None:
         sa.Column("owner", sa.Text(), nullable=False),
         sa.Column("worker_id", sa.Text(), nullable=False),
         sa.Column("created_us", sa.BigInteger(), nullable=False),
-        sa.Column("settled", sa.Boolean(), nullable=False),
+        sa.Column("settled", sa.Integer(), nullable=False),
         sa.Column("body", sa.Text(), nullable=False),
         sa.UniqueConstraint("org_id", "owner", "worker_id"),
     )
@@ -28,7 +28,7 @@ def upgrade() -> None:
         sa.Column("key", sa.Text(), nullable=False),
         sa.Column("request_id", sa.Text(), nullable=False),
         sa.Column("n", sa.BigInteger(), nullable=False),
-        sa.Column("answered", sa.Boolean(), nullable=False),
+        sa.Column("answered", sa.Integer(), nullable=False),
         sa.Column("body", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("key", "request_id"),
     )
