@@ -15,7 +15,7 @@ from pathlib import Path
 
 from atoll.adapters.linked import scripts
 from atoll.adapters.linked.mirror import plan_mirror, read_listing, sizes_of
-from atoll.adapters.linked.shell import Into, Ran, Shell
+from atoll.adapters.linked.shell import Into, Ran, Scripted, Shell
 from atoll.domain.errors import Failed
 from atoll.domain.wall.interior import MASKED
 from atoll.domain.wall.remote import RemoteMachine
@@ -118,13 +118,7 @@ class Machine:
         digest = hashlib.sha256(str(source).encode()).hexdigest()[:24]
         place = f"{facts.base}/sent/live-{digest}"
         async with self._turn:
-            ran = await self._run(scripts.LISTING, place)
-            if ran.code:
-                raise Failed(f"{self.client.label} has no place for it: {ran.complaint}")
-            here = await asyncio.to_thread(sizes_of, source)
-            plan = plan_mirror(here, read_listing(ran.output))
-            async with self.client.pipe(scripts.UPDATE, place, *plan.remove) as into:
-                await _poured(source, plan.send, into)
+            await mirror_to(self.client, place, source)
         return place
 
     async def _run(self, script: str, *words: str) -> Ran:
@@ -139,6 +133,18 @@ class Machine:
     async def _send_tree(self, place: str, source: Path) -> None:
         async with self.client.pipe(scripts.UNPACK, place) as into:
             await _poured(source, (".",), into)
+
+
+async def mirror_to(shell: Scripted, place: str, source: Path) -> None:
+    """Make a folder there equal to a shared repository of ours, but for objects that only it has.
+    Raises `Failed`, `Unavailable`."""
+    ran = await shell.run(scripts.LISTING, place, seconds=COMMAND_SECONDS)
+    if ran.code:
+        raise Failed(f"{shell.label} has no place for it: {ran.complaint}")
+    here = await asyncio.to_thread(sizes_of, source)
+    plan = plan_mirror(here, read_listing(ran.output))
+    async with shell.pipe(scripts.UPDATE, place, *plan.remove) as into:
+        await _poured(source, plan.send, into)
 
 
 async def refresh_all(machines: Sequence[Machine], source: str) -> None:

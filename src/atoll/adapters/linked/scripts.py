@@ -51,7 +51,7 @@ trap 'cd / && rm -rf "$OLDPWD/$new"' EXIT
 mkdir -p objects refs "$new/objects"  # an empty repository has no file below them
 tar -x -f - --no-same-owner -C "$new"
 [ -e "$new/.atoll-complete" ] || { echo "not all of it came" >&2; exit 1; }
-cd "$new"
+cd "$new"; rm .atoll-complete
 find . -type d -exec mkdir -p ../{} \;
 find objects -type f -exec mv -f {} ../{} \;
 find . -type f -exec mv -f {} ../{} \;

@@ -28,8 +28,8 @@ class Into(Protocol):
         ...
 
 
-class Shell(Protocol):
-    """A shell there. `label` names the machine in messages. Raises `Unavailable` when the machine
+class Scripted(Protocol):
+    """A machine that runs scripts. `label` names it in messages. Raises `Unavailable` when it
     cannot be reached or does not answer in time, and `Failed`."""
 
     @property
@@ -44,6 +44,10 @@ class Shell(Protocol):
     def pipe(self, script: str, *words: str) -> AbstractAsyncContextManager[Into]:
         """Yield the input of a script. Its end is awaited, and its failure raised as `Failed`."""
         ...
+
+
+class Shell(Scripted, Protocol):
+    """A shell there, which also joins streams."""
 
     async def stream(self, script: str, *words: str, near: socket.socket) -> str:
         """Join `near` with a script's input and output until either ends; returns the last words

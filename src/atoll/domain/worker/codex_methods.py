@@ -73,32 +73,28 @@ windowsSandbox/readiness windowsSandbox/setupStart
 """
 """Methods of Codex 0.169.0 that are refused on purpose; unknown ones are refused as well."""
 
-FIELDS: Final = frozenset(
-    """
-    additionalContext ancestorThreadId appearance archived attachToSource attachedToThreadId
-    attachmentType baseInstructions beforeThreadId beforeTurnId clientUserMessageId
-    collaborationMode currentAccountOnly cursor cwd cwds daybreakEnabled deferGoalContinuation
-    deferOutput delivery detail developerInstructions effort ephemeral excludeTurns
-    excludedThreadIds expectedTurnId forceReload gitInfo identityKey includeAttachedThreads
-    includeHidden includeTurns initialTurnsPage input items itemsView lastTurnId limit model
-    modelProviders multiAgentMode name objective origin originators outputSchema parentThreadId
-    parentTurnId payload personality projectId rootTurnId searchTerm sectionId serverName
-    serviceName serviceTier serviceTierForTurn sessionStartSource sortDirection sortKey
-    sourceKinds status summary target threadId threadSource tokenBudget turnId turnTrigger
-    useStateDbOnly
-    """.split()
-)
+FIELDS: Final = """
+additionalContext ancestorThreadId appearance archived attachToSource attachedToThreadId
+attachmentType baseInstructions beforeThreadId beforeTurnId clientUserMessageId
+collaborationMode currentAccountOnly cursor cwd cwds daybreakEnabled deferGoalContinuation
+deferOutput delivery detail developerInstructions effort ephemeral excludeTurns
+excludedThreadIds expectedTurnId forceReload gitInfo identityKey includeAttachedThreads
+includeHidden includeTurns initialTurnsPage input items itemsView lastTurnId limit model
+modelProviders multiAgentMode name objective origin originators outputSchema parentThreadId
+parentTurnId payload personality projectId rootTurnId searchTerm sectionId serverName
+serviceName serviceTier serviceTierForTurn sessionStartSource sortDirection sortKey
+sourceKinds status summary target threadId threadSource tokenBudget turnId turnTrigger
+useStateDbOnly
+"""
 """Fields of params that are passed on."""
 
-REFUSED_FIELDS: Final = frozenset(
-    """
-    allowProviderModelFallback approvalPolicy approvalsReviewer config cyberAccessProgram
-    disabledPluginIds dynamicTools environments experimentalDisablePredictionMcp
-    experimentalPredictionMode experimentalRawEvents history historyMode mockExperimentalField
-    modelProvider path permissions responsesapiClientMetadata responsesapiClientMetadataPatch
-    runtimeWorkspaceRoots sandbox sandboxPolicy selectedCapabilityRoots toolOutput
-    """.split()
-)
+REFUSED_FIELDS: Final = """
+allowProviderModelFallback approvalPolicy approvalsReviewer config cyberAccessProgram
+disabledPluginIds dynamicTools environments experimentalDisablePredictionMcp
+experimentalPredictionMode experimentalRawEvents history historyMode mockExperimentalField
+modelProvider path permissions responsesapiClientMetadata responsesapiClientMetadataPatch
+runtimeWorkspaceRoots sandbox sandboxPolicy selectedCapabilityRoots toolOutput
+"""
 """Fields of params that are refused where they drive: they would replace the worker's permissions,
 its wall, its configuration or its model provider, or name files outside. Unknown ones are refused
 as well."""

@@ -69,6 +69,9 @@ METHODS: Final[Mapping[str, Allowed]] = MappingProxyType(
 )
 """Tables of agents. `acp` stands for every agent that speaks the Agent Client Protocol."""
 
+_FIELDS: Final = frozenset(codex_methods.FIELDS.split())
+_READ_FIELDS: Final = _FIELDS | frozenset(codex_methods.REFUSED_FIELDS.split())
+
 SERVED: Final = frozenset({"codex"})
 """Agents that a runtime drives as workers."""
 
@@ -109,9 +112,7 @@ def _judge_fields(method: str, needed: MethodAccess, params: Mapping[str, Json])
     """Judge what Codex would take from a request besides what the method is for."""
     if method == RESPOND:
         return
-    allowed = codex_methods.FIELDS
-    if needed is MethodAccess.READ:
-        allowed |= codex_methods.REFUSED_FIELDS
+    allowed = _READ_FIELDS if needed is MethodAccess.READ else _FIELDS
     for name in params:
         if name not in allowed:
             raise Invalid(

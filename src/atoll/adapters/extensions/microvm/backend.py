@@ -5,19 +5,23 @@ to reach anything by, and nothing of this machine but the disks that were made f
 """
 
 import asyncio
+import json
 import shutil
 import socket
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from atoll.adapters.extensions.microvm.disks import Disks, find_mke2fs, make_disk
-from atoll.adapters.extensions.microvm.guest import VIEWS
+from atoll.adapters.extensions.microvm.guest import LETTERS, VIEWS
+from atoll.adapters.extensions.microvm.guest_shell import GuestShell
 from atoll.adapters.extensions.microvm.image import GuestImage, find_image
 from atoll.adapters.extensions.microvm.programs import GuestPrograms
 from atoll.adapters.extensions.microvm.pump import pumped
 from atoll.adapters.extensions.microvm.qemu import Hardware, find_qemu, machine_argv
 from atoll.adapters.extensions.microvm.running import Running
-from atoll.adapters.extensions.microvm.start_archive import start_archive
+from atoll.adapters.extensions.microvm.start_archive import live_letters, start_archive
+from atoll.adapters.linked.machine import mirror_to
 from atoll.domain.errors import Failed, Invalid
 from atoll.domain.ids import SandboxId
 from atoll.domain.route.candidate import ImageKind
@@ -31,8 +35,8 @@ from atoll.ports.far import FarBox, FarPlace, LinkTerms, MachineLost
 NAME = "ext.microvm"
 MECHANISM = "QEMU and bubblewrap"
 MEMORY_MB, LEAST_MEMORY_MB, CPUS, DISK_MB = 2048, 256, 2, 10 * 1024
-MAX_VIEWS = 23
-"""Letters of disks that are left after a guest's own three."""
+LIVE = "live"
+"""The file with the sources of live mounts, by the letters of their disks."""
 
 KVM_SECONDS, EMULATED_SECONDS = 30.0, 120.0
 
@@ -47,6 +51,7 @@ class MicrovmBackend:
     disks: Disks
     _boots: dict[SandboxId, asyncio.Task[FarPlace]] = field(default_factory=dict)
     _untouched: set[SandboxId] = field(default_factory=set)
+    _shells: dict[SandboxId, GuestShell] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -69,8 +74,8 @@ class MicrovmBackend:
                 "cannot be used there",
                 field="image",
             )
-        if len(request.mounts) > MAX_VIEWS:
-            raise Invalid(f"{NAME} shows at most {MAX_VIEWS} folders", field="mounts")
+        if len(request.mounts) > len(LETTERS):
+            raise Invalid(f"{NAME} shows at most {len(LETTERS)} folders", field="mounts")
         await self._cancel_boot(request.sandbox_id)
         # Owned here: it ends before this returns, and a teardown may cancel it.
         boot = asyncio.get_running_loop().create_task(self._boot(request, terms))
@@ -97,6 +102,7 @@ class MicrovmBackend:
         written = running.folder / "start.tar"
         written.touch(mode=0o600)
         written.write_bytes(archive)
+        (running.folder / LIVE).write_text(json.dumps(live_letters(request)))
         hardware = _hardware(request, image, tuple(views.values()))
         argv = machine_argv(programs / "bwrap", running.folder, image.folder, hardware)
         seconds = KVM_SECONDS if hardware.kvm else EMULATED_SECONDS
@@ -128,9 +134,32 @@ class MicrovmBackend:
         self._untouched.discard(box.sandbox_id)
         await pumped(near, running.link, used=used)
 
+    async def refresh(self, boxes: Sequence[FarBox], source: str) -> None:
+        """Bring new objects to the guests of these sandboxes, above their read-only disks. Raises
+        the error of the first guest that did not take them, after the others did."""
+        results = await asyncio.gather(
+            *(self._refresh(box.sandbox_id, source) for box in boxes), return_exceptions=True
+        )
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+
+    async def _refresh(self, sandbox_id: SandboxId, source: str) -> None:
+        running = self._running(sandbox_id)
+        live = running.folder / LIVE
+        if not running.runs() or not live.exists():
+            return
+        shell = self._shells.setdefault(
+            sandbox_id, GuestShell(running.files, f"the machine of sandbox {sandbox_id}")
+        )
+        for letter, mounted in json.loads(live.read_text()).items():
+            if mounted == source:
+                await mirror_to(shell, f"{VIEWS}/{letter}", Path(source))
+
     async def teardown(self, box: FarBox, *, keep_state: bool) -> CleanupReport:
         """End the machine, also one that boots; without `keep_state` remove its disk."""
         await self._cancel_boot(box.sandbox_id)
+        self._shells.pop(box.sandbox_id, None)
         running = self._running(box.sandbox_id)
         if keep_state:
             ran = await running.stop()
@@ -163,8 +192,7 @@ class MicrovmBackend:
         """Return the disks of read-only folders, by their places in the guest and inside."""
         await asyncio.to_thread(self.disks.forget_unused)
         found = {}
-        for number, mount in enumerate(request.mounts):
-            letter = chr(ord("d") + number)
+        for letter, mount in zip(LETTERS, request.mounts, strict=False):
             disk = await self.disks.of(Path(mount.source))
             found[f"{VIEWS}/{letter}", mount.target] = disk
         return found

@@ -36,7 +36,7 @@ INCLUDED = (
 
 MODULES = (
     *("virtio_ring", "virtio", "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci"),
-    *("virtio_blk", "virtio_console", "rng-core", "virtio-rng"),
+    *("virtio_blk", "virtio_console", "rng-core", "virtio-rng", "overlay"),
 )
 """The kernel's modules that a guest needs, in the order in which they depend on each other."""
 

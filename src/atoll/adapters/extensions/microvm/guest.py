@@ -8,10 +8,16 @@ from typing import Final
 
 READY: Final = b"ready"
 FAILED: Final = b"atoll: failed"
+SERVING: Final = b"serving"
+"""The line by which a guest says that it takes a script."""
+
 LINK_PORT: Final = "/dev/atoll-link"
 STARTED: Final = "/run/atoll"
 VIEWS: Final = "/mnt"
 FILES: Final = "/box"
+LETTERS: Final = "defghijklmnopqrstuvwxyz"
+"""Letters of the disks of read-only folders: those that a guest's own three leave."""
+
 PLACES: Final = ("box", "dev", "mnt", "proc", "run", "sys", "tmp")
 
 FIRST: Final = r"""#!/bin/busybox sh
@@ -37,6 +43,12 @@ for d in d e f g h i j k l m n o p q r s t u v w x y z; do
   [ -b "/dev/vd$d" ] || break
   mkdir "/new/mnt/$d" && mount -t ext4 -o ro,nodev,nosuid "/dev/vd$d" "/new/mnt/$d" ||
     die "read-only disk $d"
+done
+rm -rf /new/box/.live
+for d in $(cat /new/run/atoll/live 2>/dev/null); do
+  mkdir -p "/new/box/.live/$d" && mkdir -m 755 "/new/box/.live/$d/new" "/new/box/.live/$d/work" &&
+    mount -t overlay -o "nodev,nosuid,lowerdir=/new/mnt/$d,upperdir=/new/box/.live/$d/new,\
+workdir=/new/box/.live/$d/work" live "/new/mnt/$d" || die "what is new in disk $d"
 done
 mount --move /proc /new/proc; mount --move /sys /new/sys; mount --move /dev /new/dev
 exec switch_root /new /bin/sh /run/atoll/second
@@ -69,7 +81,7 @@ port() {
     sleep 0.05
   done
 }
-link_port=$(port atoll.link) && stop_port=$(port atoll.stop) || {
+link_port=$(port atoll.link) && stop_port=$(port atoll.stop) && files_port=$(port atoll.files) || {
   echo "atoll: failed: no ports"; $b poweroff -f
 }
 ln -s "$link_port" /dev/atoll-link; chown 1000:1000 "$link_port"
@@ -81,12 +93,38 @@ exec 3<&-
   read -r word <"$stop_port" && kill -TERM $link
   sleep 0.3
 done) 2>/dev/null &
+(while kill -0 $link; do
+  sh /run/atoll/serve 0<>"$files_port" 1>&0
+  sleep 0.2
+done) 2>/dev/null &
 wait $link
 echo "atoll: the link ended with $?"
 umount /box || sync
 $b poweroff -f
 """
 """PID 1 of the guest, once the disks are there."""
+
+SERVE: Final = rf"""
+umask 077
+rm -rf /run/atoll/asked; mkdir /run/atoll/asked; cd /run/atoll/asked
+echo {SERVING.decode()}
+read -r size && head -c "$size" >script || exit
+while read -r size; do
+  [ "$size" != 0 ] || {{ : >whole; break; }}
+  head -c "$size"
+done | {{
+  sh script >output 2>complaint
+  echo $? >code
+  cat >/dev/null
+}}
+[ -e whole ] || exit
+echo "$(cat code) $(wc -c <output) $(wc -c <complaint)"
+cat output complaint
+while read -r size; do :; done
+"""
+"""Serves one script over a port: its size and text, then chunks of its input, each after its size,
+the last one of 0. Answers with its code and the sizes of what it printed, then with that. It waits
+until the other side went away: what follows belongs to the next connection."""
 
 FACTS: Final = r"""
 exec </dev/null >/dev/console 2>&1

@@ -100,6 +100,8 @@ def _ports() -> tuple[str, ...]:
         *("-device", "virtserialport,chardev=link,nr=1,name=atoll.link"),
         *("-chardev", f"{listening}/stop.sock,id=stop"),
         *("-device", "virtserialport,chardev=stop,nr=2,name=atoll.stop"),
+        *("-chardev", f"{listening}/files.sock,id=files"),
+        *("-device", "virtserialport,chardev=files,nr=3,name=atoll.files"),
         *("-object", "rng-random,id=rng,filename=/dev/urandom"),
         *("-device", "virtio-rng-pci,rng=rng"),
     )

@@ -35,6 +35,11 @@ class Running:
         """The socket of the port that carries the link."""
         return self.folder / "link.sock"
 
+    @property
+    def files(self) -> Path:
+        """The socket of the port by which files come."""
+        return self.folder / "files.sock"
+
     async def start(
         self,
         argv: Sequence[str],

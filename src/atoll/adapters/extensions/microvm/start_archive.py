@@ -5,7 +5,14 @@ import shlex
 import tarfile
 from pathlib import Path
 
-from atoll.adapters.extensions.microvm.guest import FILES, LINK_PORT, SECOND, STARTED
+from atoll.adapters.extensions.microvm.guest import (
+    FILES,
+    LETTERS,
+    LINK_PORT,
+    SECOND,
+    SERVE,
+    STARTED,
+)
 from atoll.adapters.linked.wall import wall_of
 from atoll.adapters.zygote.start import hostname
 from atoll.domain.agent.registry import AGENT_STATE
@@ -41,6 +48,8 @@ def start_archive(
         "second": SECOND.encode(),
         "run": shlex.join(command).encode(),
         "states": states.encode(),
+        "serve": SERVE.encode(),
+        "live": " ".join(live_letters(request)).encode(),
         "key": terms.key,
         **{f"etc/{at}": text.encode() for at, text in etc_files(name, hosts_text(name)).items()},
     }
@@ -52,6 +61,12 @@ def start_archive(
             archive.addfile(entry, io.BytesIO(content))
         archive.add(programs, "programs", filter=_of_root)
     return held.getvalue()
+
+
+def live_letters(request: Provision) -> dict[str, str]:
+    """Return the sources of live mounts, by the letters of their disks."""
+    disks = zip(LETTERS, request.mounts, strict=False)
+    return {letter: mount.source for letter, mount in disks if mount.live}
 
 
 def _of_root(entry: tarfile.TarInfo) -> tarfile.TarInfo:

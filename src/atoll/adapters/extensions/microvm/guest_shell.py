@@ -1,0 +1,103 @@
+"""Scripts that root of a guest runs, over a port of their own which no sandbox sees.
+
+One connection is one script: its text, its input in chunks, then its answer (`guest.SERVE`). The
+guest is believed in nothing: what it answers is bounded.
+"""
+
+import asyncio
+import shlex
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from atoll.adapters.extensions.microvm.guest import SERVING
+from atoll.adapters.linked.shell import Into, Ran
+from atoll.domain.errors import Failed, Unavailable
+
+READY_SECONDS = 30.0
+ANSWER_SECONDS = 900.0
+PAUSE_SECONDS = 0.5
+"""After a connection: the guest sees it end before the next one begins."""
+
+MAX_ANSWER_BYTES = 64 * 1024 * 1024
+CHUNK_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class GuestShell:
+    """`linked.shell.Scripted` of the guest whose port listens at `port`."""
+
+    port: Path
+    label: str
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock, compare=False)
+
+    async def run(self, script: str, *words: str, given: bytes = b"", seconds: float) -> Ran:
+        """See the port."""
+        async with self._connected() as asked:
+            await asked.ask(script, words)
+            asked.write(given)
+            return await asked.answer(seconds)
+
+    @asynccontextmanager
+    async def pipe(self, script: str, *words: str) -> AsyncIterator[Into]:
+        """See the port."""
+        async with self._connected() as asked:
+            await asked.ask(script, words)
+            yield asked
+            ran = await asked.answer(ANSWER_SECONDS)
+        if ran.code:
+            raise Failed(f"{self.label}: {ran.complaint}")
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator["_Asked"]:
+        async with self._turn:
+            try:
+                reader, writer = await asyncio.open_unix_connection(self.port)
+                try:
+                    yield _Asked(reader, writer)
+                finally:
+                    writer.close()
+            except (OSError, TimeoutError, EOFError, ValueError) as error:
+                why = str(error) or "it does not answer in time"
+                raise Unavailable(f"{self.label} takes no files: {why}") from error
+            finally:
+                await asyncio.sleep(PAUSE_SECONDS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A connection for one script."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+    async def ask(self, script: str, words: tuple[str, ...]) -> None:
+        """Wait until the guest listens, and send a script with its words."""
+        async with asyncio.timeout(READY_SECONDS):
+            await self.reader.readuntil(SERVING + b"\n")
+        text = f"set -- {shlex.join(words)}\n{script}".encode()
+        self.writer.write(b"%d\n%b" % (len(text), text))
+
+    def write(self, data: bytes, /) -> None:
+        """Queue bytes of the script's input."""
+        for start in range(0, len(data), CHUNK_BYTES):
+            chunk = data[start : start + CHUNK_BYTES]
+            self.writer.write(b"%d\n%b" % (len(chunk), chunk))
+
+    async def drain(self) -> None:
+        """Wait until more may be written."""
+        await self.writer.drain()
+
+    async def answer(self, seconds: float) -> Ran:
+        """End the input, and return what became of the script. Raises `ValueError` for an answer
+        that is none."""
+        async with asyncio.timeout(seconds):
+            self.writer.write(b"0\n")
+            await self.writer.drain()
+            code, size, told = map(int, (await self.reader.readline()).split())
+            if not (0 <= size <= MAX_ANSWER_BYTES and 0 <= told <= MAX_ANSWER_BYTES):
+                raise ValueError("its answer has no size")
+            output = await self.reader.readexactly(size)
+            complaint = await self.reader.readexactly(told)
+        return Ran(code, output, complaint.decode(errors="replace").strip()[:500])
