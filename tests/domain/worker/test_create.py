@@ -18,6 +18,7 @@ from atoll.domain.worker.create import (
 
 AGENTS = frozenset({"codex", "claude"})
 ID = WorkerId("w-1")
+WORKSPACE, AGENT_HOME = "sandbox:sb_1/workspace", "sandbox:sb_1/agent-home"
 
 
 def test_full_request_is_good() -> None:
@@ -28,8 +29,6 @@ def test_full_request_is_good() -> None:
             backend="daytona",
             execution_mode=ExecutionMode.SANDBOX,
             repos=(RepoRequest("", key="r"),),
-            workspace_ref="sandbox:sb_1/workspace",
-            codex_home_ref="sandbox:sb_1/codex_home",
             thread_id="0199-ab",
             metadata={"team": "blue"},
         ),
@@ -37,6 +36,10 @@ def test_full_request_is_good() -> None:
     )
     judge_create(CreateWorker(ID, backend="desktop", execution_mode=ExecutionMode.DESKTOP), AGENTS)
     judge_create(CreateWorker(ID), AGENTS)
+    moved = CreateWorker(ID, workspace_ref=WORKSPACE, codex_home_ref=AGENT_HOME)
+    judge_create(moved, AGENTS)
+    assert moved.named_sandbox == "sb_1"
+    assert CreateWorker(ID).named_sandbox is None
 
 
 @pytest.mark.parametrize(
@@ -54,6 +57,17 @@ def test_full_request_is_good() -> None:
             "execution_mode",
         ),
         (CreateWorker(ID, codex_home_ref="/root/.codex"), "codex_home_ref"),
+        (CreateWorker(ID, workspace_ref=AGENT_HOME), "workspace_ref"),
+        (CreateWorker(ID, codex_home_ref=AGENT_HOME), "codex_home_ref"),
+        (
+            CreateWorker(
+                ID, workspace_ref=WORKSPACE, codex_home_ref=AGENT_HOME.replace("_1", "_2")
+            ),
+            "codex_home_ref",
+        ),
+        (CreateWorker(ID, workspace_ref=WORKSPACE, profile="shell"), "profile"),
+        (CreateWorker(ID, workspace_ref=WORKSPACE, backend="daytona"), "backend"),
+        (CreateWorker(ID, workspace_ref=WORKSPACE, repos=(RepoRequest("", key="r"),)), "repos"),
         (CreateWorker(ID, thread_id="a b"), "thread_id"),
         (CreateWorker(ID, metadata={"": "x"}), "metadata"),
         (CreateWorker(ID, metadata={"a": "x" * 513}), "metadata"),
@@ -64,6 +78,12 @@ def test_wrong_field_is_named(request_: CreateWorker, field: str) -> None:
     with pytest.raises(Invalid) as refusal:
         judge_create(request_, AGENTS)
     assert refusal.value.field == field
+
+
+def test_codex_home_ref_is_used_with_the_workspace_of_its_sandbox() -> None:
+    with pytest.raises(Invalid, match="name both") as refusal:
+        judge_create(CreateWorker(ID, codex_home_ref=AGENT_HOME), AGENTS)
+    assert refusal.value.field == "codex_home_ref"
 
 
 @given(st.text(max_size=40))

@@ -86,9 +86,9 @@ def test_every_field_of_codex_is_classified_once() -> None:
              "approval_policy", "environments", "runtimeWorkspaceRoots", "unheard-of"],
 )  # fmt: skip
 def test_fields_that_replace_what_holds_the_worker_are_refused(method: str, name: str) -> None:
-    params = {"threadId": "t", "input": [], name: None}
+    params: dict[str, Any] = {"threadId": "t", "input": [], name: None}
     with pytest.raises(Invalid) as refusal:
-        judge_request("codex", method, {**params, "threadId": "t"})
+        judge_request("codex", method, params)
     told = refusal.value
     assert (told.code, told.field) == ("invalid_request", f"request.params.{name}")
 
@@ -98,7 +98,7 @@ def test_fields_that_replace_what_holds_the_worker_are_refused(method: str, name
     [("/workspace", True), ("/workspace/a", True), (None, True), ("/", False), ("/tmp/a", False),
      ("workspace", False), ("/workspace/../etc", False), ("/workspacex", False), (7, False)],
 )  # fmt: skip
-def test_directory_of_a_thread_lies_in_the_workspace(cwd: object, taken: bool) -> None:
+def test_directory_of_a_thread_lies_in_the_workspace(cwd: Any, taken: bool) -> None:
     params: dict[str, Any] = {"cwd": cwd, "model": "m", "effort": "low"}
     if taken:
         assert judge_request("codex", "thread/start", params) is MethodAccess.DRIVE

@@ -69,7 +69,8 @@ class Cloud:
         table = self.name.replace("-", "_")
         lines = "".join(f'{name} = "{peer.url}"\n' for name in self.addresses)
         for name, values in self.more.items():
-            lines += f"{name} = {{ {', '.join(f'{key} = {value!r}' for key, value in values.items())} }}\n"
+            pairs = ", ".join(f"{key} = {value!r}" for key, value in values.items())
+            lines += f"{name} = {{ {pairs} }}\n"
         return f'extensions = ["namespaces", "{self.name}"]\n[{table}]\n{lines}'
 
 

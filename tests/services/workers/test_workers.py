@@ -91,6 +91,7 @@ async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
 
 
 async def test_request_has_one_receipt_and_other_content_is_a_conflict(scene: Scene) -> None:
+    """Other `params` under the same `request_id`."""
     key = await scene.running()
     for _ in range(3):
         got = await scene.workers.request(LOCAL_PERSON, "w", TURN, wait_ms=100)
@@ -100,6 +101,20 @@ async def test_request_has_one_receipt_and_other_content_is_a_conflict(scene: Sc
         await scene.workers.request(LOCAL_PERSON, "w", other, wait_ms=100)
     assert scene.host.sent(key) == ["r1"]
     await scene.heard("started", "request.received", "response")
+
+
+async def test_request_waits_for_its_receipt_as_long_as_wait_ms(scene: Scene) -> None:
+    key = await scene.running()
+    scene.host.held.add("turn/start")
+    assert await scene.workers.request(LOCAL_PERSON, "w", TURN, wait_ms=0) is None
+    async with asyncio.TaskGroup() as tasks:
+        waiting = tasks.create_task(scene.workers.request(LOCAL_PERSON, "w", TURN, wait_ms=60_000))
+        await asyncio.sleep(0.05)
+        scene.host.answer(key, "r1", Response('{"turn":1}'))
+    assert waiting.result() == Response('{"turn":1}')
+    assert scene.host.sent(key) == ["r1"]
+    with pytest.raises(Invalid):
+        await scene.workers.request(LOCAL_PERSON, "w", TURN, wait_ms=60_001)
 
 
 async def test_what_the_agent_says_is_kept_byte_for_byte(scene: Scene) -> None:
@@ -128,6 +143,7 @@ async def test_lost_runtime_ends_open_requests_and_a_reattachment_begins_anew(
 
 
 async def test_stopped_worker_that_is_not_retained_is_removed(scene: Scene) -> None:
+    """Its `policy` is immediate."""
     immediate = replace(WANTED, teardown=WorkerTeardown(TeardownPolicy.IMMEDIATE))
     await scene.running(immediate)
     for _ in range(2):
@@ -138,6 +154,7 @@ async def test_stopped_worker_that_is_not_retained_is_removed(scene: Scene) -> N
 
 
 async def test_retained_worker_is_reattached_after_a_stop(scene: Scene) -> None:
+    """The same `worker_id` is the same worker."""
     await scene.running()
     await scene.workers.stop(LOCAL_PERSON, "w", "done for today")
     await scene.heard("started", "stopped")
@@ -175,6 +192,13 @@ async def test_method_that_no_table_allows_is_never_sent(scene: Scene, method: s
     with pytest.raises(Invalid):
         await scene.workers.request(LOCAL_PERSON, "w", replace(TURN, method=method), wait_ms=0)
     assert scene.host.sent(key) == []
+
+
+async def test_retained_worker_is_removed_once_retain_for_is_over(scene: Scene) -> None:
+    """Its `retain_for` is a second."""
+    await scene.running(replace(WANTED, teardown=WorkerTeardown(TeardownPolicy.RETAIN, 1)))
+    await scene.workers.stop(LOCAL_PERSON, "w", None)
+    await scene.heard("started", "stopped", "torn_down")
 
 
 async def test_another_control_plane_goes_on_where_one_was_killed(tmp_path: Path) -> None:

@@ -27,6 +27,12 @@ PRICES = {
     f"route.max_cost_per_hour.{part}": f"{CREATE_TEST}[route.max_cost_per_hour]"
     for part in ("micros", "currency")
 }
+WORKERS = "tests/services/workers/test_workers.py::"
+WORKER_HOST = "tests/services/workers/test_runtime_host.py::"
+WORKER_FIELDS = (
+    *("agent", "backend", "execution_mode", "profile", "workspace_ref", "thread_id"),
+    "permissions",
+)
 CREATE: Acts = {
     **PRICES,
     **{
@@ -167,6 +173,25 @@ ACTS: dict[str, Acts] = {
     "PUT /v1/secrets/{secret}": LOOK_ALIKE,
     "POST /sessions": CREATE,
     "POST /v1/sandboxes": CREATE,
+    "POST /v1/workers": {
+        **{field: test for field, test in CREATE.items() if field.startswith("repos.")},
+        **{
+            field: f"{WORKER_HOST}test_field_of_a_create_changes_what_is_asked_for[{field}]"
+            for field in WORKER_FIELDS
+        },
+        "codex_home_ref": "tests/domain/worker/test_create.py::"
+        "test_codex_home_ref_is_used_with_the_workspace_of_its_sandbox",
+        "worker_id": WORKERS + "test_retained_worker_is_reattached_after_a_stop",
+        "teardown.policy": WORKERS + "test_stopped_worker_that_is_not_retained_is_removed",
+        "teardown.retain_for": WORKERS + "test_retained_worker_is_removed_once_retain_for_is_over",
+    },
+    "POST /v1/workers/{worker_id}/requests": {
+        "request.request_id": WORKERS
+        + "test_request_has_one_receipt_and_other_content_is_a_conflict",
+        "request.params": WORKERS + "test_request_has_one_receipt_and_other_content_is_a_conflict",
+        "request.method": WORKERS + "test_method_that_no_table_allows_is_never_sent",
+        "wait_ms": WORKERS + "test_request_waits_for_its_receipt_as_long_as_wait_ms",
+    },
     "POST /v1/routes/explain": {
         field: test
         for field, test in CREATE.items()
@@ -277,6 +302,8 @@ ACTS: dict[str, Acts] = {
 
 #: Labels, which their owner reads, and what the command line itself acts on.
 DESCRIBING = {
+    "POST /v1/workers": {"metadata"},
+    "POST /v1/workers/{worker_id}/stop": {"reason"},
     f"POST {BOX}/shares": {"name"},
     "POST /sessions": CALLERS,
     "POST /v1/sandboxes": CALLERS,

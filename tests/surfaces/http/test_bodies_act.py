@@ -270,7 +270,7 @@ def test_new_field_that_no_table_holds_is_found() -> None:
     app = json.loads(document_text())
     app["components"]["schemas"]["RepoBody"]["properties"]["depth"] = {"type": "integer"}
     new = {"repos.depth"}
-    found = {"POST /sessions": new, "POST /v1/sandboxes": new}
+    found = dict.fromkeys(("POST /sessions", "POST /v1/sandboxes", "POST /v1/workers"), new)
     assert _beyond(_bodies(app), _judged()) == found
 
 

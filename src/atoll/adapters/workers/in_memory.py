@@ -1,6 +1,7 @@
 """A host of workers in memory, for tests and development. It fails where it is told to."""
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -75,13 +76,18 @@ class InMemoryHost:
         self, worker: WorkerRecord, request: WorkerRequest, *, wait_ms: int
     ) -> Receipt | None:
         """See the port."""
-        del wait_ms
         self._fail("request")
         served = self._alive(worker)
         if request.request_id not in served.sent:
             served.sent.append(request.request_id)
             if request.method not in self.held:
                 self.answer(worker.key, request.request_id, Response("{}"))
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(wait_ms / 1000):
+                while request.request_id not in served.receipts:
+                    served.news.clear()
+                    await served.news.wait()
+                    self._alive(worker)
         return served.receipts.get(request.request_id)
 
     async def stream(

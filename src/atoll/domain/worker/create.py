@@ -23,7 +23,8 @@ MOST_METADATA: Final = 32
 LONGEST_METADATA: Final = 512
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
-_REF = re.compile(r"sandbox:[A-Za-z0-9][A-Za-z0-9_-]{0,63}/[a-z][a-z0-9_-]{0,63}\Z")
+_REF = re.compile(r"sandbox:(?P<sandbox>sb_[a-z0-9]{1,64})/(?P<part>workspace|agent-home)\Z")
+_PARTS: Final = {"workspace_ref": "workspace", "codex_home_ref": "agent-home"}
 _THREAD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}\Z")
 
 _EXTENSIONS: Final = {
@@ -98,6 +99,12 @@ class CreateWorker:
     teardown: WorkerTeardown = DEFAULT_TEARDOWN
     metadata: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def named_sandbox(self) -> str | None:
+        """The id of the sandbox that the worker moves into, where its references name one."""
+        found = None if self.workspace_ref is None else _REF.match(self.workspace_ref)
+        return None if found is None else found["sandbox"]
+
 
 def judge_create(request: CreateWorker, agents: frozenset[str]) -> None:
     """Judge a request by itself; `agents` are those that can be workers. Raises `Invalid`."""
@@ -137,14 +144,32 @@ def _judge_place(request: CreateWorker) -> None:
 
 
 def _judge_names(request: CreateWorker) -> None:
-    for name in ("workspace_ref", "codex_home_ref"):
+    named = set()
+    for name, part in _PARTS.items():
         reference = getattr(request, name)
-        if reference is not None and not _REF.match(reference):
-            raise Invalid(
-                f"{name} names a thing such as sandbox:<id>/workspace, and no path", field=name
-            )
+        found = None if reference is None else _REF.match(reference)
+        if reference is not None and (found is None or found["part"] != part):
+            raise Invalid(f"{name} names sandbox:<id>/{part}, and no path", field=name)
+        if found is not None:
+            named.add(found["sandbox"])
+    if request.codex_home_ref is not None and (request.workspace_ref is None or len(named) > 1):
+        raise Invalid(
+            "an agent's home is used with the workspace of its sandbox: name both",
+            field="codex_home_ref",
+        )
+    if named:
+        _judge_moved_in(request)
     if request.thread_id is not None and not _THREAD.match(request.thread_id):
         raise Invalid("thread_id is no id of a conversation", field="thread_id")
+
+
+def _judge_moved_in(request: CreateWorker) -> None:
+    """A sandbox that is there has its profile, its place and its repositories."""
+    for name in ("backend", "execution_mode", "profile", "repos"):
+        if getattr(request, name):
+            raise Invalid(
+                f"workspace_ref names a sandbox that is there: leave {name} out", field=name
+            )
 
 
 def _judge_metadata(metadata: Mapping[str, str]) -> None:

@@ -24,7 +24,7 @@ from atoll.ports.outside.worker_host import HostEntry, HostPlace
 from atoll.services.agents.agents import Agents
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.wire.contract import workers as contract
-from atoll.wire.contract.agents import OpenAgentBody
+from atoll.wire.contract.agents import ActionBody, OpenAgentBody
 from atoll.wire.contract.call import PathId
 
 READY_SECONDS: Final = 900.0
@@ -45,7 +45,7 @@ class RuntimeHost:
     async def provision(self, worker: WorkerRecord) -> HostPlace:
         """See the port."""
         owner = _owner(worker)
-        kept = await self._kept(worker)
+        kept = await self._kept(worker) or await self._named(worker)
         if kept is None:
             made = await self._sandboxes.create(
                 owner,
@@ -133,18 +133,17 @@ class RuntimeHost:
             sandbox = await self._sandboxes.wait(owner, worker.sandbox_id)
         except NotFound:
             return DurabilityMarkers(0)
+        if worker.created.named_sandbox is not None:
+            await self._agent_stopped(worker, sandbox)
+            return _markers(sandbox)
         if sandbox.state in RUNNING:
             await self._sandboxes.stop(owner, sandbox.id)
         await self._sandboxes.wait(owner, sandbox.id, settled=True, timeout_seconds=END_SECONDS)
-        return DurabilityMarkers(
-            0,
-            workspace_ref=f"sandbox:{sandbox.id}/workspace",
-            codex_home_ref=f"sandbox:{sandbox.id}/agent-home",
-        )
+        return _markers(sandbox)
 
     async def teardown(self, worker: WorkerRecord) -> WorkerTornDown:
-        """See the port."""
-        if worker.sandbox_id is None:
+        """See the port. A sandbox that the worker moved into stays."""
+        if worker.sandbox_id is None or worker.created.named_sandbox is not None:
             return WorkerTornDown(())
         owner = _owner(worker)
         try:
@@ -168,6 +167,31 @@ class RuntimeHost:
             return None
         return found if found.state in RUNNING or keeps_files(found) else None
 
+    async def _named(self, worker: WorkerRecord) -> Sandbox | None:
+        """Return the sandbox that the worker moves into. Raises `Failed` when its owner has none
+        of that name with its files."""
+        named = worker.created.named_sandbox
+        if named is None:
+            return None
+        try:
+            found = await self._sandboxes.get(_owner(worker), named)
+        except NotFound:
+            found = None
+        if found is None or found.owner != worker.owner:
+            raise Failed(f"There is no sandbox {named} of yours.")
+        if found.state not in RUNNING and not keeps_files(found):
+            raise Failed(f"Sandbox {found.name} has no files any more.")
+        return found
+
+    async def _agent_stopped(self, worker: WorkerRecord, sandbox: Sandbox) -> None:
+        """End the worker's agent alone, in a sandbox that goes on."""
+        if sandbox.state not in RUNNING:
+            return
+        served = await _record(self._sandboxes.runtime_of(sandbox), worker)
+        if served is not None and served.agent_id:
+            stop = ActionBody(action="stop")
+            await self._agents.act(_owner(worker), sandbox.id, served.agent_id, body=stop)
+
     async def _client(self, worker: WorkerRecord) -> RuntimeClient:
         _, client = await self._sandboxes.runtime(_owner(worker), _sandbox_of(worker))
         return client
@@ -184,6 +208,14 @@ def _sandbox_of(worker: WorkerRecord) -> SandboxId:
     if worker.sandbox_id is None:
         raise Conflict(f"Worker {worker.created.worker_id} has no sandbox yet: wait.")
     return worker.sandbox_id
+
+
+def _markers(sandbox: Sandbox) -> DurabilityMarkers:
+    return DurabilityMarkers(
+        0,
+        workspace_ref=f"sandbox:{sandbox.id}/workspace",
+        codex_home_ref=f"sandbox:{sandbox.id}/agent-home",
+    )
 
 
 def _wanted(worker: WorkerRecord) -> CreateSandbox:

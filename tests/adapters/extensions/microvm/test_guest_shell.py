@@ -46,12 +46,13 @@ async def guest(folder: Path, answers: Answers) -> AsyncIterator[GuestShell]:
 def real(folder: Path) -> Answers:
     script = SERVE.replace("/run/atoll/asked", str(folder / "asked"))
 
-    async def answers(connection: socket.socket) -> None:
+    def run(connection: socket.socket) -> None:
         connection.setblocking(True)
-        argv = ("sh", "-c", script)
-        await asyncio.to_thread(
-            subprocess.run, argv, stdin=connection, stdout=connection, check=False
-        )
+        end = connection.fileno()
+        subprocess.run(("sh", "-c", script), stdin=end, stdout=end, check=False)
+
+    async def answers(connection: socket.socket) -> None:
+        await asyncio.to_thread(run, connection)
 
     return answers
 
