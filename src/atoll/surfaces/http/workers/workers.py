@@ -9,6 +9,7 @@ from typing import Annotated, Final
 
 import msgspec
 from fastapi import APIRouter, Header, Path, Query
+from fastapi.routing import APIRoute
 from starlette.responses import Response
 
 from atoll.domain.errors import Invalid
@@ -129,3 +130,26 @@ async def _messages(worker_id: str, events: AsyncIterator[WorkerEvent]) -> Async
         }
         data = msgspec.json.encode(shown)
         yield b"id: %d\nevent: %s\ndata: %s\n\n" % (one.seq, one.event_type.encode(), data)
+
+
+def _under(prefix: str) -> APIRouter:
+    """Return the same routes below another prefix."""
+    made = APIRouter(prefix=prefix, tags=["workers"], route_class=JsonRoute)
+    for route in router.routes:
+        assert isinstance(route, APIRoute)  # noqa: S101 - the router has no other
+        made.add_api_route(
+            route.path.removeprefix(router.prefix),
+            route.endpoint,
+            methods=list(route.methods),
+            status_code=route.status_code,
+            response_model=None,
+            include_in_schema=False,
+        )
+    return made
+
+
+internal = _under("/internal/v1/codex/workers")
+"""The routes as trusted services call them."""
+
+runtime = _under("/api/runtime/codex/workers")
+"""The routes as a front end passes them on."""
