@@ -12,9 +12,11 @@ from atoll.domain.worker.create import (
     TeardownPolicy,
     WorkerId,
     WorkerTeardown,
+    backend_of,
     extension_of,
     judge_create,
 )
+from atoll.protocol.v1 import codex_sandbox_pb2
 
 AGENTS = frozenset({"codex", "claude"})
 ID = WorkerId("w-1")
@@ -110,3 +112,8 @@ def test_backends_are_extensions() -> None:
     assert extension_of("cloudflare_sandbox") == "ext.cloudflare"
     assert extension_of("in_memory") == "ext.in-memory"
     assert extension_of("docker") == extension_of("ext.docker") == "ext.docker"
+    assert extension_of("mine") == "ext.mine"
+    assert backend_of("ext.mine") == "extension"
+    for word in codex_sandbox_pb2.Backend.Value.DESCRIPTOR.values_by_name:
+        if word not in ("unspecified", "desktop", "extension"):
+            assert backend_of(extension_of(word)) == word

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atoll.domain.errors import Conflict
+from atoll.domain.ids import PERSONAL_ORG, PrincipalId, WorkerKey
 from atoll.domain.worker.create import CreateWorker, WorkerId
 from atoll.domain.worker.heartbeat import (
     INTERVAL,
@@ -17,6 +18,7 @@ from atoll.domain.worker.heartbeat import (
     renew,
 )
 from atoll.domain.worker.lifecycle import Worker, WorkerStatus
+from atoll.domain.worker.record import WorkerRecord
 from atoll.domain.worker.snapshot import Observed, snapshot
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -61,8 +63,11 @@ def test_host_has_paused_before_its_worker_is_lost(age: timedelta, travel: timed
 
 
 def test_snapshot_tells_the_heartbeat_in_milliseconds() -> None:
-    created = CreateWorker(WorkerId("w"))
-    shown = snapshot(created, Worker(WorkerId("w")), LEASED, Observed(), now=NOW + STALE_AFTER)
+    created, owner = CreateWorker(WorkerId("w")), PrincipalId("ann")
+    worker = Worker(WorkerId("w"))
+    key, org = WorkerKey("wk_1"), PERSONAL_ORG
+    record = WorkerRecord(key, org, owner, created, worker, LEASED, NOW)
+    shown = snapshot(record, Observed(), now=NOW + STALE_AFTER)
     assert (shown.heartbeat_state, shown.heartbeat_age_ms) == ("stale", 20_000)
-    assert (shown.status, shown.heartbeat_stale_after_ms) == ("starting", 20_000)
-    assert (shown.created, shown.observed, shown.holder) == (created, Observed(), "machine")
+    assert (shown.worker, shown.heartbeat_stale_after_ms) == (worker, 20_000)
+    assert (shown.created, shown.observed, shown.created_at) == (created, Observed(), NOW)

@@ -7,7 +7,11 @@ from typing import Any
 
 import httpx
 import pytest
+from google.protobuf import json_format
+from google.protobuf.message import Message
 
+from atoll.protocol.v1 import codex_events_pb2 as events_pb2
+from atoll.protocol.v1 import codex_workers_pb2 as workers_pb2
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import TOOLS, World, run
 
@@ -17,13 +21,20 @@ pytestmark = [
     pytest.mark.asyncio(loop_scope="session"),
 ]
 
+STOP = "/v1/workers/first/stop"
 WRITE = TOOLS["codex"].format(command="echo made > made.txt")
+
+
+def strict(kind: type[Message], document: Any) -> Any:
+    """Parse an answer by a generated class, which refuses what it does not know."""
+    return json_format.ParseDict(document, kind())
 
 
 async def snapshot(w: World, name: str) -> dict[str, Any]:
     answer = await w.api.get(f"/v1/workers/{name}/snapshot")
     assert answer.status_code == 200, answer.text
     shown: dict[str, Any] = answer.json()
+    strict(workers_pb2.WorkerSnapshot, shown)
     return shown
 
 
@@ -39,9 +50,9 @@ async def asked(w: World, name: str, number: str, method: str, **params: Any) ->
     body = {"request": {"request_id": number, "method": method, "params": params}}
     answer = await w.api.post(f"/v1/workers/{name}/requests", json={**body, "wait_ms": 30_000})
     assert answer.status_code == 200, answer.text
-    receipt: dict[str, Any] = answer.json()["receipt"]
-    assert "error" not in receipt, receipt
-    result: dict[str, Any] = json.loads(receipt["result"])
+    receipt = strict(workers_pb2.WorkerReceipt, answer.json())
+    assert receipt.HasField("response"), receipt
+    result: dict[str, Any] = json.loads(receipt.response.result)
     return result
 
 
@@ -52,7 +63,9 @@ async def stream(w: World, name: str, ends: str) -> list[dict[str, Any]]:
         async for line in answer.aiter_lines():
             if line.startswith("data: "):
                 found.append(json.loads(line[6:]))
-                if ends in (found[-1]["event_type"], found[-1]["payload"].get("method")):
+                strict(events_pb2.WorkerEvent, found[-1])
+                said = found[-1]["payload"].get("event", {})
+                if ends in (found[-1]["event_type"], said.get("method")):
                     break
     assert [one["seq"] for one in found] == list(range(1, len(found) + 1))
     return found
@@ -71,6 +84,9 @@ async def test_codex_as_a_worker_writes_a_file_and_is_stopped(
     events = await stream(w, "first", "turn/completed")
     kinds = [one["event_type"] for one in events]
     assert kinds.count("worker.response") == 2
+    shown = strict(workers_pb2.WorkerSnapshot, await snapshot(w, "first"))
+    assert (shown.extension, shown.sandbox.isolation.mechanism) == ("ext.namespaces", "bubblewrap")
+    assert shown.route.chosen.host == "local"
     sandbox = (await w.api.get("/v1/sandboxes")).json()["sandboxes"][0]["sandbox_id"]
     assert await run(w, sandbox, "cat", "made.txt") == (0, b"made\n")
     again = await w.api.post("/v1/workers", json={"worker_id": "first"})
@@ -81,8 +97,10 @@ async def test_codex_as_a_worker_writes_a_file_and_is_stopped(
     listed = await asked(w, "first", "r3", "thread/list")
     assert thread in [one["id"] for one in listed["data"]]
     for _ in range(2):
-        stopped = await w.api.post("/v1/workers/first/stop")
+        stopped = await w.api.post(STOP)
         assert stopped.status_code == 202, stopped.text
     await until(w, "first", "stopped")
     events = await stream(w, "first", "worker.stopped")
-    assert events[-1]["payload"]["markers"]["last_seq"] == len(events) - 1
+    assert events[-1]["payload"]["stopped"]["markers"]["last_seq"] == len(events) - 1
+    ended = strict(workers_pb2.StopWorkerResponse, (await w.api.post(STOP)).json())
+    assert ended.markers.workspace_ref == f"sandbox:{sandbox}/workspace"

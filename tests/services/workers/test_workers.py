@@ -54,7 +54,7 @@ class Scene:
 
     async def running(self, wanted: CreateWorker = WANTED) -> WorkerKey:
         await self.workers.create(LOCAL_PERSON, wanted)
-        await self.until(lambda shown: shown.status is WorkerStatus.RUNNING)
+        await self.until(lambda shown: shown.worker.status is WorkerStatus.RUNNING)
         return await self.key()
 
     async def kinds(self) -> list[str]:
@@ -166,8 +166,8 @@ async def test_retained_worker_is_reattached_after_a_stop(scene: Scene) -> None:
 async def test_start_that_fails_is_told(scene: Scene) -> None:
     scene.host.failing["start_codex"] = Failed("no such agent")
     await scene.workers.create(LOCAL_PERSON, WANTED)
-    shown = await scene.until(lambda shown: shown.status is WorkerStatus.FAILED)
-    assert shown.reason == "no such agent"
+    shown = await scene.until(lambda shown: shown.worker.status is WorkerStatus.FAILED)
+    assert shown.worker.reason == "no such agent"
     assert await scene.kinds() == ["stopped"]
 
 
@@ -205,5 +205,5 @@ async def test_another_control_plane_goes_on_where_one_was_killed(tmp_path: Path
     async with serving(tmp_path) as first:
         await first.running()
     async with serving(tmp_path) as second:
-        shown = await second.until(lambda shown: shown.reason is not None)
-        assert shown.reason == "Its sandbox is gone."
+        shown = await second.until(lambda shown: shown.worker.reason is not None)
+        assert shown.worker.reason == "Its sandbox is gone."

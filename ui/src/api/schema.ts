@@ -947,6 +947,11 @@ export interface components {
             readonly entries: readonly components["schemas"]["FileEntry"][];
             readonly next: string | null;
         };
+        /**
+         * @description Why a request has no result.
+         * @enum {string}
+         */
+        readonly ErrorCode: "forbidden" | "invalid_request" | "unsupported_method" | "conflict" | "worker_unavailable" | "timeout" | "internal_error" | "outcome_unknown";
         /** @description The sandboxes that the host had. Those that move do so from now on. */
         readonly EvacuationView: {
             readonly moving: readonly components["schemas"]["MovingView"][];
@@ -2480,19 +2485,6 @@ export interface components {
             readonly ended: number;
             readonly problems: readonly string[];
         };
-        /** @description Why a request has no result. `data` is the agent's own error, as JSON text. */
-        readonly ReceiptErrorView: {
-            readonly code: string;
-            readonly data: string | null;
-            readonly message: string;
-            readonly retryable: boolean;
-        };
-        /** @description The receipt of a request: `result` is the agent's own JSON, as text. */
-        readonly ReceiptView: {
-            readonly error?: components["schemas"]["ReceiptErrorView"] | null;
-            readonly request_id: string;
-            readonly result?: string | null;
-        };
         /**
          * @description A recording. `state` is `recording` while it runs, then why it ended: `stopped`, `ended`
          *     with its terminal, `full`, or `failed` (the disk, a crash).
@@ -3557,9 +3549,11 @@ export interface components {
             readonly url: string;
             readonly webhook_id: string;
         };
-        /** @description The receipt of a request, null while it is pending. */
-        readonly WorkerAnswerView: {
-            readonly receipt: components["schemas"]["ReceiptView"] | null;
+        /** @description A start at a place that failed. */
+        readonly WorkerAttemptView: {
+            readonly at: string;
+            readonly placement: components["schemas"]["WorkerPlaceView"];
+            readonly reason: string;
         };
         /**
          * @description A worker to create, or to reattach by its `worker_id`. Without `backend` the policy chooses
@@ -3589,15 +3583,67 @@ export interface components {
             readonly worker_id: string;
             readonly workspace_ref?: string | null;
         };
+        /** @description A candidate of a decision, and why it could not take the worker. */
+        readonly WorkerCandidateView: {
+            readonly execution_mode: components["schemas"]["ExecutionMode"];
+            readonly fit: boolean;
+            readonly placement: components["schemas"]["WorkerPlaceView"];
+            readonly reasons: readonly string[];
+        };
         /** @description A worker that was created, or that was there. */
         readonly WorkerCreatedView: {
             readonly reattached: boolean;
             readonly worker: components["schemas"]["WorkerView"];
         };
+        /** @description Why a request has no result. `data` is the agent's own error, as JSON text. */
+        readonly WorkerErrorView: {
+            readonly code: components["schemas"]["ErrorCode"];
+            readonly data: string | null;
+            readonly message: string;
+            readonly retryable: boolean;
+        };
+        /** @description What a stopped worker left, and where. */
+        readonly WorkerMarkersView: {
+            readonly bundle_ref: string | null;
+            readonly codex_home_ref: string | null;
+            readonly last_seq: number;
+            readonly thread_ids: readonly string[];
+            readonly workspace_ref: string | null;
+        };
         /** @description A page of workers, newest first. */
         readonly WorkerPage: {
             readonly next: string | null;
             readonly workers: readonly components["schemas"]["WorkerView"][];
+        };
+        /** @description Requests without a receipt. */
+        readonly WorkerPendingView: {
+            readonly request_ids: readonly string[];
+        };
+        /**
+         * @description A place that a sandbox can be at. `backend` is a word for `extension`, and `extension` for
+         *     one of somebody else's. `host` is empty on a vendor's machines.
+         */
+        readonly WorkerPlaceView: {
+            readonly backend: string;
+            readonly extension: string;
+            readonly host: string;
+            readonly region: string;
+        };
+        /** @description The receipt of a request, with one of `response` and `error`; with neither it is pending. */
+        readonly WorkerReceiptView: {
+            readonly error?: components["schemas"]["WorkerErrorView"] | null;
+            readonly request_id: string;
+            readonly response?: components["schemas"]["WorkerResultView"] | null;
+            readonly worker_id: string;
+        };
+        /** @description A repository of a worker, as it was requested. */
+        readonly WorkerRepoView: {
+            readonly branch: string | null;
+            readonly from_branch: string | null;
+            readonly key: string | null;
+            readonly path: string | null;
+            readonly repo_url: string | null;
+            readonly sparse: readonly string[];
         };
         /** @description A request, and how long to wait for its receipt. */
         readonly WorkerRequestBody: {
@@ -3613,33 +3659,65 @@ export interface components {
             };
             readonly request_id: string;
         };
+        /** @description What the agent answered: its own JSON, as text. */
+        readonly WorkerResultView: {
+            readonly result: string;
+        };
+        /** @description The stored decision of a worker's route. */
+        readonly WorkerRouteView: {
+            readonly at: string;
+            readonly attempts: readonly components["schemas"]["WorkerAttemptView"][];
+            readonly candidates: readonly components["schemas"]["WorkerCandidateView"][];
+            readonly chosen: components["schemas"]["WorkerPlaceView"] | null;
+            readonly route_id: string;
+            readonly strategy: components["schemas"]["Strategy"];
+        };
+        /** @description The sandbox of a worker. `isolation` is null before it was ready. */
+        readonly WorkerSandboxView: {
+            readonly host: string | null;
+            readonly id: string;
+            readonly isolation: components["schemas"]["IsolationView"] | null;
+            readonly region: string | null;
+        };
         /**
          * @description The state of a worker, as everybody sees it.
          * @enum {string}
          */
         readonly WorkerStatus: "starting" | "running" | "stopping" | "stopped" | "failed";
-        /** @description The fate of a stopped worker's sandbox, in seconds. */
+        /** @description A worker that stops; `markers` is null until it has. */
+        readonly WorkerStopView: {
+            readonly markers: components["schemas"]["WorkerMarkersView"] | null;
+            readonly status: components["schemas"]["WorkerStatus"];
+            readonly worker_id: string;
+        };
+        /** @description The fate of a stopped worker's sandbox; `retain_for` is a duration. */
         readonly WorkerTeardownView: {
             readonly policy: components["schemas"]["TeardownPolicy"];
-            readonly retain_for: number;
+            readonly retain_for: string;
         };
         /** @description A snapshot of a worker. */
         readonly WorkerView: {
             readonly agent: string;
             readonly backend: string | null;
             readonly codex_home_ref: string | null;
+            readonly created_at: string;
             readonly execution_mode: components["schemas"]["ExecutionMode"] | null;
+            readonly extension: string | null;
             readonly heartbeat_age_ms: number;
             readonly heartbeat_stale_after_ms: number;
             readonly heartbeat_state: components["schemas"]["HeartbeatState"];
+            readonly held_by_person: boolean;
             readonly latest_seq: number;
             readonly metadata: {
                 readonly [key: string]: string;
             };
-            readonly pending: readonly string[];
+            readonly pending: components["schemas"]["WorkerPendingView"];
             readonly permissions: components["schemas"]["Permissions"];
             readonly profile: string | null;
             readonly reason: string | null;
+            readonly repos: readonly components["schemas"]["WorkerRepoView"][];
+            readonly route: components["schemas"]["WorkerRouteView"] | null;
+            readonly sandbox: components["schemas"]["WorkerSandboxView"] | null;
             readonly status: components["schemas"]["WorkerStatus"];
             readonly teardown: components["schemas"]["WorkerTeardownView"];
             readonly thread_id: string | null;

@@ -28,11 +28,21 @@ _PARTS: Final = {"workspace_ref": "workspace", "codex_home_ref": "agent-home"}
 _THREAD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}\Z")
 
 _EXTENSIONS: Final = {
-    "cloudflare_sandbox": "ext.cloudflare",
-    "daytona": "ext.daytona",
     "in_memory": "ext.in-memory",
+    "cloudflare_sandbox": "ext.cloudflare",
     "openagents_gcp": "ext.openagents-gcp",
+    "compose_ssh": "ext.compose-ssh",
+    "daytona_self": "ext.daytona-self",
+    **{
+        name: f"ext.{name}"
+        for name in (
+            *("daytona", "namespaces", "docker", "microvm", "ssh", "e2b", "modal", "openshell"),
+        )
+    },
 }
+_BACKENDS: Final = {extension: backend for backend, extension in _EXTENSIONS.items()}
+OTHER_BACKEND: Final = "extension"
+"""The word for a backend of somebody else's, whose id stands beside it."""
 
 
 class Permissions(StrEnum):
@@ -129,6 +139,11 @@ def extension_of(backend: str) -> str:
     """Return the id of the extension that a backend's name means: `ext.daytona`."""
     known = _EXTENSIONS.get(backend)
     return known or (backend if backend.startswith("ext.") else f"ext.{backend}")
+
+
+def backend_of(extension: str) -> str:
+    """Return the word for an extension as a backend; `extension` for one of somebody else's."""
+    return _BACKENDS.get(extension, OTHER_BACKEND)
 
 
 def _judge_place(request: CreateWorker) -> None:

@@ -1,15 +1,15 @@
 """The snapshot of a worker: what its surfaces show."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from atoll.domain.event import Json
+from atoll.domain.route.record import RouteRecord
 from atoll.domain.wall.isolation import Isolation
 from atoll.domain.worker.create import CreateWorker
-from atoll.domain.worker.heartbeat import STALE_AFTER, HeartbeatState, Lease, heartbeat_state
-from atoll.domain.worker.lifecycle import Holder, Worker, WorkerStatus
+from atoll.domain.worker.heartbeat import STALE_AFTER, HeartbeatState, heartbeat_state
+from atoll.domain.worker.lifecycle import Worker
+from atoll.domain.worker.record import WorkerRecord
 
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
@@ -25,11 +25,14 @@ class WorkerThread:
 
 @dataclass(frozen=True, slots=True)
 class WorkerSandbox:
-    """The sandbox of a worker."""
+    """The sandbox of a worker, on the backend of an extension's id. `isolation` is not known before
+    it was ready."""
 
     id: str
-    isolation: Isolation
+    extension: str
+    isolation: Isolation | None = None
     region: str | None = None
+    host: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,7 @@ class Observed:
     sandbox: WorkerSandbox | None = None
     pending: Pending = Pending()
     usage: WorkerUsage = WorkerUsage()
-    route: Mapping[str, Json] | None = None
+    route: RouteRecord | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,24 +81,21 @@ class WorkerSnapshot:
     Times are whole milliseconds."""
 
     created: CreateWorker
-    status: WorkerStatus
-    reason: str | None
-    holder: Holder
+    created_at: datetime
+    worker: Worker
     heartbeat_state: HeartbeatState
     heartbeat_age_ms: int
     heartbeat_stale_after_ms: int
     observed: Observed
 
 
-def snapshot(
-    created: CreateWorker, worker: Worker, lease: Lease, observed: Observed, *, now: datetime
-) -> WorkerSnapshot:
+def snapshot(record: WorkerRecord, observed: Observed, *, now: datetime) -> WorkerSnapshot:
     """Return the snapshot of a worker at `now`."""
+    worker, lease = record.worker, record.lease
     return WorkerSnapshot(
-        created=created,
-        status=worker.status,
-        reason=worker.reason,
-        holder=worker.holder,
+        created=record.created,
+        created_at=record.created_at,
+        worker=worker,
         heartbeat_state=heartbeat_state(worker.status, lease, now),
         heartbeat_age_ms=lease.age(now) // _MILLISECOND,
         heartbeat_stale_after_ms=STALE_AFTER // _MILLISECOND,

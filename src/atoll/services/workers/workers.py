@@ -12,6 +12,7 @@ from atoll.domain.errors import Conflict, Forbidden, Invalid, NotFound
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
+from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.worker.create import CreateWorker, WorkerId, judge_create
 from atoll.domain.worker.heartbeat import Lease
 from atoll.domain.worker.ledger import LedgerEntry, Receipt, WorkerRequest, admit
@@ -24,7 +25,13 @@ from atoll.domain.worker.record import (
     WorkerRecord,
     worker_stream,
 )
-from atoll.domain.worker.snapshot import Observed, Pending, WorkerSnapshot, snapshot
+from atoll.domain.worker.snapshot import (
+    Observed,
+    Pending,
+    WorkerSandbox,
+    WorkerSnapshot,
+    snapshot,
+)
 from atoll.ports import Transaction
 from atoll.ports.outside.worker_host import WorkerHost
 from atoll.services.ground import Ground
@@ -212,15 +219,30 @@ class Workers:
     async def _shown(self, record: WorkerRecord) -> WorkerSnapshot:
         async with self._ground.store.read() as rows:
             observed = await _observed(rows, record)
-        now = self._ground.clock.now()
-        return snapshot(record.created, record.worker, record.lease, observed, now=now)
+        return snapshot(record, observed, now=self._ground.clock.now())
 
 
 async def _observed(rows: Transaction, record: WorkerRecord) -> Observed:
     pending = tuple(one.request_id for one in await rows.worker_requests.open(record.key))
+    sandbox = None
+    if record.sandbox_id is not None:
+        sandbox = await rows.sandboxes.get(record.sandbox_id)
+    routed = None if sandbox is None or sandbox.route is None else sandbox.route
     return Observed(
         latest_seq=await rows.worker_events.last(record.key),
         pending=Pending(request_ids=pending),
+        sandbox=None if sandbox is None else _place_of(sandbox),
+        route=None if routed is None else await rows.routes.get(routed),
+    )
+
+
+def _place_of(sandbox: Sandbox) -> WorkerSandbox:
+    return WorkerSandbox(
+        sandbox.id,
+        sandbox.profile.extension,
+        sandbox.attachment.isolation,
+        sandbox.region or None,
+        sandbox.host,
     )
 
 

@@ -2,13 +2,21 @@
 are."""
 
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from ipaddress import ip_network
 from typing import Any
 
 import httpx
 import pytest
+from google.protobuf import json_format
+from google.protobuf.message import Message
 
+from atoll.domain.worker.ledger import ErrorCode, RequestRefusal, Response
+from atoll.domain.worker.record import WorkerEvent
+from atoll.protocol.v1 import codex_events_pb2 as events_pb2
+from atoll.protocol.v1 import codex_workers_pb2 as workers_pb2
 from atoll.surfaces.http.server.front_end import FrontEnd
+from atoll.surfaces.http.workers.views import event_view, receipt_view
 from tests.surfaces.http.team import team_of
 from tests.surfaces.http.world import World, client_of, world
 
@@ -36,6 +44,70 @@ async def client(atoll: World) -> AsyncIterator[httpx.AsyncClient]:
 
 def request(method: str = "thread/list", number: str = "r1", **params: Any) -> dict[str, Any]:
     return {"request": {"request_id": number, "method": method, "params": params}}
+
+
+def strict(kind: type[Message], document: Any) -> Any:
+    """Parse an answer by a generated class, which refuses what it does not know."""
+    return json_format.ParseDict(document, kind())
+
+
+async def test_answers_parse_strictly_by_the_generated_classes(client: httpx.AsyncClient) -> None:
+    body = {
+        "worker_id": "w",
+        "backend": "namespaces",
+        "metadata": {"team": "blue"},
+        "repos": [{"repo_url": "https://git.example/o/r", "from_branch": "main"}],
+        "teardown": {"policy": "retain", "retain_for": "90m"},
+    }
+    made = (await client.post(PREFIXES[1], json=body)).json()
+    created = strict(workers_pb2.CreateWorkerResponse, made)
+    assert (created.worker.worker_id, created.worker.extension) == ("w", "ext.namespaces")
+    assert created.worker.teardown.retain_for == "1h30m"
+    assert created.worker.metadata == {"team": "blue"}
+    strict(workers_pb2.ListWorkersResponse, (await client.get(PREFIXES[1])).json())
+    shown = (await client.get(f"{PREFIXES[1]}/w/snapshot")).json()
+    assert strict(workers_pb2.WorkerSnapshot, shown).HasField("created_at")
+    stopped = (await client.post(f"{PREFIXES[1]}/w/stop", json={})).json()
+    assert strict(workers_pb2.StopWorkerResponse, stopped).worker_id == "w"
+
+
+AT = datetime(2026, 1, 2, tzinfo=UTC)
+PAYLOADS: list[tuple[str, dict[str, Any]]] = [
+    ("worker.started", {"worker_id": "w", "epoch": 1, "reattached": False}),
+    ("worker.request.received", {"worker_id": "w", "request_id": "r", "method": "turn/start"}),
+    ("worker.response", {"worker_id": "w", "request_id": "r", "result": '{"n":9007199254740993}'}),
+    ("worker.error", {"request_id": "r", "code": "timeout", "message": "late", "retryable": False}),
+    ("worker.event", {"method": "item/started", "params": '{"f":1.0}', "server_request_id": "1"}),
+    ("worker.lost", {"epoch": 1, "reason": "gone"}),
+    ("worker.recovered", {"epoch": 1, "delivered": 0}),
+    ("worker.handed_over", {"holder": "person", "thread_id": "t"}),
+    ("worker.stopped", {"status": "stopped", "reason": None, "markers": {"last_seq": 7}}),
+    ("worker.torn_down", {"policy": "immediate", "removed": ["sandbox:sb_1"], "leftovers": []}),
+]
+
+
+@pytest.mark.parametrize(("event_type", "payload"), PAYLOADS, ids=[kind for kind, _ in PAYLOADS])
+def test_frames_parse_strictly_by_the_generated_classes(
+    event_type: str, payload: dict[str, Any]
+) -> None:
+    frame = event_view("w", WorkerEvent(3, event_type, 1, AT, payload))
+    parsed = strict(events_pb2.WorkerEvent, frame)
+    member = parsed.payload.WhichOneof("payload")
+    assert (parsed.worker_id, parsed.seq, parsed.event_type) == ("w", 3, event_type)
+    assert member == event_type.removeprefix("worker.").replace(".", "_")
+    if event_type == "worker.response":
+        assert parsed.payload.response.result == payload["result"]
+
+
+def test_receipts_parse_strictly_by_the_generated_classes() -> None:
+    for receipt, outcome in (
+        (None, None),
+        (Response('{"n":9007199254740993}'), "response"),
+        (RequestRefusal(ErrorCode.OUTCOME_UNKNOWN, "died", "{}"), "error"),
+        (RequestRefusal(ErrorCode.WORKER_UNAVAILABLE, "not sent"), "error"),
+    ):
+        parsed = strict(workers_pb2.WorkerReceipt, receipt_view("w", "r", receipt))
+        assert parsed.WhichOneof("outcome") == outcome
 
 
 async def test_three_prefixes_are_one_service(client: httpx.AsyncClient) -> None:
@@ -100,7 +172,7 @@ async def test_wrong_request_has_its_code_and_its_field(client: httpx.AsyncClien
         answer = await client.post(f"{PREFIXES[1]}/w/requests", json=body)
         told = answer.json()
         assert (answer.status_code, told["code"], told["field"]) == (422, code, field), told
-    assert (await client.get(f"{PREFIXES[0]}/w/snapshot")).json()["pending"] == []
+    assert (await client.get(f"{PREFIXES[0]}/w/snapshot")).json()["pending"]["request_ids"] == []
 
 
 async def test_stream_is_resumed_by_one_number(client: httpx.AsyncClient) -> None:

@@ -1,4 +1,4 @@
-"""Bodies of requests to workers, and views of workers and receipts (docs/program/workers.md)."""
+"""Bodies of requests to workers (docs/program/workers.md)."""
 
 from typing import Annotated, Any, cast
 
@@ -14,13 +14,9 @@ from atoll.domain.worker.create import (
     WorkerId,
     WorkerTeardown,
 )
-from atoll.domain.worker.heartbeat import HeartbeatState
-from atoll.domain.worker.ledger import Receipt, RequestRefusal, Response, WorkerRequest
-from atoll.domain.worker.lifecycle import WorkerStatus
-from atoll.domain.worker.snapshot import WorkerSnapshot
+from atoll.domain.worker.ledger import WorkerRequest
 from atoll.services.workers.workers import MAX_WAIT_MS
-from atoll.surfaces.http.body.fields import Body, Partial, ResponseModel, Seconds, Word
-from atoll.surfaces.http.body.pages import PageModel
+from atoll.surfaces.http.body.fields import Body, Seconds, Word
 from atoll.surfaces.http.sandboxes.create_body import RepoBody
 
 MAX_REPOS = 20
@@ -96,102 +92,3 @@ class StopWorkerBody(Body):
     """Why a worker is stopped, where somebody says."""
 
     reason: Word | None = None
-
-
-class WorkerTeardownView(ResponseModel):
-    """The fate of a stopped worker's sandbox, in seconds."""
-
-    policy: TeardownPolicy
-    retain_for: int
-
-
-class WorkerView(ResponseModel):
-    """A snapshot of a worker."""
-
-    worker_id: str
-    agent: str
-    backend: str | None
-    execution_mode: ExecutionMode | None
-    profile: str | None
-    workspace_ref: str | None
-    codex_home_ref: str | None
-    thread_id: str | None
-    permissions: Permissions
-    teardown: WorkerTeardownView
-    metadata: dict[str, str]
-    status: WorkerStatus
-    reason: str | None
-    latest_seq: int
-    heartbeat_state: HeartbeatState
-    heartbeat_age_ms: int
-    heartbeat_stale_after_ms: int
-    pending: list[str]
-
-
-class WorkerCreatedView(ResponseModel):
-    """A worker that was created, or that was there."""
-
-    reattached: bool
-    worker: WorkerView
-
-
-class WorkerPage(PageModel):
-    """A page of workers, newest first."""
-
-    workers: list[WorkerView]
-
-
-class ReceiptErrorView(ResponseModel):
-    """Why a request has no result. `data` is the agent's own error, as JSON text."""
-
-    code: str
-    message: str
-    retryable: bool
-    data: str | None
-
-
-class ReceiptView(Partial):
-    """The receipt of a request: `result` is the agent's own JSON, as text."""
-
-    request_id: str
-    result: str | None = None
-    error: ReceiptErrorView | None = None
-
-
-class WorkerAnswerView(ResponseModel):
-    """The receipt of a request, null while it is pending."""
-
-    receipt: ReceiptView | None
-
-
-def worker_view(shown: WorkerSnapshot) -> dict[str, Any]:
-    """Return the members of `WorkerView`."""
-    created = shown.created
-    teardown = {"policy": created.teardown.policy, "retain_for": created.teardown.kept_seconds}
-    return WorkerView.of(
-        created,
-        teardown=teardown,
-        metadata=dict(created.metadata),
-        status=shown.status,
-        reason=shown.reason,
-        latest_seq=shown.observed.latest_seq,
-        heartbeat_state=shown.heartbeat_state,
-        heartbeat_age_ms=shown.heartbeat_age_ms,
-        heartbeat_stale_after_ms=shown.heartbeat_stale_after_ms,
-        pending=list(shown.observed.pending.request_ids),
-    )
-
-
-def receipt_view(request_id: str, receipt: Receipt) -> dict[str, Any]:
-    """Return the members of `ReceiptView`."""
-    match receipt:
-        case Response(result):
-            return {"request_id": request_id, "result": result}
-        case RequestRefusal(code, message, data):
-            error = {
-                "code": code.value,
-                "message": message,
-                "retryable": receipt.retryable,
-                "data": data,
-            }
-            return {"request_id": request_id, "error": error}

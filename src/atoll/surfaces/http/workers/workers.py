@@ -15,7 +15,7 @@ from starlette.responses import Response
 from atoll.domain.errors import Invalid
 from atoll.domain.people.capability import Capability
 from atoll.domain.worker.record import WorkerEvent
-from atoll.surfaces.http.body.answers import Json, instant
+from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.body.pages import Paged, row_page
 from atoll.surfaces.http.body.streams import SSE, stream_of
@@ -23,15 +23,16 @@ from atoll.surfaces.http.people.feeds import MAX_POSITION, last_position, sse_fe
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
-from atoll.surfaces.http.workers.bodies import (
-    StopWorkerBody,
-    WorkerAnswerView,
-    WorkerBody,
+from atoll.surfaces.http.workers.bodies import StopWorkerBody, WorkerBody, WorkerRequestBody
+from atoll.surfaces.http.workers.views import (
     WorkerCreatedView,
     WorkerPage,
-    WorkerRequestBody,
+    WorkerReceiptView,
+    WorkerStopView,
     WorkerView,
+    event_view,
     receipt_view,
+    stop_view,
     worker_view,
 )
 
@@ -68,8 +69,8 @@ async def get_worker(atoll: Atoll, caller: Caller, *, worker_id: Name) -> Respon
 
 @router.post(
     "/{worker_id}/requests",
-    response_model=WorkerAnswerView,
-    responses={**_FAILURES, 202: {"description": "It is pending.", "model": WorkerAnswerView}},
+    response_model=WorkerReceiptView,
+    responses={**_FAILURES, 202: {"description": "It is pending.", "model": WorkerReceiptView}},
 )
 @needs(Capability.AGENT_READ)
 async def request_worker(
@@ -78,19 +79,20 @@ async def request_worker(
     """Send a request to the agent, once, whatever is repeated."""
     request = body.to_domain()
     receipt = await atoll.workers.workers.request(caller, worker_id, request, wait_ms=body.wait_ms)
-    if receipt is None:
-        return Json({"receipt": None}, 202)
-    return Json({"receipt": receipt_view(request.request_id, receipt)})
+    shown = receipt_view(worker_id, request.request_id, receipt)
+    return Json(shown, 202 if receipt is None else 200)
 
 
-@router.post("/{worker_id}/stop", status_code=202, response_model=WorkerView, responses=_FAILURES)
+@router.post(
+    "/{worker_id}/stop", status_code=202, response_model=WorkerStopView, responses=_FAILURES
+)
 @needs(Capability.AGENT_USE)
 async def stop_worker(
     atoll: Atoll, caller: Caller, *, worker_id: Name, body: StopWorkerBody | None = None
 ) -> Response:
     """Stop a worker: its work is kept, and its sandbox as its policy says."""
     reason = None if body is None else body.reason
-    return Json(worker_view(await atoll.workers.workers.stop(caller, worker_id, reason)), 202)
+    return Json(stop_view(await atoll.workers.workers.stop(caller, worker_id, reason)), 202)
 
 
 @router.get(
@@ -120,15 +122,7 @@ async def follow_worker(
 
 async def _messages(worker_id: str, events: AsyncIterator[WorkerEvent]) -> AsyncIterator[bytes]:
     async for one in events:
-        shown = {
-            "worker_id": worker_id,
-            "seq": one.seq,
-            "event_type": one.event_type,
-            "event_version": one.event_version,
-            "at": instant(one.at),
-            "payload": one.payload,
-        }
-        data = msgspec.json.encode(shown)
+        data = msgspec.json.encode(event_view(worker_id, one))
         yield b"id: %d\nevent: %s\ndata: %s\n\n" % (one.seq, one.event_type.encode(), data)
 
 
@@ -140,7 +134,7 @@ def _under(prefix: str) -> APIRouter:
         made.add_api_route(
             route.path.removeprefix(router.prefix),
             route.endpoint,
-            methods=list(route.methods),
+            methods=sorted(route.methods or ()),
             status_code=route.status_code,
             response_model=None,
             include_in_schema=False,

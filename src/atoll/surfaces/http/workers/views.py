@@ -1,0 +1,296 @@
+"""Views of workers, receipts and events, as `proto/` has them: its classes parse them strictly."""
+
+from typing import Any
+
+from atoll.domain.duration import spell_duration
+from atoll.domain.event import Json
+from atoll.domain.route.policy import ExecutionMode, Strategy
+from atoll.domain.route.record import RouteRecord
+from atoll.domain.worker.create import Permissions, TeardownPolicy, backend_of, extension_of
+from atoll.domain.worker.heartbeat import HeartbeatState
+from atoll.domain.worker.ledger import ErrorCode, Receipt, RequestRefusal, Response
+from atoll.domain.worker.lifecycle import DurabilityMarkers, Holder, WorkerStatus
+from atoll.domain.worker.record import WorkerEvent
+from atoll.domain.worker.snapshot import WorkerSandbox, WorkerSnapshot
+from atoll.surfaces.http.body.answers import instant
+from atoll.surfaces.http.body.fields import Partial, ResponseModel
+from atoll.surfaces.http.body.pages import PageModel
+from atoll.surfaces.http.sandboxes.view import IsolationView
+
+
+class WorkerTeardownView(ResponseModel):
+    """The fate of a stopped worker's sandbox; `retain_for` is a duration."""
+
+    policy: TeardownPolicy
+    retain_for: str
+
+
+class WorkerRepoView(ResponseModel):
+    """A repository of a worker, as it was requested."""
+
+    repo_url: str | None
+    key: str | None
+    branch: str | None
+    from_branch: str | None
+    path: str | None
+    sparse: list[str]
+
+
+class WorkerPlaceView(ResponseModel):
+    """A place that a sandbox can be at. `backend` is a word for `extension`, and `extension` for
+    one of somebody else's. `host` is empty on a vendor's machines."""
+
+    backend: str
+    extension: str
+    host: str
+    region: str
+
+
+class WorkerCandidateView(ResponseModel):
+    """A candidate of a decision, and why it could not take the worker."""
+
+    placement: WorkerPlaceView
+    execution_mode: ExecutionMode
+    fit: bool
+    reasons: list[str]
+
+
+class WorkerAttemptView(ResponseModel):
+    """A start at a place that failed."""
+
+    placement: WorkerPlaceView
+    at: str
+    reason: str
+
+
+class WorkerRouteView(ResponseModel):
+    """The stored decision of a worker's route."""
+
+    route_id: str
+    at: str
+    strategy: Strategy
+    chosen: WorkerPlaceView | None
+    candidates: list[WorkerCandidateView]
+    attempts: list[WorkerAttemptView]
+
+
+class WorkerSandboxView(ResponseModel):
+    """The sandbox of a worker. `isolation` is null before it was ready."""
+
+    id: str
+    isolation: IsolationView | None
+    region: str | None
+    host: str | None
+
+
+class WorkerPendingView(ResponseModel):
+    """Requests without a receipt."""
+
+    request_ids: list[str]
+
+
+class WorkerView(ResponseModel):
+    """A snapshot of a worker."""
+
+    worker_id: str
+    agent: str
+    backend: str | None
+    extension: str | None
+    execution_mode: ExecutionMode | None
+    profile: str | None
+    repos: list[WorkerRepoView]
+    workspace_ref: str | None
+    codex_home_ref: str | None
+    thread_id: str | None
+    permissions: Permissions
+    teardown: WorkerTeardownView
+    metadata: dict[str, str]
+    status: WorkerStatus
+    reason: str | None
+    latest_seq: int
+    sandbox: WorkerSandboxView | None
+    heartbeat_state: HeartbeatState
+    heartbeat_age_ms: int
+    heartbeat_stale_after_ms: int
+    pending: WorkerPendingView
+    route: WorkerRouteView | None
+    held_by_person: bool
+    created_at: str
+
+
+class WorkerCreatedView(ResponseModel):
+    """A worker that was created, or that was there."""
+
+    reattached: bool
+    worker: WorkerView
+
+
+class WorkerPage(PageModel):
+    """A page of workers, newest first."""
+
+    workers: list[WorkerView]
+
+
+class WorkerMarkersView(ResponseModel):
+    """What a stopped worker left, and where."""
+
+    last_seq: int
+    workspace_ref: str | None
+    codex_home_ref: str | None
+    bundle_ref: str | None
+    thread_ids: list[str]
+
+
+class WorkerStopView(ResponseModel):
+    """A worker that stops; `markers` is null until it has."""
+
+    worker_id: str
+    status: WorkerStatus
+    markers: WorkerMarkersView | None
+
+
+class WorkerResultView(ResponseModel):
+    """What the agent answered: its own JSON, as text."""
+
+    result: str
+
+
+class WorkerErrorView(ResponseModel):
+    """Why a request has no result. `data` is the agent's own error, as JSON text."""
+
+    code: ErrorCode
+    message: str
+    retryable: bool
+    data: str | None
+
+
+class WorkerReceiptView(Partial):
+    """The receipt of a request, with one of `response` and `error`; with neither it is pending."""
+
+    worker_id: str
+    request_id: str
+    response: WorkerResultView | None = None
+    error: WorkerErrorView | None = None
+
+
+def worker_view(shown: WorkerSnapshot) -> dict[str, Any]:
+    """Return the members of `WorkerView`."""
+    created, worker, observed = shown.created, shown.worker, shown.observed
+    teardown = {
+        "policy": created.teardown.policy,
+        "retain_for": spell_duration(created.teardown.kept_seconds),
+    }
+    return WorkerView.of(
+        created,
+        **_backend(shown),
+        repos=[WorkerRepoView.of(one, sparse=[*one.sparse]) for one in created.repos],
+        teardown=teardown,
+        metadata=dict(created.metadata),
+        status=worker.status,
+        reason=worker.reason,
+        latest_seq=observed.latest_seq,
+        sandbox=None if observed.sandbox is None else _sandbox(observed.sandbox),
+        heartbeat_state=shown.heartbeat_state,
+        heartbeat_age_ms=shown.heartbeat_age_ms,
+        heartbeat_stale_after_ms=shown.heartbeat_stale_after_ms,
+        pending={"request_ids": [*observed.pending.request_ids]},
+        route=None if observed.route is None else _route(observed.route),
+        held_by_person=worker.holder is Holder.PERSON,
+        created_at=instant(shown.created_at),
+    )
+
+
+def stop_view(shown: WorkerSnapshot) -> dict[str, Any]:
+    """Return the members of `WorkerStopView`."""
+    markers = shown.worker.markers
+    return {
+        "worker_id": shown.created.worker_id,
+        "status": shown.worker.status,
+        "markers": None if markers is None else _markers(markers),
+    }
+
+
+def receipt_view(worker_id: str, request_id: str, receipt: Receipt | None) -> dict[str, Any]:
+    """Return the members of `WorkerReceiptView`."""
+    head = {"worker_id": worker_id, "request_id": request_id}
+    match receipt:
+        case None:
+            return head
+        case Response(result):
+            return {**head, "response": {"result": result}}
+        case RequestRefusal():
+            return {**head, "error": WorkerErrorView.of(receipt)}
+
+
+def event_view(worker_id: str, event: WorkerEvent) -> dict[str, Json]:
+    """Return an event as a frame of the stream: its payload has one member, named as its type."""
+    member = event.event_type.removeprefix("worker.").replace(".", "_")
+    said = {name: value for name, value in event.payload.items() if name != "worker_id"}
+    return {
+        "worker_id": worker_id,
+        "seq": event.seq,
+        "event_type": event.event_type,
+        "event_version": event.event_version,
+        "at": instant(event.at),
+        "payload": {member: said},
+    }
+
+
+def _backend(shown: WorkerSnapshot) -> dict[str, str | None]:
+    """Return the backend that the worker is on, or that it was requested for."""
+    sandbox, asked = shown.observed.sandbox, shown.created.backend
+    if sandbox is not None:
+        return {"backend": backend_of(sandbox.extension), "extension": sandbox.extension}
+    if asked is None:
+        return {"backend": None, "extension": None}
+    return {"backend": backend_of(extension_of(asked)), "extension": extension_of(asked)}
+
+
+def _sandbox(sandbox: WorkerSandbox) -> dict[str, Any]:
+    isolation = sandbox.isolation
+    shown = None
+    if isolation is not None:
+        shown = IsolationView.of(isolation, degraded=[*isolation.degraded])
+    return WorkerSandboxView.of(sandbox, isolation=shown)
+
+
+def _place(extension: str, host: str, region: str) -> dict[str, str]:
+    return {
+        "backend": backend_of(extension),
+        "extension": extension,
+        "host": host,
+        "region": region,
+    }
+
+
+def _route(record: RouteRecord) -> dict[str, Any]:
+    decision, chosen = record.decision, record.decision.chosen
+    candidates = [(one, one.candidate) for one in decision.verdicts]
+    return {
+        "route_id": record.id,
+        "at": instant(record.at),
+        "strategy": decision.request.strategy,
+        "chosen": None if chosen is None else _place(chosen.extension, chosen.host, chosen.region),
+        "candidates": [
+            {
+                "placement": _place(candidate.extension, candidate.host, candidate.region),
+                "execution_mode": candidate.execution_mode,
+                "fit": verdict.fit,
+                "reasons": [*verdict.reasons],
+            }
+            for verdict, candidate in candidates
+        ],
+        "attempts": [
+            {
+                "placement": _place(one.extension, one.host, one.region),
+                "at": instant(one.at),
+                "reason": one.reason,
+            }
+            for one in record.attempts
+            if one.reason is not None
+        ],
+    }
+
+
+def _markers(markers: DurabilityMarkers) -> dict[str, Any]:
+    return WorkerMarkersView.of(markers, thread_ids=[*markers.thread_ids])
