@@ -40,8 +40,9 @@ def test_state_follows_from_the_age(age: timedelta, state: HeartbeatState) -> No
     assert heartbeat_state(WorkerStatus.RUNNING, LEASED, NOW + age) is state
 
 
-def test_ended_worker_owes_no_heartbeat() -> None:
+def test_worker_that_starts_or_has_ended_owes_no_heartbeat() -> None:
     late = NOW + 9 * LEASE
+    assert heartbeat_state(WorkerStatus.STARTING, LEASED, late) is HeartbeatState.FRESH
     assert heartbeat_state(WorkerStatus.STOPPED, LEASED, late) is HeartbeatState.STOPPED
     assert heartbeat_state(WorkerStatus.FAILED, LEASED, late) is HeartbeatState.FAILED
 
@@ -64,7 +65,7 @@ def test_host_has_paused_before_its_worker_is_lost(age: timedelta, travel: timed
 
 def test_snapshot_tells_the_heartbeat_in_milliseconds() -> None:
     created, owner = CreateWorker(WorkerId("w")), PrincipalId("ann")
-    worker = Worker(WorkerId("w"))
+    worker = Worker(WorkerId("w"), status=WorkerStatus.RUNNING)
     key, org = WorkerKey("wk_1"), PERSONAL_ORG
     record = WorkerRecord(key, org, owner, created, worker, LEASED, NOW)
     shown = snapshot(record, Observed(), now=NOW + STALE_AFTER)

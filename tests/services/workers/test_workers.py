@@ -10,18 +10,19 @@ from atoll.adapters.bus.in_process import InProcessBus
 from atoll.adapters.clocks.system import SystemClock
 from atoll.adapters.storage.store import Settings, open_store
 from atoll.adapters.workers.in_memory import InMemoryHost
-from atoll.domain.errors import Conflict, Failed, Invalid, NotFound
+from atoll.domain.errors import Conflict, Failed, Invalid, NotFound, Unavailable
 from atoll.domain.ids import PrincipalId, WorkerKey
 from atoll.domain.paging import PageQuery
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.worker.create import CreateWorker, TeardownPolicy, WorkerId, WorkerTeardown
 from atoll.domain.worker.ledger import LOST, Response, WorkerRequest
-from atoll.domain.worker.lifecycle import WorkerStatus
+from atoll.domain.worker.lifecycle import Silent, WorkerStatus
 from atoll.domain.worker.snapshot import WorkerSnapshot
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.task_runner import TaskRunner
 from atoll.services.workers.driving import WorkerDriver
+from atoll.services.workers.heartbeats import Heartbeats
 from atoll.services.workers.transitions import WorkerTransitions
 from atoll.services.workers.workers import Workers
 from tests.peers.databases.chosen import database_url
@@ -75,7 +76,8 @@ async def serving(folder: Path) -> AsyncIterator[Scene]:
         clock = SystemClock()
         ground = Ground(store, InProcessBus(), clock, Identifiers())
         transitions, host, runner = WorkerTransitions(ground), InMemoryHost(clock), TaskRunner()
-        driver = WorkerDriver(ground, transitions, host=host, tasks=runner)
+        beats = Heartbeats(ground, transitions)
+        driver = WorkerDriver(ground, transitions, host=host, heartbeats=beats, tasks=runner)
         async with asyncio.TaskGroup() as tasks:
             running = [tasks.create_task(runner.run()), tasks.create_task(driver.run())]
             await asyncio.sleep(0)
@@ -140,6 +142,58 @@ async def test_lost_runtime_ends_open_requests_and_a_reattachment_begins_anew(
     _, there = await scene.workers.create(LOCAL_PERSON, WANTED)
     assert there
     await scene.heard("started", "request.received", "lost", "error", "started")
+
+
+async def test_new_sandbox_of_a_lost_worker_is_followed_from_its_first_entry(
+    scene: Scene,
+) -> None:
+    """The old sandbox had more entries than the new one has."""
+    key = await scene.running()
+    for _ in range(2):
+        scene.host.say(key, '{"method":"turn/started"}')
+    await scene.heard("started", "event", "event")
+    scene.host.end(key, "the runtime ended")
+    await scene.heard("started", "event", "event", "lost")
+    await scene.workers.create(LOCAL_PERSON, WANTED)
+    await scene.heard("started", "event", "event", "lost", "started")
+    scene.host.say(key, '{"method":"turn/started"}')
+    await scene.heard("started", "event", "event", "lost", "started", "event")
+
+
+async def test_silent_host_that_returns_delivers_what_it_kept_after_its_return(
+    scene: Scene,
+) -> None:
+    """Once, and in order."""
+    key = await scene.running()
+    await WorkerTransitions(scene.ground).apply(key, Silent("cut off"))
+    for n in range(2):
+        scene.host.say(key, f'{{"method":"turn/started","params":{n}}}')
+    await scene.heard("started", "lost", "recovered", "event", "event")
+    page = await scene.workers.stream(LOCAL_PERSON, "w", after=2)
+    assert page.events[0].payload["delivered"] == 2
+    assert [one.payload["params"] for one in page.events[1:]] == ["0", "1"]
+
+
+async def test_silent_host_that_died_ends_open_requests(scene: Scene) -> None:
+    """They wait while it may return."""
+    key = await scene.running()
+    scene.host.held.add("turn/start")
+    assert await scene.workers.request(LOCAL_PERSON, "w", TURN, wait_ms=0) is None
+    scene.host.failing["stream"] = Unavailable("cut off")
+    await WorkerTransitions(scene.ground).apply(key, Silent("cut off"))
+    scene.host.end(key, "the runtime ended")
+    await scene.heard("started", "request.received", "lost", "error")
+    assert await scene.workers.request(LOCAL_PERSON, "w", TURN, wait_ms=0) == LOST
+
+
+async def test_reattachment_of_a_worker_that_runs_keeps_its_lease(scene: Scene) -> None:
+    """Its epoch is the same."""
+    key = await scene.running()
+    await scene.workers.create(LOCAL_PERSON, WANTED)
+    async with scene.ground.store.read() as rows:
+        record = await rows.workers.get(key)
+    assert record is not None
+    assert record.lease.epoch == record.worker.epoch == 1
 
 
 async def test_stopped_worker_that_is_not_retained_is_removed(scene: Scene) -> None:

@@ -18,6 +18,7 @@ from atoll.ports.outside.worker_host import HostEntry, HostPlace
 class _Served:
     """A worker as its host has it. `sent` are the requests that its agent saw, in order."""
 
+    sandbox_id: SandboxId
     entries: list[HostEntry] = field(default_factory=list)
     receipts: dict[str, Receipt] = field(default_factory=dict)
     sent: list[str] = field(default_factory=list)
@@ -64,8 +65,10 @@ class InMemoryHost:
         self._fail("provision")
         known = self._served.get(worker.key)
         if known is None or known.gone is not None:
-            self._served[worker.key] = _Served()
-        return HostPlace(SandboxId(f"sb_{worker.key}"), reattached=known is not None)
+            made = _Served(SandboxId(f"sb_{worker.key}_{worker.worker.epoch}"))
+            self._served[worker.key] = made
+            return HostPlace(made.sandbox_id, reattached=False)
+        return HostPlace(known.sandbox_id, reattached=True)
 
     async def start_codex(self, worker: WorkerRecord) -> str:
         """See the port."""
@@ -117,7 +120,7 @@ class InMemoryHost:
         """See the port."""
         self._fail("teardown")
         gone = self._served.pop(worker.key, None)
-        return WorkerTornDown(() if gone is None else (f"sandbox:sb_{worker.key}",))
+        return WorkerTornDown(() if gone is None else (f"sandbox:{gone.sandbox_id}",))
 
     def _alive(self, worker: WorkerRecord) -> _Served:
         served = self._served.get(worker.key)

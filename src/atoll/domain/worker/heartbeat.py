@@ -46,7 +46,9 @@ def renew(lease: Lease, epoch: int, now: datetime) -> Lease:
 
 
 def heartbeat_state(status: WorkerStatus, lease: Lease, now: datetime) -> HeartbeatState:
-    """Return the state of a worker's heartbeat. An ended worker owes none."""
+    """Return the state of a worker's heartbeat. One that starts or has ended owes none."""
+    if status is WorkerStatus.STARTING:
+        return HeartbeatState.FRESH
     if status is WorkerStatus.STOPPED:
         return HeartbeatState.STOPPED
     if status is WorkerStatus.FAILED:

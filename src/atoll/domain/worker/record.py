@@ -1,15 +1,15 @@
 """A worker as it is stored, with its requests and its events."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from atoll.domain.event import Json
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId, WorkerKey
 from atoll.domain.worker.create import CreateWorker
-from atoll.domain.worker.heartbeat import Lease
+from atoll.domain.worker.heartbeat import HeartbeatState, Lease
 from atoll.domain.worker.ledger import LedgerEntry
-from atoll.domain.worker.lifecycle import Worker
+from atoll.domain.worker.lifecycle import HostContact, Worker, WorkerStatus
 
 WORKER_STREAMS = "worker:"
 """The prefix of the name of a worker's stream."""
@@ -18,7 +18,8 @@ WORKER_STREAMS = "worker:"
 @dataclass(frozen=True, slots=True)
 class WorkerRecord:
     """A stored worker. `sandbox_id` and `agent_id` are of its present epoch, and empty before that
-    has them. `collected` is the number of the last entry of the runtime's spool that is stored."""
+    has them. `collected` is the number of the last entry of the runtime's spool that is stored, and
+    `heartbeat` the last state of the heartbeat that is in its stream."""
 
     key: WorkerKey
     org_id: OrgId
@@ -30,6 +31,19 @@ class WorkerRecord:
     sandbox_id: SandboxId | None = None
     agent_id: str = ""
     collected: int = 0
+    heartbeat: HeartbeatState = HeartbeatState.FRESH
+
+
+def advanced(record: WorkerRecord, worker: Worker, now: datetime) -> WorkerRecord:
+    """Return the record of a worker after a transition. A lease is granted when an epoch begins,
+    when its agent is up, and when a lost host is back."""
+    before = record.worker
+    if worker.epoch != before.epoch:
+        fresh = HeartbeatState.FRESH
+        return replace(record, worker=worker, lease=Lease(worker.epoch, now), heartbeat=fresh)
+    up = _is_served(worker) and not _is_served(before)
+    lease = Lease(worker.epoch, now) if up else record.lease
+    return replace(record, worker=worker, lease=lease)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +78,7 @@ class WorkerEvent:
 def worker_stream(key: WorkerKey) -> str:
     """Return the name of one worker's stream."""
     return f"{WORKER_STREAMS}{key}"
+
+
+def _is_served(worker: Worker) -> bool:
+    return worker.status is WorkerStatus.RUNNING and worker.contact is HostContact.PRESENT

@@ -13,9 +13,10 @@ from datetime import timedelta
 import msgspec
 import structlog
 
-from atoll.domain.errors import AtollError
+from atoll.domain.errors import AtollError, Conflict
 from atoll.domain.event import Json
 from atoll.domain.ids import WorkerKey
+from atoll.domain.worker.heartbeat import INTERVAL
 from atoll.domain.worker.lifecycle import (
     Died,
     HostContact,
@@ -30,14 +31,15 @@ from atoll.domain.worker.lifecycle import (
 )
 from atoll.domain.worker.record import WorkerEventDraft, WorkerRecord, worker_stream
 from atoll.ports import StoreUnavailable
-from atoll.ports.outside.worker_host import HostEntry, WorkerHost
+from atoll.ports.outside.worker_host import HostEntry, HostPlace, WorkerHost
 from atoll.services.ground import Ground
 from atoll.services.task_runner import TaskRunner
+from atoll.services.workers.heartbeats import Heartbeats
 from atoll.services.workers.transitions import WorkerTransitions
 from atoll.wire.http.unreadable import UNREADABLE
 
-FOLLOW_SECONDS = 30
-"""The time that a host may hold a request for new entries."""
+FOLLOW_SECONDS = int(INTERVAL.total_seconds())
+"""The time that a host may hold a request for new entries. Each answer renews its lease."""
 AGAIN = timedelta(seconds=2)
 """Before another look at a host that does not answer."""
 LOOK = timedelta(seconds=5)
@@ -63,11 +65,13 @@ class WorkerDriver:
         transitions: WorkerTransitions,
         *,
         host: WorkerHost,
+        heartbeats: Heartbeats,
         tasks: TaskRunner,
     ) -> None:
         self._ground = ground
         self._transitions = transitions
         self._host = host
+        self._heartbeats = heartbeats
         self._tasks = tasks
         self._bells: dict[WorkerKey, asyncio.Event] = {}
 
@@ -126,7 +130,7 @@ class WorkerDriver:
     async def _bring_up(self, record: WorkerRecord) -> None:
         try:
             place = await self._host.provision(record)
-            record = await self._noted(record, replace(record, sandbox_id=place.sandbox_id))
+            record = await self._noted(record, _placed(record, place))
             agent_id = await self._host.start_codex(record)
             record = await self._noted(record, replace(record, agent_id=agent_id))
         except StoreUnavailable:
@@ -153,6 +157,7 @@ class WorkerDriver:
 
     async def _follow(self, record: WorkerRecord) -> None:
         """Take in what the agent said. A stop or a reattachment ends the wait."""
+        self._heartbeats.watch(record)
         try:
             await self._take(record, await self._heard(record))
         except StoreUnavailable:
@@ -181,13 +186,30 @@ class WorkerDriver:
         result = following.result()
         if isinstance(result, AtollError):
             raise result
+        self._heartbeats.beat(record)
         return result
 
     async def _look_for(self, record: WorkerRecord) -> None:
-        if await self._host.snapshot(record) is None:
-            await self._transitions.apply(record.key, Returned(record.worker.epoch))
-        else:
-            await self._pause(record)
+        """Have a lost worker back once its host answers; what it kept is taken in after that."""
+        self._heartbeats.forget(record)
+        kept = await _tried(self._host.stream(record, record.collected, wait_seconds=0))
+        reason = await self._host.snapshot(record)
+        if reason is not None:
+            await self._end_open(record, reason)
+        elif not isinstance(kept, AtollError):
+            back = Returned(record.worker.epoch, delivered=len(kept))
+            # A reattachment that came first has begun another epoch.
+            with contextlib.suppress(Conflict):
+                await self._transitions.apply(record.key, back)
+            return
+        await self._pause(record)
+
+    async def _end_open(self, record: WorkerRecord, reason: str) -> None:
+        """End requests that waited for a silent host, once it has died."""
+        async with self._ground.store.read() as rows:
+            waiting = await rows.worker_requests.open(record.key)
+        if waiting:
+            await self._transitions.apply(record.key, Died(reason))
 
     async def _stop(self, record: WorkerRecord) -> None:
         try:
@@ -244,12 +266,13 @@ class WorkerDriver:
                 one.cancel()
 
     async def _take(self, record: WorkerRecord, entries: Sequence[HostEntry]) -> None:
-        """Store entries that were not stored before, and how far that is, in one transaction."""
+        """Store entries that were not stored before, and how far that is, in one transaction. A
+        lost worker's are left for when it is back."""
         if not entries:
             return
         async with self._ground.store.begin() as rows:
             now = await rows.workers.get(record.key)
-            if now is None or now.worker.epoch != record.worker.epoch:
+            if now is None or now.worker.epoch != record.worker.epoch or _is_lost(now):
                 return
             for entry in entries:
                 if entry.n <= now.collected:
@@ -260,6 +283,18 @@ class WorkerDriver:
                     await rows.worker_events.append(now.key, (draft,))
             await rows.workers.put(replace(now, collected=max(now.collected, entries[-1].n)))
         self._ground.bus.announce((worker_stream(record.key),))
+
+
+def _is_lost(record: WorkerRecord) -> bool:
+    worker = record.worker
+    return worker.status is WorkerStatus.RUNNING and worker.contact is HostContact.LOST
+
+
+def _placed(record: WorkerRecord, place: HostPlace) -> WorkerRecord:
+    """Return a worker in its sandbox. A new sandbox numbers its entries from 1."""
+    same = record.sandbox_id in (None, place.sandbox_id)
+    collected = record.collected if same else 0
+    return replace(record, sandbox_id=place.sandbox_id, collected=collected)
 
 
 async def _tried(act: Awaitable[Sequence[HostEntry]]) -> Sequence[HostEntry] | AtollError:

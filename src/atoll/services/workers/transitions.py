@@ -1,6 +1,5 @@
 """Transitions of workers: the state, its events and its requests, in one transaction."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 
@@ -12,13 +11,11 @@ from atoll.domain.worker.lifecycle import AppendWorkerEvent, Instruction, Settle
 from atoll.domain.worker.record import (
     WorkerEventDraft,
     WorkerRecord,
+    advanced,
     worker_stream,
 )
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
-
-Also = Callable[[WorkerRecord], WorkerRecord]
-"""A further change of a worker, in the same transaction."""
 
 
 class WorkerTransitions:
@@ -28,7 +25,7 @@ class WorkerTransitions:
         self._ground = ground
 
     async def apply(
-        self, key: WorkerKey, stimulus: Stimulus, *, also: Also | None = None
+        self, key: WorkerKey, stimulus: Stimulus
     ) -> tuple[WorkerRecord, tuple[Instruction, ...]]:
         """Apply a stimulus; returns the worker, and the instructions that are left to perform.
         Raises `NotFound`, and what `step` raises."""
@@ -36,14 +33,20 @@ class WorkerTransitions:
             before = await rows.workers.get(key)
             if before is None:
                 raise NotFound("There is no such worker.")
-            found = before if also is None else also(before)
-            worker, instructions = step(found.worker, stimulus, self._ground.clock.now())
-            after = replace(found, worker=worker)
-            if after != before:
-                await rows.workers.put(after)
-            left = await self.perform(rows, after, instructions)
+            after, left = await self.step(rows, before, stimulus)
         self._ground.bus.announce((worker_stream(key),))
         return after, left
+
+    async def step(
+        self, rows: Transaction, before: WorkerRecord, stimulus: Stimulus
+    ) -> tuple[WorkerRecord, tuple[Instruction, ...]]:
+        """Apply a stimulus within a transaction, as `apply`; the caller announces the stream."""
+        now = self._ground.clock.now()
+        worker, instructions = step(before.worker, stimulus, now)
+        after = advanced(before, worker, now)
+        if after != before:
+            await rows.workers.put(after)
+        return after, await self.perform(rows, after, instructions)
 
     async def perform(
         self, rows: Transaction, record: WorkerRecord, instructions: tuple[Instruction, ...]

@@ -6,7 +6,7 @@ Whatever a caller may not see answers as what is missing. `driving` does what ta
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from atoll.domain.errors import Conflict, Forbidden, Invalid, NotFound
 from atoll.domain.paging import PageQuery, RowPage
@@ -36,6 +36,7 @@ from atoll.ports import Transaction
 from atoll.ports.outside.worker_host import WorkerHost
 from atoll.services.ground import Ground
 from atoll.services.workers.driving import WorkerDriver
+from atoll.services.workers.heartbeats import Heartbeats
 from atoll.services.workers.transitions import WorkerTransitions
 
 MAX_PAGE = 200
@@ -58,6 +59,7 @@ class WorkerServices:
 
     workers: "Workers"
     driver: WorkerDriver
+    heartbeats: Heartbeats
 
 
 class Workers:
@@ -91,7 +93,7 @@ class Workers:
             else:
                 there = True
         if there:
-            known, _ = await self._transitions.apply(known.key, Reattach(), also=self._renewed)
+            known, _ = await self._transitions.apply(known.key, Reattach())
         self._driver.begin(known.key)
         return await self._shown(known), there
 
@@ -182,10 +184,6 @@ class Workers:
             Lease(1, now),
             now,
         )
-
-    def _renewed(self, record: WorkerRecord) -> WorkerRecord:
-        """Give a worker that begins again a new lease."""
-        return replace(record, lease=Lease(record.worker.epoch + 1, self._ground.clock.now()))
 
     async def _known(self, caller: Principal, worker_id: str) -> WorkerRecord:
         _check(caller, Capability.AGENT_READ)

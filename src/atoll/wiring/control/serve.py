@@ -272,6 +272,7 @@ def _leading(services: "Application", settings: ControlSettings) -> "Sequence[Ac
         services.webhooks.worker.run,
         services.previews.watch.run,
         services.workers.driver.run,
+        services.workers.heartbeats.run,
     )
 
 

@@ -5,6 +5,7 @@ from atoll.services.ground import Ground
 from atoll.services.sandboxes.background import Background
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.workers.driving import WorkerDriver
+from atoll.services.workers.heartbeats import Heartbeats
 from atoll.services.workers.runtime_host import RuntimeHost
 from atoll.services.workers.transitions import WorkerTransitions
 from atoll.services.workers.workers import Workers, WorkerServices
@@ -15,5 +16,9 @@ def build_workers(
 ) -> WorkerServices:
     """Return the use cases of workers, and what the leader does for them."""
     host, transitions = RuntimeHost(sandboxes, agents), WorkerTransitions(ground)
-    driver = WorkerDriver(ground, transitions, host=host, tasks=background.runners.lead)
-    return WorkerServices(Workers(ground, transitions, driver, host=host), driver)
+    heartbeats = Heartbeats(ground, transitions)
+    driver = WorkerDriver(
+        ground, transitions, host=host, heartbeats=heartbeats, tasks=background.runners.lead
+    )
+    workers = Workers(ground, transitions, driver, host=host)
+    return WorkerServices(workers, driver, heartbeats)

@@ -17,7 +17,7 @@ from atoll.domain.worker.create import (
     WorkerId,
     WorkerTeardown,
 )
-from atoll.domain.worker.heartbeat import Lease
+from atoll.domain.worker.heartbeat import HeartbeatState, Lease
 from atoll.domain.worker.ledger import ErrorCode, LedgerEntry, RequestRefusal, Response
 from atoll.domain.worker.lifecycle import (
     DurabilityMarkers,
@@ -67,6 +67,7 @@ def worker(
         sandbox_id=SandboxId("sb_a"),
         agent_id="a1",
         collected=12,
+        heartbeat=HeartbeatState.STALE,
     )
 
 

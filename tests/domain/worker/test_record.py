@@ -1,0 +1,40 @@
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from atoll.domain.ids import PERSONAL_ORG, PrincipalId, WorkerKey
+from atoll.domain.worker.create import CreateWorker, WorkerId
+from atoll.domain.worker.heartbeat import LEASE, HeartbeatState, Lease
+from atoll.domain.worker.lifecycle import HostContact, Worker, WorkerStatus
+from atoll.domain.worker.record import WorkerRecord, advanced
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+LATER = NOW + LEASE
+CREATED = CreateWorker(WorkerId("w"))
+RUNS = Worker(CREATED.worker_id, status=WorkerStatus.RUNNING)
+LOST = replace(RUNS, contact=HostContact.LOST)
+
+
+def record(worker: Worker) -> WorkerRecord:
+    return WorkerRecord(
+        *(WorkerKey("wk_a"), PERSONAL_ORG, PrincipalId("ada"), CREATED, worker),
+        *(Lease(worker.epoch, NOW), NOW),
+        heartbeat=HeartbeatState.MISSING,
+    )
+
+
+def test_new_epoch_has_a_lease_and_a_heartbeat_of_its_own() -> None:
+    after = advanced(record(LOST), Worker(CREATED.worker_id, epoch=2), LATER)
+    assert (after.lease, after.heartbeat) == (Lease(2, LATER), HeartbeatState.FRESH)
+
+
+@pytest.mark.parametrize("before", [Worker(CREATED.worker_id), LOST])
+def test_worker_that_is_served_again_has_a_new_lease(before: Worker) -> None:
+    after = advanced(record(before), RUNS, LATER)
+    assert (after.lease, after.heartbeat) == (Lease(1, LATER), HeartbeatState.MISSING)
+
+
+@pytest.mark.parametrize("worker", [RUNS, LOST, replace(RUNS, status=WorkerStatus.STOPPING)])
+def test_other_transitions_leave_the_lease(worker: Worker) -> None:
+    assert advanced(record(RUNS), worker, LATER) == replace(record(RUNS), worker=worker)
