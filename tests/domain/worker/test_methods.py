@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,14 @@ from hypothesis import strategies as st
 
 from atoll.domain.errors import Invalid
 from atoll.domain.worker import codex_methods
-from atoll.domain.worker.methods import METHODS, RESPOND, MethodAccess, access, judge_request
+from atoll.domain.worker.methods import (
+    METHODS,
+    RESPOND,
+    SERVED,
+    MethodAccess,
+    access,
+    judge_request,
+)
 from tests.places import ROOT
 
 SCHEMA: dict[str, list[str]] = json.loads(
@@ -112,3 +120,19 @@ def test_filters_of_what_only_reads_pass() -> None:
     assert judge_request("codex", "model/list", {"modelProvider": "x"}) is MethodAccess.READ
     with pytest.raises(Invalid, match="'other'"):
         judge_request("codex", "model/list", {"other": "x"})
+
+
+def test_table_of_the_docs_has_every_method_and_every_refused_field() -> None:
+    page = Path(ROOT, "docs/program/workers.md").read_text()
+    methods = page.partition("## Methods")[2].partition("## Follow")[0]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in methods.splitlines()
+            if line.startswith("| `")]  # fmt: skip
+    told = [(name.strip("`"), right, re.findall(r"`(\w+)`", needs)) for name, right, needs in rows]
+    table = METHODS["codex"].items()
+    assert told == sorted(
+        (name, needed.value, [one.removesuffix("?") for one in fields])
+        for name, (needed, fields) in table
+    )
+    fields = methods.partition("`invalid_request` where")[2].partition("So is")[0]
+    assert re.findall(r"`(\w+)`", fields) == sorted(codex_methods.REFUSED_FIELDS)
+    assert sorted(SERVED) == ["codex"]

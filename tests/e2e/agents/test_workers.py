@@ -2,7 +2,10 @@
 
 import asyncio
 import json
+import os
+import subprocess
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -14,6 +17,7 @@ from atoll.protocol.v1 import codex_events_pb2 as events_pb2
 from atoll.protocol.v1 import codex_workers_pb2 as workers_pb2
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import TOOLS, World, run
+from tests.places import ROOT
 
 pytestmark = [
     pytest.mark.agents,
@@ -22,6 +26,11 @@ pytestmark = [
 ]
 
 STOP = "/v1/workers/first/stop"
+FIXTURES = ROOT / "tests" / "fixtures" / "workers"
+ASKS = (
+    'exec_command {"cmd":"echo asked > asked.txt","sandbox_permissions":"require_escalated",'
+    '"justification":"May I?"}'
+)
 WRITE = TOOLS["codex"].format(command="echo made > made.txt")
 
 
@@ -104,3 +113,66 @@ async def test_codex_as_a_worker_writes_a_file_and_is_stopped(
     assert events[-1]["payload"]["stopped"]["markers"]["last_seq"] == len(events) - 1
     ended = strict(workers_pb2.StopWorkerResponse, (await w.api.post(STOP)).json())
     assert ended.markers.workspace_ref == f"sandbox:{sandbox}/workspace"
+
+
+async def test_codex_as_a_worker_asks_before_it_acts_and_no_request_undoes_that(
+    w: World, provide_agent: Callable[[TestServer, str], None]
+) -> None:
+    provide_agent(w.server, "codex")
+    made = await w.api.post("/v1/workers", json={"worker_id": "asks", "permissions": "ask"})
+    assert made.status_code == 201, made.text
+    await until(w, "asks", "running")
+    bad = {"request_id": "r0", "method": "thread/start", "params": {"approvalPolicy": "never"}}
+    refused = await w.api.post("/v1/workers/asks/requests", json={"request": bad})
+    told = refused.json()
+    assert (refused.status_code, told["code"]) == (422, "invalid_request"), refused.text
+    assert told["field"] == "request.params.approvalPolicy"
+    thread = (await asked(w, "asks", "r1", "thread/start"))["thread"]["id"]
+    words = [{"type": "text", "text": f"[[tool {ASKS}]]"}]
+    await asked(w, "asks", "r2", "turn/start", threadId=thread, input=words)
+    question = (await stream(w, "asks", "item/commandExecution/requestApproval"))[-1]
+    sandbox = (await w.api.get("/v1/sandboxes")).json()["sandboxes"][0]["sandbox_id"]
+    assert (await run(w, sandbox, "test", "-e", "asked.txt"))[0] == 1
+    respond = {"server_request_id": question["payload"]["event"]["server_request_id"]}
+    await asked(w, "asks", "r3", "serverRequest/respond", **respond, result={"decision": "accept"})
+    await stream(w, "asks", "turn/completed")
+    assert await run(w, sandbox, "cat", "asked.txt") == (0, b"asked\n")
+
+
+def schema_of_codex(folder: Path, *options: str) -> dict[str, dict[str, Any]]:
+    """Params of each request, as the installed Codex describes them."""
+    (program,) = (ROOT / ".venv" / "agents" / "codex").glob(
+        "*/node_modules/@openai/codex-linux-*/vendor/*/bin/codex"
+    )
+    out = folder / "schema"
+    argv = [str(program), "app-server", "generate-json-schema", *options, "--out", str(out)]
+    env = {**os.environ, "HOME": str(folder), "CODEX_HOME": str(folder)}
+    subprocess.run(argv, env=env, check=True, capture_output=True)
+    schema = json.loads((out / "ClientRequest.json").read_text())
+    found: dict[str, dict[str, Any]] = {}
+    for one in schema["oneOf"]:
+        params = one["properties"].get("params", {})
+        while name := params.get("$ref"):
+            params = schema["definitions"][name.rpartition("/")[2]]
+        found[one["properties"]["method"]["enum"][0]] = params
+    return found
+
+
+@pytest.mark.parametrize(
+    ("fixture", "part", "options"),
+    [("methods", "required", ()), ("fields", "properties", ("--experimental",))],
+)
+async def test_installed_codex_has_the_methods_and_fields_that_are_classified(
+    w: World,
+    provide_agent: Callable[[TestServer, str], None],
+    tmp_path: Path,
+    fixture: str,
+    part: str,
+    options: tuple[str, ...],
+) -> None:
+    provide_agent(w.server, "codex")
+    found = await asyncio.to_thread(schema_of_codex, tmp_path, *options)
+    known = json.loads((FIXTURES / f"codex-0.169.0-{fixture}.json").read_text())
+    if fixture == "methods":
+        assert sorted(found) == sorted(known)
+    assert {name: sorted(found[name].get(part, {})) for name in known} == known

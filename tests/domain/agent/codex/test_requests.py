@@ -55,6 +55,38 @@ def test_response_to_a_request_is_its_reply_and_confuses_no_call_of_the_conversa
     assert talk.interrupt() == Step()
 
 
+@pytest.mark.parametrize("method", ["thread/start", "thread/resume", "thread/fork"])
+@pytest.mark.parametrize(
+    ("asks", "approvals", "sandbox"),
+    [(True, "on-request", "workspace-write"), (False, "never", "danger-full-access")],
+)
+def test_thread_of_a_worker_has_the_permissions_of_the_worker(
+    method: str, asks: bool, approvals: str, sandbox: str
+) -> None:
+    talk = CodexConversation(Terms("/workspace", ask=asks))
+    talk.begin()
+    talk.take({"id": 1, "result": {}})
+    given: dict[str, Value] = {"cwd": "/workspace/a", "sandbox": "other", "approvalPolicy": None}
+    (line,) = talk.request("r1", method, given).send
+    held = {"cwd": "/workspace/a", "sandbox": sandbox, "approvalPolicy": approvals}
+    assert line["params"] == held
+
+
+def test_turn_of_a_worker_takes_what_a_person_changed() -> None:
+    talk = standing()
+    turn: dict[str, Value] = {"threadId": "th", "input": [], "model": "its own"}
+    (line,) = talk.request("r1", "turn/start", turn).send
+    assert line["params"] == turn
+    talk.change("permission_mode", "read-only")
+    talk.change("model", "a person's")
+    (line,) = talk.request("r2", "turn/start", turn).send
+    policy = {"approvalPolicy": "on-request", "sandboxPolicy": {"type": "readOnly"}}
+    assert line["params"] == {**turn, **policy}
+    del turn["model"]
+    (line,) = talk.request("r3", "turn/start", turn).send
+    assert line["params"] == {**turn, **policy, "model": "a person's"}
+
+
 def test_refusal_of_a_request_is_an_error_for_it_alone() -> None:
     talk = standing()
     talk.request("r1", "thread/read", {})

@@ -116,7 +116,8 @@ class CodexConversation:
         self._sent += 1
         name = f"w:{self._sent}"
         self._asked[name] = (key, method, params)
-        line: Outgoing = {"method": method, "id": name, "params": dict(params)}
+        held = self._settings.held(method, params)
+        line: Outgoing = {"method": method, "id": name, "params": held}
         said: tuple[Said, ...] = ()
         thread = text(params, "threadId")
         if method == "turn/start" and thread:

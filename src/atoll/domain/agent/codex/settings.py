@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from atoll.domain.agent.card import Value
+from atoll.domain.agent.codex.turns import opens
 from atoll.domain.agent.lenient_json import Message, parts, text
 from atoll.domain.agent.settings import SettingName, setting, with_value
 from atoll.wire.contract.agents import SettingsRecord
@@ -51,6 +52,17 @@ class CodexSettings:
             policy: dict[str, Value] = {"type": mode.turn}
             told |= {"approvalPolicy": mode.approvals, "sandboxPolicy": policy}
         return told
+
+    def held(self, method: str, params: Message) -> dict[str, Value]:
+        """Return the params of a worker's request under the permissions of this agent. Codex would
+        take those of its config file otherwise, which the agent itself can write."""
+        if opens(method):
+            return {**params, **self.thread_params()}
+        if method == "turn/start":
+            ours = self.turn_params()
+            model: dict[str, Value] = {"model": ours.pop("model")} if "model" in ours else {}
+            return {**model, **params, **ours}
+        return dict(params)
 
     def started(self, result: Message) -> SettingsRecord:
         """Read the answer to a thread's start: its model, unless a person named one meanwhile."""

@@ -132,7 +132,7 @@ class WorkerPage(PageModel):
 
 
 class WorkerMarkersView(ResponseModel):
-    """What a stopped worker left, and where."""
+    """The places and numbers that a stopped worker left."""
 
     last_seq: int
     workspace_ref: str | None
@@ -150,7 +150,7 @@ class WorkerStopView(ResponseModel):
 
 
 class WorkerResultView(ResponseModel):
-    """What the agent answered: its own JSON, as text."""
+    """An answer of the agent: its own JSON, as text."""
 
     result: str
 
