@@ -1,0 +1,192 @@
+"""A login of an agent at its vendor: its state, what can happen to it, and what is to be done.
+
+No value here holds a code or a token: `domain.login.lifecycle.step` decides from times and states
+alone, and whoever performs its commands keeps the secrets.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import IntEnum, StrEnum
+from typing import Final, TypeAlias
+
+POLL_INTERVAL: Final = timedelta(seconds=5)
+"""The time between polls where the issuer names none (RFC 8628 §3.5)."""
+
+SLOW_DOWN: Final = timedelta(seconds=5)
+"""The addition to the time between polls for each `slow_down` (RFC 8628 §3.5)."""
+
+MAX_INTERVAL: Final = timedelta(minutes=1)
+REQUEST_LIFE: Final = timedelta(minutes=15)
+"""The time for which a person may confirm, where the issuer names none or a longer one."""
+
+ANSWER_TIME: Final = timedelta(seconds=30)
+"""The time in which an issuer answers a request that uses up a code or a token."""
+
+EARLY: Final = timedelta(minutes=5)
+"""The time before the end of an access token at which it is refreshed: at most this, and at most
+half of the token's life."""
+
+RETRY: Final = timedelta(seconds=1)
+"""The time after which a refresh that did not reach the issuer is tried again."""
+
+
+class LoginMethod(IntEnum):
+    """The method of a login, by the numbers that clients send."""
+
+    BROWSER = 0
+    DEVICE = 1
+    API_KEY = 2
+
+
+class LoginState(StrEnum):
+    """The state of a login. Of the first three each can change; the others are final."""
+
+    REQUESTED = "requested"
+    PENDING = "pending"
+    READY = "ready"
+    DENIED = "denied"
+    EXPIRED = "expired"
+    FAILED = "failed"
+    REVOKED = "revoked"
+
+
+OPEN: Final = frozenset({LoginState.REQUESTED, LoginState.PENDING, LoginState.READY})
+
+
+@dataclass(frozen=True, slots=True)
+class AgentLogin:
+    """A login of an agent.
+
+    `ends_at` is the end of a request that waits for its person. `next_at` is the time of the next
+    poll, or of the next refresh; None where nothing is due by time. `sent_at` is the time at which
+    a code or refresh token was sent that can be used once, while its answer has not come. `version`
+    counts the tokens received. `expires_at` is the end of the access token; None for an API key.
+    """
+
+    method: LoginMethod
+    state: LoginState = LoginState.REQUESTED
+    reason: str = ""
+    interval: timedelta = POLL_INTERVAL
+    ends_at: datetime | None = None
+    next_at: datetime | None = None
+    sent_at: datetime | None = None
+    version: int = 0
+    expires_at: datetime | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Report whether this login can still change."""
+        return self.state in OPEN
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The issuer named a page and a code, or the address for a browser was made. A `life` or
+    `interval` of None is the usual one."""
+
+    life: timedelta | None = None
+    interval: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TimePassed:
+    """Time has passed; nothing else happened."""
+
+
+@dataclass(frozen=True, slots=True)
+class StillPending:
+    """The issuer answered a poll: the person has not confirmed yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlowDown:
+    """The issuer answered a poll: too fast."""
+
+
+@dataclass(frozen=True, slots=True)
+class PollUnanswered:
+    """A poll had no answer in time, or none that can be read (RFC 8628 §3.5)."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodePasted:
+    """The person pasted the address that a browser was sent back to, and it is of this login."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokensCame:
+    """Tokens came for the first time, or by a refresh. A `life` of None has no end."""
+
+    life: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Denied:
+    """The person refused at the issuer."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeExpired:
+    """The issuer says that the code is too old."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The issuer refused a code, a refresh token or the whole request, for good."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotSent:
+    """A code or refresh token did not leave: no connection was made, so it is not used up."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerLost:
+    """A code or refresh token left, and its answer did not come or cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRefused:
+    """The vendor refused the access token of this version."""
+
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class RevokeLogin:
+    """Its owner ends the login."""
+
+
+LoginStimulus: TypeAlias = (
+    Opened
+    | TimePassed
+    | StillPending
+    | SlowDown
+    | PollUnanswered
+    | CodePasted
+    | TokensCame
+    | Denied
+    | CodeExpired
+    | Refused
+    | NotSent
+    | AnswerLost
+    | TokenRefused
+    | RevokeLogin
+)
+
+
+class LoginCommand(StrEnum):
+    """A command to whoever holds the secrets of a login.
+
+    `keep_tokens` concerns the tokens that just came; `end_grant` has the issuer revoke the tokens
+    that there are, then `drop_secrets` forgets all of them and the codes.
+    """
+
+    POLL = "poll"
+    TRADE_CODE = "trade_code"
+    REFRESH = "refresh"
+    KEEP_TOKENS = "keep_tokens"
+    END_GRANT = "end_grant"
+    DROP_SECRETS = "drop_secrets"

@@ -1,0 +1,196 @@
+"""The life of an agent's login, as a pure state machine.
+
+A code and a refresh token can be used once (RFC 9700 §4.14): an issuer that sees one again ends the
+whole login. So at most one is on its way, and one whose answer was lost is never sent again: the
+login has failed, and its person logs in anew.
+"""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final, TypeAlias
+
+from atoll.domain.login.agent_login import (
+    ANSWER_TIME,
+    EARLY,
+    MAX_INTERVAL,
+    POLL_INTERVAL,
+    REQUEST_LIFE,
+    RETRY,
+    SLOW_DOWN,
+    AgentLogin,
+    AnswerLost,
+    CodeExpired,
+    CodePasted,
+    Denied,
+    LoginCommand,
+    LoginMethod,
+    LoginState,
+    LoginStimulus,
+    NotSent,
+    Opened,
+    PollUnanswered,
+    Refused,
+    RevokeLogin,
+    SlowDown,
+    StillPending,
+    TimePassed,
+    TokenRefused,
+    TokensCame,
+)
+
+Step: TypeAlias = tuple[AgentLogin, tuple[LoginCommand, ...]]
+
+_LOST: Final = "the issuer's answer to a token or code that can be used once was lost: log in again"
+
+
+def step(login: AgentLogin, stimulus: LoginStimulus, now: datetime) -> Step:
+    """Return the login after `stimulus`, and what is to be done. A stimulus that does not fit the
+    state changes nothing."""
+    if not login.is_open:
+        return login, _late(login, stimulus)
+    match stimulus:
+        case RevokeLogin() | Refused() | AnswerLost():
+            return _ending(login, stimulus)
+        case TokensCame(life):
+            return _received(login, life, now)
+        case Opened() | CodePasted() | Denied() | CodeExpired():
+            return _confirmed_by_person(login, stimulus, now)
+        case StillPending() | SlowDown() | PollUnanswered():
+            return _polled(login, stimulus, now)
+        case NotSent() | TokenRefused() | TimePassed():  # pragma: no branch - the cases are all
+            return _due(login, stimulus, now)
+
+
+def refresh_time(life: timedelta, now: datetime) -> datetime:
+    """Return the time at which an access token of this life, received now, is refreshed."""
+    return now + life - min(EARLY, life / 2)
+
+
+def _late(login: AgentLogin, stimulus: LoginStimulus) -> tuple[LoginCommand, ...]:
+    """Tokens that come after the end belong to nobody."""
+    if not isinstance(stimulus, TokensCame) or login.method is LoginMethod.API_KEY:
+        return ()
+    return LoginCommand.END_GRANT, LoginCommand.DROP_SECRETS
+
+
+def _ending(login: AgentLogin, stimulus: RevokeLogin | Refused | AnswerLost) -> Step:
+    match stimulus:
+        case RevokeLogin():
+            return _revoked(login)
+        case Refused(reason):
+            return _ended(login, LoginState.FAILED, reason)
+        case AnswerLost():  # pragma: no branch - the cases are all
+            return _ended(login, LoginState.FAILED, _LOST) if login.sent_at else (login, ())
+
+
+def _due(login: AgentLogin, stimulus: NotSent | TokenRefused | TimePassed, now: datetime) -> Step:
+    match stimulus:
+        case NotSent():
+            return _unsent(login, now)
+        case TokenRefused(version):
+            current = login.state is LoginState.READY and version == login.version
+            return _refresh(login, now) if current and login.expires_at else (login, ())
+        case TimePassed():  # pragma: no branch - the cases are all
+            return _passed(login, now)
+
+
+def _revoked(login: AgentLogin) -> Step:
+    ended, dropped = _ended(login, LoginState.REVOKED, "")
+    granted = login.state is LoginState.READY and login.method is not LoginMethod.API_KEY
+    return ended, (LoginCommand.END_GRANT, *dropped) if granted else dropped
+
+
+def _ended(login: AgentLogin, state: LoginState, reason: str) -> Step:
+    ended = replace(
+        login, state=state, reason=reason, ends_at=None, next_at=None, sent_at=None, expires_at=None
+    )
+    return ended, (LoginCommand.DROP_SECRETS,)
+
+
+def _received(login: AgentLogin, life: timedelta | None, now: datetime) -> Step:
+    ready = replace(
+        login,
+        state=LoginState.READY,
+        ends_at=None,
+        next_at=None if life is None else refresh_time(life, now),
+        sent_at=None,
+        version=login.version + 1,
+        expires_at=None if life is None else now + life,
+    )
+    return ready, (LoginCommand.KEEP_TOKENS,)
+
+
+def _confirmed_by_person(
+    login: AgentLogin, stimulus: Opened | CodePasted | Denied | CodeExpired, now: datetime
+) -> Step:
+    match stimulus:
+        case Opened() if login.state is LoginState.REQUESTED:
+            return _opened(login, stimulus, now), ()
+        case CodePasted() if _takes_code(login):
+            return replace(login, sent_at=now), (LoginCommand.TRADE_CODE,)
+        case Denied() if login.state is LoginState.PENDING:
+            return _ended(login, LoginState.DENIED, "the person refused it at the issuer")
+        case CodeExpired() if login.state is LoginState.PENDING:
+            return _ended(login, LoginState.EXPIRED, "nobody confirmed it in time")
+    return login, ()
+
+
+def _takes_code(login: AgentLogin) -> bool:
+    pending = login.state is LoginState.PENDING and login.sent_at is None
+    return pending and login.method is LoginMethod.BROWSER
+
+
+def _opened(login: AgentLogin, stimulus: Opened, now: datetime) -> AgentLogin:
+    interval = min(max(stimulus.interval or POLL_INTERVAL, RETRY), MAX_INTERVAL)
+    polls = login.method is LoginMethod.DEVICE
+    return replace(
+        login,
+        state=LoginState.PENDING,
+        interval=interval,
+        ends_at=now + min(stimulus.life or REQUEST_LIFE, REQUEST_LIFE),
+        next_at=now + interval if polls else None,
+    )
+
+
+def _polled(
+    login: AgentLogin, stimulus: StillPending | SlowDown | PollUnanswered, now: datetime
+) -> Step:
+    if login.state is not LoginState.PENDING:
+        return login, ()
+    match stimulus:
+        case StillPending():
+            interval = login.interval
+        case SlowDown():
+            interval = login.interval + SLOW_DOWN
+        case PollUnanswered():  # pragma: no branch - the cases are all
+            interval = login.interval * 2
+    interval = min(interval, MAX_INTERVAL)
+    return replace(login, interval=interval, next_at=now + interval), ()
+
+
+def _unsent(login: AgentLogin, now: datetime) -> Step:
+    """A code that did not leave can be pasted again; a refresh is tried again."""
+    if login.sent_at is None:
+        return login, ()
+    again = now + RETRY if login.state is LoginState.READY else login.next_at
+    return replace(login, sent_at=None, next_at=again), ()
+
+
+def _passed(login: AgentLogin, now: datetime) -> Step:
+    if login.sent_at is not None:
+        lost = now - login.sent_at >= ANSWER_TIME
+        return _ended(login, LoginState.FAILED, _LOST) if lost else (login, ())
+    if login.ends_at is not None and now >= login.ends_at:
+        return _ended(login, LoginState.EXPIRED, "nobody confirmed it in time")
+    if login.next_at is None or now < login.next_at:
+        return login, ()
+    if login.state is LoginState.READY:
+        return _refresh(login, now)
+    return replace(login, next_at=now + login.interval), (LoginCommand.POLL,)
+
+
+def _refresh(login: AgentLogin, now: datetime) -> Step:
+    """Only one is on its way, so whoever needs a fresh token waits for that one."""
+    if login.sent_at is not None:
+        return login, ()
+    return replace(login, sent_at=now, next_at=None), (LoginCommand.REFRESH,)

@@ -1,0 +1,1 @@
+"""Logins of agents, without a clock or an issuer."""

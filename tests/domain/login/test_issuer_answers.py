@@ -1,0 +1,58 @@
+from datetime import timedelta
+
+import pytest
+
+from atoll.domain.login.agent_login import (
+    CodeExpired,
+    Denied,
+    PollUnanswered,
+    Refused,
+    SlowDown,
+    StillPending,
+)
+from atoll.domain.login.issuer_answers import openai_poll_verdict, poll_verdict, read_seconds
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "verdict"),
+    [
+        (400, "authorization_pending", StillPending),
+        (400, "slow_down", SlowDown),
+        (400, "access_denied", Denied),
+        (400, "expired_token", CodeExpired),
+        (400, "invalid_grant", Refused),
+        (429, "", SlowDown),
+        (503, "", PollUnanswered),
+        (408, "", PollUnanswered),
+        (404, "", Refused),
+    ],
+)
+def test_poll_is_read_by_the_error_in_its_body(status: int, error: str, verdict: type) -> None:
+    assert type(poll_verdict(status, error)) is verdict
+
+
+@pytest.mark.parametrize(
+    ("status", "verdict"),
+    [
+        (403, StillPending),
+        (404, StillPending),
+        (429, SlowDown),
+        (500, PollUnanswered),
+        (400, Refused),
+    ],
+)
+def test_openai_poll_is_read_by_its_status(status: int, verdict: type) -> None:
+    assert type(openai_poll_verdict(status)) is verdict
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [("5", 5), (5, 5), (1.5, 1.5), (1e300, 366 * 24 * 3600)],
+)
+def test_seconds_are_read_as_number_or_text(value: object, seconds: float) -> None:
+    assert read_seconds(value) == timedelta(seconds=seconds)
+
+
+@pytest.mark.parametrize("value", [None, True, 0, -1, "", "-5", "5s", "9" * 10, [], float("nan")])
+def test_other_values_are_no_seconds(value: object) -> None:
+    assert read_seconds(value) is None

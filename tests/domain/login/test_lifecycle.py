@@ -1,0 +1,252 @@
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from atoll.domain.login.agent_login import (
+    ANSWER_TIME,
+    EARLY,
+    MAX_INTERVAL,
+    OPEN,
+    POLL_INTERVAL,
+    REQUEST_LIFE,
+    RETRY,
+    AgentLogin,
+    AnswerLost,
+    CodeExpired,
+    CodePasted,
+    Denied,
+    LoginCommand,
+    LoginMethod,
+    LoginState,
+    LoginStimulus,
+    NotSent,
+    Opened,
+    PollUnanswered,
+    Refused,
+    RevokeLogin,
+    SlowDown,
+    StillPending,
+    TimePassed,
+    TokenRefused,
+    TokensCame,
+)
+from atoll.domain.login.lifecycle import refresh_time, step
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+DEVICE, BROWSER, KEY = (
+    AgentLogin(one) for one in (LoginMethod.DEVICE, LoginMethod.BROWSER, LoginMethod.API_KEY)
+)
+HOUR = timedelta(hours=1)
+SHORT = timedelta(seconds=5)
+STIMULI: tuple[LoginStimulus, ...] = (
+    Opened(),
+    TimePassed(),
+    StillPending(),
+    SlowDown(),
+    PollUnanswered(),
+    CodePasted(),
+    TokensCame(SHORT),
+    TokensCame(),
+    Denied(),
+    CodeExpired(),
+    Refused("no"),
+    NotSent(),
+    AnswerLost(),
+    TokenRefused(1),
+    RevokeLogin(),
+)
+
+
+def after(login: AgentLogin, *stimuli: LoginStimulus, now: datetime = NOW) -> AgentLogin:
+    for stimulus in stimuli:
+        login, _ = step(login, stimulus, now)
+    return login
+
+
+PENDING = after(DEVICE, Opened())
+READY = after(PENDING, TokensCame(HOUR))
+
+
+def test_device_login_opened_waits_for_its_person() -> None:
+    login, commands = step(DEVICE, Opened(HOUR, timedelta(seconds=7)), NOW)
+    assert login.state is LoginState.PENDING and commands == ()
+    assert login.ends_at == NOW + REQUEST_LIFE and login.next_at == NOW + timedelta(seconds=7)
+
+
+def test_interval_of_no_time_is_a_second() -> None:
+    assert after(DEVICE, Opened(None, timedelta(milliseconds=1))).interval == RETRY
+
+
+def test_browser_login_is_never_polled() -> None:
+    login = after(BROWSER, Opened())
+    assert step(login, TimePassed(), NOW + timedelta(minutes=1)) == (login, ())
+
+
+def test_poll_before_its_time_is_not_sent() -> None:
+    early = NOW + POLL_INTERVAL - timedelta(milliseconds=1)
+    assert step(PENDING, TimePassed(), early) == (PENDING, ())
+
+
+def test_poll_at_its_time_is_sent_once() -> None:
+    due = NOW + POLL_INTERVAL
+    login, commands = step(PENDING, TimePassed(), due)
+    assert commands == (LoginCommand.POLL,)
+    assert step(login, TimePassed(), due) == (login, ())
+
+
+@pytest.mark.parametrize(
+    ("answer", "interval"),
+    [
+        (StillPending(), timedelta(seconds=5)),
+        (SlowDown(), timedelta(seconds=10)),
+        (PollUnanswered(), timedelta(seconds=10)),
+    ],
+)
+def test_answer_to_a_poll_sets_the_next_time(answer: LoginStimulus, interval: timedelta) -> None:
+    login = after(PENDING, answer)
+    assert login.interval == interval and login.next_at == NOW + interval
+
+
+def test_interval_has_a_bound() -> None:
+    assert after(PENDING, *[SlowDown()] * 99).interval == MAX_INTERVAL
+
+
+def test_request_that_nobody_confirms_expires() -> None:
+    login, commands = step(PENDING, TimePassed(), NOW + REQUEST_LIFE)
+    assert login.state is LoginState.EXPIRED and commands == (LoginCommand.DROP_SECRETS,)
+
+
+@pytest.mark.parametrize(
+    ("stimulus", "state"),
+    [
+        (Denied(), LoginState.DENIED),
+        (CodeExpired(), LoginState.EXPIRED),
+        (Refused("no"), LoginState.FAILED),
+        (RevokeLogin(), LoginState.REVOKED),
+    ],
+)
+def test_end_of_a_request_forgets_its_codes(stimulus: LoginStimulus, state: LoginState) -> None:
+    login, commands = step(PENDING, stimulus, NOW)
+    assert login.state is state and commands == (LoginCommand.DROP_SECRETS,)
+    assert login.next_at is login.ends_at is None and not login.is_open
+
+
+def test_tokens_make_a_login_ready() -> None:
+    login, commands = step(PENDING, TokensCame(HOUR), NOW)
+    assert login.state is LoginState.READY and commands == (LoginCommand.KEEP_TOKENS,)
+    assert (login.version, login.expires_at) == (1, NOW + HOUR)
+    assert login.next_at == NOW + HOUR - EARLY and login.ends_at is None
+
+
+def test_key_is_ready_at_once_and_has_no_end() -> None:
+    login, commands = step(KEY, TokensCame(), NOW)
+    assert commands == (LoginCommand.KEEP_TOKENS,) and login.next_at is login.expires_at is None
+    assert step(login, TokenRefused(1), NOW) == (login, ())
+
+
+def test_short_token_is_refreshed_at_half_its_life() -> None:
+    assert refresh_time(SHORT, NOW) == NOW + SHORT / 2
+
+
+def test_pasted_code_is_traded_once() -> None:
+    login, commands = step(after(BROWSER, Opened()), CodePasted(), NOW)
+    assert commands == (LoginCommand.TRADE_CODE,)
+    assert step(login, CodePasted(), NOW) == (login, ())
+
+
+def test_device_login_takes_no_pasted_code() -> None:
+    assert step(PENDING, CodePasted(), NOW) == (PENDING, ())
+
+
+def test_code_that_did_not_leave_can_be_pasted_again() -> None:
+    login = after(BROWSER, Opened(), CodePasted(), NotSent())
+    assert step(login, CodePasted(), NOW)[1] == (LoginCommand.TRADE_CODE,)
+
+
+def test_refresh_is_sent_early_and_one_at_a_time() -> None:
+    due = NOW + HOUR - EARLY
+    login, commands = step(READY, TimePassed(), due)
+    assert commands == (LoginCommand.REFRESH,)
+    for stimulus in (TimePassed(), TokenRefused(1)):
+        assert step(login, stimulus, due) == (login, ())
+
+
+def test_refused_token_is_refreshed_before_its_time() -> None:
+    assert step(READY, TokenRefused(1), NOW)[1] == (LoginCommand.REFRESH,)
+
+
+def test_refused_token_of_an_older_version_refreshes_nothing() -> None:
+    login = after(READY, TokenRefused(1), TokensCame(HOUR))
+    assert login.version == 2 and step(login, TokenRefused(1), NOW) == (login, ())
+
+
+def test_refresh_that_did_not_leave_is_tried_again() -> None:
+    login = after(READY, TokenRefused(1), NotSent())
+    assert step(login, TimePassed(), NOW) == (login, ())
+    assert step(login, TimePassed(), NOW + RETRY)[1] == (LoginCommand.REFRESH,)
+
+
+def test_lost_answer_fails_the_login_and_is_never_repeated() -> None:
+    sent = after(READY, TokenRefused(1))
+    login, commands = step(sent, AnswerLost(), NOW)
+    assert login.state is LoginState.FAILED and "log in again" in login.reason
+    assert commands == (LoginCommand.DROP_SECRETS,)
+
+
+def test_answer_that_does_not_come_in_time_is_lost() -> None:
+    sent = after(READY, TokenRefused(1))
+    login, commands = step(sent, TimePassed(), NOW + ANSWER_TIME)
+    assert login.state is LoginState.FAILED and commands == (LoginCommand.DROP_SECRETS,)
+
+
+def test_nothing_on_its_way_is_not_lost() -> None:
+    for stimulus in (AnswerLost(), NotSent()):
+        assert step(READY, stimulus, NOW) == (READY, ())
+
+
+def test_revoked_login_ends_its_grant() -> None:
+    login, commands = step(READY, RevokeLogin(), NOW)
+    assert login.state is LoginState.REVOKED
+    assert commands == (LoginCommand.END_GRANT, LoginCommand.DROP_SECRETS)
+
+
+def test_revoked_key_has_no_grant() -> None:
+    assert step(after(KEY, TokensCame()), RevokeLogin(), NOW)[1] == (LoginCommand.DROP_SECRETS,)
+
+
+def test_tokens_that_come_after_the_end_are_revoked() -> None:
+    login = after(READY, TokenRefused(1), RevokeLogin())
+    assert step(login, TokensCame(HOUR), NOW) == (
+        login,
+        (LoginCommand.END_GRANT, LoginCommand.DROP_SECRETS),
+    )
+    assert step(after(KEY, RevokeLogin()), TokensCame(), NOW)[1] == ()
+
+
+def test_stimulus_of_another_state_changes_nothing() -> None:
+    for stimulus in (Opened(), Denied(), CodeExpired(), SlowDown(), StillPending()):
+        assert step(READY, stimulus, NOW) == (READY, ())
+    assert step(PENDING, TokenRefused(0), NOW) == (PENDING, ())
+
+
+@given(st.sampled_from([DEVICE, BROWSER, KEY]), st.data())
+def test_no_token_leaves_while_another_is_on_its_way(
+    login: AgentLogin, data: st.DataObject
+) -> None:
+    """A version of a token or code leaves once, unless it did not arrive at the issuer."""
+    now, out = NOW, False
+    for stimulus in data.draw(st.lists(st.sampled_from(STIMULI), max_size=30)):
+        now += data.draw(st.sampled_from([timedelta(), timedelta(seconds=2), HOUR]))
+        before = login
+        login, commands = step(login, stimulus, now)
+        if out and login.version == before.version and not isinstance(stimulus, NotSent):
+            assert not {LoginCommand.REFRESH, LoginCommand.TRADE_CODE} & set(commands)
+        out = login.sent_at is not None
+        if before.state not in OPEN:
+            assert login == before
+        if LoginCommand.DROP_SECRETS in commands:
+            assert not login.is_open
+        assert replace(login, state=before.state).version - before.version in (0, 1)
