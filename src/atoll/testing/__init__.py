@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from atoll.testing.contracts.outside.drive import CloudDriveContract
     from atoll.testing.contracts.outside.forge import ForgeContract
     from atoll.testing.contracts.outside.identity import IdentityProviderContract
+    from atoll.testing.contracts.outside.issuer import AgentIssuerContract
     from atoll.testing.contracts.outside.ssh import SshMachinesContract
     from atoll.testing.contracts.outside.worker_host import WorkerHostContract
     from atoll.testing.contracts.reachable import ReachableContract
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     from atoll.testing.fakes.kept import FakeKeptShelf
     from atoll.testing.fakes.leadership import FakeLeadership
     from atoll.testing.fakes.metadata import FakeMetadataFiles
+    from atoll.testing.fakes.outside.issuer import FakeAgentIssuer
     from atoll.testing.fakes.outside.ssh import FakeSshMachines
     from atoll.testing.fakes.push import FakePushSender
     from atoll.testing.fakes.runtime import FakeRuntimes
@@ -80,6 +82,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AgentConfigsContract",
+    "AgentIssuerContract",
     "AgentLayersContract",
     "AgentShelfContract",
     "AuditSignerContract",
@@ -93,6 +96,7 @@ __all__ = [
     "EventSinkContract",
     "ExtensionContract",
     "FakeAgentConfigs",
+    "FakeAgentIssuer",
     "FakeAgentShelf",
     "FakeAuditSigner",
     "FakeDatabase",
@@ -151,6 +155,7 @@ __all__ = [
 if not TYPE_CHECKING:  # to a type checker any name would be here
     _MODULES = {
         "AgentConfigsContract": "contracts.agents",
+        "AgentIssuerContract": "contracts.outside.issuer",
         "AgentLayersContract": "contracts.agents",
         "AgentShelfContract": "contracts.agents",
         "AuditSignerContract": "contracts.signer",
@@ -166,6 +171,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "EventLogContract": "contracts.event_log",
         "ExtensionContract": "contracts.extension",
         "FakeAgentConfigs": "fakes.agents",
+        "FakeAgentIssuer": "fakes.outside.issuer",
         "FakeAgentShelf": "fakes.agents",
         "FakeAuditSigner": "fakes.audit",
         "FakeDatabase": "fakes.database",

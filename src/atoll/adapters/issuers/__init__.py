@@ -1,0 +1,1 @@
+"""Issuers of agents' logins, by OAuth."""

@@ -1,0 +1,124 @@
+"""Requests to an issuer: to checked addresses, bounded in time and size, no redirects.
+
+A request whose connection was not made is told apart from one whose answer was lost: only the first
+can be sent again.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlencode, urlsplit
+
+import aiohttp
+import msgspec
+from yarl import URL
+
+from atoll.adapters.outgoing.addresses import CheckedResolver, Reach, resolved
+from atoll.domain.errors import AtollError, Unavailable
+from atoll.domain.event import Json
+
+SECONDS: Final = 15.0
+MAX_BYTES: Final = 256 * 1024
+CONNECTIONS: Final = 16
+_PORTS: Final = {"https": 443, "http": 80}
+
+
+@dataclass(frozen=True, slots=True)
+class IssuerAnswer:
+    """The status of an answer and the object in its body; empty when it is none."""
+
+    status: int
+    body: Mapping[str, Json]
+
+    def text(self, name: str) -> str:
+        """Return a text of the body, empty where there is none."""
+        found = self.body.get(name)
+        return found if isinstance(found, str) else ""
+
+
+class IssuerHttp:
+    """Connections to issuers. `reach` names the addresses that may be dialled."""
+
+    def __init__(self, reach: Reach, *, seconds: float = SECONDS) -> None:
+        self._reach = reach
+        self._seconds = seconds
+        self._session: aiohttp.ClientSession | None = None
+
+    async def form(self, url: str, fields: Mapping[str, str]) -> IssuerAnswer:
+        """Post a form. Raises `Unavailable`: code `not_sent` or `answer_lost`."""
+        kind = "application/x-www-form-urlencoded"
+        return await self._post(url, urlencode(fields).encode(), kind)
+
+    async def json(self, url: str, fields: Mapping[str, str]) -> IssuerAnswer:
+        """Post a JSON object. Raises as `form` does."""
+        return await self._post(url, msgspec.json.encode(fields), "application/json")
+
+    async def close(self) -> None:
+        """Close all connections."""
+        if self._session is not None:
+            await self._session.close()
+
+    async def _post(self, url: str, body: bytes, kind: str) -> IssuerAnswer:
+        parts = urlsplit(url)
+        headers = {"Accept": "application/json", "Content-Type": kind, "User-Agent": "atoll"}
+        try:
+            # An address in the URL is dialled without asking the resolver.
+            await resolved(parts.hostname or "", parts.port or _PORTS[parts.scheme], self._reach)
+        except AtollError as error:
+            raise not_sent(parts.hostname) from error
+        try:
+            async with (
+                asyncio.timeout(self._seconds),
+                self._opened().post(
+                    URL(url, encoded=True), headers=headers, data=body, allow_redirects=False
+                ) as answer,
+            ):
+                return IssuerAnswer(answer.status, await _read(answer))
+        except aiohttp.ClientConnectorError as error:
+            raise not_sent(parts.hostname) from error
+        except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
+            raise lost(parts.hostname) from error
+
+    def _opened(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                # A kept connection may be closed by the issuer as a request leaves, and aiohttp
+                # would send that request again: each request has a connection of its own.
+                connector=aiohttp.TCPConnector(
+                    resolver=CheckedResolver(self._reach),
+                    use_dns_cache=False,
+                    limit=CONNECTIONS,
+                    force_close=True,
+                ),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                auto_decompress=False,
+                trust_env=False,
+                skip_auto_headers=("Accept-Encoding",),
+            )
+        return self._session
+
+
+def not_sent(issuer: str | None) -> Unavailable:
+    """Return the error of a request that the issuer did not take."""
+    return Unavailable(f"The issuer {issuer} cannot be reached: try again.", code="not_sent")
+
+
+def lost(issuer: str | None) -> Unavailable:
+    """Return the error of an answer that did not come, or cannot be read."""
+    return Unavailable(
+        f"The issuer {issuer} did not answer as it should: log in again.", code="answer_lost"
+    )
+
+
+async def _read(answer: aiohttp.ClientResponse) -> Mapping[str, Json]:
+    data = b""
+    while len(data) < MAX_BYTES and not answer.content.at_eof():
+        data += await answer.content.read(MAX_BYTES - len(data))
+    if len(data) >= MAX_BYTES:
+        raise ValueError("the answer is too large")
+    try:
+        found = msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

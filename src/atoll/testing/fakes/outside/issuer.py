@@ -1,0 +1,99 @@
+"""An issuer of agents' logins in memory."""
+
+from datetime import timedelta
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from atoll.domain.errors import AtollError, Forbidden, Unavailable
+from atoll.domain.login.agent_login import Refused, StillPending
+from atoll.domain.login.issuer_answers import PollVerdict
+from atoll.domain.login.redirect import AuthorizeRequest, BegunRedirect, authorize_url, challenge
+from atoll.ports.outside.issuer import DeviceCode, LoginTokens
+
+ISSUER = "https://issuer.example"
+
+
+class FakeAgentIssuer:
+    """A `ports.outside.issuer.AgentIssuer`. `life` is that of its access tokens, `reused` counts
+    refresh tokens that came twice. `lost` loses the next answer; `failure` is raised instead of a
+    request for tokens, once."""
+
+    def __init__(self, life: timedelta = timedelta(hours=1)) -> None:
+        self.life = life
+        self.reused = 0
+        self.lost = False
+        self.failure: AtollError | None = None
+        self._count = 0
+        self._devices: dict[str, PollVerdict | None] = {}
+        self._challenges: dict[str, str] = {}
+        self._refreshes: dict[str, str] = {}
+        self._used: set[str] = set()
+        self._ended: set[str] = set()
+
+    def confirm(self, device: DeviceCode, verdict: PollVerdict | None = None) -> None:
+        """Have polls answered with `verdict`; None gives the tokens."""
+        self._devices[device.device_code] = verdict
+
+    def log_in(self, url: str) -> str:
+        """Log in at the address of `page_of`; return where the browser is sent back to."""
+        asked = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
+        code = self._next("code")
+        self._challenges[code] = asked["code_challenge"]
+        return f"{asked['redirect_uri']}?{urlencode({'code': code, 'state': asked['state']})}"
+
+    async def begin(self) -> DeviceCode:
+        """See the port."""
+        device = DeviceCode(self._next("device"), "ABCD-EFGH", f"{ISSUER}/device")
+        self._devices[device.device_code] = StillPending()
+        return device
+
+    async def poll(self, device: DeviceCode) -> LoginTokens | PollVerdict:
+        """See the port."""
+        verdict = self._devices.get(device.device_code, Refused("the code is unknown"))
+        if verdict is not None:
+            return verdict
+        del self._devices[device.device_code]
+        return self._answer(device.device_code)
+
+    def page_of(self, begun: BegunRedirect) -> str:
+        """See the port."""
+        return authorize_url(AuthorizeRequest(f"{ISSUER}/authorize", "client", ("openid",)), begun)
+
+    async def trade(self, begun: BegunRedirect, code: str) -> LoginTokens:
+        """See the port."""
+        if self._challenges.pop(code, "") != challenge(begun.verifier):
+            raise _refused()
+        return self._answer(code)
+
+    async def refresh(self, refresh_token: str) -> LoginTokens:
+        """See the port."""
+        if self.failure is not None:
+            failure, self.failure = self.failure, None
+            raise failure
+        family = self._refreshes.get(refresh_token, "")
+        if refresh_token in self._used:
+            self.reused += 1
+            self._ended.add(family)
+        if not family or family in self._ended:
+            raise _refused()
+        self._used.add(refresh_token)
+        return self._answer(family)
+
+    async def revoke(self, refresh_token: str) -> None:
+        """See the port."""
+        self._ended.add(self._refreshes.get(refresh_token, ""))
+
+    def _answer(self, family: str) -> LoginTokens:
+        access, refresh = self._next("access"), self._next("refresh")
+        self._refreshes[refresh] = family
+        if self.lost:
+            self.lost = False
+            raise Unavailable("The answer was lost.", code="answer_lost")
+        return LoginTokens(access, refresh, self.life, ("openid",), "account")
+
+    def _next(self, kind: str) -> str:
+        self._count += 1
+        return f"{kind}-of-the-fake-issuer-{self._count:06}"
+
+
+def _refused() -> Forbidden:
+    return Forbidden("The issuer refused the login: log in again.", code="login_refused")

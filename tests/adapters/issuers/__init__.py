@@ -1,0 +1,1 @@
+"""Adapters of issuers, against one on loopback."""
