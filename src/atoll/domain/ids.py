@@ -22,6 +22,7 @@ PreviewId = NewType("PreviewId", str)
 TokenId = NewType("TokenId", str)
 HostId = NewType("HostId", str)
 RouteId = NewType("RouteId", str)
+AgentLoginId = NewType("AgentLoginId", str)
 WorkerKey = NewType("WorkerKey", str)
 """Our own id of a worker: people choose a `worker_id`, and two may choose the same."""
 SessionId = NewType("SessionId", str)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from atoll.domain.errors import NotFound
 from atoll.domain.ids import (
     ID_ENTROPY_BYTES,
+    AgentLoginId,
     ApprovalId,
     CommentId,
     DashboardId,
@@ -59,6 +60,10 @@ class Identifiers:
     def secret(self) -> SecretId:
         """Return a new secret id."""
         return SecretId(spell("sec", self._entropy(ID_ENTROPY_BYTES)))
+
+    def agent_login(self) -> AgentLoginId:
+        """Return a new id of an agent's login."""
+        return AgentLoginId(spell("alg", self._entropy(ID_ENTROPY_BYTES)))
 
     def approval(self) -> ApprovalId:
         """Return a new approval id."""

@@ -33,7 +33,7 @@ from atoll.domain.login.agent_login import (
     TokenRefused,
     TokensCame,
 )
-from atoll.domain.login.lifecycle import refresh_time, step
+from atoll.domain.login.lifecycle import due_at, refresh_time, step
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 DEVICE, BROWSER, KEY = (
@@ -230,6 +230,13 @@ def test_stimulus_of_another_state_changes_nothing() -> None:
     for stimulus in (Opened(), Denied(), CodeExpired(), SlowDown(), StillPending()):
         assert step(READY, stimulus, NOW) == (READY, ())
     assert step(PENDING, TokenRefused(0), NOW) == (PENDING, ())
+
+
+def test_login_is_due_when_time_changes_it() -> None:
+    assert due_at(PENDING) == NOW + POLL_INTERVAL
+    assert due_at(after(BROWSER, Opened())) == NOW + REQUEST_LIFE
+    assert due_at(after(READY, TokenRefused(1))) == NOW + ANSWER_TIME
+    assert due_at(after(KEY, TokensCame())) is None
 
 
 @given(st.sampled_from([DEVICE, BROWSER, KEY]), st.data())

@@ -261,6 +261,14 @@ def test_token_of_a_drive_is_set_by_connecting_it_alone() -> None:
     assert len(applied((older, newer), HERE)) == 1
 
 
+def test_tokens_of_a_login_are_never_set() -> None:
+    use = Use(Purpose.OAUTH, target="codex")
+    with pytest.raises(Invalid, match="begun, not set"):
+        check_use(use)
+    mine = (secret("a", use=use), secret("b", use=use))
+    assert len(applied(mine, HERE)) == 2
+
+
 VENDOR = Use(Purpose.EXTENSION, "ext.e2b")
 
 

@@ -50,6 +50,7 @@ class Issuer:
     refreshes: dict[str, tuple[str, bool]] = field(default_factory=dict)
     revoked: set[str] = field(default_factory=set)
     issued: list[str] = field(default_factory=list)
+    alive: dict[str, tuple[str, float]] = field(default_factory=dict)
     reused: int = 0
     traded: int = 0
 
@@ -75,6 +76,11 @@ class Issuer:
         """End every login."""
         self.revoked |= {family for family, _ in self.refreshes.values()}
 
+    def works(self, access: str) -> bool:
+        """Answer as the vendor does who is called with this access token."""
+        family, ends = self.alive.get(access, ("", 0.0))
+        return bool(family) and family not in self.revoked and time.monotonic() < ends
+
     def tokens(self, family: str) -> dict[str, Any]:
         """Return the next tokens of a login."""
         self.traded += 1
@@ -84,6 +90,7 @@ class Issuer:
         self.refreshes[refresh] = (family, False)
         access = unsigned({**claims, "jti": secrets.token_hex(16), "exp": self._ends()})
         self.issued += [refresh, access]
+        self.alive[access] = (family, time.monotonic() + self.life)
         answer = {
             "id_token": unsigned({**claims, "exp": self._ends()}),
             "access_token": access,
@@ -161,13 +168,13 @@ class Issuer:
         return answer
 
     def _granted(self, asked: dict[str, Any]) -> web.Response:
-        match asked["grant_type"]:
-            case "authorization_code":
-                return self._by_code(asked)
-            case "refresh_token":
-                return self._by_refresh(asked["refresh_token"])
-            case "urn:ietf:params:oauth:grant-type:device_code":
-                return self._by_device(asked["device_code"])
+        grant = asked["grant_type"]
+        if grant == "authorization_code":
+            return self._by_code(asked)
+        if grant == "refresh_token":
+            return self._by_refresh(asked["refresh_token"])
+        if grant == "urn:ietf:params:oauth:grant-type:device_code":
+            return self._by_device(asked["device_code"])
         return _error("unsupported_grant_type")
 
     def _by_code(self, asked: dict[str, Any]) -> web.Response:

@@ -2395,7 +2395,7 @@ export interface components {
          * @description The purpose of a secret.
          * @enum {string}
          */
-        readonly Purpose: "provider" | "custom" | "env" | "git" | "forge" | "drive" | "extension";
+        readonly Purpose: "provider" | "custom" | "env" | "git" | "forge" | "drive" | "extension" | "oauth";
         /** @description The keys of a browser, as the Push API gives them, in base64url. */
         readonly PushKeysBody: {
             readonly auth: string;

@@ -101,7 +101,7 @@ def check_begun(answer: IssuerAnswer, found: DeviceCode, client: IssuerClient) -
         raise Forbidden(
             f"The issuer {client.host} does not log in by device code: an administrator checks the "
             "issuer and the client id.",
-            code="login_refused",
+            code="issuer_refused",
         )
     shown = f"{found.user_code}{found.page}"
     whole = found.device_code and found.user_code and shown.isprintable() and len(shown) < 2000

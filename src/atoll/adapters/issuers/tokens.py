@@ -107,7 +107,7 @@ class TokenEndpoint:
                 raise lost(self._client.host)
             raise Forbidden(
                 f"The issuer {self._client.host} refused the login: log in again.",
-                code="login_refused",
+                code="issuer_refused",
             )
         access = answer.text("access_token")
         kept = answer.text("refresh_token") or refresh_token

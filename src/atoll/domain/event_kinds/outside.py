@@ -145,6 +145,12 @@ OUTSIDE: Final[tuple[tuple[str, EventKind], ...]] = (
         "",
         "A pull request of a branch of the sandbox was opened at its forge.",
     ),
+    kind(
+        "agent_login.changed",
+        "agent_login_id secret_id agent state",
+        "",
+        "A login of an agent began, became ready, or ended.",
+    ),
     kind("drive.connected", "secret_id", "", "A person connected their account at a drive."),
     kind(
         "drive.disconnected",

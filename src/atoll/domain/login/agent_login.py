@@ -9,6 +9,8 @@ from datetime import datetime, timedelta
 from enum import IntEnum, StrEnum
 from typing import Final, TypeAlias
 
+from atoll.domain.ids import AgentLoginId, OrgId, PrincipalId, SecretId
+
 POLL_INTERVAL: Final = timedelta(seconds=5)
 """The time between polls where the issuer names none (RFC 8628 §3.5)."""
 
@@ -28,6 +30,10 @@ half of the token's life."""
 
 RETRY: Final = timedelta(seconds=1)
 """The time after which a refresh that did not reach the issuer is tried again."""
+
+
+MAX_LOGINS: Final = 20
+"""The bound on the open logins of one person."""
 
 
 class LoginMethod(IntEnum):
@@ -77,6 +83,29 @@ class AgentLogin:
     def is_open(self) -> bool:
         """Report whether this login can still change."""
         return self.state in OPEN
+
+
+@dataclass(frozen=True, slots=True)
+class AgentLoginRecord:
+    """A login of an agent as it is stored and shown; its codes and tokens are the value of one
+    secret of the vault, which `token_ref` names.
+
+    `page` and `user_code` are for its person while the login waits. `account` is the vendor's id of
+    the account. `in_use` is false until its owner turns it on: a plan must allow to be used so.
+    """
+
+    id: AgentLoginId
+    org_id: OrgId
+    owner: PrincipalId
+    agent: str
+    token_ref: SecretId
+    created_at: datetime
+    login: AgentLogin
+    page: str = ""
+    user_code: str = ""
+    scopes: tuple[str, ...] = ()
+    account: str = ""
+    in_use: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,14 @@ def refresh_time(life: timedelta, now: datetime) -> datetime:
     return now + life - min(EARLY, life / 2)
 
 
+def due_at(login: AgentLogin) -> datetime | None:
+    """Return the time at which `TimePassed` changes a login; None where it never does."""
+    if login.sent_at is not None:
+        return login.sent_at + ANSWER_TIME
+    times = [one for one in (login.ends_at, login.next_at) if one is not None]
+    return min(times, default=None)
+
+
 def _late(login: AgentLogin, stimulus: LoginStimulus) -> tuple[LoginCommand, ...]:
     """Tokens that come after the end belong to nobody."""
     if not isinstance(stimulus, TokensCame) or login.method is LoginMethod.API_KEY:

@@ -62,6 +62,13 @@ class Purpose(StrEnum):
     FORGE = "forge"
     DRIVE = "drive"
     EXTENSION = "extension"
+    OAUTH = "oauth"
+
+
+_NOT_SET = {
+    Purpose.DRIVE: "a drive is connected, not set: `atoll drive connect`",
+    Purpose.OAUTH: "a login of an agent is begun, not set",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +89,9 @@ class Use:
     URL, `push` the ref patterns that may be pushed. forge: `target` is the https address of a site
     that hosts repositories, `forge` the program it runs; no door of a sandbox takes it. drive:
     `target` is a person's account at a drive. extension: `target` is the backend whose vendor's
-    machines it pays for (`ext.e2b`). Neither reaches a sandbox at all. `variable` is an
-    environment variable inside: a placeholder while `brokered`, the value itself when not.
+    machines it pays for (`ext.e2b`). oauth: `target` is the agent that is logged in. None of the
+    three reaches a sandbox at all. `variable` is an environment variable inside: a placeholder
+    while `brokered`, the value itself when not.
     """
 
     purpose: Purpose
@@ -191,8 +199,8 @@ def check_use(use: Use) -> Use:
             _check_forge(use)
         case Purpose.EXTENSION:
             _check_extension(use)
-        case Purpose.DRIVE:  # pragma: no branch - the cases are all
-            raise Invalid("a drive is connected, not set: `atoll drive connect`", field="kind")
+        case Purpose.DRIVE | Purpose.OAUTH:  # pragma: no branch - the cases are all
+            raise Invalid(_NOT_SET[use.purpose], field="kind")
     _check_inside(use)
     return use
 
@@ -312,8 +320,9 @@ def _office(secret: Secret) -> tuple[str, str]:
             return "forge", use.target
         case Purpose.EXTENSION:
             return "extension", use.target
-        case Purpose.DRIVE:  # pragma: no branch - the cases are all
-            return "drive", secret.owner
+        case Purpose.DRIVE | Purpose.OAUTH:  # pragma: no branch - the cases are all
+            one_each = use.purpose is Purpose.DRIVE
+            return use.purpose.value, secret.owner if one_each else secret.name
 
 
 def _check_provider(use: Use) -> None:

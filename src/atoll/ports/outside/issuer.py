@@ -39,7 +39,7 @@ class LoginTokens:
 class AgentIssuer(Protocol):
     """An issuer. Raises `Unavailable` with code `not_sent` when no connection was made, so nothing
     is used up; `Unavailable` with code `answer_lost` when the request may have arrived and its
-    answer did not come or cannot be read; `Forbidden` (code `login_refused`) when it refuses. No
+    answer did not come or cannot be read; `Forbidden` (code `issuer_refused`) when it refuses. No
     message holds a code or a token, or quotes the issuer."""
 
     async def begin(self) -> DeviceCode:

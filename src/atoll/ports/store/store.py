@@ -28,6 +28,7 @@ from atoll.ports.store.identity.people import (
     PersonRows,
     PersonSessionRows,
 )
+from atoll.ports.store.login.agent_logins import AgentLoginRows
 from atoll.ports.store.logs import LogRows
 from atoll.ports.store.organizations import InvitationRows, MemberRows, OrganizationRows
 from atoll.ports.store.outbox import OutboxRows
@@ -128,6 +129,9 @@ class Transaction:
 
     logins: LoginRows
     """Tickets and sessions of the installation's person."""
+
+    agent_logins: AgentLoginRows
+    """Logins of agents, without their tokens."""
 
     workers: WorkerRows
     """Workers."""

@@ -218,7 +218,7 @@ class Policies:
         found = []
         for one in kept:
             secret = one.secret
-            if secret.use.purpose in (Purpose.DRIVE, Purpose.EXTENSION):
+            if secret.use.purpose in (Purpose.DRIVE, Purpose.EXTENSION, Purpose.OAUTH):
                 continue  # no runtime has a use for it
             try:
                 found.append(_OpenSecret(secret, self._vault.open(one.sealed, bound_to(secret))))

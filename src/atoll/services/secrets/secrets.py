@@ -358,6 +358,8 @@ def _check_owner(caller: Principal, secret: Secret) -> None:
         raise Conflict(
             f"{secret.name} is a connection to Google Drive: end it with `atoll drive disconnect`."
         )
+    if secret.use.purpose is Purpose.OAUTH:
+        raise Conflict(f"{secret.name} is a login of {secret.use.target}: revoke that login.")
     if secret.scope == ORGANIZATION_SCOPE:
         _check_scope(caller, secret.scope)
     elif secret.owner != caller.id:

@@ -80,7 +80,7 @@ class AgentIssuerContract(ABC):
         assert (await issuer.trade(BEGUN, code)).access_token
         with pytest.raises(Forbidden) as refused:
             await issuer.trade(BEGUN, code)
-        assert refused.value.code == "login_refused" and code not in refused.value.message
+        assert refused.value.code == "issuer_refused" and code not in refused.value.message
 
     async def test_code_of_another_verifier_is_refused(self, issuer: AgentIssuer) -> None:
         code = read_redirect(self.log_in(issuer, issuer.page_of(BEGUN)), BEGUN)

@@ -96,4 +96,4 @@ class FakeAgentIssuer:
 
 
 def _refused() -> Forbidden:
-    return Forbidden("The issuer refused the login: log in again.", code="login_refused")
+    return Forbidden("The issuer refused the login: log in again.", code="issuer_refused")

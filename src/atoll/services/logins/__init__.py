@@ -1,0 +1,1 @@
+"""Logins of agents at their vendors."""

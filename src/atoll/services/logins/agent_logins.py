@@ -1,0 +1,387 @@
+"""Logins of agents at their vendors: begun by their owner, refreshed here alone, never shown.
+
+Every use of a code or refresh token is decided by `domain.login.lifecycle.step` and committed
+before it is sent. Writing transactions come one after another, so of all replicas one sends it, and
+one that dies on the way leaves a login that fails instead of a token that is sent twice.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
+from typing import Final
+
+import structlog
+
+from atoll.domain.errors import (
+    AtollError,
+    Conflict,
+    Forbidden,
+    LimitReached,
+    NotFound,
+    Unavailable,
+)
+from atoll.domain.event import Json
+from atoll.domain.ids import AgentLoginId
+from atoll.domain.login.agent_login import (
+    ANSWER_TIME,
+    MAX_LOGINS,
+    AgentLogin,
+    AgentLoginRecord,
+    AnswerLost,
+    CodePasted,
+    LoginCommand,
+    LoginMethod,
+    LoginState,
+    LoginStimulus,
+    NotSent,
+    Opened,
+    Refused,
+    RevokeLogin,
+    TimePassed,
+    TokenRefused,
+    TokensCame,
+)
+from atoll.domain.login.lifecycle import step
+from atoll.domain.login.redirect import BegunRedirect, read_redirect
+from atoll.domain.people.login import SECRET_BYTES, spell_secret
+from atoll.domain.people.principal import SYSTEM, ActorKind, Principal
+from atoll.domain.secrets.secret import Purpose
+from atoll.domain.secrets.value import check_value
+from atoll.ports import Transaction, Vault
+from atoll.ports.outside.issuer import AgentIssuer, LoginTokens
+from atoll.services.ground import Ground
+from atoll.services.journals.events import Note, draft_of
+from atoll.services.logins.payload import LoginSecrets, LoginVault
+from atoll.services.task_runner import TaskRunner
+
+MAX_AT_ONCE: Final = 50
+"""The logins that one call of `advance` takes up; the others wait for the next."""
+
+_WAKE: Final = 0.5
+"""The seconds after which a waiting caller looks again, in case an announcement was lost."""
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class LoginAccess:
+    """What a login gives for a while: an access token or key, and its version. `account` is the
+    vendor's id of the account; `expires_at` is None for a key."""
+
+    token: str = field(repr=False)
+    version: int
+    account: str
+    expires_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class BegunAgentLogin:
+    """A request for a login. `redirect_uri` is where a browser is sent back to, `api_key` the key
+    of that method."""
+
+    agent: str
+    method: LoginMethod = LoginMethod.DEVICE
+    redirect_uri: str = "http://localhost:1455/auth/callback"
+    api_key: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """A step that was committed: what is to be done, and the secrets of before it."""
+
+    record: AgentLoginRecord
+    commands: tuple[LoginCommand, ...]
+    secrets: LoginSecrets
+
+
+class AgentLogins:
+    """Use cases on logins. All raise `Forbidden` for who is no person, `NotFound` for a login that
+    is not the caller's. `issuers` are those of the agents that can log in, by the agent's name."""
+
+    def __init__(
+        self,
+        ground: Ground,
+        issuers: Mapping[str, AgentIssuer],
+        *,
+        vault: Vault,
+        runner: TaskRunner,
+    ) -> None:
+        self._ground = ground
+        self._runner = runner
+        self._issuers = issuers
+        self._vault = LoginVault(vault)
+
+    async def list(self, caller: Principal) -> Sequence[AgentLoginRecord]:
+        """Return the caller's logins, oldest first."""
+        _check_person(caller)
+        async with self._ground.store.read() as rows:
+            return await rows.agent_logins.of(caller.org_id, caller.id)
+
+    async def get(self, caller: Principal, login_id: AgentLoginId) -> AgentLoginRecord:
+        """Return a login of the caller."""
+        _check_person(caller)
+        async with self._ground.store.read() as rows:
+            return await _own(rows, caller, login_id)
+
+    async def begin(self, caller: Principal, request: BegunAgentLogin) -> AgentLoginRecord:
+        """Begin a login; nothing uses it before its owner turns it on. Raises `NotFound` (code
+        `no_issuer`), `Invalid`, `LimitReached`, and what the port does."""
+        _check_person(caller)
+        issuer = self._issuer(request.agent)
+        now = self._ground.clock.now()
+        record = AgentLoginRecord(
+            self._ground.ids.agent_login(), caller.org_id, caller.id, request.agent,
+            self._ground.ids.secret(), now, AgentLogin(request.method),
+        )  # fmt: skip
+        record, held = await _opened(record, request, issuer, now)
+        async with self._ground.store.begin() as rows:
+            others = await rows.agent_logins.of(caller.org_id, caller.id)
+            if sum(one.login.is_open for one in others) >= MAX_LOGINS:
+                raise LimitReached(f"There may be {MAX_LOGINS} logins: revoke one.")
+            await rows.agent_logins.put(record)
+            await self._vault.write(rows, record, held, now)
+            await self._note(rows, record, caller)
+        self._announce(record)
+        return record
+
+    async def paste(
+        self, caller: Principal, login_id: AgentLoginId, redirect: str
+    ) -> AgentLoginRecord:
+        """Finish a login in a browser by the address that it was sent back to. Raises `Invalid` for
+        one of another login, `Forbidden` (code `login_denied`), `Conflict` when none waits."""
+        record = await self.get(caller, login_id)
+        async with self._ground.store.read() as rows:
+            held = await self._vault.read(rows, record)
+        if held is None or held.begun is None or not record.login.is_open:
+            raise Conflict("This login waits for no redirect: begin another.")
+        code = read_redirect(redirect, held.begun)
+        taken = await self._take(login_id, CodePasted())
+        if LoginCommand.TRADE_CODE not in taken.commands:
+            raise Conflict("This login waits for no redirect: begin another.")
+        await self._send(taken, self._issuer(record.agent).trade(held.begun, code))
+        return await self.get(caller, login_id)
+
+    async def turn(self, caller: Principal, login_id: AgentLoginId, *, on: bool) -> None:
+        """Turn the use of a login on or off: its owner says that their plan allows it."""
+        _check_person(caller)
+        async with self._ground.store.begin() as rows:
+            record = await _own(rows, caller, login_id)
+            await rows.agent_logins.put(replace(record, in_use=on))
+        self._announce(record)
+
+    async def revoke(self, caller: Principal, login_id: AgentLoginId) -> AgentLoginRecord:
+        """End a login here and at its issuer, and forget its tokens. Idempotent."""
+        await self.get(caller, login_id)
+        await self._perform(await self._take(login_id, RevokeLogin()))
+        return await self.get(caller, login_id)
+
+    async def advance(self) -> None:
+        """Poll, refresh and end what is due. Every replica may call it at any time."""
+        async with self._ground.store.read() as rows:
+            due = await rows.agent_logins.due(self._ground.clock.now(), MAX_AT_ONCE)
+        async with asyncio.TaskGroup() as tasks:
+            for login_id in due:
+                tasks.create_task(self._advance(login_id))
+
+    async def access(self, login_id: AgentLoginId) -> LoginAccess:
+        """Return the token of a login that is ready and turned on. Raises `NotFound`, `Conflict`
+        (code `login_not_ready`)."""
+        async with self._ground.store.read() as rows:
+            record = await rows.agent_logins.get(login_id)
+            held = None if record is None else await self._vault.read(rows, record)
+        if record is None:
+            raise _missing(login_id)
+        if held is None or not record.in_use or record.login.state is not LoginState.READY:
+            raise Conflict(
+                f"The login {login_id} cannot be used: it is {record.login.state.value}, and "
+                f"{'on' if record.in_use else 'off'}. {record.login.reason}",
+                code="login_not_ready",
+            )
+        token = held.api_key if held.tokens is None else held.tokens.access_token
+        return LoginAccess(token, record.login.version, record.account, record.login.expires_at)
+
+    async def refused(self, login_id: AgentLoginId, version: int) -> LoginAccess:
+        """Return a newer token than one that the vendor refused, by the refresh that is under way
+        or a new one. Raises as `access` does; `Unavailable` when none came in time."""
+        taken = await self._take(login_id, TokenRefused(version))
+        if taken.commands:
+            self._runner.start(partial(self._settle, taken))
+        try:
+            async with asyncio.timeout(ANSWER_TIME.total_seconds()):
+                with self._ground.bus.listen(_channel(login_id)) as listener:
+                    while (found := await self.access(login_id)).version == version:
+                        if found.expires_at is None:
+                            raise Forbidden("The vendor refused the key: log in with another.")
+                        await _either(listener.wait(), _WAKE)
+                        await self._advance(login_id)
+        except TimeoutError as error:
+            raise Unavailable(f"The login {login_id} was not refreshed in time.") from error
+        return found
+
+    async def _advance(self, login_id: AgentLoginId) -> None:
+        await self._perform(await self._take(login_id, TimePassed()))
+
+    async def _take(
+        self, login_id: AgentLoginId, stimulus: LoginStimulus, tokens: LoginTokens | None = None
+    ) -> _Taken:
+        """Commit a step, before anything is sent for it."""
+        now = self._ground.clock.now()
+        async with self._ground.store.begin() as rows:
+            record = await rows.agent_logins.get(login_id)
+            if record is None:
+                raise _missing(login_id)
+            held = await self._vault.read(rows, record)
+            if held is None and record.login.is_open:
+                stimulus = Refused("its secrets are gone: log in again")
+            held = held or LoginSecrets()
+            login, commands = step(record.login, stimulus, now)
+            after = _with_tokens(replace(record, login=login), commands, tokens)
+            if after != record:
+                await rows.agent_logins.put(after)
+            if LoginCommand.KEEP_TOKENS in commands:
+                await self._vault.write(rows, after, LoginSecrets(tokens=tokens), now)
+            if LoginCommand.DROP_SECRETS in commands:
+                await self._vault.drop(rows, after)
+            if login.state is not record.login.state:
+                await self._note(rows, after)
+        if after != record:
+            self._announce(after)
+        # What came too late was never kept, and is what there is to revoke.
+        return _Taken(after, commands, replace(held, tokens=tokens or held.tokens))
+
+    async def _perform(self, taken: _Taken) -> None:
+        issuer, held = self._issuer(taken.record.agent), taken.secrets
+        if LoginCommand.POLL in taken.commands and held.device is not None:
+            await self._poll(taken, issuer)
+        if LoginCommand.REFRESH in taken.commands and held.tokens is not None:
+            await self._send(taken, issuer.refresh(held.tokens.refresh_token))
+        if LoginCommand.END_GRANT in taken.commands and held.tokens is not None:
+            try:
+                await issuer.revoke(held.tokens.refresh_token)
+            except AtollError as error:
+                _log.warning("login_not_revoked", id=taken.record.id, reason=error.message)
+
+    async def _poll(self, taken: _Taken, issuer: AgentIssuer) -> None:
+        device = taken.secrets.device
+        assert device is not None  # noqa: S101 - the caller looked
+        try:
+            found = await issuer.poll(device)
+        except (Forbidden, Unavailable) as error:
+            found = Refused(error.message)
+        if isinstance(found, LoginTokens):
+            await self._receive(taken, found)
+        else:
+            await self._take(taken.record.id, found)
+
+    async def _send(self, taken: _Taken, sent: Awaitable[LoginTokens]) -> None:
+        """Await the answer to a code or token that can be used once."""
+        try:
+            tokens = await sent
+        except Forbidden as error:
+            await self._take(taken.record.id, Refused(error.message))
+        except Unavailable as error:
+            lost = error.code != "not_sent"
+            await self._take(taken.record.id, AnswerLost() if lost else NotSent())
+        else:
+            await self._receive(taken, tokens)
+
+    async def _receive(self, taken: _Taken, tokens: LoginTokens) -> None:
+        done = await self._take(taken.record.id, TokensCame(tokens.life), tokens)
+        await self._perform(done)
+
+    async def _settle(self, taken: _Taken) -> None:
+        """Perform a step as a task of its own: whoever waits for it may go away meanwhile."""
+        try:
+            await self._perform(taken)
+        except AtollError as error:
+            _log.warning("login_not_refreshed", id=taken.record.id, reason=error.message)
+
+    def _issuer(self, agent: str) -> AgentIssuer:
+        if agent not in self._issuers:
+            raise NotFound(
+                f"There is no issuer of logins for {agent[:40]!r} here: an administrator sets it.",
+                code="no_issuer",
+            )
+        return self._issuers[agent]
+
+    def _announce(self, record: AgentLoginRecord) -> None:
+        self._ground.bus.announce((_channel(record.id),))
+
+    async def _note(
+        self, rows: Transaction, record: AgentLoginRecord, actor: Principal = SYSTEM
+    ) -> None:
+        payload: dict[str, Json] = {
+            "agent_login_id": record.id,
+            "secret_id": record.token_ref,
+            "agent": record.agent,
+            "state": record.login.state.value,
+        }
+        note = Note(f"secret:{record.token_ref}", "agent_login.changed", payload)
+        ground = self._ground
+        draft = draft_of(note, actor, at=ground.clock.now(), event_id=ground.ids.event())
+        await rows.events.append((replace(draft, org_id=record.org_id, owner=record.owner),))
+
+
+async def _opened(
+    record: AgentLoginRecord, request: BegunAgentLogin, issuer: AgentIssuer, now: datetime
+) -> tuple[AgentLoginRecord, LoginSecrets]:
+    """Return a login that waits for its person, or is ready by a key, and its secrets."""
+    match request.method:
+        case LoginMethod.API_KEY:
+            key = check_value(request.api_key, Purpose.OAUTH)
+            login, _ = step(record.login, TokensCame(), now)
+            return replace(record, login=login), LoginSecrets(api_key=key)
+        case LoginMethod.BROWSER:
+            state, verifier = (spell_secret(secrets.token_bytes(SECRET_BYTES)) for _ in range(2))
+            begun = BegunRedirect(state, verifier, request.redirect_uri)
+            login, _ = step(record.login, Opened(), now)
+            return replace(record, login=login, page=issuer.page_of(begun)), LoginSecrets(
+                begun=begun
+            )
+        case LoginMethod.DEVICE:
+            device = await issuer.begin()
+            login, _ = step(record.login, Opened(device.life, device.interval), now)
+            shown = replace(record, login=login, page=device.page, user_code=device.user_code)
+            return shown, LoginSecrets(device=device)
+
+
+def _with_tokens(
+    record: AgentLoginRecord, commands: tuple[LoginCommand, ...], tokens: LoginTokens | None
+) -> AgentLoginRecord:
+    """Return the record without what was for its person, and with what the tokens say."""
+    if LoginCommand.DROP_SECRETS in commands:
+        return replace(record, page="", user_code="")
+    if LoginCommand.KEEP_TOKENS not in commands or tokens is None:
+        return record
+    account = tokens.account or record.account
+    return replace(record, page="", user_code="", scopes=tokens.scopes, account=account)
+
+
+async def _own(rows: Transaction, caller: Principal, login_id: AgentLoginId) -> AgentLoginRecord:
+    record = await rows.agent_logins.get(login_id)
+    if record is None or (record.org_id, record.owner) != (caller.org_id, caller.id):
+        raise _missing(login_id)
+    return record
+
+
+async def _either(waited: Awaitable[None], seconds: float) -> None:
+    """Wait for something, or for a time."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(waited, seconds)
+
+
+def _check_person(caller: Principal) -> None:
+    if caller.kind is not ActorKind.PERSON or caller.guest_access is not None:
+        raise Forbidden("only a person may log an agent in")
+
+
+def _missing(login_id: str) -> NotFound:
+    return NotFound(f"There is no login {login_id[:80]!r}: list them to see which there are.")
+
+
+def _channel(login_id: AgentLoginId) -> str:
+    return f"agent-login:{login_id}"

@@ -1,0 +1,89 @@
+"""The secrets of a login: one value of the vault, of kind `oauth`, that nobody can read or set.
+
+It holds the code of a login that waits, or the tokens of one that is ready. Each change of it is
+sealed anew, bound to its owner and version.
+"""
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+import msgspec
+
+from atoll.domain.errors import AtollError
+from atoll.domain.login.agent_login import AgentLoginRecord
+from atoll.domain.login.redirect import BegunRedirect
+from atoll.domain.secrets.secret import PERSON_SCOPE, Purpose, Secret, Use, bound_to
+from atoll.ports import Kept, Transaction, Vault
+from atoll.ports.outside.issuer import DeviceCode, LoginTokens
+from atoll.wire.http.unreadable import UNREADABLE
+
+
+@dataclass(frozen=True, slots=True)
+class LoginSecrets:
+    """The code or tokens of a login; what it does not have is None, or an empty key."""
+
+    device: DeviceCode | None = None
+    begun: BegunRedirect | None = None
+    tokens: LoginTokens | None = None
+    api_key: str = field(default="", repr=False)
+
+
+class LoginVault:
+    """The secrets of logins, sealed beside those of people."""
+
+    def __init__(self, vault: Vault) -> None:
+        self._vault = vault
+
+    async def read(self, rows: Transaction, record: AgentLoginRecord) -> LoginSecrets | None:
+        """Return the secrets of a login; None when they are gone or do not open."""
+        kept = await self._kept(rows, record)
+        if kept is None:
+            return None
+        try:
+            value = self._vault.open(kept.sealed, bound_to(kept.secret))
+            return msgspec.json.decode(value, type=LoginSecrets)
+        except (AtollError, *UNREADABLE):
+            return None
+
+    async def write(
+        self, rows: Transaction, record: AgentLoginRecord, secrets: LoginSecrets, now: datetime
+    ) -> None:
+        """Seal the secrets of a login, in the caller's transaction."""
+        value = msgspec.json.encode(secrets).decode()
+        kept = await self._kept(rows, record)
+        before = _unsealed(record) if kept is None else kept.secret
+        secret = replace(
+            before,
+            version=before.version + 1,
+            # Tokens change on their own: a mark of each would say when they are used.
+            size=len(value.encode()),
+            updated_at=now,
+        )
+        await rows.secrets.put(secret, self._vault.seal(value, bound_to(secret)))
+
+    async def drop(self, rows: Transaction, record: AgentLoginRecord) -> None:
+        """Remove the secrets of a login, in the caller's transaction."""
+        await rows.secrets.remove(record.token_ref)
+
+    async def _kept(self, rows: Transaction, record: AgentLoginRecord) -> Kept | None:
+        for one in await rows.secrets.sealed(record.org_id, record.owner):
+            if one.secret.id == record.token_ref and one.secret.use.purpose is Purpose.OAUTH:
+                return one
+        return None
+
+
+def _unsealed(record: AgentLoginRecord) -> Secret:
+    return Secret(
+        id=record.token_ref,
+        org_id=record.org_id,
+        owner=record.owner,
+        name=f"login_{record.id}",
+        scope=PERSON_SCOPE,
+        use=Use(Purpose.OAUTH, target=record.agent),
+        version=0,
+        fingerprint="",
+        last4="",
+        size=0,
+        created_at=record.created_at,
+        updated_at=record.created_at,
+    )

@@ -1,0 +1,1 @@
+"""Logins of agents over a real store."""
