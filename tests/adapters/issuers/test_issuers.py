@@ -16,8 +16,8 @@ from atoll.domain.errors import Forbidden, Unavailable
 from atoll.domain.login.agent_login import (
     CodeExpired,
     Denied,
+    LoginRefused,
     PollUnanswered,
-    Refused,
     SlowDown,
     StillPending,
 )
@@ -240,7 +240,7 @@ async def test_pending_is_told_from_refused(openai: OpenAIIssuer, served: Issuer
     device = await openai.begin()
     assert await openai.poll(device) == StillPending()
     served.confirm(device.user_code, "denied")
-    assert isinstance(await openai.poll(device), Refused)
+    assert isinstance(await openai.poll(device), LoginRefused)
 
 
 @pytest.mark.parametrize("issuer", ["http://id.example", "ftp://x", "https://x?a=b", ""])

@@ -5,8 +5,8 @@ import pytest
 from atoll.domain.login.agent_login import (
     CodeExpired,
     Denied,
+    LoginRefused,
     PollUnanswered,
-    Refused,
     SlowDown,
     StillPending,
 )
@@ -20,11 +20,11 @@ from atoll.domain.login.issuer_answers import openai_poll_verdict, poll_verdict,
         (400, "slow_down", SlowDown),
         (400, "access_denied", Denied),
         (400, "expired_token", CodeExpired),
-        (400, "invalid_grant", Refused),
+        (400, "invalid_grant", LoginRefused),
         (429, "", SlowDown),
         (503, "", PollUnanswered),
         (408, "", PollUnanswered),
-        (404, "", Refused),
+        (404, "", LoginRefused),
     ],
 )
 def test_poll_is_read_by_the_error_in_its_body(status: int, error: str, verdict: type) -> None:
@@ -38,7 +38,7 @@ def test_poll_is_read_by_the_error_in_its_body(status: int, error: str, verdict:
         (404, StillPending),
         (429, SlowDown),
         (500, PollUnanswered),
-        (400, Refused),
+        (400, LoginRefused),
     ],
 )
 def test_openai_poll_is_read_by_its_status(status: int, verdict: type) -> None:

@@ -3602,7 +3602,7 @@ export interface components {
             readonly message: string;
             readonly retryable: boolean;
         };
-        /** @description What a stopped worker left, and where. */
+        /** @description The places and numbers that a stopped worker left. */
         readonly WorkerMarkersView: {
             readonly bundle_ref: string | null;
             readonly codex_home_ref: string | null;
@@ -3659,7 +3659,7 @@ export interface components {
             };
             readonly request_id: string;
         };
-        /** @description What the agent answered: its own JSON, as text. */
+        /** @description An answer of the agent: its own JSON, as text. */
         readonly WorkerResultView: {
             readonly result: string;
         };

@@ -160,7 +160,7 @@ class CodeExpired:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class LoginRefused:
     """The issuer refused a code, a refresh token or the whole request, for good."""
 
     reason: str
@@ -185,7 +185,7 @@ class TokenRefused:
 
 @dataclass(frozen=True, slots=True)
 class RevokeLogin:
-    """Its owner ends the login."""
+    """The end of a login by its owner."""
 
 
 LoginStimulus: TypeAlias = (
@@ -198,7 +198,7 @@ LoginStimulus: TypeAlias = (
     | TokensCame
     | Denied
     | CodeExpired
-    | Refused
+    | LoginRefused
     | NotSent
     | AnswerLost
     | TokenRefused

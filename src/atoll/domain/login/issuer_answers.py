@@ -11,13 +11,15 @@ from typing import Final, TypeAlias
 from atoll.domain.login.agent_login import (
     CodeExpired,
     Denied,
+    LoginRefused,
     PollUnanswered,
-    Refused,
     SlowDown,
     StillPending,
 )
 
-PollVerdict: TypeAlias = StillPending | SlowDown | PollUnanswered | Denied | CodeExpired | Refused
+PollVerdict: TypeAlias = (
+    StillPending | SlowDown | PollUnanswered | Denied | CodeExpired | LoginRefused
+)
 
 _SAID: Final[Mapping[str, PollVerdict]] = {
     "authorization_pending": StillPending(),
@@ -62,5 +64,5 @@ def is_passing(status: int) -> bool:
     return status >= 500 or status == 408
 
 
-def _refusal(status: int) -> Refused:
-    return Refused(f"the issuer refused the login (status {status}): log in again")
+def _refusal(status: int) -> LoginRefused:
+    return LoginRefused(f"the issuer refused the login (status {status}): log in again")

@@ -24,12 +24,12 @@ from atoll.domain.login.agent_login import (
     Denied,
     LoginCommand,
     LoginMethod,
+    LoginRefused,
     LoginState,
     LoginStimulus,
     NotSent,
     Opened,
     PollUnanswered,
-    Refused,
     RevokeLogin,
     SlowDown,
     StillPending,
@@ -49,7 +49,7 @@ def step(login: AgentLogin, stimulus: LoginStimulus, now: datetime) -> Step:
     if not login.is_open:
         return login, _late(login, stimulus)
     match stimulus:
-        case RevokeLogin() | Refused() | AnswerLost():
+        case RevokeLogin() | LoginRefused() | AnswerLost():
             return _ending(login, stimulus)
         case TokensCame(life):
             return _received(login, life, now)
@@ -81,11 +81,11 @@ def _late(login: AgentLogin, stimulus: LoginStimulus) -> tuple[LoginCommand, ...
     return LoginCommand.END_GRANT, LoginCommand.DROP_SECRETS
 
 
-def _ending(login: AgentLogin, stimulus: RevokeLogin | Refused | AnswerLost) -> Step:
+def _ending(login: AgentLogin, stimulus: RevokeLogin | LoginRefused | AnswerLost) -> Step:
     match stimulus:
         case RevokeLogin():
             return _revoked(login)
-        case Refused(reason):
+        case LoginRefused(reason):
             return _ended(login, LoginState.FAILED, reason)
         case AnswerLost():  # pragma: no branch - the cases are all
             return _ended(login, LoginState.FAILED, _LOST) if login.sent_at else (login, ())

@@ -35,11 +35,11 @@ from atoll.domain.login.agent_login import (
     CodePasted,
     LoginCommand,
     LoginMethod,
+    LoginRefused,
     LoginState,
     LoginStimulus,
     NotSent,
     Opened,
-    Refused,
     RevokeLogin,
     TimePassed,
     TokenRefused,
@@ -69,7 +69,7 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class LoginAccess:
-    """What a login gives for a while: an access token or key, and its version. `account` is the
+    """An access token or key that a login gives for a while, and its version. `account` is the
     vendor's id of the account; `expires_at` is None for a key."""
 
     token: str = field(repr=False)
@@ -236,7 +236,7 @@ class AgentLogins:
                 raise _missing(login_id)
             held = await self._vault.read(rows, record)
             if held is None and record.login.is_open:
-                stimulus = Refused("its secrets are gone: log in again")
+                stimulus = LoginRefused("its secrets are gone: log in again")
             held = held or LoginSecrets()
             login, commands = step(record.login, stimulus, now)
             after = _with_tokens(replace(record, login=login), commands, tokens)
@@ -271,7 +271,7 @@ class AgentLogins:
         try:
             found = await issuer.poll(device)
         except (Forbidden, Unavailable) as error:
-            found = Refused(error.message)
+            found = LoginRefused(error.message)
         if isinstance(found, LoginTokens):
             await self._receive(taken, found)
         else:
@@ -282,7 +282,7 @@ class AgentLogins:
         try:
             tokens = await sent
         except Forbidden as error:
-            await self._take(taken.record.id, Refused(error.message))
+            await self._take(taken.record.id, LoginRefused(error.message))
         except Unavailable as error:
             lost = error.code != "not_sent"
             await self._take(taken.record.id, AnswerLost() if lost else NotSent())

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 import pytest
 
 from atoll.domain.errors import Forbidden, Unavailable
-from atoll.domain.login.agent_login import PollUnanswered, Refused, StillPending
+from atoll.domain.login.agent_login import LoginRefused, PollUnanswered, StillPending
 from atoll.domain.login.redirect import BegunRedirect, read_redirect
 from atoll.ports.outside.issuer import AgentIssuer, DeviceCode, LoginTokens
 
@@ -71,7 +71,7 @@ class AgentIssuerContract(ABC):
 
     async def test_unknown_code_is_never_ready(self, issuer: AgentIssuer) -> None:
         found = await issuer.poll(DeviceCode("dev-unknown", "NONE-NONE", "https://x.example"))
-        assert isinstance(found, Refused | StillPending)
+        assert isinstance(found, LoginRefused | StillPending)
 
     async def test_browser_gives_tokens_once(self, issuer: AgentIssuer) -> None:
         url = issuer.page_of(BEGUN)

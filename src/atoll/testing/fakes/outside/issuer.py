@@ -4,7 +4,7 @@ from datetime import timedelta
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from atoll.domain.errors import AtollError, Forbidden, Unavailable
-from atoll.domain.login.agent_login import Refused, StillPending
+from atoll.domain.login.agent_login import LoginRefused, StillPending
 from atoll.domain.login.issuer_answers import PollVerdict
 from atoll.domain.login.redirect import AuthorizeRequest, BegunRedirect, authorize_url, challenge
 from atoll.ports.outside.issuer import DeviceCode, LoginTokens
@@ -48,7 +48,7 @@ class FakeAgentIssuer:
 
     async def poll(self, device: DeviceCode) -> LoginTokens | PollVerdict:
         """See the port."""
-        verdict = self._devices.get(device.device_code, Refused("the code is unknown"))
+        verdict = self._devices.get(device.device_code, LoginRefused("the code is unknown"))
         if verdict is not None:
             return verdict
         del self._devices[device.device_code]
