@@ -47,6 +47,7 @@ describe('what a secret is for', () => {
     expect(purposeWords({ ...CUSTOM, kind: 'git', remote: null })).toBe('git at a remote');
     expect(purposeWords({ ...CUSTOM, kind: 'env', env: 'TOKEN' })).toBe('variable TOKEN');
     expect(purposeWords({ ...CUSTOM, kind: 'provider' })).toBe('key of a provider');
+    expect(purposeWords({ ...CUSTOM, kind: 'oauth' })).toBe('login of an agent');
   });
 });
 

@@ -82,6 +82,8 @@ export function purposeWords(secret: Secret): string {
       return t`your Google Drive`;
     case 'extension':
       return t`key of ${or(extension, t`a vendor`)}`;
+    case 'oauth':
+      return t`login of an agent`;
     case 'env':
       return t`variable ${or(env, '')}`;
     case 'custom':
