@@ -139,6 +139,29 @@ async def test_codex_as_a_worker_asks_before_it_acts_and_no_request_undoes_that(
     assert await run(w, sandbox, "cat", "asked.txt") == (0, b"asked\n")
 
 
+async def test_codex_as_a_worker_is_stopped_amid_a_turn(
+    w: World, provide_agent: Callable[[TestServer, str], None]
+) -> None:
+    provide_agent(w.server, "codex")
+    made = await w.api.post("/v1/workers", json={"worker_id": "busy"})
+    assert made.status_code == 201, made.text
+    await until(w, "busy", "running")
+    thread = (await asked(w, "busy", "r1", "thread/start"))["thread"]["id"]
+    command = TOOLS["codex"].format(command="echo begun > begun.txt; sleep 600")
+    words = [{"type": "text", "text": f"[[tool {command}]]"}]
+    await asked(w, "busy", "r2", "turn/start", threadId=thread, input=words)
+    await stream(w, "busy", "item/started")
+    stopped = await w.api.post("/v1/workers/busy/stop", json={"reason": "enough"})
+    assert stopped.status_code == 202, stopped.text
+    shown = await until(w, "busy", "stopped")
+    assert (shown["reason"], shown["pending"]["request_ids"]) == ("enough", [])
+    again = await w.api.post("/v1/workers", json={"worker_id": "busy"})
+    assert again.json()["reattached"] is True
+    await until(w, "busy", "running")
+    listed = await asked(w, "busy", "r3", "thread/list")
+    assert thread in [one["id"] for one in listed["data"]]
+
+
 def schema_of_codex(folder: Path, *options: str) -> dict[str, dict[str, Any]]:
     """Params of each request, as the installed Codex describes them."""
     (program,) = (ROOT / ".venv" / "agents" / "codex").glob(

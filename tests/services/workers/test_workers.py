@@ -248,6 +248,16 @@ async def test_method_that_no_table_allows_is_never_sent(scene: Scene, method: s
     assert scene.host.sent(key) == []
 
 
+async def test_last_words_are_taken_in_however_many_they_are(scene: Scene) -> None:
+    key = await scene.running()
+    for number in range(950):
+        scene.host.say(key, f'{{"method":"item/completed","params":{number}}}')
+    await scene.workers.stop(LOCAL_PERSON, "w", None)
+    shown = await scene.until(lambda shown: shown.worker.status is WorkerStatus.STOPPED)
+    assert shown.worker.markers is not None
+    assert (shown.worker.markers.last_seq, shown.observed.latest_seq) == (951, 952)
+
+
 async def test_retained_worker_is_removed_once_retain_for_is_over(scene: Scene) -> None:
     """Its `retain_for` is a second."""
     await scene.running(replace(WANTED, teardown=WorkerTeardown(TeardownPolicy.RETAIN, 1)))

@@ -13,6 +13,9 @@ from atoll.domain.worker.record import WorkerRecord
 from atoll.ports import Clock
 from atoll.ports.outside.worker_host import HostEntry, HostPlace
 
+PAGE = 200
+"""Entries that one call of `stream` returns."""
+
 
 @dataclass(slots=True)
 class _Served:
@@ -103,7 +106,7 @@ class InMemoryHost:
             served.news.clear()
             await served.news.wait()
             self._alive(worker)
-        return served.entries[after:]
+        return served.entries[after : after + PAGE]
 
     async def snapshot(self, worker: WorkerRecord) -> str | None:
         """See the port."""

@@ -42,6 +42,8 @@ FOLLOW_SECONDS = int(INTERVAL.total_seconds())
 """The time that a host may hold a request for new entries. Each answer renews its lease."""
 AGAIN = timedelta(seconds=2)
 """Before another look at a host that does not answer."""
+MOST_LAST_PAGES = 1000
+"""The pages of entries that a stop takes in."""
 LOOK = timedelta(seconds=5)
 """Between two looks for workers that another replica was asked for."""
 
@@ -214,8 +216,7 @@ class WorkerDriver:
     async def _stop(self, record: WorkerRecord) -> None:
         try:
             if record.sandbox_id is not None:
-                entries = await self._last_words(record)
-                await self._take(record, entries)
+                await self._take_last_words(record)
             markers = await self._host.stop(record)
         except StoreUnavailable:
             raise
@@ -227,10 +228,17 @@ class WorkerDriver:
             last = await rows.worker_events.last(record.key)
         await self._transitions.apply(record.key, WorkerEnded(replace(markers, last_seq=last)))
 
-    async def _last_words(self, record: WorkerRecord) -> Sequence[HostEntry]:
-        with contextlib.suppress(AtollError):
-            return await self._host.stream(record, record.collected, wait_seconds=0)
-        return ()
+    async def _take_last_words(self, record: WorkerRecord) -> None:
+        """Take in what the agent has said until now, however much it is. An agent that never stops
+        talking is not heard out."""
+        for _ in range(MOST_LAST_PAGES):
+            entries: Sequence[HostEntry] = ()
+            with contextlib.suppress(AtollError):
+                entries = await self._host.stream(record, record.collected, wait_seconds=0)
+            if not entries:
+                return
+            await self._take(record, entries)
+            record = replace(record, collected=entries[-1].n)
 
     async def _remove(self, record: WorkerRecord) -> None:
         _, left = await self._transitions.apply(record.key, RemovalDue())
