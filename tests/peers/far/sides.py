@@ -31,6 +31,8 @@ from atoll.zygote.jobs.programs import install
 from tests.peers.clouds.cloud import CLOUDS, OPENSHELL
 from tests.peers.docker_daemon import IMAGE, docker_daemon, why_not
 from tests.peers.machines import ssh_server
+from tests.peers.machines.microvm import home_with_image, machines
+from tests.peers.machines.microvm import missing as microvm_missing
 from tests.peers.machines.ssh_server import SshServer, throwaway_ssh_server
 
 TAG = "atoll-test"
@@ -114,6 +116,13 @@ def compose_ssh(home: Path) -> Iterator[FarSide]:
         )
 
 
+@contextmanager
+def microvm(home: Path) -> Iterator[FarSide]:
+    """QEMU on this machine. Nothing sees a guest's files but its link."""
+    home_with_image(home)
+    yield FarSide(lambda: machines(home))
+
+
 def rented_from(
     make: Callable[[ExtensionSetup], LinkedExtension],
     options: Callable[[Any], dict[str, object]],
@@ -157,6 +166,7 @@ NEEDS_ROOT = "" if os.geteuid() == 0 else "needs root"
 
 KINDS = (
     FarKind("ssh", ssh_server.missing() or NEEDS_ROOT, ssh),
+    FarKind("microvm", microvm_missing(), microvm),
     FarKind("compose-ssh", ssh_server.missing() or why_not() or NO_COMPOSE, compose_ssh),
     *(
         FarKind(

@@ -10,7 +10,7 @@ from atoll.adapters.bus.in_process import InProcessBus
 from atoll.adapters.clocks.system import SystemClock
 from atoll.adapters.storage.store import Settings, open_store
 from atoll.adapters.workers.in_memory import InMemoryHost
-from atoll.domain.errors import Conflict, Failed, Invalid, NotFound, Unavailable
+from atoll.domain.errors import Conflict, Failed, Invalid, LimitReached, NotFound, Unavailable
 from atoll.domain.ids import PrincipalId, WorkerKey
 from atoll.domain.paging import PageQuery
 from atoll.domain.people.principal import LOCAL_PERSON
@@ -117,6 +117,19 @@ async def test_request_waits_for_its_receipt_as_long_as_wait_ms(scene: Scene) ->
     assert scene.host.sent(key) == ["r1"]
     with pytest.raises(Invalid):
         await scene.workers.request(LOCAL_PERSON, "w", TURN, wait_ms=60_001)
+
+
+async def test_hundred_requests_are_open_at_once_and_no_more(scene: Scene) -> None:
+    key = await scene.running()
+    scene.host.held.add("turn/start")
+    for number in range(100):
+        one = replace(TURN, request_id=f"n{number}")
+        assert await scene.workers.request(LOCAL_PERSON, "w", one, wait_ms=0) is None
+    with pytest.raises(LimitReached):
+        await scene.workers.request(LOCAL_PERSON, "w", TURN, wait_ms=0)
+    scene.host.answer(key, "n0", Response("{}"))
+    await scene.until(lambda shown: "n0" not in shown.observed.pending.request_ids)
+    assert await scene.workers.request(LOCAL_PERSON, "w", TURN, wait_ms=0) is None
 
 
 async def test_what_the_agent_says_is_kept_byte_for_byte(scene: Scene) -> None:

@@ -8,7 +8,7 @@ import contextlib
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
-from atoll.domain.errors import Conflict, Forbidden, Invalid, NotFound
+from atoll.domain.errors import Conflict, Forbidden, Invalid, LimitReached, NotFound
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
@@ -41,6 +41,8 @@ from atoll.services.workers.transitions import WorkerTransitions
 
 MAX_PAGE = 200
 MAX_WAIT_MS = 60_000
+MOST_OPEN = 100
+"""The open requests of one worker."""
 JUDGED_SECONDS = 4.0
 """Between two looks at whether a follower may still follow."""
 
@@ -112,7 +114,8 @@ class Workers:
         self, caller: Principal, worker_id: str, request: WorkerRequest, *, wait_ms: int
     ) -> Receipt | None:
         """Send a request to the worker's agent, once; returns its receipt, None while it is
-        pending after `wait_ms`. Raises `Invalid`, `Forbidden`, `Conflict`, `Unavailable`."""
+        pending after `wait_ms`. Raises `Invalid`, `Forbidden`, `Conflict`, `Unavailable`,
+        `LimitReached`."""
         if not 0 <= wait_ms <= MAX_WAIT_MS:
             raise Invalid(f"wait_ms lies between 0 and {MAX_WAIT_MS}.", field="wait_ms")
         record = await self._known(caller, worker_id)
@@ -201,6 +204,8 @@ class Workers:
             if known is None:
                 now = await rows.workers.get(record.key)
                 check_requests((now or record).worker)
+                if len(await rows.worker_requests.open(record.key)) >= MOST_OPEN:
+                    raise LimitReached(f"{MOST_OPEN} requests of this worker are open: wait.")
                 await rows.worker_requests.put(RequestRecord(record.key, request.request_id, entry))
                 await rows.worker_events.append(record.key, (self._received(record, request),))
         self._ground.bus.announce((worker_stream(record.key),))

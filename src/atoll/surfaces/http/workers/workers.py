@@ -70,7 +70,10 @@ async def get_worker(atoll: Atoll, caller: Caller, *, worker_id: Name) -> Respon
 @router.post(
     "/{worker_id}/requests",
     response_model=WorkerReceiptView,
-    responses={**_FAILURES, 202: {"description": "It is pending.", "model": WorkerReceiptView}},
+    responses={
+        **problems(404, 409, 429),
+        202: {"description": "It is pending.", "model": WorkerReceiptView},
+    },
 )
 @needs(Capability.AGENT_READ)
 async def request_worker(
