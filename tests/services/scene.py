@@ -37,8 +37,8 @@ from atoll.services.sole_leader import SoleLeader
 from atoll.testing import FakeRuntimes, FakeWorkspaces
 from atoll.testing.fakes.clock import VirtualClock
 from atoll.wire.contract.call import RuntimeCall
-from atoll.wiring.control.graph import SandboxPorts, build_sandboxes
 from atoll.wiring.control.library import Preparation
+from atoll.wiring.control.lifecycle.sandboxes import SandboxPorts, build_sandboxes
 from tests.peers.databases.chosen import database_url
 
 T = TypeVar("T")

@@ -59,9 +59,10 @@ from atoll.testing import (
     FakeWebhookSender,
 )
 from atoll.wiring.control import openapi
-from atoll.wiring.control.graph import SandboxPorts, build_application
+from atoll.wiring.control.graph import build_application
 from atoll.wiring.control.identity import open_identity
 from atoll.wiring.control.library import LibraryPorts, build_library
+from atoll.wiring.control.lifecycle.sandboxes import SandboxPorts
 from tests.peers.contract import (
     AGENT,
     CARD,

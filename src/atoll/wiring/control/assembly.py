@@ -49,9 +49,10 @@ from atoll.services.telemetry import OFF, Telemetry
 from atoll.wire.zygote import messages as wire
 from atoll.wiring.control.exchange import open_exchange
 from atoll.wiring.control.extensions import load_extensions
-from atoll.wiring.control.graph import SandboxPorts, build_application
+from atoll.wiring.control.graph import build_application
 from atoll.wiring.control.identity import open_identity
 from atoll.wiring.control.library import LibraryPorts, build_library
+from atoll.wiring.control.lifecycle.sandboxes import SandboxPorts
 from atoll.wiring.control.outside.drive import open_drive
 from atoll.wiring.control.outside.hosts import hosts_in
 from atoll.wiring.control.overview.machine import examine
