@@ -3,6 +3,7 @@
 import json
 import types
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from importlib import import_module
 from pkgutil import walk_packages
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
@@ -13,6 +14,9 @@ import pytest
 from atoll import client
 from atoll.client import shapes, terminal_shapes
 from atoll.client.fields import Field, Shape
+from atoll.client.workers.shapes import WorkerEvent
+from atoll.domain.worker.record import WorkerEvent as WorkerRecordEvent
+from atoll.surfaces.http.workers.views import event_view
 from atoll.wire.contract.execs import Chunk, Last
 from tests.places import ROOT
 
@@ -43,7 +47,7 @@ NAMED_OTHERWISE = {
 # Their members are not in the document: the contract leaves them open, or has them in a stream.
 ELSEWHERE = {
     *(Shape, terminal_shapes.Payload, terminal_shapes.OutputLine, shapes.ProfileMetadata),
-    terminal_shapes.FoundFile,
+    *(terminal_shapes.FoundFile, WorkerEvent),
 }
 MODULES = [import_module(one.name) for one in walk_packages(client.__path__, f"{client.__name__}.")]
 FOUND = {id(found): found for module in MODULES for found in vars(module).values()}.values()
@@ -80,6 +84,8 @@ def choices(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def same(kind: Any, schema: dict[str, Any]) -> bool:
     """Return whether a type of Python is that of a schema; null is judged apart."""
+    if kind is object:
+        return bool(schema)
     if get_origin(kind) in {Union, types.UnionType}:
         kinds = [one for one in get_args(kind) if one is not type(None)]
         found = list(choices(schema))
@@ -132,6 +138,11 @@ def test_fields_of_a_body_are_those_of_its_schema(body: Any) -> None:
         wanted = schema["properties"][name]
         assert same(kind, wanted), name
         assert (type(None) in get_args(kind)) == nullable(wanted), name
+
+
+def test_events_of_workers_are_those_of_the_stream() -> None:
+    frame = event_view("w", WorkerRecordEvent(3, "worker.lost", 1, datetime.now(UTC), {}))
+    assert read_fields(WorkerEvent).keys() == frame.keys() - {"payload"}
 
 
 def test_lines_of_output_are_those_of_the_runtimes_contract() -> None:

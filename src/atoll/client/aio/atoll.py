@@ -37,6 +37,7 @@ from atoll.client.aio.work import (
     AsyncShares,
     AsyncTerminals,
 )
+from atoll.client.aio.workers import AsyncWorkers
 from atoll.client.server import Server, find_server, refuse_plain, server_at
 from atoll.client.shapes import Me
 from atoll.client.transport import get
@@ -67,6 +68,7 @@ class Atoll:
         self.sandboxes = AsyncSandboxes(self._connection)
         self.terminals = AsyncTerminals(self._connection)
         self.agents = AsyncAgents(self._connection)
+        self.workers = AsyncWorkers(self._connection)
         self.execs = AsyncExecs(self._connection)
         self.files = AsyncFiles(self._connection)
         self.shares = AsyncShares(self._connection)

@@ -1,0 +1,78 @@
+"""Workers for programs: lists over all pages, and a stream that resumes by itself."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+
+from atoll.client.aio.events import LONGEST_PAUSE_SECONDS, PAUSE_SECONDS
+from atoll.client.aio.nouns import AsyncNoun, Awaited
+from atoll.client.aio.server_sent import ServerSentLines
+from atoll.client.workers.shapes import Worker, WorkerEvent
+from atoll.client.workers.workers import (
+    LAST_EVENT,
+    LOOK_SECONDS,
+    Workers,
+    is_up,
+    stream_call,
+)
+from atoll.domain.errors import Unavailable
+
+
+class AsyncWorkers(AsyncNoun[Workers]):
+    """Agents that a program drives, each with a durable stream."""
+
+    blocking = Workers
+    create = Awaited(Workers.create)
+    page = Awaited(Workers.page)
+    get = Awaited(Workers.get)
+    request = Awaited(Workers.request)
+    result = Awaited(Workers.result)
+    ask = Awaited(Workers.ask)
+    answer = Awaited(Workers.answer)
+    stop = Awaited(Workers.stop)
+
+    async def ready(self, worker_id: str, *, seconds: int = 300) -> Worker:
+        """Return a worker once it takes requests. Raises `Failed` with the reason when it will not,
+        `Unavailable` after `seconds`."""
+        clock = asyncio.get_running_loop()
+        until = clock.time() + seconds
+        while not is_up(found := await self.get(worker_id)):
+            if clock.time() > until:
+                raise Unavailable(f"worker {worker_id} does not run yet", code="not_ready")
+            await asyncio.sleep(LOOK_SECONDS)
+        return found
+
+    async def list(self, *, limit: int = 100) -> AsyncIterator[Worker]:
+        """Yield the workers, newest first, `limit` a request."""
+        page = await self.page((("limit", str(limit)),))
+        while True:
+            for worker in page.workers:
+                yield worker
+            if not page.next:
+                return
+            page = await self.page((("limit", str(limit)), ("cursor", page.next)))
+
+    async def follow(self, worker_id: str, *, after: int = 0) -> AsyncIterator[WorkerEvent]:
+        """Yield the events of a worker after a number, then each as it comes, until the worker is
+        removed.
+
+        It goes on over as many connections as it takes, each after the last event it yielded, so
+        none is lost or repeated. Raises what a request raises but `Unavailable`: `Conflict`, code
+        `stale_cursor`, where events after the number are no longer kept.
+        """
+        place, pause = after, PAUSE_SECONDS
+        while True:
+            lines = ServerSentLines()
+            try:
+                async with self._connection.open(stream_call(worker_id, place)) as answer:
+                    async for line in answer.lines():
+                        if (found := lines.read(line)) is None:
+                            continue
+                        event = WorkerEvent.read(json.loads(found.data))
+                        place, pause = event.seq, PAUSE_SECONDS
+                        yield event
+                        if event.event_type == LAST_EVENT:
+                            return
+            except Unavailable:
+                pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
+            await asyncio.sleep(pause)

@@ -1,0 +1,241 @@
+"""Answers of the routes of workers, and the events of a worker's stream.
+
+What the agent said is text there, and its own JSON: `read_json` reads it.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Literal
+
+from atoll.client import fields
+from atoll.client.fields import Field, Json, Shape
+from atoll.client.shapes import Isolation
+from atoll.client.words import Strategy
+from atoll.domain.errors import Failed
+
+WorkerStatus = Literal["starting", "running", "stopping", "stopped", "failed"]
+HeartbeatState = Literal["fresh", "stale", "missing", "stopped", "failed"]
+ExecutionMode = Literal["desktop", "sandbox"]
+ErrorCode = Literal[
+    "forbidden",
+    "invalid_request",
+    "unsupported_method",
+    "conflict",
+    "worker_unavailable",
+    "timeout",
+    "internal_error",
+    "outcome_unknown",
+]
+
+
+class WorkerTeardown(Shape):
+    """The fate of a stopped worker's sandbox; `retain_for` is a duration."""
+
+    policy: Field[Literal["immediate", "retain"]] = fields.word()
+    retain_for = fields.text()
+
+
+class WorkerRepo(Shape):
+    """A repository of a worker, as it was requested."""
+
+    repo_url = fields.text()
+    key = fields.text()
+    branch = fields.text()
+    from_branch = fields.text()
+    path = fields.text()
+    sparse = fields.texts()
+
+
+class WorkerPlace(Shape):
+    """A place that a sandbox can be at."""
+
+    backend = fields.text()
+    extension = fields.text()
+    host = fields.text()
+    region = fields.text()
+
+
+class WorkerCandidate(Shape):
+    """A candidate of a decision, and why it could not take the worker."""
+
+    placement = fields.one(WorkerPlace)
+    execution_mode: Field[ExecutionMode] = fields.word()
+    fit = fields.flag()
+    reasons = fields.texts()
+
+
+class WorkerAttempt(Shape):
+    """A start at a place that failed."""
+
+    placement = fields.one(WorkerPlace)
+    at = fields.text()
+    reason = fields.text()
+
+
+class WorkerRoute(Shape):
+    """The stored decision of a worker's route."""
+
+    route_id = fields.text()
+    at = fields.text()
+    strategy: Field[Strategy] = fields.word()
+    chosen = fields.one(WorkerPlace)
+    candidates = fields.many(WorkerCandidate)
+    attempts = fields.many(WorkerAttempt)
+
+
+class WorkerSandbox(Shape):
+    """The sandbox of a worker."""
+
+    id = fields.text()
+    isolation = fields.one(Isolation)
+    region = fields.text()
+    host = fields.text()
+
+
+class WorkerPending(Shape):
+    """Requests without a receipt."""
+
+    request_ids = fields.texts()
+
+
+class Worker(Shape):
+    """A snapshot of a worker. Of one without a sandbox yet, `sandbox.id` is empty."""
+
+    worker_id = fields.text()
+    agent = fields.text()
+    backend = fields.text()
+    extension = fields.text()
+    execution_mode: Field[ExecutionMode] = fields.word()
+    profile = fields.text()
+    repos = fields.many(WorkerRepo)
+    workspace_ref = fields.text()
+    codex_home_ref = fields.text()
+    thread_id = fields.text()
+    permissions: Field[Literal["allow", "ask"]] = fields.word()
+    teardown = fields.one(WorkerTeardown)
+    status: Field[WorkerStatus] = fields.word()
+    reason = fields.text()
+    latest_seq = fields.number()
+    sandbox = fields.one(WorkerSandbox)
+    heartbeat_state: Field[HeartbeatState] = fields.word()
+    heartbeat_age_ms = fields.number()
+    heartbeat_stale_after_ms = fields.number()
+    pending = fields.one(WorkerPending)
+    route = fields.one(WorkerRoute)
+    held_by_person = fields.flag()
+    created_at = fields.text()
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """Return the metadata by name."""
+        found = self.value.get("metadata")
+        pairs = found.items() if isinstance(found, Mapping) else ()
+        return {name: str(value) for name, value in pairs}
+
+
+class WorkerCreated(Shape):
+    """A worker that was created, or that was there."""
+
+    reattached = fields.flag()
+    worker = fields.one(Worker)
+
+
+class WorkerPage(Shape):
+    """A page of workers, newest first; `next` is empty on the last one."""
+
+    workers = fields.many(Worker)
+    next = fields.text()
+
+
+class WorkerMarkers(Shape):
+    """The places and numbers that a stopped worker left."""
+
+    last_seq = fields.number()
+    workspace_ref = fields.text()
+    codex_home_ref = fields.text()
+    bundle_ref = fields.text()
+    thread_ids = fields.texts()
+
+
+class WorkerStop(Shape):
+    """A worker that stops; its `markers` are empty until it has."""
+
+    worker_id = fields.text()
+    status: Field[WorkerStatus] = fields.word()
+    markers = fields.one(WorkerMarkers)
+
+
+class WorkerResult(Shape):
+    """An answer of the agent: its own JSON, as text."""
+
+    result = fields.text()
+
+
+class WorkerError(Shape):
+    """The reason why a request has no result. `data` is the agent's own error, as JSON text."""
+
+    code: Field[ErrorCode] = fields.word()
+    message = fields.text()
+    retryable = fields.flag()
+    data = fields.text()
+
+
+class WorkerReceipt(Shape):
+    """The receipt of a request, with a response or an error; with neither it is pending."""
+
+    worker_id = fields.text()
+    request_id = fields.text()
+
+    @property
+    def response(self) -> WorkerResult | None:
+        """Return the agent's answer."""
+        found = self.value.get("response")
+        return None if found is None else WorkerResult.read(found, "response")
+
+    @property
+    def error(self) -> WorkerError | None:
+        """Return why there is no answer."""
+        found = self.value.get("error")
+        return None if found is None else WorkerError.read(found, "error")
+
+
+class WorkerEvent(Shape):
+    """An event of a worker's stream; `seq` counts from 1, without a gap."""
+
+    worker_id = fields.text()
+    seq = fields.number()
+    event_type = fields.text()
+    event_version = fields.number()
+    at = fields.text()
+
+    @property
+    def said(self) -> Mapping[str, Json]:
+        """Return the one member of the payload, which is named as the event's type."""
+        payload = self.value.get("payload")
+        members = list(payload.values()) if isinstance(payload, Mapping) else []
+        return members[0] if members and isinstance(members[0], Mapping) else {}
+
+    @property
+    def method(self) -> str:
+        """Return the method of a message of the agent; empty for every other event."""
+        return str(self.said.get("method", "")) if self.event_type == "worker.event" else ""
+
+    @property
+    def params(self) -> Json:
+        """Return the params of a message of the agent. Raises `Failed` for what is not JSON."""
+        found = self.said.get("params")
+        return read_json(found) if isinstance(found, str) else None
+
+    @property
+    def question(self) -> str:
+        """Return the id by which this question of the agent is answered; empty where it is none."""
+        return str(self.said.get("server_request_id") or "")
+
+
+def read_json(text: str) -> Json:
+    """Return the JSON of an agent. Raises `Failed` for what is none."""
+    try:
+        found: Json = json.loads(text)
+    except ValueError as problem:
+        raise Failed("the agent's answer is not JSON: it is kept as it came") from problem
+    return found

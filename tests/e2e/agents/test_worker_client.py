@@ -1,0 +1,50 @@
+"""A real Codex as a worker, driven by the Python client as docs/program/workers.md shows it."""
+
+import textwrap
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+
+from atoll.client import Atoll
+from atoll.testing.server import TestServer
+from tests.e2e.agents.agent_world import World
+from tests.e2e.agents.test_workers import ASKS
+from tests.places import ROOT
+
+pytestmark = [
+    pytest.mark.agents,
+    pytest.mark.timeout(300),
+    pytest.mark.asyncio(loop_scope="session"),
+]
+
+PAGE = (ROOT / "docs/program/workers.md").read_text()
+
+
+async def test_python_of_the_page_asks_answers_follows_and_stops(
+    w: World, provide_agent: Callable[[TestServer, str], None]
+) -> None:
+    provide_agent(w.server, "codex")
+    code = PAGE.partition("## In Python\n\n```python\n")[2].partition("```")[0]
+    names: dict[str, Any] = {}
+    program = code.replace("Write hello.txt", f"[[tool {ASKS}]]".replace('"', '\\"')).replace(
+        "Atoll()", f"Atoll({w.server.url!r}, {w.server.token!r})"
+    )
+    body = textwrap.indent(program, "    ")
+    exec(compile(f"async def main():\n{body}\n    return locals()\n", "workers.md", "exec"), names)
+    left = await names["main"]()
+    async with Atoll(w.server.url, w.server.token) as client:
+        found = await client.workers.get("docs")
+        assert found.status in ("stopping", "stopped")
+        assert [one.worker_id async for one in client.workers.list(limit=1)] == ["docs"]
+        events = []
+        async for event in client.workers.follow("docs"):
+            events.append(event)
+            if event.event_type == "worker.stopped":
+                break
+    assert [one.seq for one in events] == list(range(1, len(events) + 1))
+    said = [(one.method, cast("dict[str, Any]", one.params)) for one in events if one.method]
+    (ended,) = [params for method, params in said if method == "turn/completed"]
+    assert (ended["threadId"], ended["turn"]["id"]) == left["turn"]
+    done = [params["item"] for method, params in said if method == "item/completed"]
+    assert [one["exitCode"] for one in done if one["type"] == "commandExecution"] == [0]
