@@ -1,5 +1,7 @@
 """A real Codex as a worker, driven by the Python client as docs/program/workers.md shows it."""
 
+import asyncio
+import json
 import textwrap
 from collections.abc import Callable
 from typing import Any, cast
@@ -10,6 +12,7 @@ from atoll.client import Atoll
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import World
 from tests.e2e.agents.test_workers import ASKS
+from tests.peers.model_server import DONE
 from tests.places import ROOT
 
 pytestmark = [
@@ -48,3 +51,31 @@ async def test_python_of_the_page_asks_answers_follows_and_stops(
     assert (ended["threadId"], ended["turn"]["id"]) == left["turn"]
     done = [params["item"] for method, params in said if method == "item/completed"]
     assert [one["exitCode"] for one in done if one["type"] == "commandExecution"] == [0]
+
+
+async def test_command_line_creates_asks_answers_follows_and_stops(
+    w: World, provide_agent: Callable[[TestServer, str], None]
+) -> None:
+    provide_agent(w.server, "codex")
+
+    async def atoll(*words: str) -> str:
+        done = await asyncio.to_thread(w.server.run, "worker", *words)
+        assert done.returncode == 0, done.stderr
+        return str(done.stdout)
+
+    assert "cli runs in sb_" in await atoll("create", "cli", "--ask-first", "--wait")
+    turn = json.loads(await atoll("ask", "cli", f"[[tool {ASKS}]]", "--json"))
+    asks = "item/commandExecution/requestApproval"
+    lines = (await atoll("follow", "cli", "--until", asks)).splitlines()
+    question = lines[-1].partition("  question ")[2].partition("  ")[0]
+    assert await atoll("answer", "cli", question, "--decision", "accept")
+    seen = await atoll("follow", "cli", "--after", str(len(lines)), "--until", "turn/completed")
+    assert seen.splitlines()[0].startswith(f"{len(lines) + 1}  ")
+    listed = json.loads(await atoll("request", "cli", "thread/list"))
+    assert [one["id"] for one in listed["data"]] == [turn["thread_id"]]
+    assert await atoll("ask", "cli", "Say it.", "--wait") == f"{DONE}\n"
+    assert "cli" in await atoll("list")
+    assert "heartbeat:    fresh" in await atoll("show", "cli")
+    await atoll("stop", "cli")
+    await atoll("follow", "cli", "--until", "worker.stopped")
+    assert "is stopped, its files are sandbox:sb_" in await atoll("stop", "cli")

@@ -35,10 +35,13 @@ _BY_PERMISSION: dict[str, tuple[str, ...]] = {
         *("drive ls", "drive export"),
     ),
     "file.write": ("sync", "commit", "discard", "rewind", "project copy", "drive import"),
-    "agent.read": ("agent cards",),
+    "agent.read": (
+        *("agent cards", "worker list", "worker show", "worker follow", "worker request"),
+    ),
     "agent.use": (
         *("agent answer", "agent ask", "agent interrupt", "agent pause", "agent resume"),
         *("agent set", "agent start", "agent stop"),
+        *("worker create", "worker ask", "worker answer", "worker stop"),
     ),
     "recording.read": ("play", "search"),
     "recording.manage": ("record",),

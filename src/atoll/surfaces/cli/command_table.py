@@ -60,6 +60,7 @@ ORDER: dict[str, tuple[str, ...]] = {
     "agents": (
         "inbox",
         "agent",
+        "worker",
         "image",
         "profile",
         "record",

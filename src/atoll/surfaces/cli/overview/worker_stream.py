@@ -1,0 +1,104 @@
+"""The stream of a worker: followed over as many connections as it takes, an event a line."""
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+
+from atoll.client.aio.server_sent import ServerSentLines
+from atoll.client.fields import Json
+from atoll.client.transport import Stream, Transport
+from atoll.client.workers.shapes import WorkerEvent
+from atoll.client.workers.workers import LAST_EVENT, stream_call
+from atoll.domain.errors import Conflict, Failed, Unavailable
+from atoll.surfaces.cli.console.moments import moment
+from atoll.surfaces.cli.console.output import note
+
+PAUSE_SECONDS = 0.5
+MAX_WORDS = 160
+_APART = frozenset({"worker_id", "method", "params", "server_request_id", "result", "data"})
+_WORDS = ("text", "command", "query", "message", "reason")
+"""Members of what an agent says that a person reads first."""
+
+
+def followed(transport: Transport, worker_id: str, *, after: int) -> Iterator[WorkerEvent]:
+    """Yield the events after a number until the worker is removed; each connection resumes after
+    the last one yielded. Raises what a request raises but `Unavailable`, which is waited out:
+    `Conflict`, code `stale_cursor`, where events after the number are no longer kept."""
+    told = False
+    while True:
+        try:
+            with transport.open(stream_call(worker_id, after)) as stream:
+                told = False
+                for event in _events(stream):
+                    after = event.seq
+                    yield event
+                    if event.event_type == LAST_EVENT:
+                        return
+        except Unavailable as error:
+            if not told:
+                note(f"atoll: {error.message}; waiting for the server to come back")
+                told = True
+        except Conflict as error:
+            if error.code != "stale_cursor":
+                raise
+            said = f"{error.message.rstrip('.')} (`--after` takes that number)"
+            raise Conflict(said, code="stale_cursor") from error
+        time.sleep(PAUSE_SECONDS)
+
+
+def _events(stream: Stream) -> Iterator[WorkerEvent]:
+    """Yield events until the line breaks; the next connection says whether the server is away."""
+    lines = ServerSentLines()
+    with suppress(Unavailable):
+        for line in stream.lines():
+            if found := lines.read(line):
+                yield WorkerEvent.read(json.loads(found.data))
+
+
+def is_named(event: WorkerEvent, name: str) -> bool:
+    """Report whether an event is of this type, or a message of the agent with this method."""
+    return name in (event.event_type, event.method)
+
+
+def worker_line(event: WorkerEvent) -> str:
+    """Return `seq  at  type or method  [question ID]  words` of an event."""
+    question = f"question {event.question}" if event.question else ""
+    words = [str(event.seq), moment(event.at), event.method or event.event_type, question]
+    said = " ".join(_said(event).split())
+    words.append(said if len(said) <= MAX_WORDS else said[: MAX_WORDS - 1] + "…")
+    return "  ".join(filter(None, words))
+
+
+def _said(event: WorkerEvent) -> str:
+    if event.event_type == "worker.event":
+        return _words(_params(event))
+    if event.event_type == "worker.request.received":
+        return f"{event.said.get('request_id')} {event.said.get('method')}"
+    pairs = {name: value for name, value in event.said.items() if name not in _APART}
+    return " ".join(f"{name}={_spelled(value)}" for name, value in pairs.items() if value)
+
+
+def _params(event: WorkerEvent) -> Mapping[str, Json]:
+    with suppress(Failed):
+        found = event.params
+        if isinstance(found, Mapping):
+            return found
+    return {}
+
+
+def _words(params: Mapping[str, Json]) -> str:
+    """Return what a person would read of the params of a message: its item, turn or error."""
+    item = next(
+        (params[name] for name in ("item", "turn", "error") if isinstance(params.get(name), dict)),
+        params,
+    )
+    if not isinstance(item, Mapping):
+        return ""
+    kind = item.get("type") or item.get("status")
+    words = next((item[name] for name in _WORDS if isinstance(item.get(name), str)), "")
+    return " ".join(str(part) for part in (kind, words) if part)
+
+
+def _spelled(value: Json) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,327 @@
+"""`atoll worker`: created, asked, answered, followed over cuts, and stopped."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from atoll.surfaces.cli.console.exits import CONFLICT, FAILED, OK, UNAVAILABLE, USAGE
+from atoll.surfaces.cli.overview import worker_stream
+from tests.surfaces.cli.conftest import Cli
+from tests.surfaces.cli.scripted import Scripted, Seen, problem
+
+PLACE = "/v1/workers/docs"
+Agent = dict[str, Any]
+
+
+@pytest.fixture(autouse=True)
+def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_stream, "PAUSE_SECONDS", 0.0)
+
+
+def worker(**changed: Any) -> dict[str, Any]:
+    shown = {
+        "worker_id": "docs",
+        "agent": "codex",
+        "backend": "namespaces",
+        "extension": "ext.namespaces",
+        "permissions": "ask",
+        "teardown": {"policy": "retain", "retain_for": "7d"},
+        "status": "running",
+        "reason": None,
+        "latest_seq": 2,
+        "sandbox": {
+            "id": "sb_one",
+            "region": None,
+            "host": "local",
+            "isolation": {"level": "container", "mechanism": "bubblewrap", "degraded": []},
+        },
+        "heartbeat_state": "fresh",
+        "heartbeat_age_ms": 310,
+        "pending": {"request_ids": ["r7"]},
+        "held_by_person": False,
+        "created_at": "2026-01-01T00:00:00Z",
+    }
+    return {**shown, **changed}
+
+
+def event(seq: int, kind: str, **said: Any) -> dict[str, Any]:
+    at = "2026-01-01T00:00:00Z"
+    member = kind.removeprefix("worker.").replace(".", "_")
+    return {
+        "worker_id": "docs",
+        "seq": seq,
+        "event_type": kind,
+        "at": at,
+        "payload": {member: said},
+    }
+
+
+def said(seq: int, method: str, question: str | None = None, **params: Any) -> dict[str, Any]:
+    asks = {} if question is None else {"server_request_id": question}
+    return event(seq, "worker.event", method=method, params=json.dumps(params), **asks)
+
+
+def streaming(server: Scripted, *parts: list[dict[str, Any]] | web.StreamResponse) -> list[str]:
+    """Answer each connection by the next part; the last one is the worker's end or an error."""
+    cursors: list[str] = []
+    rest = list(parts)
+
+    def answer(seen: Seen) -> web.StreamResponse:
+        cursors.append(seen.query["cursor"])
+        part = rest.pop(0)
+        if isinstance(part, web.StreamResponse):
+            return part
+        frames = [f"id: {one['seq']}\nevent: x\ndata: {json.dumps(one)}\n\n" for one in part]
+        body = "retry: 1000\nid: 0\n\n: still here\n\n" + "".join(frames)
+        return web.Response(text=body, content_type="text/event-stream")
+
+    server.answers[f"GET {PLACE}/stream"] = answer
+    return cursors
+
+
+def talking(server: Scripted, agent: Agent) -> list[tuple[str, dict[str, Any]]]:
+    """Answer requests by their method; a method that is not named has no answer yet."""
+    asked: list[tuple[str, dict[str, Any]]] = []
+
+    def answer(seen: Seen) -> web.Response:
+        wanted = seen.json["request"]
+        asked.append((wanted["method"], wanted["params"]))
+        head = {"worker_id": "docs", "request_id": wanted["request_id"]}
+        outcome = agent.get(wanted["method"])
+        return web.json_response({**head, **(outcome or {})}, status=200 if outcome else 202)
+
+    server.answers[f"POST {PLACE}/requests"] = answer
+    server.answers[f"GET {PLACE}/snapshot"] = lambda _: web.json_response(worker())
+    return asked
+
+
+def result(**members: Any) -> dict[str, Any]:
+    return {"response": {"result": json.dumps(members)}}
+
+
+ASKED = {
+    "thread/loaded/list": result(data=["th1"]),
+    "thread/list": result(data=[{"id": "th1"}]),
+    "turn/start": result(turn={"id": "t1"}),
+}
+STOPPED = event(9, "worker.torn_down", policy="retain", removed=["sandbox:sb_one"], leftovers=[])
+
+
+def ended(seq: int, status: str = "completed", turn: str = "t1", **more: Any) -> dict[str, Any]:
+    turn_of: dict[str, Any] = {"id": turn, "status": status, **more}
+    return said(seq, "turn/completed", threadId="th1", turn=turn_of)
+
+
+def test_create_sends_what_was_named_and_waits_until_it_runs(cli: Cli, server: Scripted) -> None:
+    server.add("box")
+    made = {"reattached": False, "worker": worker(status="starting")}
+    server.answers["POST /v1/workers"] = lambda _: web.json_response(made, status=201)
+    states = iter(["starting", "running"])
+    server.answers[f"GET {PLACE}/snapshot"] = lambda _: web.json_response(
+        worker(status=next(states))
+    )
+    assert cli("worker", "create", "docs").out == "docs was created and is starting\n"
+    assert server.requests("POST", "/v1/workers")[0].json == {
+        "worker_id": "docs",
+        "agent": "codex",
+        "permissions": "allow",
+        "teardown": {"policy": "retain"},
+    }
+    more = ("--sandbox", "box", "--ask-first", "--retain-for", "90m", "--thread", "th1")
+    assert cli("worker", "create", "docs", "--wait", *more).out == "docs runs in sb_one\n"
+    sent = server.requests("POST", "/v1/workers")[1].json
+    assert sent["workspace_ref"] == "sandbox:sb_box/workspace"
+    assert (sent["permissions"], sent["thread_id"]) == ("ask", "th1")
+    assert sent["teardown"] == {"policy": "retain", "retain_for": "90m"}
+
+
+def test_create_of_a_worker_that_fails_says_why(cli: Cli, server: Scripted) -> None:
+    made = {"reattached": True, "worker": worker(status="starting")}
+    failed = worker(status="failed", reason="No host has room.")
+    server.answers["POST /v1/workers"] = lambda _: web.json_response(made)
+    server.answers[f"GET {PLACE}/snapshot"] = lambda _: web.json_response(failed)
+    ran = cli("worker", "create", "docs", "--repo", "https://git.example/o/r", "--wait", "--json")
+    assert (ran.code, ran.out) == (FAILED, "")
+    assert "worker docs is failed: No host has room" in ran.err
+    assert server.requests("POST", "/v1/workers")[0].json["repos"] == [
+        {"repo_url": "https://git.example/o/r"}
+    ]
+
+
+def test_list_shows_every_page_and_show_one_worker(cli: Cli, server: Scripted) -> None:
+    def listed(seen: Seen) -> web.Response:
+        first = "cursor" not in seen.query
+        name = "docs" if first else "old\x1b[2J"
+        rows = [worker(worker_id=name)]
+        return web.json_response({"workers": rows, "next": "c1" if first else None})
+
+    server.answers["GET /v1/workers"] = listed
+    server.answers[f"GET {PLACE}/snapshot"] = lambda _: web.json_response(worker())
+    lines = cli("worker", "list").out.splitlines()
+    assert lines[0].split() == ["WORKER", "AGENT", "BACKEND", "STATUS", "HEARTBEAT"]
+    assert lines[1].split() == ["docs", "codex", "namespaces", "running", "fresh"]
+    assert lines[2].startswith("old\\x1b[2J")
+    shown = cli("worker", "show", "docs").out.splitlines()
+    assert "heartbeat:    fresh, 0.3 s ago" in shown
+    assert "agent:        codex, which asks before it acts" in shown
+    assert "backend:      namespaces on local" in shown
+    assert "pending:      r7" in shown
+    assert json.loads(cli("worker", "show", "docs", "--json").out) == worker()
+
+
+def test_ask_names_its_turn_and_waits_for_its_end(cli: Cli, server: Scripted) -> None:
+    asked = talking(server, ASKED)
+    ran = cli("worker", "ask", "docs", "Write it")
+    assert ran.out == "turn t1 of thread th1: `atoll worker follow docs`\n"
+    assert asked[-1][1]["input"] == [{"type": "text", "text": "Write it"}]
+    of_turn = {"threadId": "th1", "turnId": "t1"}
+    cursors = streaming(
+        server,
+        [
+            said(3, "item/completed", item={"type": "agentMessage", "text": "Of another."}),
+            ended(4, turn="t0"),
+            said(5, "item/commandExecution/requestApproval", "4", **of_turn),
+            said(
+                6, "item/completed", **of_turn, item={"type": "commandExecution", "command": "ls"}
+            ),
+            said(
+                7, "item/completed", **of_turn, item={"type": "agentMessage", "text": "Done.\x07"}
+            ),
+            ended(8),
+        ],
+    )
+    ran = cli("worker", "ask", "docs", "Write it", "--wait")
+    assert ran.out == "$ ls\nDone.\\x07\n"
+    assert "it asks: `atoll worker answer docs 4`" in ran.err
+    assert (ran.code, cursors) == (OK, ["2"])
+
+
+@pytest.mark.parametrize(
+    ("last", "why"),
+    [
+        (ended(3, "failed", error={"message": "No key."}), "not completed: No key"),
+        (ended(3, "interrupted"), "not completed: interrupted"),
+        (event(3, "worker.stopped", status="stopped"), "docs ended before its turn did"),
+    ],
+)
+def test_turn_that_does_not_complete_is_a_failure(
+    cli: Cli, server: Scripted, last: dict[str, Any], why: str
+) -> None:
+    talking(server, ASKED)
+    streaming(server, [last])
+    ran = cli("worker", "ask", "docs", "Write it", "--wait", "--json")
+    assert ran.code == FAILED and why in ran.err
+    assert json.loads(ran.out) == {"thread_id": "th1", "turn_id": "t1"}
+
+
+def test_request_prints_the_agents_answer_or_why_there_is_none(cli: Cli, server: Scripted) -> None:
+    refused = {"code": "invalid_request", "message": "Unknown thread.", "retryable": False}
+    asked = talking(
+        server, {"thread/read": result(thread={"id": "x"}), "thread/fork": {"error": refused}}
+    )
+    ran = cli("worker", "request", "docs", "thread/read", '{"threadId": "x"}', "--id", "mine")
+    assert json.loads(ran.out) == {"thread": {"id": "x"}}
+    sent = server.requests("POST", f"{PLACE}/requests")[0].json
+    assert sent["request"]["request_id"] == "mine" and sent["wait_ms"] == 30_000
+    ran = cli("worker", "request", "docs", "thread/fork")
+    assert ran.code == USAGE and "Unknown thread" in ran.err
+    ran = cli("worker", "request", "docs", "thread/list", "--wait", "0")
+    assert ran.code == UNAVAILABLE and "has no answer yet" in ran.err
+    ran = cli("worker", "request", "docs", "thread/list", "--wait", "0", "--json")
+    assert ran.code == OK and "request_id" in ran.out
+    assert [params for _, params in asked] == [{"threadId": "x"}, {}, {}, {}]
+    for wrong in ("{", "[]"):
+        assert cli("worker", "request", "docs", "thread/read", wrong).code == USAGE
+    assert len(asked) == 4
+
+
+def test_answer_is_a_decision_or_an_object(cli: Cli, server: Scripted) -> None:
+    asked = talking(server, {"serverRequest/respond": result()})
+    assert cli("worker", "answer", "docs", "4", "--decision", "accept").out == "answered 4\n"
+    cli("worker", "answer", "docs", "5", "--result", '{"answers": {}}')
+    assert [params for _, params in asked] == [
+        {"server_request_id": "4", "result": {"decision": "accept"}},
+        {"server_request_id": "5", "result": {"answers": {}}},
+    ]
+    assert cli("worker", "answer", "docs", "4").code == USAGE
+    both = ("--decision", "accept", "--result", "{}")
+    assert cli("worker", "answer", "docs", "4", *both).code == USAGE
+    assert len(asked) == 2
+
+
+def test_follow_resumes_after_the_last_event_until_the_worker_is_removed(
+    cli: Cli, server: Scripted
+) -> None:
+    cursors = streaming(
+        server,
+        [event(2, "worker.request.received", request_id="r1", method="turn/start")],
+        problem(503, "unavailable", "restarting"),
+        [
+            said(3, "item/completed", item={"type": "agentMessage", "text": "Hi\x1b[2J"}),
+            said(4, "item/fileChange/requestApproval", "7", reason="write"),
+            event(5, "worker.lost", epoch=1, reason="silent"),
+        ],
+        [STOPPED],
+    )
+    ran = cli("worker", "follow", "docs", "--after", "1", "--utc")
+    at = "2026-01-01 00:00:00 UTC"
+    assert ran.out.splitlines() == [
+        f"2  {at}  worker.request.received  r1 turn/start",
+        f"3  {at}  item/completed  agentMessage Hi\\x1b[2J",
+        f"4  {at}  item/fileChange/requestApproval  question 7  write",
+        f"5  {at}  worker.lost  epoch=1 reason=silent",
+        f'9  {at}  worker.torn_down  policy=retain removed=["sandbox:sb_one"]',
+    ]
+    assert cursors == ["1", "2", "2", "5"]
+    assert (ran.code, ran.err.count("waiting for the server")) == (OK, 1)
+
+
+def test_follow_ends_where_it_was_told_to(cli: Cli, server: Scripted) -> None:
+    for name, ends in (("turn/completed", 4), ("worker.lost", 5)):
+        streaming(server, [ended(4), event(5, "worker.lost")])
+        ran = cli("worker", "follow", "docs", "--until", name, "--json")
+        assert json.loads(ran.out.splitlines()[-1])["seq"] == ends
+
+
+Refusal = Callable[[], web.StreamResponse]
+
+
+@pytest.mark.parametrize(
+    ("refusal", "code", "words"),
+    [
+        (
+            lambda: problem(410, "stale_cursor", "Events up to 7 are no longer kept."),
+            CONFLICT,
+            "events up to 7 are no longer kept (`--after` takes that number)",
+        ),
+        (lambda: problem(409, "conflict", "Not now."), CONFLICT, "Not now"),
+        (lambda: problem(404, "not_found", "There is no worker 'docs'."), 3, "no worker"),
+    ],
+)
+def test_follow_that_cannot_go_on_says_why(
+    cli: Cli, server: Scripted, refusal: Refusal, code: int, words: str
+) -> None:
+    streaming(server, [ended(3)], refusal())
+    ran = cli("worker", "follow", "docs")
+    assert ran.code == code
+    assert words.lower() in ran.err.lower()
+    assert ran.out.count("turn/completed") == 1
+
+
+def test_stop_says_where_the_files_are(cli: Cli, server: Scripted) -> None:
+    answers = iter([None, {"last_seq": 9, "workspace_ref": "sandbox:sb_one/workspace"}])
+
+    def stop(_: Seen) -> web.Response:
+        markers = next(answers)
+        status = "stopping" if markers is None else "stopped"
+        shown = {"worker_id": "docs", "status": status, "markers": markers}
+        return web.json_response(shown, status=202)
+
+    server.answers[f"POST {PLACE}/stop"] = stop
+    assert cli("worker", "stop", "docs", "--reason", "done").out == "docs is stopping\n"
+    said_again = cli("worker", "stop", "docs").out
+    assert said_again == "docs is stopped, its files are sandbox:sb_one/workspace\n"
+    assert server.requests("POST", f"{PLACE}/stop")[0].json == {"reason": "done"}
