@@ -23,19 +23,22 @@ _WORDS = ("text", "command", "query", "message", "reason")
 
 def followed(transport: Transport, worker_id: str, *, after: int) -> Iterator[WorkerEvent]:
     """Yield the events after a number until the worker is removed; each connection resumes after
-    the last one yielded. Raises what a request raises but `Unavailable`, which is waited out:
-    `Conflict`, code `stale_cursor`, where events after the number are no longer kept."""
-    told = False
+    the last one yielded. Raises what a request raises; `Unavailable` is waited out once a server
+    has answered. `Conflict`, code `stale_cursor`, where events after the number are no longer
+    kept."""
+    told = reached = False
     while True:
         try:
             with transport.open(stream_call(worker_id, after)) as stream:
-                told = False
+                told, reached = False, True
                 for event in _events(stream):
                     after = event.seq
                     yield event
                     if event.event_type == LAST_EVENT:
                         return
         except Unavailable as error:
+            if not reached:
+                raise
             if not told:
                 note(f"atoll: {error.message}; waiting for the server to come back")
                 told = True
