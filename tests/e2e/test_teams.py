@@ -152,7 +152,9 @@ def joined(link: str, sub: str) -> httpx.Client:
     parts = urlsplit(link)
     base, secret = f"{parts.scheme}://{parts.netloc}", parts.fragment.removeprefix("join=")
     browser = httpx.Client(base_url=base, headers={"Origin": base})
-    away = browser.get("/auth/oidc/trial/login?next=join").headers["location"]
+    left = browser.get("/auth/oidc/trial/login?next=join")
+    assert left.status_code == 302, left.text
+    away = left.headers["location"]
     back = browser.get(confirmed(away, sub)).headers["location"]
     ticket = urlsplit(back).fragment.removeprefix("login=")
     entered = browser.post("/auth/login", json={"ticket": ticket}).json()

@@ -54,7 +54,9 @@ async def test_agent_that_does_not_start_is_said_and_the_sandbox_is_ready() -> N
         sandbox = await working(s, TaskRequest("Fix it."))
         assert sandbox.state == "ready" and sandbox.task is not None
         assert (sandbox.task.state, sandbox.task.reason) == (TaskState.FAILED, "no such program")
-        assert (await s.kinds(sandbox))[-1] == "task.failed"
+        # What an idle sandbox is called may be said after it.
+        kinds = [kind for kind in await s.kinds(sandbox) if kind != "sandbox.active"]
+        assert kinds[-1] == "task.failed"
 
 
 async def test_task_is_given_once_over_a_stop_and_again_after_a_recreate() -> None:

@@ -30,6 +30,7 @@ async def test_every_part_holds_to_axe_in_all_colours_contrasts_and_densities(
         for choice in ("Compact", "Less"):
             await page.get_by_role("radio", name=choice).check()
         await page.reload()
+        await expect(page.get_by_role("heading", name="Over the page")).to_be_visible()
         await expect(root).to_have_attribute("data-density", "compact")
         await expect(root).to_have_attribute("data-motion", "less")
         await Survey.check(found, "compact parts")
