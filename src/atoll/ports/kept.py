@@ -34,8 +34,9 @@ class HeldPush:
 class KeptWorktree:
     """Kept worktree of a sandbox that is gone. `path` is its directory on the server, with
     `tree.tar` and a bundle of commits for each number in `bundles`. `bytes` is their total size.
-    `generation` is the one whose work a recreate saved, else None; `tree` is True when `tree.tar`
-    is there. `pushed` is set where the bundle is a held push; its sandbox may still be there."""
+    `generation` is the one whose work a recreate or the stop of a worker saved, else None; `tree`
+    is True when `tree.tar` is there. `pushed` is set where the bundle is a held push; its
+    sandbox may still be there."""
 
     id: str
     org_id: OrgId

@@ -58,3 +58,12 @@ class WorkSaver(Protocol):
         """Keep unpulled commits and uncommitted work outside, durably, before the workspace goes.
         `report` receives their places. Without anything to save it does nothing."""
         ...
+
+    async def save_commits(self, sandbox: Sandbox, client: RuntimeClient) -> None:
+        """Keep what git knows of that, durably: commits, and uncommitted changes of files in a
+        repository."""
+        ...
+
+    async def saved(self, sandbox: Sandbox) -> str | None:
+        """Return `kept:<id>` of the work that was saved last of this workspace."""
+        ...

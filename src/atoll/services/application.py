@@ -70,7 +70,10 @@ from atoll.services.secrets.secrets import Secrets
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
 from atoll.services.webhooks.worker import WebhookServices
-from atoll.services.workers.workers import WorkerServices
+from atoll.services.workers.driving import WorkerDriver
+from atoll.services.workers.handing_over import Handovers
+from atoll.services.workers.heartbeats import Heartbeats
+from atoll.services.workers.workers import Workers
 
 Readiness = Callable[[], Awaitable[str | None]]
 """The reason why the server is not ready yet, or None when it is."""
@@ -119,6 +122,16 @@ class PushServices:
 
     subscriptions: PushSubscriptions
     delivery: PushDelivery
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerServices:
+    """The use cases of workers, and what the leader does for them."""
+
+    workers: Workers
+    handovers: Handovers
+    driver: WorkerDriver
+    heartbeats: Heartbeats
 
 
 @dataclass(frozen=True, slots=True)

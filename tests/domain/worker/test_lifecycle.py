@@ -100,9 +100,22 @@ def test_conversation_goes_to_a_person_and_back() -> None:
     with pytest.raises(Conflict) as refusal:
         check_requests(held)
     assert refusal.value.code == "held_by_person"
+    assert held.held_thread == "t"
     assert step(held, HandOver(Holder.MACHINE, "t"), NOW)[0] == UP
+    stopping, _ = step(held, StopWorker(), NOW)
+    stopped, _ = step(stopping, WorkerEnded(MARKERS), NOW)
+    assert (stopped.holder, stopped.held_thread) == (Holder.MACHINE, None)
     with pytest.raises(Conflict):
         step(LOST, HandOver(Holder.PERSON, "t"), NOW)
+
+
+@pytest.mark.parametrize(("reason", "told"), [(None, "No room."), ("enough", "enough No room.")])
+def test_stop_says_which_commits_are_not_safe(reason: str | None, told: str) -> None:
+    stopping, _ = step(UP, StopWorker(reason), NOW)
+    ended = WorkerEnded(replace(MARKERS, unsaved="No room."))
+    stopped, (_, event, *_) = step(stopping, ended, NOW)
+    assert isinstance(event, AppendWorkerEvent)
+    assert (stopped.reason, event.payload["reason"]) == (told, told)
 
 
 def test_only_a_worker_that_runs_takes_requests() -> None:

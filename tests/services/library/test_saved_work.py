@@ -4,7 +4,7 @@ import io
 import subprocess
 import tarfile
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -95,6 +95,20 @@ async def test_commits_and_every_kind_of_uncommitted_work_are_saved(saving: Savi
     files = tree.git("ls-tree", "-r", "--name-only", "got/worktree").splitlines()
     assert "1" not in files and "ignored" not in files
     assert saving.said == ["Saved work: `atoll pull r-fix --saved` brings it."]
+
+
+async def test_commits_alone_are_saved_and_named_by_their_workspace(saving: Saving) -> None:
+    sandbox, box = await saving.world.laid_out(saving.world.repo())
+    await saving.work.save_commits(sandbox, box)
+    assert await saving.work.saved(sandbox) is None
+    box.run("echo 1 > 1 && git add -A && git commit -qm 1; echo 2 > 2")
+    (box.workspace / "outside").write_bytes(b"x" * 1_000_000)
+    await saving.work.save_commits(sandbox, box)
+    (kept,) = await saving.shelf.list()
+    assert (kept.bundles, kept.tree) == ((0,), False)
+    assert await saving.work.saved(sandbox) == f"kept:{kept.id}"
+    assert await saving.work.saved(replace(sandbox, generation=sandbox.generation + 1)) is None
+    assert got(await saving.taken(kept)) == {"branch/fix", "worktree"}
 
 
 async def test_detached_head_and_hidden_changes_are_saved(saving: Saving) -> None:

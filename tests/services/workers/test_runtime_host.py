@@ -3,24 +3,27 @@
 import dataclasses
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from types import SimpleNamespace
 from typing import Any, cast
 
+import msgspec
 import pytest
 
-from atoll.domain.errors import Failed, NotFound
+from atoll.domain.errors import Failed, NotFound, Unavailable
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SandboxId, WorkerKey
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.profile.profile import Profile, Scope
 from atoll.domain.route.policy import ExecutionMode
 from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest, Sandbox, State
+from atoll.domain.terminal.softlock import Work
 from atoll.domain.worker.create import CreateWorker, Permissions, WorkerId
 from atoll.domain.worker.heartbeat import Lease
-from atoll.domain.worker.lifecycle import Worker, WorkerTornDown
+from atoll.domain.worker.lifecycle import Holder, Worker, WorkerTornDown
 from atoll.domain.worker.record import WorkerRecord
 from atoll.services.workers.runtime_host import RuntimeHost
+from atoll.testing.fakes.workspaces import FakeWorkspaces
 from atoll.wire.contract import workers as contract
-from atoll.wire.contract.agents import ActionBody, OpenAgentBody
+from atoll.wire.contract.agents import ActionBody, AgentList, AgentRecord, OpenAgentBody
+from tests.peers.contract import AGENT
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 MADE, THERE = SandboxId("sb_made"), SandboxId("sb_there")
@@ -34,12 +37,18 @@ def sandbox(sandbox_id: SandboxId, state: State = State.READY) -> Sandbox:
     )  # fmt: skip
 
 
+def agent(agent_id: str, turn: Work = Work.WAITING) -> AgentRecord:
+    return msgspec.convert({**AGENT, "id": agent_id, "turn": turn.value}, AgentRecord)
+
+
 @dataclass
 class Asked:
     """Sandboxes and agents that remember what they are asked for."""
 
     sandboxes: dict[str, Sandbox] = dataclasses.field(default_factory=dict)
     served: contract.WorkerRecord | None = None
+    agents: list[AgentRecord] = dataclasses.field(default_factory=list)
+    saver: FakeWorkspaces = dataclasses.field(default_factory=FakeWorkspaces)
     calls: list[tuple[str, object]] = dataclasses.field(default_factory=list)
 
     async def create(
@@ -76,20 +85,27 @@ class Asked:
         return self
 
     async def call(self, call: Any) -> Any:
+        if call.path == "/agents":
+            return AgentList(self.agents)
         if self.served is None:
             raise NotFound("no worker")
+        if "/spool" in call.path:
+            return contract.SpoolPage([], self.served.last, 0, full=False)
         return self.served
 
     async def open(self, _owner: object, sandbox_id: str, body: OpenAgentBody) -> Any:
         self.calls.append(("open", body))
         self.served = contract.WorkerRecord("wk_1", "t_1", 0, 0, 0, full=False)
-        return SimpleNamespace(id="t_1")
+        self.agents = [agent("t_1")]
+        return self.agents[0]
 
     async def act(self, _owner: object, sandbox_id: str, agent: str, *, body: ActionBody) -> None:
         self.calls.append((body.action, agent))
+        if body.action == "stop":
+            self.agents = []
 
     def host(self) -> RuntimeHost:
-        return RuntimeHost(cast(Any, self), cast(Any, self))
+        return RuntimeHost(cast(Any, self), cast(Any, self), self.saver)
 
 
 def record(created: CreateWorker, sandbox_id: SandboxId | None = None) -> WorkerRecord:
@@ -137,6 +153,7 @@ async def test_worker_moves_into_a_sandbox_that_is_there_and_leaves_it_as_it_was
     assert (place.sandbox_id, place.reattached) == (THERE, True)
     worker = record(created, THERE)
     await host.start_codex(worker)
+    await host.quiet(worker)
     markers = await host.stop(worker)
     assert markers.workspace_ref == WORKSPACE
     assert await host.teardown(worker) == WorkerTornDown(())
@@ -167,3 +184,40 @@ async def test_sandbox_of_a_worker_goes_with_it() -> None:
     torn = await host.teardown(worker)
     assert torn.removed == (f"sandbox:{MADE}",)
     assert [what for what, _ in there.calls] == ["create", "stop", "destroy"]
+
+
+async def test_agent_is_interrupted_amid_its_turn_and_ended() -> None:
+    there = Asked({MADE: sandbox(MADE)}, contract.WorkerRecord("wk_1", "t_1", 7, 0, 0, full=False))
+    there.agents = [agent("other"), agent("t_1", Work.WORKING)]
+    for _ in range(2):
+        await there.host().quiet(record(BASE, MADE))
+    assert there.calls == [("interrupt", "t_1"), ("stop", "t_1")]
+
+
+async def test_what_a_person_has_at_a_terminal_is_ended_like_a_machine() -> None:
+    there = Asked({MADE: sandbox(MADE)}, contract.WorkerRecord("wk_1", "", 7, 0, 0, full=False))
+    there.agents = [agent("t_9")]
+    held = replace(record(BASE, MADE), agent_id="t_9")
+    held = replace(held, worker=replace(held.worker, holder=Holder.PERSON, held_thread="0199"))
+    assert await there.host().snapshot(held) is None
+    await there.host().start_codex(held)
+    assert [what for what, _ in there.calls] == ["stop", "open"]
+    opened = there.calls[-1][1]
+    assert isinstance(opened, OpenAgentBody)
+    assert (opened.mode, opened.conversation) == ("machine", "0199")
+
+
+async def test_stop_names_the_commits_it_saved_and_says_which_it_could_not() -> None:
+    there = Asked({MADE: sandbox(MADE)})
+    saved = await there.host().stop(record(BASE, MADE))
+    assert (saved.bundle_ref, saved.unsaved) == ("kept:fake", None)
+    there = Asked({MADE: sandbox(MADE)})
+    there.saver.failing["save_commits"] = Failed("a broken repository")
+    saved = await there.host().stop(record(BASE, MADE))
+    assert saved.bundle_ref is None
+    assert saved.unsaved == "Its commits could not be saved: a broken repository"
+    assert [what for what, _ in there.calls] == ["stop"]
+    there.saver.failing["save_commits"] = Unavailable("away")
+    with pytest.raises(Unavailable):
+        await there.host().stop(record(BASE, MADE))
+    assert [what for what, _ in there.calls] == ["stop"]

@@ -265,10 +265,15 @@ async def test_last_words_are_taken_in_however_many_they_are(scene: Scene) -> No
     key = await scene.running()
     for number in range(950):
         scene.host.say(key, f'{{"method":"item/completed","params":{number}}}')
+    scene.host.last_words = ['{"method":"turn/completed"}', '{"method":"thread/closed"}']
     await scene.workers.stop(LOCAL_PERSON, "w", None)
     shown = await scene.until(lambda shown: shown.worker.status is WorkerStatus.STOPPED)
     assert shown.worker.markers is not None
-    assert (shown.worker.markers.last_seq, shown.observed.latest_seq) == (951, 952)
+    assert (shown.worker.markers.last_seq, shown.observed.latest_seq) == (953, 954)
+    page = await scene.workers.stream(LOCAL_PERSON, "w", after=951)
+    assert [one.payload.get("method") for one in page.events] == [
+        "turn/completed", "thread/closed", None
+    ]  # fmt: skip
 
 
 async def test_retained_worker_is_removed_once_retain_for_is_over(scene: Scene) -> None:

@@ -35,13 +35,15 @@ class _Served:
 
 class InMemoryHost:
     """The `ports.outside.worker_host.WorkerHost` without a process. A request is answered at once,
-    unless its method is in `held`; `failing` names calls and what they raise."""
+    unless its method is in `held`; `failing` names calls and what they raise, `last_words` what an
+    agent says when it is ended."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._served: dict[WorkerKey, _Served] = {}
         self.failing: dict[str, AtollError] = {}
         self.held: set[str] = set()
+        self.last_words: list[str] = []
 
     def sent(self, key: WorkerKey) -> list[str]:
         """Return the ids of the requests that the agent of a worker saw."""
@@ -112,6 +114,12 @@ class InMemoryHost:
         """See the port."""
         served = self._served.get(worker.key)
         return "Its sandbox is gone." if served is None else served.gone
+
+    async def quiet(self, worker: WorkerRecord) -> None:
+        """See the port."""
+        self._fail("quiet")
+        while worker.key in self._served and self.last_words:
+            self.say(worker.key, self.last_words.pop(0))
 
     async def stop(self, worker: WorkerRecord) -> DurabilityMarkers:
         """See the port."""

@@ -44,6 +44,13 @@ class EmptyWorkspaces:
     ) -> None:
         """Do nothing: there is nothing to save."""
 
+    async def save_commits(self, sandbox: Sandbox, client: RuntimeClient) -> None:
+        """Do nothing: there is nothing to save."""
+
+    async def saved(self, sandbox: Sandbox) -> str | None:
+        """Return None: nothing is ever saved."""
+        return None
+
 
 class HostAgents:
     """A `ports.agents.AgentLayers` for agents that are installed in the sandbox's own root."""

@@ -41,13 +41,14 @@ class Holder(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DurabilityMarkers:
-    """The places of all that a stopped worker left."""
+    """The places of all that a stopped worker left; `unsaved` says why commits are not safe."""
 
     last_seq: int
     workspace_ref: str | None = None
     codex_home_ref: str | None = None
     bundle_ref: str | None = None
     thread_ids: tuple[str, ...] = ()
+    unsaved: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +61,15 @@ class WorkerTornDown:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """A worker. `epoch` is its lease's; `remove_at` is when a retained one is removed."""
+    """A worker. `epoch` is its lease's; `remove_at` is when a retained one is removed.
+    `held_thread` is the conversation that a person has."""
 
     id: WorkerId
     teardown: WorkerTeardown = DEFAULT_TEARDOWN
     status: WorkerStatus = WorkerStatus.STARTING
     contact: HostContact = HostContact.PRESENT
     holder: Holder = Holder.MACHINE
+    held_thread: str | None = None
     epoch: int = 1
     reason: str | None = None
     markers: DurabilityMarkers | None = None
@@ -265,7 +268,8 @@ def _hand_over(worker: Worker, stimulus: HandOver) -> Outcome:
         raise Conflict(f"Worker {worker.id} does not run: its conversation cannot be handed over.")
     if worker.holder is stimulus.holder:
         return worker, ()
-    held = replace(worker, holder=stimulus.holder)
+    thread = stimulus.thread_id if stimulus.holder is Holder.PERSON else None
+    held = replace(worker, holder=stimulus.holder, held_thread=thread)
     return held, (
         _told(held, "handed_over", holder=held.holder.value, thread_id=stimulus.thread_id),
     )
@@ -309,7 +313,8 @@ def _ending(
             ending = replace(worker, status=WorkerStatus.STOPPING, reason=reason)
             return ending, (StopAgent(),)
         case WorkerEnded(markers):  # pragma: no branch - the cases are all
-            return _end(worker, WorkerStatus.STOPPED, worker.reason, markers, now)
+            reason = " ".join(filter(None, (worker.reason, markers.unsaved))) or None
+            return _end(worker, WorkerStatus.STOPPED, reason, markers, now)
 
 
 def _end(
@@ -325,6 +330,7 @@ def _end(
         status=status,
         contact=HostContact.PRESENT,
         holder=Holder.MACHINE,
+        held_thread=None,
         reason=reason,
         markers=markers,
         remove_at=remove_at,

@@ -65,8 +65,13 @@ class WorkerHost(Protocol):
         """Return None while the worker is served, else the reason why it is lost."""
         ...
 
+    async def quiet(self, worker: WorkerRecord) -> None:
+        """Interrupt the agent's turn and end the agent; idempotent. Its last words are in the
+        stream after that."""
+        ...
+
     async def stop(self, worker: WorkerRecord) -> DurabilityMarkers:
-        """Interrupt, save the work, end the agent and its sandbox's processes; idempotent."""
+        """Save the work, and end the processes of the sandbox; idempotent."""
         ...
 
     async def teardown(self, worker: WorkerRecord) -> WorkerTornDown:

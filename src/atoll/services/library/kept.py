@@ -102,7 +102,7 @@ class KeptWorktrees:
         kept = await self.get(caller, kept_id)
         if not kept.tree:
             raise NotFound(
-                f"{kept.sandbox_name} was recreated and its work saved as commits: "
+                f"The work of {kept.sandbox_name} was saved as commits: "
                 f"`atoll pull {kept.sandbox_name} --saved` brings them."
             )
         yield RuntimeStream(200, (), self._shelf.read(kept.id, TREE))

@@ -1,4 +1,5 @@
-"""Saved work: files and commits that a recreate keeps before it drops the old workspace.
+"""Saved work: files and commits that a recreate keeps before it drops the old workspace, and
+commits that the stop of a worker keeps.
 
 It lies on the shelf of kept worktrees and not in the shared repository: that one is mounted in
 every sandbox that works on it, and what is added to it is never deleted.
@@ -59,6 +60,22 @@ class SavedWork:
         if tree:
             report(f"Kept the files git does not have: `atoll kept {kept_id}` fetches the tree.")
 
+    async def save_commits(self, sandbox: Sandbox, client: RuntimeClient) -> None:
+        """See the port."""
+        kept_id = self._identifiers.kept()
+        async with self._shelf.draft(kept_id) as draft:
+            bundles, _ = await self._bundles(sandbox, client, draft)
+            if bundles:
+                await draft.commit(self._record(kept_id, sandbox, bundles=bundles, tree=False))
+
+    async def saved(self, sandbox: Sandbox) -> str | None:
+        """See the port."""
+        wanted = (sandbox.id, _generation(sandbox))
+        for one in await self._shelf.list():
+            if (one.sandbox_id, one.generation) == wanted and one.bundles and one.pushed is None:
+                return f"kept:{one.id}"
+        return None
+
     async def _bundles(
         self, sandbox: Sandbox, client: RuntimeClient, draft: KeptDraft
     ) -> tuple[tuple[int, ...], tuple[str, ...]]:
@@ -94,10 +111,14 @@ class SavedWork:
             now,
             now + self._retention,
             bundles,
-            # A recreate counts up before the old workspace goes.
-            generation=sandbox.generation - 1 if sandbox.renewing else sandbox.generation,
+            generation=_generation(sandbox),
             tree=tree,
         )
+
+
+def _generation(sandbox: Sandbox) -> int:
+    """Return the number of the workspace: a recreate counts up before the old one goes."""
+    return sandbox.generation - 1 if sandbox.renewing else sandbox.generation
 
 
 async def _has_files(client: RuntimeClient, covered: tuple[str, ...]) -> bool:

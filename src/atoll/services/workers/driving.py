@@ -161,7 +161,11 @@ class WorkerDriver:
         """Take in what the agent said. A stop or a reattachment ends the wait."""
         self._heartbeats.watch(record)
         try:
-            await self._take(record, await self._heard(record))
+            entries = await self._heard(record)
+            await self._take(record, entries)
+            # The spool of an agent that ended can be read like that of a silent one.
+            if not entries and (reason := await self._host.snapshot(record)) is not None:
+                await self._died(record, reason)
         except StoreUnavailable:
             raise
         except AtollError as err:
@@ -170,7 +174,18 @@ class WorkerDriver:
                 _log.info("worker_host_silent", worker=record.key, reason=err.message)
                 await self._pause(record)
             else:
-                await self._transitions.apply(record.key, Died(reason))
+                await self._died(record, reason)
+
+    async def _died(self, record: WorkerRecord, reason: str) -> None:
+        """Tell of a loss, unless the conversation was handed over meanwhile: its agent ends."""
+        async with self._ground.store.begin() as rows:
+            now = await rows.workers.get(record.key)
+            if now is None or now.worker.epoch != record.worker.epoch:
+                return
+            if now.worker.holder is not record.worker.holder:
+                return
+            await self._transitions.step(rows, now, Died(reason))
+        self._transitions.announce(record.key)
 
     async def _heard(self, record: WorkerRecord) -> Sequence[HostEntry]:
         """Return the next entries, or none once the worker has changed. Raises what `stream` of
@@ -216,7 +231,9 @@ class WorkerDriver:
     async def _stop(self, record: WorkerRecord) -> None:
         try:
             if record.sandbox_id is not None:
-                await self._take_last_words(record)
+                record = await self._take_last_words(record)
+                await self._host.quiet(record)
+                record = await self._take_last_words(record)
             markers = await self._host.stop(record)
         except StoreUnavailable:
             raise
@@ -228,7 +245,7 @@ class WorkerDriver:
             last = await rows.worker_events.last(record.key)
         await self._transitions.apply(record.key, WorkerEnded(replace(markers, last_seq=last)))
 
-    async def _take_last_words(self, record: WorkerRecord) -> None:
+    async def _take_last_words(self, record: WorkerRecord) -> WorkerRecord:
         """Take in what the agent has said until now, however much it is. An agent that never stops
         talking is not heard out."""
         for _ in range(MOST_LAST_PAGES):
@@ -236,9 +253,10 @@ class WorkerDriver:
             with contextlib.suppress(AtollError):
                 entries = await self._host.stream(record, record.collected, wait_seconds=0)
             if not entries:
-                return
+                break
             await self._take(record, entries)
             record = replace(record, collected=entries[-1].n)
+        return record
 
     async def _remove(self, record: WorkerRecord) -> None:
         _, left = await self._transitions.apply(record.key, RemovalDue())

@@ -3,44 +3,53 @@
 One for all walls: an extension needs no line about workers.
 """
 
+import asyncio
+import contextlib
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
 import msgspec
+import structlog
 
-from atoll.domain.errors import Conflict, Failed, NotFound, Unavailable
+from atoll.domain.errors import AtollError, Conflict, Failed, NotFound, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.capability import EVERY_CAPABILITY
 from atoll.domain.people.principal import ActorKind, Principal
 from atoll.domain.route.policy import Constraints, RouteOptions
 from atoll.domain.sandbox.sandbox import RUNNING, CreateSandbox, Sandbox, State, keeps_files
+from atoll.domain.terminal.softlock import AgentState, Work
 from atoll.domain.worker.create import extension_of
 from atoll.domain.worker.ledger import ErrorCode, Receipt, RequestRefusal, Response, WorkerRequest
-from atoll.domain.worker.lifecycle import DurabilityMarkers, WorkerTornDown
+from atoll.domain.worker.lifecycle import DurabilityMarkers, Holder, WorkerTornDown
 from atoll.domain.worker.record import WorkerRecord
-from atoll.ports import RuntimeClient
+from atoll.ports import RuntimeClient, WorkSaver
 from atoll.ports.outside.worker_host import HostEntry, HostPlace
 from atoll.services.agents.agents import Agents
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.wire.contract import workers as contract
-from atoll.wire.contract.agents import ActionBody, OpenAgentBody
+from atoll.wire.contract.agents import ActionBody, AgentRecord, OpenAgentBody, list_agents
 from atoll.wire.contract.call import PathId
 
 READY_SECONDS: Final = 900.0
 END_SECONDS: Final = 120.0
+QUIET_SECONDS: Final = 10.0
+"""The time that an interrupted agent may go on talking."""
 PAGE: Final = 200
 _PROFILES: Final = {"codex": "codex", "claude": "claude-code", "opencode": "opencode"}
 """The profile of an agent, where the request names none."""
 _RESPOND: Final = "serverRequest/respond"
 
+_log = structlog.get_logger(__name__)
+
 
 class RuntimeHost:
     """The `ports.outside.worker_host.WorkerHost` over sandboxes and their runtimes."""
 
-    def __init__(self, sandboxes: Sandboxes, agents: Agents) -> None:
+    def __init__(self, sandboxes: Sandboxes, agents: Agents, saver: WorkSaver) -> None:
         self._sandboxes = sandboxes
         self._agents = agents
+        self._saver = saver
 
     async def provision(self, worker: WorkerRecord) -> HostPlace:
         """See the port."""
@@ -68,12 +77,14 @@ class RuntimeHost:
         served = await _record(client, worker)
         if served is not None and served.agent_id:
             return served.agent_id
+        # What a person has at a terminal, where a worker is reattached.
+        await self.quiet(worker)
         created = worker.created
         body = OpenAgentBody(
             agent=created.agent,
             mode="machine",
             permissions=created.permissions.value,
-            conversation=created.thread_id,
+            conversation=worker.worker.held_thread or created.thread_id,
         )
         agent = await self._agents.open(owner, sandbox_id, body)
         opening = contract.OpenWorkerBody(worker_id=worker.key, agent_id=agent.id)
@@ -120,26 +131,45 @@ class RuntimeHost:
         except (Unavailable, Failed):
             # It may be there again in a moment: the sandbox's own state decides.
             return None
-        if served is None or not served.agent_id:
+        if worker.worker.holder is Holder.MACHINE and (served is None or not served.agent_id):
             return "Its agent has ended."
         return None
 
-    async def stop(self, worker: WorkerRecord) -> DurabilityMarkers:
+    async def quiet(self, worker: WorkerRecord) -> None:
         """See the port."""
-        if worker.sandbox_id is None:
-            return DurabilityMarkers(0)
+        sandbox = await self._sandbox(worker)
+        if sandbox is None or sandbox.state not in RUNNING:
+            return
+        client = self._sandboxes.runtime_of(sandbox)
+        agent = await self._agent(client, worker)
+        if agent is None:
+            return
         owner = _owner(worker)
-        try:
-            sandbox = await self._sandboxes.wait(owner, worker.sandbox_id)
-        except NotFound:
+        if agent.turn == Work.WORKING:
+            interrupt = ActionBody(action="interrupt")
+            # Its turn may just have ended, or it knows no interrupt: it is ended anyway.
+            with contextlib.suppress(Conflict):
+                await self._agents.act(owner, sandbox.id, agent.id, body=interrupt)
+                await _silence(client, worker)
+        await self._agents.act(owner, sandbox.id, agent.id, body=ActionBody(action="stop"))
+
+    async def stop(self, worker: WorkerRecord) -> DurabilityMarkers:
+        """See the port. A sandbox that the worker moved into goes on."""
+        sandbox = await self._sandbox(worker)
+        if sandbox is None:
             return DurabilityMarkers(0)
-        if worker.created.named_sandbox is not None:
-            await self._agent_stopped(worker, sandbox)
-            return _markers(sandbox)
+        unsaved = None
         if sandbox.state in RUNNING:
-            await self._sandboxes.stop(owner, sandbox.id)
-        await self._sandboxes.wait(owner, sandbox.id, settled=True, timeout_seconds=END_SECONDS)
-        return _markers(sandbox)
+            unsaved = await self._unsaved(sandbox)
+        if worker.created.named_sandbox is None:
+            await self._ended(worker, sandbox)
+        return DurabilityMarkers(
+            0,
+            workspace_ref=f"sandbox:{sandbox.id}/workspace",
+            codex_home_ref=f"sandbox:{sandbox.id}/agent-home",
+            bundle_ref=await self._saver.saved(sandbox),
+            unsaved=unsaved,
+        )
 
     async def teardown(self, worker: WorkerRecord) -> WorkerTornDown:
         """See the port. A sandbox that the worker moved into stays."""
@@ -183,14 +213,41 @@ class RuntimeHost:
             raise Failed(f"Sandbox {found.name} has no files any more.")
         return found
 
-    async def _agent_stopped(self, worker: WorkerRecord, sandbox: Sandbox) -> None:
-        """End the worker's agent alone, in a sandbox that goes on."""
-        if sandbox.state not in RUNNING:
-            return
-        served = await _record(self._sandboxes.runtime_of(sandbox), worker)
-        if served is not None and served.agent_id:
-            stop = ActionBody(action="stop")
-            await self._agents.act(_owner(worker), sandbox.id, served.agent_id, body=stop)
+    async def _sandbox(self, worker: WorkerRecord) -> Sandbox | None:
+        """Return the worker's sandbox once it is in no transition, None where it is gone."""
+        if worker.sandbox_id is None:
+            return None
+        with contextlib.suppress(NotFound):
+            return await self._sandboxes.wait(_owner(worker), worker.sandbox_id)
+        return None
+
+    async def _agent(self, client: RuntimeClient, worker: WorkerRecord) -> AgentRecord | None:
+        """Return the worker's agent, a person's at a terminal included, while it runs."""
+        served = await _record(client, worker)
+        named = served.agent_id if served is not None and served.agent_id else worker.agent_id
+        for one in (await client.call(list_agents())).agents:
+            if one.id == named and one.agent_state != AgentState.STOPPED:
+                return one
+        return None
+
+    async def _unsaved(self, sandbox: Sandbox) -> str | None:
+        """Save the commits; returns why that cannot be done. A repository that an agent broke does
+        not hold up the end of its worker. Raises `Unavailable`."""
+        try:
+            await self._saver.save_commits(sandbox, self._sandboxes.runtime_of(sandbox))
+        except Unavailable:
+            raise
+        except AtollError as err:
+            _log.warning("worker_commits_unsaved", sandbox=sandbox.id, reason=err.message)
+            return f"Its commits could not be saved: {err.message}"
+        return None
+
+    async def _ended(self, worker: WorkerRecord, sandbox: Sandbox) -> None:
+        """Stop the sandbox, and wait for that."""
+        owner = _owner(worker)
+        if sandbox.state in RUNNING:
+            await self._sandboxes.stop(owner, sandbox.id)
+        await self._sandboxes.wait(owner, sandbox.id, settled=True, timeout_seconds=END_SECONDS)
 
     async def _client(self, worker: WorkerRecord) -> RuntimeClient:
         _, client = await self._sandboxes.runtime(_owner(worker), _sandbox_of(worker))
@@ -210,14 +267,6 @@ def _sandbox_of(worker: WorkerRecord) -> SandboxId:
     return worker.sandbox_id
 
 
-def _markers(sandbox: Sandbox) -> DurabilityMarkers:
-    return DurabilityMarkers(
-        0,
-        workspace_ref=f"sandbox:{sandbox.id}/workspace",
-        codex_home_ref=f"sandbox:{sandbox.id}/agent-home",
-    )
-
-
 def _wanted(worker: WorkerRecord) -> CreateSandbox:
     created = worker.created
     extension = None if created.backend is None else extension_of(created.backend)
@@ -229,6 +278,21 @@ def _wanted(worker: WorkerRecord) -> CreateSandbox:
             extension=extension, constraints=Constraints(execution_mode=created.execution_mode)
         ),
     )
+
+
+async def _silence(client: RuntimeClient, worker: WorkerRecord) -> None:
+    """Wait until the agent has said nothing for a second, but not for long."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(QUIET_SECONDS):
+            served = await _record(client, worker)
+            last = 0 if served is None else served.last
+            while served is not None:
+                page = await client.call(
+                    contract.read_spool(PathId(worker.key), after=last, limit=1, wait_seconds=1)
+                )
+                if page.last == last:
+                    return
+                last = page.last
 
 
 async def _record(client: RuntimeClient, worker: WorkerRecord) -> contract.WorkerRecord | None:

@@ -34,8 +34,12 @@ class WorkerTransitions:
             if before is None:
                 raise NotFound("There is no such worker.")
             after, left = await self.step(rows, before, stimulus)
-        self._ground.bus.announce((worker_stream(key),))
+        self.announce(key)
         return after, left
+
+    def announce(self, key: WorkerKey) -> None:
+        """Wake who follows a worker, after `step`."""
+        self._ground.bus.announce((worker_stream(key),))
 
     async def step(
         self, rows: Transaction, before: WorkerRecord, stimulus: Stimulus

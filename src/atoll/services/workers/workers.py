@@ -36,7 +36,6 @@ from atoll.ports import Transaction
 from atoll.ports.outside.worker_host import WorkerHost
 from atoll.services.ground import Ground
 from atoll.services.workers.driving import WorkerDriver
-from atoll.services.workers.heartbeats import Heartbeats
 from atoll.services.workers.transitions import WorkerTransitions
 
 MAX_PAGE = 200
@@ -53,15 +52,6 @@ class StreamPage:
 
     events: Sequence[WorkerEvent]
     latest_seq: int
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerServices:
-    """The use cases of workers, and what the leader does for them."""
-
-    workers: "Workers"
-    driver: WorkerDriver
-    heartbeats: Heartbeats
 
 
 class Workers:
@@ -101,7 +91,7 @@ class Workers:
 
     async def get(self, caller: Principal, worker_id: str) -> WorkerSnapshot:
         """Return the snapshot of a worker."""
-        return await self._shown(await self._known(caller, worker_id))
+        return await self._shown(await self.known(caller, worker_id))
 
     async def list(self, caller: Principal, page: PageQuery) -> RowPage[WorkerSnapshot]:
         """Return a page of the caller's workers, newest first."""
@@ -118,7 +108,7 @@ class Workers:
         `LimitReached`."""
         if not 0 <= wait_ms <= MAX_WAIT_MS:
             raise Invalid(f"wait_ms lies between 0 and {MAX_WAIT_MS}.", field="wait_ms")
-        record = await self._known(caller, worker_id)
+        record = await self.known(caller, worker_id)
         needed = judge_request(record.created.agent, request.method, request.params)
         _check(
             caller, Capability.AGENT_READ if needed is MethodAccess.READ else Capability.AGENT_USE
@@ -137,7 +127,7 @@ class Workers:
 
     async def stop(self, caller: Principal, worker_id: str, reason: str | None) -> WorkerSnapshot:
         """StopWorker a worker; returns at once, a repeat the same. Raises `Forbidden`."""
-        record = await self._known(caller, worker_id)
+        record = await self.known(caller, worker_id)
         _check(caller, Capability.AGENT_USE)
         stopping, _ = await self._transitions.apply(record.key, StopWorker(reason))
         self._driver.begin(record.key)
@@ -148,7 +138,7 @@ class Workers:
     ) -> StreamPage:
         """Return events after a number. Raises `Conflict`, code `stale_cursor`, when some of them
         are no longer kept; it names the number to resume after."""
-        record = await self._known(caller, worker_id)
+        record = await self.known(caller, worker_id)
         async with self._ground.store.read() as rows:
             first = await rows.worker_events.first(record.key)
             if after + 1 < first:
@@ -165,7 +155,7 @@ class Workers:
     ) -> AsyncIterator[WorkerEvent]:
         """Yield every event after a number, then each as it comes. A caller who may no longer see
         the worker is judged anew at least every few seconds. Raises as `stream`."""
-        record = await self._known(caller, worker_id)
+        record = await self.known(caller, worker_id)
         with self._ground.bus.listen(worker_stream(record.key)) as listener:
             while True:
                 page = await self.stream(caller, worker_id, after=after)
@@ -188,7 +178,8 @@ class Workers:
             now,
         )
 
-    async def _known(self, caller: Principal, worker_id: str) -> WorkerRecord:
+    async def known(self, caller: Principal, worker_id: str) -> WorkerRecord:
+        """Return a worker of the caller's as it is stored."""
         _check(caller, Capability.AGENT_READ)
         async with self._ground.store.read() as rows:
             found = await rows.workers.find(caller.org_id, caller.id, WorkerId(worker_id))

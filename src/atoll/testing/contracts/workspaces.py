@@ -107,7 +107,10 @@ class WorkSaverContract:
         lines: list[str] = []
         for _ in range(2):
             await saver.save_work(laid_out, client, lines.append)
+            await saver.save_commits(laid_out, client)
         assert all(map(is_line, lines))
+        ref = await saver.saved(laid_out)
+        assert ref is None or ref.startswith("kept:")
 
     async def test_cancelled_save_harms_no_later_one(
         self, saver: WorkSaver, laid_out: Sandbox, client: RuntimeClient

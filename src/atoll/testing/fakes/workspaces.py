@@ -14,8 +14,8 @@ from atoll.ports.runtime import RuntimeClient
 class FakeWorkspaces:
     """A `ports.workspaces.WorkspacePreparer` and `WorkSaver` that mounts and saves nothing.
 
-    `acts` lists what was done: `mounts`, `prepare`, `settle`, `save`. `failing` holds the error
-    that an act raises. `lacking` is the answer of `lacks_file`, by `fetched`;
+    `acts` lists what was done: `mounts`, `prepare`, `settle`, `save`, `save_commits`. `failing`
+    holds the error that an act raises. `lacking` is the answer of `lacks_file`, by `fetched`;
     `files` are those of `read_file`, by path.
     """
 
@@ -56,6 +56,14 @@ class FakeWorkspaces:
     ) -> None:
         """See the port."""
         self._act("save")
+
+    async def save_commits(self, sandbox: Sandbox, client: RuntimeClient) -> None:
+        """See the port."""
+        self._act("save_commits")
+
+    async def saved(self, sandbox: Sandbox) -> str | None:
+        """See the port."""
+        return "kept:fake" if "save_commits" in self.acts else None
 
     def _act(self, name: str) -> None:
         if name in self.failing:

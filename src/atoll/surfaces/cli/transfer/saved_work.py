@@ -64,7 +64,9 @@ def tell_saved(sandbox: str, found: list[Kept], brought: list[PulledBranch]) -> 
             generation = kept.generation
             note(f"the whole tree of generation {generation}: atoll kept {kept.kept_id}")
     if not found:
-        note(f"nothing was saved of {sandbox}: only `atoll recreate` saves work")
+        note(
+            f"nothing was saved of {sandbox}: only `atoll recreate` and the stop of a worker do so"
+        )
 
 
 def _bring(api: Client, saved: Kept, git: LocalGit, wanted: BranchRequest) -> list[PulledBranch]:

@@ -1,24 +1,35 @@
 """The use cases of workers, over the sandboxes that their agents live in."""
 
 from atoll.services.agents.agents import Agents
+from atoll.services.application import WorkerServices
 from atoll.services.ground import Ground
 from atoll.services.sandboxes.background import Background
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.workers.driving import WorkerDriver
+from atoll.services.workers.handing_over import Handovers
 from atoll.services.workers.heartbeats import Heartbeats
 from atoll.services.workers.runtime_host import RuntimeHost
 from atoll.services.workers.transitions import WorkerTransitions
-from atoll.services.workers.workers import Workers, WorkerServices
+from atoll.services.workers.workers import Workers
+from atoll.wiring.control.library import Library
 
 
 def build_workers(
-    ground: Ground, sandboxes: Sandboxes, agents: Agents, background: Background
+    ground: Ground,
+    sandboxes: Sandboxes,
+    agents: Agents,
+    library: Library,
+    background: Background,
 ) -> WorkerServices:
     """Return the use cases of workers, and what the leader does for them."""
-    host, transitions = RuntimeHost(sandboxes, agents), WorkerTransitions(ground)
+    host, transitions = (
+        RuntimeHost(sandboxes, agents, library.preparation.saver),
+        WorkerTransitions(ground),
+    )
     heartbeats = Heartbeats(ground, transitions)
     driver = WorkerDriver(
         ground, transitions, host=host, heartbeats=heartbeats, tasks=background.runners.lead
     )
     workers = Workers(ground, transitions, driver, host=host)
-    return WorkerServices(workers, driver, heartbeats)
+    handovers = Handovers(ground, transitions, workers, host=host, agents=agents)
+    return WorkerServices(workers, handovers, driver, heartbeats)
