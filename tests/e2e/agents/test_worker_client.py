@@ -79,3 +79,17 @@ async def test_command_line_creates_asks_answers_follows_and_stops(
     await atoll("stop", "cli")
     await atoll("follow", "cli", "--until", "worker.stopped")
     assert "is stopped, its files are sandbox:sb_" in await atoll("stop", "cli")
+
+
+async def test_command_line_tries_a_worker_and_leaves_nothing(
+    w: World, provide_agent: Callable[[TestServer, str], None]
+) -> None:
+    provide_agent(w.server, "codex")
+    said = await asyncio.to_thread(w.server.run, "worker", "check", "--backend", "namespaces")
+    assert said.returncode == 0, said.stderr
+    lines = said.stdout.splitlines()
+    assert [one.partition(":")[0] for one in lines] == ["isolation", "request", "stream", "stop"]
+    assert "bubblewrap" in lines[0] and "nothing is left" in lines[-1]
+    assert (await w.api.get("/v1/sandboxes")).json()["sandboxes"] == []
+    nowhere = await asyncio.to_thread(w.server.run, "worker", "check", "--backend", "nowhere")
+    assert nowhere.returncode != 0 and "Traceback" not in nowhere.stderr

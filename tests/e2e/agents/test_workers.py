@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -200,3 +200,67 @@ async def test_installed_codex_has_the_methods_and_fields_that_are_classified(
         assert sorted(found) == sorted(known)
     told = {name: sorted(found[name].get(part, {})) for name in known}
     assert told == {name: [one.rstrip("?") for one in fields] for name, fields in known.items()}
+
+
+async def test_person_takes_a_codex_worker_types_to_it_and_gives_it_back(
+    w: World, provide_agent: Callable[[TestServer, str], None]
+) -> None:
+    provide_agent(w.server, "codex")
+    made = await w.api.post("/v1/workers", json={"worker_id": "held"})
+    assert made.status_code == 201, made.text
+    await until(w, "held", "running")
+    thread = (await asked(w, "held", "r1", "thread/start"))["thread"]["id"]
+    words = [{"type": "text", "text": f"[[tool {WRITE}]]"}]
+    await asked(w, "held", "r2", "turn/start", threadId=thread, input=words)
+    await stream(w, "held", "turn/completed")
+    sandbox = (await snapshot(w, "held"))["sandbox"]["id"]
+    for _ in range(2):
+        answer = await w.api.post("/v1/workers/held/take")
+        assert answer.status_code == 200, answer.text
+        taken = strict(workers_pb2.TakeWorkerResponse, answer.json())
+        assert (taken.sandbox_id, taken.thread_id) == (sandbox, thread)
+    assert await trees(w, sandbox) == [("tui", taken.terminal_id)]
+    assert (await snapshot(w, "held"))["held_by_person"] is True
+    bad = {"request_id": "r3", "method": "thread/list", "params": {}}
+    refused = await w.api.post("/v1/workers/held/requests", json={"request": bad})
+    assert (refused.status_code, refused.json()["code"]) == (409, "held_by_person")
+    typed = TOOLS["codex"].format(command="echo typed > typed.txt")
+    place = f"/v1/sandboxes/{sandbox}/terminals/{taken.terminal_id}"
+
+    async def types() -> bool:
+        prompt = {"prompt": f"[[tool {typed}]]"}
+        return (await w.api.post(f"{place}/ask", json=prompt)).is_success
+
+    async def is_done() -> bool:
+        return await run(w, sandbox, "cat", "typed.txt") == (0, b"typed\n")
+
+    await eventually(types)
+    await eventually(is_done)
+    for _ in range(2):
+        given = await w.api.post("/v1/workers/held/give-back")
+        assert given.status_code == 200, given.text
+        assert strict(workers_pb2.WorkerSnapshot, given.json()).held_by_person is False
+    (machine,) = await trees(w, sandbox)
+    assert machine[0] == "machine"
+    found = await asked(w, "held", "r4", "thread/read", threadId=thread, includeTurns=True)
+    assert len(found["thread"]["turns"]) == 2
+    assert "typed.txt" in json.dumps(found)
+    events = await stream(w, "held", "worker.response")
+    assert [one["event_type"] for one in events].count("worker.lost") == 0
+    stopped = await w.api.post("/v1/workers/held/stop")
+    assert stopped.status_code == 202, stopped.text
+    await until(w, "held", "stopped")
+
+
+async def eventually(happens: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(60):
+        while True:
+            if await happens():
+                return
+            await asyncio.sleep(0.2)
+
+
+async def trees(w: World, sandbox: str) -> list[tuple[str, str]]:
+    """Mode and id of each agent that runs in a sandbox."""
+    found = (await w.api.get(f"/v1/sandboxes/{sandbox}/agents")).json()["agents"]
+    return [(one["mode"], one["id"]) for one in found if one["agent_state"] != "stopped"]

@@ -185,6 +185,10 @@ ACTS: dict[str, Acts] = {
         "teardown.policy": WORKERS + "test_stopped_worker_that_is_not_retained_is_removed",
         "teardown.retain_for": WORKERS + "test_retained_worker_is_removed_once_retain_for_is_over",
     },
+    "POST /v1/workers/{worker_id}/take": {
+        "thread_id": "tests/services/workers/test_handing_over.py::"
+        "test_conversation_is_taken_once_and_given_back"
+    },
     "POST /v1/workers/{worker_id}/requests": {
         "request.request_id": WORKERS
         + "test_request_has_one_receipt_and_other_content_is_a_conflict",

@@ -3192,6 +3192,10 @@ export interface components {
             /** @default  */
             readonly repo_url?: string;
         };
+        /** @description The thread that a person takes; without one it is the newest. */
+        readonly TakeWorkerBody: {
+            readonly thread_id?: string | null;
+        };
         /**
          * @description The way in which the agent takes the prompt: at a terminal, or as a machine that may ask.
          *
@@ -3688,6 +3692,13 @@ export interface components {
         readonly WorkerStopView: {
             readonly markers: components["schemas"]["WorkerMarkersView"] | null;
             readonly status: components["schemas"]["WorkerStatus"];
+            readonly worker_id: string;
+        };
+        /** @description The terminal where a person has a worker's conversation. */
+        readonly WorkerTakenView: {
+            readonly sandbox_id: string;
+            readonly terminal_id: string;
+            readonly thread_id: string;
             readonly worker_id: string;
         };
         /** @description The fate of a stopped worker's sandbox; `retain_for` is a duration. */

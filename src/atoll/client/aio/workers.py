@@ -30,6 +30,8 @@ class AsyncWorkers(AsyncNoun[Workers]):
     ask = Awaited(Workers.ask)
     answer = Awaited(Workers.answer)
     stop = Awaited(Workers.stop)
+    take = Awaited(Workers.take)
+    give_back = Awaited(Workers.give_back)
 
     async def ready(self, worker_id: str, *, seconds: int = 300) -> Worker:
         """Return a worker once it takes requests. Raises `Failed` with the reason when it will not,

@@ -165,6 +165,15 @@ class WorkerStop(Shape):
     markers = fields.one(WorkerMarkers)
 
 
+class WorkerTaken(Shape):
+    """The terminal where a person has a worker's conversation."""
+
+    worker_id = fields.text()
+    sandbox_id = fields.text()
+    terminal_id = fields.text()
+    thread_id = fields.text()
+
+
 class WorkerResult(Shape):
     """An answer of the agent: its own JSON, as text."""
 

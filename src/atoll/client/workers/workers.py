@@ -15,6 +15,7 @@ from atoll.client.workers.shapes import (
     WorkerPage,
     WorkerReceipt,
     WorkerStop,
+    WorkerTaken,
     read_json,
 )
 from atoll.domain.errors import (
@@ -86,6 +87,12 @@ class WorkerRequestBody(TypedDict, total=False):
     wait_ms: int
 
 
+class TakeWorkerBody(TypedDict, total=False):
+    """The thread that a person takes."""
+
+    thread_id: str | None
+
+
 class StopWorkerBody(TypedDict, total=False):
     """The reason to stop a worker."""
 
@@ -155,6 +162,15 @@ class Workers:
         """Stop a worker: its work is kept, and its sandbox as its policy says."""
         body: StopWorkerBody = {"reason": reason}
         return self._transport.read(WorkerStop, post("workers", worker_id, "stop", value=body))
+
+    def take(self, worker_id: str, thread_id: str | None = None) -> WorkerTaken:
+        """Take a thread, by default the newest, to a terminal; requests are refused meanwhile."""
+        body: TakeWorkerBody = {"thread_id": thread_id}
+        return self._transport.read(WorkerTaken, post("workers", worker_id, "take", value=body))
+
+    def give_back(self, worker_id: str) -> Worker:
+        """Give the conversation back to the machine."""
+        return self._transport.read(Worker, post("workers", worker_id, "give-back"))
 
     def _thread(self, worker_id: str, wanted: str | None) -> str:
         """Return a thread that the agent has loaded, which a turn can begin in."""

@@ -42,6 +42,7 @@ _BY_PERMISSION: dict[str, tuple[str, ...]] = {
         *("agent answer", "agent ask", "agent interrupt", "agent pause", "agent resume"),
         *("agent set", "agent start", "agent stop"),
         *("worker create", "worker ask", "worker answer", "worker stop"),
+        *("worker take", "worker give-back", "worker check"),
     ),
     "recording.read": ("play", "search"),
     "recording.manage": ("record",),

@@ -199,6 +199,8 @@ async def test_foreign_and_missing_workers_answer_alike_and_guests_have_their_ow
                     ("GET", "snapshot", None),
                     ("POST", "requests", request()),
                     ("POST", "stop", {}),
+                    ("POST", "take", {"thread_id": "t"}),
+                    ("POST", "give-back", None),
                     ("GET", "stream", None),
                 ):
                     told = []

@@ -26,28 +26,33 @@ def followed(transport: Transport, worker_id: str, *, after: int) -> Iterator[Wo
     the last one yielded. Raises what a request raises; `Unavailable` is waited out once a server
     has answered. `Conflict`, code `stale_cursor`, where events after the number are no longer
     kept."""
-    told = reached = False
+    told: bool | None = None
     while True:
         try:
             with transport.open(stream_call(worker_id, after)) as stream:
-                told, reached = False, True
+                told = False
                 for event in _events(stream):
                     after = event.seq
                     yield event
                     if event.event_type == LAST_EVENT:
                         return
         except Unavailable as error:
-            if not reached:
-                raise
-            if not told:
-                note(f"atoll: {error.message}; waiting for the server to come back")
-                told = True
+            told = _waited_out(error, told)
         except Conflict as error:
             if error.code != "stale_cursor":
                 raise
             said = f"{error.message.rstrip('.')} (`--after` takes that number)"
             raise Conflict(said, code="stale_cursor") from error
         time.sleep(PAUSE_SECONDS)
+
+
+def _waited_out(error: Unavailable, told: bool | None) -> bool:
+    """Say once that the server is away. Raises the error where none has ever answered."""
+    if told is None:
+        raise error
+    if not told:
+        note(f"atoll: {error.message}; waiting for the server to come back")
+    return True
 
 
 def _events(stream: Stream) -> Iterator[WorkerEvent]:

@@ -88,6 +88,12 @@ class WorkerRequestBody(Body):
         return WorkerRequest(one.request_id, one.method, one.params)
 
 
+class TakeWorkerBody(Body):
+    """The thread that a person takes; without one it is the newest."""
+
+    thread_id: Word | None = None
+
+
 class StopWorkerBody(Body):
     """Why a worker is stopped, where somebody says."""
 

@@ -149,6 +149,15 @@ class WorkerStopView(ResponseModel):
     markers: WorkerMarkersView | None
 
 
+class WorkerTakenView(ResponseModel):
+    """The terminal where a person has a worker's conversation."""
+
+    worker_id: str
+    sandbox_id: str
+    terminal_id: str
+    thread_id: str
+
+
 class WorkerResultView(ResponseModel):
     """An answer of the agent: its own JSON, as text."""
 

@@ -23,12 +23,18 @@ from atoll.surfaces.http.people.feeds import MAX_POSITION, last_position, sse_fe
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
-from atoll.surfaces.http.workers.bodies import StopWorkerBody, WorkerBody, WorkerRequestBody
+from atoll.surfaces.http.workers.bodies import (
+    StopWorkerBody,
+    TakeWorkerBody,
+    WorkerBody,
+    WorkerRequestBody,
+)
 from atoll.surfaces.http.workers.views import (
     WorkerCreatedView,
     WorkerPage,
     WorkerReceiptView,
     WorkerStopView,
+    WorkerTakenView,
     WorkerView,
     event_view,
     receipt_view,
@@ -96,6 +102,24 @@ async def stop_worker(
     """Stop a worker: its work is kept, and its sandbox as its policy says."""
     reason = None if body is None else body.reason
     return Json(stop_view(await atoll.workers.workers.stop(caller, worker_id, reason)), 202)
+
+
+@router.post("/{worker_id}/take", response_model=WorkerTakenView, responses=_FAILURES)
+@needs(Capability.AGENT_USE)
+async def take_worker(
+    atoll: Atoll, caller: Caller, *, worker_id: Name, body: TakeWorkerBody | None = None
+) -> Response:
+    """Take the conversation to a terminal. Until it is given back, requests are refused."""
+    thread_id = None if body is None else body.thread_id
+    taken = await atoll.workers.handovers.take(caller, worker_id, thread_id)
+    return Json(WorkerTakenView.of(taken))
+
+
+@router.post("/{worker_id}/give-back", response_model=WorkerView, responses=_FAILURES)
+@needs(Capability.AGENT_USE)
+async def give_worker_back(atoll: Atoll, caller: Caller, *, worker_id: Name) -> Response:
+    """End what is at the terminal, and have the machine go on with the conversation."""
+    return Json(worker_view(await atoll.workers.handovers.give_back(caller, worker_id)))
 
 
 @router.get(

@@ -13,6 +13,7 @@ from tests.surfaces.cli.conftest import Cli
 from tests.surfaces.cli.scripted import Scripted, Seen, problem
 
 PLACE = "/v1/workers/docs"
+STOPPING = {"worker_id": "docs", "status": "stopping", "markers": None}
 Agent = dict[str, Any]
 
 
@@ -325,3 +326,65 @@ def test_stop_says_where_the_files_are(cli: Cli, server: Scripted) -> None:
     said_again = cli("worker", "stop", "docs").out
     assert said_again == "docs is stopped, its files are sandbox:sb_one/workspace\n"
     assert server.requests("POST", f"{PLACE}/stop")[0].json == {"reason": "done"}
+
+
+def test_take_says_where_the_terminal_is_and_give_back_ends_that(
+    cli: Cli, server: Scripted
+) -> None:
+    taken = {"worker_id": "docs", "sandbox_id": "sb_one", "terminal_id": "t_1", "thread_id": "019b"}
+    server.answers[f"POST {PLACE}/take"] = lambda _: web.json_response(taken)
+    server.answers[f"POST {PLACE}/give-back"] = lambda _: web.json_response(worker())
+    ran = cli("worker", "take", "docs", "--thread", "019b", "--detached")
+    assert ran.out == "docs: `atoll attach sb_one --terminal t_1`\n"
+    assert server.requests("POST", f"{PLACE}/take")[0].json == {"thread_id": "019b"}
+    assert json.loads(cli("worker", "take", "docs", "--json").out) == taken
+    assert cli("worker", "give-back", "docs").out == "docs takes requests again\n"
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"leftovers": ["sandbox:sb_one"]}, "left something"),
+        ({"again": '{"thread":{"id":"b"}}'}, "another answer"),
+        ({"lost": True}, "another one when it is resumed"),
+        ({"level": ""}, "does not say how sb_one is isolated"),
+    ],
+)
+def test_check_fails_where_a_backend_does_not_hold_the_contract(
+    cli: Cli, server: Scripted, changed: dict[str, Any], why: str
+) -> None:
+    """It stops its worker whatever fails."""
+    names: list[str] = []
+    sent: list[str] = []
+    ended = event(4, "worker.torn_down", leftovers=changed.get("leftovers", []))
+
+    def create(seen: Seen) -> web.Response:
+        names.append(seen.json["worker_id"])
+        place = f"/v1/workers/{names[0]}"
+        wall = {"level": changed.get("level", "container"), "mechanism": "bwrap", "degraded": []}
+        shown = worker(sandbox={"id": "sb_one", "isolation": wall})
+        server.answers[f"GET {place}/snapshot"] = lambda _: web.json_response(shown)
+        server.answers[f"POST {place}/requests"] = answer
+        server.answers[f"POST {place}/stop"] = lambda _: web.json_response(STOPPING)
+        server.answers[f"GET {place}/stream"] = follow
+        return web.json_response({"reattached": False, "worker": shown}, status=201)
+
+    def answer(seen: Seen) -> web.Response:
+        sent.append(seen.json["request"]["request_id"])
+        first = '{"thread":{"id":"a"}}'
+        result = changed.get("again", first) if len(sent) > 1 else first
+        return web.json_response({"request_id": sent[-1], "response": {"result": result}})
+
+    def follow(seen: Seen) -> web.Response:
+        events = [event(1, "worker.started"), event(2, "worker.request.received")]
+        events += [event(3, "worker.response", request_id=one) for one in sent[:1]]
+        after = int(seen.query["cursor"])
+        shown = events[after + ("lost" in changed and after > 0) :]
+        text = "".join(f"id: {one['seq']}\ndata: {json.dumps(one)}\n\n" for one in [*shown, ended])
+        return web.Response(text=text, content_type="text/event-stream")
+
+    server.answers["POST /v1/workers"] = create
+    ran = cli("worker", "check", "--backend", "daytona")
+    assert ran.code != OK and why in ran.err
+    assert server.requests("POST", f"/v1/workers/{names[0]}/stop")
+    assert server.requests("POST", "/v1/workers")[0].json["backend"] == "daytona"

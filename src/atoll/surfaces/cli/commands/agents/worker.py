@@ -3,7 +3,6 @@
 What is said to them and what they say is in `worker_talk`.
 """
 
-import time
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
@@ -12,8 +11,9 @@ import click
 from atoll.client.bodies import given
 from atoll.client.transport import get
 from atoll.client.workers.shapes import Worker, WorkerPage
-from atoll.client.workers.workers import LOOK_SECONDS, TeardownBody, WorkerBody, Workers, is_up
-from atoll.domain.errors import Unavailable
+from atoll.client.workers.workers import TeardownBody, WorkerBody, Workers
+from atoll.surfaces.cli.commands.agents.worker_check import check, worker_up
+from atoll.surfaces.cli.commands.agents.worker_hold import HOLD
 from atoll.surfaces.cli.commands.agents.worker_talk import TALK, worker_argument
 from atoll.surfaces.cli.console.candidates import profiles, sandboxes
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
@@ -25,9 +25,6 @@ from atoll.surfaces.cli.dispatch.verbs import Verbs
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-START_SECONDS = 300.0
-"""The longest that `create --wait` waits."""
 
 
 @click.group("worker", cls=Verbs)
@@ -87,7 +84,7 @@ def create(
     workers = _workers(invocation)
     created = workers.create(_body(invocation, worker, options))
     if waits:
-        found = _up(workers, worker)
+        found = worker_up(workers, worker)
         if as_json:
             show_json({**created.value, "worker": found.value})
         else:
@@ -144,8 +141,8 @@ def stop(invocation: Invocation, worker: str, *, reason: str | None, as_json: bo
     say(f"{worker} is {stopped.status}{f', its files are {kept}' if kept else ''}")
 
 
-for talk in TALK:
-    command.add_command(talk)
+for other in (*TALK, *HOLD, check):
+    command.add_command(other)
 
 
 def _workers(invocation: Invocation) -> Workers:
@@ -172,16 +169,6 @@ def _body(invocation: Invocation, worker: str, options: dict[str, Any]) -> Worke
         sandbox = invocation.api().sandboxes.get(name).sandbox_id
         body["workspace_ref"] = f"sandbox:{sandbox}/workspace"
     return given(body)
-
-
-def _up(workers: Workers, worker: str) -> Worker:
-    """Return a worker once it takes requests. Raises `Failed` with the reason when it will not."""
-    until = time.monotonic() + START_SECONDS
-    while not is_up(found := workers.get(worker)):
-        if time.monotonic() > until:
-            raise Unavailable(f"{worker} does not run yet: see `atoll worker show {worker}`")
-        time.sleep(LOOK_SECONDS)
-    return found
 
 
 def _show(found: Worker) -> None:

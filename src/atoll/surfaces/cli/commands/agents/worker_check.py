@@ -1,0 +1,123 @@
+"""`atoll worker check`: a worker is tried for real on a backend, from its wall to its removal."""
+
+import secrets
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from atoll.client.workers.shapes import Worker, WorkerEvent
+from atoll.client.workers.workers import (
+    LOOK_SECONDS,
+    RECEIPT_SECONDS,
+    WorkerBody,
+    WorkerRequestFields,
+    Workers,
+    is_up,
+    new_request_id,
+    result_of,
+)
+from atoll.domain.errors import Failed, Unavailable
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.output import say
+from atoll.surfaces.cli.overview.worker_stream import followed
+
+START_SECONDS = 300.0
+"""The longest to wait until a worker runs."""
+_RECEIPTS = frozenset({"worker.response", "worker.error"})
+
+
+def worker_up(workers: Workers, worker: str) -> Worker:
+    """Return a worker once it takes requests. Raises `Failed` with the reason when it will not."""
+    until = time.monotonic() + START_SECONDS
+    while not is_up(found := workers.get(worker)):
+        if time.monotonic() > until:
+            raise Unavailable(f"{worker} does not run yet: see `atoll worker show {worker}`")
+        time.sleep(LOOK_SECONDS)
+    return found
+
+
+@click.command("check")
+@click.option("--backend", metavar="NAME", default=None, help="This backend, and no other.")
+@click.option("--agent", default="codex", show_default=True, help="The agent.")
+@pass_invocation
+def check(invocation: Invocation, *, backend: str | None, agent: str) -> None:
+    """Try a worker of your own for real, and remove it: needs no model."""
+    workers = Workers(invocation.api().transport)
+    body: WorkerBody = {
+        "worker_id": f"check-{secrets.token_hex(4)}",
+        "agent": agent,
+        "teardown": {"policy": "immediate"},
+    }
+    if backend is not None:
+        body["backend"] = backend
+    with _removed(invocation, workers, body) as name:
+        _told("isolation", _wall(worker_up(workers, name)))
+        request_id = new_request_id()
+        _told("request", _one_receipt(workers, name, request_id))
+        _told("stream", _resumed(invocation, name, request_id))
+
+
+@contextmanager
+def _removed(invocation: Invocation, workers: Workers, body: WorkerBody) -> Iterator[str]:
+    """Yield the name of a new worker, which is removed at the end whatever happens."""
+    name = body["worker_id"]
+    workers.create(body)
+    try:
+        yield name
+    finally:
+        workers.stop(name, "the check is over")
+        *_, last = followed(invocation.api().transport, name, after=0)
+        if leftovers := last.said.get("leftovers"):
+            raise Failed(f"The backend left something of {name} behind: {leftovers}")
+        _told("stop", f"nothing is left after {last.seq} events")
+
+
+def _told(what: str, words: str) -> None:
+    say(f"{what + ':':11}{words}")
+
+
+def _wall(shown: Worker) -> str:
+    """Return the isolation. Raises `Failed` where the backend does not say it."""
+    wall = shown.sandbox.isolation
+    if not wall.level:
+        raise Failed(f"The backend does not say how {shown.sandbox.id} is isolated.")
+    degraded = f", without {'; '.join(wall.degraded)}" if wall.degraded else ""
+    return f"{wall.level}, by {wall.mechanism}{degraded}, on {shown.backend}"
+
+
+def _one_receipt(workers: Workers, name: str, request_id: str) -> str:
+    """Begin a thread, and ask for it twice. Raises `Failed` where that is two threads."""
+    fields: WorkerRequestFields = {
+        "request_id": request_id,
+        "method": "thread/start",
+        "params": {},
+    }
+    wait_ms = RECEIPT_SECONDS * 1000
+    answers = [result_of(workers.request(name, fields, wait_ms=wait_ms)) for _ in range(2)]
+    if answers[0] != answers[1]:
+        raise Failed("A request that was repeated had another answer.")
+    return "answered, and once when it is repeated"
+
+
+def _resumed(invocation: Invocation, name: str, request_id: str) -> str:
+    """Read the stream until a receipt, then again after its first event. Raises `Failed` where
+    the two differ or an event is missing."""
+    transport = invocation.api().transport
+    whole, rest = (_until(followed(transport, name, after=n), request_id) for n in (0, 1))
+    if [one.value for one in whole[1:]] != [one.value for one in rest]:
+        raise Failed("The stream is another one when it is resumed.")
+    if [one.seq for one in whole] != list(range(1, len(whole) + 1)):
+        raise Failed("The stream has a gap.")
+    return f"{len(whole)} events from 1, the same when it is resumed"
+
+
+def _until(events: Iterator[WorkerEvent], request_id: str) -> list[WorkerEvent]:
+    """Return events until the receipt of a request. Raises `Failed` where there is none."""
+    found = []
+    for one in events:
+        found.append(one)
+        if one.event_type in _RECEIPTS and one.said.get("request_id") == request_id:
+            return found
+    raise Failed("The stream ended before the receipt of a request.")

@@ -1,0 +1,55 @@
+"""`atoll worker take|give-back`: who has the conversation of a worker."""
+
+import click
+
+from atoll.client.workers.workers import Workers
+from atoll.surfaces.cli.commands.agents.worker_talk import worker_argument
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import json_option
+from atoll.surfaces.cli.console.output import note, say, show_json
+
+
+@click.command("take")
+@worker_argument()
+@click.option("--thread", metavar="ID", default=None, help="This thread, not the newest.")
+@click.option("--detached", is_flag=True, help="Only say where the terminal is.")
+@json_option()
+@pass_invocation
+def take(
+    invocation: Invocation, /, worker: str, *, thread: str | None, detached: bool, as_json: bool
+) -> None:
+    """Take a worker's conversation to your terminal; give it back with `give-back`."""
+    from atoll.surfaces.cli.attach.keys import DetachKeys
+    from atoll.surfaces.cli.attach.rawtty import RawTty
+    from atoll.surfaces.cli.commands.work.attach import AttachOptions, attach_terminal
+
+    api = invocation.api()
+    taken = Workers(api.transport).take(worker, thread)
+    if as_json:
+        show_json(taken.value)
+        return
+    if detached:
+        say(f"{worker}: `atoll attach {taken.sandbox_id} --terminal {taken.terminal_id}`")
+        return
+    sandbox = api.sandboxes.get(taken.sandbox_id)
+    options = AttachOptions(DetachKeys(), taken.terminal_id)
+    code = attach_terminal(invocation, sandbox, options, tty=RawTty())
+    note(f"atoll: requests wait until you give it back: `atoll worker give-back {worker}`")
+    raise click.exceptions.Exit(code)
+
+
+@click.command("give-back")
+@worker_argument()
+@json_option()
+@pass_invocation
+def give_back(invocation: Invocation, worker: str, *, as_json: bool) -> None:
+    """End your terminal's part, and have the worker go on with the conversation."""
+    found = Workers(invocation.api().transport).give_back(worker)
+    if as_json:
+        show_json(found.value)
+    else:
+        say(f"{worker} takes requests again")
+
+
+HOLD = (take, give_back)
+"""The commands of who has the conversation."""
