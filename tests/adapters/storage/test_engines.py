@@ -7,11 +7,14 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import literal, select, text
+from sqlalchemy.sql.compiler import SQLCompiler
 
 from atoll.adapters.storage.engines import postgres as module
+from atoll.adapters.storage.engines.dialects import SqliteDialect
 from atoll.adapters.storage.engines.sqlite import sqlite_url
 from atoll.adapters.storage.store import Settings, SqlStore, open_engines, open_store
 from atoll.domain.errors import Failed, Invalid, Unavailable
@@ -175,3 +178,40 @@ async def test_servers_certificate_is_checked_as_the_url_says(secured: tuple[str
         await _tls(f"{url}?sslmode=verify-full&sslrootcert={ssl.get_default_verify_paths().cafile}")
     with pytest.raises(Unavailable, match="mismatch"):
         await _tls(trusted.replace("localhost", "127.0.0.2"))
+
+
+@pytest.mark.parametrize("kind", ("sqlite", "postgres"))
+async def test_statement_is_compiled_once_for_all_databases_of_a_kind(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled: list[str] = []
+    before = SQLCompiler.__init__
+
+    def counted(self: SQLCompiler, *given: Any, **named: Any) -> None:
+        before(self, *given, **named)
+        compiled.append(self.string)
+
+    if kind == "postgres":
+        server: PostgresServer = request.getfixturevalue("postgres")
+        urls = [server.url(server.empty()) for _ in range(2)]
+    else:
+        urls = [sqlite_url(tmp_path / name) for name in ("a.db", "b.db")]
+    monkeypatch.setattr(SQLCompiler, "__init__", counted)
+    statement = select(literal("1").label("of_this_test"))
+    for url in urls:
+        engines = open_engines(url, 2)
+        async with engines.writing() as writing, engines.reader.connect() as reading:
+            for connection in (writing, reading):
+                assert (await connection.execute(statement)).scalar() == "1"
+        await engines.close()
+    assert len([one for one in compiled if "of_this_test" in one]) == 1
+
+
+def test_dialects_are_equal_for_servers_of_one_version_alone() -> None:
+    one, other = SqliteDialect(), SqliteDialect()
+    postgres = module.PostgresDialect()  # type: ignore[no-untyped-call]
+    assert one == other
+    assert hash(one) == hash(other)
+    assert one != postgres
+    other.server_version_info = (3, 1)
+    assert one != other

@@ -10,10 +10,13 @@ from importlib import import_module
 from typing import Any
 
 from sqlalchemy import URL, event
+from sqlalchemy.dialects import registry
+from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
 from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from atoll.adapters.storage.engines.dialects import COMPILED, ComparedDialect
 from atoll.adapters.storage.engines.engines import Engines, unavailable
 from atoll.adapters.storage.engines.writer import Writer
 from atoll.domain.errors import Failed
@@ -29,6 +32,16 @@ WAIT_SECONDS = 30.0
 _BEGIN = f"BEGIN; SELECT pg_advisory_xact_lock({WRITE_LOCK})"
 
 
+class PostgresDialect(ComparedDialect, PGDialect_asyncpg):
+    """The dialect of PostgreSQL."""
+
+    # SQLAlchemy asks for it in each class.
+    supports_statement_cache = True
+
+
+registry.register("postgresql.atoll", __name__, PostgresDialect.__name__)
+
+
 def postgres_engines(url: URL, connections: int, *, seconds: float | None, name: str) -> Engines:
     """Return the engines of a database. `seconds` bounds each statement; None is no bound.
     `name` is shown in `pg_stat_activity`.
@@ -39,13 +52,14 @@ def postgres_engines(url: URL, connections: int, *, seconds: float | None, name:
 
     def pool(size: int) -> AsyncEngine:
         engine = create_async_engine(
-            "postgresql+asyncpg://",
+            "postgresql+atoll://",
             async_creator=creator,
             pool_size=size,
             max_overflow=0,
             pool_timeout=WAIT_SECONDS,
             isolation_level="AUTOCOMMIT",
             pool_reset_on_return=None,
+            execution_options={"compiled_cache": COMPILED},
         )
         event.listen(engine.sync_engine, "checkout", _reject_closed)
         return engine

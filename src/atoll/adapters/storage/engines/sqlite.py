@@ -12,6 +12,7 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from atoll.adapters.storage.engines.dialects import COMPILED, SQLITE_DRIVER
 from atoll.adapters.storage.engines.engines import Engines
 from atoll.adapters.storage.engines.sqlite_link import Link, link
 from atoll.adapters.storage.engines.writer import Writer
@@ -43,12 +44,13 @@ def sqlite_engines(url: URL, connections: int, *, synced: bool) -> Engines:
     def pool(size: int) -> AsyncEngine:
         # `Writer` ends every transaction itself and readers have none: nothing to reset on return.
         engine = create_async_engine(
-            url,
+            url.set(drivername=SQLITE_DRIVER),
             async_creator=partial(link, url.database or ":memory:"),
             pool_size=size,
             max_overflow=0,
             isolation_level="AUTOCOMMIT",
             pool_reset_on_return=None,
+            execution_options={"compiled_cache": COMPILED},
         )
         event.listen(engine.sync_engine, "connect", prepare)
         return engine
