@@ -6,6 +6,7 @@ The routes of a noun are a module in the folder of its area: `routers` finds the
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -13,6 +14,7 @@ from typing import Final
 
 from fastapi import APIRouter, FastAPI
 from fastapi.telemetry import TelemetryConfig
+from starlette.routing import BaseRoute
 
 from atoll.domain.people.rate_limit import RateLimit
 from atoll.services.application import Application
@@ -93,6 +95,15 @@ def routers() -> list[APIRouter]:
     return found
 
 
+@cache
+def _routes() -> tuple[BaseRoute, ...]:
+    """Return the routes of every app. They hold nothing of one: apps of a process share them."""
+    last = (multiplayer.router, health.router, openapi.router, page.router)
+    return tuple(
+        announced(permitted(route)) for router in (*routers(), *last) for route in router.routes
+    )
+
+
 def create_app(
     services: Application,
     settings: AppSettings | None = None,
@@ -135,8 +146,6 @@ def create_app(
     if settings.metrics is not None:
         # It needs no permission: it asks for a credential of its own.
         app.router.routes.extend(metrics.router.routes)
-    last = (multiplayer.router, health.router, openapi.router, page.router)
-    for router in (*routers(), *last):
-        # Not `include_router`, which would build every route a second time to add nothing to it.
-        app.router.routes.extend(announced(permitted(route)) for route in router.routes)
+    # Not `include_router`, which would build every route a second time to add nothing to it.
+    app.router.routes.extend(_routes())
     return app
