@@ -1,10 +1,14 @@
 """What holds for every test here."""
 
+import gc
+import importlib.util
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from types import FrameType
 
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
 
 from tests.peers.databases import postgres as servers
@@ -13,6 +17,22 @@ from tests.peers.leftovers import Folders
 # A slow example on a busy machine is no wrong answer; whole tests have their own timeout.
 settings.register_profile("atoll", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("atoll")
+
+if importlib.util.find_spec("sniffio") is None:
+    # httpcore tries to import it for each request, and the whole path would be searched.
+    sys.modules["sniffio"] = None  # type: ignore[assignment]
+
+# By default an exception is logged with the source and the values of every frame, for a second of
+# processor time each.
+structlog.configure(
+    processors=[
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.dev.ConsoleRenderer(
+            colors=False, exception_formatter=structlog.dev.plain_traceback
+        ),
+    ]
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -74,6 +94,14 @@ def pytest_sessionstart() -> None:
     # is our own, as `asyncio.Runner` lays its own over Python's for each fixture, and for that
     # writes out the task's result, which took longer than many tests.
     signal.signal(signal.SIGINT, _interrupted)
+
+
+def pytest_collection_finish() -> None:
+    # What was loaded for the tests stays: no later collection has to walk through it, and those of
+    # the young objects of a test need not come as often as in a program that waits.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 20)
 
 
 def _interrupted(number: int, frame: FrameType | None) -> None:
