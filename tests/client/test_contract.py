@@ -3,6 +3,7 @@
 import json
 import types
 from collections.abc import Iterator
+from dataclasses import fields
 from datetime import UTC, datetime
 from importlib import import_module
 from pkgutil import walk_packages
@@ -14,7 +15,8 @@ import pytest
 from atoll import client
 from atoll.client import shapes, terminal_shapes
 from atoll.client.fields import Field, Shape
-from atoll.client.workers.shapes import WorkerEvent
+from atoll.client.workers.shapes import WorkerDelta, WorkerEvent
+from atoll.domain.worker.live import WorkerDelta as WorkerRecordDelta
 from atoll.domain.worker.record import WorkerEvent as WorkerRecordEvent
 from atoll.surfaces.http.workers.views import event_view
 from atoll.wire.contract.execs import Chunk, Last
@@ -47,7 +49,7 @@ NAMED_OTHERWISE = {
 # Their members are not in the document: the contract leaves them open, or has them in a stream.
 ELSEWHERE = {
     *(Shape, terminal_shapes.Payload, terminal_shapes.OutputLine, shapes.ProfileMetadata),
-    *(terminal_shapes.FoundFile, WorkerEvent),
+    *(terminal_shapes.FoundFile, WorkerDelta, WorkerEvent),
 }
 MODULES = [import_module(one.name) for one in walk_packages(client.__path__, f"{client.__name__}.")]
 FOUND = {id(found): found for module in MODULES for found in vars(module).values()}.values()
@@ -143,6 +145,11 @@ def test_fields_of_a_body_are_those_of_its_schema(body: Any) -> None:
 def test_events_of_workers_are_those_of_the_stream() -> None:
     frame = event_view("w", WorkerRecordEvent(3, "worker.lost", 1, datetime.now(UTC), {}))
     assert read_fields(WorkerEvent).keys() == frame.keys() - {"payload"}
+
+
+def test_deltas_of_workers_are_those_of_the_stream() -> None:
+    members = {one.name for one in fields(WorkerRecordDelta)}
+    assert read_fields(WorkerDelta).keys() == members - {"params"}
 
 
 def test_lines_of_output_are_those_of_the_runtimes_contract() -> None:

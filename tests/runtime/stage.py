@@ -180,7 +180,9 @@ async def runtime(
     path = home / "rt.sock"
     journal = Journal(home / "journal")
     redactions = Redactions(secrets)
-    workers = Workers(kept or home / "workers", redactions.json, spool_bytes)
+    workers = Workers(
+        kept or home / "workers", redactions.json, spool_bytes, make_stage=redactions.stream
+    )
     try:
         async with (wall or usual_wall)(work) as spawner, Tasks() as tasks:
             defaults = Defaults(("/bin/sh",), ENV, spawner.root)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
 
-from atoll.client.fields import Shape, text
+from atoll.client.fields import Shape, number, text
 from atoll.client.http1 import Exchange, connect
 from atoll.client.server import NOT_RUNNING, Server
 from atoll.domain.error_status import kind_of
@@ -19,6 +19,7 @@ from atoll.domain.errors import (
     AtollError,
     Failed,
     Invalid,
+    StaleCursor,
     Unavailable,
 )
 from atoll.wire.http.request_id import HEADER, read_request_id
@@ -209,6 +210,7 @@ class _Problem(Shape):
     detail = text()
     field = text()
     request_id = text()
+    resume_after = number()
 
 
 def problem_of(status: int, body: bytes, *, request_id: str | None = None) -> AtollError:
@@ -228,6 +230,8 @@ def problem_of(status: int, body: bytes, *, request_id: str | None = None) -> At
             request_id=named,
         )
     said = detail or f"the server answered {status}"
+    if code == StaleCursor.default_code:
+        return StaleCursor(said, resume_after=document.resume_after, request_id=named)
     if where and not _names(said, where):
         said = f"{where}: {said}"
     return kind(said, code=code or None, field=where or None, request_id=named)

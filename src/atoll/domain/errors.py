@@ -59,6 +59,18 @@ class Conflict(AtollError):
     default_code = "conflict"
 
 
+class StaleCursor(Conflict):
+    """A place in a stream whose next events are no longer kept: resume after `resume_after`."""
+
+    default_code = "stale_cursor"
+
+    def __init__(
+        self, message: str, *, resume_after: int = 0, request_id: str | None = None
+    ) -> None:
+        super().__init__(message, request_id=request_id)
+        self.resume_after = resume_after
+
+
 class LimitReached(AtollError):
     """A limit or size cap that was reached: free something or request a higher limit."""
 

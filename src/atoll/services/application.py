@@ -73,6 +73,7 @@ from atoll.services.webhooks.worker import WebhookServices
 from atoll.services.workers.driving import WorkerDriver
 from atoll.services.workers.handing_over import Handovers
 from atoll.services.workers.heartbeats import Heartbeats
+from atoll.services.workers.streams import WorkerStreams
 from atoll.services.workers.workers import Workers
 
 Readiness = Callable[[], Awaitable[str | None]]
@@ -129,6 +130,7 @@ class WorkerServices:
     """The use cases of workers, and what the leader does for them."""
 
     workers: Workers
+    streams: WorkerStreams
     handovers: Handovers
     driver: WorkerDriver
     heartbeats: Heartbeats

@@ -68,7 +68,11 @@ def build_parts(
     return Parts(
         terminals=terminals,
         agents=_build_agents(boot, ground, terminals),
-        workers=Workers(boot.journal_dir / "workers", ground.redactions.json),
+        workers=Workers(
+            boot.journal_dir / "workers",
+            ground.redactions.json,
+            make_stage=ground.redactions.stream,
+        ),
         execs=execs,
         files=Files(spawner, changed=_file_changed(ground)),
         journal=journal,

@@ -23,6 +23,8 @@ from atoll.services.identifiers import Identifiers
 from atoll.services.task_runner import TaskRunner
 from atoll.services.workers.driving import WorkerDriver
 from atoll.services.workers.heartbeats import Heartbeats
+from atoll.services.workers.live import LiveDeltas
+from atoll.services.workers.streams import WorkerStreams
 from atoll.services.workers.transitions import WorkerTransitions
 from atoll.services.workers.workers import Workers
 from tests.peers.databases.chosen import database_url
@@ -39,6 +41,7 @@ class Scene:
     ground: Ground
     host: InMemoryHost
     workers: Workers
+    streams: WorkerStreams
 
     async def key(self) -> WorkerKey:
         async with self.ground.store.read() as rows:
@@ -81,7 +84,8 @@ async def serving(folder: Path) -> AsyncIterator[Scene]:
         async with asyncio.TaskGroup() as tasks:
             running = [tasks.create_task(runner.run()), tasks.create_task(driver.run())]
             await asyncio.sleep(0)
-            yield Scene(ground, host, Workers(ground, transitions, driver, host=host))
+            streams = WorkerStreams(ground, LiveDeltas(ground, host, tasks=runner))
+            yield Scene(ground, host, Workers(ground, transitions, driver, host=host), streams)
             for one in running:
                 one.cancel()
 

@@ -155,6 +155,7 @@ CALLS: list[tuple[RuntimeCall[Any], str]] = [
         workers.read_spool(PathId("w1"), after=3, limit=5, wait_seconds=2),
         "GET /workers/w1/spool?after=3&limit=5&wait=2",
     ),
+    (workers.follow_deltas(PathId("w1")), "GET /workers/w1/live"),
     (workers.acknowledge_spool(PathId("w1"), 3), 'POST /workers/w1/spool/ack {"n":3}'),
 ]
 

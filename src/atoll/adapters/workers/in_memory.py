@@ -2,7 +2,8 @@
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from atoll.domain.errors import AtollError, Unavailable
@@ -11,7 +12,7 @@ from atoll.domain.worker.ledger import LOST, Receipt, Response, WorkerRequest
 from atoll.domain.worker.lifecycle import DurabilityMarkers, WorkerTornDown
 from atoll.domain.worker.record import WorkerRecord
 from atoll.ports import Clock
-from atoll.ports.outside.worker_host import HostEntry, HostPlace
+from atoll.ports.outside.worker_host import HostDeltas, HostEntry, HostPlace
 
 PAGE = 200
 """Entries that one call of `stream` returns."""
@@ -27,6 +28,8 @@ class _Served:
     sent: list[str] = field(default_factory=list)
     gone: str | None = None
     news: asyncio.Event = field(default_factory=asyncio.Event)
+    heard: list[asyncio.Queue[HostDeltas]] = field(default_factory=list)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def add(self, entry: HostEntry) -> None:
         self.entries.append(replace(entry, n=len(self.entries) + 1))
@@ -52,6 +55,22 @@ class InMemoryHost:
     def say(self, key: WorkerKey, line: str) -> None:
         """Have the agent say something."""
         self._served[key].add(HostEntry(0, self._clock.now(), line=line))
+
+    def utter(self, key: WorkerKey, *lines: str, after: int | None = None) -> None:
+        """Have the agent say pieces of text, which only those hear who follow; `after` an entry
+        that is not its last one, they come late."""
+        served = self._served[key]
+        place = len(served.entries) if after is None else after
+        deltas = HostDeltas(place, tuple(one.encode() for one in lines))
+        for heard in served.heard:
+            heard.put_nowait(deltas)
+
+    async def followed(self, key: WorkerKey, *, by: int = 1) -> None:
+        """Wait until so many follow what the agent says."""
+        served = self._served[key]
+        while len(served.heard) != by:
+            served.changed.clear()
+            await served.changed.wait()
 
     def answer(self, key: WorkerKey, request_id: str, receipt: Receipt) -> None:
         """Have the agent answer a request that is held."""
@@ -110,6 +129,20 @@ class InMemoryHost:
             self._alive(worker)
         return served.entries[after : after + PAGE]
 
+    @asynccontextmanager
+    async def live(self, worker: WorkerRecord) -> AsyncIterator[AsyncIterator[HostDeltas]]:
+        """See the port."""
+        self._fail("live")
+        served = self._alive(worker)
+        heard: asyncio.Queue[HostDeltas] = asyncio.Queue()
+        served.heard.append(heard)
+        served.changed.set()
+        try:
+            yield _taken(heard)
+        finally:
+            served.heard.remove(heard)
+            served.changed.set()
+
     async def snapshot(self, worker: WorkerRecord) -> str | None:
         """See the port."""
         served = self._served.get(worker.key)
@@ -142,3 +175,8 @@ class InMemoryHost:
     def _fail(self, call: str) -> None:
         if call in self.failing:
             raise self.failing[call]
+
+
+async def _taken(heard: asyncio.Queue[HostDeltas]) -> AsyncIterator[HostDeltas]:
+    while True:
+        yield await heard.get()

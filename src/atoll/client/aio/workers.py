@@ -1,13 +1,13 @@
 """Workers for programs: lists over all pages, and a stream that resumes by itself."""
 
 import asyncio
-import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 
 from atoll.client.aio.events import LONGEST_PAUSE_SECONDS, PAUSE_SECONDS
 from atoll.client.aio.nouns import AsyncNoun, Awaited
 from atoll.client.aio.server_sent import ServerSentLines
-from atoll.client.workers.shapes import Worker, WorkerEvent
+from atoll.client.workers.shapes import Worker, WorkerDelta, WorkerEvent, read_said
 from atoll.client.workers.workers import (
     LAST_EVENT,
     LOOK_SECONDS,
@@ -29,6 +29,7 @@ class AsyncWorkers(AsyncNoun[Workers]):
     result = Awaited(Workers.result)
     ask = Awaited(Workers.ask)
     answer = Awaited(Workers.answer)
+    events = Awaited(Workers.events)
     stop = Awaited(Workers.stop)
     take = Awaited(Workers.take)
     give_back = Awaited(Workers.give_back)
@@ -59,9 +60,19 @@ class AsyncWorkers(AsyncNoun[Workers]):
         removed.
 
         It goes on over as many connections as it takes, each after the last event it yielded, so
-        none is lost or repeated. Raises what a request raises but `Unavailable`: `Conflict`, code
-        `stale_cursor`, where events after the number are no longer kept.
+        none is lost or repeated. Raises what a request raises but `Unavailable`: `StaleCursor`
+        where events after the number are no longer kept.
         """
+        async with aclosing(self.listen(worker_id, after=after)) as found:
+            async for said in found:
+                if isinstance(said, WorkerEvent):
+                    yield said
+
+    async def listen(
+        self, worker_id: str, *, after: int = 0
+    ) -> AsyncGenerator[WorkerEvent | WorkerDelta, None]:
+        """Yield what `follow` yields, and between the events what the agent says, piece by piece.
+        Pieces are lost where a connection breaks or is slow; their completed item has the whole."""
         place, pause = after, PAUSE_SECONDS
         while True:
             lines = ServerSentLines()
@@ -70,10 +81,11 @@ class AsyncWorkers(AsyncNoun[Workers]):
                     async for line in answer.lines():
                         if (found := lines.read(line)) is None:
                             continue
-                        event = WorkerEvent.read(json.loads(found.data))
-                        place, pause = event.seq, PAUSE_SECONDS
-                        yield event
-                        if event.event_type == LAST_EVENT:
+                        said, pause = read_said(found.kind, found.data), PAUSE_SECONDS
+                        if isinstance(said, WorkerEvent):
+                            place = said.seq
+                        yield said
+                        if isinstance(said, WorkerEvent) and said.event_type == LAST_EVENT:
                             return
             except Unavailable:
                 pause = min(pause * 2, LONGEST_PAUSE_SECONDS)

@@ -5,7 +5,7 @@ What the agent said is text there, and its own JSON: `read_json` reads it.
 
 import json
 from collections.abc import Mapping
-from typing import Literal
+from typing import Final, Literal
 
 from atoll.client import fields
 from atoll.client.fields import Field, Json, Shape
@@ -26,6 +26,9 @@ ErrorCode = Literal[
     "internal_error",
     "outcome_unknown",
 ]
+
+DELTA: Final = "worker.delta"
+"""The name of a frame that is no event: a piece of text, without an id."""
 
 
 class WorkerTeardown(Shape):
@@ -239,6 +242,41 @@ class WorkerEvent(Shape):
     def question(self) -> str:
         """Return the id by which this question of the agent is answered; empty where it is none."""
         return str(self.said.get("server_request_id") or "")
+
+
+class WorkerDelta(Shape):
+    """A piece of text that the agent says, live only: its completed item replaces it."""
+
+    worker_id = fields.text()
+    method = fields.text()
+    thread_id = fields.text()
+
+    @property
+    def params(self) -> Json:
+        """Return the params of the message. Raises `Failed` for what is not JSON."""
+        found = self.value.get("params")
+        return read_json(found) if isinstance(found, str) else None
+
+    @property
+    def text(self) -> str:
+        """Return the piece itself, empty where the agent sent none. Raises as `params`."""
+        return self._param("delta")
+
+    @property
+    def item_id(self) -> str:
+        """Return the item of the piece, empty where the agent named none. Raises as `params`."""
+        return self._param("itemId")
+
+    def _param(self, name: str) -> str:
+        params = self.params
+        found = params.get(name) if isinstance(params, Mapping) else None
+        return found if isinstance(found, str) else ""
+
+
+def read_said(kind: str, data: bytes) -> WorkerEvent | WorkerDelta:
+    """Return a frame of the stream, by the name that it has. Raises `Failed`."""
+    found = read_json(data.decode("utf-8", "replace"))
+    return WorkerDelta.read(found) if kind == DELTA else WorkerEvent.read(found)
 
 
 def read_json(text: str) -> Json:

@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple, Required, TypedDict
 
+from atoll.client.aio.server_sent import ServerSentLines
 from atoll.client.bodies import RepoBody
 from atoll.client.fields import Json, Shape
 from atoll.client.transport import ANSWER_SECONDS, Call, Pairs, Transport, at, get, post
@@ -12,11 +13,13 @@ from atoll.client.workers.shapes import (
     ExecutionMode,
     Worker,
     WorkerCreated,
+    WorkerEvent,
     WorkerPage,
     WorkerReceipt,
     WorkerStop,
     WorkerTaken,
     read_json,
+    read_said,
 )
 from atoll.domain.errors import (
     AtollError,
@@ -158,6 +161,18 @@ class Workers:
         params = {"server_request_id": question, "result": dict(result)}
         self.result(worker_id, "serverRequest/respond", params)
 
+    def events(self, worker_id: str, *, after: int = 0, tail_ms: int = 0) -> list[WorkerEvent]:
+        """Return the events after a number that are there, and those of the next `tail_ms`
+        milliseconds. Raises `StaleCursor` where some of them are no longer kept."""
+        lines, found = ServerSentLines(), []
+        with self._transport.open(stream_call(worker_id, after, tail_ms=tail_ms)) as stream:
+            for line in stream.lines():
+                if (frame := lines.read(line)) is not None:
+                    said = read_said(frame.kind, frame.data)
+                    if isinstance(said, WorkerEvent):
+                        found.append(said)
+        return found
+
     def stop(self, worker_id: str, reason: str | None = None) -> WorkerStop:
         """Stop a worker: its work is kept, and its sandbox as its policy says."""
         body: StopWorkerBody = {"reason": reason}
@@ -187,11 +202,14 @@ class Workers:
         return wanted
 
 
-def stream_call(worker_id: str, after: int) -> Call:
-    """Return the request for the events of a worker after a number."""
+def stream_call(worker_id: str, after: int, *, tail_ms: int | None = None) -> Call:
+    """Return the request for the events of a worker after a number; with `tail_ms`, for those that
+    are there and those of that time."""
     place = at("workers", worker_id, "stream")
     headers = (("Accept", "text/event-stream"),)
-    return Call("GET", place, (("cursor", str(after)),), headers, timeout=SILENCE_SECONDS)
+    tail = () if tail_ms is None else (("tail_ms", str(tail_ms)),)
+    query = (("cursor", str(after)), *tail)
+    return Call("GET", place, query, headers, timeout=SILENCE_SECONDS)
 
 
 def is_up(worker: Worker) -> bool:

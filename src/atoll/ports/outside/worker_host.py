@@ -4,7 +4,8 @@ A host keeps no contract of its own: rows, receipts and events are the control p
 is about one worker in one epoch; a call for an epoch that has passed does nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -33,6 +34,24 @@ class HostEntry:
     line: str = ""
     request_id: str = ""
     receipt: Receipt | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HostDeltas:
+    """Pieces of text that the agent said, each its JSON, which came after entry `after` of the
+    spool and before the next one."""
+
+    after: int
+    lines: tuple[bytes, ...]
+
+
+class LiveHost(Protocol):
+    """A host whose agents are heard live, too. Where none is, only whole items are seen."""
+
+    def live(self, worker: WorkerRecord) -> AbstractAsyncContextManager[AsyncIterator[HostDeltas]]:
+        """Yield what the agent says from now on. What its reader is too slow for is lost. Raises as
+        `WorkerHost`."""
+        ...
 
 
 class WorkerHost(Protocol):

@@ -1,18 +1,23 @@
 """Workers over HTTP: requests to calls, values to answers (docs/program/runtime-contract.md)."""
 
 import re
+from contextlib import suppress
 
+import msgspec
 from aiohttp import web
 
 from atoll.domain.errors import Invalid
 from atoll.runtime.api.parts import parts_of
 from atoll.runtime.api.requests import answer, query_integer, read_json
 from atoll.runtime.workers.worker import Worker
+from atoll.wire.contract.call import NDJSON
 from atoll.wire.contract.workers import AcknowledgeBody, OpenWorkerBody, WorkerRequestBody
 
 PAGE = 200
 MAX_PAGE = 1000
 MAX_WAIT_SECONDS = 60
+QUIET_SECONDS = 5.0
+"""The time without deltas after which an empty line is sent: a reader that left is noticed."""
 _REQUEST_ID = re.compile(r"[!-~]{1,128}")
 _METHOD = re.compile(r"[A-Za-z][A-Za-z0-9_/]{0,127}")
 
@@ -25,6 +30,7 @@ def routes() -> list[web.RouteDef]:
         web.post("/workers/{id}/requests", _request),
         web.get("/workers/{id}/spool", _read),
         web.post("/workers/{id}/spool/ack", _acknowledge),
+        web.get("/workers/{id}/live", _follow),
     ]
 
 
@@ -63,6 +69,21 @@ async def _read(request: web.Request) -> web.Response:
 async def _acknowledge(request: web.Request) -> web.Response:
     _worker(request).acknowledge((await read_json(request, AcknowledgeBody)).n)
     return web.Response(status=204)
+
+
+async def _follow(request: web.Request) -> web.StreamResponse:
+    """Send deltas as lines, until the reader leaves or the runtime ends."""
+    with _worker(request).live.following() as follower:
+        response = web.StreamResponse()
+        response.content_type = NDJSON
+        await response.prepare(request)
+        encode = msgspec.json.Encoder().encode
+        with suppress(ConnectionResetError):
+            while not follower.ended:
+                batch = await follower.next(QUIET_SECONDS)
+                await response.write(b"\n" if batch is None else encode(batch) + b"\n")
+            await response.write_eof()
+        return response
 
 
 def _worker(request: web.Request) -> Worker:

@@ -20,6 +20,7 @@ from atoll.domain.terminal.softlock import AgentState
 from atoll.domain.worker.ledger import WorkerRequest
 from atoll.runtime.agents.session import AgentSession
 from atoll.runtime.workers.ledger import Ledger
+from atoll.runtime.workers.live import DeltaRedactor, LiveDeltas, MakeStage
 from atoll.runtime.workers.spool import SPOOL_BYTES, Spool
 from atoll.wire.contract.workers import (
     Receipt,
@@ -63,11 +64,18 @@ class Worker:
     """A worker in one directory. It is the `Tap` of the agent that serves it."""
 
     def __init__(
-        self, worker_id: str, folder: Path, clean: Clean, max_bytes: int = SPOOL_BYTES
+        self,
+        worker_id: str,
+        folder: Path,
+        clean: Clean,
+        max_bytes: int = SPOOL_BYTES,
+        *,
+        make_stage: MakeStage,
     ) -> None:
         """Continue what is there: requests without a receipt get one. Raises `OSError`."""
         self.id = worker_id
         self._clean = clean
+        self.live = LiveDeltas(DeltaRedactor(clean, make_stage))
         self._spool = Spool(folder / "spool", max_bytes)
         self._ledger = Ledger(folder / "ledger.jsonl")
         self._session: AgentSession | None = None
@@ -131,6 +139,7 @@ class Worker:
 
     def release(self) -> None:
         """Let go of everybody who waits."""
+        self.live.release()
         self._spool.release()
         for answered in self._answered.values():
             answered.set()
@@ -150,6 +159,8 @@ class Worker:
         """Keep a message, where it is an event, and the receipts it brings."""
         if step.durable:
             await _insist(partial(self._spool.append, "event", self._clean(line)))
+        elif not step.replies:
+            self.live.add(self._spool.last, line)
         for reply in step.replies:
             await self._replied(reply, line)
 

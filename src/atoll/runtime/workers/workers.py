@@ -5,6 +5,7 @@ from pathlib import Path
 
 from atoll.domain.errors import Invalid, LimitReached, NotFound, Unavailable
 from atoll.runtime.agents.session import AgentSession
+from atoll.runtime.workers.live import MakeStage
 from atoll.runtime.workers.spool import SPOOL_BYTES
 from atoll.runtime.workers.worker import Clean, Worker
 
@@ -15,10 +16,18 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 class Workers:
     """Workers in the directories below `folder`, read when they are first named."""
 
-    def __init__(self, folder: Path, clean: Clean, max_bytes: int = SPOOL_BYTES) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        clean: Clean,
+        max_bytes: int = SPOOL_BYTES,
+        *,
+        make_stage: MakeStage,
+    ) -> None:
         self._folder = folder
         self._clean = clean
         self._max_bytes = max_bytes
+        self._make_stage = make_stage
         self._workers: dict[str, Worker] = {}
 
     def open(self, worker_id: str, session: AgentSession) -> Worker:
@@ -63,7 +72,13 @@ class Workers:
         found = self._workers.get(worker_id)
         if found is None:
             try:
-                found = Worker(worker_id, self._folder / worker_id, self._clean, self._max_bytes)
+                found = Worker(
+                    worker_id,
+                    self._folder / worker_id,
+                    self._clean,
+                    self._max_bytes,
+                    make_stage=self._make_stage,
+                )
             except OSError as error:
                 raise Unavailable(
                     f"the directory of the worker {worker_id} cannot be used: {error.strerror}",

@@ -19,8 +19,9 @@ from atoll.domain.worker.snapshot import WorkerSnapshot
 from atoll.ports.outside.worker_host import WorkerHost
 from atoll.services.agents.agents import Agents
 from atoll.services.ground import Ground
+from atoll.services.workers.streams import MAX_PAGE
 from atoll.services.workers.transitions import WorkerTransitions
-from atoll.services.workers.workers import MAX_PAGE, Workers
+from atoll.services.workers.workers import Workers
 from atoll.wire.contract.agents import ActionBody, OpenAgentBody
 from atoll.wire.http.unreadable import UNREADABLE
 

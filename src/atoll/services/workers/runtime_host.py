@@ -5,7 +5,8 @@ One for all walls: an extension needs no line about workers.
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Final
 
@@ -24,12 +25,13 @@ from atoll.domain.worker.ledger import ErrorCode, Receipt, RequestRefusal, Respo
 from atoll.domain.worker.lifecycle import DurabilityMarkers, Holder, WorkerTornDown
 from atoll.domain.worker.record import WorkerRecord
 from atoll.ports import RuntimeClient, WorkSaver
-from atoll.ports.outside.worker_host import HostEntry, HostPlace
+from atoll.ports.outside.worker_host import HostDeltas, HostEntry, HostPlace
 from atoll.services.agents.agents import Agents
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.wire.contract import workers as contract
 from atoll.wire.contract.agents import ActionBody, AgentRecord, OpenAgentBody, list_agents
 from atoll.wire.contract.call import PathId
+from atoll.wire.http.unreadable import UNREADABLE
 
 READY_SECONDS: Final = 900.0
 END_SECONDS: Final = 120.0
@@ -118,6 +120,13 @@ class RuntimeHost:
             )
         )
         return [_entry(one) for one in page.entries]
+
+    @asynccontextmanager
+    async def live(self, worker: WorkerRecord) -> AsyncIterator[AsyncIterator[HostDeltas]]:
+        """See the port."""
+        client = await self._client(worker)
+        async with client.stream(contract.follow_deltas(PathId(worker.key))) as answer:
+            yield _batches(answer.body)
 
     async def snapshot(self, worker: WorkerRecord) -> str | None:
         """See the port."""
@@ -307,6 +316,19 @@ def _entry(one: contract.SpoolEntry) -> HostEntry:
     if one.kind == "event":
         return HostEntry(one.n, at, line=bytes(one.data).decode())
     return HostEntry(one.n, at, request_id=one.request_id, receipt=_receipt(one.kind, one.data))
+
+
+async def _batches(body: AsyncIterator[bytes]) -> AsyncIterator[HostDeltas]:
+    """Yield the batches of a stream. Raises `Unavailable` for what is none."""
+    pending = b""
+    async for piece in body:
+        *lines, pending = (pending + piece).split(b"\n")
+        for line in filter(None, lines):
+            try:
+                batch = msgspec.json.decode(line, type=contract.LiveBatch)
+            except UNREADABLE as err:
+                raise Unavailable("The runtime's deltas cannot be read.") from err
+            yield HostDeltas(batch.after, tuple(bytes(one) for one in batch.lines))
 
 
 def _receipt(kind: str, data: msgspec.Raw) -> Receipt:

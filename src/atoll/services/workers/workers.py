@@ -3,24 +3,18 @@
 Whatever a caller may not see answers as what is missing. `driving` does what takes time.
 """
 
-import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
-
-from atoll.domain.errors import Conflict, Forbidden, Invalid, LimitReached, NotFound
+from atoll.domain.errors import Invalid, LimitReached
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.worker.create import CreateWorker, WorkerId, judge_create
+from atoll.domain.worker.create import CreateWorker, judge_create
 from atoll.domain.worker.heartbeat import Lease
 from atoll.domain.worker.ledger import LedgerEntry, Receipt, WorkerRequest, admit
 from atoll.domain.worker.lifecycle import Reattach, StopWorker, Worker, check_requests
 from atoll.domain.worker.methods import SERVED, MethodAccess, judge_request
 from atoll.domain.worker.record import (
     RequestRecord,
-    WorkerEvent,
     WorkerEventDraft,
     WorkerRecord,
     worker_stream,
@@ -36,22 +30,18 @@ from atoll.ports import Transaction
 from atoll.ports.outside.worker_host import WorkerHost
 from atoll.services.ground import Ground
 from atoll.services.workers.driving import WorkerDriver
+from atoll.services.workers.streams import (
+    MAX_PAGE,
+    StreamPage,
+    check,
+    known_worker,
+    read_page,
+)
 from atoll.services.workers.transitions import WorkerTransitions
 
-MAX_PAGE = 200
 MAX_WAIT_MS = 60_000
 MOST_OPEN = 100
 """The open requests of one worker."""
-JUDGED_SECONDS = 4.0
-"""Between two looks at whether a follower may still follow."""
-
-
-@dataclass(frozen=True, slots=True)
-class StreamPage:
-    """Events of a stream, in order, and the number of the newest one."""
-
-    events: Sequence[WorkerEvent]
-    latest_seq: int
 
 
 class Workers:
@@ -73,8 +63,8 @@ class Workers:
     async def create(self, caller: Principal, request: CreateWorker) -> tuple[WorkerSnapshot, bool]:
         """Create a worker, or reattach the caller's of this `worker_id`; returns at once, with
         whether it was there. Raises `Invalid`, `Forbidden`, `Conflict`."""
-        _check(caller, Capability.AGENT_USE)
-        _check(caller, Capability.SANDBOX_CREATE)
+        check(caller, Capability.AGENT_USE)
+        check(caller, Capability.SANDBOX_CREATE)
         judge_create(request, SERVED)
         async with self._ground.store.begin() as rows:
             known = await rows.workers.find(caller.org_id, caller.id, request.worker_id)
@@ -95,7 +85,7 @@ class Workers:
 
     async def list(self, caller: Principal, page: PageQuery) -> RowPage[WorkerSnapshot]:
         """Return a page of the caller's workers, newest first."""
-        _check(caller, Capability.AGENT_READ)
+        check(caller, Capability.AGENT_READ)
         async with self._ground.store.read() as rows:
             found = await rows.workers.page(caller.org_id, caller.id, page)
         return RowPage([await self._shown(one) for one in found.rows], found.following)
@@ -110,7 +100,7 @@ class Workers:
             raise Invalid(f"wait_ms lies between 0 and {MAX_WAIT_MS}.", field="wait_ms")
         record = await self.known(caller, worker_id)
         needed = judge_request(record.created.agent, request.method, request.params)
-        _check(
+        check(
             caller, Capability.AGENT_READ if needed is MethodAccess.READ else Capability.AGENT_USE
         )
         entry = await self._admitted(record, request)
@@ -128,7 +118,7 @@ class Workers:
     async def stop(self, caller: Principal, worker_id: str, reason: str | None) -> WorkerSnapshot:
         """StopWorker a worker; returns at once, a repeat the same. Raises `Forbidden`."""
         record = await self.known(caller, worker_id)
-        _check(caller, Capability.AGENT_USE)
+        check(caller, Capability.AGENT_USE)
         stopping, _ = await self._transitions.apply(record.key, StopWorker(reason))
         self._driver.begin(record.key)
         return await self._shown(stopping)
@@ -136,35 +126,11 @@ class Workers:
     async def stream(
         self, caller: Principal, worker_id: str, *, after: int, limit: int = MAX_PAGE
     ) -> StreamPage:
-        """Return events after a number. Raises `Conflict`, code `stale_cursor`, when some of them
-        are no longer kept; it names the number to resume after."""
-        record = await self.known(caller, worker_id)
+        """Return events after a number. Raises `StaleCursor` when some of them are no longer
+        kept."""
         async with self._ground.store.read() as rows:
-            first = await rows.worker_events.first(record.key)
-            if after + 1 < first:
-                raise Conflict(
-                    f"Events up to {first - 1} are no longer kept: resume after that.",
-                    code="stale_cursor",
-                )
-            events = await rows.worker_events.page(record.key, after, limit)
-            latest = await rows.worker_events.last(record.key)
-        return StreamPage(events, latest)
-
-    async def follow(
-        self, caller: Principal, worker_id: str, *, after: int
-    ) -> AsyncIterator[WorkerEvent]:
-        """Yield every event after a number, then each as it comes. A caller who may no longer see
-        the worker is judged anew at least every few seconds. Raises as `stream`."""
-        record = await self.known(caller, worker_id)
-        with self._ground.bus.listen(worker_stream(record.key)) as listener:
-            while True:
-                page = await self.stream(caller, worker_id, after=after)
-                for one in page.events:
-                    yield one
-                    after = one.seq
-                if not page.events:
-                    with contextlib.suppress(TimeoutError):
-                        await asyncio.wait_for(listener.wait(), JUDGED_SECONDS)
+            record = await known_worker(rows, caller, worker_id)
+            return await read_page(rows, record, after, limit)
 
     def _new(self, caller: Principal, request: CreateWorker) -> WorkerRecord:
         now = self._ground.clock.now()
@@ -180,12 +146,8 @@ class Workers:
 
     async def known(self, caller: Principal, worker_id: str) -> WorkerRecord:
         """Return a worker of the caller's as it is stored."""
-        _check(caller, Capability.AGENT_READ)
         async with self._ground.store.read() as rows:
-            found = await rows.workers.find(caller.org_id, caller.id, WorkerId(worker_id))
-        if found is None:
-            raise NotFound(f"There is no worker {worker_id[:80]!r}: list them to see which.")
-        return found
+            return await known_worker(rows, caller, worker_id)
 
     async def _admitted(self, record: WorkerRecord, request: WorkerRequest) -> LedgerEntry:
         """Put a request down, before anybody sends it; returns its entry."""
@@ -238,8 +200,3 @@ def _place_of(sandbox: Sandbox) -> WorkerSandbox:
         sandbox.region or None,
         sandbox.host,
     )
-
-
-def _check(caller: Principal, capability: Capability) -> None:
-    if not caller.may(capability) or caller.guest_access is not None:
-        raise Forbidden(f"You may not do that: it takes {capability.value}.")

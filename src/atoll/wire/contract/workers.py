@@ -7,7 +7,14 @@ from typing import Literal
 
 import msgspec
 
-from atoll.wire.contract.call import PathId, RequestBody, RuntimeCall, done_call, json_call
+from atoll.wire.contract.call import (
+    PathId,
+    RequestBody,
+    RuntimeCall,
+    bytes_call,
+    done_call,
+    json_call,
+)
 
 EntryKind = Literal["event", "response", "error"]
 ReceiptKind = Literal["response", "error"]
@@ -102,6 +109,14 @@ class SpoolPage(msgspec.Struct, frozen=True):
     full: bool
 
 
+class LiveBatch(msgspec.Struct, frozen=True):
+    """Deltas, each a line as the agent wrote it but for what was redacted, which came after entry
+    `after` of the spool and before the next one."""
+
+    after: int
+    lines: list[msgspec.Raw]
+
+
 def open_worker(body: OpenWorkerBody) -> RuntimeCall[WorkerRecord]:
     """Open a worker on a running agent, or attach it to another one."""
     return json_call("POST", "/workers", WorkerRecord, body=body)
@@ -129,3 +144,9 @@ def read_spool(
 def acknowledge_spool(worker_id: PathId, n: int) -> RuntimeCall[None]:
     """Free entries up to `n`."""
     return done_call("POST", f"/workers/{worker_id}/spool/ack", body=AcknowledgeBody(n=n))
+
+
+def follow_deltas(worker_id: PathId) -> RuntimeCall[bytes]:
+    """Follow the deltas of the agent from now on: a `LiveBatch` a line, and empty lines while it
+    says nothing. Read it as a stream."""
+    return bytes_call(f"/workers/{worker_id}/live")

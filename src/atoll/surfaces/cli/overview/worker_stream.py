@@ -3,16 +3,18 @@
 import json
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+
+import click
 
 from atoll.client.aio.server_sent import ServerSentLines
 from atoll.client.fields import Json
-from atoll.client.transport import Stream, Transport
-from atoll.client.workers.shapes import WorkerEvent
+from atoll.client.transport import Call, Stream, Transport
+from atoll.client.workers.shapes import WorkerDelta, WorkerEvent, read_said
 from atoll.client.workers.workers import LAST_EVENT, stream_call
-from atoll.domain.errors import Conflict, Failed, Unavailable
+from atoll.domain.errors import Failed, StaleCursor, Unavailable
 from atoll.surfaces.cli.console.moments import moment
-from atoll.surfaces.cli.console.output import note
+from atoll.surfaces.cli.console.output import clean, note
 
 PAUSE_SECONDS = 0.5
 MAX_WORDS = 160
@@ -22,27 +24,31 @@ _WORDS = ("text", "command", "query", "message", "reason")
 
 
 def followed(transport: Transport, worker_id: str, *, after: int) -> Iterator[WorkerEvent]:
-    """Yield the events after a number until the worker is removed; each connection resumes after
-    the last one yielded. Raises what a request raises; `Unavailable` is waited out once a server
-    has answered. `Conflict`, code `stale_cursor`, where events after the number are no longer
-    kept."""
+    """Yield the events after a number until the worker is removed, as `listened`."""
+    for said in listened(transport, worker_id, after=after):
+        if isinstance(said, WorkerEvent):
+            yield said
+
+
+def listened(
+    transport: Transport, worker_id: str, *, after: int
+) -> Iterator[WorkerEvent | WorkerDelta]:
+    """Yield the events after a number, and between them what the agent says, until the worker is
+    removed; each connection resumes after the last event yielded. Raises what a request raises;
+    `Unavailable` is waited out once a server has answered. `StaleCursor` where events after the
+    number are no longer kept."""
     told: bool | None = None
     while True:
         try:
-            with transport.open(stream_call(worker_id, after)) as stream:
+            with _opened(transport, stream_call(worker_id, after)) as stream:
                 told = False
-                for event in _events(stream):
-                    after = event.seq
-                    yield event
-                    if event.event_type == LAST_EVENT:
+                for said in _frames(stream):
+                    after = max(after, _seq_of(said))
+                    yield said
+                    if _is_last(said):
                         return
         except Unavailable as error:
             told = _waited_out(error, told)
-        except Conflict as error:
-            if error.code != "stale_cursor":
-                raise
-            said = f"{error.message.rstrip('.')} (`--after` takes that number)"
-            raise Conflict(said, code="stale_cursor") from error
         time.sleep(PAUSE_SECONDS)
 
 
@@ -55,13 +61,68 @@ def _waited_out(error: Unavailable, told: bool | None) -> bool:
     return True
 
 
-def _events(stream: Stream) -> Iterator[WorkerEvent]:
-    """Yield events until the line breaks; the next connection says whether the server is away."""
+def tailed(
+    transport: Transport, worker_id: str, *, after: int, tail_ms: int
+) -> Iterator[WorkerEvent | WorkerDelta]:
+    """Yield what `listened` yields: the events that are there, and what comes within a time. Raises
+    what a request raises."""
+    with _opened(transport, stream_call(worker_id, after, tail_ms=tail_ms)) as stream:
+        yield from _frames(stream)
+
+
+@contextmanager
+def _opened(transport: Transport, call: Call) -> Iterator[Stream]:
+    """Open a stream. The error for a stale cursor says how to go on."""
+    try:
+        with transport.open(call) as stream:
+            yield stream
+    except StaleCursor as error:
+        said = f"{error.message.rstrip('.')} (`--after` takes that number)"
+        raise StaleCursor(said, resume_after=error.resume_after) from error
+
+
+def _seq_of(said: WorkerEvent | WorkerDelta) -> int:
+    return said.seq if isinstance(said, WorkerEvent) else 0
+
+
+def _is_last(said: WorkerEvent | WorkerDelta) -> bool:
+    return isinstance(said, WorkerEvent) and said.event_type == LAST_EVENT
+
+
+def _frames(stream: Stream) -> Iterator[WorkerEvent | WorkerDelta]:
+    """Yield frames until the line breaks; the next connection says whether the server is away."""
     lines = ServerSentLines()
     with suppress(Unavailable):
         for line in stream.lines():
             if found := lines.read(line):
-                yield WorkerEvent.read(json.loads(found.data))
+                yield read_said(found.kind, found.data)
+
+
+class Pieces:
+    """What agents say piece by piece, as it is printed: the pieces of one item stand together."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        self._as_json = as_json
+        self._item = ""
+        self._open = False
+
+    def add(self, piece: WorkerDelta) -> None:
+        """Print a piece; one without text prints nothing."""
+        if self._as_json:
+            click.echo(json.dumps(piece.value))
+            return
+        if not (text := _piece(piece)):
+            return
+        if piece.item_id != self._item:
+            self.end()
+        self._item, self._open = piece.item_id, not text.endswith("\n")
+        click.echo("\n".join(clean(line) for line in text.split("\n")), nl=False)
+
+    def end(self) -> None:
+        """End the line of the last piece: something else follows."""
+        if self._open:
+            click.echo()
+        self._open = False
 
 
 def is_named(event: WorkerEvent, name: str) -> bool:
@@ -85,6 +146,12 @@ def _said(event: WorkerEvent) -> str:
         return f"{event.said.get('request_id')} {event.said.get('method')}"
     pairs = {name: value for name, value in event.said.items() if name not in _APART}
     return " ".join(f"{name}={_spelled(value)}" for name, value in pairs.items() if value)
+
+
+def _piece(piece: WorkerDelta) -> str:
+    with suppress(Failed):
+        return piece.text
+    return ""
 
 
 def _params(event: WorkerEvent) -> Mapping[str, Json]:

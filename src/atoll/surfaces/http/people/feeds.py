@@ -19,15 +19,18 @@ HEARTBEAT_SECONDS: Final = 2.0
 connects anew."""
 RETRY_MILLISECONDS: Final = 1000
 MAX_POSITION: Final = 2**53
-_BACKLOG = 64
+_BACKLOG: Final = 64
 
 
-def sse_feed(messages: AsyncIterator[bytes], *, start: int | None = None) -> Live:
-    """Return the response that sends these messages, whole server-sent events. `start` is where
-    they begin: a client cut off before the first one resumes there."""
+def sse_feed(
+    messages: AsyncIterator[bytes], *, start: int | None = None, backlog: int = _BACKLOG
+) -> Live:
+    """Return the response that sends these messages, whole server-sent events, and ends with them.
+    `start` is where they begin: a client cut off before the first one resumes there. `backlog`
+    messages wait for a slow client."""
     first = "" if start is None else f"id: {start}\n"
     head = f"retry: {RETRY_MILLISECONDS}\n{first}\n".encode()
-    return Live(lambda write: _send(head, messages, write), media_type=SSE)
+    return Live(lambda write: _send(head, messages, write, backlog), media_type=SSE)
 
 
 async def frame_feed(socket: WebSocket, frames: AsyncIterator[bytes]) -> None:
@@ -59,10 +62,10 @@ def last_position(text: str) -> int:
     return int(text)
 
 
-async def _send(head: bytes, messages: AsyncIterator[bytes], write: Write) -> None:
+async def _send(head: bytes, messages: AsyncIterator[bytes], write: Write, backlog: int) -> None:
     await write(head)
     # Bounded: a slow reader stops the pump, whose place is kept by its position in the log.
-    ready: asyncio.Queue[bytes | AtollError] = asyncio.Queue(_BACKLOG)
+    ready: asyncio.Queue[bytes | AtollError | None] = asyncio.Queue(backlog)
     async with asyncio.TaskGroup() as group:
         group.create_task(_pump(messages, ready))
         while True:
@@ -72,16 +75,19 @@ async def _send(head: bytes, messages: AsyncIterator[bytes], write: Write) -> No
             except TimeoutError:
                 await write(b": still here\n\n")
                 continue
-            if isinstance(message, AtollError):
+            if message is None or isinstance(message, AtollError):
                 # The stream ends; its reader comes back with the last position it saw.
                 return
             await write(message)
 
 
-async def _pump(messages: AsyncIterator[bytes], ready: asyncio.Queue[bytes | AtollError]) -> None:
+async def _pump(
+    messages: AsyncIterator[bytes], ready: asyncio.Queue[bytes | AtollError | None]
+) -> None:
     try:
         async for message in messages:
             await ready.put(message)
+        await ready.put(None)
     except AtollError as error:
         await ready.put(error)
 

@@ -18,6 +18,7 @@ from atoll.domain.error_status import INTERNAL, status_of
 from atoll.domain.errors import (
     AtollError,
     Invalid,
+    StaleCursor,
 )
 from atoll.surfaces.http.body.answers import Json
 from atoll.wire.contract.correlation import REQUEST_ID
@@ -72,7 +73,10 @@ def problem(error: AtollError) -> Json:
         headers["WWW-Authenticate"] = 'Bearer realm="atoll"'
     if status in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}:
         headers["Retry-After"] = "1"
-    return _document(status, error.code, error.message, field=error.field, headers=headers)
+    more = {"resume_after": error.resume_after} if isinstance(error, StaleCursor) else {}
+    return _document(
+        status, error.code, error.message, field=error.field, headers=headers, more=more
+    )
 
 
 def internal_problem() -> Json:
@@ -150,6 +154,7 @@ def _document(
     *,
     field: str | None = None,
     headers: Mapping[str, str] | None = None,
+    more: Mapping[str, Any] | None = None,
 ) -> Json:
     body: dict[str, Any] = {
         "type": "about:blank",
@@ -157,6 +162,7 @@ def _document(
         "status": int(status),
         "code": code,
         "detail": detail[:_SHOWN_CHARACTERS],
+        **(more or {}),
     }
     if field is not None:
         body["field"] = field[:200]

@@ -4,7 +4,7 @@ The stream is server-sent events (WHATWG HTML §9.2): `id` is `seq`, without a g
 client that comes back with `Last-Event-ID` misses nothing and sees nothing twice.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, Final
 
 import msgspec
@@ -14,7 +14,9 @@ from starlette.responses import Response
 
 from atoll.domain.errors import Invalid
 from atoll.domain.people.capability import Capability
+from atoll.domain.worker.live import DELTA, WorkerDelta
 from atoll.domain.worker.record import WorkerEvent
+from atoll.services.workers.streams import MAX_TAIL_MS
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.body.pages import Paged, row_page
@@ -48,6 +50,10 @@ _FAILURES: Final = problems(404, 409)
 _STREAM_FAILURES: Final = problems(404, 409, 410)
 Name = Annotated[str, Path(min_length=1, max_length=64, description="The `worker_id`.")]
 Cursor = Annotated[int | None, Query(ge=0, le=MAX_POSITION)]
+TailMs = Annotated[int | None, Query(ge=0, le=MAX_TAIL_MS)]
+BACKLOG: Final = 8
+"""Messages that wait for a slow client; one of deltas has up to 64 KiB of text."""
+_DELTA: Final = b"event: " + DELTA.encode() + b"\ndata: %s\n\n"
 
 
 @router.post("", status_code=201, response_model=WorkerCreatedView, responses=_FAILURES)
@@ -134,23 +140,36 @@ async def follow_worker(
     *,
     worker_id: Name,
     cursor: Cursor = None,
+    tail_ms: TailMs = None,
     last_event_id: Annotated[str | None, Header(max_length=20)] = None,
 ) -> Response:
-    """Follow every event after `cursor` or `Last-Event-ID`, then each as it comes."""
+    """Follow every event after `cursor` or `Last-Event-ID`, then each as it comes; with `tail_ms`
+    only for that long. Deltas come between them, without an id."""
     resumed = None if last_event_id is None else last_position(last_event_id)
     if None not in (cursor, resumed) and cursor != resumed:
         raise Invalid("`cursor` and `Last-Event-ID` differ: send one of them", field="cursor")
     start = cursor or resumed or 0
     # Judged before the stream begins, which has no status any more.
-    await atoll.workers.workers.stream(caller, worker_id, after=start, limit=1)
-    events = atoll.workers.workers.follow(caller, worker_id, after=start)
-    return sse_feed(_messages(worker_id, events), start=start)
+    await atoll.workers.streams.page(caller, worker_id, after=start, limit=1)
+    said = atoll.workers.streams.follow(caller, worker_id, after=start, tail_ms=tail_ms)
+    return sse_feed(_messages(worker_id, said), start=start, backlog=BACKLOG)
 
 
-async def _messages(worker_id: str, events: AsyncIterator[WorkerEvent]) -> AsyncIterator[bytes]:
-    async for one in events:
-        data = msgspec.json.encode(event_view(worker_id, one))
-        yield b"id: %d\nevent: %s\ndata: %s\n\n" % (one.seq, one.event_type.encode(), data)
+async def _messages(
+    worker_id: str, said: AsyncIterator[Sequence[WorkerEvent | WorkerDelta]]
+) -> AsyncIterator[bytes]:
+    async for some in said:
+        if some:
+            yield b"".join(_frame(worker_id, one) for one in some)
+
+
+def _frame(worker_id: str, said: WorkerEvent | WorkerDelta) -> bytes:
+    match said:
+        case WorkerDelta():
+            return _DELTA % msgspec.json.encode(said)
+        case WorkerEvent(seq, event_type):
+            data = msgspec.json.encode(event_view(worker_id, said))
+            return b"id: %d\nevent: %s\ndata: %s\n\n" % (seq, event_type.encode(), data)
 
 
 def _under(prefix: str) -> APIRouter:

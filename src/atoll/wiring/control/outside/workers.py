@@ -8,7 +8,9 @@ from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.workers.driving import WorkerDriver
 from atoll.services.workers.handing_over import Handovers
 from atoll.services.workers.heartbeats import Heartbeats
+from atoll.services.workers.live import LiveDeltas
 from atoll.services.workers.runtime_host import RuntimeHost
+from atoll.services.workers.streams import WorkerStreams
 from atoll.services.workers.transitions import WorkerTransitions
 from atoll.services.workers.workers import Workers
 from atoll.wiring.control.library import Library
@@ -32,4 +34,5 @@ def build_workers(
     )
     workers = Workers(ground, transitions, driver, host=host)
     handovers = Handovers(ground, transitions, workers, host=host, agents=agents)
-    return WorkerServices(workers, handovers, driver, heartbeats)
+    streams = WorkerStreams(ground, LiveDeltas(ground, host, tasks=background.runners.own))
+    return WorkerServices(workers, streams, handovers, driver, heartbeats)

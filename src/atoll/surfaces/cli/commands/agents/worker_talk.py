@@ -8,7 +8,7 @@ from typing import ParamSpec, TypeVar, cast
 import click
 
 from atoll.client.fields import Json, Shape
-from atoll.client.workers.shapes import WorkerEvent, WorkerPage
+from atoll.client.workers.shapes import WorkerDelta, WorkerEvent, WorkerPage
 from atoll.client.workers.workers import (
     RECEIPT_SECONDS,
     Turn,
@@ -22,12 +22,20 @@ from atoll.surfaces.cli.console.candidates import listed
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, utc_option
 from atoll.surfaces.cli.console.output import note, say, show_json
-from atoll.surfaces.cli.overview.worker_stream import followed, is_named, worker_line
+from atoll.surfaces.cli.overview.worker_stream import (
+    Pieces,
+    followed,
+    is_named,
+    listened,
+    tailed,
+    worker_line,
+)
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 MOST_WAIT = 60
+MOST_TAIL_MS = 60_000
 DECISIONS = ("accept", "acceptForSession", "decline", "cancel")
 """Codex's answers to a question about a command or a change of files."""
 
@@ -130,20 +138,47 @@ def answer(
     "--after", type=click.IntRange(min=0), default=0, help="Events after this number  [default: 0]"
 )
 @click.option("--until", metavar="NAME", default=None, help="End after this event or method.")
+@click.option("--live", is_flag=True, help="Print what the agent says, piece by piece, too.")
+@click.option(
+    "--tail-ms",
+    type=click.IntRange(0, MOST_TAIL_MS),
+    default=None,
+    help="Only events that are there, and those of this time.",
+)
 @utc_option()
 @click.option("--json", "as_json", is_flag=True, help="Print each event as JSON, one a line.")
 @pass_invocation
 def follow(
-    invocation: Invocation, worker: str, *, after: int, until: str | None, as_json: bool
+    invocation: Invocation,
+    /,
+    worker: str,
+    *,
+    after: int,
+    until: str | None,
+    live: bool,
+    tail_ms: int | None,
+    as_json: bool,
 ) -> None:
     """Follow what happens to a worker and what its agent says, until it is removed."""
-    for event in followed(invocation.api().transport, worker, after=after):
+    pieces, transport = Pieces(as_json=as_json), invocation.api().transport
+    found = (
+        listened(transport, worker, after=after)
+        if tail_ms is None
+        else tailed(transport, worker, after=after, tail_ms=tail_ms)
+    )
+    for said in found:
+        if isinstance(said, WorkerDelta):
+            if live:
+                pieces.add(said)
+            continue
+        pieces.end()
         if as_json:
-            click.echo(json.dumps(event.value))
+            click.echo(json.dumps(said.value))
         else:
-            say(worker_line(event))
-        if until is not None and is_named(event, until):
+            say(worker_line(said))
+        if until is not None and is_named(said, until):
             return
+    pieces.end()
 
 
 TALK = (ask, request, answer, follow)
