@@ -1,5 +1,6 @@
 """Workers by the client: prompts, receipts, and a stream that resumes."""
 
+import asyncio
 import json
 from collections.abc import Callable
 from typing import Any
@@ -8,11 +9,22 @@ import pytest
 from aiohttp import web
 
 from atoll.client import Atoll
-from atoll.client.workers.shapes import WorkerEvent, WorkerReceipt
-from atoll.client.workers.workers import result_of
-from atoll.domain.errors import AtollError, Conflict, Failed, Forbidden, Invalid, Unavailable
+from atoll.client.server import server_at
+from atoll.client.transport import Transport
+from atoll.client.workers.shapes import WorkerDelta, WorkerEvent, WorkerReceipt
+from atoll.client.workers.workers import Workers, result_of
+from atoll.domain.errors import (
+    AtollError,
+    Conflict,
+    Failed,
+    Forbidden,
+    Invalid,
+    StaleCursor,
+    Unavailable,
+)
 from tests.client.test_programs import problem, server
 
+STALE = {"code": "stale_cursor", "detail": "gone", "resume_after": 7}
 Agent = Callable[[str, dict[str, Any]], Any]
 
 
@@ -151,7 +163,91 @@ async def test_stream_resumes_over_a_cut_and_ends_with_the_worker() -> None:
     assert cursors == ["2", "4"]
 
 
+def frame(seq: int, kind: str = "worker.event") -> str:
+    data = json.dumps({"seq": seq, "event_type": kind})
+    return f"id: {seq}\nevent: {kind}\ndata: {data}\n\n"
+
+
+def piece(params: str) -> str:
+    said = {"worker_id": "w", "method": "x/delta", "params": params, "thread_id": None}
+    return f"event: worker.delta\ndata: {json.dumps(said)}\n\n"
+
+
+def streamed(*frames: str) -> web.Response:
+    return web.Response(text="retry: 1\nid: 0\n\n" + "".join(frames), content_type=SSE)
+
+
+SSE = "text/event-stream"
+PIECES = (
+    piece('{"itemId":"i1","delta":"Hel"}'),
+    frame(1),
+    piece('{"delta":3,"itemId":null}'),
+    piece("[]"),
+    frame(2, "worker.torn_down"),
+)
+
+
+async def test_pieces_come_between_the_events_to_those_who_listen() -> None:
+    async with server(lambda _: streamed(*PIECES)) as url, Atoll(url, "t") as client:
+        heard = [one async for one in client.workers.listen("w")]
+        followed = [one.seq async for one in client.workers.follow("w")]
+    assert followed == [1, 2]
+    pieces = [(one.item_id, one.text) for one in heard if isinstance(one, WorkerDelta)]
+    assert pieces == [("i1", "Hel"), ("", ""), ("", "")]
+    assert [isinstance(one, WorkerEvent) for one in heard] == [False, True, False, False, True]
+
+
+async def test_piece_does_not_move_the_place_to_resume_after() -> None:
+    cursors: list[str] = []
+
+    def answer(request: web.Request) -> web.Response:
+        cursors.append(request.query["cursor"])
+        first = (frame(1), PIECES[0])
+        return streamed(*(first if len(cursors) == 1 else (frame(2, "worker.torn_down"),)))
+
+    async with server(answer) as url, Atoll(url, "t") as client:
+        assert [one.seq async for one in client.workers.follow("w")] == [1, 2]
+    assert cursors == ["0", "1"]
+
+
+async def test_poll_has_the_events_that_are_there() -> None:
+    asked: list[tuple[str, str]] = []
+
+    def answer(request: web.Request) -> web.Response:
+        asked.append((request.query["cursor"], request.query["tail_ms"]))
+        return streamed(PIECES[0], frame(4), frame(5))
+
+    async with server(answer) as url, Atoll(url, "t") as client:
+        found = await client.workers.events("w", after=3, tail_ms=250)
+        assert [one.seq for one in found] == [4, 5]
+        blocking = Workers(Transport(lambda: server_at(url, url)))
+        found = await asyncio.to_thread(blocking.events, "w", after=3, tail_ms=250)
+        assert [one.seq for one in found] == [4, 5]
+    assert asked == [("3", "250")] * 2
+
+
+async def test_frame_that_is_no_json_is_a_typed_error() -> None:
+    broken = "event: worker.delta\ndata: {\n\n"
+    async with server(lambda _: streamed(broken)) as url, Atoll(url, "t") as client:
+        with pytest.raises(Failed):
+            await anext(client.workers.listen("w"))
+
+
 async def test_stream_whose_events_are_gone_is_a_typed_error() -> None:
+    async with (
+        server(lambda _: web.json_response(STALE, status=410)) as url,
+        Atoll(url, "t") as client,
+    ):
+        for act in (
+            anext(client.workers.follow("w", after=2)),
+            client.workers.events("w", after=2),
+        ):
+            with pytest.raises(StaleCursor) as found:
+                await act
+            assert (found.value.code, found.value.resume_after) == ("stale_cursor", 7)
+
+
+async def test_stale_cursor_without_a_place_is_a_typed_error() -> None:
     async with (
         server(lambda _: problem(410, "stale_cursor")) as url,
         Atoll(url, "t") as client,

@@ -1,26 +1,46 @@
+from pathlib import Path
+
 from atoll.domain.event_kind import KINDS
+from atoll.domain.event_kinds.kind import EventKind
+from atoll.domain.event_kinds.workers import WORKERS
 from tests.places import ROOT
 
-PAGE = ROOT / "docs" / "program" / "events.md"
+PROGRAM = ROOT / "docs" / "program"
 
 
 def test_every_kind_stands_in_the_table_as_it_is() -> None:
+    assert _told(PROGRAM / "events.md", "| `") == {name: _row(one) for name, one in KINDS.items()}
+
+
+def test_kinds_of_workers_are_apart_and_stand_in_a_table_of_their_own() -> None:
+    """Every frame names its worker once, outside of the payload."""
+    told = _told(PROGRAM / "workers.md", "| `worker.")
+    version, always, perhaps, text = range(4)
+    for name, kind in WORKERS:
+        row, named = told.pop(name), _row(kind)
+        assert row[always] == named[always] - {"worker_id"}
+        assert (row[version], row[perhaps], row[text]) == (named[0], named[2], named[3])
+        assert name not in KINDS
+    assert told == {}
+
+
+Row = tuple[int, frozenset[str], frozenset[str], str]
+
+
+def _row(kind: EventKind) -> Row:
+    perhaps = frozenset({"any"}) if kind.optional == {"*"} else kind.optional
+    return kind.version, kind.fields, perhaps, kind.text
+
+
+def _told(page: Path, begin: str) -> dict[str, Row]:
     told = {}
-    for line in PAGE.read_text().splitlines():
-        if line.startswith("| `"):
+    for line in page.read_text().splitlines():
+        if line.startswith(begin):
             name, version, always, perhaps, text = (
                 cell.strip() for cell in line.strip("|").split("|")
             )
             told[name.strip("`")] = (int(version), _words(always), _words(perhaps), text)
-    assert told == {
-        name: (
-            kind.version,
-            kind.fields,
-            frozenset({"any"}) if kind.optional == {"*"} else kind.optional,
-            kind.text,
-        )
-        for name, kind in KINDS.items()
-    }
+    return told
 
 
 def _words(cell: str) -> frozenset[str]:

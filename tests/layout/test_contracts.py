@@ -30,6 +30,7 @@ PARTS = {
     "Intake": "RepositoryShelf",
     "KeptDraft": "KeptShelf",
     "Listener": "Bus",
+    "LiveHost": "WorkerHost",
     "LiveSubscription": "LiveChannels",
     "Masters": "Vault",
     "Mirrors": "Extension",

@@ -68,11 +68,7 @@ def build_parts(
     return Parts(
         terminals=terminals,
         agents=_build_agents(boot, ground, terminals),
-        workers=Workers(
-            boot.journal_dir / "workers",
-            ground.redactions.json,
-            make_stage=ground.redactions.stream,
-        ),
+        workers=_build_workers(boot, ground),
         execs=execs,
         files=Files(spawner, changed=_file_changed(ground)),
         journal=journal,
@@ -112,6 +108,12 @@ def _build_agents(boot: RuntimeBoot, ground: RuntimeGround, terminals: Terminals
         on_turn=checkpoints.begin,
         count=checkpoints.count,
     )
+
+
+def _build_workers(boot: RuntimeBoot, ground: RuntimeGround) -> Workers:
+    """Return the workers, whose files lie beside the journal."""
+    clean, make_stage = ground.redactions.json, ground.redactions.stream
+    return Workers(boot.journal_dir / "workers", clean, make_stage=make_stage)
 
 
 def _build_terminals(

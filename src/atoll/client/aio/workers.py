@@ -1,6 +1,7 @@
 """Workers for programs: lists over all pages, and a stream that resumes by itself."""
 
 import asyncio
+import builtins
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 
@@ -29,7 +30,6 @@ class AsyncWorkers(AsyncNoun[Workers]):
     result = Awaited(Workers.result)
     ask = Awaited(Workers.ask)
     answer = Awaited(Workers.answer)
-    events = Awaited(Workers.events)
     stop = Awaited(Workers.stop)
     take = Awaited(Workers.take)
     give_back = Awaited(Workers.give_back)
@@ -54,6 +54,19 @@ class AsyncWorkers(AsyncNoun[Workers]):
             if not page.next:
                 return
             page = await self.page((("limit", str(limit)), ("cursor", page.next)))
+
+    async def events(
+        self, worker_id: str, *, after: int = 0, tail_ms: int = 0
+    ) -> builtins.list[WorkerEvent]:
+        """Return the events after a number that are there, and those of the next `tail_ms`
+        milliseconds. Raises `StaleCursor` where some of them are no longer kept."""
+        lines, found = ServerSentLines(), []
+        call = stream_call(worker_id, after, tail_ms=tail_ms)
+        async with self._connection.open(call) as answer:
+            async for line in answer.lines():
+                if frame := lines.read(line):
+                    found.append(read_said(frame.kind, frame.data))
+        return [one for one in found if isinstance(one, WorkerEvent)]
 
     async def follow(self, worker_id: str, *, after: int = 0) -> AsyncIterator[WorkerEvent]:
         """Yield the events of a worker after a number, then each as it comes, until the worker is

@@ -167,11 +167,9 @@ class Workers:
         lines, found = ServerSentLines(), []
         with self._transport.open(stream_call(worker_id, after, tail_ms=tail_ms)) as stream:
             for line in stream.lines():
-                if (frame := lines.read(line)) is not None:
-                    said = read_said(frame.kind, frame.data)
-                    if isinstance(said, WorkerEvent):
-                        found.append(said)
-        return found
+                if frame := lines.read(line):
+                    found.append(read_said(frame.kind, frame.data))
+        return [one for one in found if isinstance(one, WorkerEvent)]
 
     def stop(self, worker_id: str, reason: str | None = None) -> WorkerStop:
         """Stop a worker: its work is kept, and its sandbox as its policy says."""

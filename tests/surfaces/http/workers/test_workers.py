@@ -1,6 +1,7 @@
 """Routes of workers: three prefixes for one service, every bad input with its code, and whose they
 are."""
 
+import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from ipaddress import ip_network
@@ -12,11 +13,13 @@ from google.protobuf import json_format
 from google.protobuf.message import Message
 
 from atoll.domain.worker.ledger import ErrorCode, RequestRefusal, Response
-from atoll.domain.worker.record import WorkerEvent
+from atoll.domain.worker.live import WorkerDelta
+from atoll.domain.worker.record import WorkerEvent, WorkerEventDraft
 from atoll.protocol.v1 import codex_events_pb2 as events_pb2
 from atoll.protocol.v1 import codex_workers_pb2 as workers_pb2
 from atoll.surfaces.http.server.front_end import FrontEnd
 from atoll.surfaces.http.workers.views import event_view, receipt_view
+from atoll.surfaces.http.workers.workers import _messages
 from tests.surfaces.http.team import team_of
 from tests.surfaces.http.world import World, client_of, world
 
@@ -183,6 +186,75 @@ async def test_stream_is_resumed_by_one_number(client: httpx.AsyncClient) -> Non
     for wrong in ({"cursor": -1}, {"cursor": "x"}):
         assert (await client.get(place, params=wrong)).status_code == 422
     assert (await client.get(place, headers={"Last-Event-ID": "x"})).status_code == 422
+
+
+async def made_with_events(
+    atoll: World, client: httpx.AsyncClient, count: int, removed: int = 0
+) -> None:
+    """The worker `w`, which failed to start, with so many events, of which the first are no longer
+    kept."""
+    await client.post(PREFIXES[0], json={"worker_id": "w"})
+    with atoll.ground.bus.listen() as listener:
+        while (await client.get(f"{PREFIXES[0]}/w/snapshot")).json()["status"] == "starting":
+            await listener.wait()
+    said = {"worker_id": "w", "method": "item/started", "params": "{}"}
+    async with atoll.ground.store.begin() as rows:
+        (key,) = [one.key for one in await rows.workers.unsettled()]
+        drafts = [WorkerEventDraft("worker.event", AT, said)] * (count - 1)
+        await rows.worker_events.append(key, drafts)
+        await rows.worker_events.remove(key, removed + 1)
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+async def test_phone_that_polls_has_what_is_there(
+    atoll: World, client: httpx.AsyncClient, prefix: str
+) -> None:
+    """By `tail_ms`."""
+    await made_with_events(atoll, client, 250)
+    for cursor, expected in ((0, 250), (247, 3), (250, 0)):
+        polled = await client.get(f"{prefix}/w/stream?cursor={cursor}&tail_ms=0")
+        assert polled.headers["content-type"].startswith("text/event-stream")
+        assert polled.text.count("event: worker.") == expected
+        ids = [line for line in polled.text.splitlines() if line.startswith("id: ")]
+        assert ids[-1] == "id: 250"
+    for wrong in ("-1", "60001", "1.5", "x"):
+        refused = await client.get(f"{prefix}/w/stream?tail_ms={wrong}")
+        assert (refused.status_code, refused.json()["field"]) == (422, "tail_ms")
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+async def test_cursor_whose_events_are_gone_names_where_to_resume(
+    atoll: World, client: httpx.AsyncClient, prefix: str
+) -> None:
+    await made_with_events(atoll, client, 5, removed=3)
+    for query, headers in (("cursor=2", {}), ("", {"Last-Event-ID": "2"}), ("", {})):
+        gone = await client.get(f"{prefix}/w/stream?{query}", headers=headers)
+        assert gone.status_code == 410
+        told = gone.json()
+        assert (told["code"], told["resume_after"]) == ("stale_cursor", 3)
+        stale = {name: told[name] for name in ("code", "resume_after")}
+        assert strict(events_pb2.StaleCursor, stale).resume_after == 3
+    polled = await client.get(f"{prefix}/w/stream?cursor=3&tail_ms=0")
+    assert polled.text.count("event: worker.event") == 2
+
+
+async def test_delta_is_a_frame_without_an_id() -> None:
+    async def said() -> AsyncIterator[list[WorkerEvent | WorkerDelta]]:
+        payload = {"method": "item/started", "params": "{}"}
+        yield [WorkerEvent(3, "worker.event", 1, AT, dict(payload))]
+        yield []
+        yield [WorkerDelta("w", "x/delta", '{"n":9007199254740993}', t) for t in ("t", None)]
+
+    event, deltas = [message async for message in _messages("w", said())]
+    assert event.startswith(b"id: 3\nevent: worker.event\ndata: {")
+    frames = deltas.split(b"\n\n")
+    assert len(frames) == 3 and frames[-1] == b""
+    for frame, thread in zip(frames[:2], ("t", ""), strict=True):
+        name, data = frame.split(b"\n")
+        assert name == b"event: worker.delta"
+        parsed = strict(events_pb2.WorkerDelta, json.loads(data.removeprefix(b"data: ")))
+        assert (parsed.worker_id, parsed.thread_id) == ("w", thread)
+        assert parsed.params == '{"n":9007199254740993}'
 
 
 async def test_foreign_and_missing_workers_answer_alike_and_guests_have_their_own() -> None:

@@ -99,7 +99,7 @@ def _frames(stream: Stream) -> Iterator[WorkerEvent | WorkerDelta]:
 
 
 class Pieces:
-    """What agents say piece by piece, as it is printed: the pieces of one item stand together."""
+    """Print of what an agent says piece by piece: the pieces of one item stand together."""
 
     def __init__(self, *, as_json: bool) -> None:
         self._as_json = as_json

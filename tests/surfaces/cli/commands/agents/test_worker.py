@@ -287,6 +287,54 @@ def test_follow_ends_where_it_was_told_to(cli: Cli, server: Scripted) -> None:
         assert json.loads(ran.out.splitlines()[-1])["seq"] == ends
 
 
+def piece(item: str, text: str) -> dict[str, Any]:
+    params = json.dumps({"itemId": item, "delta": text})
+    return {"worker_id": "docs", "method": "item/agentMessage/delta", "params": params}
+
+
+def heard(server: Scripted, *said: dict[str, Any]) -> list[dict[str, str]]:
+    """Answer with a stream of these events and pieces."""
+    queries: list[dict[str, str]] = []
+
+    def answer(seen: Seen) -> web.StreamResponse:
+        queries.append(dict(seen.query))
+        frames = [
+            f"id: {one['seq']}\nevent: x\ndata: {json.dumps(one)}\n\n"
+            if "seq" in one
+            else f"event: worker.delta\ndata: {json.dumps(one)}\n\n"
+            for one in said
+        ]
+        return web.Response(text="retry: 1000\nid: 0\n\n" + "".join(frames))
+
+    server.answers[f"GET {PLACE}/stream"] = answer
+    return queries
+
+
+TALK = (
+    piece("i1", "Hel"), piece("i1", "lo\x1b[2J\n"), piece("i1", "there"), piece("i2", "Other"),
+    {"worker_id": "docs", "method": "x/delta", "params": "{"},
+)  # fmt: skip
+
+
+def test_live_follow_prints_pieces_of_one_item_together(cli: Cli, server: Scripted) -> None:
+    completed = said(3, "item/completed", item={"type": "agentMessage", "text": "Hi"})
+    heard(server, *TALK, completed, STOPPED)
+    lines = cli("worker", "follow", "docs", "--live").out.splitlines()
+    assert lines[:3] == ["Hello\\x1b[2J", "there", "Other"]
+    assert "item/completed" in lines[3] and len(lines) == 5
+    assert len(cli("worker", "follow", "docs").out.splitlines()) == 2
+    shown = cli("worker", "follow", "docs", "--live", "--json").out.splitlines()
+    assert json.loads(shown[0]) == TALK[0] and len(shown) == 7
+
+
+def test_tail_ends_with_what_is_there(cli: Cli, server: Scripted) -> None:
+    queries = heard(server, piece("i1", "Hel"), ended(4))
+    ran = cli("worker", "follow", "docs", "--after", "3", "--tail-ms", "0")
+    assert (ran.code, ran.out.count("turn/completed")) == (OK, 1)
+    assert queries == [{"cursor": "3", "tail_ms": "0"}]
+    assert cli("worker", "follow", "docs", "--tail-ms", "60001").code == USAGE
+
+
 Refusal = Callable[[], web.StreamResponse]
 
 
