@@ -1,21 +1,28 @@
 /** The answers to a card that asks: its options as buttons, or a line of one's own. */
 
 import { useState } from 'react';
-import { api } from '../../api/client';
 import type { Card } from '../../api/types';
 import { t } from '../../language/t';
 import { notifyFailure } from '../../state/announce';
 
+/** An option of the card, or words of one's own. */
+export interface CardAnswer {
+  readonly option?: string;
+  readonly text?: string;
+}
+
+/** Sends an answer to a card; it fails where the answer was not taken. */
+export type SendAnswer = (card: Card, answer: CardAnswer) => Promise<unknown>;
+
 interface AnswerProps {
   readonly card: Card;
-  readonly sandboxId: string;
-  readonly terminalId: string;
+  readonly onAnswer: SendAnswer;
   readonly works: boolean;
   /** Null: there is none to go to. */
   readonly onTerminal: (() => void) | null;
 }
 
-export function Answer({ card, sandboxId, terminalId, works, onTerminal }: AnswerProps) {
+export function Answer({ card, onAnswer, works, onTerminal }: AnswerProps) {
   const [text, setText] = useState('');
   const [busy, setBusy] = useState(false);
   if (card.state !== 'pending') return null;
@@ -30,10 +37,10 @@ export function Answer({ card, sandboxId, terminalId, works, onTerminal }: Answe
   }
   const first = card.options.find(({ effect }) => effect === 'allow');
 
-  async function answer(body: { option?: string; text?: string }): Promise<void> {
+  async function answer(body: CardAnswer): Promise<void> {
     setBusy(true);
     try {
-      await api.answer(sandboxId, terminalId, card.id, body);
+      await onAnswer(card, body);
     } catch (reason) {
       notifyFailure(t`Not answered`)(reason);
     } finally {

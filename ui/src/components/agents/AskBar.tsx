@@ -1,29 +1,29 @@
 /** A line to give an agent its next prompt. */
 
 import { useState } from 'react';
-import { api } from '../../api/client';
 import { t } from '../../language/t';
 import { notifyFailure } from '../../state/announce';
 import { useDraft } from '../../state/drafts';
 
 interface AskBarProps {
-  readonly sandboxId: string;
-  /** The agent's id: its terminal's, where it has one. */
-  readonly agentId: string;
+  /** Names the draft of this line. */
+  readonly place: string;
   readonly agent: string;
   /** It works, is paused or has stopped: no prompt is taken now. */
   readonly locked: boolean;
+  /** Sends the prompt; it fails where the prompt was not taken. */
+  readonly onAsk: (prompt: string) => Promise<unknown>;
 }
 
-export function AskBar({ sandboxId, agentId, agent, locked }: AskBarProps) {
-  const [prompt, setPrompt] = useDraft(`ask:${sandboxId}:${agentId}`);
+export function AskBar({ place, agent, locked, onAsk }: AskBarProps) {
+  const [prompt, setPrompt] = useDraft(`ask:${place}`);
   const [busy, setBusy] = useState(false);
 
   async function send(): Promise<void> {
     if (prompt.trim() === '' || busy) return;
     setBusy(true);
     try {
-      await api.ask(sandboxId, agentId, prompt);
+      await onAsk(prompt);
       setPrompt('');
     } catch (reason) {
       notifyFailure(t`${agent} was not asked`)(reason);

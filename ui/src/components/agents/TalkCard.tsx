@@ -3,15 +3,15 @@
 import { memo } from 'react';
 import type { Card } from '../../api/types';
 import { t } from '../../language/t';
-import { Answer } from './Answer';
+import { Answer, type SendAnswer } from './Answer';
 import { CommandBlock } from './CommandBlock';
 import { Icon, type IconName } from '../parts/icons';
 import { RichText } from '../parts/RichText';
 
 interface TalkCardProps {
   readonly card: Card;
-  readonly sandboxId: string;
-  readonly terminalId: string;
+  /** The same function at each call: cards are drawn again only when they change. */
+  readonly onAnswer: SendAnswer;
   /** Whether this person may answer. */
   readonly works: boolean;
   /** Shows the terminal itself; null where there is none. */
@@ -43,7 +43,7 @@ const STATES: Readonly<Record<Card['state'], string>> = {
 };
 
 export const TalkCard = memo(function TalkCard(props: TalkCardProps) {
-  const { card, sandboxId, terminalId, works, onTerminal, onRun } = props;
+  const { card, onAnswer, works, onTerminal, onRun } = props;
   if (card.data['coloured'] === true) return <CommandBlock card={card} onRun={onRun} />;
   switch (card.kind) {
     case 'turn':
@@ -65,7 +65,7 @@ export const TalkCard = memo(function TalkCard(props: TalkCardProps) {
         <section className={`talk-card talk-asks talk-${card.state}`}>
           <Head card={card} />
           {card.text !== '' && <Asked card={card} />}
-          <Answer {...{ card, sandboxId, terminalId, works, onTerminal }} />
+          <Answer {...{ card, onAnswer, works, onTerminal }} />
         </section>
       );
     default:

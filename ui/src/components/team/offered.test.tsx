@@ -28,6 +28,7 @@ import { commandsOf } from '../../commands';
 import type { Changes } from '../review/reviews';
 
 const nothing = (): void => undefined;
+const never = (): Promise<void> => new Promise(nothing);
 
 vi.hoisted(() => {
   const none = (): void => undefined;
@@ -156,14 +157,14 @@ const PARTS: readonly Part[] = [
   {
     name: 'question of an agent',
     draw: handed(Answer, (works) => ({
-      ...{ card: ASKS, sandboxId: 'sb', terminalId: 't', works, onTerminal: null },
+      ...{ card: ASKS, onAnswer: never, works, onTerminal: null },
     })),
     works: ['Allow it'],
   },
   {
     name: 'line to an agent',
     draw: handed(AskBar, (works) =>
-      works ? { sandboxId: 'sb', agentId: 't', agent: 'claude', locked: false } : null,
+      works ? { place: 'sb:t', agent: 'claude', locked: false, onAsk: never } : null,
     ),
     works: ['Ask claude'],
   },
