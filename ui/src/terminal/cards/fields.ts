@@ -25,3 +25,8 @@ export function word(value: unknown): string {
 export function whole(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) ? Math.trunc(value) : 0;
 }
+
+/** The entry of a table under a name that somebody else wrote: never what every object has. */
+export function entryOf<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined;
+}

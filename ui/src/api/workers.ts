@@ -1,0 +1,101 @@
+/** Workers over the API (`docs/program/workers.md`). */
+
+import { fieldsOf, whole, word, type Fields } from '../terminal/cards/fields';
+import { call } from './call';
+import type { Schemas } from './types';
+
+export type Worker = Schemas['WorkerView'];
+export type WorkerStatus = Schemas['WorkerStatus'];
+export type HeartbeatState = Schemas['HeartbeatState'];
+export type Receipt = Schemas['WorkerReceiptView'];
+
+/** The path of a worker; what belongs to it lies below. */
+export const workerAt = (id: string): string => `v1/workers/${encodeURIComponent(id)}`;
+
+/** More workers than a person looks through. */
+const MOST_PAGES = 10;
+
+export const workersApi = {
+  async list(): Promise<readonly Worker[]> {
+    const all: Worker[] = [];
+    let cursor: string | null = null;
+    for (let page = 0; page < MOST_PAGES; page += 1) {
+      const query: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+      const found = (await call('GET', `v1/workers?limit=100${query}`)) as Schemas['WorkerPage'];
+      all.push(...found.workers);
+      cursor = found.next;
+      if (cursor === null) break;
+    }
+    return all;
+  },
+  get: (id: string) => call('GET', `${workerAt(id)}/snapshot`) as Promise<Worker>,
+  /** Sends a request to the agent, once, whatever is repeated under its id. */
+  request: (id: string, request: Schemas['WorkerRequestFields'], waitMs: number) =>
+    call('POST', `${workerAt(id)}/requests`, { request, wait_ms: waitMs }) as Promise<Receipt>,
+  stop: (id: string) => call('POST', `${workerAt(id)}/stop`) as Promise<Schemas['WorkerStopView']>,
+  /** Starts a worker that has ended, in its sandbox with its files and its conversation. */
+  async again(id: string): Promise<Worker> {
+    const made = await call('POST', 'v1/workers', { worker_id: id });
+    return (made as Schemas['WorkerCreatedView']).worker;
+  },
+};
+
+/** What the broker counted of a worker. */
+export interface Usage {
+  readonly requests: number;
+  readonly input: number;
+  readonly output: number;
+  readonly cached: number;
+}
+
+/** A question of the agent that nobody has answered. */
+export interface OpenQuestion {
+  readonly id: string;
+  readonly method: string;
+  /** The agent's own JSON. */
+  readonly params: string;
+}
+
+/** Its usage; null where the snapshot has none. */
+export function usageOf(worker: Worker): Usage | null {
+  const usage = fieldsOf(member(worker, 'usage'));
+  if (usage === null) return null;
+  return {
+    requests: whole(usage['requests']),
+    input: whole(usage['input_tokens']),
+    output: whole(usage['output_tokens']),
+    cached: whole(usage['cached_tokens']),
+  };
+}
+
+/** Its open questions; null where the snapshot has none to tell of. */
+export function questionsOf({ pending }: Worker): readonly OpenQuestion[] | null {
+  const listed = (pending as Fields)['server_requests'];
+  if (!Array.isArray(listed)) return null;
+  return listed
+    .map((one) => fieldsOf(one) ?? {})
+    .map((one) => ({
+      id: word(one['server_request_id']),
+      method: word(one['method']),
+      params: word(one['params']),
+    }))
+    .filter(({ id }) => id !== '');
+}
+
+/** Its conversations, as far as the snapshot has them. */
+export function threadsOf(worker: Worker): readonly { id: string; title: string; turn: string }[] {
+  const listed = member(worker, 'threads');
+  return (Array.isArray(listed) ? listed : [])
+    .map((one) => fieldsOf(one) ?? {})
+    .map((one) => ({
+      id: word(one['thread_id']),
+      title: word(one['title']),
+      turn: word(one['turn_id']),
+    }))
+    .filter(({ id }) => id !== '');
+}
+
+/** A field that servers before this one do not have. */
+function member(worker: Worker, name: string): unknown {
+  return (worker as unknown as Fields)[name];
+}
