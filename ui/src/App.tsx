@@ -38,6 +38,7 @@ import {
   TeamPage,
   VisitOver,
   Wall,
+  WorkersPage,
   fetchSoon,
 } from './later';
 import { useShortcuts } from './shortcuts';
@@ -210,6 +211,7 @@ const PAGES: Readonly<Record<PlainPage, (at: PlainPagesProps, list: Sandboxes) =
   compare: ({ part, onMenu }, list) => <Compare list={list} group={part} onMenu={onMenu} />,
   team: ({ onMenu }) => <TeamPage onMenu={onMenu} />,
   design: ({ onMenu }) => <DesignPage onMenu={onMenu} />,
+  workers: ({ part, onMenu }) => <WorkersPage id={part} onMenu={onMenu} />,
   wall: ({ part, ...calls }, list) => (
     <Wall list={list} from={part} onMenu={calls.onMenu} onPalette={calls.onPalette} />
   ),

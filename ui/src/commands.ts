@@ -52,6 +52,7 @@ export function commandsOf(place: Place): readonly Command[] {
             icon: 'key',
             run: () => goTo('secrets'),
           },
+          { id: 'workers', words: t`Workers`, icon: 'agent', run: () => goTo('workers') },
         ] as const)
       : []),
     {

@@ -19,6 +19,9 @@ export const SandboxView = later(async () => (await sandboxView()).SandboxView);
 export const DesignPage = later(async () => (await import('./design/DesignPage')).DesignPage);
 export const Compare = later(async () => (await import('./components/tasks/Compare')).Compare);
 export const Wall = later(async () => (await import('./components/wall/Wall')).Wall);
+export const WorkersPage = later(
+  async () => (await import('./components/workers/WorkersPage')).WorkersPage,
+);
 export const GuestRoom = later(
   async () => (await import('./components/people/GuestRoom')).GuestRoom,
 );

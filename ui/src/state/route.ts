@@ -9,6 +9,7 @@ const PAGES = [
   'notifications',
   'secrets',
   'wall',
+  'workers',
   'compare',
   'account',
   'team',
@@ -23,7 +24,7 @@ export interface Route {
   readonly sandbox: string | null;
   /** A terminal's or machine's id, `changes`, `files`, `commits`, `log`, `recordings`, or null for
    * whatever fits; of the page `compare`, the group, of `cli`, the code, of `admin`, the section,
-   * and of `dashboards`, the dashboard. */
+   * of `workers`, the worker, and of `dashboards`, the dashboard. */
   readonly tab: string | null;
   /** An item of a dashboard that the address leads to. */
   readonly item: string | null;

@@ -210,18 +210,22 @@ const PLACES = worded<readonly { page: PlainPage; icon: IconName; words: string;
     { page: 'dashboards', icon: 'board', words: t`Dashboards`, key: 'D' },
     { page: 'inbox', icon: 'question', words: t`Inbox`, key: 'I' },
     { page: 'wall', icon: 'grid', words: t`Wall`, key: 'W' },
+    { page: 'workers', icon: 'agent', words: t`Workers` },
     { page: 'secrets', icon: 'key', words: t`Secrets and approvals` },
     { page: 'notifications', icon: 'bell', words: t`Notifications` },
     { page: 'admin', icon: 'shield', words: t`Administration`, key: 'A' },
   ],
 );
 
+/** Places with what members have and viewers have not. */
+const OF_MEMBERS: readonly PlainPage[] = ['secrets', 'workers'];
+
 function RailPlaces({ onPick }: { readonly onPick: () => void }) {
   const here = useStore(route).page;
   const waiting = useInbox().length;
   const ours = useStore(team);
   const offered = (page: PlainPage): boolean =>
-    page === 'admin' ? mayOversee(ours) : mayWork(ours) || page !== 'secrets';
+    page === 'admin' ? mayOversee(ours) : mayWork(ours) || !OF_MEMBERS.includes(page);
   return (
     <div className="rail-places">
       {PLACES()

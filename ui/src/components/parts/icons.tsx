@@ -57,6 +57,8 @@ const paths = {
   folder: 'M2 4.5h4l1.5 2H14v6.5H2Z',
   folderPlus: 'M2 4.5h4l1.5 2H14v6.5H2ZM8 8v3.5M6.2 9.8h3.6',
   right: 'm6 4 4 4-4 4',
+  left: 'm10 4-4 4 4 4',
+  pulse: 'M1.5 8h3L6.3 3.5l3 9L11.2 8h3.3',
   upload: 'M8 10.5v-8M4.8 5.5 8 2.3l3.2 3.2M3 10.5v3h10v-3',
   download: 'M8 2.5v8M4.8 7.5 8 10.7l3.2-3.2M3 10.5v3h10v-3',
   rename: 'M3 13h2.5l7-7L10 3.5l-7 7ZM8.6 4.9l2.5 2.5',

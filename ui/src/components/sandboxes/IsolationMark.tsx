@@ -35,7 +35,8 @@ export function IsolationMark({ sandbox, isolation }: IsolationMarkProps) {
   );
 }
 
-function Wall({ isolation }: { readonly isolation: Isolation }) {
+/** What the wall gives, in full. */
+export function Wall({ isolation }: { readonly isolation: Isolation }) {
   const { level, mechanism, degraded, weak, host_uid: uid } = isolation;
   return (
     <>

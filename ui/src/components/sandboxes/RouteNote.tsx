@@ -5,9 +5,26 @@ import { plural, t, worded } from '../../language/t';
 import { useAnswer } from '../parts/useAnswer';
 import { costWords } from '../parts/words';
 
-type Candidate = Route['candidates'][number];
+/** The decision of a route, as far as it is told here. */
+export interface Decision {
+  readonly strategy: Route['strategy'];
+  readonly chosen: PlaceNamed | null;
+  readonly candidates: readonly Candidate[];
+  readonly attempts: readonly (PlaceNamed & {
+    readonly at: string;
+    readonly reason: string | null;
+  })[];
+  readonly moves: Route['moves'];
+}
 
-const STRATEGIES = worded<Readonly<Record<Route['strategy'], string>>>(() => ({
+interface Candidate extends PlaceNamed {
+  readonly fit: boolean;
+  readonly reasons: readonly string[];
+  readonly isolation?: Route['candidates'][number]['isolation'];
+  readonly cost_per_hour?: Route['candidates'][number]['cost_per_hour'];
+}
+
+export const STRATEGIES = worded<Readonly<Record<Route['strategy'], string>>>(() => ({
   desktop_preferred: t`their own machine, while it is linked; else the first of ours that fits`,
   'prefer-self-hosted': t`the first machine of ours that fits, in declared order`,
   'lowest-cost': t`the lowest declared price`,
@@ -28,7 +45,7 @@ export function RouteNote({ routeId, now }: RouteNoteProps) {
 }
 
 interface DecidedProps {
-  readonly route: Route;
+  readonly route: Decision;
   readonly now: PlaceNamed;
 }
 
@@ -82,9 +99,9 @@ export function Decided({ route, now }: DecidedProps) {
 }
 
 function Considered({ candidate }: { readonly candidate: Candidate }) {
-  const { fit, reasons, isolation, cost_per_hour: cost } = candidate;
+  const { fit, reasons, isolation, cost_per_hour: cost = null } = candidate;
   const able = [
-    t`isolation: ${isolation}`,
+    isolation === undefined ? '' : t`isolation: ${isolation}`,
     cost === null ? '' : t`${costWords(cost)} per hour`,
   ].filter((one) => one !== '');
   return (
@@ -98,13 +115,13 @@ function Considered({ candidate }: { readonly candidate: Candidate }) {
   );
 }
 
-interface PlaceNamed {
+export interface PlaceNamed {
   readonly extension: string;
   readonly host: string;
   readonly region?: string;
 }
 
-function placeWords({ extension, host, region = '' }: PlaceNamed): string {
+export function placeWords({ extension, host, region = '' }: PlaceNamed): string {
   const at = host === '' ? region : host;
   return at === '' ? extension : t`${extension} at ${at}`;
 }

@@ -23,6 +23,7 @@ import { Terminals } from '../terminals/Terminals';
 import { TimeLeft } from './TimeLeft';
 import { Ports } from '../previews/Ports';
 import { profileWords, repoWords } from '../parts/words';
+import { WorkerLink } from '../workers/WorkerLink';
 
 /** States whose time runs. */
 const AGING = ['ready', 'active', 'stopped'];
@@ -151,6 +152,7 @@ function Facts({ sandbox, manages, works }: FactsProps) {
           <IsolationMark sandbox={sandbox} isolation={isolation} />
         </li>
       )}
+      <WorkerLink sandbox={sandbox} />
       {manages && AGING.includes(sandbox.state) && (
         <li>
           <TimeLeft sandbox={sandbox} />

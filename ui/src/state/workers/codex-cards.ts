@@ -128,9 +128,8 @@ export function answerOf(card: Card, option?: string, text?: string): Answered |
   if (chosen === undefined) return null;
   const accepted = !DENIALS.includes(chosen);
   if (asks.includes('elicitation')) {
-    const result = accepted
-      ? { action: 'accept', content: {} }
-      : { action: 'decline', content: null };
+    const [action, content] = accepted ? ['accept', {}] : ['decline', null];
+    const result = { action, content };
     return { result, accepted };
   }
   return { result: { decision: chosen }, accepted };

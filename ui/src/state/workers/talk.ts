@@ -171,9 +171,7 @@ export class WorkerTalk {
         break;
       }
       case 'serverRequest/resolved': {
-        const { requestId, server_request_id: ours } = params;
-        const name = [ours, requestId].find((one) => ['string', 'number'].includes(typeof one));
-        this.close(String(name ?? ''), 'done');
+        this.close(word(params['server_request_id']) || nameOf(params['requestId']), 'done');
         break;
       }
       default:
@@ -241,6 +239,11 @@ function bounded<T>(map: Map<string, T>, key: string, value: T, most: number): v
     if (map.size <= most) return;
     map.delete(oldest);
   }
+}
+
+/** A name of the agent's own: a text or a number. */
+function nameOf(value: unknown): string {
+  return typeof value === 'number' ? String(value) : word(value);
 }
 
 function isBad(type: string, said: Fields): boolean {

@@ -1,0 +1,199 @@
+/** Marks of a worker: its state, its heartbeat, where it is and why there, and what it used. */
+
+import { usageOf, type HeartbeatState, type Worker, type WorkerStatus } from '../../api/workers';
+import type { Isolation, SandboxState } from '../../api/types';
+import { plural, t, worded } from '../../language/t';
+import { duration } from '../../state/clock';
+import { go } from '../../state/route';
+import { sandboxes } from '../../state/sandboxes';
+import { useStore } from '../../state/store';
+import { Icon } from '../parts/icons';
+import { Pop } from '../parts/Pop';
+import { Wall } from '../sandboxes/IsolationMark';
+import { Decided, placeWords, type Decision, type PlaceNamed } from '../sandboxes/RouteNote';
+import { StateShape } from '../sandboxes/StateMark';
+
+const STATUSES = worded<Readonly<Record<WorkerStatus, { words: string; like: SandboxState }>>>(
+  () => ({
+    starting: { words: t`Starting`, like: 'provisioning' },
+    running: { words: t`Running`, like: 'active' },
+    stopping: { words: t`Stopping`, like: 'destroying' },
+    stopped: { words: t`Stopped`, like: 'stopped' },
+    failed: { words: t`Failed`, like: 'failed' },
+  }),
+);
+
+export function WorkerMark({ status }: { readonly status: WorkerStatus }) {
+  const { words, like } = STATUSES()[status];
+  return (
+    <span className={`state state-${like}`} data-status={status}>
+      <StateShape state={like} />
+      {words}
+    </span>
+  );
+}
+
+const HEARTBEATS = worded<Readonly<Record<HeartbeatState, { words: string; tone: string }>>>(
+  () => ({
+    fresh: { words: t`heartbeat fresh`, tone: '' },
+    stale: { words: t`heartbeat stale`, tone: 'fact-warn' },
+    missing: { words: t`heartbeat missing`, tone: 'fact-bad' },
+    stopped: { words: t`no heartbeat`, tone: '' },
+    failed: { words: t`no heartbeat`, tone: '' },
+  }),
+);
+
+/** Whether its host is heard, and for how long it was not. */
+export function HeartbeatMark({ worker }: { readonly worker: Worker }) {
+  const { heartbeat_state: state, heartbeat_age_ms: age } = worker;
+  const { words, tone } = HEARTBEATS()[state];
+  const late = state === 'stale' || state === 'missing';
+  return (
+    <span
+      className={`fact ${tone}`}
+      data-heartbeat={state}
+      title={t`Its host was heard ${duration(age / 1000)} ago`}
+    >
+      <Icon name="pulse" />
+      {late ? t`${words} for ${duration(age / 1000)}` : words}
+    </span>
+  );
+}
+
+/** Where it is; why there and what its wall gives, in full on request. */
+export function PlaceMark({ worker }: { readonly worker: Worker }) {
+  const { route, sandbox } = worker;
+  const isolation = sandbox?.isolation ?? null;
+  const summary = (
+    <>
+      <Icon name="shield" />
+      {whereWords(worker)}
+    </>
+  );
+  if (route === null && isolation === null) return <span className="fact">{summary}</span>;
+  return (
+    <Pop summary={summary} tone={toneOf(isolation)}>
+      {() => (
+        <>
+          {isolation !== null && <Wall isolation={isolation} />}
+          {route !== null && <Decided route={decisionOf(route)} now={placeOf(worker)} />}
+        </>
+      )}
+    </Pop>
+  );
+}
+
+function whereWords({ backend, sandbox }: Worker): string {
+  if (backend === null) return t`no backend yet`;
+  const where = sandbox?.region ?? sandbox?.host ?? '';
+  const words = where === '' ? backend : t`${backend} at ${where}`;
+  return sandbox?.isolation?.weak === true ? t`${words}, weak isolation` : words;
+}
+
+function toneOf(isolation: Isolation | null): '' | 'fact-warn' | 'fact-bad' {
+  if (isolation?.weak === true) return 'fact-bad';
+  return isolation !== null && isolation.degraded.length > 0 ? 'fact-warn' : '';
+}
+
+function placeOf({ extension, backend, sandbox }: Worker): PlaceNamed {
+  return { extension: extension ?? backend ?? '', host: sandbox?.host ?? '' };
+}
+
+function decisionOf(route: NonNullable<Worker['route']>): Decision {
+  return {
+    strategy: route.strategy,
+    chosen: route.chosen,
+    candidates: route.candidates.map(({ placement, fit, reasons }) => ({
+      ...placement,
+      fit,
+      reasons,
+    })),
+    attempts: route.attempts.map(({ placement, at, reason }) => ({ ...placement, at, reason })),
+    moves: [],
+  };
+}
+
+/** Why it is not elsewhere, in a line: what failed, and what was left out. */
+export function routeLine({ route }: Worker): string {
+  if (route === null) return '';
+  const failed = route.attempts.map((one) => t`${placeWords(one.placement)} failed: ${one.reason}`);
+  const left = route.candidates
+    .filter(({ fit }) => !fit)
+    .map(({ placement, reasons }) => `${placeWords(placement)}: ${reasons.join(', ')}`);
+  return [...failed, ...left].join(' · ');
+}
+
+/** What the broker counted; nothing where it was not asked. */
+export function UsageMark({ worker }: { readonly worker: Worker }) {
+  const usage = usageOf(worker);
+  if (usage === null) return null;
+  const { requests, input, output, cached } = usage;
+  const count = (value: number): string => value.toLocaleString();
+  return (
+    <span className="fact" title={t`${count(cached)} of the tokens in came from a cache`}>
+      <Icon name="network" />
+      {plural(requests, { one: '# model call', other: '# model calls' })}
+      {' · '}
+      {t`${count(input)} tokens in, ${count(output)} out`}
+    </span>
+  );
+}
+
+/** Leads to its sandbox. */
+export function SandboxLink({ worker }: { readonly worker: Worker }) {
+  const list = useStore(sandboxes);
+  const id = worker.sandbox?.id ?? null;
+  if (id === null) return null;
+  const name = list?.find((one) => one.sandbox_id === id)?.name ?? id;
+  return (
+    <a
+      className="fact fact-link"
+      href={`#/sandboxes/${encodeURIComponent(id)}`}
+      onClick={(event) => {
+        event.preventDefault();
+        go(id);
+      }}
+    >
+      <Icon name="terminal" />
+      {t`sandbox ${name}`}
+    </a>
+  );
+}
+
+/** Its agent, and whether that asks before it acts. */
+export function AgentFact({ worker }: { readonly worker: Worker }) {
+  const { agent, permissions } = worker;
+  return (
+    <span className="fact">
+      <Icon name="agent" />
+      {permissions === 'ask' ? t`${agent}, asks before it acts` : agent}
+    </span>
+  );
+}
+
+/** Everything in a row. */
+export function WorkerFacts({ worker }: { readonly worker: Worker }) {
+  return (
+    <ul className="facts">
+      <li>
+        <HeartbeatMark worker={worker} />
+      </li>
+      <li>
+        <PlaceMark worker={worker} />
+      </li>
+      <li>
+        <AgentFact worker={worker} />
+      </li>
+      {usageOf(worker) !== null && (
+        <li>
+          <UsageMark worker={worker} />
+        </li>
+      )}
+      {worker.sandbox !== null && (
+        <li>
+          <SandboxLink worker={worker} />
+        </li>
+      )}
+    </ul>
+  );
+}
