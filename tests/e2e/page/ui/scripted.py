@@ -21,6 +21,7 @@ from .boards.scripted_boards import ScriptedBoards
 from .scripted_agent import ScriptedAgent
 from .scripted_terminal import HEARTBEAT_SECONDS, ScriptedTerminal
 from .team.scripted_team import ScriptedTeam
+from .workers.scripted_workers import ScriptedWorkers
 
 STATIC = ROOT / "src/atoll/surfaces/http/static"
 TICKET = "ticket-that-works-once"
@@ -103,6 +104,7 @@ class ScriptedServer:
     #: Who logs in how, and their organization; one person by a link, unless a test says so.
     team: ScriptedTeam = field(default_factory=ScriptedTeam)
     boards: ScriptedBoards = field(init=False)
+    workers: ScriptedWorkers = field(default_factory=ScriptedWorkers)
     #: The items of the inbox that were answered, and how.
     answers: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     #: Answers of the next create, instead of making a sandbox.
@@ -264,6 +266,7 @@ class ScriptedServer:
             *self.agent.routes(),
             *self.team.routes(self),
             *self.boards.routes(),
+            *self.workers.routes(),
         ]
 
     async def _index(self, _: web.Request) -> web.StreamResponse:

@@ -40,7 +40,7 @@ export function WorkerView({ id, onMenu }: WorkerViewProps) {
   const talk = useTalk(id, worker, reload);
   const works = mayWork(useStore(team));
   return (
-    <main className="sandbox" aria-label={t`Worker ${id}`}>
+    <main className="sandbox worker-page" aria-label={t`Worker ${id}`}>
       <header className="sandbox-head">
         <div className="sandbox-title">
           <MenuButton onMenu={onMenu} />
@@ -61,8 +61,15 @@ export function WorkerView({ id, onMenu }: WorkerViewProps) {
         </div>
         {worker !== null && <Note worker={worker} />}
       </header>
-      {problem !== null && <Missing id={id} problem={problem} onRetry={reload} />}
-      {worker === null && problem === null && <Loading what={t`the worker`} lines={6} />}
+      {(problem !== null || worker === null) && (
+        <div className="worker-blank">
+          {problem === null ? (
+            <Loading what={t`the worker`} lines={6} />
+          ) : (
+            <Missing id={id} problem={problem} onRetry={reload} />
+          )}
+        </div>
+      )}
       {worker !== null && <Conversation {...{ worker, talk, works }} />}
     </main>
   );

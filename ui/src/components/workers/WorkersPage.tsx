@@ -88,7 +88,7 @@ function Row({ worker }: { readonly worker: Worker }) {
             {age(made, now)}
           </time>
         </p>
-        <WorkerFacts worker={worker} />
+        <WorkerFacts worker={worker} plain />
         {reason !== null && reason !== '' && (
           <p className={status === 'stopped' ? 'quiet' : 'pop-bad'}>{reason}</p>
         )}

@@ -44,7 +44,7 @@ const HEARTBEATS = worded<Readonly<Record<HeartbeatState, { words: string; tone:
 );
 
 /** Whether its host is heard, and for how long it was not. */
-export function HeartbeatMark({ worker }: { readonly worker: Worker }) {
+function HeartbeatMark({ worker }: { readonly worker: Worker }) {
   const { heartbeat_state: state, heartbeat_age_ms: age } = worker;
   const { words, tone } = HEARTBEATS()[state];
   const late = state === 'stale' || state === 'missing';
@@ -61,7 +61,7 @@ export function HeartbeatMark({ worker }: { readonly worker: Worker }) {
 }
 
 /** Where it is; why there and what its wall gives, in full on request. */
-export function PlaceMark({ worker }: { readonly worker: Worker }) {
+function PlaceMark({ worker }: { readonly worker: Worker }) {
   const { route, sandbox } = worker;
   const isolation = sandbox?.isolation ?? null;
   const summary = (
@@ -124,7 +124,7 @@ export function routeLine({ route }: Worker): string {
 }
 
 /** What the broker counted; nothing where it was not asked. */
-export function UsageMark({ worker }: { readonly worker: Worker }) {
+function UsageMark({ worker }: { readonly worker: Worker }) {
   const usage = usageOf(worker);
   if (usage === null) return null;
   const { requests, input, output, cached } = usage;
@@ -140,7 +140,7 @@ export function UsageMark({ worker }: { readonly worker: Worker }) {
 }
 
 /** Leads to its sandbox. */
-export function SandboxLink({ worker }: { readonly worker: Worker }) {
+function SandboxLink({ worker }: { readonly worker: Worker }) {
   const list = useStore(sandboxes);
   const id = worker.sandbox?.id ?? null;
   if (id === null) return null;
@@ -161,25 +161,32 @@ export function SandboxLink({ worker }: { readonly worker: Worker }) {
 }
 
 /** Its agent, and whether that asks before it acts. */
-export function AgentFact({ worker }: { readonly worker: Worker }) {
+function AgentFact({ worker }: { readonly worker: Worker }) {
   const { agent, permissions } = worker;
   return (
     <span className="fact">
       <Icon name="agent" />
-      {permissions === 'ask' ? t`${agent}, asks before it acts` : agent}
+      {permissions === 'ask' ? t`${agent}, asks first` : agent}
     </span>
   );
 }
 
-/** Everything in a row. */
-export function WorkerFacts({ worker }: { readonly worker: Worker }) {
+/** Everything in a row; with `plain` nothing in it is to be pressed. */
+export function WorkerFacts({ worker, plain = false }: FactsProps) {
   return (
     <ul className="facts">
       <li>
         <HeartbeatMark worker={worker} />
       </li>
       <li>
-        <PlaceMark worker={worker} />
+        {plain ? (
+          <span className={`fact ${toneOf(worker.sandbox?.isolation ?? null)}`}>
+            <Icon name="shield" />
+            {whereWords(worker)}
+          </span>
+        ) : (
+          <PlaceMark worker={worker} />
+        )}
       </li>
       <li>
         <AgentFact worker={worker} />
@@ -189,11 +196,16 @@ export function WorkerFacts({ worker }: { readonly worker: Worker }) {
           <UsageMark worker={worker} />
         </li>
       )}
-      {worker.sandbox !== null && (
+      {!plain && worker.sandbox !== null && (
         <li>
           <SandboxLink worker={worker} />
         </li>
       )}
     </ul>
   );
+}
+
+interface FactsProps {
+  readonly worker: Worker;
+  readonly plain?: boolean;
 }

@@ -11,6 +11,8 @@ import { NO_TALK, questionOf, WorkerTalk, type TalkView } from './talk';
 
 /** Of a long stream the end is read first. */
 const READ_FIRST = 4_000;
+/** What comes within this time is drawn at once: a server sends each event by itself. */
+const GATHER_MS = 40;
 
 export interface LiveTalk {
   readonly view: TalkView;
@@ -38,16 +40,28 @@ export function useTalk(id: string, worker: Worker | null, onMoved: () => void):
     if (from === null) return;
     const mine = new WorkerTalk();
     talk.current = mine;
-    return followWorker(id, from, {
+    let timer: number | undefined;
+    let moved = false;
+    const draw = (): void => {
+      timer = undefined;
+      setView(mine.view());
+      if (moved) onMoved();
+      moved = false;
+    };
+    const end = followWorker(id, from, {
       onEvents: (events) => {
         for (const event of events) mine.take(event);
-        setView(mine.view());
-        if (events.some(({ type }) => type !== 'worker.event')) onMoved();
+        moved ||= events.some(({ type }) => type !== 'worker.event');
+        timer ??= window.setTimeout(draw, GATHER_MS);
       },
       onConnection: setConnected,
       onStale: () => setStale(true),
       onGone: onMoved,
     });
+    return () => {
+      window.clearTimeout(timer);
+      end();
+    };
   }, [id, from, onMoved]);
 
   useEffect(() => {
