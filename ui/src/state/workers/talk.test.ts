@@ -188,19 +188,30 @@ describe('questions', () => {
     expect(cardOf(lost).state).toBe('pending');
   });
 
-  it('are known from a snapshot that is newer than the stream, once', () => {
+  it('are known from a snapshot where the stream did not tell of them, once', () => {
     const open = [{ id: '7', method: APPROVAL, params: JSON.stringify(REQUEST) }];
-    const talk = new WorkerTalk();
+    const talk = talkOf(frame(4, 'worker.heartbeat', {}));
+    talk.reconcile(open, 5);
+    expect(talk.view().cards).toEqual([]);
+    talk.take(frame(5, 'worker.heartbeat', {}));
     talk.reconcile(open, 5);
     talk.reconcile(open, 5);
-    talk.take(asks(4, '7'));
     expect(talk.view().cards).toHaveLength(1);
+    talk.reconcile([], 5);
+    expect(cardOf(talk).state).toBe('done');
+    talk.reconcile(open, 5);
+    expect(talk.view().cards).toHaveLength(1);
+  });
+
+  it('close by a newer snapshot without them, and not by an older one', () => {
+    const talk = talkOf(asks(4, '7'));
     talk.reconcile([], 3);
     expect(cardOf(talk).state).toBe('pending');
     talk.reconcile([], 4);
     expect(cardOf(talk).state).toBe('done');
-    talk.reconcile(open, 9);
-    expect(talk.view().cards).toHaveLength(1);
+    const other = talkOf(told(1, 'serverRequest/resolved', { requestId: 'x' }));
+    other.reconcile([{ id: 'x', method: APPROVAL, params: '{}' }], 1);
+    expect(other.view().cards).toEqual([]);
   });
 });
 

@@ -91,10 +91,9 @@ export class WorkerTalk {
   /** A question has its answer, or nobody waits for one any more. */
   close(question: string, state: Card['state']): void {
     const open = this.#open.get(question);
-    if (open === undefined) return;
     this.#open.delete(question);
     bounded(this.#closed, question, true, MAX_OPEN);
-    const card = this.#log.get(open.card);
+    const card = open === undefined ? undefined : this.#log.get(open.card);
     if (card?.state === 'pending') this.#log.put({ id: card.id, kind: card.kind, state }, card.at);
   }
 
@@ -105,7 +104,8 @@ export class WorkerTalk {
     for (const [question, { seq }] of [...this.#open]) {
       if (!named.has(question) && (seq ?? 0) <= latest) this.close(question, 'done');
     }
-    if (this.#seq > latest) return;
+    // The stream brings those that it has not come to.
+    if (this.#seq < latest) return;
     for (const { id, method, params } of questions) {
       if (this.#open.has(id) || this.#closed.has(id)) continue;
       this.#question(id, method, fieldsOf(parseJson(params)) ?? {}, '', null);
@@ -136,13 +136,8 @@ export class WorkerTalk {
   ): void {
     const made = questionCard(method, params);
     if (made === null) return;
-    const open = this.#open.get(question);
-    if (open?.seq === null && seq !== null) {
-      this.#open.set(question, { ...open, seq });
-      return;
-    }
     // An agent that started anew counts from its beginning: the earlier question is gone.
-    this.close(question, 'declined');
+    if (this.#open.has(question)) this.close(question, 'declined');
     const first = `approval:${question}`;
     const card = this.#log.get(first) === undefined ? first : `${first}:${seq ?? 'open'}`;
     const data = { ...made.data, thread: word(params['threadId']), question, answerable: true };
