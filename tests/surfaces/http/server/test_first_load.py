@@ -21,6 +21,7 @@ ROUTES = {
     "inbox": ("inbox/InboxPage",),
     "a sandbox": ("sandboxes/SandboxView",),
     "wall": ("wall/Wall",),
+    "workers": ("workers/WorkersPage",),
     "secrets": ("secrets/SecretsPage",),
     "notifications": ("notifications/NotificationsPage",),
     "account": ("account/AccountPage",),

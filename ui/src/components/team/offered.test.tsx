@@ -228,14 +228,14 @@ const PARTS: readonly Part[] = [
       })
         .map(({ words }) => `>${words}<`)
         .join(' '),
-    works: ['New terminal', 'New sandbox', 'Secrets and approvals'],
+    works: ['New terminal', 'New sandbox', 'Secrets and approvals', 'Workers'],
     manages: ['Stop this sandbox', 'Destroy this sandbox', 'Bring its work home'],
     administers: ['Every sandbox', 'Audit log'],
   },
   {
     name: 'rail',
     draw: draw(Rail, { onNew: nothing, onPalette: nothing, onPick: nothing }),
-    works: ['New sandbox', 'Secrets and approvals'],
+    works: ['New sandbox', 'Secrets and approvals', 'Workers'],
     administers: ['Administration'],
   },
 ];

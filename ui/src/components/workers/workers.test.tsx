@@ -1,0 +1,90 @@
+/** What the page shows of a worker: everything there is, and nothing where a field is missing. */
+
+import { createElement } from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
+import { describe, expect, it, vi } from 'vitest';
+import { questionsOf, threadsOf, usageOf, type Worker } from '../../api/workers';
+import { routeLine, WorkerFacts, WorkerMark } from './marks';
+import { WorkerActs } from './WorkerActs';
+
+vi.hoisted(() => {
+  const none = (): void => undefined;
+  const kept = { getItem: () => null, setItem: none, removeItem: none, length: 0 };
+  vi.stubGlobal('localStorage', kept);
+  vi.stubGlobal('sessionStorage', kept);
+  vi.stubGlobal('location', { hash: '', origin: 'http://localhost' });
+  const media = () => ({ matches: false, addEventListener: none });
+  const window = { addEventListener: none, matchMedia: media, setInterval: none, innerWidth: 1200 };
+  vi.stubGlobal('window', window);
+  vi.stubGlobal('document', { documentElement: { dataset: {} }, querySelector: none });
+});
+
+const PLACE = { backend: 'namespaces', extension: 'ext.namespaces', host: 'local', region: '' };
+const OTHER = { ...PLACE, extension: 'ext.ssh', host: '<b>box' };
+const WORKER = {
+  ...{ worker_id: 'docs', agent: 'codex', backend: 'namespaces', extension: 'ext.namespaces' },
+  ...{ status: 'running', reason: null, permissions: 'allow', workspace_ref: null },
+  ...{ heartbeat_state: 'fresh', heartbeat_age_ms: 900, pending: { request_ids: [] } },
+  ...{ teardown: { policy: 'retain', retain_for: '7d' }, held_by_person: false, sandbox: null },
+  route: {
+    ...{ route_id: 'r', at: '', strategy: 'explicit', chosen: PLACE },
+    candidates: [{ placement: OTHER, execution_mode: 'sandbox', fit: false, reasons: ['<i>full'] }],
+    attempts: [{ placement: OTHER, at: '', reason: 'no answer' }],
+  },
+} as unknown as Worker;
+const worker = (more: object): Worker => ({ ...WORKER, ...more });
+const facts = (of: Worker): string =>
+  renderToStaticMarkup(createElement(WorkerFacts, { worker: of, plain: true }));
+const acts = (more: object): string =>
+  renderToStaticMarkup(
+    createElement(WorkerActs, { worker: worker(more), onDone: () => undefined }),
+  ).replace(/<[^>]*>/g, ' ');
+
+describe('a worker', () => {
+  it('shows its heartbeat, its place and its agent, and no usage where there is none', () => {
+    const html = facts(WORKER);
+    for (const words of ['heartbeat fresh', 'namespaces', 'codex']) expect(html).toContain(words);
+    expect(html).not.toContain('tokens');
+    expect(html).not.toContain('asks first');
+    expect(facts(worker({ backend: null }))).toContain('no backend yet');
+    const late = { heartbeat_state: 'stale', heartbeat_age_ms: 24_500 };
+    expect(facts(worker({ ...late, permissions: 'ask' }))).toContain('heartbeat stale for 24 s');
+    const mark = renderToStaticMarkup(createElement(WorkerMark, { status: 'starting' }));
+    expect(mark).toContain('Starting');
+  });
+
+  it('shows where it is by region or host, and a weak wall', () => {
+    const at = (more: object) => facts(worker({ sandbox: { id: 'sb', isolation: null, ...more } }));
+    expect(at({ region: 'eu', host: '' })).toContain('namespaces at eu');
+    expect(at({ region: null, host: '<b>box' })).toContain('namespaces at &lt;b&gt;box');
+    const isolation = { weak: true, degraded: [] };
+    expect(at({ region: null, host: null, isolation })).toContain('namespaces, weak isolation');
+  });
+
+  it('says why it is not elsewhere', () => {
+    expect(routeLine(WORKER)).toBe(
+      'ext.ssh at <b>box failed: no answer · ext.ssh at <b>box: <i>full',
+    );
+    expect(routeLine(worker({ route: null }))).toBe('');
+  });
+
+  it('has what a newer server tells of it, read leniently', () => {
+    expect([usageOf(WORKER), questionsOf(WORKER), threadsOf(WORKER)]).toEqual([null, null, []]);
+    const usage = { requests: 1, input_tokens: 2_000, output_tokens: '<b>', cached_tokens: null };
+    expect(usageOf(worker({ usage }))).toEqual({ requests: 1, input: 2_000, output: 0, cached: 0 });
+    expect(facts(worker({ usage }))).toContain('1 model call');
+    const asked = [{ server_request_id: '7', method: 'm', params: 3 }, null, { method: 'x' }];
+    expect(questionsOf(worker({ pending: { server_requests: asked } }))).toEqual([
+      { id: '7', method: 'm', params: '' },
+    ]);
+    const threads = [{ thread_id: 't', title: null, turn_id: 'u' }, 4];
+    expect(threadsOf(worker({ threads }))).toEqual([{ id: 't', title: '', turn: 'u' }]);
+  });
+
+  it('is stopped while it runs, started again when it has ended, and either when it is lost', () => {
+    expect(acts({})).toMatch(/Stop/);
+    expect(acts({})).not.toMatch(/Start again/);
+    expect(acts({ status: 'failed' }).trim()).toBe('Start again');
+    expect(acts({ heartbeat_state: 'missing' })).toMatch(/Start again.*Stop/);
+  });
+});
