@@ -15,10 +15,11 @@ from atoll.domain.route.candidate import (
     spelled,
 )
 from atoll.domain.route.decision import Decision, RouteRequest, again, decide, place, refusal
-from atoll.domain.route.health import Breaker, Health
+from atoll.domain.route.health import Attempt, Breaker, Health
 from atoll.domain.route.policy import DESKTOP, Constraints, ExecutionMode, Strategy
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.domain.wall.resources import Resources
+from atoll.testing.contracts.event_log import NOW
 
 CONTAINER, MICROVM = IsolationLevel.CONTAINER, IsolationLevel.MICROVM
 OURS = Candidate("ext.ours", "local", "local", isolation=CONTAINER)
@@ -83,6 +84,16 @@ def test_no_candidate_gets_around_the_lists_of_the_policy_and_the_organization()
     reasons = {one.candidate.extension: one.reasons for one in found.verdicts}
     assert reasons["ext.ours"] == ("it is not allowed here",)
     assert reasons["ext.rented"] == ("the route does not name it", "it is not allowed here")
+
+
+def test_what_the_caller_left_out_and_what_failed_before_is_said() -> None:
+    failed = (Attempt("ext.ssh", "box", NOW, "its agent did not start: no"),)
+    request = replace(PREFER, among=("ext.ours", "ext.ssh"), failed=failed)
+    found = decide(request, (OURS, BOX, RENTED))
+    assert names(found) == ["ext.ours"]
+    reasons = {one.candidate.extension: one.reasons for one in found.verdicts}
+    assert reasons["ext.rented"] == ("the request does not allow it",)
+    assert reasons["ext.ssh"] == ("it was tried: its agent did not start: no",)
 
 
 def test_what_a_sandbox_needs_and_a_backend_cannot_give_is_said() -> None:
@@ -222,6 +233,18 @@ requests = st.builds(
     st.lists(st.lists(st.sampled_from(["ext.a", "ext.b"])).map(tuple), max_size=2).map(tuple),
     st.lists(limited, max_size=2).map(tuple),
     desktops=st.booleans(),
+    among=st.lists(st.sampled_from(["ext.a", "ext.b"]), max_size=2).map(tuple),
+    failed=st.lists(
+        st.builds(
+            Attempt,
+            st.sampled_from(["ext.a", "ext.b"]),
+            st.sampled_from(["", "x"]),
+            st.just(NOW),
+            st.just("it broke"),
+            st.sampled_from(["", "eu"]),
+        ),
+        max_size=2,
+    ).map(tuple),
 )
 
 
@@ -257,6 +280,10 @@ def test_no_candidate_that_breaks_a_limit_is_ever_fit(
         assert all(one.extension in allowed for allowed in request.allowed)
         assert not request.extensions or one.extension in request.extensions
         assert request.only in (None, one.extension)
+        assert not request.among or one.extension in request.among
+        assert (one.extension, one.host, one.rented_in) not in {
+            (each.extension, each.host, each.region) for each in request.failed
+        }
         assert request.desktops or one.execution_mode is ExecutionMode.SANDBOX
 
 

@@ -7,6 +7,7 @@ from atoll.domain.profile.route import cost_text, policy_of
 from atoll.domain.profile.schema import profile_document, read_profile
 from atoll.domain.route.candidate import Candidate
 from atoll.domain.route.decision import RouteRequest, decide
+from atoll.domain.route.health import Attempt
 from atoll.domain.route.policy import (
     BUILT_IN,
     DESKTOP,
@@ -19,7 +20,7 @@ from atoll.domain.route.policy import (
     narrowed,
     read_policy,
 )
-from atoll.domain.route.record import Attempt, Move, RouteRecord
+from atoll.domain.route.record import Move, RouteRecord
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.testing.contracts.event_log import NOW
 

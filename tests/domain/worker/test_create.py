@@ -12,10 +12,9 @@ from atoll.domain.worker.create import (
     TeardownPolicy,
     WorkerId,
     WorkerTeardown,
-    backend_of,
-    extension_of,
     judge_create,
 )
+from atoll.domain.worker.selection import backend_of, extension_of
 from atoll.protocol.v1 import codex_sandbox_pb2
 
 AGENTS = frozenset({"codex", "claude"})

@@ -3,11 +3,18 @@ from datetime import UTC, datetime
 
 import pytest
 
-from atoll.domain.ids import PERSONAL_ORG, PrincipalId, WorkerKey
+from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SandboxId, WorkerKey
+from atoll.domain.route.health import Attempt
 from atoll.domain.worker.create import CreateWorker, WorkerId
 from atoll.domain.worker.heartbeat import LEASE, HeartbeatState, Lease
-from atoll.domain.worker.lifecycle import HostContact, Worker, WorkerStatus
-from atoll.domain.worker.record import WorkerRecord, advanced
+from atoll.domain.worker.lifecycle import (
+    HostContact,
+    Worker,
+    WorkerStatus,
+    WorkerTornDown,
+    is_settled,
+)
+from atoll.domain.worker.record import WorkerRecord, advanced, leaving, left, worker_stream
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = NOW + LEASE
@@ -38,3 +45,23 @@ def test_worker_that_is_served_again_has_a_new_lease(before: Worker) -> None:
 @pytest.mark.parametrize("worker", [RUNS, LOST, replace(RUNS, status=WorkerStatus.STOPPING)])
 def test_other_transitions_leave_the_lease(worker: Worker) -> None:
     assert advanced(record(RUNS), worker, LATER) == replace(record(RUNS), worker=worker)
+
+
+def test_worker_leaves_a_place_and_remembers_why_until_its_next_epoch() -> None:
+    attempt = Attempt("ext.a", "box", NOW, "no")
+    placed = replace(
+        record(Worker(CREATED.worker_id)), sandbox_id=SandboxId("sb_a"), collected=3, made_in=1
+    )
+    leaves = leaving(placed, (attempt, replace(attempt, reason=None)))
+    assert (leaves.failed, leaves.leaves, leaves.sandbox_id) == ((attempt,), True, "sb_a")
+    gone = left(leaves)
+    assert (gone.failed, gone.leaves, gone.sandbox_id) == ((attempt,), False, None)
+    assert (gone.collected, gone.made_in) == (0, 0)
+    again = advanced(leaves, Worker(CREATED.worker_id, epoch=2), LATER)
+    assert (again.failed, again.leaves) == ((), False)
+
+
+def test_worker_is_settled_once_it_is_torn_down_and_its_stream_has_its_key() -> None:
+    assert not is_settled(RUNS)
+    assert is_settled(replace(RUNS, torn_down=WorkerTornDown(())))
+    assert worker_stream(WorkerKey("wk_a")) == "worker:wk_a"

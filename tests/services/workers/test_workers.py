@@ -13,7 +13,11 @@ from atoll.adapters.workers.in_memory import InMemoryHost
 from atoll.domain.errors import Conflict, Failed, Invalid, LimitReached, NotFound, Unavailable
 from atoll.domain.ids import PrincipalId, WorkerKey
 from atoll.domain.paging import PageQuery
-from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.people.principal import LOCAL_PERSON, Principal
+from atoll.domain.route.candidate import Candidate
+from atoll.domain.route.decision import Decision, RouteRequest, decide
+from atoll.domain.route.policy import Strategy
+from atoll.domain.sandbox.sandbox import CreateSandbox
 from atoll.domain.worker.create import CreateWorker, TeardownPolicy, WorkerId, WorkerTeardown
 from atoll.domain.worker.ledger import LOST, Response, WorkerRequest
 from atoll.domain.worker.lifecycle import Silent, WorkerStatus
@@ -21,7 +25,9 @@ from atoll.domain.worker.snapshot import WorkerSnapshot
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.task_runner import TaskRunner
+from atoll.services.workers.admission import WorkerAdmission
 from atoll.services.workers.driving import WorkerDriver
+from atoll.services.workers.fallback import WorkerFallback
 from atoll.services.workers.heartbeats import Heartbeats
 from atoll.services.workers.live import LiveDeltas
 from atoll.services.workers.streams import WorkerStreams
@@ -73,6 +79,14 @@ class Scene:
                     await listener.wait()
 
 
+class Anywhere:
+    """Routes that place every worker."""
+
+    async def explain(self, caller: Principal, request: CreateSandbox) -> Decision:
+        del caller, request
+        return decide(RouteRequest(Strategy.PREFER_SELF_HOSTED), (Candidate("ext.namespaces"),))
+
+
 @asynccontextmanager
 async def serving(folder: Path) -> AsyncIterator[Scene]:
     async with open_store(Settings(database_url(folder))) as store:
@@ -80,12 +94,25 @@ async def serving(folder: Path) -> AsyncIterator[Scene]:
         ground = Ground(store, InProcessBus(), clock, Identifiers())
         transitions, host, runner = WorkerTransitions(ground), InMemoryHost(clock), TaskRunner()
         beats = Heartbeats(ground, transitions)
-        driver = WorkerDriver(ground, transitions, host=host, heartbeats=beats, tasks=runner)
+        driver = WorkerDriver(
+            *(ground, transitions),
+            host=host,
+            fallback=WorkerFallback(ground, host),
+            heartbeats=beats,
+            tasks=runner,
+        )
+        workers = Workers(
+            ground,
+            transitions,
+            driver,
+            host=host,
+            admission=WorkerAdmission(Anywhere(), ["ext.namespaces"]),
+        )
         async with asyncio.TaskGroup() as tasks:
             running = [tasks.create_task(runner.run()), tasks.create_task(driver.run())]
             await asyncio.sleep(0)
             streams = WorkerStreams(ground, LiveDeltas(ground, host, tasks=runner))
-            yield Scene(ground, host, Workers(ground, transitions, driver, host=host), streams)
+            yield Scene(ground, host, workers, streams)
             for one in running:
                 one.cancel()
 

@@ -28,6 +28,7 @@ PRICES = {
     for part in ("micros", "currency")
 }
 WORKERS = "tests/services/workers/test_workers.py::"
+SELECTED = "tests/services/workers/test_selection.py::"
 WORKER_HOST = "tests/services/workers/test_runtime_host.py::"
 WORKER_FIELDS = (
     *("agent", "backend", "execution_mode", "profile", "workspace_ref", "thread_id"),
@@ -181,6 +182,18 @@ ACTS: dict[str, Acts] = {
         },
         "codex_home_ref": "tests/domain/worker/test_create.py::"
         "test_codex_home_ref_is_used_with_the_workspace_of_its_sandbox",
+        "selection.allow": SELECTED + "test_started_event_and_snapshot_say_where_and_why",
+        **{
+            f"selection.{field}": SELECTED + "test_cheapest_that_keeps_the_limits_is_chosen"
+            for field in (
+                *("region", "strategy", "max_cost_per_hour.amount", "max_cost_per_hour.currency"),
+            )
+        },
+        **{
+            f"selection.{field}": SELECTED
+            + "test_worker_that_no_backend_takes_is_refused_and_not_stored"
+            for field in ("max_ready_ms", "min_success", "require_isolation")
+        },
         "worker_id": WORKERS + "test_retained_worker_is_reattached_after_a_stop",
         "teardown.policy": WORKERS + "test_stopped_worker_that_is_not_retained_is_removed",
         "teardown.retain_for": WORKERS + "test_retained_worker_is_removed_once_retain_for_is_over",

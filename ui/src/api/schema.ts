@@ -2915,6 +2915,21 @@ export interface components {
             readonly updated_at: string;
             readonly version: number;
         };
+        /**
+         * @description Limits of the backend's choice, which narrow what the installation allows. `allow` are
+         *     backends by word or id; none are all. `max_ready_ms` is the slowest median time until a sandbox
+         *     is ready, `min_success` the least share of starts that succeed, from 0 to 1.
+         */
+        readonly SelectionBody: {
+            /** @default [] */
+            readonly allow?: readonly string[];
+            readonly max_cost_per_hour?: components["schemas"]["WorkerCostBody"] | null;
+            readonly max_ready_ms?: number | null;
+            readonly min_success?: number | null;
+            readonly region?: string | null;
+            readonly require_isolation?: components["schemas"]["IsolationLevel"] | null;
+            readonly strategy?: components["schemas"]["Strategy"] | null;
+        };
         /** @description A service account to make: a member that acts as automation (`atm`). */
         readonly ServiceAccountBody: {
             /** @default [] */
@@ -3561,7 +3576,7 @@ export interface components {
         };
         /**
          * @description A worker to create, or to reattach by its `worker_id`. Without `backend` the policy chooses
-         *     one. References are names such as `sandbox:<id>/workspace`.
+         *     one, within `selection`. References are names such as `sandbox:<id>/workspace`.
          */
         readonly WorkerBody: {
             /** @default codex */
@@ -3579,6 +3594,12 @@ export interface components {
             readonly repos?: readonly components["schemas"]["RepoBody"][];
             /**
              * @default {
+             *       "allow": []
+             *     }
+             */
+            readonly selection?: components["schemas"]["SelectionBody"];
+            /**
+             * @default {
              *       "policy": "retain"
              *     }
              */
@@ -3593,6 +3614,11 @@ export interface components {
             readonly fit: boolean;
             readonly placement: components["schemas"]["WorkerPlaceView"];
             readonly reasons: readonly string[];
+        };
+        /** @description A price of an hour: a decimal number as text, and its currency (ISO 4217). */
+        readonly WorkerCostBody: {
+            readonly amount: string;
+            readonly currency: string;
         };
         /** @description A worker that was created, or that was there. */
         readonly WorkerCreatedView: {

@@ -8,6 +8,7 @@ from atoll.client.aio.server_sent import ServerSentLines
 from atoll.client.bodies import RepoBody
 from atoll.client.fields import Json, Shape
 from atoll.client.transport import ANSWER_SECONDS, Call, Pairs, Transport, at, get, post
+from atoll.client.words import IsolationLevel, Strategy
 from atoll.client.workers.shapes import (
     ErrorCode,
     ExecutionMode,
@@ -58,6 +59,25 @@ class TeardownBody(TypedDict, total=False):
     retain_for: int | str | None
 
 
+class WorkerCostBody(TypedDict):
+    """A price of an hour: a decimal number as text, and its currency."""
+
+    amount: str
+    currency: str
+
+
+class SelectionBody(TypedDict, total=False):
+    """Limits of the backend's choice."""
+
+    allow: list[str]
+    region: str | None
+    max_ready_ms: int | None
+    max_cost_per_hour: WorkerCostBody | None
+    min_success: float | None
+    require_isolation: IsolationLevel | None
+    strategy: Strategy | None
+
+
 class WorkerBody(TypedDict, total=False):
     """A worker to create, or to reattach by its `worker_id`."""
 
@@ -73,6 +93,7 @@ class WorkerBody(TypedDict, total=False):
     permissions: Literal["allow", "ask"]
     teardown: TeardownBody
     metadata: dict[str, str]
+    selection: SelectionBody
 
 
 class WorkerRequestFields(TypedDict, total=False):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from atoll.domain.host.host import HourlyCost
 from atoll.domain.route.candidate import NO_NEED, Candidate, Need, ailing, breaches, lacks
+from atoll.domain.route.health import Attempt
 from atoll.domain.route.policy import Constraints, ExecutionMode, Strategy
 
 _UNKNOWN = float("inf")
@@ -21,9 +22,11 @@ class RouteRequest:
     - `extensions`: the candidates in declared order; none are all.
     - `only`: the one that the caller named, among these.
     - `allowed`: lists of backends that the organization and the installation allow.
+    - `among`: the backends that the caller takes at all; none are every one.
     - `limits`: every one of them holds.
     - `host`: the one that the caller named.
     - `desktops`: the policy takes people's own machines.
+    - `failed`: starts that failed before, at places that are not tried again.
     """
 
     strategy: Strategy
@@ -34,6 +37,8 @@ class RouteRequest:
     limits: tuple[Constraints, ...] = ()
     host: str | None = None
     desktops: bool = False
+    among: tuple[str, ...] = ()
+    failed: tuple[Attempt, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +126,12 @@ def _exclusions(request: RouteRequest, candidate: Candidate) -> Iterable[str]:
         yield "the policy does not take people's own machines"
     if any(name not in allowed for allowed in request.allowed):
         yield "it is not allowed here"
+    if request.among and name not in request.among:
+        yield "the request does not allow it"
+    here = (name, candidate.host, candidate.rented_in)
+    for one in request.failed:
+        if (one.extension, one.host, one.region) == here:
+            yield f"it was tried: {one.reason}"
 
 
 def _currency(request: RouteRequest) -> str:

@@ -33,6 +33,18 @@ class Breaker(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Attempt:
+    """A start at one place that ended. `reason` is why it failed, None when it was ready. `region`
+    is empty on a host."""
+
+    extension: str
+    host: str
+    at: datetime
+    reason: str | None = None
+    region: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """The end of an attempt. `ready_ms` is the time until the sandbox was ready, None when it
     failed."""

@@ -10,6 +10,7 @@ from typing import Final
 
 from atoll.domain.errors import Invalid
 from atoll.domain.host.host import HourlyCost
+from atoll.domain.route.health import Attempt
 from atoll.domain.wall.isolation import IsolationLevel
 
 DEFAULT_EXTENSION: Final = "ext.namespaces"
@@ -95,16 +96,28 @@ NO_RULES: Final = RouteRules()
 BUILT_IN: Final = RoutePolicy(Strategy.EXPLICIT, (DEFAULT_EXTENSION,))
 """The policy where nobody set another."""
 
+BUILT_IN_WITH_DESKTOP: Final = RoutePolicy(Strategy.DESKTOP_PREFERRED, (DESKTOP, DEFAULT_EXTENSION))
+"""The same for a request that prefers its person's own machine, while that is linked."""
+
 
 @dataclass(frozen=True, slots=True)
 class RouteOptions:
     """The narrower choice of one request. A named `extension` is explicit.
-    `accept_open_network`: its caller agrees to a backend that cannot close its network."""
+
+    - `accept_open_network`: its caller agrees to a backend that cannot close its network.
+    - `allow`: the backends that it takes at all; none are every one.
+    - `prefers_desktop`: its person's own machine comes first while it is linked, where the policy
+      takes such machines or nobody set a policy. Without a linked machine it changes nothing.
+    - `failed`: starts that failed before; their places are not tried again.
+    """
 
     strategy: Strategy | None = None
     extension: str | None = None
     constraints: Constraints = Constraints()
     accept_open_network: bool = False
+    allow: tuple[str, ...] = ()
+    prefers_desktop: bool = False
+    failed: tuple[Attempt, ...] = ()
 
 
 NO_OPTIONS: Final = RouteOptions()
@@ -119,6 +132,16 @@ def read_policy(policy: RoutePolicy) -> RoutePolicy:
         raise Invalid("an extension is named twice", field="extensions")
     if policy.strategy is Strategy.EXPLICIT and len(named) != 1:
         raise Invalid("`explicit` names exactly one extension", field="extensions")
+    return policy
+
+
+def preferring_desktop(policy: RoutePolicy) -> RoutePolicy:
+    """Return a policy with a linked machine first. One that somebody set takes it only where it
+    says so."""
+    if policy is BUILT_IN:
+        return BUILT_IN_WITH_DESKTOP
+    if policy.takes_desktops and policy.strategy is not Strategy.EXPLICIT:
+        return replace(policy, strategy=Strategy.DESKTOP_PREFERRED)
     return policy
 
 

@@ -6,18 +6,7 @@ from datetime import datetime
 from atoll.domain.ids import OrgId, PrincipalId, RouteId, SandboxId
 from atoll.domain.route.candidate import Candidate
 from atoll.domain.route.decision import Decision
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """A start at one place that ended. `reason` is why it failed, None when it was ready. `region`
-    is empty on a host."""
-
-    extension: str
-    host: str
-    at: datetime
-    reason: str | None = None
-    region: str = ""
+from atoll.domain.route.health import Attempt
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,10 @@ from typing import Final, NewType
 
 from atoll.domain.duration import MAX_SECONDS
 from atoll.domain.errors import Invalid
-from atoll.domain.route.policy import ExecutionMode
+from atoll.domain.route.health import Attempt
+from atoll.domain.route.policy import ExecutionMode, RouteOptions
 from atoll.domain.sandbox.sandbox import RepoRequest
+from atoll.domain.worker.selection import NO_SELECTION, Selection, judge_selection, options_of
 
 WorkerId = NewType("WorkerId", str)
 
@@ -26,23 +28,6 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 _REF = re.compile(r"sandbox:(?P<sandbox>sb_[a-z0-9]{1,64})/(?P<part>workspace|agent-home)\Z")
 _PARTS: Final = {"workspace_ref": "workspace", "codex_home_ref": "agent-home"}
 _THREAD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}\Z")
-
-_EXTENSIONS: Final = {
-    "in_memory": "ext.in-memory",
-    "cloudflare_sandbox": "ext.cloudflare",
-    "openagents_gcp": "ext.openagents-gcp",
-    "compose_ssh": "ext.compose-ssh",
-    "daytona_self": "ext.daytona-self",
-    **{
-        name: f"ext.{name}"
-        for name in (
-            *("daytona", "namespaces", "docker", "microvm", "ssh", "e2b", "modal", "openshell"),
-        )
-    },
-}
-_BACKENDS: Final = {extension: backend for backend, extension in _EXTENSIONS.items()}
-OTHER_BACKEND: Final = "extension"
-"""The word for a backend of somebody else's, whose id stands beside it."""
 
 
 class Permissions(StrEnum):
@@ -94,7 +79,7 @@ DEFAULT_TEARDOWN: Final = WorkerTeardown()
 
 @dataclass(frozen=True, slots=True)
 class CreateWorker:
-    """A request for a worker. Without `backend` the policy chooses one."""
+    """A request for a worker. Without `backend` the policy chooses one, within `selection`."""
 
     worker_id: WorkerId
     agent: str = "codex"
@@ -108,12 +93,22 @@ class CreateWorker:
     permissions: Permissions = Permissions.ALLOW
     teardown: WorkerTeardown = DEFAULT_TEARDOWN
     metadata: Mapping[str, str] = field(default_factory=dict)
+    selection: Selection = NO_SELECTION
 
     @property
     def named_sandbox(self) -> str | None:
         """The id of the sandbox that the worker moves into, where its references name one."""
         found = None if self.workspace_ref is None else _REF.match(self.workspace_ref)
         return None if found is None else found["sandbox"]
+
+    def route(self, failed: tuple[Attempt, ...] = ()) -> RouteOptions:
+        """Return what routes are asked for, after these starts that failed."""
+        return options_of(
+            self.selection,
+            backend=self.backend,
+            execution_mode=self.execution_mode,
+            failed=failed,
+        )
 
 
 def judge_create(request: CreateWorker, agents: frozenset[str]) -> None:
@@ -130,20 +125,10 @@ def judge_create(request: CreateWorker, agents: frozenset[str]) -> None:
             f"{', '.join(sorted(agents))}",
             field="agent",
         )
+    judge_selection(request.selection, request.backend)
     _judge_place(request)
     _judge_names(request)
     _judge_metadata(request.metadata)
-
-
-def extension_of(backend: str) -> str:
-    """Return the id of the extension that a backend's name means: `ext.daytona`."""
-    known = _EXTENSIONS.get(backend)
-    return known or (backend if backend.startswith("ext.") else f"ext.{backend}")
-
-
-def backend_of(extension: str) -> str:
-    """Return the word for an extension as a backend; `extension` for one of somebody else's."""
-    return _BACKENDS.get(extension, OTHER_BACKEND)
 
 
 def _judge_place(request: CreateWorker) -> None:
@@ -180,8 +165,15 @@ def _judge_names(request: CreateWorker) -> None:
 
 def _judge_moved_in(request: CreateWorker) -> None:
     """A sandbox that is there has its profile, its place and its repositories."""
-    for name in ("backend", "execution_mode", "profile", "repos"):
-        if getattr(request, name):
+    asked = {
+        "backend": request.backend,
+        "execution_mode": request.execution_mode,
+        "profile": request.profile,
+        "repos": request.repos,
+        "selection": request.selection != NO_SELECTION,
+    }
+    for name, value in asked.items():
+        if value:
             raise Invalid(
                 f"workspace_ref names a sandbox that is there: leave {name} out", field=name
             )

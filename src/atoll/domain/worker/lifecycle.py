@@ -5,7 +5,7 @@ waits or reads a clock. Events are of the kinds in `domain.event_kinds.workers`.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TypeAlias
@@ -79,9 +79,11 @@ class Worker:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The agent serves requests. `reattached`: the sandbox was there before."""
+    """The agent serves requests. `reattached`: the sandbox was there before. `facts` are where it
+    is, and why there, for the event."""
 
     reattached: bool = False
+    facts: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,13 +228,13 @@ def _told(worker: Worker, event: str, **more: Json) -> AppendWorkerEvent:
 
 def _contact(worker: Worker, stimulus: Started | Silent | Died | Returned) -> Outcome:
     match stimulus:
-        case Started(reattached):
+        case Started(reattached, facts):
             if worker.status is not WorkerStatus.STARTING:
                 return worker, ()
             up = replace(
                 worker, status=WorkerStatus.RUNNING, contact=HostContact.PRESENT, reason=None
             )
-            return up, (_told(up, "started", epoch=up.epoch, reattached=reattached),)
+            return up, (_told(up, "started", epoch=up.epoch, reattached=reattached, **facts),)
         case Silent(reason) | Died(reason):
             return _lost(worker, reason, died=isinstance(stimulus, Died))
         case Returned(epoch, delivered):  # pragma: no branch - the cases are all

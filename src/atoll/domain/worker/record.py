@@ -1,11 +1,12 @@
 """A worker as it is stored, with its requests and its events."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from atoll.domain.event import Json
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId, WorkerKey
+from atoll.domain.route.health import Attempt
 from atoll.domain.worker.create import CreateWorker
 from atoll.domain.worker.heartbeat import HeartbeatState, Lease
 from atoll.domain.worker.ledger import LedgerEntry
@@ -19,7 +20,11 @@ WORKER_STREAMS = "worker:"
 class WorkerRecord:
     """A stored worker. `sandbox_id` and `agent_id` are of its present epoch, and empty before that
     has them. `collected` is the number of the last entry of the runtime's spool that is stored, and
-    `heartbeat` the last state of the heartbeat that is in its stream."""
+    `heartbeat` the last state of the heartbeat that is in its stream.
+
+    `made_in` is the epoch that made the sandbox. `failed` are the starts of the wall or the agent
+    that failed in the present epoch; `leaves`: the sandbox of the last one is torn down, and the
+    next candidate tries."""
 
     key: WorkerKey
     org_id: OrgId
@@ -32,6 +37,9 @@ class WorkerRecord:
     agent_id: str = ""
     collected: int = 0
     heartbeat: HeartbeatState = HeartbeatState.FRESH
+    made_in: int = 0
+    failed: tuple[Attempt, ...] = ()
+    leaves: bool = False
 
 
 def advanced(record: WorkerRecord, worker: Worker, now: datetime) -> WorkerRecord:
@@ -39,11 +47,29 @@ def advanced(record: WorkerRecord, worker: Worker, now: datetime) -> WorkerRecor
     when its agent is up, and when a lost host is back."""
     before = record.worker
     if worker.epoch != before.epoch:
-        fresh = HeartbeatState.FRESH
-        return replace(record, worker=worker, lease=Lease(worker.epoch, now), heartbeat=fresh)
+        return replace(
+            record,
+            worker=worker,
+            lease=Lease(worker.epoch, now),
+            heartbeat=HeartbeatState.FRESH,
+            failed=(),
+            leaves=False,
+        )
     up = _is_served(worker) and not _is_served(before)
     lease = Lease(worker.epoch, now) if up else record.lease
     return replace(record, worker=worker, lease=lease)
+
+
+def leaving(record: WorkerRecord, attempts: Iterable[Attempt]) -> WorkerRecord:
+    """Return the record of a worker that leaves a place, as its agent did not start there, after
+    these attempts."""
+    failed = tuple(one for one in attempts if one.reason is not None)
+    return replace(record, failed=failed, leaves=True)
+
+
+def left(record: WorkerRecord) -> WorkerRecord:
+    """Return the record of a worker once nothing of it stands at the place it leaves."""
+    return replace(record, sandbox_id=None, agent_id="", collected=0, made_in=0, leaves=False)
 
 
 @dataclass(frozen=True, slots=True)

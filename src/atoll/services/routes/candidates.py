@@ -60,6 +60,10 @@ class Candidates:
         """The backends by name, aliases too."""
         return self._extensions
 
+    async def has_desktop(self, sandbox: Sandbox) -> bool:
+        """Return whether the owner of a sandbox has linked a machine."""
+        return bool(await self._linked(sandbox.org_id, sandbox.owner))
+
     async def of(
         self, rows: Transaction, placing: Placing, names: Sequence[str]
     ) -> list[Candidate]:

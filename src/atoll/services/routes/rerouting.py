@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from atoll.domain.route.candidate import Candidate
-from atoll.domain.route.health import Outcome
-from atoll.domain.route.record import Attempt, Move
+from atoll.domain.route.health import Attempt, Outcome
+from atoll.domain.route.record import Move
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import Transaction
 from atoll.services.ground import Ground

@@ -21,6 +21,7 @@ from atoll.domain.route.policy import (
     RouteRules,
     Strategy,
     narrowed,
+    preferring_desktop,
 )
 from atoll.domain.route.record import RouteRecord
 from atoll.domain.sandbox.sandbox import Sandbox
@@ -65,7 +66,10 @@ class Routing:
         """Return the decision for a sandbox that is about to be made. Raises `Invalid` for one
         that its policy excludes."""
         rules = await rules_of(rows, sandbox.org_id)
-        policy = narrowed(policy_of(sandbox.profile, rules.default), options)
+        usual = policy_of(sandbox.profile, rules.default)
+        if options.prefers_desktop and await self._candidates.has_desktop(sandbox):
+            usual = preferring_desktop(usual)
+        policy = narrowed(usual, options)
         installed = self._candidates.installed
         named = canonical(policy.extensions, installed)
         only = None if options.extension is None else canonical((options.extension,), installed)[0]
@@ -77,7 +81,9 @@ class Routing:
             allowed=tuple(canonical(each, installed) for each in rules.allowed),
             limits=_limits(policy.constraints, options.constraints, self._required),
             host=host,
-            desktops=policy_of(sandbox.profile, rules.default).takes_desktops,
+            desktops=usual.takes_desktops,
+            among=canonical(options.allow, installed),
+            failed=options.failed,
         )
         # One that the policy does not name is judged too, so that its reason is told.
         names = named if only is None or not named else tuple(dict.fromkeys((*named, only)))
@@ -98,7 +104,7 @@ class Routing:
             placed = replace(record.decision.request, strategy=Strategy.PREFER_SELF_HOSTED)
         rules = await rules_of(rows, sandbox.org_id)
         allowed = tuple(canonical(each, self._candidates.installed) for each in rules.allowed)
-        request = replace(placed, extensions=(), only=name, allowed=allowed)
+        request = replace(placed, extensions=(), only=name, allowed=allowed, failed=())
         found = await self._candidates.of(rows, Placing(sandbox, placed.host), (name,))
         return decide(request, [one for one in found if one.host != sandbox.host])
 
@@ -118,6 +124,7 @@ class Routing:
             sandbox.owner,
             self._ground.clock.now(),
             decision,
+            options.failed,
         )
         profile = replace(sandbox.profile, extension=chosen.extension)
         placed = replace(

@@ -29,13 +29,15 @@ from atoll.domain.worker.lifecycle import (
     WorkerStatus,
     is_settled,
 )
+from atoll.domain.worker.placement import started_facts
 from atoll.domain.worker.record import WorkerEventDraft, WorkerRecord, worker_stream
 from atoll.ports import StoreUnavailable
 from atoll.ports.outside.worker_host import HostEntry, HostPlace, WorkerHost
 from atoll.services.ground import Ground
 from atoll.services.task_runner import TaskRunner
+from atoll.services.workers.fallback import WorkerFallback
 from atoll.services.workers.heartbeats import Heartbeats
-from atoll.services.workers.transitions import WorkerTransitions
+from atoll.services.workers.transitions import WorkerTransitions, place_of
 from atoll.wire.http.unreadable import UNREADABLE
 
 FOLLOW_SECONDS = int(INTERVAL.total_seconds())
@@ -67,12 +69,14 @@ class WorkerDriver:
         transitions: WorkerTransitions,
         *,
         host: WorkerHost,
+        fallback: WorkerFallback,
         heartbeats: Heartbeats,
         tasks: TaskRunner,
     ) -> None:
         self._ground = ground
         self._transitions = transitions
         self._host = host
+        self._fallback = fallback
         self._heartbeats = heartbeats
         self._tasks = tasks
         self._bells: dict[WorkerKey, asyncio.Event] = {}
@@ -130,17 +134,39 @@ class WorkerDriver:
                 await self._remove(record)
 
     async def _bring_up(self, record: WorkerRecord) -> None:
+        if record.leaves:
+            await self._leave(record)
+            return
         try:
             place = await self._host.provision(record)
             record = await self._noted(record, _placed(record, place))
-            agent_id = await self._host.start_codex(record)
-            record = await self._noted(record, replace(record, agent_id=agent_id))
         except StoreUnavailable:
             raise
         except AtollError as err:
             await self._transitions.apply(record.key, WorkerBroke(err.message))
             return
-        await self._transitions.apply(record.key, Started(place.reattached))
+        await self._start_agent(record)
+
+    async def _start_agent(self, record: WorkerRecord) -> None:
+        try:
+            agent_id = await self._host.start_codex(record)
+        except StoreUnavailable:
+            raise
+        except AtollError as err:
+            if not await self._fallback.failed(record, err):
+                await self._transitions.apply(record.key, WorkerBroke(err.message))
+            return
+        record = await self._noted(record, replace(record, agent_id=agent_id))
+        async with self._ground.store.read() as rows:
+            facts = started_facts(record.created.agent, *await place_of(rows, record))
+        again = record.made_in != record.worker.epoch
+        await self._transitions.apply(record.key, Started(again, facts))
+
+    async def _leave(self, record: WorkerRecord) -> None:
+        """Have the next candidate try, once nothing stands where the agent did not start."""
+        staying = await self._fallback.leave(record)
+        if staying is not None:
+            await self._transitions.apply(record.key, WorkerBroke(staying))
 
     async def _noted(self, before: WorkerRecord, after: WorkerRecord) -> WorkerRecord:
         """Store what is known of a worker beside its state, in the epoch it was found in."""
@@ -153,6 +179,7 @@ class WorkerDriver:
                 sandbox_id=after.sandbox_id,
                 agent_id=after.agent_id,
                 collected=after.collected,
+                made_in=after.made_in,
             )
             await rows.workers.put(noted)
         return noted
@@ -320,7 +347,8 @@ def _placed(record: WorkerRecord, place: HostPlace) -> WorkerRecord:
     """Return a worker in its sandbox. A new sandbox numbers its entries from 1."""
     same = record.sandbox_id in (None, place.sandbox_id)
     collected = record.collected if same else 0
-    return replace(record, sandbox_id=place.sandbox_id, collected=collected)
+    made_in = record.made_in if place.reattached else record.worker.epoch
+    return replace(record, sandbox_id=place.sandbox_id, collected=collected, made_in=made_in)
 
 
 async def _tried(act: Awaitable[Sequence[HostEntry]]) -> Sequence[HostEntry] | AtollError:

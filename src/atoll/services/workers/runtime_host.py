@@ -17,10 +17,10 @@ from atoll.domain.errors import AtollError, Conflict, Failed, NotFound, Unavaila
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.capability import EVERY_CAPABILITY
 from atoll.domain.people.principal import ActorKind, Principal
-from atoll.domain.route.policy import Constraints, RouteOptions
+from atoll.domain.route.health import Attempt
 from atoll.domain.sandbox.sandbox import RUNNING, CreateSandbox, Sandbox, State, keeps_files
 from atoll.domain.terminal.softlock import AgentState, Work
-from atoll.domain.worker.create import extension_of
+from atoll.domain.worker.create import CreateWorker
 from atoll.domain.worker.ledger import ErrorCode, Receipt, RequestRefusal, Response, WorkerRequest
 from atoll.domain.worker.lifecycle import DurabilityMarkers, Holder, WorkerTornDown
 from atoll.domain.worker.record import WorkerRecord
@@ -61,7 +61,7 @@ class RuntimeHost:
             made = await self._sandboxes.create(
                 owner,
                 _wanted(worker),
-                idempotency_key=f"worker-{worker.key}-{worker.worker.epoch}",
+                idempotency_key=_key(worker),
             )
         elif kept.state in RUNNING:
             return HostPlace(kept.id, reattached=True)
@@ -277,15 +277,16 @@ def _sandbox_of(worker: WorkerRecord) -> SandboxId:
 
 
 def _wanted(worker: WorkerRecord) -> CreateSandbox:
-    created = worker.created
-    extension = None if created.backend is None else extension_of(created.backend)
+    return wanted_sandbox(worker.created, worker.failed)
+
+
+def wanted_sandbox(created: CreateWorker, failed: tuple[Attempt, ...] = ()) -> CreateSandbox:
+    """Return the sandbox that a worker is created in, after these starts that failed."""
     return CreateSandbox(
         profile=created.profile or _PROFILES.get(created.agent, "shell"),
         agent=created.agent,
         repos=created.repos,
-        route=RouteOptions(
-            extension=extension, constraints=Constraints(execution_mode=created.execution_mode)
-        ),
+        route=created.route(failed),
     )
 
 
@@ -302,6 +303,12 @@ async def _silence(client: RuntimeClient, worker: WorkerRecord) -> None:
                 if page.last == last:
                     return
                 last = page.last
+
+
+def _key(worker: WorkerRecord) -> str:
+    """Return the idempotency key of a worker's sandbox: each start of each epoch has its own."""
+    again = f"-{len(worker.failed)}" if worker.failed else ""
+    return f"worker-{worker.key}-{worker.worker.epoch}{again}"
 
 
 async def _record(client: RuntimeClient, worker: WorkerRecord) -> contract.WorkerRecord | None:

@@ -6,14 +6,25 @@ from datetime import datetime
 from atoll.domain.errors import NotFound
 from atoll.domain.event import Json
 from atoll.domain.ids import WorkerKey
+from atoll.domain.route.health import Outcome
+from atoll.domain.route.record import RouteRecord
 from atoll.domain.worker.ledger import LOST, Receipt, RequestRefusal, Response, settle
-from atoll.domain.worker.lifecycle import AppendWorkerEvent, Instruction, SettleOpen, Stimulus, step
+from atoll.domain.worker.lifecycle import (
+    AppendWorkerEvent,
+    HostContact,
+    Instruction,
+    SettleOpen,
+    Stimulus,
+    step,
+)
+from atoll.domain.worker.placement import counts_as_failure, place_of_sandbox, sandbox_of
 from atoll.domain.worker.record import (
     WorkerEventDraft,
     WorkerRecord,
     advanced,
     worker_stream,
 )
+from atoll.domain.worker.snapshot import WorkerSandbox
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
 
@@ -50,6 +61,8 @@ class WorkerTransitions:
         after = advanced(before, worker, now)
         if after != before:
             await rows.workers.put(after)
+        if worker.contact is HostContact.LOST and before.worker.contact is not HostContact.LOST:
+            await _note_loss(rows, after, stimulus, now)
         return after, await self.perform(rows, after, instructions)
 
     async def perform(
@@ -80,6 +93,26 @@ class WorkerTransitions:
         await rows.worker_requests.put(replace(known, entry=settle(known.entry, receipt)))
         draft = _told(record, request_id, receipt, self._ground.clock.now())
         await rows.worker_events.append(record.key, (draft,))
+
+
+async def place_of(
+    rows: Transaction, record: WorkerRecord
+) -> tuple[WorkerSandbox | None, RouteRecord | None]:
+    """Return the sandbox of a worker, and the decision that placed it."""
+    sandbox = None if record.sandbox_id is None else await rows.sandboxes.get(record.sandbox_id)
+    if sandbox is None:
+        return None, None
+    route = None if sandbox.route is None else await rows.routes.get(sandbox.route)
+    return sandbox_of(sandbox), route
+
+
+async def _note_loss(
+    rows: Transaction, record: WorkerRecord, stimulus: Stimulus, now: datetime
+) -> None:
+    """Count a loss that is a failure of its backend in the health of that place."""
+    sandbox = None if record.sandbox_id is None else await rows.sandboxes.get(record.sandbox_id)
+    if sandbox is not None and counts_as_failure(sandbox, stimulus):
+        await rows.routes.note(place_of_sandbox(sandbox), Outcome(now, None))
 
 
 def _told(

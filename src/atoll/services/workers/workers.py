@@ -7,7 +7,6 @@ from atoll.domain.errors import Invalid, LimitReached
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
-from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.worker.create import CreateWorker, judge_create
 from atoll.domain.worker.heartbeat import Lease
 from atoll.domain.worker.ledger import LedgerEntry, Receipt, WorkerRequest, admit
@@ -22,13 +21,13 @@ from atoll.domain.worker.record import (
 from atoll.domain.worker.snapshot import (
     Observed,
     Pending,
-    WorkerSandbox,
     WorkerSnapshot,
     snapshot,
 )
 from atoll.ports import Transaction
 from atoll.ports.outside.worker_host import WorkerHost
 from atoll.services.ground import Ground
+from atoll.services.workers.admission import WorkerAdmission
 from atoll.services.workers.driving import WorkerDriver
 from atoll.services.workers.streams import (
     MAX_PAGE,
@@ -37,7 +36,7 @@ from atoll.services.workers.streams import (
     known_worker,
     read_page,
 )
-from atoll.services.workers.transitions import WorkerTransitions
+from atoll.services.workers.transitions import WorkerTransitions, place_of
 
 MAX_WAIT_MS = 60_000
 MOST_OPEN = 100
@@ -54,18 +53,25 @@ class Workers:
         driver: WorkerDriver,
         *,
         host: WorkerHost,
+        admission: WorkerAdmission,
     ) -> None:
         self._ground = ground
         self._transitions = transitions
         self._driver = driver
         self._host = host
+        self._admission = admission
 
     async def create(self, caller: Principal, request: CreateWorker) -> tuple[WorkerSnapshot, bool]:
         """Create a worker, or reattach the caller's of this `worker_id`; returns at once, with
-        whether it was there. Raises `Invalid`, `Forbidden`, `Conflict`."""
+        whether it was there. Raises `Invalid`, `Forbidden`, `Conflict`, `NotFound` for a
+        profile."""
         check(caller, Capability.AGENT_USE)
         check(caller, Capability.SANDBOX_CREATE)
         judge_create(request, SERVED)
+        async with self._ground.store.read() as rows:
+            known = await rows.workers.find(caller.org_id, caller.id, request.worker_id)
+        if known is None:
+            await self._admission.check(caller, request)
         async with self._ground.store.begin() as rows:
             known = await rows.workers.find(caller.org_id, caller.id, request.worker_id)
             if known is None:
@@ -180,23 +186,10 @@ class Workers:
 
 async def _observed(rows: Transaction, record: WorkerRecord) -> Observed:
     pending = tuple(one.request_id for one in await rows.worker_requests.open(record.key))
-    sandbox = None
-    if record.sandbox_id is not None:
-        sandbox = await rows.sandboxes.get(record.sandbox_id)
-    routed = None if sandbox is None or sandbox.route is None else sandbox.route
+    sandbox, route = await place_of(rows, record)
     return Observed(
         latest_seq=await rows.worker_events.last(record.key),
         pending=Pending(request_ids=pending),
-        sandbox=None if sandbox is None else _place_of(sandbox),
-        route=None if routed is None else await rows.routes.get(routed),
-    )
-
-
-def _place_of(sandbox: Sandbox) -> WorkerSandbox:
-    return WorkerSandbox(
-        sandbox.id,
-        sandbox.profile.extension,
-        sandbox.attachment.isolation,
-        sandbox.region or None,
-        sandbox.host,
+        sandbox=sandbox,
+        route=route,
     )

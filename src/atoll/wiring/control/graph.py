@@ -102,7 +102,7 @@ def build_application(
         webhooks=build_webhooks(ground, ports.vault, own.webhooks),
         drive=build_drive(ground, sandboxes, calls, own.drive, vault=ports.vault, events=events),
         previews=build_previews(ground, sandboxes, access, tenancy),
-        workers=build_workers(ground, sandboxes, agents, library, background),
+        workers=build_workers(ground, sandboxes, agents, ports, library, background=background),
         overview=build_overview(ground, library, sandboxes, statuses=statuses, secrets=secrets),
     )
 

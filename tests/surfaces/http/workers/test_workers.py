@@ -141,6 +141,31 @@ BAD_CREATES: list[tuple[dict[str, Any], str]] = [
         "teardown.retain_for",
     ),
     ({"worker_id": "w", "metadata": {"a": "x" * 513}}, "metadata.a"),
+    ({"worker_id": "w", "backend": "No Such"}, "backend"),
+    ({"worker_id": "w", "backend": "ext./etc"}, "backend"),
+    ({"worker_id": "w", "selection": {"allow": ["no such"]}}, "selection.allow"),
+    ({"worker_id": "w", "selection": {"allow": ["ext.UP"]}}, "selection.allow"),
+    ({"worker_id": "w", "selection": {"allow": ["docker"] * 33}}, "selection.allow"),
+    ({"worker_id": "w", "selection": {"region": ""}}, "selection.region"),
+    ({"worker_id": "w", "selection": {"strategy": "cheapest"}}, "selection.strategy"),
+    ({"worker_id": "w", "selection": {"strategy": "explicit"}}, "selection.strategy"),
+    ({"worker_id": "w", "selection": {"strategy": "lowest-cost"}}, "selection.strategy"),
+    ({"worker_id": "w", "selection": {"max_ready_ms": 0}}, "selection.max_ready_ms"),
+    ({"worker_id": "w", "selection": {"max_ready_ms": "9"}}, "selection.max_ready_ms"),
+    ({"worker_id": "w", "selection": {"min_success": 1.1}}, "selection.min_success"),
+    ({"worker_id": "w", "selection": {"require_isolation": "all"}}, "selection.require_isolation"),
+    (
+        {
+            "worker_id": "w",
+            "selection": {"max_cost_per_hour": {"amount": "1e9", "currency": "USD"}},
+        },
+        "selection.max_cost_per_hour.amount",
+    ),
+    (
+        {"worker_id": "w", "selection": {"max_cost_per_hour": {"amount": "1", "currency": "us"}}},
+        "selection.max_cost_per_hour.currency",
+    ),
+    ({"worker_id": "w", "selection": {"gpu": "any"}}, "selection.gpu"),
     ({"worker_id": "w", "unheard": 1}, "unheard"),
 ]
 
@@ -151,6 +176,40 @@ async def test_wrong_create_names_its_field(client: httpx.AsyncClient, prefix: s
         answer = await client.post(prefix, json=body)
         assert (answer.status_code, answer.json()["field"]) == (422, field), answer.text
     assert (await client.get(prefix)).json()["workers"] == []
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+async def test_worker_that_no_backend_takes_is_refused(
+    client: httpx.AsyncClient, prefix: str
+) -> None:
+    for more, code, field in (
+        ({"backend": "openagents_gcp"}, "backend_unavailable", "backend"),
+        ({"backend": "cloudflare_sandbox"}, "backend_unavailable", "backend"),
+        ({"backend": "in_memory"}, "backend_unavailable", "backend"),
+        ({"backend": "desktop"}, "no_route", "selection"),
+        ({"execution_mode": "desktop"}, "no_route", "selection"),
+        ({"selection": {"allow": ["daytona"]}}, "no_route", "selection"),
+        ({"selection": {"require_isolation": "microvm"}}, "no_route", "selection"),
+    ):
+        answer = await client.post(prefix, json={"worker_id": "w", **more})
+        told = answer.json()
+        assert (answer.status_code, told["code"], told["field"]) == (409, code, field), told
+    assert (await client.get(prefix)).json()["workers"] == []
+
+
+async def test_selection_is_a_message_of_the_protocol(client: httpx.AsyncClient) -> None:
+    body = {
+        "worker_id": "w",
+        "selection": {
+            "allow": ["namespaces"],
+            "region": "local",
+            "require_isolation": "container",
+            "strategy": "desktop_preferred",
+        },
+    }
+    strict(workers_pb2.CreateWorkerRequest, body)
+    made = await client.post(PREFIXES[0], json=body)
+    assert made.status_code == 201, made.text
 
 
 BAD_REQUESTS: list[tuple[dict[str, Any], str, str]] = [

@@ -229,10 +229,11 @@ def _record(record: RouteRecord) -> dict[str, Any]:
 
 def _decision(decision: Decision) -> dict[str, Any]:
     request, chosen = decision.request, decision.chosen
+    lists = (*request.allowed, request.among) if request.among else request.allowed
     return RouteDecisionView.of(
         request,
         extensions=[*request.extensions],
-        allowed=[[*one] for one in request.allowed],
+        allowed=[[*one] for one in lists],
         limits=[RouteConstraintsView.of(one) for one in request.limits],
         need=_need(request.need),
         candidates=[_verdict(one) for one in decision.verdicts],

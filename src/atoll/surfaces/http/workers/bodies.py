@@ -4,7 +4,10 @@ from typing import Annotated, Any, cast
 
 from pydantic import Field, StrictInt
 
-from atoll.domain.route.policy import ExecutionMode
+from atoll.domain.host.reading import read_cost
+from atoll.domain.profile.route import MAX_READY_MS
+from atoll.domain.route.policy import MAX_NAMED, Constraints, ExecutionMode, Strategy
+from atoll.domain.wall.isolation import IsolationLevel
 from atoll.domain.worker.create import (
     LONGEST_METADATA,
     MOST_METADATA,
@@ -15,6 +18,7 @@ from atoll.domain.worker.create import (
     WorkerTeardown,
 )
 from atoll.domain.worker.ledger import WorkerRequest
+from atoll.domain.worker.selection import Selection
 from atoll.services.workers.workers import MAX_WAIT_MS
 from atoll.surfaces.http.body.fields import Body, Seconds, Word
 from atoll.surfaces.http.sandboxes.create_body import RepoBody
@@ -33,9 +37,45 @@ class TeardownBody(Body):
     retain_for: Seconds | None = None
 
 
+class WorkerCostBody(Body):
+    """A price of an hour: a decimal number as text, and its currency (ISO 4217)."""
+
+    amount: Annotated[str, Field(pattern=r"^[0-9]{1,9}(\.[0-9]{1,6})?$", strict=True)]
+    currency: Annotated[str, Field(pattern="^[A-Z]{3}$", strict=True)]
+
+
+class SelectionBody(Body):
+    """Limits of the backend's choice, which narrow what the installation allows. `allow` are
+    backends by word or id; none are all. `max_ready_ms` is the slowest median time until a sandbox
+    is ready, `min_success` the least share of starts that succeed, from 0 to 1."""
+
+    allow: Annotated[tuple[Word, ...], Field(max_length=MAX_NAMED)] = ()
+    region: Word | None = None
+    max_ready_ms: Annotated[StrictInt, Field(ge=1, le=MAX_READY_MS)] | None = None
+    max_cost_per_hour: WorkerCostBody | None = None
+    min_success: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, strict=True)] | None = None
+    require_isolation: IsolationLevel | None = None
+    strategy: Strategy | None = None
+
+    def to_domain(self) -> Selection:
+        """Return the domain's value. Raises `Invalid`."""
+        cost = self.max_cost_per_hour
+        return Selection(
+            self.allow,
+            self.strategy,
+            Constraints(
+                None if cost is None else read_cost(f"{cost.amount} {cost.currency}"),
+                self.require_isolation,
+                self.region,
+                max_ready_ms=self.max_ready_ms,
+                min_success=self.min_success,
+            ),
+        )
+
+
 class WorkerBody(Body):
     """A worker to create, or to reattach by its `worker_id`. Without `backend` the policy chooses
-    one. References are names such as `sandbox:<id>/workspace`."""
+    one, within `selection`. References are names such as `sandbox:<id>/workspace`."""
 
     worker_id: WorkerName
     agent: Word = "codex"
@@ -49,6 +89,7 @@ class WorkerBody(Body):
     permissions: Permissions = Permissions.ALLOW
     teardown: TeardownBody = TeardownBody()
     metadata: Annotated[dict[Word, Value], Field(max_length=MOST_METADATA, default_factory=dict)]
+    selection: SelectionBody = SelectionBody()
 
     def to_domain(self) -> CreateWorker:
         """Return the domain's value. Raises `Invalid`."""
@@ -65,6 +106,7 @@ class WorkerBody(Body):
             self.permissions,
             WorkerTeardown(self.teardown.policy, cast(int | None, self.teardown.retain_for)),
             dict(self.metadata),
+            self.selection.to_domain(),
         )
 
 

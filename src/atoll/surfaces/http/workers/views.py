@@ -5,13 +5,14 @@ from typing import Any
 from atoll.domain.duration import spell_duration
 from atoll.domain.event import Json
 from atoll.domain.route.policy import ExecutionMode, Strategy
-from atoll.domain.route.record import RouteRecord
-from atoll.domain.worker.create import Permissions, TeardownPolicy, backend_of, extension_of
+from atoll.domain.worker.create import Permissions, TeardownPolicy
 from atoll.domain.worker.heartbeat import HeartbeatState
 from atoll.domain.worker.ledger import ErrorCode, Receipt, RequestRefusal, Response
 from atoll.domain.worker.lifecycle import DurabilityMarkers, Holder, WorkerStatus
+from atoll.domain.worker.placement import spelled_route, spelled_sandbox
 from atoll.domain.worker.record import WorkerEvent
-from atoll.domain.worker.snapshot import WorkerSandbox, WorkerSnapshot
+from atoll.domain.worker.selection import backend_of, extension_of
+from atoll.domain.worker.snapshot import WorkerSnapshot
 from atoll.surfaces.http.body.answers import instant
 from atoll.surfaces.http.body.fields import Partial, ResponseModel
 from atoll.surfaces.http.body.pages import PageModel
@@ -198,12 +199,12 @@ def worker_view(shown: WorkerSnapshot) -> dict[str, Any]:
         status=worker.status,
         reason=worker.reason,
         latest_seq=observed.latest_seq,
-        sandbox=None if observed.sandbox is None else _sandbox(observed.sandbox),
+        sandbox=None if observed.sandbox is None else spelled_sandbox(observed.sandbox),
         heartbeat_state=shown.heartbeat_state,
         heartbeat_age_ms=shown.heartbeat_age_ms,
         heartbeat_stale_after_ms=shown.heartbeat_stale_after_ms,
         pending={"request_ids": [*observed.pending.request_ids]},
-        route=None if observed.route is None else _route(observed.route),
+        route=None if observed.route is None else spelled_route(observed.route),
         held_by_person=worker.holder is Holder.PERSON,
         created_at=instant(shown.created_at),
     )
@@ -253,52 +254,6 @@ def _backend(shown: WorkerSnapshot) -> dict[str, str | None]:
     if asked is None:
         return {"backend": None, "extension": None}
     return {"backend": backend_of(extension_of(asked)), "extension": extension_of(asked)}
-
-
-def _sandbox(sandbox: WorkerSandbox) -> dict[str, Any]:
-    isolation = sandbox.isolation
-    shown = None
-    if isolation is not None:
-        shown = IsolationView.of(isolation, degraded=[*isolation.degraded])
-    return WorkerSandboxView.of(sandbox, isolation=shown)
-
-
-def _place(extension: str, host: str, region: str) -> dict[str, str]:
-    return {
-        "backend": backend_of(extension),
-        "extension": extension,
-        "host": host,
-        "region": region,
-    }
-
-
-def _route(record: RouteRecord) -> dict[str, Any]:
-    decision, chosen = record.decision, record.decision.chosen
-    candidates = [(one, one.candidate) for one in decision.verdicts]
-    return {
-        "route_id": record.id,
-        "at": instant(record.at),
-        "strategy": decision.request.strategy,
-        "chosen": None if chosen is None else _place(chosen.extension, chosen.host, chosen.region),
-        "candidates": [
-            {
-                "placement": _place(candidate.extension, candidate.host, candidate.region),
-                "execution_mode": candidate.execution_mode,
-                "fit": verdict.fit,
-                "reasons": [*verdict.reasons],
-            }
-            for verdict, candidate in candidates
-        ],
-        "attempts": [
-            {
-                "placement": _place(one.extension, one.host, one.region),
-                "at": instant(one.at),
-                "reason": one.reason,
-            }
-            for one in record.attempts
-            if one.reason is not None
-        ],
-    }
 
 
 def _markers(markers: DurabilityMarkers) -> dict[str, Any]:

@@ -5,7 +5,9 @@ from atoll.services.application import WorkerServices
 from atoll.services.ground import Ground
 from atoll.services.sandboxes.background import Background
 from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.workers.admission import WorkerAdmission
 from atoll.services.workers.driving import WorkerDriver
+from atoll.services.workers.fallback import WorkerFallback
 from atoll.services.workers.handing_over import Handovers
 from atoll.services.workers.heartbeats import Heartbeats
 from atoll.services.workers.live import LiveDeltas
@@ -14,25 +16,32 @@ from atoll.services.workers.streams import WorkerStreams
 from atoll.services.workers.transitions import WorkerTransitions
 from atoll.services.workers.workers import Workers
 from atoll.wiring.control.library import Library
+from atoll.wiring.control.lifecycle.sandboxes import SandboxPorts
 
 
 def build_workers(
     ground: Ground,
     sandboxes: Sandboxes,
     agents: Agents,
+    ports: SandboxPorts,
     library: Library,
+    *,
     background: Background,
 ) -> WorkerServices:
     """Return the use cases of workers, and what the leader does for them."""
-    host, transitions = (
-        RuntimeHost(sandboxes, agents, library.preparation.saver),
-        WorkerTransitions(ground),
-    )
+    host = RuntimeHost(sandboxes, agents, library.preparation.saver)
+    transitions = WorkerTransitions(ground)
     heartbeats = Heartbeats(ground, transitions)
     driver = WorkerDriver(
-        ground, transitions, host=host, heartbeats=heartbeats, tasks=background.runners.lead
+        ground,
+        transitions,
+        host=host,
+        fallback=WorkerFallback(ground, host),
+        heartbeats=heartbeats,
+        tasks=background.runners.lead,
     )
-    workers = Workers(ground, transitions, driver, host=host)
+    admission = WorkerAdmission(sandboxes, ports.extensions)
+    workers = Workers(ground, transitions, driver, host=host, admission=admission)
     handovers = Handovers(ground, transitions, workers, host=host, agents=agents)
     streams = WorkerStreams(ground, LiveDeltas(ground, host, tasks=background.runners.own))
     return WorkerServices(workers, streams, handovers, driver, heartbeats)

@@ -139,6 +139,27 @@ def test_create_sends_what_was_named_and_waits_until_it_runs(cli: Cli, server: S
     assert sent["teardown"] == {"policy": "retain", "retain_for": "90m"}
 
 
+def test_create_sends_the_limits_of_the_choice(cli: Cli, server: Scripted) -> None:
+    made = {"reattached": False, "worker": worker(status="starting")}
+    server.answers["POST /v1/workers"] = lambda _: web.json_response(made, status=201)
+    ran = cli(
+        *("worker", "create", "docs", "--allow", "docker", "--allow", "ext.mine"),
+        *("--strategy", "lowest-cost", "--region", "eu", "--max-cost", "0.12 EUR"),
+        *("--max-ready", "900", "--min-success", "0.9", "--isolation", "container"),
+    )
+    assert ran.code == OK
+    assert server.requests("POST", "/v1/workers")[0].json["selection"] == {
+        "allow": ["docker", "ext.mine"],
+        "strategy": "lowest-cost",
+        "region": "eu",
+        "max_cost_per_hour": {"amount": "0.12", "currency": "EUR"},
+        "max_ready_ms": 900,
+        "min_success": 0.9,
+        "require_isolation": "container",
+    }
+    assert cli("worker", "create", "docs", "--max-cost", "cheap").code == USAGE
+
+
 def test_create_of_a_worker_that_fails_says_why(cli: Cli, server: Scripted) -> None:
     made = {"reattached": True, "worker": worker(status="starting")}
     failed = worker(status="failed", reason="No host has room.")

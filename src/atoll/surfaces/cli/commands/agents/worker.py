@@ -21,6 +21,7 @@ from atoll.surfaces.cli.console.moments import since
 from atoll.surfaces.cli.console.options import duration, json_option, utc_option
 from atoll.surfaces.cli.console.output import say, show_json, show_table
 from atoll.surfaces.cli.create.route_options import MODES
+from atoll.surfaces.cli.create.selection_options import selection_of, selection_options
 from atoll.surfaces.cli.dispatch.verbs import Verbs
 
 P = ParamSpec("P")
@@ -75,6 +76,7 @@ def create_options(function: Callable[P, R]) -> Callable[P, R]:
 @command.command("create")
 @click.argument("worker")
 @create_options
+@selection_options
 @json_option()
 @pass_invocation
 def create(
@@ -165,6 +167,8 @@ def _body(invocation: Invocation, worker: str, options: dict[str, Any]) -> Worke
         "permissions": "ask" if options["ask_first"] else "allow",
         "teardown": given(teardown),
     }
+    if selection := selection_of(options):
+        body["selection"] = selection
     if (name := options["sandbox"]) is not None:
         sandbox = invocation.api().sandboxes.get(name).sandbox_id
         body["workspace_ref"] = f"sandbox:{sandbox}/workspace"

@@ -6,9 +6,9 @@ from atoll.domain.host.host import HourlyCost
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, RouteId, SandboxId
 from atoll.domain.route.candidate import Candidate, ImageKind, Need
 from atoll.domain.route.decision import Decision, RouteRequest, RouteVerdict
-from atoll.domain.route.health import MOST, Breaker, Health, Outcome
+from atoll.domain.route.health import MOST, Attempt, Breaker, Health, Outcome
 from atoll.domain.route.policy import Constraints, RoutePolicy, RouteRules, Strategy
-from atoll.domain.route.record import Attempt, RouteRecord
+from atoll.domain.route.record import RouteRecord
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.domain.wall.resources import Resources
 from atoll.ports import Store

@@ -1,0 +1,52 @@
+"""Admission of workers: whether a route would place one now, before it is stored.
+
+The decision itself is made, and kept, when the sandbox of the worker is admitted.
+"""
+
+from collections.abc import Collection
+from typing import Protocol
+
+from atoll.domain.errors import Conflict, Invalid
+from atoll.domain.people.principal import Principal
+from atoll.domain.route.decision import Decision, refusal
+from atoll.domain.route.policy import DESKTOP
+from atoll.domain.sandbox.sandbox import CreateSandbox
+from atoll.domain.worker.create import CreateWorker
+from atoll.domain.worker.selection import extension_of, unavailable_backend
+from atoll.services.workers.runtime_host import wanted_sandbox
+
+_FIELDS = {"route.strategy": "selection.strategy", "route.extension": "backend"}
+"""The fields of a request to routes, as a create of a worker names them."""
+
+
+class Explained(Protocol):
+    """Sandboxes, as far as admission needs them."""
+
+    async def explain(self, caller: Principal, request: CreateSandbox) -> Decision:
+        """Return the decision that a create would make now. Raises what the create raises."""
+        ...
+
+
+class WorkerAdmission:
+    """The judgement of requests for new workers. `installed` are the ids of the backends."""
+
+    def __init__(self, sandboxes: Explained, installed: Collection[str]) -> None:
+        self._sandboxes = sandboxes
+        self._installed = frozenset(installed)
+
+    async def check(self, caller: Principal, request: CreateWorker) -> None:
+        """Check that some backend takes the worker. Raises `Conflict`, with the code
+        `backend_unavailable` or with `no_route` and the reasons of every candidate; `Invalid`, and
+        `NotFound` for the profile."""
+        if request.named_sandbox is not None:
+            return
+        backend = request.backend
+        if backend is not None and extension_of(backend) not in {*self._installed, DESKTOP}:
+            raise unavailable_backend(backend)
+        try:
+            decision = await self._sandboxes.explain(caller, wanted_sandbox(request))
+        except Invalid as err:
+            field = None if err.field is None else _FIELDS.get(err.field, err.field)
+            raise Invalid(err.message, code=err.code, field=field) from err
+        if decision.chosen is None:
+            raise Conflict(refusal(decision), code="no_route", field="selection")

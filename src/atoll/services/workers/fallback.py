@@ -1,0 +1,77 @@
+"""The next candidate for a worker whose agent did not start where the route had put it.
+
+As with sandboxes there are never two walls for one worker: the sandbox that failed is torn down
+first. Where it was there before this start, or may still stand, nothing is tried elsewhere.
+"""
+
+from atoll.domain.errors import AtollError, Failed, Unavailable
+from atoll.domain.route.health import Attempt, Outcome
+from atoll.domain.worker.lifecycle import WorkerStatus
+from atoll.domain.worker.placement import place_of_sandbox
+from atoll.domain.worker.record import WorkerRecord, leaving, left
+from atoll.ports import StoreUnavailable
+from atoll.ports.outside.worker_host import WorkerHost
+from atoll.services.ground import Ground
+
+
+class WorkerFallback:
+    """Moves of workers from a place where their agent did not start."""
+
+    def __init__(self, ground: Ground, host: WorkerHost) -> None:
+        self._ground = ground
+        self._host = host
+
+    async def failed(self, record: WorkerRecord, error: AtollError) -> bool:
+        """Store that the agent of a worker did not start, with the decision and in the health of
+        the place. Returns whether the next candidate tries. A fault of the request is nobody's
+        failure, and fails everywhere."""
+        if not isinstance(error, Failed | Unavailable):
+            return False
+        async with self._ground.store.begin() as rows:
+            now = await rows.workers.get(record.key)
+            sandbox_id = None if now is None else now.sandbox_id
+            sandbox = None if sandbox_id is None else await rows.sandboxes.get(sandbox_id)
+            if now is None or sandbox is None or not _is_new(now, record.worker.epoch):
+                return False
+            route = None if sandbox.route is None else await rows.routes.get(sandbox.route)
+            if route is None:
+                return False
+            reason = f"its agent did not start: {error.message}"
+            at = self._ground.clock.now()
+            attempt = Attempt(sandbox.profile.extension, sandbox.host, at, reason, sandbox.region)
+            route = route.after(attempt)
+            await rows.routes.put(route)
+            await rows.routes.note(place_of_sandbox(sandbox), Outcome(at, None))
+            if not route.left():
+                return False
+            await rows.workers.put(leaving(now, route.attempts))
+        return True
+
+    async def leave(self, record: WorkerRecord) -> str | None:
+        """Tear down what stands where the agent did not start. Returns why nothing is tried
+        elsewhere; None when the next candidate may try."""
+        try:
+            report = await self._host.teardown(record)
+        except StoreUnavailable:
+            raise
+        except AtollError as err:
+            return _stays(record, err.message)
+        if report.leftovers:
+            return _stays(record, "; ".join(report.leftovers))
+        async with self._ground.store.begin() as rows:
+            now = await rows.workers.get(record.key)
+            if now is not None and now.leaves and now.worker.epoch == record.worker.epoch:
+                await rows.workers.put(left(now))
+        return None
+
+
+def _is_new(record: WorkerRecord, epoch: int) -> bool:
+    """Report whether the sandbox of a worker was made by its present start."""
+    worker = record.worker
+    starting = worker.status is WorkerStatus.STARTING and worker.epoch == epoch
+    return starting and record.made_in == epoch
+
+
+def _stays(record: WorkerRecord, standing: str) -> str:
+    reason = record.failed[-1].reason
+    return f"{reason} It was tried nowhere else, as this may still stand: {standing}"
