@@ -74,6 +74,7 @@ from atoll.services.workers.driving import WorkerDriver
 from atoll.services.workers.handing_over import Handovers
 from atoll.services.workers.heartbeats import Heartbeats
 from atoll.services.workers.streams import WorkerStreams
+from atoll.services.workers.summaries import WorkerSummaries
 from atoll.services.workers.workers import Workers
 
 Readiness = Callable[[], Awaitable[str | None]]
@@ -134,6 +135,7 @@ class WorkerServices:
     handovers: Handovers
     driver: WorkerDriver
     heartbeats: Heartbeats
+    summaries: WorkerSummaries
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,10 @@ import msgspec
 from atoll.adapters.storage.archive.database import Derivation, SqlDatabase
 from atoll.domain import errors
 from atoll.domain.errors import AtollError, Failed
+from atoll.domain.worker.summary import SUMMARIES
 from atoll.ports.database import DatabaseStatus, Headway, Migrated, ProjectionLag, TableCopy
 from atoll.services.lifecycle.projections import PROJECTIONS, Rebuild
+from atoll.services.workers.summaries import SummariesRebuild
 from atoll.wiring.control.presence import alone
 from atoll.wiring.control.settings import read_settings
 from atoll.wiring.launch import mount_view
@@ -32,7 +34,8 @@ _Work = Callable[[SqlDatabase, Headway | None], T]
 
 
 DERIVATIONS: Mapping[str, Callable[[], Derivation]] = {
-    one.name: partial(Rebuild, one) for one in PROJECTIONS
+    **{one.name: partial(Rebuild, one) for one in PROJECTIONS},
+    SUMMARIES: SummariesRebuild,
 }
 """The maker of each projection's derivation, by its name."""
 

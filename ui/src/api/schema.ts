@@ -3161,6 +3161,11 @@ export interface components {
             readonly ttl?: number | string;
         };
         /**
+         * @description `in_sync`: it has the newest event of the stream. `lagging`: it does not yet.
+         * @enum {string}
+         */
+        readonly SummaryStatus: "in_sync" | "lagging";
+        /**
          * @description Acts of a sync: rebase, give up a rebase that stopped, or look whether one stopped.
          * @enum {string}
          */
@@ -3718,6 +3723,21 @@ export interface components {
         readonly WorkerStopView: {
             readonly markers: components["schemas"]["WorkerMarkersView"] | null;
             readonly status: components["schemas"]["WorkerStatus"];
+            readonly worker_id: string;
+        };
+        /** @description A page of summaries, of the newest worker first. */
+        readonly WorkerSummaryPage: {
+            readonly next: string | null;
+            readonly worker_summaries: readonly components["schemas"]["WorkerSummaryView"][];
+        };
+        /**
+         * @description The summary of a worker has the events of its stream up to `last_seq`. It is `in_sync` with
+         *     the stream, or `lag_events` are not in it yet.
+         */
+        readonly WorkerSummaryView: {
+            readonly lag_events: number;
+            readonly last_seq: number;
+            readonly status: components["schemas"]["SummaryStatus"];
             readonly worker_id: string;
         };
         /** @description The terminal where a person has a worker's conversation. */

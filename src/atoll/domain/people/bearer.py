@@ -33,7 +33,7 @@ life of a token."""
 MAX_NAMES = 32
 """The number of streams, and of read models, of one subscription."""
 
-MODELS = frozenset({"agents"})
+MODELS = frozenset({"agents", "worker_summaries"})
 """The read models that a subscription may name. `agents` is `GET /v1/agents`."""
 
 EVERYTHING = "*"

@@ -48,6 +48,7 @@ from atoll.ports.store.secrets import SecretRows
 from atoll.ports.store.shares import ShareRows
 from atoll.ports.store.tokens import SigningKeyRows, TokenRows
 from atoll.ports.store.webhooks import WebhookDeliveryRows, WebhookRows
+from atoll.ports.store.worker.summaries import WorkerSummaryRows
 from atoll.ports.store.worker.workers import WorkerEventRows, WorkerRequestRows, WorkerRows
 
 
@@ -141,6 +142,9 @@ class Transaction:
 
     worker_events: WorkerEventRows
     """The streams of workers."""
+
+    worker_summaries: WorkerSummaryRows
+    """The read model of how much of each stream is derived."""
 
     replicas: ReplicaRows
     """The leader, and owed work."""

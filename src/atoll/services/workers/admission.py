@@ -1,4 +1,4 @@
-"""Admission of workers: whether a route would place one now, before it is stored.
+"""Admission of workers: who may do what, and whether a route would place a new one now.
 
 The decision itself is made, and kept, when the sandbox of the worker is admitted.
 """
@@ -6,7 +6,8 @@ The decision itself is made, and kept, when the sandbox of the worker is admitte
 from collections.abc import Collection
 from typing import Protocol
 
-from atoll.domain.errors import Conflict, Invalid
+from atoll.domain.errors import Conflict, Forbidden, Invalid
+from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.route.decision import Decision, refusal
 from atoll.domain.route.policy import DESKTOP
@@ -50,3 +51,9 @@ class WorkerAdmission:
             raise Invalid(err.message, code=err.code, field=field) from err
         if decision.chosen is None:
             raise Conflict(refusal(decision), code="no_route", field="selection")
+
+
+def check_right(caller: Principal, capability: Capability) -> None:
+    """Check that a caller has a right on workers. Raises `Forbidden`."""
+    if not caller.may(capability) or caller.guest_access is not None:
+        raise Forbidden(f"You may not do that: it takes {capability.value}.")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from atoll.domain.agent.resumable import is_conversation
-from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid
+from atoll.domain.errors import AtollError, Conflict, Invalid
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
@@ -19,6 +19,7 @@ from atoll.domain.worker.snapshot import WorkerSnapshot
 from atoll.ports.outside.worker_host import WorkerHost
 from atoll.services.agents.agents import Agents
 from atoll.services.ground import Ground
+from atoll.services.workers.admission import check_right
 from atoll.services.workers.streams import MAX_PAGE
 from atoll.services.workers.transitions import WorkerTransitions
 from atoll.services.workers.workers import Workers
@@ -94,10 +95,8 @@ class Handovers:
         return await self._workers.get(caller, worker_id)
 
     async def _known(self, caller: Principal, worker_id: str) -> WorkerRecord:
-        record = await self._workers.known(caller, worker_id)
-        if not caller.may(Capability.AGENT_USE):
-            raise Forbidden(f"You may not do that: it takes {Capability.AGENT_USE.value}.")
-        return record
+        check_right(caller, Capability.AGENT_USE)
+        return await self._workers.known(caller, worker_id)
 
     async def _opened(self, caller: Principal, held: WorkerRecord, thread: str) -> TakenWorker:
         """Return the terminal with the thread, which is opened once the machine has ended."""

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Final
 
-from atoll.domain.errors import Forbidden, Invalid, NotFound, StaleCursor
+from atoll.domain.errors import Invalid, NotFound, StaleCursor
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.worker.create import WorkerId
@@ -19,6 +19,7 @@ from atoll.domain.worker.record import WorkerEvent, WorkerRecord, worker_stream
 from atoll.ports import Transaction
 from atoll.ports.bus import Listener
 from atoll.services.ground import Ground
+from atoll.services.workers.admission import check_right
 from atoll.services.workers.live import HeardDeltas, LiveDeltas
 
 MAX_PAGE: Final = 200
@@ -42,15 +43,9 @@ class StreamPage:
         return not self.events or self.events[-1].seq >= self.latest_seq
 
 
-def check(caller: Principal, capability: Capability) -> None:
-    """Raise `Forbidden` unless the caller has this capability and is no guest of a share."""
-    if not caller.may(capability) or caller.guest_access is not None:
-        raise Forbidden(f"You may not do that: it takes {capability.value}.")
-
-
 async def known_worker(rows: Transaction, caller: Principal, worker_id: str) -> WorkerRecord:
     """Return a worker of the caller's. Raises `NotFound` and `Forbidden`."""
-    check(caller, Capability.AGENT_READ)
+    check_right(caller, Capability.AGENT_READ)
     found = await rows.workers.find(caller.org_id, caller.id, WorkerId(worker_id))
     if found is None:
         raise NotFound(f"There is no worker {worker_id[:80]!r}: list them to see which.")

@@ -27,12 +27,11 @@ from atoll.domain.worker.snapshot import (
 from atoll.ports import Transaction
 from atoll.ports.outside.worker_host import WorkerHost
 from atoll.services.ground import Ground
-from atoll.services.workers.admission import WorkerAdmission
+from atoll.services.workers.admission import WorkerAdmission, check_right
 from atoll.services.workers.driving import WorkerDriver
 from atoll.services.workers.streams import (
     MAX_PAGE,
     StreamPage,
-    check,
     known_worker,
     read_page,
 )
@@ -65,8 +64,8 @@ class Workers:
         """Create a worker, or reattach the caller's of this `worker_id`; returns at once, with
         whether it was there. Raises `Invalid`, `Forbidden`, `Conflict`, `NotFound` for a
         profile."""
-        check(caller, Capability.AGENT_USE)
-        check(caller, Capability.SANDBOX_CREATE)
+        check_right(caller, Capability.AGENT_USE)
+        check_right(caller, Capability.SANDBOX_CREATE)
         judge_create(request, SERVED)
         async with self._ground.store.read() as rows:
             known = await rows.workers.find(caller.org_id, caller.id, request.worker_id)
@@ -91,7 +90,7 @@ class Workers:
 
     async def list(self, caller: Principal, page: PageQuery) -> RowPage[WorkerSnapshot]:
         """Return a page of the caller's workers, newest first."""
-        check(caller, Capability.AGENT_READ)
+        check_right(caller, Capability.AGENT_READ)
         async with self._ground.store.read() as rows:
             found = await rows.workers.page(caller.org_id, caller.id, page)
         return RowPage([await self._shown(one) for one in found.rows], found.following)
@@ -106,7 +105,7 @@ class Workers:
             raise Invalid(f"wait_ms lies between 0 and {MAX_WAIT_MS}.", field="wait_ms")
         record = await self.known(caller, worker_id)
         needed = judge_request(record.created.agent, request.method, request.params)
-        check(
+        check_right(
             caller, Capability.AGENT_READ if needed is MethodAccess.READ else Capability.AGENT_USE
         )
         entry = await self._admitted(record, request)
@@ -124,7 +123,7 @@ class Workers:
     async def stop(self, caller: Principal, worker_id: str, reason: str | None) -> WorkerSnapshot:
         """StopWorker a worker; returns at once, a repeat the same. Raises `Forbidden`."""
         record = await self.known(caller, worker_id)
-        check(caller, Capability.AGENT_USE)
+        check_right(caller, Capability.AGENT_USE)
         stopping, _ = await self._transitions.apply(record.key, StopWorker(reason))
         self._driver.begin(record.key)
         return await self._shown(stopping)

@@ -273,6 +273,7 @@ def _leading(services: "Application", settings: ControlSettings) -> "Sequence[Ac
         services.previews.watch.run,
         services.workers.driver.run,
         services.workers.heartbeats.run,
+        services.workers.summaries.run,
     )
 
 

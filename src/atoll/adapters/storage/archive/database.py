@@ -19,6 +19,7 @@ from atoll.adapters.storage.migrations import schema
 from atoll.adapters.storage.projections import lags
 from atoll.adapters.storage.store import open_engines, parse_url, transaction
 from atoll.domain.errors import Conflict, NotFound
+from atoll.domain.worker.summary import SUMMARIES
 from atoll.ports import Transaction
 from atoll.ports.database import (
     DatabaseStatus,
@@ -211,8 +212,15 @@ async def _status(connection: AsyncConnection, place: str) -> DatabaseStatus:
         schema.HEAD,
         int(whole.scalar_one()),
         tuple(counted),
-        tuple(await lags(connection)) if current else (),
+        await _lags(connection) if current else (),
     )
+
+
+async def _lags(connection: AsyncConnection) -> tuple[ProjectionLag, ...]:
+    """Return how far each projection is. That of workers is derived from their own streams."""
+    total = await transaction(connection).worker_summaries.total()
+    behind = ProjectionLag(SUMMARIES, total.derived, max(0, total.newest - total.derived))
+    return (*await lags(connection), *((behind,) if total.newest else ()))
 
 
 async def _sizes(connection: AsyncConnection) -> dict[str, int]:

@@ -13,6 +13,7 @@ from atoll.services.workers.heartbeats import Heartbeats
 from atoll.services.workers.live import LiveDeltas
 from atoll.services.workers.runtime_host import RuntimeHost
 from atoll.services.workers.streams import WorkerStreams
+from atoll.services.workers.summaries import WorkerSummaries
 from atoll.services.workers.transitions import WorkerTransitions
 from atoll.services.workers.workers import Workers
 from atoll.wiring.control.library import Library
@@ -44,4 +45,5 @@ def build_workers(
     workers = Workers(ground, transitions, driver, host=host, admission=admission)
     handovers = Handovers(ground, transitions, workers, host=host, agents=agents)
     streams = WorkerStreams(ground, LiveDeltas(ground, host, tasks=background.runners.own))
-    return WorkerServices(workers, streams, handovers, driver, heartbeats)
+    summaries = WorkerSummaries(ground)
+    return WorkerServices(workers, streams, handovers, driver, heartbeats, summaries)

@@ -1,0 +1,54 @@
+"""The read model `worker_summaries`: how much of each worker's stream is derived.
+
+Pure. One process derives it from the streams, a moment behind them; whoever reads a summary is told
+how far behind. It holds nothing that is not in the stream.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from atoll.domain.ids import WorkerKey
+from atoll.domain.worker.create import WorkerId
+
+SUMMARIES: Final = "worker_summaries"
+"""The name of the read model."""
+
+
+class SummaryStatus(StrEnum):
+    """`in_sync`: it has the newest event of the stream. `lagging`: it does not yet."""
+
+    IN_SYNC = "in_sync"
+    LAGGING = "lagging"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the summary of a worker is: `derived` is the number of the last event that is in it,
+    `newest` that of the newest event of the stream."""
+
+    key: WorkerKey
+    derived: int = 0
+    newest: int = 0
+
+    @property
+    def behind(self) -> bool:
+        """Report whether something is to be derived; also where a stream begins anew."""
+        return self.derived != self.newest
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSummary:
+    """A summary, as readers get it. `lag_events` are not in it yet."""
+
+    worker_id: WorkerId
+    status: SummaryStatus
+    lag_events: int
+    last_seq: int
+
+
+def summary(worker_id: WorkerId, progress: Progress) -> WorkerSummary:
+    """Return the summary of a worker."""
+    last = min(progress.derived, progress.newest)
+    status = SummaryStatus.LAGGING if progress.behind else SummaryStatus.IN_SYNC
+    return WorkerSummary(worker_id, status, progress.newest - last, last)

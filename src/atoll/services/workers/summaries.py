@@ -1,0 +1,146 @@
+"""Summaries of workers: the read model `worker_summaries`, its one writer, and its readers.
+
+The leader derives it from the streams within about a second, and announces what it derived. A
+rebuild derives it anew beside the writer.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+import structlog
+
+from atoll.domain.errors import AtollError
+from atoll.domain.paging import PageQuery, RowPage
+from atoll.domain.people.capability import Capability
+from atoll.domain.people.principal import Principal
+from atoll.domain.worker.summary import SUMMARIES, Progress, WorkerSummary, summary
+from atoll.ports import Transaction
+from atoll.ports.database import Headway
+from atoll.ports.telemetry.metrics import Metric
+from atoll.services.ground import Ground
+from atoll.services.workers.admission import check_right
+
+STREAM: Final = f"model:{SUMMARIES}"
+"""The name by which changes are announced."""
+
+PAGE: Final = 200
+MAX_SUMMARIES: Final = 1000
+"""The workers of a follower."""
+
+LOOK_SECONDS: Final = 4.0
+"""Between two looks of a follower at a writer that announces nothing."""
+
+PAUSE: Final = timedelta(seconds=1)
+"""The time between two looks at the streams."""
+
+DERIVED: Final = Metric(
+    "atoll_worker_events_derived_total", "Events of workers that their summaries have."
+)
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class SummariesUpdate:
+    """The summaries that changed, or all of the caller's with `whole`."""
+
+    summaries: tuple[WorkerSummary, ...]
+    whole: bool = False
+
+
+class WorkerSummaries:
+    """The writer of the read model, and what callers may see of it."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+
+    async def run(self) -> None:
+        """Derive what is behind, until cancelled."""
+        clock = self._ground.clock
+        with self._ground.bus.listen() as listener:
+            while True:
+                try:
+                    await self.look()
+                except AtollError as error:
+                    _log.warning("worker_summaries_not_derived", reason=error.message)
+                except Exception:  # noqa: BLE001 - the task's root
+                    _log.exception("worker_summaries_broke")
+                await clock.sleep_until(clock.now() + PAUSE)
+                await listener.wait()
+
+    async def look(self) -> int:
+        """Derive what is behind; returns how many workers that were."""
+        derived: list[Progress] = []
+        while page := await self._page():
+            derived += page
+            if len(page) < PAGE:
+                break
+        if derived:
+            self._ground.bus.announce((STREAM,))
+            new = sum(max(0, one.newest - one.derived) for one in derived)
+            self._ground.telemetry.metrics.count(DERIVED, by=new)
+        return len(derived)
+
+    async def _page(self) -> Sequence[Progress]:
+        async with self._ground.store.read() as rows:
+            if not await rows.worker_summaries.behind(1):
+                return ()
+        async with self._ground.store.begin() as rows:
+            await self._ground.leadership.check(rows)
+            return await _derive(rows, PAGE)
+
+    async def list(self, caller: Principal, page: PageQuery) -> RowPage[WorkerSummary]:
+        """Return a page of the summaries of the caller's workers, newest worker first."""
+        check_right(caller, Capability.AGENT_READ)
+        async with self._ground.store.read() as rows:
+            found = await rows.workers.page(caller.org_id, caller.id, page)
+            known = await rows.worker_summaries.of([one.key for one in found.rows])
+        shown = [
+            summary(one.created.worker_id, known.get(one.key, Progress(one.key)))
+            for one in found.rows
+        ]
+        return RowPage(shown, found.following)
+
+    async def follow(self, caller: Principal) -> AsyncIterator[SummariesUpdate]:
+        """Yield all summaries of the caller's newest workers, then those that change. Never
+        returns."""
+        shown: dict[str, WorkerSummary] | None = None
+        with self._ground.bus.listen(STREAM) as listener:
+            while True:
+                page = await self.list(caller, PageQuery(MAX_SUMMARIES))
+                now = {one.worker_id: one for one in page.rows}
+                before = shown or {}
+                changed = tuple(one for name, one in now.items() if before.get(name) != one)
+                if shown is None or changed:
+                    yield SummariesUpdate(changed, whole=shown is None)
+                shown = {str(name): one for name, one in now.items()}
+                # Looked at from time to time all the same: a writer that stands still is told.
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(listener.wait(), LOOK_SECONDS)
+
+
+class SummariesRebuild:
+    """The read model derived anew from the streams, beside its writer: an
+    `adapters.storage.archive.database.Derivation`."""
+
+    async def read(self, rows: Transaction, headway: Headway | None = None) -> None:
+        """Read nothing: a summary is the number of its stream's newest event."""
+        del rows, headway
+
+    async def switch(self, rows: Transaction) -> int:
+        """Store all of it, in a transaction that writes. Returns how many events it has."""
+        await rows.worker_summaries.clear()
+        while len(await _derive(rows, PAGE)) == PAGE:
+            pass
+        return (await rows.worker_summaries.total()).derived
+
+
+async def _derive(rows: Transaction, limit: int) -> Sequence[Progress]:
+    behind = await rows.worker_summaries.behind(limit)
+    for one in behind:
+        await rows.worker_summaries.put(one)
+    return behind
