@@ -34,6 +34,21 @@ async def test_repeated_request_is_sent_once_and_has_the_same_receipt(tmp_path: 
         assert len(seen(tmp_path, "test/ping")) == 1
 
 
+async def test_traceparent_goes_to_the_agent_and_is_no_part_of_the_request(tmp_path: Path) -> None:
+    """A malformed one counts as absent."""
+    parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    async with served(tmp_path) as worker:
+        for number, trace in enumerate((parent, "00-nonsense", 'x" , "trace": {}', "")):
+            body = {"request_id": f"r{number}", "method": "test/ping", "wait_ms": 20_000}
+            for given in (trace, ""):
+                status, _ = await worker.rt.call(
+                    *("POST", "/workers/w1/requests", {**body, "traceparent": given})
+                )
+                assert status == 200
+        found = [one.get("trace") for one in seen(tmp_path, "test/ping")]
+        assert found == [{"traceparent": parent}, None, None, None]
+
+
 async def test_request_is_pending_until_its_receipt(tmp_path: Path) -> None:
     async with served(tmp_path) as worker:
         assert await worker.request("r1", "test/hang", wait_ms=0) == (202, {"receipt": None})

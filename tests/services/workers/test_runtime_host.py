@@ -1,12 +1,14 @@
 """What the host of workers asks of sandboxes and agents, by each field of a create."""
 
 import dataclasses
+import json
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, cast
 
 import msgspec
 import pytest
+import structlog
 
 from atoll.domain.errors import Failed, NotFound, Unavailable
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SandboxId, WorkerKey
@@ -17,6 +19,7 @@ from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest, Sandbox, St
 from atoll.domain.terminal.softlock import Work
 from atoll.domain.worker.create import CreateWorker, Permissions, WorkerId
 from atoll.domain.worker.heartbeat import Lease
+from atoll.domain.worker.ledger import WorkerRequest
 from atoll.domain.worker.lifecycle import Holder, Worker, WorkerTornDown
 from atoll.domain.worker.record import WorkerRecord
 from atoll.services.workers.runtime_host import RuntimeHost
@@ -173,6 +176,26 @@ async def test_worker_does_not_move_into_what_is_not_its_owners() -> None:
         with pytest.raises(Failed, match=why):
             await there.host().provision(record(created))
         assert there.calls == []
+
+
+async def test_request_takes_its_place_in_a_trace_along() -> None:
+    """The span of this process, where traces are on; else what the client sent."""
+    there, sent = Asked({MADE: sandbox(MADE)}), []
+
+    async def call(made: Any) -> Any:
+        sent.append(json.loads(made.body)["traceparent"])
+        return contract.RequestAnswer()
+
+    there.call = call  # type: ignore[method-assign]
+    asked = WorkerRequest(
+        "r1", "thread/list", {}, trace="00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    )
+    worker = record(BASE, MADE)
+    await there.host().request(worker, asked, wait_ms=0)
+    with structlog.contextvars.bound_contextvars(traceparent="00-own"):
+        await there.host().request(worker, asked, wait_ms=0)
+    assert sent == [asked.trace, "00-own"]
+    assert asked.digest == replace(asked, trace="").digest
 
 
 async def test_sandbox_of_a_worker_goes_with_it() -> None:

@@ -25,6 +25,7 @@ from atoll.domain.worker.snapshot import WorkerSnapshot
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.task_runner import TaskRunner
+from atoll.services.telemetry import OFF, Telemetry
 from atoll.services.workers.admission import WorkerAdmission
 from atoll.services.workers.driving import WorkerDriver
 from atoll.services.workers.fallback import WorkerFallback
@@ -33,6 +34,7 @@ from atoll.services.workers.live import LiveDeltas
 from atoll.services.workers.streams import WorkerStreams
 from atoll.services.workers.transitions import WorkerTransitions
 from atoll.services.workers.workers import Workers
+from atoll.testing.fakes.telemetry import FakeMetrics
 from tests.peers.databases.chosen import database_url
 
 OTHER = replace(LOCAL_PERSON, id=PrincipalId("other"))
@@ -91,7 +93,8 @@ class Anywhere:
 async def serving(folder: Path) -> AsyncIterator[Scene]:
     async with open_store(Settings(database_url(folder))) as store:
         clock = SystemClock()
-        ground = Ground(store, InProcessBus(), clock, Identifiers())
+        telemetry = Telemetry(FakeMetrics(), OFF.tracer, metered=True)
+        ground = Ground(store, InProcessBus(), clock, Identifiers(), telemetry)
         transitions, host, runner = WorkerTransitions(ground), InMemoryHost(clock), TaskRunner()
         beats = Heartbeats(ground, transitions)
         driver = WorkerDriver(
@@ -238,6 +241,31 @@ async def test_reattachment_of_a_worker_that_runs_keeps_its_lease(scene: Scene) 
         record = await rows.workers.get(key)
     assert record is not None
     assert record.lease.epoch == record.worker.epoch == 1
+
+
+async def test_starts_requests_and_losses_are_counted_once(scene: Scene) -> None:
+    """A repeated request and a repeated loss count once."""
+    key = await scene.running()
+    for _ in range(2):
+        await scene.workers.request(LOCAL_PERSON, "w", TURN, wait_ms=100)
+    scene.host.held.add("turn/start")
+    fresh = replace(TURN, request_id="r2")
+    assert await scene.workers.request(LOCAL_PERSON, "w", fresh, wait_ms=0) is None
+    scene.host.end(key, "the runtime ended")
+    await scene.heard(
+        "started", "request.received", "response", "request.received", "lost", "error"
+    )
+    metrics = scene.ground.telemetry.metrics
+    assert isinstance(metrics, FakeMetrics)
+    counted = {(one.name, *labels): by for (one, labels), by in metrics.counted.items()}
+    assert counted == {
+        ("atoll_worker_starts_total", "started"): 1,
+        ("atoll_worker_requests_total", "response"): 1,
+        ("atoll_worker_requests_total", "outcome_unknown"): 1,
+        ("atoll_worker_losses_total",): 1,
+    }
+    observed = {one.name: len(seconds) for (one, _), seconds in metrics.observed.items()}
+    assert observed == {"atoll_worker_start_seconds": 1, "atoll_worker_answer_seconds": 1}
 
 
 async def test_stopped_worker_that_is_not_retained_is_removed(scene: Scene) -> None:

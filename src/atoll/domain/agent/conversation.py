@@ -87,9 +87,10 @@ class Conversation(Protocol):
         """Change a setting to a value that the agent offers. A later step settles it."""
         ...
 
-    def request(self, key: str, method: str, params: Message) -> Step:
-        """Send a request in the agent's own protocol; a later step replies to `key`. Raises
-        `Invalid` `unsupported_method`, and `Conflict` for an answer to nothing that waits."""
+    def request(self, key: str, method: str, params: Message, *, trace: str = "") -> Step:
+        """Send a request in the agent's own protocol; a later step replies to `key`. `trace` is its
+        place in a trace (W3C `traceparent`), for an agent that takes one. Raises `Invalid`
+        `unsupported_method`, and `Conflict` for an answer to nothing that waits."""
         ...
 
 

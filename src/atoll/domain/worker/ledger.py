@@ -36,11 +36,13 @@ class ErrorCode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WorkerRequest:
-    """A request to the agent of a worker."""
+    """A request to the agent of a worker. `trace` is its place in a trace (W3C `traceparent`),
+    which is no part of its content."""
 
     request_id: str
     method: str
     params: Mapping[str, Json]
+    trace: str = ""
 
     @property
     def digest(self) -> str:

@@ -80,9 +80,9 @@ class MachineChannel:
         """Change a setting."""
         return self._do(self._conversation.change(name, value))
 
-    async def request(self, key: str, method: str, params: Message) -> Step:
+    async def request(self, key: str, method: str, params: Message, *, trace: str = "") -> Step:
         """Send a request of a worker."""
-        return self._do(self._conversation.request(key, method, params))
+        return self._do(self._conversation.request(key, method, params, trace=trace))
 
     def follow(self, tap: Tap) -> None:
         """Give every later message to a worker too, which may hold the agent up."""

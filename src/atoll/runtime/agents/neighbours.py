@@ -50,9 +50,9 @@ class AgentChannel(Protocol):
         """Change a setting of the agent's; a later step settles it."""
         ...
 
-    async def request(self, key: str, method: str, params: Message) -> Step:
-        """Send a request in the agent's own protocol; a later step replies to `key`. Raises
-        `Invalid` for one it does not serve."""
+    async def request(self, key: str, method: str, params: Message, *, trace: str = "") -> Step:
+        """Send a request in the agent's own protocol, with its place in a trace; a later step
+        replies to `key`. Raises `Invalid` for one it does not serve."""
         ...
 
     def follow(self, tap: Tap) -> None:

@@ -304,12 +304,12 @@ class AgentSession:
         self._alive()
         self._channel.follow(tap)
 
-    async def request(self, key: str, method: str, params: Message) -> Step:
+    async def request(self, key: str, method: str, params: Message, *, trace: str = "") -> Step:
         """Send a request in the agent's own protocol. Raises `Invalid`, `Conflict`."""
         self._alive()
         if self.lock.state is AgentState.PAUSED:
             raise Conflict(REASONS[LockReason.PAUSED], code=LockReason.PAUSED)
-        step = await self._channel.request(key, method, params)
+        step = await self._channel.request(key, method, params, trace=trace)
         self.apply(step)
         return step
 

@@ -141,9 +141,9 @@ class TuiChannel:
         """Refuse to change a setting: people do that at the terminal."""
         raise Conflict(f"change the {name} at the agent's terminal: {value} was not set")
 
-    async def request(self, key: str, method: str, params: Message) -> Step:
+    async def request(self, key: str, method: str, params: Message, *, trace: str = "") -> Step:
         """Refuse a request: an agent at a terminal serves none."""
-        del key, params
+        del key, params, trace
         raise unsupported(method)
 
     def follow(self, tap: Tap) -> None:

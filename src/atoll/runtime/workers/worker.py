@@ -22,6 +22,7 @@ from atoll.runtime.agents.session import AgentSession
 from atoll.runtime.workers.ledger import Ledger
 from atoll.runtime.workers.live import DeltaRedactor, LiveDeltas, MakeStage
 from atoll.runtime.workers.spool import SPOOL_BYTES, Spool
+from atoll.wire.contract.correlation import read_trace_parent
 from atoll.wire.contract.workers import (
     Receipt,
     ReceiptKind,
@@ -198,7 +199,9 @@ class Worker:
     async def _send(self, session: AgentSession, body: WorkerRequestBody) -> None:
         try:
             params = cast("Message", body.params)
-            step = await session.request(body.request_id, body.method, params)
+            step = await session.request(
+                body.request_id, body.method, params, trace=_trace_of(body)
+            )
         except AtollError as error:
             await self._receive(body.request_id, "error", msgspec.json.encode(_refusal(error)))
             return
@@ -259,6 +262,11 @@ async def _insist(write: Callable[[], T]) -> T:
         except OSError as error:
             log.error("a worker waits for its disk: %s", error)
             await asyncio.sleep(RETRY_SECONDS)
+
+
+def _trace_of(body: WorkerRequestBody) -> str:
+    parent = read_trace_parent(body.traceparent)
+    return "" if parent is None else str(parent)
 
 
 def _no_disk(error: OSError) -> Unavailable:

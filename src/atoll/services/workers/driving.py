@@ -9,6 +9,7 @@ import contextlib
 from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from typing import Final
 
 import msgspec
 import structlog
@@ -33,6 +34,7 @@ from atoll.domain.worker.placement import started_facts
 from atoll.domain.worker.record import WorkerEventDraft, WorkerRecord, worker_stream
 from atoll.ports import StoreUnavailable
 from atoll.ports.outside.worker_host import HostEntry, HostPlace, WorkerHost
+from atoll.ports.telemetry.metrics import Metric
 from atoll.services.ground import Ground
 from atoll.services.task_runner import TaskRunner
 from atoll.services.workers.fallback import WorkerFallback
@@ -48,6 +50,18 @@ MOST_LAST_PAGES = 1000
 """The pages of entries that a stop takes in."""
 LOOK = timedelta(seconds=5)
 """Between two looks for workers that another replica was asked for."""
+
+STARTS: Final = Metric(
+    "atoll_worker_starts_total",
+    "Starts of workers' agents, by outcome (started, moved to the next candidate, failed).",
+    ("outcome",),
+)
+START_SECONDS: Final = Metric(
+    "atoll_worker_start_seconds",
+    "Time from the create or the reattachment of a worker until it serves requests.",
+    (),
+    (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0),
+)
 
 _log = structlog.get_logger(__name__)
 
@@ -134,16 +148,20 @@ class WorkerDriver:
                 await self._remove(record)
 
     async def _bring_up(self, record: WorkerRecord) -> None:
-        if record.leaves:
-            await self._leave(record)
-            return
+        with self._ground.telemetry.tracer.span("worker.start"):
+            if record.leaves:
+                await self._leave(record)
+            else:
+                await self._place(record)
+
+    async def _place(self, record: WorkerRecord) -> None:
         try:
             place = await self._host.provision(record)
             record = await self._noted(record, _placed(record, place))
         except StoreUnavailable:
             raise
         except AtollError as err:
-            await self._transitions.apply(record.key, WorkerBroke(err.message))
+            await self._broke(record, err.message)
             return
         await self._start_agent(record)
 
@@ -153,20 +171,30 @@ class WorkerDriver:
         except StoreUnavailable:
             raise
         except AtollError as err:
-            if not await self._fallback.failed(record, err):
-                await self._transitions.apply(record.key, WorkerBroke(err.message))
+            if await self._fallback.failed(record, err):
+                self._ground.telemetry.metrics.count(STARTS, "moved")
+            else:
+                await self._broke(record, err.message)
             return
         record = await self._noted(record, replace(record, agent_id=agent_id))
         async with self._ground.store.read() as rows:
             facts = started_facts(record.created.agent, *await place_of(rows, record))
         again = record.made_in != record.worker.epoch
         await self._transitions.apply(record.key, Started(again, facts))
+        metrics = self._ground.telemetry.metrics
+        metrics.count(STARTS, "started")
+        took = self._ground.clock.now() - record.lease.renewed_at
+        metrics.observe(START_SECONDS, took.total_seconds())
 
     async def _leave(self, record: WorkerRecord) -> None:
         """Have the next candidate try, once nothing stands where the agent did not start."""
         staying = await self._fallback.leave(record)
         if staying is not None:
-            await self._transitions.apply(record.key, WorkerBroke(staying))
+            await self._broke(record, staying)
+
+    async def _broke(self, record: WorkerRecord, reason: str) -> None:
+        await self._transitions.apply(record.key, WorkerBroke(reason))
+        self._ground.telemetry.metrics.count(STARTS, "failed")
 
     async def _noted(self, before: WorkerRecord, after: WorkerRecord) -> WorkerRecord:
         """Store what is known of a worker beside its state, in the epoch it was found in."""
@@ -186,6 +214,8 @@ class WorkerDriver:
 
     async def _follow(self, record: WorkerRecord) -> None:
         """Take in what the agent said. A stop or a reattachment ends the wait."""
+        # It goes on long after the request that began it.
+        structlog.contextvars.clear_contextvars()
         self._heartbeats.watch(record)
         try:
             entries = await self._heard(record)

@@ -31,6 +31,7 @@ from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.wire.contract import workers as contract
 from atoll.wire.contract.agents import ActionBody, AgentRecord, OpenAgentBody, list_agents
 from atoll.wire.contract.call import PathId
+from atoll.wire.contract.correlation import TRACE_PARENT
 from atoll.wire.http.unreadable import UNREADABLE
 
 READY_SECONDS: Final = 900.0
@@ -101,7 +102,11 @@ class RuntimeHost:
         if request.method == _RESPOND:
             params["requestId"] = params.pop("server_request_id")
         body = contract.WorkerRequestBody(
-            request_id=request.request_id, method=request.method, params=params, wait_ms=wait_ms
+            request_id=request.request_id,
+            method=request.method,
+            params=params,
+            wait_ms=wait_ms,
+            traceparent=_trace_of(request),
         )
         answer = await client.call(contract.request_worker(PathId(worker.key), body))
         found = answer.receipt
@@ -309,6 +314,12 @@ def _key(worker: WorkerRecord) -> str:
     """Return the idempotency key of a worker's sandbox: each start of each epoch has its own."""
     again = f"-{len(worker.failed)}" if worker.failed else ""
     return f"worker-{worker.key}-{worker.worker.epoch}{again}"
+
+
+def _trace_of(request: WorkerRequest) -> str:
+    """Return the span of this process that the request belongs to, else what its client sent."""
+    span = structlog.contextvars.get_contextvars().get(TRACE_PARENT)
+    return str(span or request.trace)
 
 
 async def _record(client: RuntimeClient, worker: WorkerRecord) -> contract.WorkerRecord | None:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import datetime
+from typing import Final
 
 from atoll.domain.errors import NotFound
 from atoll.domain.event import Json
@@ -26,7 +27,15 @@ from atoll.domain.worker.record import (
 )
 from atoll.domain.worker.snapshot import WorkerSandbox
 from atoll.ports import Transaction
+from atoll.ports.telemetry.metrics import Metric
 from atoll.services.ground import Ground
+
+REQUESTS: Final = Metric(
+    "atoll_worker_requests_total",
+    "Requests of workers that have their receipt, by outcome (response, or the code of the error).",
+    ("outcome",),
+)
+LOSSES: Final = Metric("atoll_worker_losses_total", "Workers whose host was lost.")
 
 
 class WorkerTransitions:
@@ -63,6 +72,7 @@ class WorkerTransitions:
             await rows.workers.put(after)
         if worker.contact is HostContact.LOST and before.worker.contact is not HostContact.LOST:
             await _note_loss(rows, after, stimulus, now)
+            self._ground.telemetry.metrics.count(LOSSES)
         return after, await self.perform(rows, after, instructions)
 
     async def perform(
@@ -93,6 +103,8 @@ class WorkerTransitions:
         await rows.worker_requests.put(replace(known, entry=settle(known.entry, receipt)))
         draft = _told(record, request_id, receipt, self._ground.clock.now())
         await rows.worker_events.append(record.key, (draft,))
+        outcome = receipt.code.value if isinstance(receipt, RequestRefusal) else "response"
+        self._ground.telemetry.metrics.count(REQUESTS, outcome)
 
 
 async def place_of(

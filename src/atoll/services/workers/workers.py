@@ -3,6 +3,8 @@
 Whatever a caller may not see answers as what is missing. `driving` does what takes time.
 """
 
+from typing import Final
+
 from atoll.domain.errors import Invalid, LimitReached
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.capability import Capability
@@ -26,6 +28,7 @@ from atoll.domain.worker.snapshot import (
 )
 from atoll.ports import Transaction
 from atoll.ports.outside.worker_host import WorkerHost
+from atoll.ports.telemetry.metrics import Metric
 from atoll.services.ground import Ground
 from atoll.services.workers.admission import WorkerAdmission, check_right
 from atoll.services.workers.driving import WorkerDriver
@@ -40,6 +43,13 @@ from atoll.services.workers.transitions import WorkerTransitions, place_of
 MAX_WAIT_MS = 60_000
 MOST_OPEN = 100
 """The open requests of one worker."""
+
+ANSWER_SECONDS: Final = Metric(
+    "atoll_worker_answer_seconds",
+    "Time that a request to a worker's agent was waited for, where it was answered meanwhile.",
+    (),
+    (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0),
+)
 
 
 class Workers:
@@ -111,8 +121,12 @@ class Workers:
         entry = await self._admitted(record, request)
         if entry.receipt is not None:
             return entry.receipt
-        receipt = await self._host.request(record, request, wait_ms=wait_ms)
+        began = self._ground.clock.now()
+        with self._ground.telemetry.tracer.span("worker.request"):
+            receipt = await self._host.request(record, request, wait_ms=wait_ms)
         if receipt is not None:
+            took = self._ground.clock.now() - began
+            self._ground.telemetry.metrics.observe(ANSWER_SECONDS, took.total_seconds())
             async with self._ground.store.begin() as rows:
                 await self._transitions.receive(rows, record, request.request_id, receipt)
                 stored = await rows.worker_requests.get(record.key, request.request_id)

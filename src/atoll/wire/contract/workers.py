@@ -38,12 +38,14 @@ class OpenWorkerBody(RequestBody):
 
 
 class WorkerRequestBody(RequestBody):
-    """The body of `POST /workers/{id}/requests`."""
+    """The body of `POST /workers/{id}/requests`. `traceparent` goes to the agent with the request,
+    where the agent takes one; a malformed one counts as absent."""
 
     request_id: str
     method: str
     params: dict[str, object] = msgspec.field(default_factory=dict)
     wait_ms: int = 0
+    traceparent: str = ""
 
 
 class AcknowledgeBody(RequestBody):

@@ -2,6 +2,7 @@
 
 import logging
 import platform
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from atoll.adapters.telemetry.settings import TelemetrySettings
 from atoll.domain.errors import Failed
 from atoll.domain.sandbox.reported import ORDER
 from atoll.domain.sandbox.sandbox import State
+from atoll.domain.worker.lifecycle import WorkerStatus
 from atoll.ports import Store
 from atoll.ports.telemetry.metrics import Metric, Metrics, Readings
 from atoll.ports.telemetry.tracer import Tracer
@@ -32,6 +34,13 @@ AGENTS: Final = Metric("atoll_agents", "Agents in running sandboxes.", ("status"
 APPROVALS: Final = Metric("atoll_approvals_waiting", "Requests that wait for a person's decision.")
 POSITION: Final = Metric("atoll_event_log_position", "Position of the newest event in the log.")
 TERMINALS: Final = Metric("atoll_terminals_open", "Open terminals, as the runtimes last told.")
+WORKERS: Final = Metric(
+    "atoll_workers", "Workers that have a sandbox, or will have one.", ("status",)
+)
+SUMMARIES_BEHIND: Final = Metric(
+    "atoll_worker_summaries_behind_events",
+    "Events of workers that their summaries do not have yet.",
+)
 LAG: Final = Metric(
     "atoll_journal_lag_seconds",
     "Time since the journal of a running sandbox was read that was not read for longest.",
@@ -116,6 +125,18 @@ def _watch_store(metrics: Metrics, store: Store) -> None:
         async with store.read() as rows:
             return {(): await rows.events.last_position()}
 
+    async def workers() -> Readings:
+        async with store.read() as rows:
+            found = Counter(one.worker.status for one in await rows.workers.unsettled())
+        return {(one,): found[one] for one in WorkerStatus}
+
+    async def summaries() -> Readings:
+        async with store.read() as rows:
+            total = await rows.worker_summaries.total()
+        return {(): max(0, total.newest - total.derived)}
+
+    metrics.watch(WORKERS, workers)
+    metrics.watch(SUMMARIES_BEHIND, summaries)
     metrics.watch(BUILD, build)
     metrics.watch(SANDBOXES, sandboxes)
     metrics.watch(AGENTS, agents)

@@ -76,6 +76,7 @@ async def test_figures_show_what_was_done_and_no_name_of_anybodys() -> None:
                 path = f"/v1/sandboxes/{sandbox}/exec"
                 await client.post(path, json={"argv": ["echo", "canary-word"]})
                 await client.get("/v1/sandboxes/canary-none")
+                await client.post("/v1/workers", json={"worker_id": "canary-worker"})
                 await client.request("CANARY", "/v1/sandboxes")
                 headers = {"Authorization": f"Bearer {atoll.token}"}
                 place = f"{atoll.url}/v1/sandboxes/{sandbox}/terminals/t_1/attach"
@@ -94,6 +95,8 @@ async def test_figures_show_what_was_done_and_no_name_of_anybodys() -> None:
     assert found[f"atoll_http_requests_total{{{labels}}}"] == 1
     assert found['atoll_sandboxes{state="ready"}'] + found['atoll_sandboxes{state="active"}'] == 1
     assert found['atoll_sandboxes{state="failed"}'] == 0
+    assert sum(by for name, by in found.items() if name.startswith("atoll_workers{")) == 1
+    assert found["atoll_worker_summaries_behind_events"] >= 0
     assert found['atoll_sandbox_provisions_total{outcome="ready"}'] == 1
     assert found["atoll_sandbox_create_seconds_count"] == 1
     assert found['atoll_sandbox_phase_seconds_count{phase="wall"}'] == 1

@@ -119,9 +119,9 @@ class AcpConversation:
         self._change = name, value
         return Step(send=(self._call(method, {"sessionId": self._session, **params}),))
 
-    def request(self, key: str, method: str, params: Message) -> Step:
+    def request(self, key: str, method: str, params: Message, *, trace: str = "") -> Step:
         """Refuse a request: this protocol serves none yet."""
-        del key, params
+        del key, params, trace
         raise unsupported(method)
 
     def _changed(self, error: str) -> Step:

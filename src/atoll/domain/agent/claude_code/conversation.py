@@ -111,9 +111,9 @@ class ClaudeConversation:
         self._settings.asked(text(line, "request_id"), name, value)
         return Step(send=(line,))
 
-    def request(self, key: str, method: str, params: Message) -> Step:
+    def request(self, key: str, method: str, params: Message, *, trace: str = "") -> Step:
         """Refuse a request: this protocol serves none yet."""
-        del key, params
+        del key, params, trace
         raise unsupported(method)
 
     def _control(self, request: dict[str, Value]) -> Outgoing:

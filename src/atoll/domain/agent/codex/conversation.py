@@ -107,7 +107,7 @@ class CodexConversation:
         """Change a setting for the next turn; Codex itself receives it then."""
         return Step(settings=self._settings.change(name, value), settled="")
 
-    def request(self, key: str, method: str, params: Message) -> Step:
+    def request(self, key: str, method: str, params: Message, *, trace: str = "") -> Step:
         """Send a request of a worker, as soon as the handshake is over."""
         if method in _OWN:
             raise unsupported(method)
@@ -117,7 +117,8 @@ class CodexConversation:
         name = f"w:{self._sent}"
         self._asked[name] = (key, method, params)
         held = self._settings.held(method, params)
-        line: Outgoing = {"method": method, "id": name, "params": held}
+        traced: Outgoing = {"trace": {"traceparent": trace}} if trace else {}
+        line: Outgoing = {"method": method, "id": name, "params": held, **traced}
         said: tuple[Said, ...] = ()
         thread = text(params, "threadId")
         if method == "turn/start" and thread:

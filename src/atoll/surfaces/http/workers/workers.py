@@ -5,6 +5,7 @@ client that comes back with `Last-Event-ID` misses nothing and sees nothing twic
 """
 
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from typing import Annotated, Final
 
 import msgspec
@@ -43,6 +44,7 @@ from atoll.surfaces.http.workers.views import (
     stop_view,
     worker_view,
 )
+from atoll.wire.contract.correlation import read_trace_parent
 
 router = APIRouter(prefix="/v1/workers", tags=["workers"], route_class=JsonRoute)
 
@@ -89,10 +91,15 @@ async def get_worker(atoll: Atoll, caller: Caller, *, worker_id: Name) -> Respon
 )
 @needs(Capability.AGENT_READ)
 async def request_worker(
-    atoll: Atoll, caller: Caller, *, worker_id: Name, body: WorkerRequestBody
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    worker_id: Name,
+    body: WorkerRequestBody,
+    traceparent: Annotated[str, Header(max_length=200)] = "",
 ) -> Response:
-    """Send a request to the agent, once, whatever is repeated."""
-    request = body.to_domain()
+    """Send a request to the agent, once, whatever is repeated. `traceparent` goes with it."""
+    request = replace(body.to_domain(), trace=_trace_of(traceparent))
     receipt = await atoll.workers.workers.request(caller, worker_id, request, wait_ms=body.wait_ms)
     shown = receipt_view(worker_id, request.request_id, receipt)
     return Json(shown, 202 if receipt is None else 200)
@@ -170,6 +177,12 @@ def _frame(worker_id: str, said: WorkerEvent | WorkerDelta) -> bytes:
         case WorkerEvent(seq, event_type):
             data = msgspec.json.encode(event_view(worker_id, said))
             return b"id: %d\nevent: %s\ndata: %s\n\n" % (seq, event_type.encode(), data)
+
+
+def _trace_of(header: str) -> str:
+    """Return the place in a trace that a client sent; empty where it is malformed."""
+    parent = read_trace_parent(header)
+    return "" if parent is None else str(parent)
 
 
 def _under(prefix: str) -> APIRouter:
