@@ -34,6 +34,7 @@ from bench.walls.docker_peer import docker_peer
 from bench.walls.docker_wall import docker_wall
 from bench.walls.link import link
 from bench.walls.route import route
+from bench.workers.workers import workers
 
 CREATES = 25
 EXECS = 200
@@ -251,6 +252,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "bus": bus,
     "replicas": replicas,
     "fanout": fanout,
+    "workers": workers,
 }
 
 

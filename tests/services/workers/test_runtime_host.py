@@ -186,7 +186,7 @@ async def test_request_takes_its_place_in_a_trace_along() -> None:
         sent.append(json.loads(made.body)["traceparent"])
         return contract.RequestAnswer()
 
-    there.call = call  # type: ignore[method-assign]
+    there.call = call  # type: ignore[method-assign, assignment]
     asked = WorkerRequest(
         "r1", "thread/list", {}, trace="00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
     )

@@ -34,8 +34,9 @@ class DatabaseContract:
 
     def test_projections_are_derived_up_to_the_end_of_the_log(self, filled: Database) -> None:
         told: list[tuple[int, int]] = []
-        (found,) = filled.rebuild(headway=lambda done, expected: told.append((done, expected)))
+        found, *others = filled.rebuild(headway=lambda done, most: told.append((done, most)))
         assert (found.name, found.lag) == ("agents", 0)
+        assert [one.lag for one in others] == [0] * len(others)
         assert told[-1] == (found.position, found.position)
         assert filled.rebuild(["agents"]) == (found,)
         assert found in filled.status().projections

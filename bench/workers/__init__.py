@@ -1,0 +1,1 @@
+"""Workers: what the durable contract costs beside the agent's own pipe."""
