@@ -33,6 +33,15 @@ export const workersApi = {
   request: (id: string, request: Schemas['WorkerRequestFields'], waitMs: number) =>
     call('POST', `${workerAt(id)}/requests`, { request, wait_ms: waitMs }) as Promise<Receipt>,
   stop: (id: string) => call('POST', `${workerAt(id)}/stop`) as Promise<Schemas['WorkerStopView']>,
+  /** Takes the conversation to a terminal; repeated, it names the same one. */
+  take: (id: string, thread: string | null) =>
+    call(
+      'POST',
+      `${workerAt(id)}/take`,
+      thread === null ? undefined : { thread_id: thread },
+    ) as Promise<Schemas['WorkerTakenView']>,
+  /** Ends what is at the terminal; the machine goes on with the conversation. */
+  giveBack: (id: string) => call('POST', `${workerAt(id)}/give-back`) as Promise<Worker>,
   /** Starts a worker that has ended, in its sandbox with its files and its conversation. */
   async again(id: string): Promise<Worker> {
     const made = await call('POST', 'v1/workers', { worker_id: id });

@@ -1,9 +1,10 @@
-/** What may be done to a worker: stop it, and start it again. */
+/** What may be done to a worker: stop it, start it again, take its conversation and give it back. */
 
 import { useState } from 'react';
 import { workersApi, type Worker } from '../../api/workers';
-import { t } from '../../language/t';
+import { t, worded } from '../../language/t';
 import { notifyFailure } from '../../state/announce';
+import { go } from '../../state/route';
 import { Confirm } from '../parts/Dialog';
 import { UnpulledWork } from '../sandboxes/UnpulledWork';
 
@@ -14,10 +15,10 @@ interface WorkerActsProps {
 }
 
 export function WorkerActs({ worker, onDone }: WorkerActsProps) {
-  const [asks, setAsks] = useState(false);
+  const [asks, setAsks] = useState<'stop' | 'take' | null>(null);
   const [busy, setBusy] = useState(false);
-  const { worker_id: id, status, heartbeat_state: heart } = worker;
-  const ended = status === 'stopped' || status === 'failed';
+  const { worker_id: id } = worker;
+  const close = (): void => setAsks(null);
 
   function act(doIt: () => Promise<unknown>, failed: string): void {
     setBusy(true);
@@ -29,34 +30,49 @@ export function WorkerActs({ worker, onDone }: WorkerActsProps) {
       });
   }
 
+  async function take(): Promise<void> {
+    const { sandbox_id: sandbox, terminal_id: terminal } = await workersApi.take(id, null);
+    go(sandbox, terminal);
+  }
+
+  const run: Readonly<Record<WorkerAct, () => void>> = {
+    again: () => act(() => workersApi.again(id), t`${id} was not started`),
+    take: () => setAsks('take'),
+    open: () => act(take, t`Its terminal was not opened`),
+    give: () => act(() => workersApi.giveBack(id), t`The conversation was not given back`),
+    stop: () => setAsks('stop'),
+  };
   return (
     <div className="worker-acts">
-      {(ended || heart === 'missing') && (
+      {actsOf(worker).map((one) => (
         <button
+          key={one}
           type="button"
-          className="button button-small"
-          disabled={busy}
-          onClick={() => act(() => workersApi.again(id), t`${id} was not started`)}
+          className={`button button-small button-${one}`}
+          disabled={busy || worker.status === 'stopping'}
+          onClick={run[one]}
         >
-          {t`Start again`}
+          {WORDS()[one]}
         </button>
-      )}
-      {!ended && (
-        <button
-          type="button"
-          className="button button-small button-stop"
-          disabled={busy || status === 'stopping'}
-          onClick={() => setAsks(true)}
+      ))}
+      {asks === 'take' && (
+        <Confirm
+          title={t`Take over ${id}?`}
+          action={t`Take over`}
+          onClose={close}
+          onConfirm={() => act(take, t`${id} was not taken over`)}
         >
-          {t`Stop`}
-        </button>
+          <p>
+            {t`Its newest conversation goes on in a terminal, where you type. A turn that runs is interrupted. Until you give it back, it takes no prompts.`}
+          </p>
+        </Confirm>
       )}
-      {asks && (
+      {asks === 'stop' && (
         <Confirm
           title={t`Stop ${id}?`}
           action={t`Stop it`}
           danger
-          onClose={() => setAsks(false)}
+          onClose={close}
           onConfirm={() => act(() => workersApi.stop(id), t`${id} was not stopped`)}
         >
           <p>{consequences(worker)}</p>
@@ -67,6 +83,24 @@ export function WorkerActs({ worker, onDone }: WorkerActsProps) {
       )}
     </div>
   );
+}
+
+type WorkerAct = 'again' | 'take' | 'open' | 'give' | 'stop';
+
+const WORDS = worded<Readonly<Record<WorkerAct, string>>>(() => ({
+  again: t`Start again`,
+  take: t`Take over`,
+  open: t`Open its terminal`,
+  give: t`Give back`,
+  stop: t`Stop`,
+}));
+
+/** What may be done to a worker in its state. */
+function actsOf({ status, heartbeat_state: heart, held_by_person: held }: Worker): WorkerAct[] {
+  if (status === 'stopped' || status === 'failed') return ['again'];
+  if (held) return ['open', 'give', 'stop'];
+  if (heart === 'missing') return ['again', 'stop'];
+  return status === 'running' ? ['take', 'stop'] : ['stop'];
 }
 
 /** Whether a stop removes its sandbox at once: not one that it only moved into. */

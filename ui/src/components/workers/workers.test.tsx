@@ -81,10 +81,15 @@ describe('a worker', () => {
     expect(threadsOf(worker({ threads }))).toEqual([{ id: 't', title: '', turn: 'u' }]);
   });
 
-  it('is stopped while it runs, started again when it has ended, and either when it is lost', () => {
-    expect(acts({})).toMatch(/Stop/);
-    expect(acts({})).not.toMatch(/Start again/);
-    expect(acts({ status: 'failed' }).trim()).toBe('Start again');
-    expect(acts({ heartbeat_state: 'missing' })).toMatch(/Start again.*Stop/);
+  it('may be stopped, started and taken over as its state allows', () => {
+    const words = (more: object) =>
+      acts(more)
+        .trim()
+        .split(/\s{2,}/);
+    expect(words({})).toEqual(['Take over', 'Stop']);
+    expect(words({ held_by_person: true })).toEqual(['Open its terminal', 'Give back', 'Stop']);
+    expect(words({ status: 'starting' })).toEqual(['Stop']);
+    expect(words({ status: 'failed' })).toEqual(['Start again']);
+    expect(words({ heartbeat_state: 'missing' })).toEqual(['Start again', 'Stop']);
   });
 });

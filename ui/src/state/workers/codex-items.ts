@@ -130,8 +130,10 @@ function asked(item: Fields): Made {
   return { kind: 'text', state: 'done', text: spokenIn(item), data: { role: 'person' } };
 }
 
+/** One that begins has no text: what its pieces brought stays. */
 function said(item: Fields): Made {
-  return { kind: 'text', text: spokenIn(item) };
+  const text = spokenIn(item);
+  return { kind: 'text', ...(text === '' ? {} : { text }) };
 }
 
 function spokenIn(item: Fields): string {

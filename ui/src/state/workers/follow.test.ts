@@ -72,6 +72,7 @@ afterEach(async () => {
 async function follow(after = 0): Promise<void> {
   stop = followWorker('a b', after, {
     onEvents: (events) => said.push(...events.map(({ seq }) => seq)),
+    onConnect: () => undefined,
     onConnection: () => undefined,
     onStale: (number) => said.push(`stale ${number}`),
     onGone: () => said.push('gone'),

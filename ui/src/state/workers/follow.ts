@@ -10,6 +10,8 @@ import { readEvent, resumeAfter, type WorkerEvent } from './events';
 export interface WorkerFollower {
   /** Events in their order, as many as came at once. */
   onEvents(events: readonly WorkerEvent[]): void;
+  /** A connection stands; what is not numbered and came before it is lost. */
+  onConnect(): void;
   onConnection(connected: boolean): void;
   /** Events up to this number are no longer kept. */
   onStale(last: number): void;
@@ -50,7 +52,7 @@ export function followWorker(id: string, after: number, follower: WorkerFollower
 
   return followFeed({
     request: () => ({ path: `${workerAt(id)}/stream?cursor=${last}` }),
-    onConnect: () => undefined,
+    onConnect: () => follower.onConnect(),
     onConnection: (connected) => follower.onConnection(connected),
     lingers: () => false,
     onRefused,

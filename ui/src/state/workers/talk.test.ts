@@ -119,8 +119,14 @@ describe('cards of Codex', () => {
     );
     const talk = talkOf(...live.filter((one) => one !== null));
     expect(cardOf(talk)).toMatchObject({ text: 'Hello', state: 'running' });
+    talk.take(told(1, 'item/started', { item: { type: 'agentMessage', id: 'm', text: '' } }));
+    expect(cardOf(talk).text).toBe('Hello');
+    talk.cutOff();
+    talk.cutOff();
+    expect(cardOf(talk).text).toBe('Hello … ');
     const item = { type: 'agentMessage', id: 'm', text: 'Hello you' };
     talk.take(told(1, 'item/completed', { item }));
+    talk.cutOff();
     expect(cardOf(talk)).toMatchObject({ text: 'Hello you', state: 'done' });
     expect(talk.view().cards).toHaveLength(1);
   });
@@ -179,6 +185,12 @@ describe('questions', () => {
       ['declined', 'make it'],
       ['done', 'The worker stopped.'],
     ]);
+    const taken = talkOf(asks(1), frame(2, 'worker.handed_over', { holder: 'person' }));
+    expect(taken.view().cards.map(({ text }) => text)).toEqual([
+      'make it',
+      'A person took the conversation to a terminal.',
+    ]);
+    expect(cardOf(taken).state).toBe('declined');
     const again = talkOf(asks(1), asks(2));
     expect(again.view().cards.map(({ id, state }) => [id, state])).toEqual([
       ['approval:0', 'declined'],

@@ -28,6 +28,8 @@ export interface TalkView {
 
 export const NO_TALK: TalkView = { cards: [], dropped: 0, threads: [] };
 
+/** Stands for pieces of a text that are lost. */
+const LOST = ' … ';
 /** As many as an honest agent never has. */
 const MAX_THREADS = 64;
 const MAX_OPEN = 256;
@@ -53,6 +55,8 @@ export class WorkerTalk {
   readonly #open = new Map<string, Open>();
   /** Questions that had their answer. */
   readonly #closed = new Map<string, true>();
+  /** Cards whose text came in pieces, and is not whole yet. */
+  readonly #pieces = new Map<string, true>();
   #seq = 0;
   readonly #threads = new Map<string, Thread>();
   readonly #sent = new Map<string, Sent>();
@@ -81,9 +85,19 @@ export class WorkerTalk {
         this.#refused(said, at, seq);
         break;
       default: {
-        if (type === 'worker.started' || type === 'worker.stopped') this.#settle(type);
+        this.#settle(type, said);
         const words = sentenceOf(type, said);
         if (words !== null) this.#status(`event:${seq ?? ''}`, words, at, isBad(type, said));
+      }
+    }
+  }
+
+  /** The line was cut: pieces of texts that came meanwhile are lost, and the whole comes later. */
+  cutOff(): void {
+    for (const id of this.#pieces.keys()) {
+      const card = this.#log.get(id);
+      if (card?.state === 'running' && !card.text.endsWith(LOST)) {
+        this.#log.put({ id, kind: card.kind, text: LOST, append: true }, card.at);
       }
     }
   }
@@ -124,6 +138,8 @@ export class WorkerTalk {
     }
     for (const draft of cardsOf(method, params)) {
       this.#log.put(thread === '' ? draft : { ...draft, data: { ...draft.data, thread } }, at);
+      if (draft.append === true) bounded(this.#pieces, draft.id, true, MAX_OPEN);
+      else if (draft.text !== undefined) this.#pieces.delete(draft.id);
     }
   }
 
@@ -216,9 +232,13 @@ export class WorkerTalk {
     }
   }
 
-  /** No turn runs any more; after a stop nobody waits for an answer, either. */
-  #settle(type: string): void {
-    if (type === 'worker.stopped') this.#closeAll('declined');
+  /** Where the agent ended or began anew no turn runs, and mostly nobody waits for an answer. */
+  #settle(type: string, { holder }: Fields): void {
+    const left =
+      type === 'worker.stopped' || (type === 'worker.handed_over' && holder === 'person');
+    if (!left && type !== 'worker.started') return;
+    // One that was lost may come back with its questions.
+    if (left) this.#closeAll('declined');
     for (const thread of this.#threads.values())
       this.#threads.set(thread.id, { ...thread, turn: '' });
     for (const { id, kind, state, at } of this.#log.all()) {

@@ -54,6 +54,7 @@ export function useTalk(id: string, worker: Worker | null, onMoved: () => void):
         moved ||= events.some(({ type }) => type !== 'worker.event');
         timer ??= window.setTimeout(draw, GATHER_MS);
       },
+      onConnect: () => mine.cutOff(),
       onConnection: setConnected,
       onStale: () => setStale(true),
       onGone: onMoved,

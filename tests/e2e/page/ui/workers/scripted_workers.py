@@ -77,10 +77,13 @@ class ScriptedWorkers:
     refusals: dict[str, dict[str, Any]] = field(default_factory=dict)
     #: Events up to this number are no longer kept.
     stale: int = 0
+    #: The terminal of a conversation that was taken.
+    terminal: str = "t_0001"
     #: While set, the list and the snapshots fail.
     broken: bool = False
     #: Where a stream ends, and no other begins.
     cut: bool = False
+    _followers: list[web.StreamResponse] = field(default_factory=list)
     _moved: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     def add(self, worker_id: str, **more: Any) -> dict[str, Any]:
@@ -148,6 +151,14 @@ class ScriptedWorkers:
         """The agent has done something."""
         await self.say(worker_id, "item/completed", item={"status": "completed", **item})
 
+    async def piece(self, worker_id: str, item: str, text: str) -> None:
+        """A piece of a text, for those who follow now; never stored."""
+        params = json.dumps({"threadId": THREAD, "itemId": item, "delta": text})
+        delta = {"worker_id": worker_id, "method": "item/agentMessage/delta", "params": params}
+        frame = f"event: worker.delta\ndata: {json.dumps(delta | {'thread_id': THREAD})}\n\n"
+        for answer in self._followers:
+            await answer.write(frame.encode())
+
     async def end_streams(self, *, cut: bool) -> None:
         """End every connection to a stream; with `cut` none begins until this is called again."""
         async with self._moved:
@@ -175,6 +186,8 @@ class ScriptedWorkers:
             web.get(one + "/snapshot", self._get),
             web.post(one + "/requests", self._request),
             web.post(one + "/stop", self._stop),
+            web.post(one + "/take", self._take),
+            web.post(one + "/give-back", self._give_back),
             web.get(one + "/stream", self._stream),
         ]
 
@@ -222,6 +235,24 @@ class ScriptedWorkers:
         head = {"worker_id": worker_id, "status": "stopping", "markers": None}
         return web.json_response(head, status=202)
 
+    async def _take(self, request: web.Request) -> web.StreamResponse:
+        worker_id = request.match_info["worker"]
+        shown = self.workers[worker_id]
+        if not shown["held_by_person"]:
+            shown["held_by_person"] = True
+            held = {"holder": "person", "thread_id": THREAD}
+            await self.tell(worker_id, "worker.handed_over", **held)
+        sandbox = shown["sandbox"]["id"]
+        taken = {"sandbox_id": sandbox, "terminal_id": self.terminal, "thread_id": THREAD}
+        return web.json_response({"worker_id": worker_id, **taken})
+
+    async def _give_back(self, request: web.Request) -> web.StreamResponse:
+        worker_id = request.match_info["worker"]
+        self.workers[worker_id]["held_by_person"] = False
+        held = {"holder": "machine", "thread_id": THREAD}
+        await self.tell(worker_id, "worker.handed_over", **held)
+        return web.json_response(self.workers[worker_id])
+
     async def _stream(self, request: web.Request) -> web.StreamResponse:
         worker_id, after = request.match_info["worker"], int(request.query.get("cursor", 0))
         if worker_id not in self.streams:
@@ -230,12 +261,21 @@ class ScriptedWorkers:
             return problem(503, "unavailable", "no stream just now")
         if after < self.stale:
             words = f"Events up to {self.stale} are no longer kept: resume after that."
-            return problem(410, "stale_cursor", words)
+            return problem(410, "stale_cursor", words, resume_after=self.stale)
         self.cursors.append(after)
         answer = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await answer.prepare(request)
         await answer.write(f"retry: 1000\nid: {after}\n\n".encode())
-        stream = self.streams[worker_id]
+        self._followers.append(answer)
+        try:
+            await self._follow(answer, self.streams[worker_id], after)
+        finally:
+            self._followers.remove(answer)
+        return answer
+
+    async def _follow(
+        self, answer: web.StreamResponse, stream: list[dict[str, Any]], after: int
+    ) -> None:
         while not self.cut:
             for event in stream[after:]:
                 text = f"id: {event['seq']}\nevent: {event['event_type']}\n"
@@ -246,12 +286,12 @@ class ScriptedWorkers:
                     async with asyncio.timeout(HEARTBEAT_SECONDS):
                         await self._moved.wait_for(lambda: self.cut or len(stream) > after)  # noqa: B023
             await answer.write(b": still here\n\n")
-        return answer
 
 
-def problem(status: int, code: str, detail: str) -> web.Response:
+def problem(status: int, code: str, detail: str, **more: Any) -> web.Response:
     """An RFC 9457 problem document."""
     body = {"type": "about:blank", "title": code, "status": status, "code": code, "detail": detail}
+    body |= more
     return web.json_response(body, status=status, content_type="application/problem+json")
 
 

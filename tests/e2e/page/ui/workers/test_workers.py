@@ -236,6 +236,50 @@ async def test_stream_resumes_after_the_last_event_and_shows_each_once(
     await expect(log.get_by_text("Write it down")).to_have_count(1)
 
 
+async def test_text_grows_by_its_pieces_until_the_whole_is_there(
+    server: ScriptedServer, page: Page
+) -> None:
+    server.workers.add("docs")
+    workers = await come_in(server, page, "workers/docs")
+    await begun(workers, "docs")
+    log = log_of(page)
+    await expect(log).to_contain_text("Write it down")
+    await workers.say("docs", "item/started", item={"type": "agentMessage", "id": "m2", "text": ""})
+    for text in ("It is ", f"**done** {STING}"):
+        await workers.piece("docs", "m2", text)
+    said = log.locator(".talk-said").last
+    await expect(said).to_contain_text(f"It is done {STING}")
+    await workers.item("docs", type="agentMessage", id="m2", text="It is all done.")
+    await expect(said).to_have_text("Agent:It is all done.")
+    assert await page.evaluate("window.stung") is None
+
+
+async def test_conversation_is_taken_to_a_terminal_and_given_back(
+    server: ScriptedServer, page: Page
+) -> None:
+    sandbox = server.add_sandbox("box", agent="codex")
+    terminal = server.add_terminal(sandbox, name="codex")
+    server.workers.terminal = terminal.id
+    server.workers.add("docs")
+    workers = await come_in(server, page, "workers/docs")
+    await begun(workers, "docs")
+    await page.get_by_role("button", name="Take over").click()
+    dialog = page.get_by_role("alertdialog", name="Take over docs?")
+    await expect(dialog).to_contain_text("A turn that runs is interrupted.")
+    await dialog.get_by_role("button", name="Take over").click()
+    await expect(page.get_by_role("tab", name="codex")).to_have_attribute("aria-selected", "true")
+    await page.get_by_role("link", name="worker docs").click()
+    await expect(page.get_by_role("status").filter(has_text="in a terminal")).to_be_visible()
+    await expect(page.get_by_role("textbox", name="Ask codex")).to_have_count(0)
+    await expect(page.get_by_text("codex works")).to_have_count(0)
+    await page.get_by_role("button", name="Open its terminal").click()
+    await expect(page.get_by_role("tab", name="codex")).to_have_attribute("aria-selected", "true")
+    await page.get_by_role("link", name="worker docs").click()
+    await page.get_by_role("button", name="Give back").click()
+    await expect(page.get_by_role("textbox", name="Ask codex")).to_be_visible()
+    await expect(log_of(page)).to_contain_text("The conversation was given back.")
+
+
 async def test_long_stream_begins_near_its_end_and_older_events_may_be_gone(
     server: ScriptedServer, page: Page
 ) -> None:
