@@ -90,6 +90,13 @@ class Refusal:
     fields: tuple[tuple[str, str], ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class OwnAnswer:
+    """A request that the door answers itself, with these members of a JSON object."""
+
+    members: tuple[tuple[str, str], ...] = field(repr=False)
+
+
 class Origin(msgspec.Struct, frozen=True):
     """The server to dial.
 
@@ -160,10 +167,12 @@ def judge(upstream: Upstream, incoming: IncomingRequest) -> Passage | Refusal:
         return Refusal(403, "not_allowed", f"{message} that sandboxes may use")
     origin, authority, base = _place(upstream.base_url)
     query = without_parameters(incoming.query, _CREDENTIAL_PARAMETERS)
-    credential = (provider.header, provider.scheme + upstream.key)
+    credentials: Headers = ((provider.header, provider.scheme + upstream.key),)
+    if upstream.account and provider.account_header:
+        credentials += ((provider.account_header, upstream.account),)
     offered = _protocols(incoming, provider) if websocket else None
     known = of_provider(provider.name)
-    headers, passed = dressed(incoming, authority, (credential,), known, websocket=offered)
+    headers, passed = dressed(incoming, authority, credentials, known, websocket=offered)
     return Passage(
         origin=origin,
         target=base + incoming.path + (f"?{query}" if query else ""),

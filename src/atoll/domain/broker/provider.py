@@ -31,7 +31,8 @@ class Provider:
     list inference only: keys, accounts, files, and other people's jobs are not reachable from a
     sandbox. `key_env` and `base_env` are what the vendor's SDK reads, the latter with `base_path`
     behind the broker's address; empty where the SDK must be configured in code. `subprotocols` are
-    the WebSocket subprotocols that are no credentials."""
+    the WebSocket subprotocols that are no credentials. `account_header` names the account of a
+    login; `refresh_path` is where an agent asks for new tokens, which the broker answers itself."""
 
     name: str
     upstream: str
@@ -42,15 +43,19 @@ class Provider:
     base_env: str = ""
     base_path: str = ""
     subprotocols: frozenset[str] = frozenset()
+    account_header: str = ""
+    refresh_path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """A provider with this installation's key, and its own base URL when there is one."""
+    """A provider with this installation's key or the token of a login, and its own base URL when
+    there is one. `account` is the vendor's id of a login's account."""
 
     provider: Provider
     base_url: str
     key: str = field(repr=False)
+    account: str = ""
 
 
 OPENAI = Provider(
@@ -263,6 +268,28 @@ PROVIDERS = {
         MISTRAL, COHERE, REPLICATE, HUGGINGFACE,
     )
 }  # fmt: skip
+
+CHATGPT = Provider(
+    name="chatgpt",
+    upstream="https://chatgpt.com",
+    account_header="chatgpt-account-id",
+    refresh_path="/oauth/token",
+    rules=(
+        Rule("responses", "POST", r"/backend-api/codex/responses(?:/compact)?"),
+        Rule("models", "GET", r"/backend-api/codex/models"),
+        Rule("account", "GET", r"/backend-api/wham/accounts/check"),
+    ),
+)
+CLAUDE = Provider(
+    name="claude",
+    upstream=ANTHROPIC.upstream,
+    base_env=ANTHROPIC.base_env,
+    key_env="CLAUDE_CODE_OAUTH_TOKEN",
+    rules=ANTHROPIC.rules,
+)
+
+LOGIN_PROVIDERS = {one.name: one for one in (CHATGPT, CLAUDE)}
+"""The vendors as agents call them with a person's login. Nobody sets a key of theirs."""
 
 
 def placeholder(provider: Provider) -> str:

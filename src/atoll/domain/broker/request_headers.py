@@ -51,13 +51,17 @@ def _known(*names: str, prefixes: tuple[str, ...] = ()) -> AllowedNames:
     return AllowedNames(_COMMON | frozenset(names), (*_SDKS, *prefixes))
 
 
+# Codex sends `session_id` and `conversation_id` with an underscore.
+_OPENAI = _known(
+    "originator", "version", "session_id", "session-id", "conversation_id", "thread-id",
+    prefixes=("openai-", "x-openai-", "x-codex-"),
+)  # fmt: skip
+_ANTHROPIC = _known(prefixes=("anthropic-", "x-anthropic-", "x-claude-"))
 _VENDORS = {
-    # Codex sends `session_id` and `conversation_id` with an underscore.
-    "openai": _known(
-        "originator", "version", "session_id", "session-id", "conversation_id", "thread-id",
-        prefixes=("openai-", "x-openai-", "x-codex-"),
-    ),
-    "anthropic": _known(prefixes=("anthropic-", "x-anthropic-", "x-claude-")),
+    "openai": _OPENAI,
+    "chatgpt": _OPENAI,
+    "anthropic": _ANTHROPIC,
+    "claude": _ANTHROPIC,
     "google": _known("x-server-timeout", prefixes=("x-goog-", "x-vertex-ai-")),
     "gemini": _known("x-server-timeout", prefixes=("x-goog-", "x-gemini-")),
     "deepgram": _known(prefixes=("x-deepgram-", "dg-")),

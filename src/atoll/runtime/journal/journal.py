@@ -28,7 +28,7 @@ _OWNER_ONLY = 0o640
 URGENT = frozenset(
     {
         *("approval.asked", "approval.used", "agent.status", "git.pushed", "terminal.exited"),
-        *("port.opened", "port.closed"),
+        *("port.opened", "port.closed", "login.refused"),
     }
 )
 """Kinds that wake readers of the journal at once: a person may be waiting, or a task for the end of

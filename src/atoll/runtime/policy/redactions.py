@@ -33,7 +33,8 @@ class Redactions:
         keys = {each.value for each in policy.providers}
         customs = {each.value for each in policy.customs}
         tokens = {each.value for each in policy.remotes}
-        self._know(self._floor | named | keys | customs | tokens)
+        logins = {each.value for each in policy.logins}
+        self._know(self._floor | named | keys | customs | tokens | logins)
 
     def stream(self) -> Redactor:
         """Return a redactor for one stream; it follows later policies for as long as it is used."""

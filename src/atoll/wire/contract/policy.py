@@ -42,6 +42,17 @@ class ProviderKey(_Message, frozen=True, kw_only=True):
     base_url: str | None = None
 
 
+class LoginToken(_Message, frozen=True, kw_only=True):
+    """The token of a person's login at the vendor of an agent, and the vendor's id of the
+    `account`. A refreshed one has the same `login_id` and a higher `version`."""
+
+    provider: Word
+    login_id: Word
+    version: int
+    value: str
+    account: str = ""
+
+
 class CustomSecret(_Message, frozen=True, kw_only=True):
     """A secret for `/broker/custom/{name}`. `slot_name` is the header's or parameter's name, or
     the user of `basic`; `headers` are further ones of a request that pass with it."""
@@ -157,6 +168,7 @@ class Policy(_Message, frozen=True, kw_only=True):
     record: bool = False
     dev: bool = False
     api: ApiAccess | None = None
+    logins: tuple[LoginToken, ...] = ()
 
 
 class PolicyView(msgspec.Struct, frozen=True):

@@ -10,7 +10,7 @@ model_provider = "atoll"
 approval_policy = "never"                # the sandbox is the wall
 sandbox_mode = "danger-full-access"
 check_for_update_on_startup = false
-
+{more}
 [analytics]
 enabled = false
 
@@ -21,13 +21,23 @@ apps = false
 
 [model_providers.atoll]
 name = "OpenAI through Atoll's broker"
-base_url = "http://127.0.0.1:8082/broker/openai/v1"
-env_key = "OPENAI_API_KEY"
+base_url = "http://127.0.0.1:8082/broker/{path}"
+{credential}
 wire_api = "responses"
 
 [projects."/workspace"]
 trust_level = "trusted"
 """
+
+CONFIG = _CONFIG.format(more="", path="openai/v1", credential='env_key = "OPENAI_API_KEY"')
+"""The configuration of a Codex that has a key."""
+
+LOGIN_CONFIG = _CONFIG.format(
+    more='chatgpt_base_url = "http://127.0.0.1:8082/broker/chatgpt/backend-api/"\n',
+    path="chatgpt/backend-api/codex",
+    credential="requires_openai_auth = true",
+)
+"""The configuration of a Codex whose person is logged in."""
 
 _EVENTS = (
     "SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PermissionRequest", "Stop",
@@ -56,7 +66,7 @@ AGENT = Agent(
     providers=("openai",),
     state=(".codex",),
     transcripts=".codex/sessions/*/*/*/rollout-*.jsonl",
-    seeds=(Seed(".codex/config.toml", _CONFIG),),
+    seeds=(Seed(".codex/config.toml", CONFIG),),
     # Ours are not in its list of trusted hooks; the sandbox is the wall around any other.
     watch_argv=("--dangerously-bypass-hook-trust", *_WATCH),
     transcript="codex",

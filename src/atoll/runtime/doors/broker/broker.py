@@ -16,12 +16,13 @@ from pathlib import Path
 from time import monotonic
 
 from atoll.domain.broker.allowance import Allowance, Bounds
-from atoll.domain.broker.passage import Refusal
+from atoll.domain.broker.passage import OwnAnswer, Refusal
 from atoll.domain.broker.provider import Upstream
 from atoll.runtime.doors.broker.call_audit import Audit, BrokerCall, CallAudit
 from atoll.runtime.doors.broker.credentials import Credentials, read_credentials
 from atoll.runtime.doors.broker.exchange import Exchange
 from atoll.runtime.doors.broker.inbound import Inbound
+from atoll.runtime.doors.broker.login_renewals import LoginRenewals, is_renewed
 from atoll.runtime.doors.broker.metering import meter
 from atoll.runtime.doors.broker.push_gate import RefusedPush
 from atoll.runtime.doors.broker.request import BrokerRequest, RequestShapes
@@ -67,6 +68,7 @@ class Broker:
         self._parts = parts
         self._call_audit = CallAudit(audit)
         self._secret_requests = SecretRequests(audit)
+        self._renewals = LoginRenewals(audit)
         self._tasks = tasks
         self._connections = UpstreamConnections(parts.trust)
         self._spending = Spending(parts.spent)
@@ -90,6 +92,8 @@ class Broker:
         self._allowance.apply(_read_bounds(policy.limits))
         self._connections.close()
         self._cut_ungranted()
+        for exchange in self._renewals.take_renewed(self._routes.credentials.logins):
+            self._repeat(exchange)
 
     async def sweep(self) -> None:
         """End silent, idle and forbidden connections, for ever. An unused door does not wake its
@@ -102,6 +106,8 @@ class Broker:
             self._cut_ungranted()
             self._spending.keep(self._allowance.spent)
             self._call_audit.settle()
+            for exchange in self._renewals.take_expired():
+                exchange.fail(_not_renewed(exchange))
             for exchange in list(self._live):
                 outbound = exchange.outbound
                 if outbound and now - outbound.received_at > UPSTREAM_SILENCE_SECONDS:
@@ -134,9 +140,26 @@ class Broker:
     async def _hold(self, exchange: Exchange, push: RefusedPush, hold: HoldPush) -> None:
         exchange.pushed(push, await hold(push.path, push.holdable))
 
+    def renew(self, exchange: Exchange) -> None:
+        """Repeat a request whose token the vendor refused, now or once a policy has a newer one."""
+        if is_renewed(exchange, self._routes.credentials.logins):
+            self._repeat(exchange)
+        else:
+            self._renewals.wait(exchange)
+
+    def _repeat(self, exchange: Exchange) -> None:
+        route = self._routes.find(exchange.request, used=self._used, call=exchange.call)
+        if isinstance(route, BrokerRoute):
+            exchange.repeat(route)
+            self._dial(exchange)
+            exchange.asked()
+        else:
+            exchange.fail(route if isinstance(route, Refusal) else _not_renewed(exchange))
+
     def finish(self, exchange: Exchange) -> None:
         """Meter and record an ended exchange, and keep its connection."""
         self._live.discard(exchange)
+        self._renewals.forget(exchange)
         call = exchange.call
         meter(exchange)
         self._allowance.leave(call.service, call.cost_micros or 0)
@@ -147,18 +170,30 @@ class Broker:
         if exchange.outbound is not None:
             self._connections.put_back(exchange.outbound)
 
-    def _begin(self, request: BrokerRequest, client: Inbound) -> Exchange | Refusal:
+    def _begin(self, request: BrokerRequest, client: Inbound) -> Exchange | Refusal | OwnAnswer:
         """Run the steps up to the dial, in order and without an await in between."""
         call = BrokerCall(request.shape.method)
         route = self._routes.find(request, used=self._used, call=call)
         if isinstance(route, Refusal):
             return self._refuse(call, route)
+        if isinstance(route, OwnAnswer):
+            return self._answer(call, route)
         refusal = self._admit(route, call)
         if refusal is not None:
             return self._refuse(call, refusal)
         exchange = Exchange(route, request, call=call, client=client, owner=self)
         self._dial(exchange)
         return exchange
+
+    def _answer(self, call: BrokerCall, answer: OwnAnswer) -> OwnAnswer | Refusal:
+        call.step = "admit"
+        met = self._allowance.enter(call.service, monotonic())
+        if met is not None:
+            return self._refuse(call, Refusal(429, "limit_reached", met))
+        self._allowance.leave(call.service, 0)
+        call.step, call.outcome, call.status = "answer", "answered", 200
+        self._call_audit.record(call)
+        return answer
 
     def _refuse(self, call: BrokerCall, refusal: Refusal) -> Refusal:
         call.outcome, call.status = refusal.error, refusal.status
@@ -226,6 +261,14 @@ async def serve_broker(
                 yield
         finally:
             broker.close()
+
+
+def _not_renewed(exchange: Exchange) -> Refusal:
+    message = (
+        f"{exchange.call.service} refused the login, and it was not renewed in time: its owner looks "
+        "at it with `atoll agent login --list`"
+    )
+    return Refusal(401, "login_not_renewed", message)
 
 
 def _read_bounds(limits: DoorLimits) -> Bounds:

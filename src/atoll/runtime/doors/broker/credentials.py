@@ -13,13 +13,21 @@ from urllib.parse import unquote
 
 from atoll.domain.broker.control_plane import CONTROL_PLANE
 from atoll.domain.broker.passage import BrokerSecret
-from atoll.domain.broker.provider import PROVIDERS, Upstream, safe_base_url
+from atoll.domain.broker.provider import (
+    LOGIN_PROVIDERS,
+    PROVIDERS,
+    Upstream,
+    safe_base_url,
+)
 from atoll.domain.network.host import Target
 from atoll.domain.repository.git_remote import BrokerRemote, read_remote
-from atoll.wire.contract.policy import Approved, CustomSecret, Policy
+from atoll.wire.contract.policy import Approved, CustomSecret, LoginToken, Policy
 
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}")
 """RFC 9110 §5.6.2."""
+
+_SAME_VENDOR = (("openai", "chatgpt"), ("anthropic", "claude"))
+"""The providers that are one vendor by key and by login."""
 
 log = logging.getLogger("atoll.runtime")
 
@@ -28,11 +36,13 @@ log = logging.getLogger("atoll.runtime")
 class CredentialRef:
     """A reference to the credential that a request uses: `name` is a provider's name, a secret's id
     or a remote's address. A request with an approval may last until the approval ends. With a
-    one-time approval (`once`) it may last as long as its secret."""
+    one-time approval (`once`) it may last as long as its secret. A request with a login (`login_id`)
+    may last as long as that is lent, whatever the version of its token."""
 
-    kind: Literal["provider", "custom", "git", "api"]
+    kind: Literal["provider", "login", "custom", "git", "api"]
     name: str
     version: int = 0
+    login_id: str = ""
     approval_id: str = ""
     once: bool = False
     until: float | None = None
@@ -41,7 +51,8 @@ class CredentialRef:
 @dataclass(frozen=True, slots=True)
 class Credentials:
     """The credentials of one policy by name. `no_fetch` are providers that may not be made to fetch
-    or call anything; `api` is the control plane, for what runs inside."""
+    or call anything; `api` is the control plane, for what runs inside. `logins` are the tokens of
+    the upstreams that are called with a person's login."""
 
     upstreams: Mapping[str, Upstream] = field(default_factory=dict)
     customs: Mapping[str, CustomSecret] = field(default_factory=dict)
@@ -50,6 +61,14 @@ class Credentials:
     dev: bool = False
     no_fetch: frozenset[str] = frozenset()
     api: Upstream | None = None
+    logins: Mapping[str, LoginToken] = field(default_factory=dict)
+
+    def refer(self, provider: str) -> CredentialRef:
+        """Return the reference to the credential of a provider."""
+        login = self.logins.get(provider)
+        if login is None:
+            return CredentialRef("provider", provider)
+        return CredentialRef("login", provider, login.version, login.login_id)
 
     def find_approval(
         self, secret: CustomSecret, target: Target, *, used: set[str], now: float
@@ -71,6 +90,9 @@ class Credentials:
         match credential.kind:
             case "provider":
                 return credential.name in self.upstreams
+            case "login":
+                login = self.logins.get(credential.name)
+                return login is not None and login.login_id == credential.login_id
             case "api":
                 return self.api is not None
             case "git":
@@ -107,6 +129,11 @@ def read_credentials(
             upstreams.pop(one.provider, None)
             continue
         upstreams[one.provider] = Upstream(provider, base_url, one.value)
+    logins = _read_logins(policy)
+    for name, token in logins.items():
+        provider = LOGIN_PROVIDERS[name]
+        base_url = places.get(name, provider.upstream)
+        upstreams[name] = Upstream(provider, base_url, token.value, token.account)
     customs = {one.name: one for one in policy.customs if _is_usable(one)}
     return Credentials(
         upstreams,
@@ -114,8 +141,9 @@ def read_credentials(
         policy.approvals,
         _read_remotes(policy),
         policy.dev,
-        frozenset(policy.limits.no_fetch),
+        _read_no_fetch(policy),
         _read_api(policy),
+        logins,
     )
 
 
@@ -150,6 +178,24 @@ def _read_remotes(policy: Policy) -> tuple[BrokerRemote, ...]:
         except ValueError as error:
             log.error("the remote of secret %s cannot be used: %s", one.secret_id, error)
     return tuple(found)
+
+
+def _read_logins(policy: Policy) -> dict[str, LoginToken]:
+    found = {}
+    for one in policy.logins:
+        shown = _is_sendable(one.value) and (not one.account or _is_sendable(one.account))
+        if one.provider in LOGIN_PROVIDERS and shown:
+            found[one.provider] = one
+        else:
+            log.error("the login %s at %r cannot be used", one.login_id, one.provider)
+    return found
+
+
+def _read_no_fetch(policy: Policy) -> frozenset[str]:
+    """Return the providers that may fetch nothing: what holds for a vendor by key holds by login,
+    too."""
+    names = frozenset(policy.limits.no_fetch)
+    return names | {login for key, login in _SAME_VENDOR if key in names}
 
 
 def _read_api(policy: Policy) -> Upstream | None:

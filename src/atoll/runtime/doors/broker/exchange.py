@@ -17,6 +17,7 @@ from atoll.runtime.doors.broker.machine.phases import (
     ClientEnding,
     Ending,
     ExchangeStimulus,
+    RequestPhase,
     ResponsePhase,
     step,
 )
@@ -30,7 +31,11 @@ from atoll.wire.git.receive_pack import HeldRefs
 from atoll.wire.http.usage import UsageReader
 
 PENDING_BYTES = 256 * 1024
+REPEATED_BYTES = 4 * 1024 * 1024
+"""The longest request that can be repeated with a newer token."""
+
 MAX_BODY_BYTES = 1024 * 1024 * 1024
+_UNAUTHORIZED: Final = 401
 # Python 3.11 finds a member of an enum many times slower than a global.
 _ENDED: Final = ResponsePhase.ENDED
 _REQUEST_ENDED: Final = ExchangeStimulus.REQUEST_ENDED
@@ -73,6 +78,9 @@ class ExchangeOwner(Protocol):
     def hold(self, exchange: "Exchange", push: RefusedPush, /) -> None:
         """Hold what may be held of a refused push, and end the exchange by `pushed`."""
 
+    def renew(self, exchange: "Exchange", /) -> None:
+        """Repeat the request with a newer token, once there is one, or end the exchange."""
+
     def finish(self, exchange: "Exchange") -> None:
         """Record the end of an exchange and release its upstream connection."""
 
@@ -94,9 +102,11 @@ class Exchange:
         self.outbound: Outbound | None = None
         self.usage = UsageReader() if route.costs else None
         self.asked_head = bytearray()
+        self.request = request
         self._client = client
         self._owner = owner
-        self._request = request
+        self._repeated: list[bytes] | None = [] if route.credential.kind == "login" else None
+        self._repeated_bytes = 0
         self._push_gate = PushGate(route.pushed) if route.pushed is not None else None
         self._body_gate = BodyGate(route.credential.name, request) if route.judged else None
         self._pending: list[bytes] = []
@@ -123,7 +133,7 @@ class Exchange:
             return
         self.outbound = outbound
         outbound.begin(self, bodiless=self.route.method == "HEAD")
-        self._pending.insert(0, self.route.render_head(self._request))
+        self._pending.insert(0, self.route.render_head(self.request))
         if self._waiting > PENDING_BYTES:
             self._client.hold(False)
         self._waiting = 0
@@ -162,7 +172,7 @@ class Exchange:
         refused = self._push_gate.finish() if self._push_gate else None
         if refused is not None:
             self._owner.hold(self, refused)
-        elif self._request.length is None:
+        elif self.request.length is None:
             self._send(b"0\r\n\r\n")
 
     def pushed(self, push: RefusedPush, held: HeldRefs) -> None:
@@ -192,6 +202,11 @@ class Exchange:
     def answer_head(self, head: ResponseHead) -> None:
         """Judge a response and forward its head."""
         self.call.step, self.call.status = "answer", head.status
+        complete = self._phases.request is RequestPhase.COMPLETE
+        if head.status == _UNAUTHORIZED and complete and self._repeated is not None:
+            self._await_renewal()
+            return
+        self._repeated = None
         plan = self.route.plans.judge(head)
         if isinstance(plan, Refusal):
             self.fail(plan)
@@ -246,6 +261,18 @@ class Exchange:
         """Pause or resume the request, as fast as the upstream reads."""
         self._client.hold(paused)
 
+    # A newer token.
+
+    def repeat(self, route: BrokerRoute) -> None:
+        """Prepare the request to be sent again with the token of `route`, which happens once."""
+        self.route, self._pending, self._repeated = route, self._repeated or [], None
+
+    def _await_renewal(self) -> None:
+        outbound, self.outbound = self.outbound, None
+        if outbound is not None:
+            outbound.close()
+        self._owner.renew(self)
+
     # The end.
 
     def fail(self, refusal: Refusal) -> None:
@@ -294,10 +321,15 @@ class Exchange:
         if isinstance(judged, Refusal):
             self.fail(judged)
         elif judged:
-            self._send(judged if self._request.length is not None else make_chunk(judged))
+            self._send(judged if self.request.length is not None else make_chunk(judged))
 
     def _send(self, data: bytes) -> None:
         self._pending.append(data)
+        if self._repeated is not None:
+            self._repeated_bytes += len(data)
+            self._repeated.append(data)
+            if self._repeated_bytes > REPEATED_BYTES:
+                self._repeated = None
         if self.outbound is None:
             self._waiting += len(data)
             if self._waiting > PENDING_BYTES:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Final, cast
 
-from atoll.domain.broker.passage import Refusal
+from atoll.domain.broker.passage import OwnAnswer, Refusal
 from atoll.runtime.doors.broker.exchange import Exchange
 from atoll.runtime.doors.broker.machine.client_phases import (
     START,
@@ -46,7 +46,7 @@ _REPLY_ENDED: Final = ClientStimulus.REPLY_ENDED
 _END_BODY: Final = ClientInstruction.END_BODY
 _ADVANCE: Final = ClientInstruction.ADVANCE
 
-Begin = Callable[[BrokerRequest, "Inbound"], Exchange | Refusal]
+Begin = Callable[[BrokerRequest, "Inbound"], Exchange | Refusal | OwnAnswer]
 """Starts the exchange of a request. The exchange may have ended when this returns."""
 
 
@@ -126,11 +126,14 @@ class Inbound(asyncio.Protocol):
     def reply(self, refusal: Refusal) -> None:
         """Send a whole response of the door's own."""
         fields = {"error": refusal.error, **dict(refusal.fields), "message": refusal.message}
-        body = json.dumps(fields, separators=(",", ":")).encode()
+        self._reply_json(b"%d %b" % (refusal.status, refusal.error.encode()), fields)
+
+    def _reply_json(self, status: bytes, members: dict[str, str]) -> None:
+        body = json.dumps(members, separators=(",", ":")).encode()
         close = b"" if self._keeps_alive else b"Connection: close\r\n"
         self.reply_data(
-            b"HTTP/1.1 %d %b\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%b%b\r\n%b"
-            % (refusal.status, refusal.error.encode(), len(body), _SECURED, close, body)
+            b"HTTP/1.1 %b\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%b%b\r\n%b"
+            % (status, len(body), _SECURED, close, body)
         )
         self.reply_end(close=False)
 
@@ -274,6 +277,8 @@ class Inbound(asyncio.Protocol):
         begun = self._begin(request, self)
         if isinstance(begun, Refusal):
             self.reply(begun)
+        elif isinstance(begun, OwnAnswer):
+            self._reply_json(b"200 OK", dict(begun.members))
         elif not begun.ended:
             self._exchange = begun
         if request.early:

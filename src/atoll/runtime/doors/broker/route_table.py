@@ -8,9 +8,17 @@ cached.
 import time
 from dataclasses import replace
 
+from atoll.domain.agent.login_use import placeholder_tokens
 from atoll.domain.broker.control_plane import CONTROL_PLANE, judge_api
 from atoll.domain.broker.fetching import fetching_parameter
-from atoll.domain.broker.passage import IncomingRequest, Refusal, judge, judge_custom
+from atoll.domain.broker.passage import (
+    IncomingRequest,
+    OwnAnswer,
+    Refusal,
+    judge,
+    judge_custom,
+)
+from atoll.domain.broker.provider import Upstream
 from atoll.domain.network.host import read_target
 from atoll.domain.repository.git_remote import judge_git
 from atoll.runtime.doors.broker.body_gate import refuse_fetch
@@ -44,8 +52,8 @@ class RouteTable:
 
     def find(
         self, request: BrokerRequest, *, used: set[str], call: BrokerCall
-    ) -> BrokerRoute | Refusal:
-        """Return the route of a request, or why it is refused. `used` are the ids of used one-time
+    ) -> BrokerRoute | Refusal | OwnAnswer:
+        """Return the route of a request, why it is refused, or the door's own answer. `used` are the ids of used one-time
         approvals. The step that was reached is written to `call`."""
         kept = self._kept.get(request.shape)
         if kept is not None:
@@ -55,7 +63,7 @@ class RouteTable:
         # Approvals end, and the decision on a WebSocket depends on more values than the shape has.
         if (
             isinstance(route, BrokerRoute)
-            and route.credential.kind == "provider"
+            and route.credential.kind in ("provider", "login")
             and not route.passage.websocket
         ):
             if len(self._kept) >= KEPT_SHAPES:
@@ -66,7 +74,7 @@ class RouteTable:
 
 def _find_route(
     request: BrokerRequest, credentials: Credentials, *, used: set[str], call: BrokerCall
-) -> BrokerRoute | Refusal:
+) -> BrokerRoute | Refusal | OwnAnswer:
     method, target, headers = request.shape.method, request.shape.target, request.headers
     if not target.startswith("/"):
         # An absolute target is for a proxy and names another server.
@@ -95,7 +103,7 @@ def _find_route(
 
 def _find_provider(
     request: BrokerRequest, incoming: IncomingRequest, credentials: Credentials, call: BrokerCall
-) -> BrokerRoute | Refusal:
+) -> BrokerRoute | Refusal | OwnAnswer:
     name = call.service
     upstream = credentials.upstreams.get(name)
     if upstream is None:
@@ -103,10 +111,13 @@ def _find_provider(
         message = f"no such provider here, or it has no key; with a key: {known}"
         return Refusal(404, "unknown_provider", message)
     call.step = "judge"
+    if _asks_for_tokens(upstream, incoming):
+        call.rule = "refresh"
+        return OwnAnswer(tuple(placeholder_tokens(upstream.account).items()))
     verdict = judge(upstream, incoming)
     if isinstance(verdict, Refusal):
         return verdict
-    route = make_route(request, verdict, CredentialRef("provider", name))
+    route = make_route(request, verdict, credentials.refer(name))
     if name not in credentials.no_fetch:
         return route
     if verdict.websocket:
@@ -114,6 +125,12 @@ def _find_provider(
         return Refusal(403, "fetch_not_allowed", message)
     found = fetching_parameter(incoming.query)
     return replace(route, judged=True) if found is None else refuse_fetch(name, found)
+
+
+def _asks_for_tokens(upstream: Upstream, incoming: IncomingRequest) -> bool:
+    """Report whether an agent inside would refresh its login: the control plane does that."""
+    path = upstream.provider.refresh_path
+    return bool(path) and (incoming.method, incoming.path) == ("POST", path)
 
 
 def _find_custom(

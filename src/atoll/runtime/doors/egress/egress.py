@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from atoll.domain.broker.audit_budget import AuditBudget
-from atoll.domain.broker.provider import PROVIDERS
+from atoll.domain.broker.provider import LOGIN_PROVIDERS, PROVIDERS
 from atoll.domain.network.egress import (
     HOST_NAMES,
     LOOPBACKS,
@@ -257,6 +257,8 @@ def _list_provider_hosts(policy: Policy) -> tuple[str, ...]:
     """Return the broker's hosts. Calls with a foreign key must not bypass the broker."""
     urls = [one.upstream for one in PROVIDERS.values()]
     urls += [one.base_url for one in policy.providers if one.base_url]
+    lent = {one.provider for one in policy.logins}
+    urls += [one.upstream for name, one in LOGIN_PROVIDERS.items() if name in lent]
     hosts = {_read_host(url) for url in urls}
     return tuple(sorted(one for one in hosts if one is not None and one not in HOST_NAMES))
 
