@@ -41,6 +41,7 @@ from atoll.services.library.syncs import Syncs
 from atoll.services.library.tree_edits import TreeEdits
 from atoll.services.library.unpulled import UnpulledWork
 from atoll.services.lifecycle.vendor_keys import VendorKeys
+from atoll.services.logins.agent_logins import AgentLogins
 from atoll.services.overview.machine import MachineHealth
 from atoll.services.overview.oversight import Oversight
 from atoll.services.overview.search import Search
@@ -205,6 +206,7 @@ class Application:
     agents: Agents
     statuses: AgentStatuses
     catalogue: AgentCatalogue
+    agent_logins: AgentLogins
     inbox: Inbox
     consumers: Consumers
     shares: Shares

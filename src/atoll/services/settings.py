@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from atoll.services.journals.settings import AuditSettings, EventSettings, JournalSettings
 from atoll.services.library.settings import KeptSettings, RepositorySettings
+from atoll.services.logins.settings import AgentLoginSettings
 from atoll.services.people.identity.settings import AuthSettings
 from atoll.services.people.settings import TokenSettings
 from atoll.services.policies.settings import PolicySettings
@@ -25,3 +26,4 @@ class ServiceSettings:
     repositories: RepositorySettings = field(default_factory=RepositorySettings)
     tokens: TokenSettings = field(default_factory=TokenSettings)
     auth: AuthSettings = field(default_factory=AuthSettings)
+    logins: AgentLoginSettings = field(default_factory=AgentLoginSettings)

@@ -33,7 +33,7 @@ from atoll.domain.login.agent_login import (
     TokenRefused,
     TokensCame,
 )
-from atoll.domain.login.lifecycle import due_at, refresh_time, step
+from atoll.domain.login.lifecycle import AWAY, due_at, postpone, refresh_time, step
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 DEVICE, BROWSER, KEY = (
@@ -148,7 +148,18 @@ def test_key_is_ready_at_once_and_has_no_end() -> None:
 
 
 def test_short_token_is_refreshed_at_half_its_life() -> None:
-    assert refresh_time(SHORT, NOW) == NOW + SHORT / 2
+    assert refresh_time(SHORT, EARLY, NOW) == NOW + SHORT / 2
+
+
+def test_token_is_refreshed_as_early_as_is_set() -> None:
+    early = timedelta(minutes=2)
+    assert after(PENDING, TokensCame(HOUR, early)).next_at == NOW + HOUR - early
+
+
+def test_login_without_an_issuer_waits_and_uses_nothing_up() -> None:
+    due = NOW + HOUR
+    assert postpone(READY, due) == replace(READY, next_at=due + AWAY)
+    assert postpone(after(KEY, TokensCame()), due) == after(KEY, TokensCame())
 
 
 def test_pasted_code_is_traded_once() -> None:

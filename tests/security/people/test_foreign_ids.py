@@ -99,6 +99,9 @@ HOST = {
 }
 """A host of the installation, which no member may see."""
 
+LOGIN = {"agent": "opencode", "method": 2, "api_key": "canary-of-a-login-0123456789"}
+"""A login of an agent, which is its owner's alone."""
+
 KEY = "0123456789abcdef01234567"
 """The key of a checkout that ann uploaded."""
 
@@ -275,6 +278,7 @@ async def _things(atoll: World) -> Things:
         "host": await made("/v1/hosts", HOST, "host_id", who=None),
         "member": "walter",
         "worker_id": "anns-worker",
+        "login": await made("/v1/agent-logins", LOGIN, "id"),
         "subject": "walter",
         **{"terminal": "t_1", "command": "e_1", "recording": "r_1", "card": "c_1"},
         "commit": "a" * 40,

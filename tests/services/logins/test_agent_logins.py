@@ -92,7 +92,7 @@ async def replicas(
 @pytest.fixture
 async def logins() -> AsyncIterator[Logins]:
     issuer = FakeAgentIssuer()
-    async with scene() as made, replicas(made, issuer, 2) as (one, two):
+    async with scene(run=False) as made, replicas(made, issuer, 2) as (one, two):
         yield Logins(made, issuer, one, two)
 
 
@@ -330,7 +330,7 @@ class _Death(AtollError):
 async def test_twenty_workers_share_a_login_whose_tokens_live_five_seconds() -> None:
     """At an issuer that revokes on reuse: none is reused, and no call fails. No token is found in
     the database or in the log."""
-    async with login_issuer(life=5, interval="1") as served, scene() as made:
+    async with login_issuer(life=5, interval="1") as served, scene(run=False) as made:
         http = IssuerHttp(Reach(loopback=True))
         issuer = OpenAIIssuer(IssuerClient(served.url, CLIENT), http, SystemClock())
         async with replicas(made, issuer, 3, SystemClock()) as found:

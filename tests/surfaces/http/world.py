@@ -50,6 +50,7 @@ from atoll.surfaces.http.server.front_end import FrontEnd
 from atoll.surfaces.http.server.host_names import names_for
 from atoll.surfaces.http.server.metrics import MetricsAccess
 from atoll.testing import (
+    FakeAgentIssuer,
     FakeAgentShelf,
     FakeAuditSigner,
     FakeDrive,
@@ -441,6 +442,7 @@ class World:
     forge: FakeForge
     drive: FakeDrive
     machines: FakeSshMachines
+    issuer: FakeAgentIssuer
 
     @property
     def host(self) -> str:
@@ -483,8 +485,14 @@ async def world(
         stack.push_async_callback(clients.close)
         extension = OneRuntime(folder / "rt.sock")
         vault = EnvelopeVault(lambda: [MasterKey(b"m" * 32)])
+        issuer = FakeAgentIssuer()
         ports = SandboxPorts(
-            {extension.name: extension}, clients, HostAgents(), vault, shelf=FakeAgentShelf()
+            {extension.name: extension},
+            clients,
+            HostAgents(),
+            vault,
+            shelf=FakeAgentShelf(),
+            issuers={"codex": issuer},
         )
         ground = Ground(store, bus, clock, identifiers, telemetry)
         shelf = Shelf(ShelfSettings(folder / "repos", folder / "imports"), DirectImporter())
@@ -534,6 +542,7 @@ async def world(
             forge,
             drive,
             machines,
+            issuer,
         )
 
 

@@ -31,6 +31,8 @@ EVERYTHING = {
     "forge_ranges": ["10.1.0.0/16"],
     "drive_client_id": "client.apps.example",
     "drive_client_secret_file": "/etc/atoll/drive",
+    "agent_issuers": {"codex": {"client_id": "ours"}},
+    "agent_login_early_seconds": 60,
     "allow_loopback_webhooks": True,
     "database_url": "sqlite:///x",
     "database_connections": 9,

@@ -97,6 +97,43 @@ export interface components {
             readonly agents: readonly components["schemas"]["AgentView"][];
         };
         /**
+         * @description A login to begin: by device code (`method` 1), in a browser (0), or by an API key (2), which
+         *     alone has `api_key`.
+         */
+        readonly AgentLoginBody: {
+            /** @default codex */
+            readonly agent?: string;
+            /** @default  */
+            readonly api_key?: string;
+            /** @default 1 */
+            readonly method?: number;
+        };
+        /** @description The caller's logins, oldest first. */
+        readonly AgentLoginList: {
+            readonly logins: readonly components["schemas"]["AgentLoginView"][];
+            readonly next: string | null;
+        };
+        /**
+         * @description A login of an agent. `token_ref` is the secret that holds its tokens, which nobody reads.
+         *     While it waits for its person, `page` is where they confirm it, by device code with `user_code`.
+         *     `expires_at` is the end of its token, which is refreshed before; null for a key. `reason` says
+         *     why it ended.
+         */
+        readonly AgentLoginView: {
+            readonly agent: string;
+            readonly created_at: string;
+            readonly expires_at: string | null;
+            readonly id: string;
+            readonly in_use: boolean;
+            readonly method: number;
+            readonly page: string;
+            readonly reason: string;
+            readonly scopes: readonly string[];
+            readonly status: components["schemas"]["LoginState"];
+            readonly token_ref: string;
+            readonly user_code: string;
+        };
+        /**
          * @description The mode of an agent: at a terminal, or as a machine that is driven by programs.
          * @enum {string}
          */
@@ -1612,6 +1649,15 @@ export interface components {
         readonly LogView: {
             readonly lines: readonly components["schemas"]["LogLineView"][];
         };
+        /**
+         * @description The state of a login. Of the first three each can change; the others are final.
+         * @enum {string}
+         */
+        readonly LoginState: "requested" | "pending" | "ready" | "denied" | "expired" | "failed" | "revoked";
+        /** @description Whether sandboxes of this agent use the login: its owner says that their plan allows it. */
+        readonly LoginUseBody: {
+            readonly in_use: boolean;
+        };
         /** @description The address at the provider that ends the login there, for the browser to open. */
         readonly LogoutView: {
             readonly end_session_url: string;
@@ -2508,6 +2554,10 @@ export interface components {
         /** @description The sandbox's recordings, oldest first. */
         readonly RecordingList: {
             readonly recordings: readonly components["schemas"]["Recording"][];
+        };
+        /** @description The whole address that the browser was sent back to. */
+        readonly RedirectBody: {
+            readonly redirect: string;
         };
         /** @description A full ref name and the commit it names. */
         readonly Ref: {

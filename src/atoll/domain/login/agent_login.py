@@ -25,8 +25,8 @@ ANSWER_TIME: Final = timedelta(seconds=30)
 """The time in which an issuer answers a request that uses up a code or a token."""
 
 EARLY: Final = timedelta(minutes=5)
-"""The time before the end of an access token at which it is refreshed: at most this, and at most
-half of the token's life."""
+"""The usual time before the end of an access token at which it is refreshed; at most half of the
+token's life."""
 
 RETRY: Final = timedelta(seconds=1)
 """The time after which a refresh that did not reach the issuer is tried again."""
@@ -144,9 +144,11 @@ class CodePasted:
 
 @dataclass(frozen=True, slots=True)
 class TokensCame:
-    """Tokens came for the first time, or by a refresh. A `life` of None has no end."""
+    """Tokens came for the first time, or by a refresh. A `life` of None has no end; `early` is the
+    time before the end at which they are refreshed."""
 
     life: timedelta | None = None
+    early: timedelta = EARLY
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from typing import Final, TypeAlias
 
 from atoll.domain.login.agent_login import (
     ANSWER_TIME,
-    EARLY,
     MAX_INTERVAL,
     POLL_INTERVAL,
     REQUEST_LIFE,
@@ -38,6 +37,12 @@ from atoll.domain.login.agent_login import (
     TokensCame,
 )
 
+AWAY: Final = timedelta(minutes=1)
+"""The time after which a login is taken up again whose issuer is not set up any more."""
+
+SENT: Final = frozenset({LoginCommand.POLL, LoginCommand.TRADE_CODE, LoginCommand.REFRESH})
+"""The commands that need an issuer."""
+
 Step: TypeAlias = tuple[AgentLogin, tuple[LoginCommand, ...]]
 
 _LOST: Final = "the issuer's answer to a token or code that can be used once was lost: log in again"
@@ -51,8 +56,8 @@ def step(login: AgentLogin, stimulus: LoginStimulus, now: datetime) -> Step:
     match stimulus:
         case RevokeLogin() | LoginRefused() | AnswerLost():
             return _ending(login, stimulus)
-        case TokensCame(life):
-            return _received(login, life, now)
+        case TokensCame():
+            return _received(login, stimulus, now)
         case Opened() | CodePasted() | Denied() | CodeExpired():
             return _confirmed_by_person(login, stimulus, now)
         case StillPending() | SlowDown() | PollUnanswered():
@@ -61,9 +66,14 @@ def step(login: AgentLogin, stimulus: LoginStimulus, now: datetime) -> Step:
             return _due(login, stimulus, now)
 
 
-def refresh_time(life: timedelta, now: datetime) -> datetime:
+def refresh_time(life: timedelta, early: timedelta, now: datetime) -> datetime:
     """Return the time at which an access token of this life, received now, is refreshed."""
-    return now + life - min(EARLY, life / 2)
+    return now + life - min(early, life / 2)
+
+
+def postpone(login: AgentLogin, now: datetime) -> AgentLogin:
+    """Return the login as it waits for its issuer: nothing was sent, so nothing is used up."""
+    return login if login.next_at is None else replace(login, next_at=now + AWAY)
 
 
 def due_at(login: AgentLogin) -> datetime | None:
@@ -115,12 +125,13 @@ def _ended(login: AgentLogin, state: LoginState, reason: str) -> Step:
     return ended, (LoginCommand.DROP_SECRETS,)
 
 
-def _received(login: AgentLogin, life: timedelta | None, now: datetime) -> Step:
+def _received(login: AgentLogin, tokens: TokensCame, now: datetime) -> Step:
+    life = tokens.life
     ready = replace(
         login,
         state=LoginState.READY,
         ends_at=None,
-        next_at=None if life is None else refresh_time(life, now),
+        next_at=None if life is None else refresh_time(life, tokens.early, now),
         sent_at=None,
         version=login.version + 1,
         expires_at=None if life is None else now + life,

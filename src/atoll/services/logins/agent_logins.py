@@ -7,27 +7,30 @@ one that dies on the way leaves a login that fails instead of a token that is se
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
 
 import structlog
 
+from atoll.domain.agent.registry import find
 from atoll.domain.errors import (
     AtollError,
     Conflict,
     Forbidden,
+    Invalid,
     LimitReached,
     NotFound,
     Unavailable,
 )
 from atoll.domain.event import Json
-from atoll.domain.ids import AgentLoginId
+from atoll.domain.ids import AgentLoginId, OrgId, PrincipalId
 from atoll.domain.login.agent_login import (
     ANSWER_TIME,
+    EARLY,
     MAX_LOGINS,
     AgentLogin,
     AgentLoginRecord,
@@ -45,7 +48,7 @@ from atoll.domain.login.agent_login import (
     TokenRefused,
     TokensCame,
 )
-from atoll.domain.login.lifecycle import step
+from atoll.domain.login.lifecycle import SENT, postpone, step
 from atoll.domain.login.redirect import BegunRedirect, read_redirect
 from atoll.domain.people.login import SECRET_BYTES, spell_secret
 from atoll.domain.people.principal import SYSTEM, ActorKind, Principal
@@ -55,14 +58,21 @@ from atoll.ports import Transaction, Vault
 from atoll.ports.outside.issuer import AgentIssuer, LoginTokens
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Note, draft_of
+from atoll.services.logins.lent import is_lent
 from atoll.services.logins.payload import LoginSecrets, LoginVault
 from atoll.services.task_runner import TaskRunner
 
 MAX_AT_ONCE: Final = 50
 """The logins that one call of `advance` takes up; the others wait for the next."""
 
+REDIRECT_URI: Final = "http://localhost:1455/auth/callback"
+"""The address that a browser is sent back to, on its person's machine, where nobody listens."""
+
 _WAKE: Final = 0.5
 """The seconds after which a waiting caller looks again, in case an announcement was lost."""
+
+Push = Callable[[OrgId, PrincipalId | None], Awaitable[None]]
+"""Sends the policies of this owner's sandboxes anew. Raises nothing."""
 
 _log = structlog.get_logger(__name__)
 
@@ -80,12 +90,10 @@ class LoginAccess:
 
 @dataclass(frozen=True, slots=True)
 class BegunAgentLogin:
-    """A request for a login. `redirect_uri` is where a browser is sent back to, `api_key` the key
-    of that method."""
+    """A request for a login. `api_key` is the key of that method."""
 
     agent: str
     method: LoginMethod = LoginMethod.DEVICE
-    redirect_uri: str = "http://localhost:1455/auth/callback"
     api_key: str = field(default="", repr=False)
 
 
@@ -98,9 +106,14 @@ class _Taken:
     secrets: LoginSecrets
 
 
+async def _unpushed(_org_id: OrgId, _owner: PrincipalId | None) -> None:
+    """Send nothing: there are no sandboxes."""
+
+
 class AgentLogins:
     """Use cases on logins. All raise `Forbidden` for who is no person, `NotFound` for a login that
-    is not the caller's. `issuers` are those of the agents that can log in, by the agent's name."""
+    is not the caller's. `issuers` are those of the agents that can log in, by the agent's name.
+    Tokens are refreshed `early`, and `push` lends them."""
 
     def __init__(
         self,
@@ -109,9 +122,13 @@ class AgentLogins:
         *,
         vault: Vault,
         runner: TaskRunner,
+        early: timedelta = EARLY,
+        push: Push = _unpushed,
     ) -> None:
         self._ground = ground
         self._runner = runner
+        self._early = early
+        self._push = push
         self._issuers = issuers
         self._vault = LoginVault(vault)
 
@@ -131,17 +148,25 @@ class AgentLogins:
         """Begin a login; nothing uses it before its owner turns it on. Raises `NotFound` (code
         `no_issuer`), `Invalid`, `LimitReached`, and what the port does."""
         _check_person(caller)
-        issuer = self._issuer(request.agent)
-        now = self._ground.clock.now()
+        agent, now = find(request.agent), self._ground.clock.now()
         record = AgentLoginRecord(
-            self._ground.ids.agent_login(), caller.org_id, caller.id, request.agent,
+            self._ground.ids.agent_login(), caller.org_id, caller.id, agent.name,
             self._ground.ids.secret(), now, AgentLogin(request.method),
         )  # fmt: skip
-        record, held = await _opened(record, request, issuer, now)
+        if request.method is LoginMethod.API_KEY:
+            if not agent.providers:
+                raise Invalid(f"{agent.name} calls no provider, so it has no key", field="agent")
+            record, held = _with_key(record, request.api_key, now)
+        elif request.api_key:
+            raise Invalid("api_key goes with method 2 alone", field="api_key")
+        else:
+            record, held = await _opened(record, request, self._issuer(agent.name), now)
         async with self._ground.store.begin() as rows:
             others = await rows.agent_logins.of(caller.org_id, caller.id)
             if sum(one.login.is_open for one in others) >= MAX_LOGINS:
                 raise LimitReached(f"There may be {MAX_LOGINS} logins: revoke one.")
+            for ended in [one for one in others if not one.login.is_open][:-MAX_LOGINS]:
+                await rows.agent_logins.remove(ended.id)
             await rows.agent_logins.put(record)
             await self._vault.write(rows, record, held, now)
             await self._note(rows, record, caller)
@@ -166,12 +191,24 @@ class AgentLogins:
         return await self.get(caller, login_id)
 
     async def turn(self, caller: Principal, login_id: AgentLoginId, *, on: bool) -> None:
-        """Turn the use of a login on or off: its owner says that their plan allows it."""
+        """Turn the use of a login on or off: its owner says that their plan allows it. Of the
+        logins of an agent one is on. Raises `Conflict` (code `login_not_ready`) for one that has
+        ended."""
         _check_person(caller)
         async with self._ground.store.begin() as rows:
             record = await _own(rows, caller, login_id)
-            await rows.agent_logins.put(replace(record, in_use=on))
-        self._announce(record)
+            if on and not record.login.is_open:
+                raise Conflict("This login has ended: log in again.", code="login_not_ready")
+            mine = await rows.agent_logins.of(caller.org_id, caller.id)
+            others = [one for one in mine if on and one.agent == record.agent and one.id != login_id]
+            turned = [(record, on), *((one, False) for one in others)]
+            for one, used in turned:
+                if one.in_use is not used:
+                    await rows.agent_logins.put(replace(one, in_use=used))
+                    await self._note(rows, replace(one, in_use=used), caller)
+        for one, _ in turned:
+            self._announce(one)
+        await self._push(record.org_id, record.owner)
 
     async def revoke(self, caller: Principal, login_id: AgentLoginId) -> AgentLoginRecord:
         """End a login here and at its issuer, and forget its tokens. Idempotent."""
@@ -181,11 +218,18 @@ class AgentLogins:
 
     async def advance(self) -> None:
         """Poll, refresh and end what is due. Every replica may call it at any time."""
-        async with self._ground.store.read() as rows:
-            due = await rows.agent_logins.due(self._ground.clock.now(), MAX_AT_ONCE)
         async with asyncio.TaskGroup() as tasks:
-            for login_id in due:
-                tasks.create_task(self._advance(login_id))
+            for login_id in await self.due():
+                tasks.create_task(self.advance_one(login_id))
+
+    async def due(self) -> Sequence[AgentLoginId]:
+        """Return the logins to advance now; a bounded number of them."""
+        async with self._ground.store.read() as rows:
+            return await rows.agent_logins.due(self._ground.clock.now(), MAX_AT_ONCE)
+
+    async def advance_one(self, login_id: AgentLoginId) -> None:
+        """Poll, refresh or end a login where that is due. It may be called at any time."""
+        await self._perform(await self._take(login_id, TimePassed()))
 
     async def access(self, login_id: AgentLoginId) -> LoginAccess:
         """Return the token of a login that is ready and turned on. Raises `NotFound`, `Conflict`
@@ -217,13 +261,10 @@ class AgentLogins:
                         if found.expires_at is None:
                             raise Forbidden("The vendor refused the key: log in with another.")
                         await _either(listener.wait(), _WAKE)
-                        await self._advance(login_id)
+                        await self.advance_one(login_id)
         except TimeoutError as error:
             raise Unavailable(f"The login {login_id} was not refreshed in time.") from error
         return found
-
-    async def _advance(self, login_id: AgentLoginId) -> None:
-        await self._perform(await self._take(login_id, TimePassed()))
 
     async def _take(
         self, login_id: AgentLoginId, stimulus: LoginStimulus, tokens: LoginTokens | None = None
@@ -239,6 +280,8 @@ class AgentLogins:
                 stimulus = LoginRefused("its secrets are gone: log in again")
             held = held or LoginSecrets()
             login, commands = step(record.login, stimulus, now)
+            if record.agent not in self._issuers and {*commands} & SENT:
+                login, commands = postpone(record.login, now), ()
             after = _with_tokens(replace(record, login=login), commands, tokens)
             if after != record:
                 await rows.agent_logins.put(after)
@@ -250,6 +293,8 @@ class AgentLogins:
                 await self._note(rows, after)
         if after != record:
             self._announce(after)
+        if (is_lent(record), record.login.version) != (is_lent(after), login.version):
+            await self._push(after.org_id, after.owner)
         # What came too late was never kept, and is what there is to revoke.
         return _Taken(after, commands, replace(held, tokens=tokens or held.tokens))
 
@@ -290,7 +335,7 @@ class AgentLogins:
             await self._receive(taken, tokens)
 
     async def _receive(self, taken: _Taken, tokens: LoginTokens) -> None:
-        done = await self._take(taken.record.id, TokensCame(tokens.life), tokens)
+        done = await self._take(taken.record.id, TokensCame(tokens.life, self._early), tokens)
         await self._perform(done)
 
     async def _settle(self, taken: _Taken) -> None:
@@ -319,6 +364,7 @@ class AgentLogins:
             "secret_id": record.token_ref,
             "agent": record.agent,
             "state": record.login.state.value,
+            "in_use": record.in_use,
         }
         note = Note(f"secret:{record.token_ref}", "agent_login.changed", payload)
         ground = self._ground
@@ -329,24 +375,28 @@ class AgentLogins:
 async def _opened(
     record: AgentLoginRecord, request: BegunAgentLogin, issuer: AgentIssuer, now: datetime
 ) -> tuple[AgentLoginRecord, LoginSecrets]:
-    """Return a login that waits for its person, or is ready by a key, and its secrets."""
-    match request.method:
-        case LoginMethod.API_KEY:
-            key = check_value(request.api_key, Purpose.OAUTH)
-            login, _ = step(record.login, TokensCame(), now)
-            return replace(record, login=login), LoginSecrets(api_key=key)
-        case LoginMethod.BROWSER:
-            state, verifier = (spell_secret(secrets.token_bytes(SECRET_BYTES)) for _ in range(2))
-            begun = BegunRedirect(state, verifier, request.redirect_uri)
-            login, _ = step(record.login, Opened(), now)
-            return replace(record, login=login, page=issuer.page_of(begun)), LoginSecrets(
-                begun=begun
-            )
-        case LoginMethod.DEVICE:
-            device = await issuer.begin()
-            login, _ = step(record.login, Opened(device.life, device.interval), now)
-            shown = replace(record, login=login, page=device.page, user_code=device.user_code)
-            return shown, LoginSecrets(device=device)
+    """Return a login that waits for its person, and its secrets."""
+    if request.method is LoginMethod.BROWSER:
+        state, verifier = (spell_secret(secrets.token_bytes(SECRET_BYTES)) for _ in range(2))
+        begun = BegunRedirect(state, verifier, REDIRECT_URI)
+        login, _ = step(record.login, Opened(), now)
+        return replace(record, login=login, page=issuer.page_of(begun)), LoginSecrets(begun=begun)
+    device = await issuer.begin()
+    login, _ = step(record.login, Opened(device.life, device.interval), now)
+    shown = replace(record, login=login, page=device.page, user_code=device.user_code)
+    return shown, LoginSecrets(device=device)
+
+
+def _with_key(
+    record: AgentLoginRecord, text: str, now: datetime
+) -> tuple[AgentLoginRecord, LoginSecrets]:
+    """Return a login that is ready by a key, and its secrets. Raises `Invalid`."""
+    try:
+        key = check_value(text, Purpose.OAUTH)
+    except Invalid as error:
+        raise Invalid(error.message, field="api_key") from error
+    login, _ = step(record.login, TokensCame(), now)
+    return replace(record, login=login), LoginSecrets(api_key=key)
 
 
 def _with_tokens(

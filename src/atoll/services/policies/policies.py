@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 import msgspec
 import structlog
 
+from atoll.domain.agent.login_use import LOGIN_USES
 from atoll.domain.approvals.approval import Approval, GrantScope, SecretAsk, holds
 from atoll.domain.broker.provider import PLACEHOLDER_PREFIX, PROVIDERS, broker_environment
 from atoll.domain.errors import AtollError, Conflict, Failed, Invalid
@@ -20,7 +21,7 @@ from atoll.domain.repository.git_remote import git_environment
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.sandbox.stimulus import Exposed
 from atoll.domain.secrets.secret import Purpose, ScopeSubject, Secret, applied, bound_to
-from atoll.ports import Kept, RuntimeClient, Vault
+from atoll.ports import Kept, RuntimeClient, Transaction, Vault
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.transitions import Transitions
 from atoll.services.policies.network_policies import commands_of, network_of
@@ -30,6 +31,7 @@ from atoll.wire.contract.policy import (
     Approved,
     CustomSecret,
     GitRemote,
+    LoginToken,
     Policy,
     ProviderKey,
     RedactedValue,
@@ -47,6 +49,9 @@ RENEWED_AFTER = timedelta(minutes=10)
 
 Inside = Callable[[Sandbox], Awaitable[ApiAccess | None]]
 """Returns a new access of a sandbox to this API, for the policy of its runtime."""
+
+Lent = Callable[[Transaction, Sandbox], Awaitable[Sequence[LoginToken | ProviderKey]]]
+"""Returns what the logins of a sandbox's owner lend to its doors."""
 
 _log = structlog.get_logger(__name__)
 
@@ -74,6 +79,10 @@ class _OpenSecret:
     value: str = field(repr=False)
 
 
+async def _nothing_lent(_rows: Transaction, _sandbox: Sandbox) -> Sequence[LoginToken]:
+    return ()
+
+
 class Policies:
     """Policies of all sandboxes, composed from the store and set in their runtimes."""
 
@@ -85,12 +94,14 @@ class Policies:
         vault: Vault,
         settings: PolicySettings,
         inside: Inside | None = None,
+        lent: Lent = _nothing_lent,
     ) -> None:
         self._ground = ground
         self._transitions = transitions
         self._vault = vault
         self._settings = settings
         self._inside = inside
+        self._lent = lent
         self._renewals: dict[SandboxId, datetime] = {}
         self._revision = 0
         self._told: set[SandboxId] = set()
@@ -138,28 +149,32 @@ class Policies:
                 if kept
                 else []
             )
+            lent = await self._lent(rows, sandbox) if kept else ()
         check_secrets(sandbox, [one.secret for one in kept])
         opened = self._open(sandbox, kept)
         chosen = {
             secret.id for secret in applied((one.secret for one in opened), scope_subject(sandbox))
         }
         mine = [one for one in opened if one.secret.id in chosen]
-        settings = self._settings
+        settings, tokens = self._settings, [one for one in lent if isinstance(one, LoginToken)]
+        keys = [one for one in lent if isinstance(one, ProviderKey)]
         api = None if self._inside is None else await self._inside(sandbox)
         policy = Policy(
             revision=revision,
-            providers=tuple(_provider(one) for one in mine if _is(one, Purpose.PROVIDER)),
+            # The login of the sandbox's own agent takes precedence over its owner's keys.
+            providers=(*(_provider(one) for one in mine if _is(one, Purpose.PROVIDER)), *keys),
             customs=tuple(_custom(one) for one in mine if _is(one, Purpose.CUSTOM)),
             approvals=self._approved(sandbox, mine, approvals),
             network=network_of(sandbox),
-            redacted=tuple(RedactedValue(name=one.secret.name, value=one.value) for one in opened),
+            redacted=(*_masked(opened), *_masked_logins(lent)),
             limits=settings.limits,
             commands=commands_of(sandbox),
             remotes=tuple(_remote(one) for one in mine if _is(one, Purpose.GIT)),
-            env=_environment(sandbox, mine, api),
+            env=_environment(sandbox, mine, api, lent),
             record=sandbox.profile.recording is Recording.ALWAYS,
             dev=settings.allow_loopback_remotes,
             api=api,
+            logins=tuple(tokens),
         )
         exposed = tuple(sorted({one.secret.name for one in mine if one.secret.exposed}))
         renew_at = None if api is None else self._ground.clock.now() + RENEWED_AFTER
@@ -178,7 +193,8 @@ class Policies:
         self._told.add(sandbox.id)
         if composed.renew_at is not None:
             self._renewals[sandbox.id] = composed.renew_at
-        if composed.policy.customs or composed.policy.commands.operator:
+        policy = composed.policy
+        if policy.customs or policy.commands.operator or policy.logins:
             self._requesters.add(sandbox.id)
         else:
             self._requesters.discard(sandbox.id)
@@ -195,7 +211,7 @@ class Policies:
         async with self._ground.store.read() as rows:
             kept = await rows.secrets.sealed(sandbox.org_id, sandbox.owner)
         opened = self._open(sandbox, kept)
-        masked = tuple(RedactedValue(name=one.secret.name, value=one.value) for one in opened)
+        masked = _masked(opened)
         if masked:
             await _send(client, ComposedPolicy(Policy(revision=revision, redacted=masked), ()))
 
@@ -279,6 +295,14 @@ def scope_subject(sandbox: Sandbox) -> ScopeSubject:
     return ScopeSubject(sandbox.org_id, sandbox.owner, sandbox.id, sandbox.profile.id)
 
 
+def _masked(opened: Sequence[_OpenSecret]) -> tuple[RedactedValue, ...]:
+    return tuple(RedactedValue(name=one.secret.name, value=one.value) for one in opened)
+
+
+def _masked_logins(lent: Sequence[LoginToken | ProviderKey]) -> tuple[RedactedValue, ...]:
+    return tuple(RedactedValue(name=f"login_{one.provider}", value=one.value) for one in lent)
+
+
 def _is(one: _OpenSecret, purpose: Purpose) -> bool:
     return one.secret.use.purpose is purpose
 
@@ -354,7 +378,10 @@ def _current(secret: Secret | None, ask: SecretAsk) -> bool:
 
 
 def _environment(
-    sandbox: Sandbox, mine: Sequence[_OpenSecret], api: ApiAccess | None
+    sandbox: Sandbox,
+    mine: Sequence[_OpenSecret],
+    api: ApiAccess | None,
+    lent: Sequence[LoginToken | ProviderKey],
 ) -> tuple[tuple[str, str], ...]:
     """Variables for new processes inside. What the caller or the profile set themselves stays."""
     uses = [one.secret.use for one in mine if _is(one, Purpose.GIT)]
@@ -363,6 +390,8 @@ def _environment(
     found: dict[str, str] = dict(git_environment(remotes, GIT_DOOR, pushed=pushed))
     for one in mine:
         found.update(_variables(one))
+    for login in lent:
+        found.update(_login_variables(login))
     if api is not None:
         found["ATOLL_API_URL"] = API_DOOR
     for name, _ in (*sandbox.profile.env, *sandbox.env):
@@ -383,6 +412,13 @@ def _variables(one: _OpenSecret) -> dict[str, str]:
         if use.purpose is Purpose.CUSTOM:
             found[f"{use.variable}_BROKER_URL"] = f"{BROKER}/custom/{secret.name}"
     return found
+
+
+def _login_variables(lent: LoginToken | ProviderKey) -> tuple[tuple[str, str], ...]:
+    if isinstance(lent, ProviderKey):
+        return broker_environment(PROVIDERS[lent.provider], BROKER)
+    uses = (one for one in LOGIN_USES.values() if one.provider.name == lent.provider)
+    return next((one.environment(BROKER) for one in uses), ())
 
 
 def _placeholder(secret: Secret) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import structlog
 
+from atoll.domain.agent.login_use import LOGIN_USES
 from atoll.domain.errors import AtollError, Failed, Invalid
 from atoll.domain.host.host import HostKind
 from atoll.domain.ids import SandboxId
@@ -39,7 +40,7 @@ from atoll.ports import (
 )
 from atoll.ports.telemetry.metrics import Metric
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
-from atoll.services.policies.policies import Policies
+from atoll.services.policies.policies import ComposedPolicy, Policies
 from atoll.services.provisioning.compose_file import read_compose_file
 from atoll.services.provisioning.instructions import check_instructions, resolve_instructions
 from atoll.services.provisioning.project_setup import begin_setup
@@ -164,8 +165,9 @@ class Provisioning:
             handle, reach = await self._raised(extension, replace(request, report=report), sandbox)
         report(f"The runtime answers ({reach.isolation.mechanism}).")
         client = self._runtimes.client_at(reach)
-        unchanged = changes == self._policies.changes
-        await self._policies.put(client, sandbox, composed if unchanged else None)
+        if changes != self._policies.changes:
+            composed = await self._policies.compose(sandbox)
+        await self._policies.put(client, sandbox, composed)
         if sandbox.profile.workspace.access is Access.READ_WRITE:
             with self._phase("workspace"):
                 repos = await self._workspaces.prepare(sandbox, client, report)
@@ -175,6 +177,7 @@ class Provisioning:
         sandbox = replace(sandbox, instructions=instructions or sandbox.instructions)
         with self._phase("agents"):
             await self._furnish(sandbox, client, report, mechanism=reach.isolation.mechanism)
+            await self._seed(sandbox, client, composed)
             await resume_agents(sandbox, client, report)
         project = await begin_setup(sandbox, client, report)
         task = await begin_task(replace(sandbox, project=project), client, report)
@@ -236,11 +239,20 @@ class Provisioning:
         """Configuration of agents, and in the log what who comes in finds."""
         config = await self._configs.config_for(sandbox.name) if self._configs else ()
         await write_files(client, config)
-        if sandbox.agent:
-            await write_seeds(client, self._agents.known(sandbox.agent).seeds)
         if mechanism in MECHANISMS:
             for line in entry_steps(dict(self._env(sandbox)), [file.path for file in config]):
                 report(line)
+
+    async def _seed(
+        self, sandbox: Sandbox, client: RuntimeClient, composed: ComposedPolicy
+    ) -> None:
+        """Write the agent's first configuration, and say in it whether its person is logged in."""
+        if not sandbox.agent:
+            return
+        agent = self._agents.known(sandbox.agent)
+        use = LOGIN_USES.get(agent.name)
+        account = next((one.account for one in composed.policy.logins), None)
+        await write_seeds(client, agent.seeds, use.files if use else (), account=account)
 
     async def _filled(
         self, sandbox: Sandbox, request: Provision, report: Report

@@ -31,7 +31,7 @@ AGAIN_SECONDS = 1.0
 PAGE = 200
 """Events read at once."""
 
-POLICY_EVENTS = ("secret.", "approval.", "network.")
+POLICY_EVENTS = ("secret.", "approval.", "network.", "agent_login.")
 """Beginnings of the types of events after which policies may differ."""
 
 _log = structlog.get_logger(__name__)

@@ -55,6 +55,7 @@ from atoll.wiring.control.library import LibraryPorts, build_library
 from atoll.wiring.control.lifecycle.sandboxes import SandboxPorts
 from atoll.wiring.control.outside.drive import open_drive
 from atoll.wiring.control.outside.hosts import hosts_in
+from atoll.wiring.control.outside.issuers import open_issuers
 from atoll.wiring.control.overview.machine import examine
 from atoll.wiring.control.replicas import leadership_of
 from atoll.wiring.control.settings import ControlSettings, extension_options
@@ -146,6 +147,7 @@ def _ports(
         vault=vault,
         shelf=LayerShelf(_own_layers(settings.home)),
         keyed=keys.providers,
+        issuers=open_issuers(settings.issuers, SystemClock(), stack),
     )
 
 

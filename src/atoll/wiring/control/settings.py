@@ -22,6 +22,7 @@ from atoll.adapters.extensions.e2b.settings import E2bSettings
 from atoll.adapters.extensions.modal.settings import ModalSettings
 from atoll.adapters.extensions.openshell.settings import OpenShellSettings
 from atoll.adapters.forges.settings import ForgeSettings
+from atoll.adapters.issuers.settings import IssuerSettings
 from atoll.adapters.notices.settings import NoticeSettings
 from atoll.adapters.push.settings import PushSettings
 from atoll.adapters.storage.engines.settings import StorageSettings
@@ -143,6 +144,7 @@ class ControlSettings:
     webhooks: WebhookSettings = field(default_factory=WebhookSettings)
     forges: ForgeSettings = field(default_factory=ForgeSettings)
     drive: DriveSettings = field(default_factory=DriveSettings)
+    issuers: IssuerSettings = field(default_factory=IssuerSettings)
     docker: DockerSettings = field(default_factory=DockerSettings)
     clouds: CloudSettings = field(default_factory=CloudSettings)
     zygote: OwnSettings = field(default_factory=OwnSettings)

@@ -1,7 +1,7 @@
 """Services of sandboxes: what provisions them, changes their states and watches them."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from atoll.ports import (
@@ -16,6 +16,7 @@ from atoll.ports import (
 )
 from atoll.ports.agents import AgentShelf
 from atoll.ports.extension import Unloaded
+from atoll.ports.outside.issuer import AgentIssuer
 from atoll.services.approvals.requests import ApprovalRequests
 from atoll.services.ground import Ground
 from atoll.services.journals.journal_poll import JournalPoll
@@ -30,6 +31,7 @@ from atoll.services.lifecycle.runtime_tokens import RuntimeTokens
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.lifecycle.transitions import Transitions
 from atoll.services.lifecycle.usage_sampling import UsageSampling
+from atoll.services.logins.lent import LentLogins
 from atoll.services.policies.policies import Inside, Policies
 from atoll.services.policies.policy_push import PolicyPush
 from atoll.services.provisioning.provisioning import Layers, Provisioning
@@ -58,6 +60,7 @@ from atoll.wiring.control.library import (
     Preparation,
 )
 from atoll.wiring.control.outside.hosts import build_routing
+from atoll.wiring.control.outside.issuers import LoginServices, build_logins
 
 
 class OwnVault(Vault, Masters, Protocol):
@@ -67,7 +70,8 @@ class OwnVault(Vault, Masters, Protocol):
 @dataclass(frozen=True, slots=True)
 class SandboxPorts:
     """The ports that sandboxes use beside the ground. `api_url` is where runtimes reach this
-    control plane; `with_access` makes `inside` of it."""
+    control plane; `with_access` makes `inside` of it. `issuers` log agents in, by the agent's
+    name."""
 
     extensions: Mapping[str, Extension]
     clients: RuntimeClients
@@ -81,6 +85,7 @@ class SandboxPorts:
     api_url: str | None = None
     inside: Inside | None = None
     unloaded: tuple[Unloaded, ...] = ()
+    issuers: Mapping[str, AgentIssuer] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +100,8 @@ class Lifecycle:
     hosts: HostRoom
     transitions: Transitions
     policies: Policies
+    policy_push: PolicyPush
+    logins: LoginServices
     projections: Projections
     journals: Journals
 
@@ -115,31 +122,52 @@ def build_lifecycle(
         projections=projections,
         changed=metadata.note,
     )
-    requests = ApprovalRequests(ground)
+    requests, runners = ApprovalRequests(ground), Runners(TaskRunner(), TaskRunner())
+    runtimes = SandboxRuntimes(ports.clients, RuntimeTokens(ports.vault))
+    policies = build_policies(ground, ports, transitions, settings=settings)
+    push = PolicyPush(directory, ground.clock, runtimes, policies=policies)
+    logins = build_logins(
+        ground,
+        ports.issuers,
+        ports.vault,
+        runner=runners.own,
+        settings=settings.logins,
+        push=push.push_changes,
+    )
     return Lifecycle(
-        runners=Runners(TaskRunner(), TaskRunner()),
-        runtimes=SandboxRuntimes(ports.clients, RuntimeTokens(ports.vault)),
+        runners=runners,
+        runtimes=runtimes,
         directory=directory,
         metadata=metadata,
         room=room,
         hosts=hosts,
         transitions=transitions,
-        policies=Policies(
-            ground,
-            transitions,
-            vault=ports.vault,
-            settings=settings.policies,
-            inside=ports.inside,
-        ),
+        policies=policies,
+        policy_push=push,
+        logins=logins,
         projections=projections,
         journals=Journals(
             ground,
             transitions,
-            {**requests.handlers, **pushes.handlers},
+            {**requests.handlers, **pushes.handlers, **logins.upkeep.handlers},
             further=requests.further,
             projections=projections,
             settings=settings.journals,
         ),
+    )
+
+
+def build_policies(
+    ground: Ground, ports: SandboxPorts, transitions: Transitions, *, settings: ServiceSettings
+) -> Policies:
+    """Return what composes the policies of sandboxes."""
+    return Policies(
+        ground,
+        transitions,
+        vault=ports.vault,
+        settings=settings.policies,
+        inside=ports.inside,
+        lent=LentLogins(ports.vault).find,
     )
 
 
@@ -157,7 +185,7 @@ def build_sandboxes(
     watch = build_watch(ground, ports, cycle, reconciler)
     queue = TaskQueue(ground, reconciler)
     waiting = WaitingTasks(directory, ground.clock, runtimes, reconciler=reconciler, runner=lead)
-    push = PolicyPush(directory, ground.clock, runtimes, policies=cycle.policies)
+    push = cycle.policy_push
     sandboxes = Sandboxes(
         ground,
         directory,
@@ -186,6 +214,8 @@ def build_sandboxes(
         queue,
         waiting,
         remote,
+        cycle.logins.logins,
+        cycle.logins.upkeep,
     )
 
 

@@ -1,0 +1,99 @@
+"""ChatGPT's backend on loopback, as Codex calls it with a login: it takes living tokens of an
+issuer, with the account's id, and has a model server answer."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import aiohttp
+from aiohttp import web
+
+from tests.peers.issuers.login_issuer import ACCOUNT, Issuer
+from tests.peers.model_server import ModelServer
+
+BASE = "/backend-api"
+
+
+@dataclass
+class ChatGpt:
+    """What a vendor was asked: each request's method, path and status. `answered` are the tokens
+    that worked, `refused` counts those that did not. While `refuse` is positive, each request for a
+    response is refused and counts it down. `origin` is where it says that the account's workspace is."""
+
+    issuer: Issuer
+    model: ModelServer
+    url: str = ""
+    asked: list[tuple[str, str, int]] = field(default_factory=list)
+    answered: set[str] = field(default_factory=set)
+    sent: set[str] = field(default_factory=set)
+    refused: int = 0
+    refuse: int = 0
+    origin: str = "https://chatgpt.com"
+
+    def app(self) -> web.Application:
+        """Routes of the backend."""
+        app = web.Application(client_max_size=64 * 1024 * 1024, middlewares=[self._check])
+        app.router.add_post(f"{BASE}/codex/responses", self._responses)
+        app.router.add_get(f"{BASE}/codex/models", self._models)
+        app.router.add_get(f"{BASE}/wham/accounts/check", self._accounts)
+        app.router.add_route("*", "/{path:.*}", self._elsewhere)
+        return app
+
+    @web.middleware
+    async def _check(self, request: web.Request, handler: web.RequestHandler) -> web.StreamResponse:
+        token = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        self.sent.add(token)
+        good = self.issuer.works(token) and request.headers.get("chatgpt-account-id") == ACCOUNT
+        if request.method == "POST" and self.refuse:
+            self.refuse, good = self.refuse - 1, False
+        if not good:
+            self.refused += 1
+            self.asked.append((request.method, request.path, 401))
+            await request.read()
+            return web.json_response({"error": {"message": "token_expired"}}, status=401)
+        self.answered.add(token)
+        answer: web.StreamResponse = await handler(request)  # type: ignore[operator]
+        self.asked.append((request.method, request.path, answer.status))
+        return answer
+
+    async def _responses(self, request: web.Request) -> web.StreamResponse:
+        headers = {"Authorization": f"Bearer {self.model.key}", "Content-Type": "application/json"}
+        body = await request.read()
+        async with (
+            aiohttp.ClientSession() as session,
+            session.post(f"{self.model.url}/v1/responses", data=body, headers=headers) as answer,
+        ):
+            kind = answer.headers.get("Content-Type", "text/event-stream")
+            passed = web.StreamResponse(status=answer.status, headers={"Content-Type": kind})
+            await passed.prepare(request)
+            async for piece in answer.content.iter_any():
+                await passed.write(piece)
+            await passed.write_eof()
+            return passed
+
+    async def _models(self, _request: web.Request) -> web.Response:
+        return web.json_response({"models": []})
+
+    async def _accounts(self, _request: web.Request) -> web.Response:
+        account = {"account_id": ACCOUNT, "plan_type": "pro", "structure": "personal"}
+        origin = {"workspace_backend_origin": self.origin, "account_routing_override": "NO_CONSTRAINT"}
+        entry = {"id": ACCOUNT, "account": account, **account, "name": None, **origin}
+        return web.json_response({"accounts": [entry], "account_ordering": [ACCOUNT]})
+
+    async def _elsewhere(self, _request: web.Request) -> web.Response:
+        return web.json_response({}, status=404)
+
+
+@asynccontextmanager
+async def chatgpt(issuer: Issuer, model: ModelServer) -> AsyncIterator[ChatGpt]:
+    """Serve the backend of an issuer's people."""
+    vendor = ChatGpt(issuer, model)
+    runner = web.AppRunner(vendor.app())
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        vendor.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+        yield vendor
+    finally:
+        await runner.cleanup()
