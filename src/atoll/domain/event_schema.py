@@ -29,7 +29,16 @@ _TYPES: Mapping[str, Json] = {
     **dict.fromkeys(_INTEGERS, _INTEGER),
     **dict.fromkeys(
         (
-            *("asks", "at_once", "background", "begins", "enabled", "exposed", "in_use", "terminals"),
+            *(
+                "asks",
+                "at_once",
+                "background",
+                "begins",
+                "enabled",
+                "exposed",
+                "in_use",
+                "terminals",
+            ),
             *("timed_out", "words"),
         ),
         _BOOLEAN,

@@ -206,7 +206,6 @@ class Application:
     agents: Agents
     statuses: AgentStatuses
     catalogue: AgentCatalogue
-    agent_logins: AgentLogins
     inbox: Inbox
     consumers: Consumers
     shares: Shares
@@ -233,3 +232,8 @@ class Application:
     previews: PreviewServices
     workers: WorkerServices
     drive: DriveServices
+
+    @property
+    def agent_logins(self) -> AgentLogins:
+        """Return the use cases on agents' logins, whose upkeep is a background task."""
+        return self.background.logins.logins

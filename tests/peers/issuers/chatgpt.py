@@ -4,6 +4,7 @@ issuer, with the account's id, and has a model server answer."""
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import aiohttp
 from aiohttp import web
@@ -18,7 +19,8 @@ BASE = "/backend-api"
 class ChatGpt:
     """What a vendor was asked: each request's method, path and status. `answered` are the tokens
     that worked, `refused` counts those that did not. While `refuse` is positive, each request for a
-    response is refused and counts it down. `origin` is where it says that the account's workspace is."""
+    response is refused and counts it down. `origin` is where the account's workspace is said to
+    be."""
 
     issuer: Issuer
     model: ModelServer
@@ -40,7 +42,7 @@ class ChatGpt:
         return app
 
     @web.middleware
-    async def _check(self, request: web.Request, handler: web.RequestHandler) -> web.StreamResponse:
+    async def _check(self, request: web.Request, handler: Any) -> web.StreamResponse:
         token = request.headers.get("Authorization", "").removeprefix("Bearer ")
         self.sent.add(token)
         good = self.issuer.works(token) and request.headers.get("chatgpt-account-id") == ACCOUNT
@@ -52,7 +54,7 @@ class ChatGpt:
             await request.read()
             return web.json_response({"error": {"message": "token_expired"}}, status=401)
         self.answered.add(token)
-        answer: web.StreamResponse = await handler(request)  # type: ignore[operator]
+        answer: web.StreamResponse = await handler(request)
         self.asked.append((request.method, request.path, answer.status))
         return answer
 
@@ -76,7 +78,10 @@ class ChatGpt:
 
     async def _accounts(self, _request: web.Request) -> web.Response:
         account = {"account_id": ACCOUNT, "plan_type": "pro", "structure": "personal"}
-        origin = {"workspace_backend_origin": self.origin, "account_routing_override": "NO_CONSTRAINT"}
+        origin = {
+            "workspace_backend_origin": self.origin,
+            "account_routing_override": "NO_CONSTRAINT",
+        }
         entry = {"id": ACCOUNT, "account": account, **account, "name": None, **origin}
         return web.json_response({"accounts": [entry], "account_ordering": [ACCOUNT]})
 

@@ -1654,7 +1654,7 @@ export interface components {
          * @enum {string}
          */
         readonly LoginState: "requested" | "pending" | "ready" | "denied" | "expired" | "failed" | "revoked";
-        /** @description Whether sandboxes of this agent use the login: its owner says that their plan allows it. */
+        /** @description The use of a login by sandboxes of its agent: its owner says that their plan allows it. */
         readonly LoginUseBody: {
             readonly in_use: boolean;
         };

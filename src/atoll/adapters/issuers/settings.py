@@ -29,7 +29,7 @@ class AgentIssuerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
     scopes: Annotated[tuple[_Word, ...], msgspec.Meta(max_length=MAX_SCOPES)] = ()
     device_path: _Path = "/oauth/device/code"
     authorize_path: _Path = "/oauth/authorize"
-    token_path: _Path = "/oauth/token"
+    token_path: _Path = "/oauth/token"  # noqa: S105 - a path, no secret
     revocation_path: _Path = "/oauth/revoke"
 
 

@@ -8,6 +8,7 @@ from atoll.client.access import Approvals, Inbox, Secrets, Tokens
 from atoll.client.aio.nouns import AsyncNoun, Awaited
 from atoll.client.catalogue import AgentCatalogue
 from atoll.client.changes import Commits, PullRequests, WorkingTrees
+from atoll.client.login.agent_logins import AgentLogins
 from atoll.client.organizations import Organizations
 from atoll.client.outside.drive import Drives
 from atoll.client.outside.extensions import Extensions
@@ -48,6 +49,18 @@ class AsyncSecrets(AsyncNoun[Secrets]):
     rotate = Awaited(Secrets.rotate)
     delete = Awaited(Secrets.delete)
     rotate_master = Awaited(Secrets.rotate_master)
+
+
+class AsyncAgentLogins(AsyncNoun[AgentLogins]):
+    """The caller's logins of agents at their vendors."""
+
+    blocking = AgentLogins
+    begin = Awaited(AgentLogins.begin)
+    list = Awaited(AgentLogins.list)
+    get = Awaited(AgentLogins.get)
+    paste = Awaited(AgentLogins.paste)
+    turn = Awaited(AgentLogins.turn)
+    revoke = Awaited(AgentLogins.revoke)
 
 
 class AsyncTokens(AsyncNoun[Tokens]):

@@ -9,6 +9,7 @@ from typing import Self
 
 from atoll.client.aio.areas import (
     AsyncAgentCatalogue,
+    AsyncAgentLogins,
     AsyncAgents,
     AsyncApprovals,
     AsyncCommits,
@@ -68,6 +69,7 @@ class Atoll:
         self.sandboxes = AsyncSandboxes(self._connection)
         self.terminals = AsyncTerminals(self._connection)
         self.agents = AsyncAgents(self._connection)
+        self.logins = AsyncAgentLogins(self._connection)
         self.workers = AsyncWorkers(self._connection)
         self.execs = AsyncExecs(self._connection)
         self.files = AsyncFiles(self._connection)

@@ -200,7 +200,9 @@ class AgentLogins:
             if on and not record.login.is_open:
                 raise Conflict("This login has ended: log in again.", code="login_not_ready")
             mine = await rows.agent_logins.of(caller.org_id, caller.id)
-            others = [one for one in mine if on and one.agent == record.agent and one.id != login_id]
+            others = [
+                one for one in mine if on and one.agent == record.agent and one.id != login_id
+            ]
             turned = [(record, on), *((one, False) for one in others)]
             for one, used in turned:
                 if one.in_use is not used:
@@ -285,21 +287,38 @@ class AgentLogins:
             after = _with_tokens(replace(record, login=login), commands, tokens)
             if after != record:
                 await rows.agent_logins.put(after)
-            if LoginCommand.KEEP_TOKENS in commands:
-                await self._vault.write(rows, after, LoginSecrets(tokens=tokens), now)
-            if LoginCommand.DROP_SECRETS in commands:
-                await self._vault.drop(rows, after)
+            await self._keep(rows, after, commands, tokens)
             if login.state is not record.login.state:
                 await self._note(rows, after)
-        if after != record:
-            self._announce(after)
-        if (is_lent(record), record.login.version) != (is_lent(after), login.version):
-            await self._push(after.org_id, after.owner)
+        await self._tell(record, after)
         # What came too late was never kept, and is what there is to revoke.
         return _Taken(after, commands, replace(held, tokens=tokens or held.tokens))
 
+    async def _keep(
+        self,
+        rows: Transaction,
+        record: AgentLoginRecord,
+        commands: tuple[LoginCommand, ...],
+        tokens: LoginTokens | None,
+    ) -> None:
+        """Keep or drop secrets in the transaction of a step."""
+        if LoginCommand.KEEP_TOKENS in commands:
+            now = self._ground.clock.now()
+            await self._vault.write(rows, record, LoginSecrets(tokens=tokens), now)
+        if LoginCommand.DROP_SECRETS in commands:
+            await self._vault.drop(rows, record)
+
+    async def _tell(self, before: AgentLoginRecord, after: AgentLoginRecord) -> None:
+        """Wake who waits for a login, and lend what is new of it."""
+        if after != before:
+            self._announce(after)
+        if (is_lent(before), before.login.version) != (is_lent(after), after.login.version):
+            await self._push(after.org_id, after.owner)
+
     async def _perform(self, taken: _Taken) -> None:
-        issuer, held = self._issuer(taken.record.agent), taken.secrets
+        issuer, held = self._issuers.get(taken.record.agent), taken.secrets
+        if issuer is None:
+            return  # a key has none, and what needs one was put off
         if LoginCommand.POLL in taken.commands and held.device is not None:
             await self._poll(taken, issuer)
         if LoginCommand.REFRESH in taken.commands and held.tokens is not None:

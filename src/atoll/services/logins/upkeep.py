@@ -5,6 +5,7 @@ Each login is taken up by a task of its own, so that a slow issuer delays no oth
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from typing import Annotated, Final
@@ -91,3 +92,11 @@ class LoginUpkeep:
             _log.warning("login_not_refreshed", id=login_id, reason=error.message)
         except Exception:  # noqa: BLE001 - the task's root
             _log.exception("login_broke", id=login_id)
+
+
+@dataclass(frozen=True, slots=True)
+class LoginServices:
+    """The use cases on agents' logins, and what the leader does for them."""
+
+    logins: AgentLogins
+    upkeep: LoginUpkeep

@@ -13,8 +13,7 @@ from atoll.services.journals.journal_poll import JournalPoll
 from atoll.services.journals.pruning import EventPruning
 from atoll.services.lifecycle.projections import Projections
 from atoll.services.lifecycle.usage_sampling import UsageSampling
-from atoll.services.logins.agent_logins import AgentLogins
-from atoll.services.logins.upkeep import LoginUpkeep
+from atoll.services.logins.upkeep import LoginServices
 from atoll.services.policies.policy_push import PolicyPush
 from atoll.services.sandboxes.backend_watch import BackendWatch
 from atoll.services.sandboxes.metadata import Metadata
@@ -52,8 +51,7 @@ class Background:
     task_queue: TaskQueue
     waiting_tasks: WaitingTasks
     remote_maintenance: RemoteMaintenance
-    agent_logins: AgentLogins
-    login_upkeep: LoginUpkeep
+    logins: LoginServices
 
     async def run(self, further: Sequence[Act] = ()) -> None:
         """Run all tasks until cancelled, and `further` ones while this process leads."""
@@ -83,7 +81,7 @@ class Background:
             tasks.create_task(self.pruning.run())
             tasks.create_task(self.task_queue.run())
             tasks.create_task(self.waiting_tasks.run())
-            tasks.create_task(self.login_upkeep.run())
+            tasks.create_task(self.logins.upkeep.run())
 
     async def adopted(self) -> None:
         """Return once `run` knows what is there: an earlier control plane left it, or others have

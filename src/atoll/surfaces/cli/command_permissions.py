@@ -50,8 +50,11 @@ _BY_PERMISSION: dict[str, tuple[str, ...]] = {
     "repository.write": ("pr create",),
     "profile.read": ("profile list", "profile show"),
     "profile.manage": ("profile save", "profile delete"),
-    "secret.read": ("secret list",),
-    "secret.manage": ("secret set", "secret rotate", "secret rm"),
+    "secret.read": ("secret list", "agent logins"),
+    "secret.manage": (
+        *("secret set", "secret rotate", "secret rm"),
+        *("agent login", "agent logout"),
+    ),
     "approval.read": ("approvals", "inbox list"),
     "approval.decide": (
         *("approve", "deny", "revoke", "inbox answer"),

@@ -79,7 +79,6 @@ def build_application(
         statuses=statuses,
         inbox=build_inbox(ground, approvals, statuses, agents, home=home, sandboxes=sandboxes),
         catalogue=build_catalogue(ground, ports, events, background),
-        agent_logins=background.agent_logins,
         consumers=Consumers(ground.store, sandboxes),
         shares=Shares(ground, sandboxes, wrong=access.logins.wrong, inviter=access.logins.person),
         push=PushServices(PushSubscriptions(ground, own.push), PushDelivery(ground, own.push)),

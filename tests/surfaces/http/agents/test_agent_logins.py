@@ -1,4 +1,4 @@
-"""The routes of agents' logins: begun, shown, finished, turned on and ended; no answer has a token."""
+"""The routes of agents' logins: begun, shown, turned on and ended; no answer has a token."""
 
 from typing import Any
 
@@ -91,7 +91,12 @@ async def test_login_in_a_browser_is_finished_by_its_own_redirect(atoll: World) 
         assert made["user_code"] == "" and "code_challenge=" in made["page"]
         back = atoll.issuer.log_in(made["page"])
         one = f"{LOGINS}/{made['id']}/redirect"
-        for wrong in ("x", back.replace("state=", "state=x"), "http://evil.example/?code=1", "\r\n"):
+        for wrong in (
+            "x",
+            back.replace("state=", "state=x"),
+            "http://evil.example/?code=1",
+            "\r\n",
+        ):
             refused = await client.post(one, json={"redirect": wrong})
             assert (refused.status_code, refused.json()["field"]) == (422, "redirect")
             no_token(refused)
@@ -113,6 +118,8 @@ async def test_key_is_ready_at_once_and_never_shown(atoll: World) -> None:
         shell = await client.post(LOGINS, json={"agent": "shell", "method": 2, "api_key": KEY})
         assert (shell.status_code, shell.json()["field"]) == (422, "agent")
         no_token(shell, await client.get(LOGINS))
+        ended = await client.delete(f"{LOGINS}/{made['id']}")
+        assert (ended.status_code, ended.json()["status"]) == (200, "revoked")
 
 
 async def test_login_of_an_agent_without_an_issuer_is_not_found(atoll: World) -> None:

@@ -106,12 +106,7 @@ class Broker:
             self._cut_ungranted()
             self._spending.keep(self._allowance.spent)
             self._call_audit.settle()
-            for exchange in self._renewals.take_expired():
-                exchange.fail(_not_renewed(exchange))
-            for exchange in list(self._live):
-                outbound = exchange.outbound
-                if outbound and now - outbound.received_at > UPSTREAM_SILENCE_SECONDS:
-                    exchange.answer_lost("it says nothing more")
+            self._end_overdue(now)
             for client in list(self._clients):
                 if client.abandoned:
                     client.drop()
@@ -119,6 +114,14 @@ class Broker:
                     client.expire()
             if not (self._clients or self._live or self._connections.has_idle):
                 self._busy.clear()
+
+    def _end_overdue(self, now: float) -> None:
+        for exchange in self._renewals.take_expired():
+            exchange.fail(_not_renewed(exchange))
+        for exchange in list(self._live):
+            outbound = exchange.outbound
+            if outbound and now - outbound.received_at > UPSTREAM_SILENCE_SECONDS:
+                exchange.answer_lost("it says nothing more")
 
     def close(self) -> None:
         """Close all connections."""
@@ -265,8 +268,8 @@ async def serve_broker(
 
 def _not_renewed(exchange: Exchange) -> Refusal:
     message = (
-        f"{exchange.call.service} refused the login, and it was not renewed in time: its owner looks "
-        "at it with `atoll agent login --list`"
+        f"{exchange.call.service} refused the login, and it was not renewed in time: "
+        "`atoll agent logins` shows its owner why"
     )
     return Refusal(401, "login_not_renewed", message)
 

@@ -36,8 +36,8 @@ log = logging.getLogger("atoll.runtime")
 class CredentialRef:
     """A reference to the credential that a request uses: `name` is a provider's name, a secret's id
     or a remote's address. A request with an approval may last until the approval ends. With a
-    one-time approval (`once`) it may last as long as its secret. A request with a login (`login_id`)
-    may last as long as that is lent, whatever the version of its token."""
+    one-time approval (`once`) it may last as long as its secret. A request with a login
+    (`login_id`) may last as long as that is lent, whatever the version of its token."""
 
     kind: Literal["provider", "login", "custom", "git", "api"]
     name: str

@@ -53,8 +53,8 @@ class RouteTable:
     def find(
         self, request: BrokerRequest, *, used: set[str], call: BrokerCall
     ) -> BrokerRoute | Refusal | OwnAnswer:
-        """Return the route of a request, why it is refused, or the door's own answer. `used` are the ids of used one-time
-        approvals. The step that was reached is written to `call`."""
+        """Return the route of a request, why it is refused, or the door's own answer. `used` are
+        the ids of used one-time approvals. The step that was reached is written to `call`."""
         kept = self._kept.get(request.shape)
         if kept is not None:
             call.service, call.step = kept.credential.name, "judge"

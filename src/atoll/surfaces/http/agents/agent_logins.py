@@ -43,7 +43,7 @@ class RedirectBody(Body):
 
 
 class LoginUseBody(Body):
-    """Whether sandboxes of this agent use the login: its owner says that their plan allows it."""
+    """The use of a login by sandboxes of its agent: its owner says that their plan allows it."""
 
     in_use: Annotated[bool, Field(strict=True)]
 
@@ -113,9 +113,7 @@ async def paste_agent_login(
     return Json(_view(record))
 
 
-@router.put(
-    "/{login}/use", response_model=AgentLoginView, responses=problems(403, 404, 409, 413)
-)
+@router.put("/{login}/use", response_model=AgentLoginView, responses=problems(403, 404, 409, 413))
 @needs(Capability.SECRET_MANAGE)
 async def turn_agent_login(
     atoll: Atoll, caller: Caller, *, login: ItemId, body: LoginUseBody

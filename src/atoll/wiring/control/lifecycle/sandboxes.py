@@ -32,6 +32,7 @@ from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.lifecycle.transitions import Transitions
 from atoll.services.lifecycle.usage_sampling import UsageSampling
 from atoll.services.logins.lent import LentLogins
+from atoll.services.logins.upkeep import LoginServices
 from atoll.services.policies.policies import Inside, Policies
 from atoll.services.policies.policy_push import PolicyPush
 from atoll.services.provisioning.provisioning import Layers, Provisioning
@@ -60,7 +61,7 @@ from atoll.wiring.control.library import (
     Preparation,
 )
 from atoll.wiring.control.outside.hosts import build_routing
-from atoll.wiring.control.outside.issuers import LoginServices, build_logins
+from atoll.wiring.control.outside.issuers import build_logins
 
 
 class OwnVault(Vault, Masters, Protocol):
@@ -115,25 +116,14 @@ def build_lifecycle(
     hosts = HostRoom(settings.admission.default_limits)
     projections = Projections(ground)
     transitions = Transitions(
-        ground,
-        directory,
-        room=room,
-        hosts=hosts,
-        projections=projections,
-        changed=metadata.note,
+        ground, directory, room=room, hosts=hosts, projections=projections, changed=metadata.note
     )
-    requests, runners = ApprovalRequests(ground), Runners(TaskRunner(), TaskRunner())
+    runners = Runners(TaskRunner(), TaskRunner())
     runtimes = SandboxRuntimes(ports.clients, RuntimeTokens(ports.vault))
     policies = build_policies(ground, ports, transitions, settings=settings)
     push = PolicyPush(directory, ground.clock, runtimes, policies=policies)
-    logins = build_logins(
-        ground,
-        ports.issuers,
-        ports.vault,
-        runner=runners.own,
-        settings=settings.logins,
-        push=push.push_changes,
-    )
+    logins = build_logins(ground, ports, runners.own, settings.logins, push=push.push_changes)
+    requests = ApprovalRequests(ground)
     return Lifecycle(
         runners=runners,
         runtimes=runtimes,
@@ -185,7 +175,6 @@ def build_sandboxes(
     watch = build_watch(ground, ports, cycle, reconciler)
     queue = TaskQueue(ground, reconciler)
     waiting = WaitingTasks(directory, ground.clock, runtimes, reconciler=reconciler, runner=lead)
-    push = cycle.policy_push
     sandboxes = Sandboxes(
         ground,
         directory,
@@ -195,7 +184,7 @@ def build_sandboxes(
         maintenance=remote,
         backend_watch=watch,
         journals=journals,
-        policy_push=push,
+        policy_push=cycle.policy_push,
         task_queue=queue,
         waiting_tasks=waiting,
     )
@@ -205,8 +194,8 @@ def build_sandboxes(
         cycle.metadata,
         reconciler,
         watch,
-        build_replica_watch(ground, cycle, reconciler, push=push, queue=queue),
-        push,
+        build_replica_watch(ground, cycle, reconciler, queue=queue),
+        cycle.policy_push,
         build_journal_poll(ground, cycle),
         cycle.projections,
         UsageSampling(ground),
@@ -214,8 +203,7 @@ def build_sandboxes(
         queue,
         waiting,
         remote,
-        cycle.logins.logins,
-        cycle.logins.upkeep,
+        cycle.logins,
     )
 
 
@@ -235,7 +223,6 @@ def build_replica_watch(
     cycle: Lifecycle,
     reconciler: Reconciler,
     *,
-    push: PolicyPush,
     queue: TaskQueue,
 ) -> ReplicaWatch:
     """Return what watches other control planes on the database."""
@@ -243,7 +230,7 @@ def build_replica_watch(
         ground,
         cycle.directory,
         reconciler=reconciler,
-        policy_push=push,
+        policy_push=cycle.policy_push,
         task_queue=queue,
         metadata=cycle.metadata,
     )

@@ -1,35 +1,40 @@
 """Issuers of agents' logins: those that the settings name, and the use cases over them."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from typing import Protocol
 
 from atoll.adapters.issuers.device_grant import DeviceGrantIssuer, OAuthPaths
 from atoll.adapters.issuers.http import IssuerHttp
 from atoll.adapters.issuers.openai import OpenAIIssuer
 from atoll.adapters.issuers.settings import IssuerSettings
 from atoll.adapters.outgoing.addresses import Reach
-from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.network.egress import PRIVATE
 from atoll.ports import Vault
 from atoll.ports.clock import Clock
 from atoll.ports.outside.issuer import AgentIssuer
 from atoll.services.ground import Ground
-from atoll.services.logins.agent_logins import AgentLogins
+from atoll.services.logins.agent_logins import AgentLogins, Push
 from atoll.services.logins.settings import AgentLoginSettings
-from atoll.services.logins.upkeep import LoginUpkeep
+from atoll.services.logins.upkeep import LoginServices, LoginUpkeep
 from atoll.services.task_runner import TaskRunner
 
 _OWN = Reach(loopback=True, ranges=tuple(map(str, PRIVATE)))
 """An administrator names an issuer, so it may be on this machine or in a private network."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoginServices:
-    """The use cases on agents' logins, and what the leader does for them."""
+class LoginPorts(Protocol):
+    """The issuers by agent, and the vault that holds the tokens."""
 
-    logins: AgentLogins
-    upkeep: LoginUpkeep
+    @property
+    def issuers(self) -> Mapping[str, AgentIssuer]:
+        """The issuers."""
+        ...
+
+    @property
+    def vault(self) -> Vault:
+        """The vault."""
+        ...
 
 
 def open_issuers(
@@ -43,16 +48,20 @@ def open_issuers(
 
 def build_logins(
     ground: Ground,
-    issuers: Mapping[str, AgentIssuer],
-    vault: Vault,
-    *,
+    ports: LoginPorts,
     runner: TaskRunner,
     settings: AgentLoginSettings,
-    push: Callable[[OrgId, PrincipalId | None], Awaitable[None]],
+    *,
+    push: Push,
 ) -> LoginServices:
     """Return the use cases on logins. `push` sends the policies of an owner's sandboxes anew."""
     logins = AgentLogins(
-        ground, issuers, vault=vault, runner=runner, early=settings.early, push=push
+        ground,
+        ports.issuers,
+        vault=ports.vault,
+        runner=runner,
+        early=settings.early,
+        push=push,
     )
     return LoginServices(logins, LoginUpkeep(ground, logins, runner))
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from atoll.client.fields import Json
+from atoll.surfaces.cli.commands.agents.agent_login import LOGINS
 from atoll.surfaces.cli.commands.agents.control import CONTROLS
 from atoll.surfaces.cli.commands.agents.settings import set_
 from atoll.surfaces.cli.console import candidates
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 @click.group("agent", cls=Verbs)
 def command() -> None:
-    """Install the agents of this machine, and control those in sandboxes."""
+    """Install the agents of this machine, log them in, and control those in sandboxes."""
 
 
 @command.command("list")
@@ -89,7 +90,7 @@ def remove(
     _show(_shelf(invocation).remove(name, version), "removed", as_json=as_json)
 
 
-for control in (*CONTROLS, set_):
+for control in (*CONTROLS, set_, *LOGINS):
     command.add_command(control)
 
 
