@@ -214,11 +214,11 @@ async def test_person_takes_a_codex_worker_types_to_it_and_gives_it_back(
     await asked(w, "held", "r2", "turn/start", threadId=thread, input=words)
     await stream(w, "held", "turn/completed")
     sandbox = (await snapshot(w, "held"))["sandbox"]["id"]
-    for _ in range(2):
-        answer = await w.api.post("/v1/workers/held/take")
-        assert answer.status_code == 200, answer.text
-        taken = strict(workers_pb2.TakeWorkerResponse, answer.json())
-        assert (taken.sandbox_id, taken.thread_id) == (sandbox, thread)
+    answers = [await w.api.post("/v1/workers/held/take") for _ in range(2)]
+    assert [one.status_code for one in answers] == [200, 200], answers[0].text
+    taken, again = (strict(workers_pb2.TakeWorkerResponse, one.json()) for one in answers)
+    assert taken == again
+    assert (taken.sandbox_id, taken.thread_id) == (sandbox, thread)
     assert await trees(w, sandbox) == [("tui", taken.terminal_id)]
     assert (await snapshot(w, "held"))["held_by_person"] is True
     bad = {"request_id": "r3", "method": "thread/list", "params": {}}

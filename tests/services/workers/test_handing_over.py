@@ -143,10 +143,10 @@ async def test_two_who_take_at_once_have_one_terminal(desk: Desk) -> None:
 async def test_terminal_of_a_worker_that_stops_meanwhile_is_ended(desk: Desk) -> None:
     opened = desk.trees.open
 
-    async def slow(*args: Any) -> AgentRecord:
+    async def slow(caller: object, sandbox: str, body: OpenAgentBody) -> AgentRecord:
         await desk.scene.workers.stop(LOCAL_PERSON, "w", None)
         await desk.scene.until(lambda shown: shown.worker.status is WorkerStatus.STOPPED)
-        return await opened(*args)
+        return await opened(caller, sandbox, body)
 
     desk.trees.open = slow  # type: ignore[method-assign]
     with pytest.raises(Conflict):
