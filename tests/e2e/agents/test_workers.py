@@ -66,11 +66,14 @@ async def asked(w: World, name: str, number: str, method: str, **params: Any) ->
 
 
 async def stream(w: World, name: str, ends: str) -> list[dict[str, Any]]:
-    """Every event of the stream, until one of this kind or method."""
-    found = []
+    """Every event of the stream, until one of this kind or method. Deltas have no `id`."""
+    found, numbered = [], False
     async with asyncio.timeout(120), w.api.stream("GET", f"/v1/workers/{name}/stream") as answer:
         async for line in answer.aiter_lines():
-            if line.startswith("data: "):
+            numbered = bool(line) and (numbered or line.startswith("id: "))
+            if line.startswith("data: ") and not numbered:
+                strict(events_pb2.WorkerDelta, json.loads(line[6:]))
+            elif line.startswith("data: "):
                 found.append(json.loads(line[6:]))
                 strict(events_pb2.WorkerEvent, found[-1])
                 said = found[-1]["payload"].get("event", {})

@@ -148,7 +148,7 @@ async def test_terminal_of_a_worker_that_stops_meanwhile_is_ended(desk: Desk) ->
         await desk.scene.until(lambda shown: shown.worker.status is WorkerStatus.STOPPED)
         return await opened(caller, sandbox, body)
 
-    desk.trees.open = slow  # type: ignore[method-assign]
+    desk.trees.open = slow  # type: ignore[assignment, method-assign]
     with pytest.raises(Conflict):
         await desk.handovers.take(LOCAL_PERSON, "w", None)
     assert desk.trees.terminals == []
