@@ -367,7 +367,9 @@ async def test_usage_threads_and_open_questions_are_shown_where_a_snapshot_has_t
     await expect(page.locator(".talk-asks")).to_contain_text("May I?")
     await begun(workers, "docs")
     choice = page.get_by_label("Conversation")
-    await expect(choice.get_by_role("option")).to_have_text(["all of them", "Other things", "Notes"])
+    await expect(choice.get_by_role("option")).to_have_text(
+        ["all of them", "Other things", "Notes"]
+    )
     await choice.select_option("Other things")
     await expect(log_of(page).get_by_text("Write it down")).to_have_count(0)
     await page.get_by_role("textbox", name="Ask codex").fill("Go on")
