@@ -27,7 +27,6 @@ from atoll.client import (
 )
 from atoll.client.aio.nouns import AsyncNoun
 from atoll.client.aio.retries import Retries as Rules
-from atoll.client.aio.server_sent import ServerSent, ServerSentLines
 from atoll.client.transport import Call, problem_of
 from atoll.domain.errors import AtollError, Failed, Forbidden, LimitReached
 from atoll.domain.webhook.signature import body_of, signed_headers, spelled_secret
@@ -240,17 +239,6 @@ async def test_redirect_is_not_followed_with_the_token() -> None:
             async with client.terminals.attach("box", "t_1"):
                 pass
     assert "/elsewhere" not in asked
-
-
-def test_server_sent_lines_resume_after_the_last_whole_event() -> None:
-    lines = ServerSentLines("7")
-    for line in (b": heartbeat", b"id: 8", b"event: sandbox.ready", b"data: {", b"data:}"):
-        assert lines.read(line) is None
-    assert lines.place == "7"
-    assert lines.read(b"") == ServerSent("8", "sandbox.ready", b"{\n}")
-    assert lines.place == "8"
-    assert lines.read(b"id: 9") is None and lines.read(b"") is None
-    assert lines.place == "9"
 
 
 async def test_stream_of_events_resumes_over_a_cut_and_names_gaps() -> None:

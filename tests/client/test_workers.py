@@ -233,6 +233,16 @@ async def test_frame_that_is_no_json_is_a_typed_error() -> None:
             await anext(client.workers.listen("w"))
 
 
+async def test_owner_deletes_what_was_said() -> None:
+    def answer(request: web.Request) -> web.Response:
+        assert (request.method, request.path) == ("DELETE", "/v1/workers/w/stream")
+        return web.json_response({"removed": 4, "resume_after": 4})
+
+    async with server(answer) as url, Atoll(url, "t") as client:
+        erased = await client.workers.erase("w")
+    assert (erased.removed, erased.resume_after) == (4, 4)
+
+
 async def test_stream_whose_events_are_gone_is_a_typed_error() -> None:
     async with (
         server(lambda _: web.json_response(STALE, status=410)) as url,

@@ -50,6 +50,7 @@ _TYPES: Mapping[str, Json] = {
     **dict.fromkeys(("options", "places"), _OBJECTS),
     **dict.fromkeys(("terminal_id", "until"), _STRING_OR_NULL),
     "exit": _EXIT,
+    "data": {"type": "object"},
     "quota": {"type": "object"},
     "host_ports": {"type": "array", "items": _INTEGER},
     "removed": _STRINGS,

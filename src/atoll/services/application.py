@@ -74,6 +74,8 @@ from atoll.services.webhooks.worker import WebhookServices
 from atoll.services.workers.driving import WorkerDriver
 from atoll.services.workers.handing_over import Handovers
 from atoll.services.workers.heartbeats import Heartbeats
+from atoll.services.workers.reports import WorkerReports
+from atoll.services.workers.retention import WorkerRetention
 from atoll.services.workers.streams import WorkerStreams
 from atoll.services.workers.summaries import WorkerSummaries
 from atoll.services.workers.workers import Workers
@@ -133,6 +135,8 @@ class WorkerServices:
 
     workers: Workers
     streams: WorkerStreams
+    retention: WorkerRetention
+    reports: WorkerReports
     handovers: Handovers
     driver: WorkerDriver
     heartbeats: Heartbeats

@@ -28,7 +28,8 @@ def test_reading_path_passes_with_the_token_and_without_the_clients_own() -> Non
      ("GET", "/v1/sandboxes/sb_1/terminals/t_1/attach"), ("GET", "/v1/secrets"), ("GET", "/"),
      ("HEAD", "/v1/me"), ("GET", "/v1/me/"), ("GET", ""), ("GET", "/v1/sandboxes/../tokens"),
      ("GET", "/v1/sandboxes/sb_1%2f..%2ftokens"), ("GET", "//evil.example/v1/me"),
-     ("GET", "/v1/sandboxes/sb_1/files/../../../tokens")],
+     ("GET", "/v1/sandboxes/sb_1/files/../../../tokens"), ("POST", "/internal/events"),
+     ("POST", "/internal/executions/w/artifacts"), ("POST", "/internal/v1/codex/workers")],
 )  # fmt: skip
 def test_everything_else_is_refused(method: str, path: str) -> None:
     refusal = judge_api(API, IncomingRequest(method, path))

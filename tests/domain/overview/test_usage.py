@@ -42,7 +42,17 @@ def test_request_counts_its_bytes_and_tokens_once() -> None:
 def test_sums_of_unrecorded_calls_count_what_they_stand_for() -> None:
     sums: dict[str, Any] = {"unrecorded": 9, "unrecorded_bytes_in": 70, "unrecorded_tokens_out": 80}
     assert counts_of(door(outcome="passed", bytes_in=3, **sums)) == DoorCounts(10, 0, 73, 0, 0, 80)
-    assert counts_of(door(door="broker", **sums)) == DoorCounts(9, 0, 70, 0, 0, 80)
+    assert counts_of(door(door="broker", **sums)) == DoorCounts(9, 0, 70, 0, 0, 80, 9)
+
+
+def test_calls_are_what_the_broker_passed() -> None:
+    told: dict[str, Any] = {"door": "broker", "outcome": "passed", "tokens_cached": 2}
+    assert counts_of(door(step="forward", **told)) == DoorCounts(1, calls=1, tokens_cached=2)
+    for step in ("read", "route", "judge", "admit"):
+        assert counts_of(door(step=step, door="broker", outcome="refused")) == DoorCounts(1)
+    assert counts_of(door(door="egress", outcome="passed")) == DoorCounts(1)
+    both = DoorCounts(calls=1, tokens_cached=2).plus(DoorCounts(calls=3, tokens_cached=4))
+    assert both == DoorCounts(calls=4, tokens_cached=6)
 
 
 def test_merged_refusals_count_each() -> None:

@@ -23,7 +23,7 @@ REQUEST = WorkerRequest("r", "turn/start", {"a": 1, "b": 2})
 
 def test_same_content_in_another_order_is_the_same_request() -> None:
     entry = admit(None, REQUEST)
-    assert entry == LedgerEntry(REQUEST.digest)
+    assert entry == LedgerEntry(REQUEST.digest, method=REQUEST.method)
     assert admit(entry, WorkerRequest("r", "turn/start", {"b": 2, "a": 1})) is entry
 
 

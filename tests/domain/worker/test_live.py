@@ -64,7 +64,8 @@ def test_delta_that_is_late_is_shown_unless_its_item_is_completed() -> None:
 
 def test_completed_item_of_any_form_is_read() -> None:
     order = DeltaOrder()
-    events = [completed(item) for item in (None, {"id": 1}, {}, [])]
+    items: tuple[object, ...] = (None, {"id": 1}, {}, [])
+    events = [completed(item) for item in items]
     broken = WorkerEvent(1, "worker.event", 1, NOW, {"method": "item/completed", "params": "{"})
     none = WorkerEvent(1, "worker.event", 1, NOW, {"method": "item/completed", "params": None})
     order.passed([*events, broken, none], 1)

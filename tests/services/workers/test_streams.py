@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
 
@@ -46,7 +46,7 @@ async def heard(
     return found
 
 
-async def follow(scene: Scene, *, tail_ms: int | None = None) -> AsyncIterator[str]:
+async def follow(scene: Scene, *, tail_ms: int | None = None) -> AsyncGenerator[str, None]:
     stream = scene.streams.follow(LOCAL_PERSON, "w", after=0, tail_ms=tail_ms)
     async with aclosing(stream) as said:
         async for some in said:

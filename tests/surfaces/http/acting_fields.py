@@ -29,6 +29,7 @@ PRICES = {
 }
 WORKERS = "tests/services/workers/test_workers.py::"
 SELECTED = "tests/services/workers/test_selection.py::"
+INTERNAL = "tests/security/people/test_internal_token.py::"
 WORKER_HOST = "tests/services/workers/test_runtime_host.py::"
 WORKER_FIELDS = (
     *("agent", "backend", "execution_mode", "profile", "workspace_ref", "thread_id"),
@@ -209,6 +210,14 @@ ACTS: dict[str, Acts] = {
         "request.method": WORKERS + "test_method_that_no_table_allows_is_never_sent",
         "wait_ms": WORKERS + "test_request_waits_for_its_receipt_as_long_as_wait_ms",
     },
+    "POST /internal/executions/{worker_id}/artifacts": dict.fromkeys(
+        ("name", "type", "size", "sha256"),
+        INTERNAL + "test_trusted_service_reports_an_artifact_and_an_event",
+    ),
+    "POST /internal/events": {
+        "name": INTERNAL + "test_webhook_starts_from_an_event",
+        "worker_id": INTERNAL + "test_tenancy_is_that_of_the_services_own_token",
+    },
     "POST /v1/routes/explain": {
         field: test
         for field, test in CREATE.items()
@@ -321,6 +330,7 @@ ACTS: dict[str, Acts] = {
 DESCRIBING = {
     "POST /v1/workers": {"metadata"},
     "POST /v1/workers/{worker_id}/stop": {"reason"},
+    "POST /internal/events": {"data"},
     f"POST {BOX}/shares": {"name"},
     "POST /sessions": CALLERS,
     "POST /v1/sandboxes": CALLERS,

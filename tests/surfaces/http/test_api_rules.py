@@ -43,7 +43,8 @@ NO_LISTS = {
     f"{BOX}/unpulled": "the work of one sandbox: `more` counts what its lists leave out",
     "/v1/dashboards/{dashboard}": "one dashboard: at most 100 connections on a replica",
     "/v1/routes/{route}": "one decision: 32 extensions at 200 hosts",
-    "/v1/workers/{worker_id}/snapshot": "one worker: 20 repositories and 100 open requests",
+    "/v1/workers/{worker_id}/snapshot": "one worker: 20 repositories, 100 open requests, questions "
+    "and threads, and 200 artifacts",
     "/v1/projects/file": "the proposals of one file",
     f"{BOX}/pull-requests/{{number}}": "one pull request: 100 checks and 200 comments",
 }

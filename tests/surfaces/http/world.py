@@ -48,6 +48,7 @@ from atoll.surfaces.http.server.connections.pending_connections import PendingCo
 from atoll.surfaces.http.server.credentials import PAGE_KEY
 from atoll.surfaces.http.server.front_end import FrontEnd
 from atoll.surfaces.http.server.host_names import names_for
+from atoll.surfaces.http.server.internal_access import InternalAccess
 from atoll.surfaces.http.server.metrics import MetricsAccess
 from atoll.testing import (
     FakeAgentIssuer,
@@ -473,6 +474,7 @@ async def world(
     metrics: MetricsAccess | None = None,
     auth: AuthSettings | None = None,
     front_end: FrontEnd | None = None,
+    internal: InternalAccess | None = None,
     public_url: str | None = None,
 ) -> AsyncIterator[World]:
     """The whole control plane over a database and a scripted runtime, behind the real server."""
@@ -523,9 +525,8 @@ async def world(
             ground, ports, replace(library, preparation=empty), settings=settings
         )
         services = replace(built, readiness=_ready)
-        app = create_app(
-            services, replace(_surface(public_url, metrics, telemetry), front_end=front_end)
-        )
+        surface = _surface(public_url, metrics, telemetry)
+        app = create_app(services, replace(surface, front_end=front_end, internal=internal))
         group = await stack.enter_async_context(asyncio.TaskGroup())
         background = group.create_task(services.background.run())
         stack.callback(background.cancel)

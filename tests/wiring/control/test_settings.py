@@ -60,6 +60,8 @@ EVERYTHING = {
     "kept_days": 3,
     "event_days": 5,
     "events_per_sandbox": 11,
+    "worker_event_days": 6,
+    "internal_api_token": "t" * 32,
     "audit_days": 12,
     "door_limits": {"concurrent": 2, "spend_micros": {"openai": 3}},
     "share_memory": True,
@@ -116,6 +118,7 @@ def test_every_setting_reaches_the_sections_that_declare_it(tmp_path: Path) -> N
     assert own.journals.away_seconds == 9
     assert own.kept.retention == timedelta(days=3)
     assert (own.events.retention.age, own.events.retention.most) == (timedelta(days=5), 11)
+    assert own.workers.retention == timedelta(days=6)
     assert own.policies.limits.concurrent == 2
     assert own.policies.limits.spend_micros == {"openai": 3}
     assert found.zygote.mount_roots == ("/srv",)
@@ -153,7 +156,7 @@ def test_environment_sets_none_of_what_only_the_file_may_say(tmp_path: Path) -> 
         ("auth.idle_hours = 0", "auth: idle_hours lies between 1 and 2160"),
         ("[[auth.realms]]\nnope = 1", "auth: a realm has no setting 'nope'"),
         ("[[auth.realms]]\nrealm = 'a'", "auth: a realm is wrong: .*issuer"),
-        ("nope = 1", "there is no setting 'nope'; there are agent_catalogue, .*webhook_ranges$"),
+        ("nope = 1", "there is no setting 'nope'; there are agent_catalogue, .*worker_event_days$"),
         ("home = '/x'", "there is no setting 'home'"),
         ("services = 1", "there is no setting 'services'"),
         ("port = 70000", "port 70000 must lie between 0 and 65535"),

@@ -217,6 +217,13 @@ export interface components {
             readonly ttl?: (number | string) | null;
             readonly words?: string | null;
         };
+        /** @description A file that an execution made: its media type, its bytes, and its SHA-256 in hexadecimal. */
+        readonly ArtifactBody: {
+            readonly name: string;
+            readonly sha256: string;
+            readonly size: number;
+            readonly type: string;
+        };
         /**
          * @description An entry of the audit log. `n` counts from 1 in the organization. `hash` is SHA-256 over all
          *     other fields, of which `previous` is the hash of the entry before.
@@ -2980,6 +2987,14 @@ export interface components {
             readonly require_isolation?: components["schemas"]["IsolationLevel"] | null;
             readonly strategy?: components["schemas"]["Strategy"] | null;
         };
+        /** @description A question of the agent that nobody has answered; `params` are its own JSON, as text. */
+        readonly ServerRequestView: {
+            readonly at: string;
+            readonly method: string;
+            readonly params: string;
+            readonly server_request_id: string;
+            readonly thread_id: string | null;
+        };
         /** @description A service account to make: a member that acts as automation (`atm`). */
         readonly ServiceAccountBody: {
             /** @default [] */
@@ -2987,6 +3002,14 @@ export interface components {
             readonly name: string;
             /** @default member */
             readonly role?: components["schemas"]["OrgRole"];
+        };
+        /** @description A service: its name, what it says, and the worker that it is about. */
+        readonly ServiceEventBody: {
+            readonly data?: {
+                readonly [key: string]: unknown;
+            };
+            readonly name: string;
+            readonly worker_id?: string | null;
         };
         /** @description A session: a sandbox, which `/v1/sandboxes/{session_id}` shows whole. */
         readonly SessionView: {
@@ -3623,6 +3646,13 @@ export interface components {
             readonly url: string;
             readonly webhook_id: string;
         };
+        /** @description A file that an execution made: its media type, its bytes, and its SHA-256 in hexadecimal. */
+        readonly WorkerArtifactView: {
+            readonly name: string;
+            readonly sha256: string;
+            readonly size: number;
+            readonly type: string;
+        };
         /** @description A start at a place that failed. */
         readonly WorkerAttemptView: {
             readonly at: string;
@@ -3675,10 +3705,22 @@ export interface components {
             readonly amount: string;
             readonly currency: string;
         };
-        /** @description A worker that was created, or that was there. */
+        /**
+         * @description A worker that was created, or that was there. `events_kept_for` is how long what its agent
+         *     says is kept, a duration; null is for good.
+         */
         readonly WorkerCreatedView: {
+            readonly events_kept_for: string | null;
             readonly reattached: boolean;
             readonly worker: components["schemas"]["WorkerView"];
+        };
+        /**
+         * @description A deletion of what an agent said: how many events were removed, and the number after which
+         *     they begin now.
+         */
+        readonly WorkerErasedView: {
+            readonly removed: number;
+            readonly resume_after: number;
         };
         /** @description Why a request has no result. `data` is the agent's own error, as JSON text. */
         readonly WorkerErrorView: {
@@ -3700,9 +3742,10 @@ export interface components {
             readonly next: string | null;
             readonly workers: readonly components["schemas"]["WorkerView"][];
         };
-        /** @description Requests without a receipt. */
+        /** @description Requests without a receipt, and questions without an answer. */
         readonly WorkerPendingView: {
             readonly request_ids: readonly string[];
+            readonly server_requests: readonly components["schemas"]["ServerRequestView"][];
         };
         /**
          * @description A place that a sandbox can be at. `backend` is a word for `extension`, and `extension` for
@@ -3802,9 +3845,26 @@ export interface components {
             readonly policy: components["schemas"]["TeardownPolicy"];
             readonly retain_for: string;
         };
+        /** @description A conversation of a worker. `turn_id` is the turn that runs, null while none does. */
+        readonly WorkerThreadView: {
+            readonly thread_id: string;
+            readonly title: string | null;
+            readonly turn_id: string | null;
+        };
+        /**
+         * @description The usage of a worker's sandbox, as its broker counts it: calls of models that passed, and
+         *     their tokens. `cached_tokens` are among `input_tokens`.
+         */
+        readonly WorkerUsageView: {
+            readonly cached_tokens: number;
+            readonly input_tokens: number;
+            readonly output_tokens: number;
+            readonly requests: number;
+        };
         /** @description A snapshot of a worker. */
         readonly WorkerView: {
             readonly agent: string;
+            readonly artifacts: readonly components["schemas"]["WorkerArtifactView"][];
             readonly backend: string | null;
             readonly codex_home_ref: string | null;
             readonly created_at: string;
@@ -3828,6 +3888,8 @@ export interface components {
             readonly status: components["schemas"]["WorkerStatus"];
             readonly teardown: components["schemas"]["WorkerTeardownView"];
             readonly thread_id: string | null;
+            readonly threads: readonly components["schemas"]["WorkerThreadView"][];
+            readonly usage: components["schemas"]["WorkerUsageView"];
             readonly worker_id: string;
             readonly workspace_ref: string | null;
         };

@@ -5,10 +5,10 @@ import json
 from collections.abc import AsyncIterator
 
 from atoll.client.aio.connection import Connection
-from atoll.client.aio.server_sent import ServerSent, ServerSentLines
 from atoll.client.terminal_shapes import Event, EventPage, Gap
 from atoll.client.transport import Call, Pairs, at, get
 from atoll.domain.errors import Unavailable
+from atoll.wire.http.server_sent import ServerSent, ServerSentLines
 
 SILENCE_SECONDS = 20.0
 """The server sends a heartbeat much oftener; after this the line is taken for dead."""

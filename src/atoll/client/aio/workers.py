@@ -7,7 +7,6 @@ from contextlib import aclosing
 
 from atoll.client.aio.events import LONGEST_PAUSE_SECONDS, PAUSE_SECONDS
 from atoll.client.aio.nouns import AsyncNoun, Awaited
-from atoll.client.aio.server_sent import ServerSentLines
 from atoll.client.workers.shapes import Worker, WorkerDelta, WorkerEvent, read_said
 from atoll.client.workers.workers import (
     LAST_EVENT,
@@ -17,6 +16,7 @@ from atoll.client.workers.workers import (
     stream_call,
 )
 from atoll.domain.errors import Unavailable
+from atoll.wire.http.server_sent import ServerSentLines
 
 
 class AsyncWorkers(AsyncNoun[Workers]):
@@ -33,6 +33,7 @@ class AsyncWorkers(AsyncNoun[Workers]):
     stop = Awaited(Workers.stop)
     take = Awaited(Workers.take)
     give_back = Awaited(Workers.give_back)
+    erase = Awaited(Workers.erase)
 
     async def ready(self, worker_id: str, *, seconds: int = 300) -> Worker:
         """Return a worker once it takes requests. Raises `Failed` with the reason when it will not,

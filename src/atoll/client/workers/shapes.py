@@ -95,10 +95,56 @@ class WorkerSandbox(Shape):
     host = fields.text()
 
 
+class WorkerThread(Shape):
+    """A conversation of a worker. `turn_id` is the turn that runs, empty while none does."""
+
+    thread_id = fields.text()
+    turn_id = fields.text()
+    title = fields.text()
+
+
+class ServerRequest(Shape):
+    """A question of the agent that nobody has answered; `params` are its own JSON, as text."""
+
+    server_request_id = fields.text()
+    method = fields.text()
+    params = fields.text()
+    thread_id = fields.text()
+    at = fields.text()
+
+
 class WorkerPending(Shape):
-    """Requests without a receipt."""
+    """Requests without a receipt, and questions without an answer."""
 
     request_ids = fields.texts()
+    server_requests = fields.many(ServerRequest)
+
+
+class WorkerUsage(Shape):
+    """The usage of a worker's sandbox, as its broker counts it: calls of models that passed, and
+    their tokens. `cached_tokens` are among `input_tokens`."""
+
+    requests = fields.number()
+    input_tokens = fields.number()
+    output_tokens = fields.number()
+    cached_tokens = fields.number()
+
+
+class WorkerArtifact(Shape):
+    """A file that an execution made: its media type, its bytes, and its SHA-256 in hexadecimal."""
+
+    name = fields.text()
+    type = fields.text()
+    size = fields.number()
+    sha256 = fields.text()
+
+
+class WorkerErased(Shape):
+    """A deletion of what an agent said: how many events were removed, and the number after which
+    they begin now."""
+
+    removed = fields.number()
+    resume_after = fields.number()
 
 
 class Worker(Shape):
@@ -123,7 +169,10 @@ class Worker(Shape):
     heartbeat_state: Field[HeartbeatState] = fields.word()
     heartbeat_age_ms = fields.number()
     heartbeat_stale_after_ms = fields.number()
+    threads = fields.many(WorkerThread)
     pending = fields.one(WorkerPending)
+    usage = fields.one(WorkerUsage)
+    artifacts = fields.many(WorkerArtifact)
     route = fields.one(WorkerRoute)
     held_by_person = fields.flag()
     created_at = fields.text()
@@ -137,10 +186,12 @@ class Worker(Shape):
 
 
 class WorkerCreated(Shape):
-    """A worker that was created, or that was there."""
+    """A worker that was created, or that was there. `events_kept_for` is how long what its agent
+    says is kept, empty for good."""
 
     reattached = fields.flag()
     worker = fields.one(Worker)
+    events_kept_for = fields.text()
 
 
 class WorkerPage(Shape):

@@ -4,7 +4,6 @@ import uuid
 from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple, Required, TypedDict
 
-from atoll.client.aio.server_sent import ServerSentLines
 from atoll.client.bodies import RepoBody
 from atoll.client.fields import Json, Shape
 from atoll.client.transport import ANSWER_SECONDS, Call, Pairs, Transport, at, get, post
@@ -14,6 +13,7 @@ from atoll.client.workers.shapes import (
     ExecutionMode,
     Worker,
     WorkerCreated,
+    WorkerErased,
     WorkerEvent,
     WorkerPage,
     WorkerReceipt,
@@ -30,6 +30,7 @@ from atoll.domain.errors import (
     Invalid,
     Unavailable,
 )
+from atoll.wire.http.server_sent import ServerSentLines
 
 RECEIPT_SECONDS: Final = 30
 """The time that `ask` and `result` wait for each receipt."""
@@ -206,6 +207,11 @@ class Workers:
         """Give the conversation back to the machine."""
         return self._transport.read(Worker, post("workers", worker_id, "give-back"))
 
+    def erase(self, worker_id: str) -> WorkerErased:
+        """Delete what the agent said: every event but the newest, the answers to its requests, and
+        its artifacts."""
+        return self._transport.read(WorkerErased, _erasure(worker_id))
+
     def _thread(self, worker_id: str, wanted: str | None) -> str:
         """Return a thread that the agent has loaded, which a turn can begin in."""
         loaded = _data(self.result(worker_id, "thread/loaded/list"))
@@ -229,6 +235,10 @@ def stream_call(worker_id: str, after: int, *, tail_ms: int | None = None) -> Ca
     tail = () if tail_ms is None else (("tail_ms", str(tail_ms)),)
     query = (("cursor", str(after)), *tail)
     return Call("GET", place, query, headers, timeout=SILENCE_SECONDS)
+
+
+def _erasure(worker_id: str) -> Call:
+    return Call("DELETE", at("workers", worker_id, "stream"))
 
 
 def is_up(worker: Worker) -> bool:

@@ -211,6 +211,12 @@ OUTSIDE: Final[tuple[tuple[str, EventKind], ...]] = (
         "A member left or was removed; what is left of theirs is counted.",
     ),
     kind("quota.set", "org member quota", "", "A quota of a member, or (empty) of all."),
+    kind(
+        "service.reported",
+        "name data",
+        "worker_id",
+        "A trusted service reported something; `name` says what.",
+    ),
     kind("webhook.created", _WEBHOOK, "", "A webhook was created, for an endpoint on `host`."),
     kind("webhook.changed", _WEBHOOK + " enabled", "", "A webhook was changed by its owner."),
     kind("webhook.removed", _WEBHOOK, "", "A webhook was removed."),

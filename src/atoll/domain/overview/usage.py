@@ -30,14 +30,17 @@ INSTALLATION = OrgId("")
 MAX_COUNT = 2**40
 """The most that one event counts of anything, a bound on what a runtime reports."""
 
-_FIELDS = ("bytes_in", "bytes_out", "tokens_in", "tokens_out")
+_FIELDS = ("bytes_in", "bytes_out", "tokens_in", "tokens_out", "tokens_cached")
+_REFUSING = frozenset({"read", "route", "judge", "admit"})
+"""The steps at which the broker ends a call that it refuses."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class DoorCounts:
     """Counts of what passed the doors. `bytes_in` went from sandboxes into the network, `bytes_out`
-    came back; tokens are those of model providers, partly estimated."""
+    came back; tokens are those of model providers, partly estimated, and `tokens_cached` are among
+    `tokens_in`. `calls` are the requests that the broker passed."""
 
     requests: int = 0
     refused: int = 0
@@ -45,6 +48,8 @@ class DoorCounts:
     bytes_out: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
+    calls: int = 0
+    tokens_cached: int = 0
 
     def plus(self, other: "DoorCounts") -> "DoorCounts":
         """Return the sum."""
@@ -55,6 +60,8 @@ class DoorCounts:
             self.bytes_out + other.bytes_out,
             self.tokens_in + other.tokens_in,
             self.tokens_out + other.tokens_out,
+            self.calls + other.calls,
+            self.tokens_cached + other.tokens_cached,
         )
 
 
@@ -142,7 +149,9 @@ def counts_of(event: Event) -> DoorCounts:
         for name in _FIELDS
     }
     requests = 0 if refused else own + merged
-    return DoorCounts(requests, own + merged if refused else 0, **sums)
+    passed = payload.get("door") == "broker" and payload.get("step") not in _REFUSING
+    calls = requests if passed else 0
+    return DoorCounts(requests, own + merged if refused else 0, calls=calls, **sums)
 
 
 def series(buckets: Iterable[UsageBucket], span: UsageRange) -> list[UsagePoint]:

@@ -77,10 +77,12 @@ Receipt: TypeAlias = Response | RequestRefusal
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """An entry of the ledger. Without a receipt the request is still open."""
+    """An entry of the ledger. Without a receipt the request is still open. `method` is that of the
+    request, empty where it is not known."""
 
     digest: str
     receipt: Receipt | None = None
+    method: str = ""
 
 
 def admit(entry: LedgerEntry | None, request: WorkerRequest) -> LedgerEntry:
@@ -89,7 +91,7 @@ def admit(entry: LedgerEntry | None, request: WorkerRequest) -> LedgerEntry:
     Raises `Conflict` where the id stands for other content.
     """
     if entry is None:
-        return LedgerEntry(request.digest)
+        return LedgerEntry(request.digest, method=request.method)
     if entry.digest != request.digest:
         raise Conflict(
             f"Request {request.request_id} was made with other content: take a new request_id."

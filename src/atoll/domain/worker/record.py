@@ -11,6 +11,7 @@ from atoll.domain.worker.create import CreateWorker
 from atoll.domain.worker.heartbeat import HeartbeatState, Lease
 from atoll.domain.worker.ledger import LedgerEntry
 from atoll.domain.worker.lifecycle import HostContact, Worker, WorkerStatus
+from atoll.domain.worker.talk import NO_TALK, WorkerTalk
 
 WORKER_STREAMS = "worker:"
 """The prefix of the name of a worker's stream."""
@@ -40,6 +41,7 @@ class WorkerRecord:
     made_in: int = 0
     failed: tuple[Attempt, ...] = ()
     leaves: bool = False
+    talk: WorkerTalk = NO_TALK
 
 
 def advanced(record: WorkerRecord, worker: Worker, now: datetime) -> WorkerRecord:

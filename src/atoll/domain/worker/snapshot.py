@@ -4,23 +4,17 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from atoll.domain.overview.usage import DoorCounts
 from atoll.domain.route.record import RouteRecord
 from atoll.domain.wall.isolation import Isolation
+from atoll.domain.worker.artifact import WorkerArtifact
 from atoll.domain.worker.create import CreateWorker
 from atoll.domain.worker.heartbeat import STALE_AFTER, HeartbeatState, heartbeat_state
 from atoll.domain.worker.lifecycle import Worker
 from atoll.domain.worker.record import WorkerRecord
+from atoll.domain.worker.talk import WorkerThread
 
 _MILLISECOND: Final = timedelta(milliseconds=1)
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerThread:
-    """A conversation of a worker. `turn_id` is the turn that runs."""
-
-    thread_id: str
-    turn_id: str | None = None
-    title: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +36,8 @@ class ServerRequest:
     server_request_id: str
     method: str
     params: str
-    thread_id: str | None = None
+    thread_id: str | None
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +50,22 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class WorkerUsage:
-    """The usage of a worker, as its broker counts it."""
+    """The usage of a worker's sandbox, as its broker counts it."""
 
     requests: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
+
+
+def usage_of(counts: DoorCounts) -> WorkerUsage:
+    """Return the usage that the counts of a sandbox stand for."""
+    return WorkerUsage(
+        counts.calls,
+        counts.tokens_in,
+        counts.tokens_out,
+        min(counts.tokens_cached, counts.tokens_in),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +78,7 @@ class Observed:
     pending: Pending = Pending()
     usage: WorkerUsage = WorkerUsage()
     route: RouteRecord | None = None
+    artifacts: tuple[WorkerArtifact, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

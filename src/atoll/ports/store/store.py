@@ -49,7 +49,12 @@ from atoll.ports.store.shares import ShareRows
 from atoll.ports.store.tokens import SigningKeyRows, TokenRows
 from atoll.ports.store.webhooks import WebhookDeliveryRows, WebhookRows
 from atoll.ports.store.worker.summaries import WorkerSummaryRows
-from atoll.ports.store.worker.workers import WorkerEventRows, WorkerRequestRows, WorkerRows
+from atoll.ports.store.worker.workers import (
+    WorkerArtifactRows,
+    WorkerEventRows,
+    WorkerRequestRows,
+    WorkerRows,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +150,9 @@ class Transaction:
 
     worker_summaries: WorkerSummaryRows
     """The read model of how much of each stream is derived."""
+
+    worker_artifacts: WorkerArtifactRows
+    """Their artifacts."""
 
     replicas: ReplicaRows
     """The leader, and owed work."""

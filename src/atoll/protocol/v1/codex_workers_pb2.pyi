@@ -161,12 +161,14 @@ class CreateWorkerRequest(_message.Message):
     def __init__(self, worker_id: _Optional[str] = ..., agent: _Optional[str] = ..., backend: _Optional[_Union[_codex_sandbox_pb2.Backend.Value, str]] = ..., extension: _Optional[str] = ..., execution_mode: _Optional[_Union[_codex_sandbox_pb2.ExecutionMode.Value, str]] = ..., profile: _Optional[str] = ..., repos: _Optional[_Iterable[_Union[WorkerRepository, _Mapping]]] = ..., workspace_ref: _Optional[str] = ..., codex_home_ref: _Optional[str] = ..., thread_id: _Optional[str] = ..., permissions: _Optional[_Union[Permissions.Value, str]] = ..., teardown: _Optional[_Union[Teardown, _Mapping]] = ..., metadata: _Optional[_Mapping[str, str]] = ..., selection: _Optional[_Union[Selection, _Mapping]] = ...) -> None: ...
 
 class CreateWorkerResponse(_message.Message):
-    __slots__ = ("reattached", "worker")
+    __slots__ = ("reattached", "worker", "events_kept_for")
     REATTACHED_FIELD_NUMBER: _ClassVar[int]
     WORKER_FIELD_NUMBER: _ClassVar[int]
+    EVENTS_KEPT_FOR_FIELD_NUMBER: _ClassVar[int]
     reattached: bool
     worker: WorkerSnapshot
-    def __init__(self, reattached: _Optional[bool] = ..., worker: _Optional[_Union[WorkerSnapshot, _Mapping]] = ...) -> None: ...
+    events_kept_for: str
+    def __init__(self, reattached: _Optional[bool] = ..., worker: _Optional[_Union[WorkerSnapshot, _Mapping]] = ..., events_kept_for: _Optional[str] = ...) -> None: ...
 
 class ListWorkersResponse(_message.Message):
     __slots__ = ("workers", "next")

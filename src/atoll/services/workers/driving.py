@@ -9,6 +9,7 @@ import contextlib
 from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from functools import reduce
 from typing import Final
 
 import msgspec
@@ -31,7 +32,13 @@ from atoll.domain.worker.lifecycle import (
     is_settled,
 )
 from atoll.domain.worker.placement import started_facts
-from atoll.domain.worker.record import WorkerEventDraft, WorkerRecord, worker_stream
+from atoll.domain.worker.record import (
+    WorkerEvent,
+    WorkerEventDraft,
+    WorkerRecord,
+    worker_stream,
+)
+from atoll.domain.worker.talk import WorkerTalk, heard
 from atoll.ports import StoreUnavailable
 from atoll.ports.outside.worker_host import HostEntry, HostPlace, WorkerHost
 from atoll.ports.telemetry.metrics import Metric
@@ -357,14 +364,19 @@ class WorkerDriver:
             now = await rows.workers.get(record.key)
             if now is None or now.worker.epoch != record.worker.epoch or _is_lost(now):
                 return
+            said: list[WorkerEvent] = []
             for entry in entries:
                 if entry.n <= now.collected:
                     continue
                 if entry.receipt is not None:
                     await self._transitions.receive(rows, now, entry.request_id, entry.receipt)
                 elif (draft := _event(now, entry)) is not None:
-                    await rows.worker_events.append(now.key, (draft,))
-            await rows.workers.put(replace(now, collected=max(now.collected, entries[-1].n)))
+                    said += await rows.worker_events.append(now.key, (draft,))
+            # Receipts change it, too.
+            now = await rows.workers.get(record.key) or now
+            talk = reduce(_heard, said, now.talk)
+            collected = max(now.collected, entries[-1].n)
+            await rows.workers.put(replace(now, collected=collected, talk=talk))
         self._ground.bus.announce((worker_stream(record.key),))
 
 
@@ -386,6 +398,13 @@ async def _tried(act: Awaitable[Sequence[HostEntry]]) -> Sequence[HostEntry] | A
         return await act
     except AtollError as err:
         return err
+
+
+def _heard(talk: WorkerTalk, event: WorkerEvent) -> WorkerTalk:
+    said = event.payload
+    question = said.get("server_request_id")
+    asks = None if question is None else str(question)
+    return heard(talk, event.seq, str(said["method"]), str(said["params"]), asks)
 
 
 def _event(record: WorkerRecord, entry: HostEntry) -> WorkerEventDraft | None:

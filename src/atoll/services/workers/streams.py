@@ -5,7 +5,7 @@ Whatever a caller may not see answers as what is missing, at each look.
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Final
@@ -83,7 +83,7 @@ class WorkerStreams:
 
     async def follow(
         self, caller: Principal, worker_id: str, *, after: int, tail_ms: int | None = None
-    ) -> AsyncIterator[Sequence[WorkerEvent | WorkerDelta]]:
+    ) -> AsyncGenerator[Sequence[WorkerEvent | WorkerDelta], None]:
         """Yield every event after a number, then each as it comes, and the deltas between them.
         With `tail_ms` it ends that long after it began, once all events that were there are
         yielded. The caller is judged anew at least every few seconds. Raises as `page`, and

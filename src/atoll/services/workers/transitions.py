@@ -26,6 +26,7 @@ from atoll.domain.worker.record import (
     worker_stream,
 )
 from atoll.domain.worker.snapshot import WorkerSandbox
+from atoll.domain.worker.talk import answered, quieted
 from atoll.ports import Transaction
 from atoll.ports.telemetry.metrics import Metric
 from atoll.services.ground import Ground
@@ -68,6 +69,8 @@ class WorkerTransitions:
         now = self._ground.clock.now()
         worker, instructions = step(before.worker, stimulus, now)
         after = advanced(before, worker, now)
+        if any(isinstance(one, SettleOpen) for one in instructions):
+            after = replace(after, talk=quieted(after.talk))
         if after != before:
             await rows.workers.put(after)
         if worker.contact is HostContact.LOST and before.worker.contact is not HostContact.LOST:
@@ -103,6 +106,11 @@ class WorkerTransitions:
         await rows.worker_requests.put(replace(known, entry=settle(known.entry, receipt)))
         draft = _told(record, request_id, receipt, self._ground.clock.now())
         await rows.worker_events.append(record.key, (draft,))
+        now = await rows.workers.get(record.key)
+        if now is not None and isinstance(receipt, Response):
+            talk = answered(now.talk, known.entry.method, receipt.result)
+            if talk != now.talk:
+                await rows.workers.put(replace(now, talk=talk))
         outcome = receipt.code.value if isinstance(receipt, RequestRefusal) else "response"
         self._ground.telemetry.metrics.count(REQUESTS, outcome)
 

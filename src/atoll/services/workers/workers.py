@@ -23,8 +23,11 @@ from atoll.domain.worker.record import (
 from atoll.domain.worker.snapshot import (
     Observed,
     Pending,
+    ServerRequest,
     WorkerSnapshot,
+    WorkerUsage,
     snapshot,
+    usage_of,
 )
 from atoll.ports import Transaction
 from atoll.ports.outside.worker_host import WorkerHost
@@ -200,9 +203,29 @@ class Workers:
 async def _observed(rows: Transaction, record: WorkerRecord) -> Observed:
     pending = tuple(one.request_id for one in await rows.worker_requests.open(record.key))
     sandbox, route = await place_of(rows, record)
+    usage = WorkerUsage()
+    if record.sandbox_id is not None:
+        usage = usage_of(await rows.usage.counts(record.sandbox_id))
     return Observed(
         latest_seq=await rows.worker_events.last(record.key),
-        pending=Pending(request_ids=pending),
+        threads=record.talk.threads,
+        pending=Pending(pending, await _questions(rows, record)),
+        usage=usage,
+        artifacts=tuple(await rows.worker_artifacts.list(record.key)),
         sandbox=sandbox,
         route=route,
     )
+
+
+async def _questions(rows: Transaction, record: WorkerRecord) -> tuple[ServerRequest, ...]:
+    """Return the open questions; one whose event is no longer kept is left out."""
+    found = []
+    for one in record.talk.questions:
+        for event in await rows.worker_events.page(record.key, one.seq - 1, 1):
+            if event.seq == one.seq:
+                said = event.payload
+                method, params = str(said["method"]), str(said["params"])
+                found.append(
+                    ServerRequest(one.server_request_id, method, params, one.thread_id, event.at)
+                )
+    return tuple(found)

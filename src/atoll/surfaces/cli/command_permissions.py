@@ -43,6 +43,7 @@ _BY_PERMISSION: dict[str, tuple[str, ...]] = {
         *("agent set", "agent start", "agent stop"),
         *("worker create", "worker ask", "worker answer", "worker stop"),
         *("worker take", "worker give-back", "worker check"),
+        "worker erase",
     ),
     "recording.read": ("play", "search"),
     "recording.manage": ("record",),

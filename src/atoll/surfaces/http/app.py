@@ -28,6 +28,7 @@ from atoll.surfaces.http.server.deprecation import announced
 from atoll.surfaces.http.server.front_end import FrontEnd
 from atoll.surfaces.http.server.guard import Guard
 from atoll.surfaces.http.server.host_names import LOOPBACK_NAMES, Names
+from atoll.surfaces.http.server.internal_access import InternalAccess
 from atoll.surfaces.http.server.metrics import MetricsAccess
 from atoll.surfaces.http.server.permissions import PUBLIC_PATHS, permitted
 from atoll.surfaces.http.server.rate_limits import RateLimits
@@ -37,6 +38,7 @@ AREAS = (
     "terminals",
     "agents",
     "workers",
+    "internal",
     "dashboards",
     "previews",
     "network",
@@ -66,6 +68,7 @@ class AppSettings:
     `outside_url` is the base of links for other machines, None where none reaches the server.
     `rate_limit` holds for each caller, None where there is none.
     `front_end` may name the principal of a request, None where nobody may.
+    `internal` is the access of trusted services, None where there are none.
     `previews` are the names at which previews are served instead of the API.
     `metrics` says who may read the metrics of `telemetry`, None where nobody may.
     """
@@ -76,6 +79,7 @@ class AppSettings:
     bundle: Path = page.BUNDLE
     rate_limit: RateLimit | None = None
     front_end: FrontEnd | None = None
+    internal: InternalAccess | None = None
     metrics: MetricsAccess | None = None
     telemetry: Telemetry = OFF
     previews: PreviewOrigins = LOOPBACK_ORIGINS
@@ -136,6 +140,7 @@ def create_app(
         memberships=services.tenancy.memberships,
         names=settings.names,
         front_end=settings.front_end,
+        internal=settings.internal,
         public=frozenset(PUBLIC_PATHS) | (set() if settings.metrics is None else {metrics.PATH}),
     )
     # Outside the guard: a preview's name never leads to the API, nor a login to a preview.

@@ -102,7 +102,16 @@ def build_application(
         webhooks=build_webhooks(ground, ports.vault, own.webhooks),
         drive=build_drive(ground, sandboxes, calls, own.drive, vault=ports.vault, events=events),
         previews=build_previews(ground, sandboxes, access, tenancy),
-        workers=build_workers(ground, sandboxes, agents, ports, library, background=background),
+        workers=build_workers(
+            ground,
+            sandboxes,
+            agents,
+            ports,
+            library,
+            background=background,
+            events=events,
+            settings=settings.workers,
+        ),
         overview=build_overview(ground, library, sandboxes, statuses=statuses, secrets=secrets),
     )
 

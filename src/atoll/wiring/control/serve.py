@@ -274,6 +274,7 @@ def _leading(services: "Application", settings: ControlSettings) -> "Sequence[Ac
         services.workers.driver.run,
         services.workers.heartbeats.run,
         services.workers.summaries.run,
+        services.workers.retention.run,
     )
 
 
@@ -281,6 +282,7 @@ def _app_settings(settings: ControlSettings, reach: "Reach", *, here: str) -> "A
     from atoll.surfaces.http.app import AppSettings
     from atoll.surfaces.http.server.front_end import front_end
     from atoll.surfaces.http.server.host_names import names_for
+    from atoll.surfaces.http.server.internal_access import internal_access
     from atoll.wiring.control.reach import origins_of
     from atoll.wiring.control.telemetry import metrics_access, open_telemetry
 
@@ -292,6 +294,7 @@ def _app_settings(settings: ControlSettings, reach: "Reach", *, here: str) -> "A
         outside_url=reach.url,
         rate_limit=own.rate_limit,
         front_end=front_end(own.front_end_ranges, own.front_end_secret_file),
+        internal=internal_access(own.internal_api_token),
         metrics=metrics_access(settings.telemetry, settings.home),
         telemetry=open_telemetry(settings.telemetry),
         previews=origins_of(own, reach, names, here=here),

@@ -49,6 +49,7 @@ _TEXTS = {
         "tls_key",
         "log_level",
         "front_end_secret_file",
+        "internal_api_token",
     ),
     *("database_url", "docker_host", "require_isolation"),
     *("push_contact", "notify_command", "sovereign_id"),
@@ -59,6 +60,7 @@ _TEXTS = {
 _NUMBERS = {
     *("port", "max_sandboxes", "max_working", "requests_per_minute"),
     *("kept_days", "event_days", "events_per_sandbox", "audit_days", "away_seconds"),
+    "worker_event_days",
     "database_connections",
     *("bus_days", "bus_mb", "bus_window_seconds", "bus_copies"),
     *("pat_max_days", "pat_default_days"),
@@ -67,6 +69,9 @@ _LISTS = {
     *("hosts", "extensions", "agent_catalogue"),
     *("webhook_ranges", "forge_ranges", "front_end_ranges"),
 }
+
+_LITERAL = {"internal_api_token": "INTERNAL_API_TOKEN"}
+"""Names that others' contracts have, beside those with our prefix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +230,7 @@ def _from_file(path: Path) -> dict[str, object]:
 def _from_environ(environ: Mapping[str, str]) -> dict[str, object]:
     found: dict[str, object] = {}
     for name in sorted(_TEXTS | _NUMBERS | _LISTS):
-        text = environ.get(f"ATOLL_{name.upper()}")
+        text = environ.get(f"ATOLL_{name.upper()}") or environ.get(_LITERAL.get(name, ""))
         if not text:
             continue
         if name in _NUMBERS:

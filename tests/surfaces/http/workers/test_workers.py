@@ -3,6 +3,7 @@ are."""
 
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from ipaddress import ip_network
 from typing import Any
@@ -12,9 +13,11 @@ import pytest
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
+from atoll.domain.worker.artifact import WorkerArtifact
 from atoll.domain.worker.ledger import ErrorCode, RequestRefusal, Response
 from atoll.domain.worker.live import WorkerDelta
 from atoll.domain.worker.record import WorkerEvent, WorkerEventDraft
+from atoll.domain.worker.talk import OpenQuestion, WorkerTalk, WorkerThread
 from atoll.protocol.v1 import codex_events_pb2 as events_pb2
 from atoll.protocol.v1 import codex_workers_pb2 as workers_pb2
 from atoll.surfaces.http.server.front_end import FrontEnd
@@ -297,6 +300,40 @@ async def test_cursor_whose_events_are_gone_names_where_to_resume(
     assert polled.text.count("event: worker.event") == 2
 
 
+@pytest.mark.parametrize("prefix", PREFIXES)
+async def test_owner_deletes_what_was_said(
+    atoll: World, client: httpx.AsyncClient, prefix: str
+) -> None:
+    await made_with_events(atoll, client, 5)
+    erased = await client.delete(f"{prefix}/w/stream")
+    assert (erased.status_code, erased.json()) == (200, {"removed": 4, "resume_after": 4})
+    assert (await client.get(f"{prefix}/w/stream?tail_ms=0")).status_code == 410
+    polled = await client.get(f"{prefix}/w/stream?cursor=4&tail_ms=0")
+    assert polled.text.count("event: worker.") == 1
+    assert (await client.delete(f"{prefix}/x/stream")).status_code == 404
+
+
+async def test_snapshot_with_everything_parses_strictly(
+    atoll: World, client: httpx.AsyncClient
+) -> None:
+    await made_with_events(atoll, client, 2)
+    talk = WorkerTalk((WorkerThread("t", "u", "One"), WorkerThread("t2")), (OpenQuestion("7", 2),))
+    async with atoll.ground.store.begin() as rows:
+        (record,) = await rows.workers.unsettled()
+        await rows.workers.put(replace(record, talk=talk))
+        artifact = WorkerArtifact("a", "text/plain", 2**32 - 1, "a" * 64)
+        await rows.worker_artifacts.put(record.key, artifact, AT)
+    shown = (await client.get(f"{PREFIXES[1]}/w/snapshot")).json()
+    parsed = strict(workers_pb2.WorkerSnapshot, shown)
+    assert [one.thread_id for one in parsed.threads] == ["t", "t2"]
+    assert (parsed.threads[0].turn_id, parsed.threads[1].HasField("turn_id")) == ("u", False)
+    (question,) = parsed.pending.server_requests
+    assert (question.server_request_id, question.params) == ("7", "{}")
+    assert (parsed.artifacts[0].size, parsed.usage.requests) == (2**32 - 1, 0)
+    created = (await client.post(PREFIXES[1], json={"worker_id": "w"})).json()
+    assert strict(workers_pb2.CreateWorkerResponse, created).events_kept_for == "30d"
+
+
 async def test_delta_is_a_frame_without_an_id() -> None:
     async def said() -> AsyncIterator[list[WorkerEvent | WorkerDelta]]:
         payload = {"method": "item/started", "params": "{}"}
@@ -333,6 +370,7 @@ async def test_foreign_and_missing_workers_answer_alike_and_guests_have_their_ow
                     ("POST", "take", {"thread_id": "t"}),
                     ("POST", "give-back", None),
                     ("GET", "stream", None),
+                    ("DELETE", "stream", None),
                 ):
                     told = []
                     for name in ("w", "x"):

@@ -51,7 +51,8 @@ buckets = Table(
     Column("org_id", Text, nullable=False),
     Column("width", Integer, nullable=False),
     Column("at_us", BigInteger, nullable=False),
-    *(Column(name, BigInteger, nullable=False) for name in (*_STANDING, *_COUNTS)),
+    *(Column(name, BigInteger, nullable=False) for name in (*_STANDING, *_COUNTS[:-2])),
+    *(Column(name, BigInteger, nullable=False, server_default="0") for name in _COUNTS[-2:]),
     PrimaryKeyConstraint("org_id", "width", "at_us"),
     Index("usage_buckets_by_age", "width", "at_us"),
 )
@@ -62,7 +63,8 @@ sandbox_usage = Table(
     metadata,
     Column("sandbox_id", Text, primary_key=True),
     Column("org_id", Text, nullable=False),
-    *(Column(name, BigInteger, nullable=False) for name in _COUNTS),
+    *(Column(name, BigInteger, nullable=False) for name in _COUNTS[:-2]),
+    *(Column(name, BigInteger, nullable=False, server_default="0") for name in _COUNTS[-2:]),
 )
 
 
@@ -100,6 +102,15 @@ class SqlUsageRows(UsageRows):
         if changed.rowcount == 0:
             row = {"sandbox_id": sandbox_id, "org_id": org_id, **given}
             await self._connection.execute(insert(sandbox_usage), row)
+
+    async def counts(self, sandbox_id: SandboxId) -> DoorCounts:
+        """See the port."""
+        table = sandbox_usage.c
+        found = await self._connection.execute(
+            select(*(table[name] for name in _COUNTS)).where(table.sandbox_id == sandbox_id)
+        )
+        row = found.one_or_none()
+        return DoorCounts() if row is None else DoorCounts(*row)
 
     async def buckets(self, org_id: OrgId, span: UsageRange) -> list[UsageBucket]:
         """See the port."""

@@ -1,6 +1,7 @@
 """Tables and rows of workers, of their requests, and of their streams."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 import msgspec
 from sqlalchemy import (
@@ -13,6 +14,7 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     delete,
+    exists,
     func,
     insert,
     select,
@@ -24,6 +26,7 @@ from atoll.domain.event import Json
 from atoll.domain.event_kinds.workers import WORKERS
 from atoll.domain.ids import OrgId, PrincipalId, WorkerKey
 from atoll.domain.paging import PageQuery, RowPage
+from atoll.domain.worker.artifact import WorkerArtifact
 from atoll.domain.worker.create import WorkerId
 from atoll.domain.worker.ledger import (
     ErrorCode,
@@ -39,7 +42,12 @@ from atoll.domain.worker.record import (
     WorkerEventDraft,
     WorkerRecord,
 )
-from atoll.ports.store.worker.workers import WorkerEventRows, WorkerRequestRows, WorkerRows
+from atoll.ports.store.worker.workers import (
+    WorkerArtifactRows,
+    WorkerEventRows,
+    WorkerRequestRows,
+    WorkerRows,
+)
 
 workers = Table(
     "workers",
@@ -78,6 +86,18 @@ worker_events = Table(
     Column("at_us", BigInteger, nullable=False),
     Column("payload", Text, nullable=False),
     PrimaryKeyConstraint("key", "seq"),
+    Index("worker_events_by_age", "at_us"),
+)
+
+worker_artifacts = Table(
+    "worker_artifacts",
+    metadata,
+    Column("key", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("at_us", BigInteger, nullable=False),
+    Column("body", Text, nullable=False),
+    PrimaryKeyConstraint("key", "name"),
+    Index("worker_artifacts_by_age", "at_us"),
 )
 
 _KINDS = dict(WORKERS)
@@ -90,12 +110,14 @@ class _Body(msgspec.Struct, omit_defaults=True):
 
     request_id: str
     digest: str
+    method: str = ""
     result: str | None = None
     code: ErrorCode | None = None
     message: str = ""
     data: str | None = None
 
 
+_artifacts = msgspec.json.Decoder(WorkerArtifact)
 _bodies = msgspec.json.Decoder(_Body)
 
 
@@ -274,9 +296,63 @@ class SqlWorkerEventRows(WorkerEventRows):
         )
         return done.rowcount
 
+    async def aged(self, before: datetime, limit: int) -> list[tuple[WorkerKey, int]]:
+        """See the port."""
+        table, newer = worker_events.c, worker_events.alias()
+        older = (
+            select(table.key, func.max(table.seq))
+            .where(
+                table.at_us < to_us(before),
+                exists().where(newer.c.key == table.key, newer.c.seq > table.seq),
+            )
+            .group_by(table.key)
+            .order_by(table.key)
+            .limit(limit)
+        )
+        found = await self._connection.execute(older)
+        return [(WorkerKey(key), seq) for key, seq in found]
+
+
+class SqlWorkerArtifactRows(WorkerArtifactRows):
+    """The `ports.store.worker.workers.WorkerArtifactRows` on one connection."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def put(self, key: WorkerKey, artifact: WorkerArtifact, at: datetime) -> None:
+        """See the port."""
+        table = worker_artifacts.c
+        await self._connection.execute(
+            delete(worker_artifacts).where(table.key == key, table.name == artifact.name)
+        )
+        await self._connection.execute(
+            insert(worker_artifacts),
+            {
+                "key": key,
+                "name": artifact.name,
+                "at_us": to_us(at),
+                "body": msgspec.json.encode(artifact).decode(),
+            },
+        )
+
+    async def list(self, key: WorkerKey) -> list[WorkerArtifact]:
+        """See the port."""
+        table = worker_artifacts.c
+        found = await self._connection.execute(
+            select(table.body).where(table.key == key).order_by(table.at_us, table.name)
+        )
+        return [_artifacts.decode(body) for body in found.scalars()]
+
+    async def remove(self, before: datetime, key: WorkerKey | None = None) -> int:
+        """See the port."""
+        table = worker_artifacts.c
+        these = [table.at_us < to_us(before), *([] if key is None else [table.key == key])]
+        done = await self._connection.execute(delete(worker_artifacts).where(*these))
+        return done.rowcount
+
 
 def _written(record: RequestRecord) -> bytes:
-    body = _Body(record.request_id, record.entry.digest)
+    body = _Body(record.request_id, record.entry.digest, record.entry.method)
     match record.entry.receipt:
         case Response(result):
             body.result = result
@@ -294,7 +370,7 @@ def _read(key: WorkerKey, text: str) -> RequestRecord:
         receipt = RequestRefusal(body.code, body.message, body.data)
     elif body.result is not None:
         receipt = Response(body.result)
-    return RequestRecord(key, body.request_id, LedgerEntry(body.digest, receipt))
+    return RequestRecord(key, body.request_id, LedgerEntry(body.digest, receipt, body.method))
 
 
 def _version(draft: WorkerEventDraft) -> int:

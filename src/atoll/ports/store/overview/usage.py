@@ -20,6 +20,10 @@ class UsageRows(Protocol):
         """Add to the counts of a sandbox."""
         ...
 
+    async def counts(self, sandbox_id: SandboxId) -> DoorCounts:
+        """Return the counts of a sandbox."""
+        ...
+
     async def buckets(self, org_id: OrgId, span: UsageRange) -> list[UsageBucket]:
         """Return the stored buckets of a range, of the organization and of `INSTALLATION`."""
         ...

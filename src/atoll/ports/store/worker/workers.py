@@ -1,10 +1,12 @@
 """Rows of workers, of their requests, and of their streams."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Protocol
 
 from atoll.domain.ids import OrgId, PrincipalId, WorkerKey
 from atoll.domain.paging import PageQuery, RowPage
+from atoll.domain.worker.artifact import WorkerArtifact
 from atoll.domain.worker.create import WorkerId
 from atoll.domain.worker.record import (
     RequestRecord,
@@ -79,4 +81,25 @@ class WorkerEventRows(Protocol):
 
     async def remove(self, key: WorkerKey, before: int) -> int:
         """Remove events with smaller numbers, but never the newest. Returns how many."""
+        ...
+
+    async def aged(self, before: datetime, limit: int) -> list[tuple[WorkerKey, int]]:
+        """Return streams with events that are older and are not their newest: for each, the number
+        of the last of those. At most `limit` streams."""
+        ...
+
+
+class WorkerArtifactRows(Protocol):
+    """The artifacts of workers, each name once."""
+
+    async def put(self, key: WorkerKey, artifact: WorkerArtifact, at: datetime) -> None:
+        """Add an artifact, or replace the one of this name."""
+        ...
+
+    async def list(self, key: WorkerKey) -> list[WorkerArtifact]:
+        """Return the artifacts of a worker, oldest first."""
+        ...
+
+    async def remove(self, before: datetime, key: WorkerKey | None = None) -> int:
+        """Remove artifacts that are older, of one worker or of all. Returns how many."""
         ...

@@ -110,6 +110,7 @@ class CallAudit:
             ("bytes_out", call.bytes_out),
             ("tokens_in", usage.read),
             ("tokens_out", usage.written),
+            ("tokens_cached", usage.cached),
             ("cost_micros", call.cost_micros or 0),
         ):
             if count:

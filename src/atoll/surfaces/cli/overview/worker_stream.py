@@ -7,7 +7,6 @@ from contextlib import contextmanager, suppress
 
 import click
 
-from atoll.client.aio.server_sent import ServerSentLines
 from atoll.client.fields import Json
 from atoll.client.transport import Call, Stream, Transport
 from atoll.client.workers.shapes import WorkerDelta, WorkerEvent, read_said
@@ -15,6 +14,7 @@ from atoll.client.workers.workers import LAST_EVENT, stream_call
 from atoll.domain.errors import Failed, StaleCursor, Unavailable
 from atoll.surfaces.cli.console.moments import moment
 from atoll.surfaces.cli.console.output import clean, note
+from atoll.wire.http.server_sent import ServerSentLines
 
 PAUSE_SECONDS = 0.5
 MAX_WORDS = 160

@@ -77,6 +77,13 @@ BODIES: Final[Mapping[str, Any]] = {
     "ExecBody": {"argv": ["make", "test"], "cwd": "/workspace"},
     "TerminalBody": {"cols": 120, "rows": 40},
     "TerminalChangeBody": {"name": "build"},
+    "ArtifactBody": {
+        "name": "app.tgz",
+        "type": "application/gzip",
+        "size": 5120,
+        "sha256": DIGEST,
+    },
+    "ServiceEventBody": {"name": "build.finished", "data": {"ok": True}, "worker_id": "docs"},
     "ExtendBody": {"ttl": "2h"},
     "NetworkBody": {"mode": "limited", "allow": ["registry.example.com"]},
     "ShareBody": {"role": "viewer", "ttl": "1h"},

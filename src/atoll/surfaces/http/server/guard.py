@@ -15,7 +15,7 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from atoll.domain.errors import AtollError, Invalid, NotFound, Unauthenticated, Unavailable
-from atoll.domain.people.principal import CallOrigin, Principal
+from atoll.domain.people.principal import ActorKind, CallOrigin, Principal
 from atoll.services.people.bearers import Bearers
 from atoll.services.people.logins import Logins
 from atoll.services.people.memberships import Memberships, is_local
@@ -31,6 +31,13 @@ from atoll.surfaces.http.server.credentials import (
 from atoll.surfaces.http.server.front_end import FrontEnd
 from atoll.surfaces.http.server.guest_paths import guest_may
 from atoll.surfaces.http.server.host_names import SAFE_METHODS, Names
+from atoll.surfaces.http.server.internal_access import (
+    SERVICE,
+    InternalAccess,
+    check_outside,
+    check_service,
+    is_internal,
+)
 from atoll.surfaces.http.server.permissions import PROVIDER_PATH, PUBLIC_PATHS
 from atoll.surfaces.http.server.problems import internal_problem, refuse
 from atoll.surfaces.http.server.token_paths import token_may
@@ -77,6 +84,7 @@ class Guard:
         memberships: Memberships,
         names: Names,
         front_end: FrontEnd | None = None,
+        internal: InternalAccess | None = None,
         public: frozenset[str] = frozenset(PUBLIC_PATHS),
     ) -> None:
         self._app = app
@@ -87,6 +95,7 @@ class Guard:
         self._memberships = memberships
         self._names = names
         self._front_end = front_end
+        self._internal = internal
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check one connection, then let it through or answer with a problem document."""
@@ -172,16 +181,12 @@ class Guard:
             if scope.get("method") not in SAFE_METHODS and origin is not None:
                 self._names.check_origin(origin, host)
             return None
-        credential = read_credential(
-            HTTPConnection(scope), headers, self._logins, front_end=self._front_end
-        )
-        source = source_of(scope)
-        caller = await self._standing(await self._caller(credential, source))
-        called = CallOrigin(source, state.get("request_id", ""), _token_id(caller))
-        state["caller"] = replace(caller, origin=called)
-        structlog.contextvars.bind_contextvars(org=caller.org_id, principal=caller.kind.value)
+        if is_internal(scope):
+            return await self._admit_service(scope, headers, host)
+        credential = self._credential(scope, headers)
+        caller = await self._standing(await self._caller(credential, source_of(scope)))
+        _put_caller(scope, caller)
         state["session"], state["guest"] = credential.session, credential.guest
-        _tell_known(scope)
         self._names.check_page(scope, headers, by_cookie=credential.is_cookie)
         if credential.named is not None and origin is not None:
             self._names.check_origin(origin, host)  # its people come by browsers
@@ -196,6 +201,24 @@ class Guard:
         if caller.token is not None and not token_may(scope, caller.token):
             raise NotFound(f"this token has no access to {scope['path'][:200]}")
         return credential
+
+    async def _admit_service(self, scope: Scope, headers: dict[str, str], host: str) -> Credential:
+        """Admit a host or a trusted service. Raises `Forbidden` for everybody else."""
+        check_service(self._internal, scope)
+        credential, caller = self._credential(scope, headers), SERVICE
+        if credential != Credential():
+            caller = await self._standing(await self._caller(credential, source_of(scope)))
+        check_outside(caller, credential)
+        if headers.get("origin") is not None:
+            self._names.check_origin(headers["origin"], host)
+        if caller.token is not None and not token_may(scope, caller.token):
+            raise NotFound(f"this token has no access to {scope['path'][:200]}")
+        _put_caller(scope, caller)
+        return credential
+
+    def _credential(self, scope: Scope, headers: dict[str, str]) -> Credential:
+        connection = HTTPConnection(scope)
+        return read_credential(connection, headers, self._logins, front_end=self._front_end)
 
     async def _caller(self, credential: Credential, source: str) -> Principal:
         if credential.named is not None:
@@ -259,9 +282,20 @@ class _Answer:
 
 def _lasts(credential: Credential, scope: Scope) -> bool:
     """Report whether nothing can end this credential while a connection of it lasts: the token
-    file's."""
+    file's, and that of trusted services."""
     caller: Principal = scope["state"]["caller"]
+    if credential == Credential():
+        return caller.kind is ActorKind.AUTOMATION
     return credential.token is not None and caller.token is None and is_local(caller)
+
+
+def _put_caller(scope: Scope, caller: Principal) -> None:
+    """Put the caller into the state of a request, and into its log lines."""
+    state = scope["state"]
+    called = CallOrigin(source_of(scope), state.get("request_id", ""), _token_id(caller))
+    state["caller"] = replace(caller, origin=called)
+    structlog.contextvars.bind_contextvars(org=caller.org_id, principal=caller.kind.value)
+    _tell_known(scope)
 
 
 def _token_id(caller: Principal) -> str:

@@ -1,12 +1,13 @@
 """Settings of the HTTP server: where it listens, and the names it answers to."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from atoll.domain.errors import Invalid
 from atoll.domain.people.rate_limit import RateLimit
 from atoll.domain.preview.origin import read_domain
 from atoll.surfaces.http.server.front_end import read_ranges
+from atoll.surfaces.http.server.internal_access import internal_access
 
 MAX_PORT = 65535
 MAX_RATE = 1_000_000
@@ -25,6 +26,7 @@ class ServerSettings:
     `requests_per_minute`: the rate limit of each caller; 0 is none.
     `front_end_ranges`, `front_end_secret_file`: the addresses of a front end that may name the
     principal of a request by headers, and the file with the secret that it sends; both or none.
+    `internal_api_token`: what hosts and trusted services send as `X-Internal-Token`; empty is none.
     """
 
     host: str = "127.0.0.1"
@@ -37,6 +39,7 @@ class ServerSettings:
     front_end_ranges: tuple[str, ...] = ()
     front_end_secret_file: str | None = None
     preview_domain: str | None = None
+    internal_api_token: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= MAX_PORT:
@@ -53,6 +56,7 @@ class ServerSettings:
             raise Invalid("TLS needs a certificate and its key: set both", field=missing)
         if self.preview_domain is not None:
             read_domain(self.preview_domain)
+        internal_access(self.internal_api_token)
         read_ranges(self.front_end_ranges)
         if bool(self.front_end_ranges) != (self.front_end_secret_file is not None):
             raise Invalid(

@@ -1,5 +1,6 @@
 """Views of workers, receipts and events, as `proto/` has them: its classes parse them strictly."""
 
+from datetime import timedelta
 from typing import Any
 
 from atoll.domain.duration import spell_duration
@@ -12,7 +13,7 @@ from atoll.domain.worker.lifecycle import DurabilityMarkers, Holder, WorkerStatu
 from atoll.domain.worker.placement import spelled_route, spelled_sandbox
 from atoll.domain.worker.record import WorkerEvent
 from atoll.domain.worker.selection import backend_of, extension_of
-from atoll.domain.worker.snapshot import WorkerSnapshot
+from atoll.domain.worker.snapshot import Pending, WorkerSnapshot
 from atoll.surfaces.http.body.answers import instant
 from atoll.surfaces.http.body.fields import Partial, ResponseModel
 from atoll.surfaces.http.body.pages import PageModel
@@ -84,10 +85,48 @@ class WorkerSandboxView(ResponseModel):
     host: str | None
 
 
+class WorkerThreadView(ResponseModel):
+    """A conversation of a worker. `turn_id` is the turn that runs, null while none does."""
+
+    thread_id: str
+    turn_id: str | None
+    title: str | None
+
+
+class ServerRequestView(ResponseModel):
+    """A question of the agent that nobody has answered; `params` are its own JSON, as text."""
+
+    server_request_id: str
+    method: str
+    params: str
+    thread_id: str | None
+    at: str
+
+
 class WorkerPendingView(ResponseModel):
-    """Requests without a receipt."""
+    """Requests without a receipt, and questions without an answer."""
 
     request_ids: list[str]
+    server_requests: list[ServerRequestView]
+
+
+class WorkerUsageView(ResponseModel):
+    """The usage of a worker's sandbox, as its broker counts it: calls of models that passed, and
+    their tokens. `cached_tokens` are among `input_tokens`."""
+
+    requests: int
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+
+
+class WorkerArtifactView(ResponseModel):
+    """A file that an execution made: its media type, its bytes, and its SHA-256 in hexadecimal."""
+
+    name: str
+    type: str
+    size: int
+    sha256: str
 
 
 class WorkerView(ResponseModel):
@@ -113,17 +152,22 @@ class WorkerView(ResponseModel):
     heartbeat_state: HeartbeatState
     heartbeat_age_ms: int
     heartbeat_stale_after_ms: int
+    threads: list[WorkerThreadView]
     pending: WorkerPendingView
+    usage: WorkerUsageView
+    artifacts: list[WorkerArtifactView]
     route: WorkerRouteView | None
     held_by_person: bool
     created_at: str
 
 
 class WorkerCreatedView(ResponseModel):
-    """A worker that was created, or that was there."""
+    """A worker that was created, or that was there. `events_kept_for` is how long what its agent
+    says is kept, a duration; null is for good."""
 
     reattached: bool
     worker: WorkerView
+    events_kept_for: str | None
 
 
 class WorkerPage(PageModel):
@@ -157,6 +201,14 @@ class WorkerTakenView(ResponseModel):
     sandbox_id: str
     terminal_id: str
     thread_id: str
+
+
+class WorkerErasedView(ResponseModel):
+    """A deletion of what an agent said: how many events were removed, and the number after which
+    they begin now."""
+
+    removed: int
+    resume_after: int
 
 
 class WorkerResultView(ResponseModel):
@@ -203,11 +255,22 @@ def worker_view(shown: WorkerSnapshot) -> dict[str, Any]:
         heartbeat_state=shown.heartbeat_state,
         heartbeat_age_ms=shown.heartbeat_age_ms,
         heartbeat_stale_after_ms=shown.heartbeat_stale_after_ms,
-        pending={"request_ids": [*observed.pending.request_ids]},
+        threads=[WorkerThreadView.of(one) for one in observed.threads],
+        pending=_pending(observed.pending),
+        usage=WorkerUsageView.of(observed.usage),
+        artifacts=[WorkerArtifactView.of(one) for one in observed.artifacts],
         route=None if observed.route is None else spelled_route(observed.route),
         held_by_person=worker.holder is Holder.PERSON,
         created_at=instant(shown.created_at),
     )
+
+
+def created_view(
+    shown: WorkerSnapshot, *, reattached: bool, kept_for: timedelta | None
+) -> dict[str, Any]:
+    """Return the members of `WorkerCreatedView`."""
+    kept = None if kept_for is None else spell_duration(int(kept_for.total_seconds()))
+    return {"reattached": reattached, "worker": worker_view(shown), "events_kept_for": kept}
 
 
 def stop_view(shown: WorkerSnapshot) -> dict[str, Any]:
@@ -254,6 +317,11 @@ def _backend(shown: WorkerSnapshot) -> dict[str, str | None]:
     if asked is None:
         return {"backend": None, "extension": None}
     return {"backend": backend_of(extension_of(asked)), "extension": extension_of(asked)}
+
+
+def _pending(pending: Pending) -> dict[str, Any]:
+    asked = [ServerRequestView.of(one, at=instant(one.at)) for one in pending.server_requests]
+    return {"request_ids": [*pending.request_ids], "server_requests": asked}
 
 
 def _markers(markers: DurabilityMarkers) -> dict[str, Any]:

@@ -34,11 +34,13 @@ from atoll.surfaces.http.workers.bodies import (
 )
 from atoll.surfaces.http.workers.views import (
     WorkerCreatedView,
+    WorkerErasedView,
     WorkerPage,
     WorkerReceiptView,
     WorkerStopView,
     WorkerTakenView,
     WorkerView,
+    created_view,
     event_view,
     receipt_view,
     stop_view,
@@ -63,7 +65,8 @@ _DELTA: Final = b"event: " + DELTA.encode() + b"\ndata: %s\n\n"
 async def create_worker(atoll: Atoll, caller: Caller, *, body: WorkerBody) -> Response:
     """Create a worker, or reattach the one of this `worker_id`; it starts meanwhile."""
     shown, there = await atoll.workers.workers.create(caller, body.to_domain())
-    return Json({"reattached": there, "worker": worker_view(shown)}, 200 if there else 201)
+    answer = created_view(shown, reattached=there, kept_for=atoll.workers.retention.age)
+    return Json(answer, 200 if there else 201)
 
 
 @router.get("", response_model=WorkerPage, responses=problems())
@@ -160,6 +163,14 @@ async def follow_worker(
     await atoll.workers.streams.page(caller, worker_id, after=start, limit=1)
     said = atoll.workers.streams.follow(caller, worker_id, after=start, tail_ms=tail_ms)
     return sse_feed(_messages(worker_id, said), start=start, backlog=BACKLOG)
+
+
+@router.delete("/{worker_id}/stream", response_model=WorkerErasedView, responses=problems(404))
+@needs(Capability.AGENT_USE)
+async def erase_worker(atoll: Atoll, caller: Caller, *, worker_id: Name) -> Response:
+    """Delete what the agent said: every event but the newest, the answers to its requests, and its
+    artifacts."""
+    return Json(WorkerErasedView.of(await atoll.workers.retention.erase(caller, worker_id)))
 
 
 async def _messages(

@@ -3,6 +3,7 @@
 from atoll.services.agents.agents import Agents
 from atoll.services.application import WorkerServices
 from atoll.services.ground import Ground
+from atoll.services.journals.events import Events
 from atoll.services.sandboxes.background import Background
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.workers.admission import WorkerAdmission
@@ -11,7 +12,10 @@ from atoll.services.workers.fallback import WorkerFallback
 from atoll.services.workers.handing_over import Handovers
 from atoll.services.workers.heartbeats import Heartbeats
 from atoll.services.workers.live import LiveDeltas
+from atoll.services.workers.reports import WorkerReports
+from atoll.services.workers.retention import WorkerRetention
 from atoll.services.workers.runtime_host import RuntimeHost
+from atoll.services.workers.settings import WorkerSettings
 from atoll.services.workers.streams import WorkerStreams
 from atoll.services.workers.summaries import WorkerSummaries
 from atoll.services.workers.transitions import WorkerTransitions
@@ -28,6 +32,8 @@ def build_workers(
     library: Library,
     *,
     background: Background,
+    events: Events,
+    settings: WorkerSettings,
 ) -> WorkerServices:
     """Return the use cases of workers, and what the leader does for them."""
     host = RuntimeHost(sandboxes, agents, library.preparation.saver)
@@ -45,5 +51,9 @@ def build_workers(
     workers = Workers(ground, transitions, driver, host=host, admission=admission)
     handovers = Handovers(ground, transitions, workers, host=host, agents=agents)
     streams = WorkerStreams(ground, LiveDeltas(ground, host, tasks=background.runners.own))
+    retention = WorkerRetention(ground, settings.retention)
+    reports = WorkerReports(ground, events)
     summaries = WorkerSummaries(ground)
-    return WorkerServices(workers, streams, handovers, driver, heartbeats, summaries)
+    return WorkerServices(
+        workers, streams, retention, reports, handovers, driver, heartbeats, summaries
+    )

@@ -194,6 +194,44 @@ def test_list_shows_every_page_and_show_one_worker(cli: Cli, server: Scripted) -
     assert json.loads(cli("worker", "show", "docs", "--json").out) == worker()
 
 
+def test_show_has_threads_questions_usage_and_artifacts(cli: Cli, server: Scripted) -> None:
+    shown = worker(
+        threads=[
+            {"thread_id": "th1", "turn_id": "t1", "title": "Write\x1b[2J"},
+            {"thread_id": "th2", "turn_id": None, "title": None},
+        ],
+        pending={
+            "request_ids": [],
+            "server_requests": [{"server_request_id": "4", "method": "item/x/requestApproval"}],
+        },
+        usage={"requests": 3, "input_tokens": 50, "output_tokens": 6, "cached_tokens": 20},
+        artifacts=[{"name": "app.tgz", "size": 5120}],
+    )
+    server.answers[f"GET {PLACE}/snapshot"] = lambda _: web.json_response(shown)
+    lines = cli("worker", "show", "docs").out.splitlines()
+    assert "threads:      th1 'Write\\x1b[2J', at work, th2" in lines
+    assert "asks:         4 (item/x/requestApproval)" in lines
+    assert "usage:        3 calls of models, 50 tokens in (20 cached), 6 out" in lines
+    assert "artifacts:    app.tgz (5120 bytes)" in lines
+
+
+def test_erase_says_how_much_was_deleted(cli: Cli, server: Scripted) -> None:
+    erased = {"removed": 340, "resume_after": 340}
+    server.answers[f"DELETE {PLACE}/stream"] = lambda _: web.json_response(erased)
+    assert cli("worker", "erase", "docs").out == "340 events of docs were deleted\n"
+    assert json.loads(cli("worker", "erase", "docs", "--json").out) == erased
+
+
+@pytest.mark.parametrize(("reattached", "told"), [(False, 1), (True, 0)])
+def test_create_says_how_long_what_is_said_is_kept(
+    cli: Cli, server: Scripted, reattached: bool, told: int
+) -> None:
+    made = {"reattached": reattached, "worker": worker(), "events_kept_for": "30d"}
+    server.answers["POST /v1/workers"] = lambda _: web.json_response(made)
+    ran = cli("worker", "create", "docs")
+    assert ran.err.count("kept for 30d; `atoll worker erase docs` deletes it") == told
+
+
 def test_ask_names_its_turn_and_waits_for_its_end(cli: Cli, server: Scripted) -> None:
     asked = talking(server, ASKED)
     ran = cli("worker", "ask", "docs", "Write it")

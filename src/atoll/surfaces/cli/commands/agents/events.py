@@ -6,7 +6,6 @@ from contextlib import suppress
 
 import click
 
-from atoll.client.aio.server_sent import ServerSentLines
 from atoll.client.client import Client
 from atoll.client.fields import Shape
 from atoll.client.terminal_shapes import Event, EventPage, Gap
@@ -17,6 +16,7 @@ from atoll.surfaces.cli.console.event_line import event_line
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, utc_option
 from atoll.surfaces.cli.console.output import note, say, show_json
+from atoll.wire.http.server_sent import ServerSentLines
 
 PAUSE_SECONDS = 0.5
 SILENCE_SECONDS = 20.0

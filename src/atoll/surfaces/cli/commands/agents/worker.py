@@ -10,7 +10,7 @@ import click
 
 from atoll.client.bodies import given
 from atoll.client.transport import get
-from atoll.client.workers.shapes import Worker, WorkerPage
+from atoll.client.workers.shapes import ServerRequest, Worker, WorkerPage, WorkerThread
 from atoll.client.workers.workers import TeardownBody, WorkerBody, Workers
 from atoll.surfaces.cli.commands.agents.worker_check import check, worker_up
 from atoll.surfaces.cli.commands.agents.worker_hold import HOLD
@@ -19,7 +19,7 @@ from atoll.surfaces.cli.console.candidates import profiles, sandboxes
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.moments import since
 from atoll.surfaces.cli.console.options import duration, json_option, utc_option
-from atoll.surfaces.cli.console.output import say, show_json, show_table
+from atoll.surfaces.cli.console.output import note, say, show_json, show_table
 from atoll.surfaces.cli.create.route_options import MODES
 from atoll.surfaces.cli.create.selection_options import selection_of, selection_options
 from atoll.surfaces.cli.dispatch.verbs import Verbs
@@ -85,6 +85,9 @@ def create(
     """Create a worker, or reattach the one of this name, with its files and conversation."""
     workers = _workers(invocation)
     created = workers.create(_body(invocation, worker, options))
+    if created.events_kept_for and not created.reattached:
+        kept = f"what its agent says is kept for {created.events_kept_for}"
+        note(f"atoll: {kept}; `atoll worker erase {worker}` deletes it")
     if waits:
         found = worker_up(workers, worker)
         if as_json:
@@ -143,6 +146,19 @@ def stop(invocation: Invocation, worker: str, *, reason: str | None, as_json: bo
     say(f"{worker} is {stopped.status}{f', its files are {kept}' if kept else ''}")
 
 
+@command.command("erase")
+@worker_argument()
+@json_option()
+@pass_invocation
+def erase(invocation: Invocation, *, worker: str, as_json: bool) -> None:
+    """Delete what the agent of a worker said: its events, answers and artifacts."""
+    erased = _workers(invocation).erase(worker)
+    if as_json:
+        show_json(erased.value)
+    else:
+        say(f"{erased.removed} events of {worker} were deleted")
+
+
 for other in (*TALK, *HOLD, check):
     command.add_command(other)
 
@@ -191,6 +207,10 @@ def _show(found: Worker) -> None:
         "isolation": f"{wall.level}, by {wall.mechanism}" if wall.level else "",
         "degraded": "; ".join(wall.degraded),
         "thread": found.thread_id,
+        "threads": ", ".join(map(_thread, found.threads)),
+        "asks": ", ".join(map(_question, found.pending.server_requests)),
+        "usage": _usage(found),
+        "artifacts": ", ".join(f"{one.name} ({one.size} bytes)" for one in found.artifacts),
         "repositories": ", ".join(one.repo_url or one.key for one in found.repos),
         "events": str(found.latest_seq),
         "pending": ", ".join(found.pending.request_ids),
@@ -202,6 +222,23 @@ def _show(found: Worker) -> None:
     for name, text in lines.items():
         if text:
             say(f"{name + ':':14}{text}")
+
+
+def _thread(thread: WorkerThread) -> str:
+    titled = f"{thread.thread_id} {thread.title!r}" if thread.title else thread.thread_id
+    return f"{titled}, at work" if thread.turn_id else titled
+
+
+def _question(question: ServerRequest) -> str:
+    return f"{question.server_request_id} ({question.method})"
+
+
+def _usage(found: Worker) -> str:
+    usage = found.usage
+    if not usage.requests:
+        return ""
+    tokens = f"{usage.input_tokens} tokens in ({usage.cached_tokens} cached)"
+    return f"{usage.requests} calls of models, {tokens}, {usage.output_tokens} out"
 
 
 _PERMISSIONS = {"allow": "acts by itself", "ask": "asks before it acts"}

@@ -27,7 +27,7 @@ from atoll.wire.contract.agents import StatusRecord
 
 ELSE = OrgId("else")
 AT = bucket_of(NOW, FINE)
-ONE = DoorCounts(requests=1, bytes_in=5, tokens_out=2**40)
+ONE = DoorCounts(requests=1, bytes_in=5, tokens_out=2**40, calls=1, tokens_cached=3)
 
 
 async def check_buckets_sum_counts_and_hold_the_highest_standing(store: Store) -> None:
@@ -47,6 +47,18 @@ async def check_buckets_sum_counts_and_hold_the_highest_standing(store: Store) -
         hour = bucket_of(NOW, COARSE)
         span = UsageRange(hour, hour + COARSE, COARSE)
         assert [one.at for one in await rows.usage.buckets(PERSONAL_ORG, span)] == [hour]
+
+
+async def check_counts_of_a_sandbox_are_their_sum(store: Store) -> None:
+    box = SandboxId("sb_counted")
+    more = DoorCounts(1, 2, 3, 4, 5, 6, 7, 8)
+    async with store.begin() as rows:
+        assert await rows.usage.counts(box) == DoorCounts()
+        for _ in range(2):
+            await rows.usage.count(PERSONAL_ORG, box, more)
+    async with store.read() as rows:
+        assert await rows.usage.counts(box) == more.plus(more)
+        assert await rows.usage.counts(SandboxId("sb_else")) == DoorCounts()
 
 
 async def check_old_buckets_of_one_width_are_dropped(store: Store) -> None:

@@ -10,6 +10,7 @@ from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SandboxId, Worker
 from atoll.domain.paging import PageQuery
 from atoll.domain.route.policy import ExecutionMode
 from atoll.domain.sandbox.sandbox import RepoRequest
+from atoll.domain.worker.artifact import WorkerArtifact
 from atoll.domain.worker.create import (
     CreateWorker,
     Permissions,
@@ -27,6 +28,7 @@ from atoll.domain.worker.lifecycle import (
     WorkerTornDown,
 )
 from atoll.domain.worker.record import RequestRecord, WorkerEventDraft, WorkerRecord
+from atoll.domain.worker.talk import OpenQuestion, WorkerTalk, WorkerThread
 from atoll.ports import Store
 from atoll.testing.contracts.event_log import NOW
 
@@ -68,6 +70,7 @@ def worker(
         agent_id="a1",
         collected=12,
         heartbeat=HeartbeatState.STALE,
+        talk=WorkerTalk((WorkerThread("t", "u", "One"),), (OpenQuestion("7", 3, "t"),)),
     )
 
 
@@ -122,7 +125,7 @@ async def check_requests_keep_their_receipt_and_their_order(store: Store) -> Non
     open_ones = [RequestRecord(KEY, f"r{n}", LedgerEntry("d")) for n in (2, 1)]
     refusal = RequestRefusal(ErrorCode.OUTCOME_UNKNOWN, "it ended\0", '{"code":1}')
     answered = [
-        RequestRecord(KEY, "done", LedgerEntry("d", Response('{"n":1.0}'))),
+        RequestRecord(KEY, "done", LedgerEntry("d", Response('{"n":1.0}'), "thread/read")),
         RequestRecord(KEY, "empty", LedgerEntry("d", Response(""))),
         RequestRecord(WorkerKey("wk_b"), "r1", LedgerEntry("other")),
     ]
@@ -168,6 +171,44 @@ async def check_streams_count_from_one_without_a_gap(store: Store) -> None:
         assert len(await rows.worker_events.page(WorkerKey("wk_b"), 0, 9)) == 1
 
 
+async def check_streams_with_old_events_are_found(store: Store) -> None:
+    """The newest event of a stream is never old."""
+    other = WorkerKey("wk_b")
+    async with store.begin() as rows:
+        await rows.worker_events.append(KEY, [_said("old", hours=-2), _said("older", hours=-3)])
+        await rows.worker_events.append(KEY, [_said("new"), _said("odd", hours=-9)])
+        await rows.worker_events.append(other, [_said("alone", hours=-9)])
+    async with store.read() as rows:
+        assert await rows.worker_events.aged(NOW - timedelta(hours=1), 9) == [(KEY, 2)]
+        assert await rows.worker_events.aged(NOW - timedelta(hours=2.5), 9) == [(KEY, 2)]
+        assert await rows.worker_events.aged(NOW - timedelta(hours=5), 9) == []
+    async with store.begin() as rows:
+        await rows.worker_events.append(other, [_said("x"), _said("y")])
+    async with store.read() as rows:
+        assert len(await rows.worker_events.aged(NOW - timedelta(hours=1), 1)) == 1
+        assert await rows.worker_events.aged(NOW, 9) == [(KEY, 2), (other, 1)]
+
+
+async def check_artifacts_are_of_their_worker_each_name_once(store: Store) -> None:
+    """Old ones are removed, of one worker or of all."""
+    first, second = (WorkerArtifact(name, "text/plain", 1, "a" * 64) for name in ("b", "a"))
+    changed, other = replace(first, size=2), WorkerKey("wk_b")
+    hour = timedelta(hours=1)
+    async with store.begin() as rows:
+        await rows.worker_artifacts.put(KEY, first, NOW - 3 * hour)
+        await rows.worker_artifacts.put(KEY, second, NOW - 2 * hour)
+        await rows.worker_artifacts.put(KEY, changed, NOW - hour)
+        await rows.worker_artifacts.put(other, first, NOW - 2 * hour)
+    async with store.read() as rows:
+        assert await rows.worker_artifacts.list(KEY) == [second, changed]
+        assert await rows.worker_artifacts.list(other) == [first]
+    async with store.begin() as rows:
+        assert await rows.worker_artifacts.remove(NOW - hour, KEY) == 1
+        assert await rows.worker_artifacts.list(other) == [first]
+        assert await rows.worker_artifacts.remove(NOW) == 2
+        assert await rows.worker_artifacts.list(KEY) == []
+
+
 async def check_event_that_is_of_no_kind_of_workers_is_refused(store: Store) -> None:
     """A mistake of the program's."""
     wrong: tuple[tuple[str, dict[str, Json]], ...] = (
@@ -180,6 +221,6 @@ async def check_event_that_is_of_no_kind_of_workers_is_refused(store: Store) -> 
                 await rows.worker_events.append(KEY, [WorkerEventDraft(kind, NOW, payload)])
 
 
-def _said(params: str) -> WorkerEventDraft:
+def _said(params: str, *, hours: int = 0) -> WorkerEventDraft:
     payload: dict[str, Json] = {"worker_id": "w", "method": "m", "params": params}
-    return WorkerEventDraft("worker.event", NOW, payload)
+    return WorkerEventDraft("worker.event", NOW + timedelta(hours=hours), payload)
