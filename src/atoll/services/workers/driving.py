@@ -183,11 +183,22 @@ class WorkerDriver:
             else:
                 await self._broke(record, err.message)
             return
-        record = await self._noted(record, replace(record, agent_id=agent_id))
-        async with self._ground.store.read() as rows:
-            facts = started_facts(record.created.agent, *await place_of(rows, record))
-        again = record.made_in != record.worker.epoch
-        await self._transitions.apply(record.key, Started(again, facts))
+        await self._started(record, agent_id)
+
+    async def _started(self, record: WorkerRecord, agent_id: str) -> None:
+        """Store that the agent serves requests, with where it is and why, in one transaction."""
+        async with self._ground.store.begin() as rows:
+            now = await rows.workers.get(record.key)
+            if now is None or now.worker.epoch != record.worker.epoch:
+                return
+            now = replace(now, agent_id=agent_id)
+            await rows.workers.put(now)
+            facts = started_facts(now.created.agent, *await place_of(rows, now))
+            again = now.made_in != now.worker.epoch
+            after, _ = await self._transitions.step(rows, now, Started(again, facts))
+        self._transitions.announce(record.key)
+        if after.worker.status is not WorkerStatus.RUNNING:
+            return
         metrics = self._ground.telemetry.metrics
         metrics.count(STARTS, "started")
         took = self._ground.clock.now() - record.lease.renewed_at
