@@ -15,11 +15,9 @@ def test_every_kind_stands_in_the_table_as_it_is() -> None:
 def test_kinds_of_workers_are_apart_and_stand_in_a_table_of_their_own() -> None:
     """Every frame names its worker once, outside of the payload."""
     told = _told(PROGRAM / "workers.md", "| `worker.")
-    version, always, perhaps, text = range(4)
     for name, kind in WORKERS:
-        row, named = told.pop(name), _row(kind)
-        assert row[always] == named[always] - {"worker_id"}
-        assert (row[version], row[perhaps], row[text]) == (named[0], named[2], named[3])
+        version, always, perhaps, text = _row(kind)
+        assert told.pop(name) == (version, always - {"worker_id"}, perhaps, text)
         assert name not in KINDS
     assert told == {}
 

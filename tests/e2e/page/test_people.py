@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, Page, ViewportSize, expect
 
 from atoll.testing.server import TestServer, atoll_command
 from tests.e2e.page.test_real_page import LINK, Terminal
@@ -29,12 +29,12 @@ pytestmark = [
     needs_chromium,
 ]
 
-PHONE_SCREEN = {
+PHONE_SCREEN: dict[str, Any] = {
     "viewport": {"width": 390, "height": 844},
     "is_mobile": True,
     "has_touch": True,
 }
-DESKTOP = {"width": 1280, "height": 860}
+DESKTOP: ViewportSize = {"width": 1280, "height": 860}
 TESTING = "localStorage.setItem('atoll.test', '1')"
 GRACE_MILLISECONDS = 20_000
 #: Were any of these ever markup, the page would say so by `window.stung`.
