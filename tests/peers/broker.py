@@ -54,9 +54,10 @@ async def broker_door(
     key: str = KEY,
     trust: ssl.SSLContext = TRUST,
     spent: Path | None = None,
+    places: Mapping[str, str] | None = None,
 ) -> AsyncIterator[Door]:
     """A door with `key` for each provider of `upstreams` (base URLs by name), which keeps what they
-    cost in `spent`."""
+    cost in `spent`. `places` are base URLs for what a policy grants."""
     listener = socket.create_server(("127.0.0.1", 0))
     listener.setblocking(False)
     standing = StandingPolicy()
@@ -64,6 +65,6 @@ async def broker_door(
         standing.replace(policy)
     door = Door(listener.getsockname()[1], standing)
     floor = {name: Upstream(PROVIDERS[name], url, key) for name, url in (upstreams or {}).items()}
-    parts = BrokerParts(floor, door.write, trust, spent=spent)
+    parts = BrokerParts(floor, door.write, trust, places or {}, spent)
     async with serve_broker(parts, standing, (listener,)):
         yield door

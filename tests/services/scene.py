@@ -4,7 +4,7 @@ import asyncio
 import json
 import shutil
 import tempfile
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ from atoll.domain.event import Event, Gap
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
 from atoll.ports.leadership import Leadership
+from atoll.ports.outside.issuer import AgentIssuer
 from atoll.services.approvals.approvals import Approvals
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
@@ -145,9 +146,10 @@ async def opened(
     leadership: Leadership | None = None,
     inside: Inside | None = None,
     others: tuple[InMemory, ...] = (),
+    issuers: Mapping[str, AgentIssuer] | None = None,
 ) -> AsyncIterator[Scene]:
     """A scene at `folder`; `before` is an earlier one whose backend lives on. With `leadership` it
-    is one of several replicas. `others` are further backends."""
+    is one of several replicas. `others` are further backends, `issuers` those of agents' logins."""
     clock = before.clock if before else VirtualClock()
     extension = before.extension if before else InMemory()
     runtime = before.runtime if before else FakeRuntimes()
@@ -166,6 +168,7 @@ async def opened(
             HostAgents(),
             vault,
             inside=inside,
+            issuers=issuers or {},
         )
         preparation = Preparation(profiles, workspaces, workspaces)
         ground = Ground(store, bus, clock, ids, leadership=leadership or SoleLeader())
@@ -206,13 +209,20 @@ async def scene(
     run: bool = True,
     inside: Inside | None = None,
     others: tuple[InMemory, ...] = (),
+    issuers: Mapping[str, AgentIssuer] | None = None,
 ) -> AsyncIterator[Scene]:
     """A scene in a folder of its own."""
     folder = Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))
+    made = opened(
+        folder,
+        max_sandboxes=max_sandboxes,
+        run=run,
+        inside=inside,
+        others=others,
+        issuers=issuers,
+    )
     try:
-        async with opened(
-            folder, max_sandboxes=max_sandboxes, run=run, inside=inside, others=others
-        ) as made:
-            yield made
+        async with made as found:
+            yield found
     finally:
         shutil.rmtree(folder)

@@ -25,8 +25,9 @@ class LentLogins:
         does not open is not lent."""
         if sandbox.agent is None:
             return ()
+        agent, _, _ = sandbox.agent.partition("@")
         for record in await rows.agent_logins.of(sandbox.org_id, sandbox.owner):
-            if is_lent(record) and sandbox.agent in _names(record.agent):
+            if is_lent(record) and agent in _names(record.agent):
                 lent = await self._lent(rows, record)
                 return () if lent is None else (lent,)
         return ()

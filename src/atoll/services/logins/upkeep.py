@@ -44,6 +44,7 @@ class LoginUpkeep:
         self._ground = ground
         self._logins = logins
         self._runner = runner
+        self._advancing: set[AgentLoginId] = set()
 
     @property
     def handlers(self) -> Mapping[str, EntryHandler]:
@@ -53,10 +54,14 @@ class LoginUpkeep:
     async def run(self) -> None:
         """Take up what is due, until cancelled."""
         clock = self._ground.clock
+        self._advancing.clear()  # a task that was cancelled before it began removed nothing
         while True:
             try:
                 for login_id in await self._logins.due():
-                    self._runner.start(partial(self._advance, login_id))
+                    if login_id not in self._advancing:
+                        # A poll whose answer is slow is not sent again: a code is good for one.
+                        self._advancing.add(login_id)
+                        self._runner.start(partial(self._advance, login_id))
             except StoreUnavailable as error:
                 _log.warning("logins_wait_for_store", reason=error.message)
             await clock.sleep_until(clock.now() + TICK)
@@ -84,6 +89,8 @@ class LoginUpkeep:
             _log.warning("login_not_advanced", id=login_id, reason=error.message)
         except Exception:  # noqa: BLE001 - the task's root
             _log.exception("login_broke", id=login_id)
+        finally:
+            self._advancing.discard(login_id)
 
     async def _renew(self, login_id: AgentLoginId, version: int) -> None:
         try:

@@ -1,0 +1,244 @@
+"""Logins as policies lend them: to the sandboxes of their agent, on their owner's word."""
+
+import asyncio
+import os
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from atoll.domain.agent.agent import Seed
+from atoll.domain.agent.catalogue import codex
+from atoll.domain.agent.login_use import LOGIN_USES, PLACEHOLDER_REFRESH
+from atoll.domain.ids import PrincipalId
+from atoll.domain.login.agent_login import AgentLoginRecord, LoginMethod, LoginState
+from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.secrets.secret import Purpose, Use
+from atoll.ports.outside.issuer import DeviceCode
+from atoll.ports.runtime import RuntimeStream
+from atoll.services.logins.agent_logins import AgentLogins, BegunAgentLogin
+from atoll.services.provisioning.seeds import write_seeds
+from atoll.testing import FakeAgentIssuer
+from atoll.wire.contract.call import RuntimeCall
+from atoll.wire.contract.policy import Policy
+from tests.services.approvals.test_approvals import collected, entry
+from tests.services.scene import Scene, body_of, scene
+from tests.services.secrets.test_secrets import accepting, policies, request
+
+KEY = "sk-canary-login-7f3a9c1b5d2e8046"
+OTHER = replace(LOCAL_PERSON, id=PrincipalId("other"))
+
+
+@dataclass
+class World:
+    """A control plane with an issuer for codex, and a runtime that takes policies."""
+
+    scene: Scene
+    issuer: FakeAgentIssuer
+
+    @property
+    def logins(self) -> AgentLogins:
+        return self.scene.background.logins.logins
+
+    async def ready(self) -> AgentLoginRecord:
+        """A login of codex that its person confirmed, and that is off."""
+        record = await self.logins.begin(LOCAL_PERSON, BegunAgentLogin("codex"))
+        self.issuer.confirm(DeviceCode("device-of-the-fake-issuer-000001", "", ""))
+        return await self.until(record, version=1)
+
+    async def until(self, record: AgentLoginRecord, version: int) -> AgentLoginRecord:
+        """The login once the leader's upkeep received this version of its tokens."""
+        async with asyncio.timeout(30):
+            while (found := await self.logins.get(LOCAL_PERSON, record.id)).login.version < version:
+                self.scene.clock.turn(1)
+                await asyncio.sleep(0.001)
+        return found
+
+    async def policy(self, version: int) -> Policy:
+        """The policy that lends this version."""
+        async with asyncio.timeout(30):
+            while True:
+                for one in reversed(policies(self.scene)):
+                    if [lent.version for lent in one.logins] == [version]:
+                        return one
+                await asyncio.sleep(0.001)
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    issuer = FakeAgentIssuer()
+    async with scene(issuers={"codex": issuer}) as made:
+        accepting(made)
+        made.runtime.answers["POST", "/execs"] = (200, {"exit": {"exit_code": 0}})
+        yield World(made, issuer)
+
+
+async def test_login_is_lent_to_sandboxes_of_its_agent_once_it_is_on(world: World) -> None:
+    record = await world.ready()
+    await world.scene.ready(agent="codex", name="one")
+    assert not any(policy.logins for policy in policies(world.scene))
+    await world.logins.turn(LOCAL_PERSON, record.id, on=True)
+    policy = policies(world.scene)[-1]
+    (lent,) = policy.logins
+    assert (lent.provider, lent.login_id, lent.version) == ("chatgpt", record.id, 1)
+    assert (lent.account, lent.value) == ("account", "access-of-the-fake-issuer-000002")
+    assert lent.value in {one.value for one in policy.redacted}
+    assert dict(policy.env)["CODEX_REFRESH_TOKEN_URL_OVERRIDE"].endswith("/chatgpt/oauth/token")
+    assert "refresh-of-the" not in repr(world.scene.runtime.calls)
+    for agent, name in ((None, "two"), ("claude-code", "three"), ("shell", "four")):
+        told = len(policies(world.scene))
+        await world.scene.ready(agent=agent, name=name)
+        assert not any(one.logins for one in policies(world.scene)[told:]), agent
+    await world.scene.ready(agent="codex@0.169.0", name="five")
+    assert policies(world.scene)[-1].logins == (lent,)
+    await world.logins.turn(LOCAL_PERSON, record.id, on=False)
+    assert not policies(world.scene)[-1].logins
+
+
+async def test_refreshed_token_is_pushed_and_a_revoked_one_taken_back(world: World) -> None:
+    record = await world.ready()
+    await world.logins.turn(LOCAL_PERSON, record.id, on=True)
+    await world.scene.ready(agent="codex", name="one")
+    world.scene.clock.turn(55 * 60)
+    await world.until(record, version=2)
+    newer = await world.policy(2)
+    assert newer.logins[0].value == "access-of-the-fake-issuer-000004"
+    await world.logins.revoke(LOCAL_PERSON, record.id)
+    assert not policies(world.scene)[-1].logins
+
+
+async def test_refused_token_is_refreshed_for_the_sandbox_it_was_lent_to(world: World) -> None:
+    record = await world.ready()
+    await world.logins.turn(LOCAL_PERSON, record.id, on=True)
+    await world.scene.ready(agent="codex", name="one")
+    told: list[dict[str, object]] = [
+        {"login_id": record.id, "version": 1},
+        {"login_id": record.id, "version": 1},
+        {"login_id": "alg_of_nobody", "version": 1},
+        {"login_id": "x/../y", "version": 1},
+        {"login_id": record.id, "version": "1"},
+        {"login_id": record.id},
+        {},
+    ]
+    for payload in told:
+        journal = world.scene.runtime.journal
+        journal.append(entry(len(journal) + 1, "login.refused", payload))
+    await collected(world.scene)
+    await world.until(record, version=2)
+    await world.policy(2)
+    assert world.issuer.reused == 0
+    assert (await world.logins.get(LOCAL_PERSON, record.id)).login.version == 2
+
+
+async def test_refused_token_of_somebody_else_is_left_alone(world: World) -> None:
+    key = BegunAgentLogin("codex", LoginMethod.API_KEY, KEY)
+    record = await world.logins.begin(OTHER, key)
+    await world.scene.ready(agent="codex", name="one")
+    journal = world.scene.runtime.journal
+    journal.append(entry(1, "login.refused", {"login_id": record.id, "version": 1}))
+    await collected(world.scene)
+    found = await world.logins.get(OTHER, record.id)
+    assert (found.login.state, found.login.version) == (LoginState.READY, 1)
+
+
+async def test_key_of_a_login_takes_precedence_in_the_sandboxes_of_its_agent(world: World) -> None:
+    await world.scene.secrets.set(LOCAL_PERSON, request(use=Use(Purpose.PROVIDER, target="openai")))
+    begun = BegunAgentLogin("opencode", LoginMethod.API_KEY, KEY)
+    record = await world.logins.begin(LOCAL_PERSON, begun)
+    await world.logins.turn(LOCAL_PERSON, record.id, on=True)
+    for agent, last in (("opencode", KEY), ("codex", None)):
+        await world.scene.ready(agent=agent, name=agent)
+        provided = [one.value for one in policies(world.scene)[-1].providers]
+        assert (provided[-1] == KEY) is (last == KEY)
+
+
+async def test_one_login_of_an_agent_is_on(world: World) -> None:
+    key = BegunAgentLogin("codex", LoginMethod.API_KEY, KEY)
+    made = [await world.logins.begin(LOCAL_PERSON, key) for _ in range(3)]
+    for one in made:
+        await world.logins.turn(LOCAL_PERSON, one.id, on=True)
+    found = {one.id: one.in_use for one in await world.logins.list(LOCAL_PERSON)}
+    assert found == {made[0].id: False, made[1].id: False, made[2].id: True}
+
+
+async def test_logins_that_ended_do_not_pile_up(world: World) -> None:
+    key = BegunAgentLogin("codex", LoginMethod.API_KEY, KEY)
+    for _ in range(25):
+        record = await world.logins.begin(LOCAL_PERSON, key)
+        await world.logins.revoke(LOCAL_PERSON, record.id)
+    assert len(await world.logins.list(LOCAL_PERSON)) == 21
+
+
+async def test_login_whose_issuer_is_gone_is_kept(world: World) -> None:
+    record = await world.ready()
+    runner = world.scene.background.runners.own
+    without = AgentLogins(world.scene.ground, {}, vault=world.scene.vault, runner=runner)
+    due = record.login.next_at
+    assert due is not None
+    async with world.scene.store.begin() as rows:
+        soon = replace(record.login, next_at=world.scene.clock.now())
+        await rows.agent_logins.put(replace(record, login=soon))
+    await without.advance_one(record.id)
+    after = await world.logins.get(LOCAL_PERSON, record.id)
+    assert after.login.state is LoginState.READY and after.login.sent_at is None
+    assert after.login.next_at is not None and after.login.next_at > world.scene.clock.now()
+
+
+@dataclass
+class Home:
+    """A runtime that runs commands on this machine, in a home of the test's own."""
+
+    folder: Path
+
+    @asynccontextmanager
+    async def stream(self, call: RuntimeCall[bytes]) -> AsyncIterator[RuntimeStream]:
+        argv, env = body_of(call)["argv"], {"HOME": str(self.folder), "PATH": os.environ["PATH"]}
+        done = await asyncio.to_thread(
+            subprocess.run, argv, env=env, capture_output=True, check=False
+        )
+
+        async def body() -> AsyncIterator[bytes]:
+            yield b'{"exit":{"exit_code":%d}}\n' % done.returncode
+
+        assert done.stderr == b""
+        yield RuntimeStream(200, (), body())
+
+
+async def laid(folder: Path, account: str | None) -> None:
+    """Lay files as a start of a sandbox does."""
+    files = LOGIN_USES["codex"].files
+    seeds = (Seed(".codex/config.toml", codex.CONFIG),)
+    await write_seeds(Home(folder), seeds, files, account=account)  # type: ignore[arg-type]
+
+
+async def test_files_of_a_login_come_and_go_and_a_persons_own_stay(tmp_path: Path) -> None:
+    auth, config = tmp_path / ".codex/auth.json", tmp_path / ".codex/config.toml"
+    await laid(tmp_path, None)
+    assert config.read_text() == codex.CONFIG and not auth.exists()
+    for account in ("acct-1", "acct-2"):
+        await laid(tmp_path, account)
+        assert config.read_text() == codex.LOGIN_CONFIG
+        assert f'"account_id": "{account}"' in auth.read_text()
+        assert auth.stat().st_mode & 0o777 == 0o600
+    auth.write_text(f'{{"tokens": {{"refresh_token": "{PLACEHOLDER_REFRESH}"}}}}')  # by Codex
+    await laid(tmp_path, None)
+    assert config.read_text() == codex.CONFIG and not auth.exists()
+    auth.write_text('{"OPENAI_API_KEY": "mine"}')
+    config.write_text(codex.CONFIG + "# mine\n")
+    for one in ("acct-1", None):
+        await laid(tmp_path, one)
+        assert "mine" in auth.read_text() and "# mine" in config.read_text()
+
+
+async def test_files_that_an_agent_made_strange_hold_nobody_up(tmp_path: Path) -> None:
+    folder = tmp_path / ".codex"
+    folder.mkdir()
+    os.mkfifo(folder / "auth.json")
+    (folder / "config.toml").write_bytes(b"\0" * 1_000_000)
+    for account in ("acct-1", None):
+        async with asyncio.timeout(10):
+            await laid(tmp_path, account)
+    assert (folder / "auth.json").is_fifo()
