@@ -50,6 +50,12 @@ def test_key_of_the_installation_is_a_key() -> None:
     assert found.state == "works"
 
 
+def test_login_in_use_is_as_good_as_a_key() -> None:
+    for name, state in (("codex", "works"), ("claude-code", "key_missing")):
+        found = assess(find(name), [], missing=None, forbidden=False, logged_in={"codex"})
+        assert found.state == state
+
+
 def test_agent_that_the_installation_leaves_out_is_not_offered_for_install() -> None:
     found = assess(find("codex"), [KEY], missing="not in the catalogue", forbidden=True)
     assert (found.state, found.reason) == (ReadinessState.UNAVAILABLE, "not in the catalogue")

@@ -13,7 +13,16 @@ from atoll.domain.broker.passage import (
     judge,
     judge_custom,
 )
-from atoll.domain.broker.provider import ANTHROPIC, DEEPGRAM, GEMINI, OPENAI, PROVIDERS, Upstream
+from atoll.domain.broker.provider import (
+    ANTHROPIC,
+    CHATGPT,
+    CLAUDE,
+    DEEPGRAM,
+    GEMINI,
+    OPENAI,
+    PROVIDERS,
+    Upstream,
+)
 from atoll.domain.network.host import read_target
 
 KEY = "sk-canary-0123456789abcdef"
@@ -33,6 +42,35 @@ def passes(
     verdict = ask(method, path, query, headers)
     assert isinstance(verdict, Passage), verdict
     return verdict
+
+
+@pytest.mark.parametrize(
+    ("upstream", "path", "credentials"),
+    [
+        (
+            Upstream(CHATGPT, CHATGPT.upstream, KEY, "acct-1"),
+            "/backend-api/codex/responses",
+            (("Authorization", f"Bearer {KEY}"), ("chatgpt-account-id", "acct-1")),
+        ),
+        (
+            Upstream(CHATGPT, CHATGPT.upstream, KEY),
+            "/backend-api/codex/responses/compact",
+            (("Authorization", f"Bearer {KEY}"),),
+        ),
+        (
+            Upstream(CLAUDE, CLAUDE.upstream, KEY, "acct-1"),
+            "/v1/messages",
+            (("Authorization", f"Bearer {KEY}"),),
+        ),
+    ],
+)
+def test_judge_login_sends_its_token_and_account_and_none_of_the_clients(
+    upstream: Upstream, path: str, credentials: Headers
+) -> None:
+    theirs = (("authorization", "Bearer x"), ("ChatGPT-Account-ID", "x"), ("x-api-key", "x"))
+    verdict = judge(upstream, IncomingRequest("POST", path, "", theirs))
+    assert isinstance(verdict, Passage) and verdict.masks == (KEY,)
+    assert verdict.headers[1:-1] == credentials
 
 
 def test_judge_inference_goes_to_the_base_url_with_the_real_key() -> None:

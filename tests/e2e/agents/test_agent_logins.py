@@ -18,8 +18,8 @@ import pytest
 
 from atoll.domain.agent.login_use import PLACEHOLDER_REFRESH
 from atoll.testing.server import TestServer, test_server
-from tests.peers.issuers.chatgpt import ChatGpt, chatgpt
 from tests.peers.issuers.login_issuer import ACCOUNT, CLIENT, Issuer, login_issuer
+from tests.peers.issuers.plan_vendor import PlanVendor, plan_vendor
 from tests.peers.model_server import ModelServer, model_server
 
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
@@ -43,25 +43,26 @@ class Scene:
     server: TestServer
     api: httpx.AsyncClient
     issuer: Issuer
-    vendor: ChatGpt
+    vendor: PlanVendor
     model: ModelServer
 
 
 @asynccontextmanager
-async def logged_in(provide: Callable[[TestServer, str], None]) -> AsyncIterator[Scene]:
+async def logged_in(provide: Callable[[TestServer, str], None], agent: str) -> AsyncIterator[Scene]:
+    """A server with this agent, which nobody has logged in yet."""
     async with (
         login_issuer(life=LIFE, interval="1") as issuer,
         model_server(KEY) as model,
-        chatgpt(issuer, model) as vendor,
+        plan_vendor(issuer, model) as vendor,
     ):
         context = test_server(start=False)
         server = await asyncio.to_thread(context.__enter__)
         try:
             (server.home / "config.toml").write_text(
-                f'[upstreams]\nchatgpt = "{vendor.url}"\n'
-                f'[agent_issuers.codex]\nissuer = "{issuer.url}"\nclient_id = "{CLIENT}"\n'
+                f'[upstreams]\nchatgpt = "{vendor.url}"\nclaude = "{vendor.url}"\n'
+                f'[agent_issuers.{agent}]\nissuer = "{issuer.url}"\nclient_id = "{CLIENT}"\n'
             )
-            provide(server, "codex")
+            provide(server, agent)
             await asyncio.to_thread(server.start)
             headers = {"Authorization": f"Bearer {server.token}"}
             async with httpx.AsyncClient(base_url=server.url, headers=headers, timeout=240) as api:
@@ -70,9 +71,9 @@ async def logged_in(provide: Callable[[TestServer, str], None]) -> AsyncIterator
             await asyncio.to_thread(context.__exit__, None, None, None)
 
 
-async def log_in(scene: Scene) -> str:
+async def log_in(scene: Scene, agent: str, page: str) -> str:
     """Log in by the command line, as a person does. Returns the id of the login."""
-    command = asyncio.to_thread(scene.server.run, "agent", "login", "--json")
+    command = asyncio.to_thread(scene.server.run, "agent", "login", agent, "--json")
     async with asyncio.TaskGroup() as tasks:
         logging_in = tasks.create_task(command)
         while not scene.issuer.devices:
@@ -82,7 +83,7 @@ async def log_in(scene: Scene) -> str:
         scene.issuer.confirm(waiting.user_code)
     done = logging_in.result()
     assert done.returncode == 0, done.stderr
-    assert f"{scene.issuer.url}/codex/device and enter the code {waiting.user_code}" in done.stderr
+    assert f"{scene.issuer.url}{page} and enter the code {waiting.user_code}" in done.stderr
     shown = json.loads(done.stdout)
     assert (shown["status"], shown["in_use"]) == ("ready", False)
     return str(shown["id"])
@@ -134,8 +135,8 @@ def no_token(scene: Scene, text: str, what: str) -> None:
 async def test_codex_works_by_a_login_whose_tokens_stay_outside(
     provide_agent: Callable[[TestServer, str], None],
 ) -> None:
-    async with logged_in(provide_agent) as scene:
-        login = await log_in(scene)
+    async with logged_in(provide_agent, "codex") as scene:
+        login = await log_in(scene, "codex", "/codex/device")
         made = await scene.api.post("/v1/sandboxes?wait=ready", json={"agent": "codex"})
         assert made.status_code == 201, made.text
         box = made.json()["sandbox_id"]
@@ -204,3 +205,27 @@ async def judged_at_the_door(scene: Scene, box: str, door: str) -> None:
     assert len(scene.vendor.asked) == asked
     _, said = await shell(scene, box, f"curl -s {door}/backend-api/wham/accounts/check")
     assert ACCOUNT in said
+
+
+async def test_claude_code_works_by_a_login_whose_tokens_stay_outside(
+    provide_agent: Callable[[TestServer, str], None],
+) -> None:
+    async with logged_in(provide_agent, "claude-code") as scene:
+        login = await log_in(scene, "claude", "/device")
+        on = await asyncio.to_thread(scene.server.run, "agent", "logins", "--on", login)
+        assert on.returncode == 0, on.stderr
+        made = await scene.api.post("/v1/sandboxes?wait=ready", json={"agent": "claude-code"})
+        assert made.status_code == 201, made.text
+        box = made.json()["sandbox_id"]
+        line = "claude -p --dangerously-skip-permissions {} </dev/null"
+        before = scene.issuer.traded
+        while scene.issuer.traded < before + 2:
+            code, said = await shell(scene, box, line.format("'[[say HELLO]]'"))
+            assert (code, said.strip()) == (0, "HELLO")
+        scene.vendor.refuse = 1
+        code, said = await shell(scene, box, line.format("'[[say REPEATED]]'"))
+        assert (code, said.strip()) == (0, "REPEATED") and scene.vendor.refuse == 0
+        assert scene.issuer.reused == 0 and scene.vendor.sent <= set(scene.issuer.issued)
+        _, inside = await shell(scene, box, READ, max_output_bytes=64 * 1024 * 1024)
+        assert "atoll-placeholder-claude" in inside
+        no_token(scene, inside, "inside")

@@ -17,6 +17,7 @@ from atoll.ports import AgentLayers
 from atoll.ports.agents import AgentShelf
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Events, Note
+from atoll.services.logins.lent import is_lent
 from atoll.services.task_runner import TaskRunner
 
 STREAM = "agents"
@@ -57,9 +58,18 @@ class AgentCatalogue:
         """Return every agent Atoll knows, those that work first."""
         async with self._store.read() as rows:
             secrets = await rows.secrets.visible(caller.org_id, caller.id)
+            logins = await rows.agent_logins.of(caller.org_id, caller.id)
+        used = frozenset(one.agent for one in logins if is_lent(one))
         keyed = frozenset() if self._keyed is None else await self._keyed()
         found = [
-            assess(agent, secrets, missing=missing, forbidden=forbidden, keyed=keyed)
+            assess(
+                agent,
+                secrets,
+                missing=missing,
+                forbidden=forbidden,
+                keyed=keyed,
+                logged_in=used,
+            )
             for agent in AGENTS
             for missing, forbidden in [await self._missing(agent)]
         ]

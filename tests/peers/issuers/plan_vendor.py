@@ -1,5 +1,6 @@
-"""ChatGPT's backend on loopback, as Codex calls it with a login: it takes living tokens of an
-issuer, with the account's id, and has a model server answer."""
+"""The vendors of plans on loopback: ChatGPT's backend as Codex calls it with a login, and
+Anthropic's messages as Claude Code does. They take living tokens of an issuer, ChatGPT with the
+account's id, and have a model server answer."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,7 +17,7 @@ BASE = "/backend-api"
 
 
 @dataclass
-class ChatGpt:
+class PlanVendor:
     """What a vendor was asked: each request's method, path and status. `answered` are the tokens
     that worked, `refused` counts those that did not. While `refuse` is positive, each request for a
     response is refused and counts it down. `origin` is where the account's workspace is said to
@@ -36,6 +37,7 @@ class ChatGpt:
         """Routes of the backend."""
         app = web.Application(client_max_size=64 * 1024 * 1024, middlewares=[self._check])
         app.router.add_post(f"{BASE}/codex/responses", self._responses)
+        app.router.add_post("/v1/messages", self._messages)
         app.router.add_get(f"{BASE}/codex/models", self._models)
         app.router.add_get(f"{BASE}/wham/accounts/check", self._accounts)
         app.router.add_route("*", "/{path:.*}", self._elsewhere)
@@ -45,7 +47,8 @@ class ChatGpt:
     async def _check(self, request: web.Request, handler: Any) -> web.StreamResponse:
         token = request.headers.get("Authorization", "").removeprefix("Bearer ")
         self.sent.add(token)
-        good = self.issuer.works(token) and request.headers.get("chatgpt-account-id") == ACCOUNT
+        account = request.headers.get("chatgpt-account-id") == ACCOUNT
+        good = self.issuer.works(token) and account is request.path.startswith(BASE)
         if request.method == "POST" and self.refuse:
             self.refuse, good = self.refuse - 1, False
         if not good:
@@ -59,11 +62,17 @@ class ChatGpt:
         return answer
 
     async def _responses(self, request: web.Request) -> web.StreamResponse:
+        return await self._forward(request, "/v1/responses")
+
+    async def _messages(self, request: web.Request) -> web.StreamResponse:
+        return await self._forward(request, "/v1/messages")
+
+    async def _forward(self, request: web.Request, path: str) -> web.StreamResponse:
         headers = {"Authorization": f"Bearer {self.model.key}", "Content-Type": "application/json"}
         body = await request.read()
         async with (
             aiohttp.ClientSession() as session,
-            session.post(f"{self.model.url}/v1/responses", data=body, headers=headers) as answer,
+            session.post(f"{self.model.url}{path}", data=body, headers=headers) as answer,
         ):
             kind = answer.headers.get("Content-Type", "text/event-stream")
             passed = web.StreamResponse(status=answer.status, headers={"Content-Type": kind})
@@ -90,9 +99,9 @@ class ChatGpt:
 
 
 @asynccontextmanager
-async def chatgpt(issuer: Issuer, model: ModelServer) -> AsyncIterator[ChatGpt]:
-    """Serve the backend of an issuer's people."""
-    vendor = ChatGpt(issuer, model)
+async def plan_vendor(issuer: Issuer, model: ModelServer) -> AsyncIterator[PlanVendor]:
+    """Serve the vendors of an issuer's people."""
+    vendor = PlanVendor(issuer, model)
     runner = web.AppRunner(vendor.app())
     await runner.setup()
     try:
