@@ -114,6 +114,16 @@ class CloudflarePeer:
         else:
             self.containers.end(sold.container)
 
+    def empty(self) -> None:
+        """Have the Worker know nothing, and forget what it was asked: a new vendor for a test, as
+        to start a Worker takes more than a second of processor time."""
+        self.faults.released.set()
+        self.close()
+        for one in self._asked("all"):
+            self._asked("forget", {"id": one["id"]})
+        self.faults, self.noise = Faults(), b""
+        self.containers.begun = 0
+
     def close(self) -> None:
         """End every machine."""
         for container in list(self.containers.running):

@@ -27,6 +27,12 @@ pytestmark = pytest.mark.skipif(bool(lacking()), reason=str(lacking()))
 MINE = VendorKey("sec_mine", KEY)
 
 
+@pytest.fixture(scope="module")
+def standing() -> Iterator[CloudflarePeer]:
+    with cloudflare_peer() as running:
+        yield running
+
+
 @pytest.fixture
 def peer() -> Iterator[CloudflarePeer]:
     with cloudflare_peer() as running:
@@ -54,6 +60,11 @@ class TestCloudflareCalls(Cloudflare, VendorCalls):
 
 
 class TestCloudflareVendor(Cloudflare):
+    @pytest.fixture
+    def peer(self, standing: CloudflarePeer) -> Iterator[CloudflarePeer]:
+        yield standing
+        standing.empty()
+
     @pytest.fixture
     async def shell(self, rentals: Rentals) -> RentedShell:
         rented = await rentals.rent(BOX, "Sandbox")
