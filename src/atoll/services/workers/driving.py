@@ -318,7 +318,10 @@ class WorkerDriver:
             return
         async with self._ground.store.read() as rows:
             last = await rows.worker_events.last(record.key)
-        await self._transitions.apply(record.key, WorkerEnded(replace(markers, last_seq=last)))
+            talk = (await rows.workers.get(record.key) or record).talk
+        threads = tuple(one.thread_id for one in talk.threads)
+        ended = WorkerEnded(replace(markers, last_seq=last, thread_ids=threads))
+        await self._transitions.apply(record.key, ended)
 
     async def _take_last_words(self, record: WorkerRecord) -> WorkerRecord:
         """Take in what the agent has said until now, however much it is. An agent that never stops

@@ -6,25 +6,22 @@ repeated; a control plane that is killed between two leaves a worker that a repe
 
 from dataclasses import dataclass, replace
 
-import msgspec
-
 from atoll.domain.agent.resumable import is_conversation
 from atoll.domain.errors import AtollError, Conflict, Invalid
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.worker.lifecycle import HandOver, Holder, WorkerStatus
-from atoll.domain.worker.record import WorkerEvent, WorkerRecord
+from atoll.domain.worker.record import WorkerRecord
 from atoll.domain.worker.snapshot import WorkerSnapshot
+from atoll.domain.worker.talk import WorkerTalk
 from atoll.ports.outside.worker_host import WorkerHost
 from atoll.services.agents.agents import Agents
 from atoll.services.ground import Ground
 from atoll.services.workers.admission import check_right
-from atoll.services.workers.streams import MAX_PAGE
 from atoll.services.workers.transitions import WorkerTransitions
 from atoll.services.workers.workers import Workers
 from atoll.wire.contract.agents import ActionBody, OpenAgentBody
-from atoll.wire.http.unreadable import UNREADABLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +32,6 @@ class TakenWorker:
     sandbox_id: SandboxId
     terminal_id: str
     thread_id: str
-
-
-class _Thread(msgspec.Struct):
-    """An object with an id."""
-
-    id: str = ""
-
-
-class _Params(msgspec.Struct):
-    """The thread in the params of a message."""
-
-    threadId: str = ""
-    thread: _Thread | None = None
 
 
 class Handovers:
@@ -77,7 +61,7 @@ class Handovers:
         if record.worker.holder is Holder.PERSON:
             thread = record.worker.held_thread
         else:
-            thread = thread_id or await self._newest(record)
+            thread = thread_id or _newest(record.talk)
         if thread is None:
             raise Conflict(f"Worker {worker_id} has no thread yet: begin one first.")
         held, _ = await self._transitions.apply(record.key, HandOver(Holder.PERSON, thread))
@@ -145,25 +129,9 @@ class Handovers:
             await self._transitions.step(rows, noted, HandOver(Holder.MACHINE, thread))
         self._transitions.announce(held.key)
 
-    async def _newest(self, record: WorkerRecord) -> str | None:
-        """Return the thread that the agent spoke of last."""
-        async with self._ground.store.read() as rows:
-            last = await rows.worker_events.last(record.key)
-            first = await rows.worker_events.first(record.key)
-            while last >= first:
-                after = max(first - 1, last - MAX_PAGE)
-                for one in reversed(await rows.worker_events.page(record.key, after, MAX_PAGE)):
-                    if thread := _thread_of(one):
-                        return thread
-                last = after
-        return None
 
-
-def _thread_of(event: WorkerEvent) -> str | None:
-    """Return the thread that an event is about."""
-    try:
-        params = msgspec.json.decode(str(event.payload.get("params", "{}")), type=_Params)
-    except UNREADABLE:
-        return None
-    found = params.threadId or (params.thread.id if params.thread else "")
-    return found if is_conversation(found) else None
+def _newest(talk: WorkerTalk) -> str | None:
+    """Return the thread with a turn, else the newest one that a terminal can resume."""
+    threads = sorted(talk.threads, key=lambda one: one.turn_id is not None)
+    ids = [one.thread_id for one in threads if is_conversation(one.thread_id)]
+    return ids[-1] if ids else None

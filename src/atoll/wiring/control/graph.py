@@ -52,9 +52,9 @@ from atoll.wiring.control.library import (
     build_repositories,
 )
 from atoll.wiring.control.lifecycle.sandboxes import SandboxPorts, build_sandboxes
+from atoll.wiring.control.lifecycle.workers import build_workers
 from atoll.wiring.control.outside.drive import build_drive
 from atoll.wiring.control.outside.hosts import build_backends
-from atoll.wiring.control.outside.workers import build_workers
 from atoll.wiring.control.overview.services import build_overview
 from atoll.wiring.control.replicas import readiness
 from atoll.wiring.control.tenancy import build_tenancy
