@@ -1,0 +1,34 @@
+#!/usr/bin/python3
+"""A counting app-server in place of Codex: it writes down each request that it saw, says something
+of it, and answers. A name that begins with `hold` is not answered."""
+
+import json
+import sys
+from pathlib import Path
+
+SEEN = Path("/workspace/seen")
+
+
+def say(message: dict[str, object]) -> None:
+    sys.stdout.write(json.dumps(message) + "\n")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    for line in sys.stdin:
+        asked = json.loads(line)
+        number, method, params = asked.get("id"), asked.get("method"), asked.get("params", {})
+        if number is None:
+            continue
+        if method != "thread/name/set":
+            say({"id": number, "result": {"thread": {"id": "th"}, "data": []}})
+            continue
+        name = params["name"]
+        with SEEN.open("a") as seen:
+            seen.write(name + "\n")
+        if not name.startswith("hold"):
+            say({"method": "item/completed", "params": {"threadId": "th", "item": {"id": name}}})
+            say({"id": number, "result": {"name": name}})
+
+
+main()
