@@ -5,6 +5,7 @@ from atoll.domain.ids import EventId, OrgId
 from atoll.domain.people.bearer import MODELS
 from atoll.domain.projection import ModelState, Projection
 from atoll.domain.sandbox.reported import AGENTS
+from atoll.domain.worker.summary import SUMMARIES
 
 
 def event(position: int, kind: str) -> Event:
@@ -49,4 +50,4 @@ def test_state_that_ended_begins_anew() -> None:
 
 
 def test_subscriptions_name_the_projections() -> None:
-    assert {AGENTS.name} == MODELS
+    assert {AGENTS.name, SUMMARIES} == MODELS
