@@ -97,6 +97,19 @@ async def test_spool_keeps_events_and_receipts_as_the_agent_wrote_them(tmp_path:
         assert [one["n"] for one in (await worker.page())["entries"]] == [3, 4]
 
 
+async def test_spool_that_is_empty_is_acknowledged_again_and_counts_on(tmp_path: Path) -> None:
+    async with served(tmp_path) as worker:
+        await worker.acknowledge(0)
+        await worker.request("r1", "test/ping")
+        for _ in range(2):
+            await worker.acknowledge(1)
+            assert kinds(await worker.page()) == []
+    async with served(tmp_path) as worker:
+        await worker.acknowledge(1)
+        await worker.request("r2", "test/ping")
+        assert kinds(await worker.page()) == [(2, "response", "r2")]
+
+
 async def test_secrets_are_masked_before_they_are_stored(tmp_path: Path) -> None:
     secret = 'hunter"2-hunter2-hunter2'
     said = json.dumps({"method": "item/completed", "params": {"text": f"it is {secret}"}})

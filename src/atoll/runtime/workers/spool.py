@@ -5,6 +5,7 @@ go on after a restart. There is no fsync: a spool survives its process, not the 
 """
 
 import asyncio
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
@@ -97,8 +98,8 @@ class Spool:
         self._mark.acked = max(self._mark.acked, min(n, self.last))
         self._mark.last = self.last
         self._save()
-        starts = list(self._segments)
-        for start, following in zip(starts, [*starts[1:], self.last + 1], strict=True):
+        starts = [*self._segments, self.last + 1]
+        for start, following in pairwise(starts):
             if following <= self._mark.acked + 1:
                 segment = self._segments.pop(start)
                 segment.close()
