@@ -23,6 +23,7 @@ TokenId = NewType("TokenId", str)
 HostId = NewType("HostId", str)
 RouteId = NewType("RouteId", str)
 AgentLoginId = NewType("AgentLoginId", str)
+DesktopId = NewType("DesktopId", str)
 WorkerKey = NewType("WorkerKey", str)
 """Our own id of a worker: people choose a `worker_id`, and two may choose the same."""
 SessionId = NewType("SessionId", str)

@@ -71,9 +71,11 @@ from atoll.services.secrets.secrets import Secrets
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
 from atoll.services.webhooks.worker import WebhookServices
+from atoll.services.workers.desktops import Desktops
 from atoll.services.workers.driving import WorkerDriver
 from atoll.services.workers.handing_over import Handovers
 from atoll.services.workers.heartbeats import Heartbeats
+from atoll.services.workers.intake import HostIntake
 from atoll.services.workers.reports import WorkerReports
 from atoll.services.workers.retention import WorkerRetention
 from atoll.services.workers.streams import WorkerStreams
@@ -141,6 +143,8 @@ class WorkerServices:
     driver: WorkerDriver
     heartbeats: Heartbeats
     summaries: WorkerSummaries
+    desktops: Desktops
+    intake: HostIntake
 
 
 @dataclass(frozen=True, slots=True)

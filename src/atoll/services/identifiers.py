@@ -11,6 +11,7 @@ from atoll.domain.ids import (
     ApprovalId,
     CommentId,
     DashboardId,
+    DesktopId,
     EventId,
     GuestId,
     HostId,
@@ -136,6 +137,10 @@ class Identifiers:
     def worker(self) -> WorkerKey:
         """Return a new key of a worker."""
         return WorkerKey(spell("wk", self._entropy(ID_ENTROPY_BYTES)))
+
+    def desktop(self) -> DesktopId:
+        """Return a new id of a linked desktop."""
+        return DesktopId(spell("dk", self._entropy(ID_ENTROPY_BYTES)))
 
     def host(self) -> HostId:
         """Return a new host id."""

@@ -186,6 +186,19 @@ def test_persons_own_machine_is_taken_by_a_policy_that_says_so_and_never_behind_
     assert not why(desk, execution_mode=ExecutionMode.DESKTOP)
 
 
+def test_weak_wall_keeps_no_required_isolation() -> None:
+    weak = Candidate("ext.weak", isolation=CONTAINER, weak=True)
+    for wanted in (IsolationLevel.POLICY, CONTAINER):
+        assert why(weak, require_isolation=wanted) == [
+            f"its wall is weak, and {wanted} is required"
+        ]
+        assert not why(replace(weak, weak=False), require_isolation=wanted)
+    assert not why(weak, require_isolation=IsolationLevel.NONE)
+    assert why(weak, require_isolation=IsolationLevel.MICROVM) == [
+        "its isolation is container, and microvm is required"
+    ]
+
+
 prices = st.none() | st.builds(HourlyCost, st.integers(0, 5), st.sampled_from(["USD", "EUR"]))
 healths = st.builds(
     Health,

@@ -36,6 +36,7 @@ def test_full_request_is_good() -> None:
         AGENTS,
     )
     judge_create(CreateWorker(ID, backend="desktop", execution_mode=ExecutionMode.DESKTOP), AGENTS)
+    judge_create(CreateWorker(ID, backend="ext.desktop"), AGENTS)
     judge_create(CreateWorker(ID), AGENTS)
     moved = CreateWorker(ID, workspace_ref=WORKSPACE, codex_home_ref=AGENT_HOME)
     judge_create(moved, AGENTS)
@@ -56,6 +57,13 @@ def test_full_request_is_good() -> None:
         (
             CreateWorker(ID, backend="desktop", execution_mode=ExecutionMode.SANDBOX),
             "execution_mode",
+        ),
+        (CreateWorker(ID, backend="desktop", repos=(RepoRequest("", key="r"),)), "repos"),
+        (
+            CreateWorker(
+                ID, execution_mode=ExecutionMode.DESKTOP, repos=(RepoRequest("", key="r"),)
+            ),
+            "repos",
         ),
         (CreateWorker(ID, codex_home_ref="/root/.codex"), "codex_home_ref"),
         (CreateWorker(ID, workspace_ref=AGENT_HOME), "workspace_ref"),
@@ -114,5 +122,5 @@ def test_backends_are_extensions() -> None:
     assert extension_of("mine") == "ext.mine"
     assert backend_of("ext.mine") == "extension"
     for word in codex_sandbox_pb2.Backend.Value.DESCRIPTOR.values_by_name:
-        if word not in ("unspecified", "desktop", "extension"):
+        if word not in ("unspecified", "extension"):
             assert backend_of(extension_of(word)) == word

@@ -60,6 +60,8 @@ FILLED: dict[str, Any] = {
     "POST /v1/workers/{worker_id}/requests": {
         "request": {"request_id": "r", "method": "thread/list", "params": {}}
     },
+    "POST /v1/workers/{worker_id}/events": {"epoch": 1, "first": 1},
+    "PUT /v1/desktops/{desktop}/presence": {"isolation": {"level": "none", "mechanism": "none"}},
     "POST /v1/pulls/{order}/result": {"done": True, "said": "pulled"},
     "POST /v1/sandboxes/{sandbox}/agents": {"agent": "codex"},
     "PUT /v1/sandboxes/{sandbox}/network": {"mode": "limited"},
@@ -76,6 +78,11 @@ ALIKE = {
     "PUT /v1/secrets/{secret}": "an id is no name; by a name it sets a secret of the caller's own",
     "PUT /v1/repositories/local/{key}": "each organization has keys of its own to upload under",
     "POST /v1/repositories/local/{key}/have": "what is not there has no commits",
+    "POST /v1/workers/{worker_id}/events": "refused to everybody but the host of a worker",
+    **dict.fromkeys(
+        ("PUT /v1/desktops/{desktop}", "DELETE /v1/desktops/{desktop}"),
+        "each person has names of their own, and the caller has linked one by then",
+    ),
     "PUT /v1/profiles/{profile}": "it saves a profile of the caller's own organization",
     **dict.fromkeys(
         (
@@ -258,6 +265,8 @@ async def _things(atoll: World) -> Things:
     comment = {"item_id": "itm_0123456789abcdef", "text": "of ann"}
     shown = await team.call("ann", "GET", f"/v1/sandboxes/{box}")
     await made("/v1/workers", {"worker_id": "anns-worker"}, "reattached")
+    linked = await team.call("ann", "PUT", "/v1/desktops/anns-laptop")
+    assert linked.status_code == 201, linked.text
     ids = {
         "sandbox": box,
         "route": shown.json()["route"],
@@ -279,6 +288,7 @@ async def _things(atoll: World) -> Things:
         "member": "walter",
         "worker_id": "anns-worker",
         "login": await made("/v1/agent-logins", LOGIN, "id"),
+        "desktop": "anns-laptop",
         "subject": "walter",
         **{"terminal": "t_1", "command": "e_1", "recording": "r_1", "card": "c_1"},
         "commit": "a" * 40,

@@ -88,6 +88,12 @@ class Anywhere:
         del caller, request
         return decide(RouteRequest(Strategy.PREFER_SELF_HOSTED), (Candidate("ext.namespaces"),))
 
+    async def place_worker(
+        self, caller: Principal, request: CreateSandbox, *, walled: bool
+    ) -> Decision:
+        del walled
+        return await self.explain(caller, request)
+
 
 @asynccontextmanager
 async def serving(folder: Path) -> AsyncIterator[Scene]:

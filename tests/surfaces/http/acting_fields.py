@@ -331,6 +331,10 @@ DESCRIBING = {
     "POST /v1/workers": {"metadata"},
     "POST /v1/workers/{worker_id}/stop": {"reason"},
     "POST /internal/events": {"data"},
+    "POST /v1/workers/{worker_id}/events": {
+        *("items.event.thread_id", "items.error.retryable"),
+        *("items.heartbeat.heartbeat_state", "items.heartbeat.heartbeat_age_ms"),
+    },
     f"POST {BOX}/shares": {"name"},
     "POST /sessions": CALLERS,
     "POST /v1/sandboxes": CALLERS,

@@ -92,6 +92,14 @@ export interface components {
             /** @default owner */
             readonly softlock?: components["schemas"]["Strictness"];
         };
+        /** @description A message of the agent; `params` are its own JSON, as text. */
+        readonly AgentEventItem: {
+            readonly method: string;
+            /** @default null */
+            readonly params?: string;
+            readonly server_request_id?: string | null;
+            readonly thread_id?: string | null;
+        };
         /** @description The sandbox's agents. */
         readonly AgentList: {
             readonly agents: readonly components["schemas"]["AgentView"][];
@@ -808,6 +816,21 @@ export interface components {
             readonly state: components["schemas"]["DeliveryState"];
             readonly stream: string;
         };
+        /** @description The caller's desktops, by name. */
+        readonly DesktopList: {
+            readonly desktops: readonly components["schemas"]["DesktopView"][];
+        };
+        /**
+         * @description A linked desktop. `present`: its lane runs. `isolation` is the wall that it reports, null
+         *     before its lane has run. `workers` are those that it has.
+         */
+        readonly DesktopView: {
+            readonly isolation: components["schemas"]["IsolationView"] | null;
+            readonly linked_at: string;
+            readonly name: string;
+            readonly present: boolean;
+            readonly workers: readonly string[];
+        };
         /** @description Changes line by line; `truncated` when some are missing. */
         readonly DiffView: {
             readonly files: readonly components["schemas"]["FileDiff"][];
@@ -996,6 +1019,14 @@ export interface components {
          * @enum {string}
          */
         readonly ErrorCode: "forbidden" | "invalid_request" | "unsupported_method" | "conflict" | "worker_unavailable" | "timeout" | "internal_error" | "outcome_unknown";
+        /** @description The reason why a request has no result. `data` is the agent's own error, as JSON text. */
+        readonly ErrorItem: {
+            readonly code: components["schemas"]["ErrorCode"];
+            readonly data?: string | null;
+            readonly message: string;
+            readonly request_id: string;
+            readonly retryable?: boolean | null;
+        };
         /** @description The sandboxes that the host had. Those that move do so from now on. */
         readonly EvacuationView: {
             readonly moving: readonly components["schemas"]["MovingView"][];
@@ -1270,6 +1301,11 @@ export interface components {
             /** @constant */
             readonly status: "ok";
         };
+        /** @description A heartbeat, numbered like every item. */
+        readonly HeartbeatItem: {
+            readonly heartbeat_age_ms?: number | null;
+            readonly heartbeat_state?: components["schemas"]["HeartbeatState"] | null;
+        };
         /**
          * @description The state of a heartbeat, by its age; `missing` is lost.
          * @enum {string}
@@ -1327,6 +1363,13 @@ export interface components {
             readonly text: string;
             readonly title: string;
         };
+        /** @description Items of a host, numbered from `first` in this epoch. Without items it is a heartbeat. */
+        readonly HostBatchBody: {
+            readonly epoch: number;
+            readonly first: number;
+            /** @default [] */
+            readonly items?: readonly components["schemas"]["HostItem"][];
+        };
         /**
          * @description A host that SSH reaches, as `ssh://user@host[:port]`. With `host_key` that key is pinned;
          *     with `fingerprint` the machine must show a key that has it; else the key it shows is pinned.
@@ -1376,6 +1419,13 @@ export interface components {
         readonly HostCostView: {
             readonly currency: string;
             readonly micros: number;
+        };
+        /** @description An item of a batch: exactly one of these. */
+        readonly HostItem: {
+            readonly error?: components["schemas"]["ErrorItem"] | null;
+            readonly event?: components["schemas"]["AgentEventItem"] | null;
+            readonly heartbeat?: components["schemas"]["HeartbeatItem"] | null;
+            readonly response?: components["schemas"]["ResponseItem"] | null;
         };
         /**
          * @description The way to a host. A `desktop` is a person's own machine, while it is linked.
@@ -1480,6 +1530,11 @@ export interface components {
         readonly InboxView: {
             readonly items: readonly components["schemas"]["InboxItemView"][];
             readonly next: string | null;
+        };
+        /** @description The number that a host's next item has, and how many items were new. */
+        readonly IngestView: {
+            readonly expected: number;
+            readonly taken: number;
         };
         /**
          * @description The references of the consumer: `repo_ref` is the sandbox's repository where `repos` names
@@ -2136,6 +2191,10 @@ export interface components {
             readonly chosen: boolean;
             readonly port: number;
         };
+        /** @description The presence of a desktop, whose lane runs with this wall. */
+        readonly PresenceBody: {
+            readonly isolation: components["schemas"]["WallBody"];
+        };
         /** @description A person who is on a dashboard now. */
         readonly PresentPersonView: {
             readonly id: string;
@@ -2638,6 +2697,11 @@ export interface components {
             readonly name: string;
             readonly refs: readonly components["schemas"]["Ref"][];
             readonly repo_url: string;
+        };
+        /** @description The agent's answer to a request, as JSON text. */
+        readonly ResponseItem: {
+            readonly request_id: string;
+            readonly result: string;
         };
         /** @description The number of the checkpoint that saves the files as they were until now. */
         readonly RestoredView: {
@@ -3585,6 +3649,13 @@ export interface components {
             readonly retained_until: string | null;
             readonly sandbox_id: string;
             readonly state: components["schemas"]["State"];
+        };
+        /** @description The wall of a desktop's workers: `degraded` says what it lacks. */
+        readonly WallBody: {
+            /** @default [] */
+            readonly degraded?: readonly string[];
+            readonly level: components["schemas"]["IsolationLevel"];
+            readonly mechanism: string;
         };
         /**
          * @description An endpoint, and the events it receives. Empty lists mean all of them. With the scope

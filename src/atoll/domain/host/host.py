@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 from atoll.domain.ids import HostId, OrgId
+from atoll.domain.wall.isolation import Isolation
 
 LOCAL: Final = "local"
 """The name of the control plane's own machine."""
@@ -67,6 +68,7 @@ class Host:
       another kind.
     - `overcommit` multiplies the cores and the memory of `capacity`, not its sandboxes.
     - `organization` and `profile`: the host is dedicated to them.
+    - `isolation` is the wall that a desktop reports; elsewhere its backend knows.
     """
 
     id: HostId
@@ -83,6 +85,7 @@ class Host:
     organization: OrgId | None = None
     profile: str | None = None
     state: HostState = HostState.ACTIVE
+    isolation: Isolation | None = None
 
     @property
     def dedicated(self) -> bool:

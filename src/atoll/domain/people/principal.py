@@ -13,6 +13,7 @@ from atoll.domain.ids import (
     SandboxId,
     ShareId,
     TerminalId,
+    WorkerKey,
 )
 from atoll.domain.people.capability import EVERY_CAPABILITY, Capability, OrgRole, role_claims
 from atoll.domain.terminal.turn import Role
@@ -66,11 +67,20 @@ class CallOrigin:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkerAccess:
+    """The only right of a worker's host: to deliver for one worker in one epoch."""
+
+    key: WorkerKey
+    worker_id: str
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
 class TokenAccess:
     """The bounds of a caller who came by a token, beside its capabilities: when it ends and what it
     was made from (`origin`, as in `domain.people.bearer`). With `sandbox_id` it reaches that
     sandbox alone. With `subscribed` it reads these streams and read models and does nothing
-    else."""
+    else. With `worker` it delivers for that worker and does nothing else."""
 
     origin: str
     expires_at: datetime
@@ -78,6 +88,7 @@ class TokenAccess:
     subscribed: bool = False
     streams: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
+    worker: WorkerAccess | None = None
 
 
 @dataclass(frozen=True, slots=True)

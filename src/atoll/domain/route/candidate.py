@@ -37,6 +37,7 @@ class Candidate:
     - `obstacles`: why it is not there for this request, as found outside: drained, no room, no key.
     - `unavailable`: why it is not there for anybody: not installed, or it does not answer. Then
       nothing is known of its abilities; empty while it is there.
+    - `weak`: its wall lacks a part that protects its host, so it keeps no required isolation.
     """
 
     extension: str
@@ -55,6 +56,7 @@ class Candidate:
     obstacles: tuple[str, ...] = ()
     execution_mode: ExecutionMode = ExecutionMode.SANDBOX
     unavailable: str = ""
+    weak: bool = False
 
     @property
     def rented_in(self) -> str:
@@ -108,6 +110,8 @@ def breaches(candidate: Candidate, limits: Constraints) -> Iterator[str]:
     wanted = limits.require_isolation
     if wanted is not None and not reaches(candidate.isolation, wanted):
         yield f"its isolation is {candidate.isolation}, and {wanted} is required"
+    elif wanted not in (None, IsolationLevel.NONE) and candidate.weak:
+        yield f"its wall is weak, and {wanted} is required"
     region = limits.region
     if region is not None and not _lies_in(candidate.region, region):
         yield f"its region is {candidate.region or 'unknown'}, not {region}"

@@ -12,9 +12,15 @@ from typing import Final, NewType
 from atoll.domain.duration import MAX_SECONDS
 from atoll.domain.errors import Invalid
 from atoll.domain.route.health import Attempt
-from atoll.domain.route.policy import ExecutionMode, RouteOptions
+from atoll.domain.route.policy import DESKTOP, ExecutionMode, RouteOptions
 from atoll.domain.sandbox.sandbox import RepoRequest
-from atoll.domain.worker.selection import NO_SELECTION, Selection, judge_selection, options_of
+from atoll.domain.worker.selection import (
+    NO_SELECTION,
+    Selection,
+    extension_of,
+    judge_selection,
+    options_of,
+)
 
 WorkerId = NewType("WorkerId", str)
 
@@ -96,6 +102,12 @@ class CreateWorker:
     selection: Selection = NO_SELECTION
 
     @property
+    def on_desktop(self) -> bool:
+        """Report whether it is to be on a desktop, and nowhere else."""
+        named = self.backend is not None and extension_of(self.backend) == DESKTOP
+        return named or self.execution_mode is ExecutionMode.DESKTOP
+
+    @property
     def named_sandbox(self) -> str | None:
         """The id of the sandbox that the worker moves into, where its references name one."""
         found = None if self.workspace_ref is None else _REF.match(self.workspace_ref)
@@ -127,6 +139,10 @@ def judge_create(request: CreateWorker, agents: frozenset[str]) -> None:
         )
     judge_selection(request.selection, request.backend)
     _judge_place(request)
+    if request.on_desktop and request.repos:
+        raise Invalid(
+            "a desktop works in the folder that its person named: leave repos out", field="repos"
+        )
     _judge_names(request)
     _judge_metadata(request.metadata)
 
@@ -134,7 +150,7 @@ def judge_create(request: CreateWorker, agents: frozenset[str]) -> None:
 def _judge_place(request: CreateWorker) -> None:
     if request.execution_mode is None or request.backend is None:
         return
-    desktop = request.backend == "desktop"
+    desktop = extension_of(request.backend) == DESKTOP
     if desktop is not (request.execution_mode is ExecutionMode.DESKTOP):
         raise Invalid(
             f"backend {request.backend[:40]!r} is not of execution mode {request.execution_mode}: "

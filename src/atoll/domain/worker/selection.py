@@ -27,7 +27,17 @@ _EXTENSIONS: Final = {
     **{
         name: f"ext.{name}"
         for name in (
-            *("daytona", "namespaces", "docker", "microvm", "ssh", "e2b", "modal", "openshell"),
+            *(
+                "desktop",
+                "daytona",
+                "namespaces",
+                "docker",
+                "microvm",
+                "ssh",
+                "e2b",
+                "modal",
+                "openshell",
+            ),
         )
     },
 }

@@ -48,6 +48,8 @@ from atoll.ports.store.secrets import SecretRows
 from atoll.ports.store.shares import ShareRows
 from atoll.ports.store.tokens import SigningKeyRows, TokenRows
 from atoll.ports.store.webhooks import WebhookDeliveryRows, WebhookRows
+from atoll.ports.store.worker.desktops import DesktopRows
+from atoll.ports.store.worker.dialled import HostEntryRows, HostLeaseRows, HostOfferRows
 from atoll.ports.store.worker.summaries import WorkerSummaryRows
 from atoll.ports.store.worker.workers import (
     WorkerArtifactRows,
@@ -153,6 +155,17 @@ class Transaction:
 
     worker_artifacts: WorkerArtifactRows
     """Their artifacts."""
+    desktops: DesktopRows
+    """The desktops that people linked."""
+
+    host_leases: HostLeaseRows
+    """Leases of dialled hosts."""
+
+    host_offers: HostOfferRows
+    """Offers to them, without a receipt yet."""
+
+    host_entries: HostEntryRows
+    """Entries that they delivered."""
 
     replicas: ReplicaRows
     """The leader, and owed work."""

@@ -271,17 +271,23 @@ class WorkerLease(_message.Message):
     def __init__(self, worker_id: _Optional[str] = ..., epoch: _Optional[int] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class HostOffer(_message.Message):
-    __slots__ = ("worker_id", "epoch", "number", "provision", "request", "stop")
+    __slots__ = ("worker_id", "epoch", "number", "provision", "request", "stop", "remove")
     WORKER_ID_FIELD_NUMBER: _ClassVar[int]
     EPOCH_FIELD_NUMBER: _ClassVar[int]
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     PROVISION_FIELD_NUMBER: _ClassVar[int]
     REQUEST_FIELD_NUMBER: _ClassVar[int]
     STOP_FIELD_NUMBER: _ClassVar[int]
+    REMOVE_FIELD_NUMBER: _ClassVar[int]
     worker_id: str
     epoch: int
     number: int
     provision: _codex_workers_pb2.CreateWorkerRequest
     request: _codex_workers_pb2.WorkerRequest
     stop: _codex_workers_pb2.StopWorkerRequest
-    def __init__(self, worker_id: _Optional[str] = ..., epoch: _Optional[int] = ..., number: _Optional[int] = ..., provision: _Optional[_Union[_codex_workers_pb2.CreateWorkerRequest, _Mapping]] = ..., request: _Optional[_Union[_codex_workers_pb2.WorkerRequest, _Mapping]] = ..., stop: _Optional[_Union[_codex_workers_pb2.StopWorkerRequest, _Mapping]] = ...) -> None: ...
+    remove: RemoveWorkerRequest
+    def __init__(self, worker_id: _Optional[str] = ..., epoch: _Optional[int] = ..., number: _Optional[int] = ..., provision: _Optional[_Union[_codex_workers_pb2.CreateWorkerRequest, _Mapping]] = ..., request: _Optional[_Union[_codex_workers_pb2.WorkerRequest, _Mapping]] = ..., stop: _Optional[_Union[_codex_workers_pb2.StopWorkerRequest, _Mapping]] = ..., remove: _Optional[_Union[RemoveWorkerRequest, _Mapping]] = ...) -> None: ...
+
+class RemoveWorkerRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...

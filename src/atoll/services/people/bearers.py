@@ -5,7 +5,7 @@ or a sandbox. Whatever is wrong with a token, its sender learns the same.
 """
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 import msgspec
 import structlog
@@ -23,8 +23,10 @@ from atoll.domain.people.bearer import (
     known,
 )
 from atoll.domain.people.capability import Capability, delegated
-from atoll.domain.people.principal import Principal, TokenAccess
+from atoll.domain.people.login import fingerprint
+from atoll.domain.people.principal import Principal, TokenAccess, WorkerAccess
 from atoll.domain.sandbox.sandbox import RUNNING
+from atoll.domain.worker.dialled import LEASE_TOKEN
 from atoll.services.ground import Ground
 from atoll.services.people.logins import Logins
 from atoll.services.people.memberships import no_organization
@@ -115,12 +117,33 @@ class Bearers:
         connection lasts."""
         if looks_compact(text):
             return await self._by_signature(text) is not None
+        if text.startswith(LEASE_TOKEN):
+            return await self._by_lease(text) is not None
         return self._logins.by_home(text) is not None or await self._tokens.holds(text)
 
     async def _caller(self, text: str) -> Principal | None:
         if looks_compact(text):
             return await self._by_signature(text)
+        if text.startswith(LEASE_TOKEN):
+            return await self._by_lease(text)
         return self._logins.by_home(text) or await self._tokens.by_text(text)
+
+    async def _by_lease(self, text: str) -> Principal | None:
+        """Return the host of a worker by the token of its lease. One that has ended is told so
+        where it delivers, as long as the worker is there."""
+        async with self._ground.store.read() as rows:
+            lease = await rows.host_leases.by_mark(fingerprint(text))
+        if lease is None:
+            return None
+        owner = await self._tokens.owner(lease.org_id, lease.owner)
+        if owner is None:
+            return None
+        access = TokenAccess(
+            f"lease:{lease.key}:{lease.epoch}",
+            datetime.max.replace(tzinfo=UTC),
+            worker=WorkerAccess(lease.key, lease.worker_id, lease.epoch),
+        )
+        return standing_for(owner, frozenset({Capability.AGENT_USE}), access)
 
     async def _by_signature(self, text: str) -> Principal | None:
         try:

@@ -259,10 +259,11 @@ class TeamTokens:
 
 def standing_for(owner: Principal, given: frozenset[Capability], access: TokenAccess) -> Principal:
     """Return the caller of a token: its owner, within these bounds, and never interactive. What
-    runs inside a sandbox is an agent."""
+    runs inside a sandbox is an agent, and so is a worker's host."""
+    agent = access.sandbox_id is not None or access.worker is not None
     return replace(
         owner,
-        kind=owner.kind if access.sandbox_id is None else ActorKind.AGENT,
+        kind=ActorKind.AGENT if agent else owner.kind,
         interactive=False,
         capabilities=given & owner.capabilities,
         token=access,
@@ -275,10 +276,12 @@ def parent_of(origin: str) -> TokenId | None:
 
 
 def is_bound(caller: Principal) -> bool:
-    """Return whether the caller is a guest, or has a token that is bound to a sandbox or to
-    streams: nobody like that makes, sees or exchanges tokens."""
+    """Return whether the caller is a guest, or has a token that is bound to a sandbox, to streams
+    or to a worker: nobody like that makes, sees or exchanges tokens."""
     access = caller.token
-    bound = access is not None and (access.sandbox_id is not None or access.subscribed)
+    bound = access is not None and (
+        access.sandbox_id is not None or access.subscribed or access.worker is not None
+    )
     return bound or caller.guest_access is not None
 
 

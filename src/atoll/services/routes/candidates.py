@@ -7,11 +7,12 @@ from atoll.domain.errors import AtollError
 from atoll.domain.host.host import LOCAL, Host, HostKind
 from atoll.domain.placement import PlaceRequest, candidates, no_host_of
 from atoll.domain.profile.profile import Profile
-from atoll.domain.route.candidate import Candidate
+from atoll.domain.route.candidate import Candidate, ImageKind
 from atoll.domain.route.health import Breaker, health_of
 from atoll.domain.route.policy import DESKTOP, ExecutionMode
 from atoll.domain.sandbox.sandbox import Sandbox, State
 from atoll.domain.secrets.secret import no_key
+from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports import Extension, Transaction
 from atoll.ports.extension import SELF_HOSTED, Capabilities
 from atoll.ports.outside.desktops import LinkedDesktops
@@ -21,17 +22,20 @@ from atoll.services.lifecycle.host_room import HostRoom, all_hosts
 from atoll.services.lifecycle.vendor_keys import pays_for
 
 NOT_LINKED = "no machine of yours is linked, and a desktop is there while its person links it"
+WORKERS_ALONE = "a desktop takes workers, and no other sandbox"
 _ON_TRIAL = "one start is under way, which shows whether it works again"
 
 
 @dataclass(frozen=True, slots=True)
 class Placing:
     """A sandbox to place, and the host that its caller named, if any. With `desktops` the person's
-    own machine is judged, too, where no backend for it is installed."""
+    own machine is judged, too, where no backend for it is installed; with `worker` a worker is to
+    be placed, which these take."""
 
     sandbox: Sandbox
     host: str | None = None
     desktops: bool = False
+    worker: bool = False
 
     @property
     def profile(self) -> Profile:
@@ -91,6 +95,8 @@ class Candidates:
         extension = self._extensions.get(name)
         if name == DESKTOP and not any(host.kind is HostKind.DESKTOP for host in hosts):
             return [Candidate(name, execution_mode=ExecutionMode.DESKTOP, unavailable=NOT_LINKED)]
+        if extension is None and name == DESKTOP:
+            return _own_machines(placing, hosts)
         if extension is None:
             return [Candidate(name, unavailable="this Atoll does not have it")]
         try:
@@ -157,6 +163,26 @@ class Candidates:
 def place_of(candidate: Candidate) -> Place:
     """Return the place whose health counts for a candidate."""
     return candidate.extension, candidate.host or candidate.region
+
+
+def _own_machines(placing: Placing, hosts: Sequence[Host]) -> list[Candidate]:
+    """Return the desktops themselves: workers need no backend there. Their network is their
+    person's, whom nobody keeps from it."""
+    found = [host for host in hosts if host.kind is HostKind.DESKTOP]
+    return [
+        Candidate(
+            DESKTOP,
+            host.name,
+            order=order,
+            isolation=host.isolation.level if host.isolation else IsolationLevel.NONE,
+            images=frozenset({ImageKind.HOST}),
+            execution_mode=ExecutionMode.DESKTOP,
+            obstacles=() if placing.worker else (WORKERS_ALONE,),
+            weak=host.isolation is None or host.isolation.weak,
+        )
+        for order, host in enumerate(found)
+        if placing.host in (None, host.name)
+    ]
 
 
 def _able(name: str, able: Capabilities) -> Candidate:

@@ -13,6 +13,7 @@ from atoll.domain.route.candidate import Need, image_kind
 from atoll.domain.route.decision import Decision, RouteRequest, decide, refusal
 from atoll.domain.route.policy import (
     BUILT_IN,
+    DESKTOP,
     NO_OPTIONS,
     Constraints,
     ExecutionMode,
@@ -61,13 +62,20 @@ class Routing:
         self._required = required
 
     async def decide(
-        self, rows: Transaction, sandbox: Sandbox, options: RouteOptions, *, host: str | None
+        self,
+        rows: Transaction,
+        sandbox: Sandbox,
+        options: RouteOptions,
+        *,
+        host: str | None,
+        worker: bool = False,
     ) -> Decision:
-        """Return the decision for a sandbox that is about to be made. Raises `Invalid` for one
-        that its policy excludes."""
+        """Return the decision for a sandbox that is about to be made, or for a worker. Raises
+        `Invalid` for one that its policy excludes."""
         rules = await rules_of(rows, sandbox.org_id)
         usual = policy_of(sandbox.profile, rules.default)
-        if options.prefers_desktop and await self._candidates.has_desktop(sandbox):
+        preferred = options.prefers_desktop or (worker and options.extension == DESKTOP)
+        if preferred and await self._candidates.has_desktop(sandbox):
             usual = preferring_desktop(usual)
         policy = narrowed(usual, options)
         installed = self._candidates.installed
@@ -87,7 +95,7 @@ class Routing:
         )
         # One that the policy does not name is judged too, so that its reason is told.
         names = named if only is None or not named else tuple(dict.fromkeys((*named, only)))
-        placing = Placing(sandbox, host, desktops=_about_desktops(request))
+        placing = Placing(sandbox, host, desktops=_about_desktops(request), worker=worker)
         return decide(request, await self._candidates.of(rows, placing, names))
 
     async def elsewhere(self, rows: Transaction, sandbox: Sandbox) -> Decision:

@@ -32,7 +32,7 @@ from atoll.domain.sandbox.lifecycle import step
 from atoll.domain.sandbox.sandbox import KEPT, CreateSandbox, Sandbox
 from atoll.domain.sandbox.stimulus import Requested
 from atoll.domain.sandbox.task import queued
-from atoll.domain.wall.isolation import reaches
+from atoll.domain.wall.isolation import IsolationLevel, reaches
 from atoll.ports import (
     AgentLayers,
     Extension,
@@ -140,6 +140,21 @@ class Admission:
             asked = grant(request, profile, self._circumstances(caller, frozenset()))
             allowed = await self._room.take(rows, asked)
             return await self._routing.decide(rows, allowed, request.route, host=request.host)
+
+    async def place_worker(
+        self, caller: Principal, request: CreateSandbox, *, walled: bool
+    ) -> Decision:
+        """Return the decision about a worker, whose candidates are desktops, too. Unless `walled`
+        its profile requires no wall: nobody named one, and only rules of routes can. Raises as
+        `explain`."""
+        profile = await self._profiles.get(caller, request.profile, version=request.profile_version)
+        if not walled:
+            profile = replace(profile, isolation=IsolationLevel.NONE)
+        asked = grant(request, profile, self._circumstances(caller, frozenset()))
+        async with self._ground.store.read() as rows:
+            return await self._routing.decide(
+                rows, asked, request.route, host=request.host, worker=True
+            )
 
     async def _earlier(
         self, rows: Transaction, caller: Principal, *, key: str, digest: str

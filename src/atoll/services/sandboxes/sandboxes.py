@@ -144,6 +144,12 @@ class Sandboxes:
         """Return the decision that `create` would make about its backend now; nothing is made."""
         return await self._admission.explain(caller, request)
 
+    async def place_worker(
+        self, caller: Principal, request: CreateSandbox, *, walled: bool
+    ) -> Decision:
+        """Return the decision about a worker, which a desktop could take."""
+        return await self._admission.place_worker(caller, request, walled=walled)
+
     async def obstacle(self, profile: Profile) -> str | None:
         """Return why no sandbox can be made from this profile here; None when one can."""
         return await self._admission.obstacle(profile)

@@ -31,6 +31,7 @@ from atoll.domain.secrets.secret import (
 from atoll.domain.secrets.value import check_value, last4
 from atoll.domain.webhook.signature import bound_to as seal_of
 from atoll.domain.webhook.webhook import Webhook
+from atoll.domain.worker.dialled import offer_binding
 from atoll.ports import Kept, Masters, Transaction, Vault
 from atoll.ports.store.webhooks import SealedKey
 from atoll.services.approvals.voiding import void_approvals
@@ -188,6 +189,7 @@ class Secrets:
     async def _all_under(self, key_id: str) -> bool:
         async with self._ground.store.read() as rows:
             sealed = [one.sealed for one in await rows.secrets.everything()]
+            sealed += [one.sealed for one in await rows.host_offers.everything()]
             for webhook in await rows.webhooks.everything():
                 sealed += [key.sealed for key in webhook.keys]
             tokens = map(RuntimeTokens(self._vault).key_of, await rows.sandboxes.unfinished())
@@ -205,6 +207,7 @@ class Secrets:
                 await rows.secrets.put(replace(one.secret, fingerprint=mark), sealed)
             count = len(kept) + await self._rewrap_webhooks(rows)
             await self._rewrap_tokens(rows)
+            await self._rewrap_offers(rows)
             told: dict[str, Json] = {"key_id": key_id, "secrets": count}
             await self._note(rows, caller, Note("vault", "vault.rotated", told))
         self._ground.bus.announce(("vault",))
@@ -226,6 +229,13 @@ class Secrets:
             again = tokens.rewrapped(sandbox)
             if again is not sandbox:
                 await rows.sandboxes.update(again)
+
+    async def _rewrap_offers(self, rows: Transaction) -> None:
+        """Put offers to desktops under the newest master key."""
+        for offer in await rows.host_offers.everything():
+            binding = offer_binding(offer.key, offer.epoch, offer.request_id)
+            sealed = self._vault.rewrap(offer.sealed, binding)
+            await rows.host_offers.put(replace(offer, sealed=sealed))
 
     def _rewrapped(self, webhook: Webhook, key: SealedKey) -> SealedKey:
         try:

@@ -27,6 +27,12 @@ class Explained(Protocol):
         """Return the decision that a create would make now. Raises what the create raises."""
         ...
 
+    async def place_worker(
+        self, caller: Principal, request: CreateSandbox, *, walled: bool
+    ) -> Decision:
+        """Return the decision about a worker, which a desktop could take. Raises as `explain`."""
+        ...
+
 
 class WorkerAdmission:
     """The judgement of requests for new workers. `installed` are the ids of the backends."""
@@ -45,7 +51,10 @@ class WorkerAdmission:
         if backend is not None and extension_of(backend) not in {*self._installed, DESKTOP}:
             raise unavailable_backend(backend)
         try:
-            decision = await self._sandboxes.explain(caller, wanted_sandbox(request))
+            wanted, walled = wanted_sandbox(request), request.profile is not None
+            decision = await self._sandboxes.explain(caller, wanted)
+            if decision.chosen is None:
+                decision = await self._sandboxes.place_worker(caller, wanted, walled=walled)
         except Invalid as err:
             field = None if err.field is None else _FIELDS.get(err.field, err.field)
             raise Invalid(err.message, code=err.code, field=field) from err

@@ -56,6 +56,7 @@ class Handovers:
         """Give a thread, by default the newest, to a terminal; the same one when it is repeated.
         Raises `Conflict` for a worker that does not run or said nothing yet."""
         record = await self._known(caller, worker_id)
+        await self._check_place(record)
         if thread_id is not None and not is_conversation(thread_id):
             raise Invalid("thread_id is no id of a conversation", field="thread_id")
         if record.worker.holder is Holder.PERSON:
@@ -81,6 +82,16 @@ class Handovers:
     async def _known(self, caller: Principal, worker_id: str) -> WorkerRecord:
         check_right(caller, Capability.AGENT_USE)
         return await self._workers.known(caller, worker_id)
+
+    async def _check_place(self, record: WorkerRecord) -> None:
+        """Check that terminals reach the worker. Raises `Conflict`."""
+        async with self._ground.store.read() as rows:
+            lease = await rows.host_leases.get(record.key, record.worker.epoch)
+        if lease is not None:
+            raise Conflict(
+                f"Worker {record.created.worker_id} runs on its person's desktop, out of reach of "
+                "terminals: resume its thread there."
+            )
 
     async def _opened(self, caller: Principal, held: WorkerRecord, thread: str) -> TakenWorker:
         """Return the terminal with the thread, which is opened once the machine has ended."""

@@ -41,7 +41,6 @@ QUIET_SECONDS: Final = 10.0
 PAGE: Final = 200
 _PROFILES: Final = {"codex": "codex", "claude": "claude-code", "opencode": "opencode"}
 """The profile of an agent, where the request names none."""
-_RESPOND: Final = "serverRequest/respond"
 
 _log = structlog.get_logger(__name__)
 
@@ -56,7 +55,7 @@ class RuntimeHost:
 
     async def provision(self, worker: WorkerRecord) -> HostPlace:
         """See the port."""
-        owner = _owner(worker)
+        owner = owner_of(worker)
         kept = await self._kept(worker) or await self._named(worker)
         if kept is None:
             made = await self._sandboxes.create(
@@ -75,7 +74,7 @@ class RuntimeHost:
 
     async def start_codex(self, worker: WorkerRecord) -> str:
         """See the port."""
-        owner, sandbox_id = _owner(worker), _sandbox_of(worker)
+        owner, sandbox_id = owner_of(worker), _sandbox_of(worker)
         _, client = await self._sandboxes.runtime(owner, sandbox_id, activity=True)
         served = await _record(client, worker)
         if served is not None and served.agent_id:
@@ -98,13 +97,10 @@ class RuntimeHost:
     ) -> Receipt | None:
         """See the port."""
         client = await self._client(worker)
-        params: dict[str, object] = dict(request.params)
-        if request.method == _RESPOND:
-            params["requestId"] = params.pop("server_request_id")
-        body = contract.WorkerRequestBody(
-            request_id=request.request_id,
-            method=request.method,
-            params=params,
+        body = contract.request_body(
+            request.request_id,
+            request.method,
+            request.params,
             wait_ms=wait_ms,
             traceparent=_trace_of(request),
         )
@@ -136,7 +132,7 @@ class RuntimeHost:
     async def snapshot(self, worker: WorkerRecord) -> str | None:
         """See the port."""
         try:
-            sandbox = await self._sandboxes.get(_owner(worker), _sandbox_of(worker))
+            sandbox = await self._sandboxes.get(owner_of(worker), _sandbox_of(worker))
             if sandbox.state not in RUNNING:
                 return sandbox.reason or f"Its sandbox is {sandbox.state}."
             served = await _record(self._sandboxes.runtime_of(sandbox), worker)
@@ -158,7 +154,7 @@ class RuntimeHost:
         agent = await self._agent(client, worker)
         if agent is None:
             return
-        owner = _owner(worker)
+        owner = owner_of(worker)
         if agent.turn == Work.WORKING:
             interrupt = ActionBody(action="interrupt")
             # Its turn may just have ended, or it knows no interrupt: it is ended anyway.
@@ -189,7 +185,7 @@ class RuntimeHost:
         """See the port. A sandbox that the worker moved into stays."""
         if worker.sandbox_id is None or worker.created.named_sandbox is not None:
             return WorkerTornDown(())
-        owner = _owner(worker)
+        owner = owner_of(worker)
         try:
             await self._sandboxes.destroy(owner, worker.sandbox_id)
         except NotFound:
@@ -206,7 +202,7 @@ class RuntimeHost:
         if worker.sandbox_id is None:
             return None
         try:
-            found = await self._sandboxes.get(_owner(worker), worker.sandbox_id)
+            found = await self._sandboxes.get(owner_of(worker), worker.sandbox_id)
         except NotFound:
             return None
         return found if found.state in RUNNING or keeps_files(found) else None
@@ -218,7 +214,7 @@ class RuntimeHost:
         if named is None:
             return None
         try:
-            found = await self._sandboxes.get(_owner(worker), named)
+            found = await self._sandboxes.get(owner_of(worker), named)
         except NotFound:
             found = None
         if found is None or found.owner != worker.owner:
@@ -232,7 +228,7 @@ class RuntimeHost:
         if worker.sandbox_id is None:
             return None
         with contextlib.suppress(NotFound):
-            return await self._sandboxes.wait(_owner(worker), worker.sandbox_id)
+            return await self._sandboxes.wait(owner_of(worker), worker.sandbox_id)
         return None
 
     async def _agent(self, client: RuntimeClient, worker: WorkerRecord) -> AgentRecord | None:
@@ -258,17 +254,17 @@ class RuntimeHost:
 
     async def _ended(self, worker: WorkerRecord, sandbox: Sandbox) -> None:
         """Stop the sandbox, and wait for that."""
-        owner = _owner(worker)
+        owner = owner_of(worker)
         if sandbox.state in RUNNING:
             await self._sandboxes.stop(owner, sandbox.id)
         await self._sandboxes.wait(owner, sandbox.id, settled=True, timeout_seconds=END_SECONDS)
 
     async def _client(self, worker: WorkerRecord) -> RuntimeClient:
-        _, client = await self._sandboxes.runtime(_owner(worker), _sandbox_of(worker))
+        _, client = await self._sandboxes.runtime(owner_of(worker), _sandbox_of(worker))
         return client
 
 
-def _owner(worker: WorkerRecord) -> Principal:
+def owner_of(worker: WorkerRecord) -> Principal:
     """Return the worker's owner. What the caller may was judged before."""
     return Principal(
         worker.org_id, worker.owner, ActorKind.AUTOMATION, capabilities=EVERY_CAPABILITY

@@ -6,9 +6,11 @@ from typing import Final
 
 from atoll.domain.errors import NotFound
 from atoll.domain.event import Json
-from atoll.domain.ids import WorkerKey
+from atoll.domain.ids import SandboxId, WorkerKey
 from atoll.domain.route.health import Outcome
+from atoll.domain.route.policy import DESKTOP
 from atoll.domain.route.record import RouteRecord
+from atoll.domain.worker.desktop import Desktop
 from atoll.domain.worker.ledger import LOST, Receipt, RequestRefusal, Response, settle
 from atoll.domain.worker.lifecycle import (
     AppendWorkerEvent,
@@ -118,12 +120,24 @@ class WorkerTransitions:
 async def place_of(
     rows: Transaction, record: WorkerRecord
 ) -> tuple[WorkerSandbox | None, RouteRecord | None]:
-    """Return the sandbox of a worker, and the decision that placed it."""
+    """Return the place of a worker, and the decision that placed it."""
+    lease = await rows.host_leases.get(record.key, record.worker.epoch)
+    if lease is not None and record.sandbox_id is not None:
+        desktop = await rows.desktops.get(lease.desktop_id)
+        chosen = None if lease.route is None else await rows.routes.get(lease.route)
+        return _on_desktop(record.sandbox_id, desktop), chosen
     sandbox = None if record.sandbox_id is None else await rows.sandboxes.get(record.sandbox_id)
     if sandbox is None:
         return None, None
     route = None if sandbox.route is None else await rows.routes.get(sandbox.route)
     return sandbox_of(sandbox), route
+
+
+def _on_desktop(place: SandboxId, desktop: Desktop | None) -> WorkerSandbox | None:
+    """Return the place of a worker on a desktop, with the wall that this reports."""
+    if desktop is None:
+        return None
+    return WorkerSandbox(place, DESKTOP, desktop.isolation, None, desktop.name)
 
 
 async def _note_loss(

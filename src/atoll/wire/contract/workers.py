@@ -3,7 +3,8 @@
 Params, results and events are the vendor's JSON; only what was redacted differs.
 """
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Final, Literal
 
 import msgspec
 
@@ -28,6 +29,9 @@ RequestErrorCode = Literal[
     "internal_error",
     "outcome_unknown",
 ]
+
+
+_RESPOND: Final = "serverRequest/respond"
 
 
 class OpenWorkerBody(RequestBody):
@@ -117,6 +121,27 @@ class LiveBatch(msgspec.Struct, frozen=True):
 
     after: int
     lines: list[msgspec.Raw]
+
+
+def request_body(
+    request_id: str,
+    method: str,
+    params: Mapping[str, object],
+    *,
+    wait_ms: int = 0,
+    traceparent: str = "",
+) -> WorkerRequestBody:
+    """Return the body of a request as clients write it: an answer names a question by our id."""
+    told = dict(params)
+    if method == _RESPOND:
+        told["requestId"] = told.pop("server_request_id", None)
+    return WorkerRequestBody(
+        request_id=request_id,
+        method=method,
+        params=told,
+        wait_ms=wait_ms,
+        traceparent=traceparent,
+    )
 
 
 def open_worker(body: OpenWorkerBody) -> RuntimeCall[WorkerRecord]:

@@ -253,6 +253,7 @@ async def _background(services: "Application", settings: ControlSettings) -> Non
         if services.background.leadership.shared:
             group.create_task(services.logins.follow())
         group.create_task(services.replication.run())
+        group.create_task(services.workers.intake.run())
         group.create_task(services.background.run(_leading(services, settings)))
 
 

@@ -22,13 +22,13 @@ _SHOWN = 80
 class JsonRequest(Request):
     """A request whose JSON is read and checked before the framework sees it."""
 
-    async def admit(self) -> None:
+    async def admit(self, max_bytes: int = MAX_JSON_BYTES) -> None:
         """Read and parse the body.
 
         Raises `LimitReached` (`too_large`) and `Invalid`: here, because the framework would reduce
         an error of its own reading to "bad request".
         """
-        self._raw = await read_body(self, MAX_JSON_BYTES)
+        self._raw = await read_body(self, max_bytes)
         self._value = parse(self._raw) if self._raw else None
 
     async def body(self) -> bytes:
@@ -46,6 +46,8 @@ class JsonRoute(APIRoute):
     `curl -d` sends a wrong one. Cookies are protected by the origin check, not by the content type.
     """
 
+    max_bytes = MAX_JSON_BYTES
+
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler, given a strict request when the route takes a JSON body."""
         handle = super().get_route_handler()
@@ -57,7 +59,7 @@ class JsonRoute(APIRoute):
             others = [header for header in scope["headers"] if header[0] != b"content-type"]
             scope["headers"] = [*others, (b"content-type", b"application/json")]
             admitted = JsonRequest(scope, request.receive)
-            await admitted.admit()
+            await admitted.admit(self.max_bytes)
             return await handle(admitted)
 
         return strict

@@ -1,4 +1,5 @@
-"""Paths open to tokens that are bound to something: a sandbox, or named streams and read models.
+"""Paths open to tokens that are bound to something: a sandbox, a worker, or named streams and read
+models.
 
 A list of what is allowed, so that a route added tomorrow is closed to them. What stands in the path
 is compared here by its id; the services check it again.
@@ -16,6 +17,8 @@ EVENTS: Final = "/v1/events/stream"
 AGENTS: Final = "/v1/agents"
 _ME: Final = frozenset({"/auth/me", "/v1/me"})
 _SANDBOX: Final = "/v1/sandboxes/"
+_WORKERS: Final = ("/v1/workers", "/internal/v1/codex/workers", "/api/runtime/codex/workers")
+"""The prefixes of the routes of workers."""
 _INSIDE: Final = re.compile(
     "|agents|agents/[^/]+|terminals|terminals/[^/]+|exec|exec/[^/]+|processes|network|safety"
     "|changes|diff|checkpoints|files|files/(?:stat|total|content)|logs"
@@ -26,11 +29,20 @@ recordings and screens, which show what people typed, nor what leaves it."""
 
 def token_may(scope: Scope, access: TokenAccess) -> bool:
     """Report whether a caller with this token may send this request or WebSocket."""
+    if access.worker is not None:
+        return _host_may(scope, access.worker.worker_id)
     if access.subscribed:
         return _subscribed_may(scope, access)
     if access.sandbox_id is not None:
         return _inside_may(scope, access.sandbox_id)
     return True
+
+
+def _host_may(scope: Scope, worker_id: str) -> bool:
+    """Report whether the host of a worker may send this: it delivers for that one alone."""
+    if scope["type"] == "websocket" or scope["method"] != "POST":
+        return False
+    return scope["path"] in {f"{prefix}/{worker_id}/events" for prefix in _WORKERS}
 
 
 def _subscribed_may(scope: Scope, access: TokenAccess) -> bool:

@@ -235,6 +235,13 @@ class WorkerReceiptView(Partial):
     error: WorkerErrorView | None = None
 
 
+class IngestView(ResponseModel):
+    """The number that a host's next item has, and how many items were new."""
+
+    expected: int
+    taken: int
+
+
 def worker_view(shown: WorkerSnapshot) -> dict[str, Any]:
     """Return the members of `WorkerView`."""
     created, worker, observed = shown.created, shown.worker, shown.observed

@@ -32,7 +32,9 @@ from atoll.surfaces.http.workers.bodies import (
     WorkerBody,
     WorkerRequestBody,
 )
+from atoll.surfaces.http.workers.host_bodies import MAX_BATCH_BYTES, HostBatchBody
 from atoll.surfaces.http.workers.views import (
+    IngestView,
     WorkerCreatedView,
     WorkerErasedView,
     WorkerPage,
@@ -173,6 +175,31 @@ async def erase_worker(atoll: Atoll, caller: Caller, *, worker_id: Name) -> Resp
     return Json(WorkerErasedView.of(await atoll.workers.retention.erase(caller, worker_id)))
 
 
+class BatchRoute(JsonRoute):
+    """A route that reads whole lines of agents."""
+
+    max_bytes = MAX_BATCH_BYTES
+
+
+@needs(Capability.AGENT_USE)
+async def deliver_events(
+    atoll: Atoll, caller: Caller, *, worker_id: Name, body: HostBatchBody
+) -> Response:
+    """Take what the host of a worker delivers, each item once. Only the token of its lease may."""
+    taken = await atoll.workers.intake.deliver(caller, worker_id, body.to_domain())
+    return Json(IngestView.of(taken))
+
+
+router.add_api_route(
+    "/{worker_id}/events",
+    deliver_events,
+    methods=["POST"],
+    response_model=IngestView,
+    responses=_FAILURES,
+    route_class_override=BatchRoute,
+)
+
+
 async def _messages(
     worker_id: str, said: AsyncIterator[Sequence[WorkerEvent | WorkerDelta]]
 ) -> AsyncIterator[bytes]:
@@ -208,6 +235,7 @@ def _under(prefix: str) -> APIRouter:
             status_code=route.status_code,
             response_model=None,
             include_in_schema=False,
+            route_class_override=type(route),
         )
     return made
 

@@ -57,6 +57,7 @@ from atoll.services.sandboxes.waiting_tasks import WaitingTasks
 from atoll.services.sandboxes.work_queues import WorkQueues
 from atoll.services.settings import ServiceSettings
 from atoll.services.task_runner import TaskRunner
+from atoll.services.workers.desktops import Desktops
 from atoll.wiring.control.library import (
     Preparation,
 )
@@ -306,7 +307,13 @@ def build_admission(
         cycle.transitions,
         preparation.profiles,
         room=cycle.room,
-        routing=build_routing(ground, ports.extensions, cycle.hosts, settings=settings),
+        routing=build_routing(
+            ground,
+            ports.extensions,
+            cycle.hosts,
+            settings=settings,
+            linked=Desktops(ground, ports.vault).linked,
+        ),
         extensions=ports.extensions,
         agents=ports.agents,
         workspaces=preparation.workspaces,

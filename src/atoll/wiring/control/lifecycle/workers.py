@@ -1,5 +1,6 @@
 """The use cases of workers, over the sandboxes that their agents live in."""
 
+from atoll.adapters.workers.dialled import DialledHost
 from atoll.services.agents.agents import Agents
 from atoll.services.application import WorkerServices
 from atoll.services.ground import Ground
@@ -7,10 +8,12 @@ from atoll.services.journals.events import Events
 from atoll.services.sandboxes.background import Background
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.workers.admission import WorkerAdmission
+from atoll.services.workers.desktops import Desktops
 from atoll.services.workers.driving import WorkerDriver
 from atoll.services.workers.fallback import WorkerFallback
 from atoll.services.workers.handing_over import Handovers
 from atoll.services.workers.heartbeats import Heartbeats
+from atoll.services.workers.intake import HostIntake
 from atoll.services.workers.live import LiveDeltas
 from atoll.services.workers.reports import WorkerReports
 from atoll.services.workers.retention import WorkerRetention
@@ -19,6 +22,7 @@ from atoll.services.workers.settings import WorkerSettings
 from atoll.services.workers.streams import WorkerStreams
 from atoll.services.workers.summaries import WorkerSummaries
 from atoll.services.workers.transitions import WorkerTransitions
+from atoll.services.workers.worker_places import WorkerPlaces
 from atoll.services.workers.workers import Workers
 from atoll.wiring.control.library import Library
 from atoll.wiring.control.lifecycle.sandboxes import SandboxPorts
@@ -36,7 +40,12 @@ def build_workers(
     settings: WorkerSettings,
 ) -> WorkerServices:
     """Return the use cases of workers, and what the leader does for them."""
-    host = RuntimeHost(sandboxes, agents, library.preparation.saver)
+    host = WorkerPlaces(
+        ground,
+        sandboxes,
+        runtime=RuntimeHost(sandboxes, agents, library.preparation.saver),
+        desktop=DialledHost(ground.store, ground.bus, ports.vault, clock=ground.clock),
+    )
     transitions = WorkerTransitions(ground)
     heartbeats = Heartbeats(ground, transitions)
     driver = WorkerDriver(
@@ -55,5 +64,14 @@ def build_workers(
     reports = WorkerReports(ground, events)
     summaries = WorkerSummaries(ground)
     return WorkerServices(
-        workers, streams, retention, reports, handovers, driver, heartbeats, summaries
+        workers,
+        streams,
+        retention,
+        reports,
+        handovers,
+        driver,
+        heartbeats,
+        summaries,
+        Desktops(ground, ports.vault),
+        HostIntake(ground),
     )

@@ -1,0 +1,195 @@
+"""The places of workers: a person's own desktop while it is linked, else a sandbox.
+
+One host for the driver of workers. Where a worker is, is decided when its epoch begins, by
+its route; its lease says so from then on.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from atoll.domain.errors import Failed
+from atoll.domain.ids import RouteId, SandboxId
+from atoll.domain.route.decision import Decision, refusal
+from atoll.domain.route.policy import DESKTOP
+from atoll.domain.route.record import RouteRecord
+from atoll.domain.worker.create import CreateWorker
+from atoll.domain.worker.desktop import Desktop
+from atoll.domain.worker.ledger import Receipt, WorkerRequest
+from atoll.domain.worker.lifecycle import DurabilityMarkers, WorkerTornDown
+from atoll.domain.worker.record import WorkerRecord
+from atoll.ports.outside.worker_host import HostDeltas, HostEntry, HostPlace, LiveHost, WorkerHost
+from atoll.services.ground import Ground
+from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.workers.runtime_host import owner_of, wanted_sandbox
+
+AWAY: Final = "Its files are on your desktop {name}, where `atoll desktop run` does not run now."
+
+
+class SandboxHost(WorkerHost, LiveHost, Protocol):
+    """The host of workers in sandboxes, whose agents are heard live."""
+
+
+class DesktopLeases(WorkerHost, Protocol):
+    """The host of workers on desktops, which are given a worker first."""
+
+    async def grant(self, worker: WorkerRecord, desktop: Desktop, *, route: RouteId | None) -> None:
+        """Give a desktop the lease on a worker in its epoch, by this decision. Idempotent."""
+        ...
+
+    async def withdraw(self, worker: WorkerRecord) -> None:
+        """End the leases on a worker that goes elsewhere."""
+        ...
+
+    async def forget(self, worker: WorkerRecord) -> None:
+        """Remove what is left of the leases on a worker."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """A desktop, and the decision that chose it."""
+
+    desktop: Desktop
+    decision: Decision
+
+
+class WorkerPlaces:
+    """The `ports.outside.worker_host.WorkerHost` of both places."""
+
+    def __init__(
+        self,
+        ground: Ground,
+        sandboxes: Sandboxes,
+        *,
+        runtime: SandboxHost,
+        desktop: DesktopLeases,
+    ) -> None:
+        self._ground = ground
+        self._sandboxes = sandboxes
+        self._runtime = runtime
+        self._desktop = desktop
+
+    async def provision(self, worker: WorkerRecord) -> HostPlace:
+        """See the port."""
+        if await self._on_desktop(worker):
+            return await self._desktop.provision(worker)
+        chosen = await self._choose(worker)
+        if chosen is None:
+            await self._desktop.withdraw(worker)
+            return await self._runtime.provision(worker)
+        route = await self._record(worker, chosen.decision, chosen.desktop.id)
+        await self._desktop.grant(worker, chosen.desktop, route=route)
+        return await self._desktop.provision(worker)
+
+    async def start_codex(self, worker: WorkerRecord) -> str:
+        """See the port."""
+        return await (await self._host(worker)).start_codex(worker)
+
+    async def request(
+        self, worker: WorkerRecord, request: WorkerRequest, *, wait_ms: int
+    ) -> Receipt | None:
+        """See the port."""
+        return await (await self._host(worker)).request(worker, request, wait_ms=wait_ms)
+
+    async def stream(
+        self, worker: WorkerRecord, after: int, *, wait_seconds: int
+    ) -> Sequence[HostEntry]:
+        """See the port."""
+        host = await self._host(worker)
+        return await host.stream(worker, after, wait_seconds=wait_seconds)
+
+    @asynccontextmanager
+    async def live(self, worker: WorkerRecord) -> AsyncIterator[AsyncIterator[HostDeltas]]:
+        """See `LiveHost`. Of an agent on a desktop only whole items are seen."""
+        if await self._on_desktop(worker):
+            yield _nothing()
+            return
+        async with self._runtime.live(worker) as deltas:
+            yield deltas
+
+    async def snapshot(self, worker: WorkerRecord) -> str | None:
+        """See the port."""
+        return await (await self._host(worker)).snapshot(worker)
+
+    async def quiet(self, worker: WorkerRecord) -> None:
+        """See the port."""
+        await (await self._host(worker)).quiet(worker)
+
+    async def stop(self, worker: WorkerRecord) -> DurabilityMarkers:
+        """See the port."""
+        return await (await self._host(worker)).stop(worker)
+
+    async def teardown(self, worker: WorkerRecord) -> WorkerTornDown:
+        """See the port."""
+        if await self._on_desktop(worker):
+            return await self._desktop.teardown(worker)
+        report = await self._runtime.teardown(worker)
+        await self._desktop.forget(worker)
+        return report
+
+    async def _host(self, worker: WorkerRecord) -> WorkerHost:
+        return self._desktop if await self._on_desktop(worker) else self._runtime
+
+    async def _on_desktop(self, worker: WorkerRecord) -> bool:
+        async with self._ground.store.read() as rows:
+            return await rows.host_leases.get(worker.key, worker.worker.epoch) is not None
+
+    async def _choose(self, worker: WorkerRecord) -> _Chosen | None:
+        """Return the desktop that takes a worker, None for a sandbox. Raises `Failed` where only a
+        desktop may."""
+        created = worker.created
+        if not _asks_for_desktops(created):
+            return None
+        async with self._ground.store.read() as rows:
+            mine = await rows.desktops.of(worker.org_id, worker.owner)
+            before = await rows.host_leases.newest(worker.key)
+        now = self._ground.clock.now()
+        if not created.on_desktop and not any(one.is_there(now) for one in mine):
+            return None
+        decision = await self._sandboxes.place_worker(
+            owner_of(worker),
+            wanted_sandbox(created, worker.failed),
+            walled=created.profile is not None,
+        )
+        chosen = decision.chosen
+        if chosen is None or chosen.extension != DESKTOP:
+            if created.on_desktop:
+                raise Failed(refusal(decision))
+            return None
+        fit = {one.host for one in decision.fit if one.extension == DESKTOP}
+        kept = next((one for one in mine if before and one.id == before.desktop_id), None)
+        if kept is not None and kept.name not in fit and created.on_desktop:
+            raise Failed(AWAY.format(name=kept.name))
+        name = chosen.host if kept is None or kept.name not in fit else kept.name
+        found = next((one for one in mine if one.name == name), None)
+        return None if found is None else _Chosen(found, decision)
+
+    async def _record(self, worker: WorkerRecord, decision: Decision, place: str) -> RouteId:
+        """Store a decision, as those of sandboxes are."""
+        record = RouteRecord(
+            self._ground.ids.route(),
+            SandboxId(place),
+            worker.org_id,
+            worker.owner,
+            self._ground.clock.now(),
+            decision,
+        )
+        async with self._ground.store.begin() as rows:
+            await rows.routes.put(record)
+        return record.id
+
+
+async def _nothing() -> AsyncIterator[HostDeltas]:
+    """Yield no delta."""
+    return
+    yield
+
+
+def _asks_for_desktops(created: CreateWorker) -> bool:
+    """Report whether a desktop may take a worker at all."""
+    if created.on_desktop:
+        return True
+    elsewhere = created.backend is not None or created.execution_mode is not None
+    return not (elsewhere or created.named_sandbox is not None or created.repos)

@@ -1,0 +1,424 @@
+"""Workers on a desktop that dials: offers, deliveries, and a host that was cut off."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from atoll.adapters.bus.in_process import InProcessBus
+from atoll.adapters.clocks.system import SystemClock
+from atoll.adapters.storage.store import Settings as StoreSettings
+from atoll.adapters.storage.store import open_store
+from atoll.adapters.vaults.envelope import EnvelopeVault, MasterKey
+from atoll.adapters.workers.dialled import DialledHost, Settings
+from atoll.adapters.workers.in_memory import InMemoryHost
+from atoll.domain.errors import Conflict, Forbidden, Invalid, NotFound, Unavailable
+from atoll.domain.ids import PrincipalId, WorkerKey
+from atoll.domain.people.principal import LOCAL_PERSON, Principal
+from atoll.domain.route.candidate import Candidate
+from atoll.domain.route.decision import Decision, RouteRequest, decide
+from atoll.domain.route.policy import DESKTOP, ExecutionMode, Strategy
+from atoll.domain.sandbox.sandbox import CreateSandbox
+from atoll.domain.worker.create import CreateWorker, TeardownPolicy, WorkerId, WorkerTeardown
+from atoll.domain.worker.dialled import HostAct, HostLease, LeaseState, StartOffer
+from atoll.domain.worker.heartbeat import LEASE, Lease
+from atoll.domain.worker.ledger import ErrorCode, RequestRefusal, Response, WorkerRequest
+from atoll.domain.worker.lifecycle import Silent, Worker, WorkerStatus
+from atoll.domain.worker.record import WorkerRecord
+from atoll.services.ground import Ground
+from atoll.services.identifiers import Identifiers
+from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.task_runner import TaskRunner
+from atoll.services.workers.admission import WorkerAdmission
+from atoll.services.workers.desktops import Desktops
+from atoll.services.workers.driving import WorkerDriver
+from atoll.services.workers.fallback import WorkerFallback
+from atoll.services.workers.heartbeats import Heartbeats
+from atoll.services.workers.intake import MOST_WAITING, HostBatch, HostIntake
+from atoll.services.workers.live import LiveDeltas
+from atoll.services.workers.streams import WorkerStreams
+from atoll.services.workers.transitions import WorkerTransitions
+from atoll.services.workers.worker_places import WorkerPlaces
+from atoll.services.workers.workers import Workers
+from atoll.testing import WorkerHostContract
+from atoll.testing.contracts.event_log import NOW
+from tests.peers.databases.chosen import database_url
+from tests.services.workers.far_host import WALL, FarHost, host_of, item
+from tests.services.workers.test_workers import TURN, Anywhere, Scene
+
+WANTED = CreateWorker(WorkerId("w"))
+
+
+class Placer:
+    """Sandboxes, as far as lanes need them: a desktop that is there takes every worker."""
+
+    def __init__(self, desktops: Desktops) -> None:
+        self._desktops = desktops
+
+    async def place_worker(
+        self, caller: Principal, request: CreateSandbox, *, walled: bool
+    ) -> Decision:
+        del request, walled
+        mode = ExecutionMode.DESKTOP
+        there = await self._desktops.linked(caller.org_id, caller.id)
+        found = [Candidate(DESKTOP, one.name, execution_mode=mode) for one in there]
+        return decide(RouteRequest(Strategy.DESKTOP_PREFERRED, desktops=True), found)
+
+
+@dataclass
+class DesktopScene(Scene):
+    """Workers with a desktop, and a host in memory for those that it does not take."""
+
+    far: FarHost
+    lanes: WorkerPlaces
+    dialled: DialledHost
+
+    async def lease(self, epoch: int = 1) -> HostLease:
+        async with self.ground.store.read() as rows:
+            found = await rows.host_leases.get(await self.key(), epoch)
+        assert found is not None
+        return found
+
+    def replica(self) -> DialledHost:
+        """The host as another replica has it."""
+        ground, vault = self.ground, EnvelopeVault(lambda: [MasterKey(b"m" * 32)])
+        return DialledHost(ground.store, ground.bus, vault, clock=ground.clock)
+
+    async def offered(self) -> list[str]:
+        async with self.ground.store.read() as rows:
+            return [one.request_id for one in await rows.host_offers.everything()]
+
+    async def said(self) -> list[object]:
+        page = await self.workers.stream(LOCAL_PERSON, "w", after=0)
+        return [one.payload["params"] for one in page.events if one.event_type == "worker.event"]
+
+
+@asynccontextmanager
+async def serving(folder: Path) -> AsyncIterator[DesktopScene]:
+    async with open_store(StoreSettings(database_url(folder))) as store:
+        clock, vault = SystemClock(), EnvelopeVault(lambda: [MasterKey(b"m" * 32)])
+        ground = Ground(store, InProcessBus(), clock, Identifiers())
+        desktops, intake = Desktops(ground, vault), HostIntake(ground)
+        dialled = DialledHost(
+            store, ground.bus, vault, clock=clock, settings=Settings(start_seconds=5, end_seconds=5)
+        )
+        transitions, memory, runner = WorkerTransitions(ground), InMemoryHost(clock), TaskRunner()
+        placer = cast(Sandboxes, Placer(desktops))
+        lanes = WorkerPlaces(ground, placer, runtime=memory, desktop=dialled)
+        heartbeats = Heartbeats(ground, transitions)
+        driver = WorkerDriver(
+            *(ground, transitions),
+            host=lanes,
+            fallback=WorkerFallback(ground, lanes),
+            heartbeats=heartbeats,
+            tasks=runner,
+        )
+        admission = WorkerAdmission(Anywhere(), ["ext.namespaces"])
+        workers = Workers(ground, transitions, driver, host=lanes, admission=admission)
+        far = FarHost(ground, desktops, intake)
+        await far.link()
+        async with asyncio.TaskGroup() as tasks:
+            acts = (runner.run(), driver.run(), far.run())
+            running = [tasks.create_task(one) for one in acts]
+            await asyncio.sleep(0)
+            streams = WorkerStreams(ground, LiveDeltas(ground, lanes, tasks=runner))
+            yield DesktopScene(ground, memory, workers, streams, far, lanes, dialled)
+            for one in running:
+                one.cancel()
+
+
+@pytest.fixture
+async def scene(tmp_path: Path) -> AsyncIterator[DesktopScene]:
+    async with serving(tmp_path) as found:
+        yield found
+
+
+class TestDialledHost(WorkerHostContract):
+    """The host of desktops runs the suite of its port."""
+
+    @pytest.fixture
+    def host(self, scene: DesktopScene) -> WorkerPlaces:
+        return scene.lanes
+
+    @pytest.fixture
+    def worker(self) -> WorkerRecord:
+        worker = Worker(WANTED.worker_id)
+        head = (WorkerKey("wk_a"), LOCAL_PERSON.org_id, LOCAL_PERSON.id, WANTED, worker)
+        return WorkerRecord(*head, Lease(1, NOW), NOW)
+
+    @pytest.fixture(autouse=True)
+    async def stored(self, scene: DesktopScene, worker: WorkerRecord) -> None:
+        async with scene.ground.store.begin() as rows:
+            await rows.workers.put(worker)
+
+    @pytest.fixture
+    def ping(self) -> WorkerRequest:
+        return WorkerRequest("r1", "ping", {})
+
+
+async def test_worker_of_a_linked_desktop_is_there_and_its_offers_go_with_their_receipts(
+    scene: DesktopScene,
+) -> None:
+    await scene.running(WANTED)
+    shown = await scene.workers.get(LOCAL_PERSON, "w")
+    sandbox = shown.observed.sandbox
+    assert sandbox is not None and shown.observed.route is not None
+    assert (sandbox.extension, sandbox.host) == (DESKTOP, "laptop")
+    assert (sandbox.isolation, (await scene.lease()).agent_id) == (WALL, "agent-1")
+    got = await scene.workers.request(LOCAL_PERSON, "w", TURN, wait_ms=5000)
+    assert got == Response("{}")
+    await scene.far.say(1)
+    await scene.heard("started", "request.received", "response", "event")
+    assert await scene.offered() == []
+    await scene.workers.stop(LOCAL_PERSON, "w", None)
+    await scene.heard("started", "request.received", "response", "event", "stopped")
+    assert [one.request_id for one in scene.far.seen] == [HostAct.START, "r1", HostAct.STOP]
+
+
+async def test_offer_is_sealed_while_it_waits(scene: DesktopScene) -> None:
+    """Its token and params are in no row in the clear."""
+    await scene.running(WANTED)
+    scene.far.held.add("turn/start")
+    secret = replace(TURN, params={"threadId": "t", "input": ["the-words-of-a-person"]})
+    assert await scene.workers.request(LOCAL_PERSON, "w", secret, wait_ms=0) is None
+    await scene.far.offered("r1")
+    async with scene.ground.store.read() as rows:
+        (offer,) = await rows.host_offers.everything()
+    stored = repr((offer.sealed.body, offer.sealed.wrapped, offer, await scene.lease()))
+    assert scene.far.tokens[1] not in stored and "words-of-a-person" not in stored
+    await scene.far.deliver(item(request_id="r1", result="{}"))
+    await scene.heard("started", "request.received", "response")
+    assert await scene.offered() == []
+
+
+async def test_batches_are_taken_once_and_a_gap_answers_the_number_expected(
+    scene: DesktopScene,
+) -> None:
+    await scene.running(WANTED)
+    begun = scene.far.sent[1]
+    lines = [item(f'{{"method":"turn/started","params":{n}}}') for n in range(3)]
+    gap = await scene.far.deliver(*lines, first=begun + 5)
+    assert (gap.expected, gap.taken) == (begun + 1, 0)
+    assert (await scene.far.deliver(*lines[:2])).taken == 2
+    again = await scene.far.deliver(*lines, first=begun + 1)
+    assert (again.expected, again.taken) == (begun + 4, 1)
+    await scene.heard("started", "event", "event", "event")
+    assert await scene.said() == ["0", "1", "2"]
+
+
+async def test_only_the_token_of_a_lease_delivers_and_for_its_own_worker(
+    scene: DesktopScene,
+) -> None:
+    await scene.running(WANTED)
+    batch = HostBatch(1, 1, ())
+    host = await host_of(scene.ground, scene.far.tokens[1])
+    with pytest.raises(Forbidden):
+        await scene.far.intake.deliver(LOCAL_PERSON, "w", batch)
+    with pytest.raises(NotFound):
+        await scene.far.intake.deliver(host, "other", batch)
+    with pytest.raises(Conflict, match="epoch") as raised:
+        await scene.far.intake.deliver(host, "w", replace(batch, epoch=2))
+    assert raised.value.code == "stale_lease"
+    with pytest.raises(Invalid):
+        await scene.far.intake.deliver(host, "w", replace(batch, first=0))
+
+
+async def test_host_that_returns_in_its_epoch_delivers_what_it_buffered_once_and_in_order(
+    scene: DesktopScene,
+) -> None:
+    key = await scene.running(WANTED)
+    await scene.far.say(0)
+    await scene.heard("started", "event")
+    await _cut_off(scene, key)
+    lines = [item(f'{{"method":"turn/started","params":{n}}}') for n in range(1, 4)]
+    first = scene.far.sent[1] + 1
+    for _ in range(2):
+        await scene.far.deliver(*lines, first=first)
+    await scene.heard("started", "event", "lost", "recovered", "event", "event", "event")
+    assert await scene.said() == ["0", "1", "2", "3"]
+    page = await scene.workers.stream(LOCAL_PERSON, "w", after=3)
+    assert page.events[0].payload == {"worker_id": "w", "epoch": 1, "delivered": 3}
+
+
+async def test_host_whose_worker_was_reattached_elsewhere_delivers_nothing(
+    scene: DesktopScene,
+) -> None:
+    key = await scene.running(WANTED)
+    await scene.far.say(0)
+    await scene.heard("started", "event")
+    await scene.far.desktops.left(LOCAL_PERSON, "laptop")
+    await _cut_off(scene, key)
+    await scene.workers.create(LOCAL_PERSON, WANTED)
+    await scene.heard("started", "event", "lost", "started")
+    shown = await scene.workers.get(LOCAL_PERSON, "w")
+    assert (shown.worker.epoch, shown.observed.sandbox) == (2, None)
+    for epoch in (1, 2):
+        host = await host_of(scene.ground, scene.far.tokens[1])
+        batch = HostBatch(epoch, scene.far.sent[1] + 1, (item('{"method":"turn/started"}'),))
+        with pytest.raises(Conflict) as raised:
+            await scene.far.intake.deliver(host, "w", batch)
+        assert raised.value.code == "stale_lease"
+    with pytest.raises(Conflict):
+        await scene.far.beat()
+    scene.host.say(key, '{"method":"turn/started","params":"new"}')
+    await scene.heard("started", "event", "lost", "started", "event")
+    assert await scene.said() == ["0", '"new"']
+
+
+async def _cut_off(scene: DesktopScene, key: WorkerKey) -> None:
+    """Have the lease be over, as heartbeats that do not come do after 30 seconds."""
+    long_ago = scene.ground.clock.now() - LEASE
+    async with scene.ground.store.begin() as rows:
+        lease = await rows.host_leases.get(key, 1)
+        assert lease is not None
+        await rows.host_leases.put(replace(lease, heard_at=long_ago))
+    await WorkerTransitions(scene.ground).apply(key, Silent("cut off"))
+
+
+async def test_silent_desktop_is_no_heartbeat_and_each_delivery_is_one(
+    scene: DesktopScene,
+) -> None:
+    await scene.running(WANTED)
+    record = await _record(scene)
+    after = scene.far.sent[1]
+    other = scene.replica()
+    assert await other.stream(record, after, wait_seconds=10) == []
+    async with asyncio.TaskGroup() as tasks:
+        waiting = tasks.create_task(other.stream(record, after, wait_seconds=10))
+        await asyncio.sleep(0.05)
+        assert not waiting.done()
+        await scene.far.beat()
+    assert waiting.result() == []
+    await _silence(scene)
+    with pytest.raises(Unavailable):
+        await other.stream(record, after, wait_seconds=0)
+
+
+async def _record(scene: DesktopScene) -> WorkerRecord:
+    async with scene.ground.store.read() as rows:
+        found = await rows.workers.get(await scene.key())
+    assert found is not None
+    return found
+
+
+async def _silence(scene: DesktopScene) -> None:
+    lease = await scene.lease()
+    async with scene.ground.store.begin() as rows:
+        heard = scene.ground.clock.now() - LEASE
+        await rows.host_leases.put(replace(lease, heard_at=heard))
+
+
+async def test_start_that_a_desktop_refuses_fails_with_its_reason(scene: DesktopScene) -> None:
+    scene.far.refuses = lambda offer: offer.request_id == HostAct.START
+    await scene.workers.create(LOCAL_PERSON, WANTED)
+    await scene.far.offered(HostAct.START)
+    refusal = RequestRefusal(ErrorCode.INTERNAL_ERROR, "no codex is installed")
+    start = replace(item(request_id=HostAct.START), receipt=refusal)
+    await scene.far.deliver(start)
+    shown = await scene.until(lambda shown: shown.worker.status is WorkerStatus.FAILED)
+    assert shown.worker.reason == "no codex is installed"
+
+
+async def test_desktop_that_does_not_start_it_in_time_fails_and_is_late(
+    scene: DesktopScene,
+) -> None:
+    scene.far.refuses = lambda _: True
+    await scene.workers.create(LOCAL_PERSON, WANTED)
+    shown = await scene.until(lambda shown: shown.worker.status is WorkerStatus.FAILED)
+    assert "did not start it in 5 s" in str(shown.worker.reason)
+    with pytest.raises(Conflict):
+        await scene.far.deliver(item(request_id=HostAct.START, result="{}"))
+
+
+async def test_agent_that_ended_on_its_desktop_is_lost_with_the_reason(
+    scene: DesktopScene,
+) -> None:
+    await scene.running(WANTED)
+    await scene.far.say(1)
+    ended = RequestRefusal(ErrorCode.WORKER_UNAVAILABLE, "the agent exited with 1")
+    await scene.far.deliver(replace(item(request_id=HostAct.END), receipt=ended))
+    await scene.heard("started", "event", "lost")
+    page = await scene.workers.stream(LOCAL_PERSON, "w", after=2)
+    assert page.events[0].payload["reason"] == "the agent exited with 1"
+
+
+async def test_worker_for_a_desktop_alone_waits_for_no_other_place(scene: DesktopScene) -> None:
+    pinned = replace(WANTED, execution_mode=ExecutionMode.DESKTOP)
+    await scene.running(pinned)
+    start = scene.far.seen[0].command
+    assert isinstance(start, StartOffer) and not start.reattachable
+    await scene.far.desktops.left(LOCAL_PERSON, "laptop")
+    await _cut_off(scene, await scene.key())
+    await scene.workers.create(LOCAL_PERSON, pinned)
+    shown = await scene.until(lambda shown: shown.worker.status is WorkerStatus.FAILED)
+    assert "no backend" in str(shown.worker.reason)
+
+
+async def test_unlinked_desktop_delivers_nothing_and_its_workers_are_lost(
+    scene: DesktopScene,
+) -> None:
+    await scene.running(WANTED)
+    await scene.far.desktops.unlink(LOCAL_PERSON, "laptop")
+    await scene.heard("started", "lost")
+    with pytest.raises(Conflict):
+        await scene.far.say(1)
+    with pytest.raises(NotFound):
+        await scene.far.desktops.heard(LOCAL_PERSON, "laptop", WALL)
+    assert await scene.far.desktops.list(LOCAL_PERSON) == []
+
+
+async def test_desktops_are_their_persons_alone(scene: DesktopScene) -> None:
+    other = replace(LOCAL_PERSON, id=PrincipalId("other"))
+    assert await scene.far.desktops.list(other) == []
+    assert await scene.far.desktops.linked(other.org_id, other.id) == []
+    for act in (
+        scene.far.desktops.heard(other, "laptop", WALL),
+        scene.far.desktops.left(other, "laptop"),
+        scene.far.desktops.check(other, "laptop"),
+        scene.far.desktops.unlink(other, "laptop"),
+    ):
+        with pytest.raises(NotFound):
+            await act
+    with pytest.raises(Forbidden):
+        nobody = replace(LOCAL_PERSON, capabilities=frozenset())
+        await scene.far.desktops.link(nobody, "box")
+    with pytest.raises(Invalid):
+        await scene.far.desktops.link(LOCAL_PERSON, "../box")
+
+
+async def test_stop_of_a_worker_whose_desktop_is_away_ends_its_lease(scene: DesktopScene) -> None:
+    await scene.running(WANTED)
+    await scene.far.desktops.left(LOCAL_PERSON, "laptop")
+    await scene.workers.stop(LOCAL_PERSON, "w", None)
+    await scene.heard("started", "stopped")
+    assert (await scene.lease()).state is LeaseState.ENDED
+    with pytest.raises(Conflict):
+        await scene.far.say(1)
+
+
+async def test_removal_leaves_what_is_on_a_desktop_that_is_away(scene: DesktopScene) -> None:
+    immediate = replace(WANTED, teardown=WorkerTeardown(TeardownPolicy.IMMEDIATE))
+    await scene.running(immediate)
+    await scene.far.desktops.left(LOCAL_PERSON, "laptop")
+    await scene.workers.stop(LOCAL_PERSON, "w", None)
+    await scene.heard("started", "stopped", "torn_down")
+    page = await scene.workers.stream(LOCAL_PERSON, "w", after=2)
+    assert page.events[0].payload["leftovers"] == ["desktop:laptop/w: that machine was not there"]
+
+
+async def test_host_that_delivers_faster_than_is_taken_waits(
+    scene: DesktopScene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert MOST_WAITING > 1000
+    await scene.running(WANTED)
+    monkeypatch.setattr("atoll.services.workers.intake.MOST_WAITING", 1)
+    key = await scene.key()
+    await WorkerTransitions(scene.ground).apply(key, Silent("nobody takes"))
+    await scene.far.say(1)
+    taken = await scene.far.say(2)
+    assert taken.taken in (0, 1)
+    await scene.heard("started", "lost", "recovered", "event", *["event"] * taken.taken)
