@@ -12,6 +12,7 @@ from typing import Literal, NoReturn, Protocol
 from atoll.ports.agents import AgentShelf
 from atoll.ports.database import Database
 from atoll.ports.images import ImageBuilder, ImageShelf
+from atoll.ports.outside.local_wall import DesktopOptions, LocalWall
 
 Level = Literal["ok", "warn", "fail"]
 
@@ -68,6 +69,11 @@ class Host(Protocol):
     def build_vm(self, home: Path, packages: Sequence[str], say: Callable[[str], None]) -> str:
         """Make the image of `ext.microvm`, with these Debian packages too, and boot it once;
         returns how its guests run. `say` receives a line for each step."""
+        ...
+
+    def desktop(self, options: DesktopOptions) -> LocalWall:
+        """Return the wall that workers have on this machine, as a person's desktop. Raises `Failed`
+        where it cannot be built, or the agent's program is not found."""
         ...
 
     def agents(self, home: Path) -> AgentShelf:

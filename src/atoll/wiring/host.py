@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from atoll.ports.database import Database
     from atoll.ports.host import Finding, UpOptions
     from atoll.ports.images import ImageBuilder, ImageShelf
+    from atoll.ports.outside.local_wall import DesktopOptions, LocalWall
 
 CONTROL_MODULE = "atoll.wiring.control.serve"
 STOP_SECONDS = 15.0
@@ -89,6 +90,12 @@ class LocalHost:
         if record.no_kvm:
             return f"ready; machines are emulated and slow, since {record.no_kvm}"
         return "ready; machines run with KVM"
+
+    def desktop(self, options: "DesktopOptions") -> "LocalWall":
+        """Return the wall of workers on this machine."""
+        from atoll.wiring.launch.desktop_wall import desktop_wall
+
+        return desktop_wall(options)
 
     def agents(self, home: Path) -> "AgentShelf":
         """Return the agents installed in `home`."""

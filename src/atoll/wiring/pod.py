@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from atoll.adapters.zygote.environment import environment
+from atoll.adapters.zygote.environment import OF_THE_BROKER, environment
 from atoll.domain.agent.agent import named
 from atoll.domain.agent.registry import AGENTS
 from atoll.domain.errors import AtollError, Failed, Invalid
@@ -134,7 +134,11 @@ def _environment(asked: argparse.Namespace, given: PodBoot) -> tuple[tuple[str, 
     if not given.doors:
         return tuple({**dict(here), **dict(given.env)}.items())
     mounts = (Mount(one.source, one.target) for one in given.mounts)
-    return environment(asked.sandbox_id, here, given.env, mounts=mounts)
+    env = environment(asked.sandbox_id, here, given.env, mounts=mounts)
+    if not given.own_logins:
+        return env
+    kept = dict(given.env)
+    return tuple(pair for pair in env if pair[0] in kept or pair[0] not in OF_THE_BROKER)
 
 
 def _confined(journal: Path) -> Callable[[], None]:

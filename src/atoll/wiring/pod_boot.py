@@ -18,17 +18,19 @@ MIN_TOKEN_CHARACTERS = 32
 
 
 class PodMount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A directory of this machine, read-only at `target`."""
+    """A directory or file of this machine at `target`, read-only unless it is `writable`."""
 
     source: str
     target: str
+    writable: bool = False
 
 
 class PodBoot(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The hand-over of a backend. `wall` says what stands around the programs: the machine that the
     runtime runs on (`machine`), or one of the runtime's own making without network (`bwrap`).
     `doors` serves broker and egress proxy; on a machine that is no sandbox of its own, another
-    sandbox may own these ports. Programs have the runtime's uid only where `same_uid` agrees."""
+    sandbox may own these ports. Programs have the runtime's uid only where `same_uid` agrees.
+    With `own_logins` they have their person's logins, and no address of the broker."""
 
     token: str
     env: tuple[tuple[str, str], ...] = ()
@@ -40,6 +42,7 @@ class PodBoot(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     home: str | None = None
     mounts: tuple[PodMount, ...] = ()
     idle_end_seconds: int | None = None
+    own_logins: bool = False
 
 
 def read_boot(descriptor: int) -> PodBoot:

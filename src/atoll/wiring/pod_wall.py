@@ -110,7 +110,8 @@ def _wall(boot: PodBoot, workspace: Path) -> Iterator[str]:
     yield from ("--bind", str(workspace), WORKSPACE)
     yield from ("--bind", boot.home, HOME) if boot.home else ("--tmpfs", HOME)
     for mount in boot.mounts:
-        yield from ("--ro-bind", mount.source, mount.target)
+        how = "--bind" if mount.writable else "--ro-bind"
+        yield from (how, mount.source, mount.target)
     binary = init_binary()
     yield from ("--ro-bind", str(binary or _twin()), inside_program(twin=binary is None)[-1])
     yield from ("--remount-ro", "/", "--")

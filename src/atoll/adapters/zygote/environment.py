@@ -46,6 +46,14 @@ STANDARD: tuple[tuple[str, str], ...] = (
     ("no_proxy", "127.0.0.1,localhost,::1"),
 )
 
+OF_THE_BROKER = frozenset(
+    {
+        *("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_KEY"),
+        *("GOOGLE_GEMINI_BASE_URL", "GEMINI_API_KEY"),
+    }
+)
+"""The variables that lead to the broker, which programs with logins of their own do not use."""
+
 OURS = frozenset(name for name, _value in STANDARD)
 OWN_PREFIX = "ATOLL_"
 """The prefix of names that only Atoll sets: an image cannot change them."""

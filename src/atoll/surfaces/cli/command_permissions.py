@@ -44,6 +44,7 @@ _BY_PERMISSION: dict[str, tuple[str, ...]] = {
         *("worker create", "worker ask", "worker answer", "worker stop"),
         *("worker take", "worker give-back", "worker check"),
         "worker erase",
+        *("desktop link", "desktop list", "desktop run", "desktop unlink"),
     ),
     "recording.read": ("play", "search"),
     "recording.manage": ("record",),

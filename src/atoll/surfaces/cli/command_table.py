@@ -96,6 +96,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "up",
         "down",
         "doctor",
+        "desktop",
         "host",
         "route",
         "extension",

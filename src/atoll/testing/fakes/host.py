@@ -1,18 +1,27 @@
 """A machine on which nothing is started."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
-from atoll.domain.errors import AtollError
+from atoll.domain.errors import AtollError, Failed
+from atoll.domain.wall.isolation import Isolation, IsolationLevel
 from atoll.ports.agents import AgentShelf
 from atoll.ports.database import Database
 from atoll.ports.host import Finding, UpOptions
 from atoll.ports.images import ImageBuilder, ImageShelf
+from atoll.ports.outside.local_wall import DesktopOptions, LocalRuntime, LocalWall
 from atoll.testing.fakes.agents import FakeAgentShelf
 from atoll.testing.fakes.database import FakeDatabase
 from atoll.testing.fakes.images import FakeImageBuilder, FakeImageShelf
+
+
+@asynccontextmanager
+async def _start_nothing(_place: Path) -> AsyncIterator[LocalRuntime]:
+    raise Failed("a fake machine starts nothing")
+    yield
 
 
 class Started(BaseException):
@@ -49,6 +58,13 @@ class FakeHost:
         """See the port."""
         self._check(home)
         return self.findings
+
+    def desktop(self, options: DesktopOptions) -> LocalWall:
+        """See the port. Its wall starts nothing."""
+        if self.failure is not None:
+            raise self.failure
+        level = IsolationLevel.NONE if options.bare else IsolationLevel.CONTAINER
+        return LocalWall(Isolation(level, "fake"), _start_nothing)
 
     def agents(self, home: Path) -> AgentShelf:
         """See the port."""

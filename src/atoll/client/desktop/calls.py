@@ -1,0 +1,113 @@
+"""The requests of a desktop: its link and presence, its offers, and what it delivers."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from atoll.client import fields
+from atoll.client.fields import Shape
+from atoll.client.shapes import Isolation
+from atoll.client.transport import Call, Transport, at, get, put
+from atoll.domain.wall.isolation import Isolation as WallIsolation
+
+LONGEST_MESSAGE: Final = 2000
+SILENCE_SECONDS: Final = 20.0
+"""The server sends a heartbeat much oftener; after this a stream is taken for dead."""
+
+
+class Desktop(Shape):
+    """A linked desktop. Before its lane has run `isolation.level` is empty."""
+
+    name = fields.text()
+    present = fields.flag()
+    linked_at = fields.text()
+    isolation = fields.one(Isolation)
+    workers = fields.texts()
+
+
+class DesktopList(Shape):
+    """The caller's desktops, by name."""
+
+    desktops = fields.many(Desktop)
+
+
+class Ingest(Shape):
+    """The number that is expected next, and how many items were new."""
+
+    expected = fields.number(1)
+    taken = fields.number()
+
+
+Item: TypeAlias = Mapping[str, object]
+"""An item of a delivery, as JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostedLease:
+    """The lease on one worker in one epoch. One that is `reattachable` may go elsewhere once this
+    machine is not heard."""
+
+    worker_id: str
+    epoch: int
+    token: str = field(repr=False)
+    reattachable: bool = True
+
+
+class Desktops:
+    """The caller's desktops. Every method raises the classes of `atoll.domain.errors`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def link(self, name: str) -> Desktop:
+        """Link this machine under a name. A repetition changes nothing."""
+        return self._transport.read(Desktop, put("desktops", name, value={}))
+
+    def list(self) -> DesktopList:
+        """Return the desktops, by name."""
+        return self._transport.read(DesktopList, get("desktops"))
+
+    def unlink(self, name: str) -> None:
+        """Unlink a desktop: what it still delivers is refused."""
+        self._transport.call(Call("DELETE", at("desktops", name)))
+
+
+def presence_call(name: str, wall: WallIsolation) -> Call:
+    """Return the report that a desktop's lane runs."""
+    told = {"level": wall.level, "mechanism": wall.mechanism, "degraded": [*wall.degraded]}
+    return put("desktops", name, "presence", value={"isolation": told})
+
+
+def absence_call(name: str) -> Call:
+    """Return the report that a desktop's lane has ended."""
+    return Call("DELETE", at("desktops", name, "presence"))
+
+
+def offers_call(name: str) -> Call:
+    """Return the request for what a desktop shall do."""
+    headers = (("Accept", "text/event-stream"),)
+    place = at("desktops", name, "offers")
+    return Call("GET", place, (), headers, timeout=SILENCE_SECONDS)
+
+
+def deliver_call(lease: HostedLease, first: int, items: Sequence[Item]) -> Call:
+    """Return the delivery of items by the token of a lease; without any it is a heartbeat."""
+    value = {"epoch": lease.epoch, "first": first, "items": [*items]}
+    headers = (
+        ("Content-Type", "application/json"),
+        ("Authorization", f"Bearer {lease.token}"),
+    )
+    body = json.dumps(value).encode()
+    return Call("POST", at("workers", lease.worker_id, "events"), (), headers, body)
+
+
+def response(request_id: str, result: Mapping[str, object]) -> Item:
+    """Return the item of a receipt with a result."""
+    return {"response": {"request_id": request_id, "result": json.dumps(result)}}
+
+
+def refusal(request_id: str, code: str, message: str) -> Item:
+    """Return the item of a receipt without one."""
+    said = message[:LONGEST_MESSAGE] or "It failed."
+    return {"error": {"request_id": request_id, "code": code, "message": said}}

@@ -1,0 +1,90 @@
+"""The outbox of one lease: items in order, numbered from 1, until the control plane has taken them.
+
+Nothing here waits for a network. The spool of the runtime holds what does not fit.
+"""
+
+import asyncio
+import json
+from collections import deque
+from dataclasses import dataclass
+from typing import Final
+
+from atoll.client.desktop.calls import Item
+from atoll.domain.errors import Failed
+
+MAX_ITEMS: Final = 200
+MAX_BYTES: Final = 4 * 1024 * 1024
+"""Of one delivery, unless a single item is larger."""
+MOST_WAITING: Final = 400
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """An item; `spooled` is its number in the spool, 0 for one of the host itself."""
+
+    item: Item
+    size: int
+    spooled: int
+
+
+class Outbox:
+    """Items that wait. `spooled` is the last entry of the spool that was taken."""
+
+    def __init__(self) -> None:
+        self._items: deque[_Waiting] = deque()
+        self._first = 1
+        self._bell = asyncio.Event()
+        self.spooled = 0
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def add(self, item: Item, *, spooled: int = 0) -> None:
+        """Add an item at the end."""
+        self._items.append(_Waiting(item, len(json.dumps(item)), spooled))
+        self._ring()
+
+    async def room(self) -> None:
+        """Wait until few items wait."""
+        while len(self._items) >= MOST_WAITING:
+            await self._bell.wait()
+
+    async def news(self, seconds: float) -> None:
+        """Wait until something waits, or for some seconds."""
+        if not self._items:
+            try:
+                await asyncio.wait_for(self._bell.wait(), seconds)
+            except TimeoutError:
+                return
+
+    def batch(self) -> tuple[int, list[Item]]:
+        """Return the number of the first item, and the items to deliver next."""
+        found: list[Item] = []
+        size = 0
+        for one in self._items:
+            if found and (len(found) >= MAX_ITEMS or size + one.size > MAX_BYTES):
+                break
+            found.append(one.item)
+            size += one.size
+        return self._first, found
+
+    def skip(self) -> None:
+        """Put a heartbeat in the place of the first item, which is not taken as it is."""
+        first = self._items.popleft()
+        self._items.appendleft(_Waiting({"heartbeat": {}}, 20, first.spooled))
+
+    def settle(self, expected: int) -> None:
+        """Forget items below the number that is expected next. Raises `Failed` where that lies
+        before the first one: the control plane has lost what it had taken."""
+        if expected < self._first:
+            raise Failed(f"item {expected} was taken once, and is expected again")
+        while self._items and self._first < expected:
+            taken = self._items.popleft()
+            self._first += 1
+            self.spooled = max(self.spooled, taken.spooled)
+        self._first = max(self._first, expected)
+        self._ring()
+
+    def _ring(self) -> None:
+        bell, self._bell = self._bell, asyncio.Event()
+        bell.set()

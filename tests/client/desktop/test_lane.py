@@ -1,0 +1,366 @@
+"""A desktop's lane against a whole control plane, with the real runtime and a scripted agent.
+
+Its times are a twentieth of the real ones: a heartbeat is half a second.
+"""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from atoll.adapters.runtimes.http_clients import HttpRuntimeClients
+from atoll.client.aio.connection import Connection
+from atoll.client.aio.retries import NO_RETRIES
+from atoll.client.desktop.lane import Lane, LaneRun
+from atoll.client.desktop.served import Pace
+from atoll.client.server import Server, server_at
+from atoll.domain.errors import Failed, NotFound
+from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.domain.worker.heartbeat import LEASE
+from atoll.ports.extension import Reachability
+from atoll.ports.outside.local_wall import LocalRuntime, LocalWall
+from atoll.wire.contract.agents import list_agents
+from tests.runtime.stage import runtime
+from tests.runtime.workers.stage import codex, seen
+from tests.surfaces.http import world as worlds
+from tests.surfaces.http.world import TurnedClock, World, client_of, world
+
+BARE = Isolation(IsolationLevel.NONE, "none", ("all: it runs as its person",))
+PACE = Pace(0.05)
+DEAD = "http://127.0.0.1:9"
+
+
+class RunningClock(TurnedClock):
+    """A clock that goes, and that a test turns forward."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ahead = timedelta()
+        self.turned = asyncio.Event()
+
+    def now(self) -> datetime:
+        return datetime.now(UTC) + self.ahead
+
+    def turn(self, by: timedelta) -> None:
+        self.ahead += by
+        self.turned.set()
+        self.turned = asyncio.Event()
+
+    async def sleep_until(self, deadline: datetime) -> None:
+        while (left := (deadline - self.now()).total_seconds()) > 0:
+            try:
+                await asyncio.wait_for(self.turned.wait(), left)
+            except TimeoutError:
+                return
+
+
+@dataclass
+class Desk:
+    """The machine `laptop`: its lane, which a test starts, cuts off and ends."""
+
+    atoll: World
+    client: httpx.AsyncClient
+    folder: Path
+    is_cut: bool = False
+    said: list[str] = field(default_factory=list)
+    runtimes: list[LocalRuntime] = field(default_factory=list)
+    fails: str = ""
+    run: LaneRun | None = None
+
+    def locate(self) -> Server:
+        url = DEAD if self.is_cut else self.atoll.url
+        return server_at(url, "ATOLL_URL")._replace(token=self.atoll.token)
+
+    @asynccontextmanager
+    async def start(self, place: Path) -> AsyncIterator[LocalRuntime]:
+        if self.fails:
+            raise Failed(self.fails)
+        clients = HttpRuntimeClients()
+        async with runtime(agents=(codex(place),), kept=place / "kept") as rt:
+            client = clients.client(Reachability(f"unix:{rt.socket_path}", BARE))
+            found = LocalRuntime(client, lambda: True)
+            self.runtimes.append(found)
+            try:
+                yield found
+            finally:
+                await clients.close()
+
+    @asynccontextmanager
+    async def lane(self) -> AsyncIterator[LaneRun]:
+        async with Connection(self.locate, NO_RETRIES) as connection:
+            wall = LocalWall(BARE, self.start)
+            run = LaneRun(Lane(connection, "laptop", wall, self.folder, self.said.append, PACE))
+            self.run = run
+            async with asyncio.TaskGroup() as tasks:
+                running = tasks.create_task(run.run())
+                await self.until(lambda: self.shown("present"))
+                yield run
+                running.cancel()
+
+    async def shown(self, member: str) -> Any:
+        (found,) = (await self.client.get("/v1/desktops")).json()["desktops"]
+        return found[member]
+
+    async def worker(self) -> dict[str, Any]:
+        found: dict[str, Any] = (await self.client.get("/v1/workers/w/snapshot")).json()
+        return found
+
+    async def until(self, look: Callable[[], Any]) -> Any:
+        with self.atoll.ground.bus.listen() as listener:
+            async with asyncio.timeout(30):
+                while not (found := await look()):
+                    # What changes on this machine alone is announced by nobody.
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(listener.wait(), 0.1)
+        return found
+
+    async def create(self, **more: Any) -> None:
+        made = await self.client.post("/v1/workers", json={"worker_id": "w", **more})
+        assert made.status_code in (200, 201), made.text
+
+    async def status(self, wanted: str) -> dict[str, Any]:
+        async def look() -> dict[str, Any] | None:
+            found = await self.worker()
+            return found if found["status"] == wanted else None
+
+        shown: dict[str, Any] = await self.until(look)
+        return shown
+
+    async def ask(self, number: str, method: str, **params: Any) -> Any:
+        request = {"request_id": number, "method": method, "params": params}
+        answer = await self.client.post(
+            "/v1/workers/w/requests", json={"request": request, "wait_ms": 20_000}
+        )
+        assert answer.status_code in (200, 202), answer.text
+        return answer.json()
+
+    async def say(self, number: str, *lines: str) -> None:
+        """Have the agent say something by itself."""
+        assert self.run is not None
+        served = self.run.served["w"]
+        await served.request(number, "test/say", {"lines": [*lines]})
+
+    async def events(self) -> list[dict[str, Any]]:
+        found = await self.atoll.services.workers.workers.stream(LOCAL_PERSON, "w", after=0)
+        assert [one.seq for one in found.events] == list(range(1, len(found.events) + 1))
+        return [{"kind": one.event_type, **dict(one.payload)} for one in found.events]
+
+    async def kinds(self) -> list[str]:
+        return [one["kind"].removeprefix("worker.") for one in await self.events()]
+
+    async def params(self) -> list[str]:
+        return [one["params"] for one in await self.events() if one["kind"] == "worker.event"]
+
+    async def agent_state(self) -> str:
+        found = await self.runtimes[-1].client.call(list_agents())
+        return found.agents[-1].agent_state
+
+
+@pytest.fixture
+async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Desk]:
+    monkeypatch.setattr(worlds, "TurnedClock", RunningClock)
+    async with world() as atoll, client_of(atoll.url, atoll.token, timeout=60) as client:
+        assert (await client.put("/v1/desktops/laptop")).status_code == 201
+        workers = atoll.services.workers
+        async with asyncio.TaskGroup() as tasks:
+            acts = (workers.driver.run, workers.heartbeats.run, workers.intake.run)
+            running = [tasks.create_task(one()) for one in acts]
+            yield Desk(atoll, client, tmp_path)
+            for one in running:
+                one.cancel()
+
+
+def note(number: int) -> str:
+    params = {"threadId": "th", "n": number}
+    return json.dumps({"method": "turn/started", "params": params})
+
+
+async def test_worker_runs_on_a_linked_desktop_and_is_stopped_and_removed(desk: Desk) -> None:
+    async with desk.lane():
+        await desk.create(teardown={"policy": "immediate"})
+        shown = await desk.status("running")
+        assert (shown["backend"], shown["extension"]) == ("desktop", "ext.desktop")
+        wall = shown["sandbox"]["isolation"]
+        assert (wall["weak"], wall["degraded"]) == (True, ["all: it runs as its person"])
+        assert shown["route"]["chosen"]["host"] == "laptop"
+        got = await desk.ask("r1", "thread/list")
+        assert json.loads(got["response"]["result"])["big"] == 9007199254740993
+        assert got == await desk.ask("r1", "thread/list")
+        await desk.say("said", note(1), note(2))
+
+        async def both() -> bool:
+            return len(await desk.params()) == 2
+
+        await desk.until(both)
+        assert len(seen(desk.folder / "workers" / "w", "thread/list")) == 1
+        assert await desk.shown("workers") == ["w"]
+        await desk.client.post("/v1/workers/w/stop", json={})
+
+        async def removed() -> bool:
+            return "torn_down" in await desk.kinds()
+
+        await desk.until(removed)
+        assert (await desk.events())[-1]["removed"] == ["desktop:laptop/w"]
+        assert not (desk.folder / "workers" / "w").exists()
+        assert desk.run is not None and desk.run.served == {}
+
+
+async def test_host_that_is_cut_off_pauses_its_agent_and_returns_in_its_epoch(desk: Desk) -> None:
+    """What it buffered is delivered once, in order."""
+    async with desk.lane() as run:
+        await desk.create()
+        await desk.status("running")
+        desk.is_cut = True
+        await desk.say("one", note(1), note(2))
+
+        async def paused() -> bool:
+            return run.served["w"].is_paused
+
+        await desk.until(paused)
+        assert await desk.agent_state() == "paused"
+        assert await desk.params() == []
+        desk.is_cut = False
+
+        async def both() -> bool:
+            return len(await desk.params()) == 2
+
+        await desk.until(both)
+        assert [json.loads(one)["n"] for one in await desk.params()] == [1, 2]
+        assert await desk.agent_state() != "paused"
+        assert (await desk.ask("r1", "thread/list"))["response"]
+
+
+async def test_worker_reattached_elsewhere_takes_nothing_of_a_host_that_returns(
+    desk: Desk,
+) -> None:
+    """It was cut off past its lease, and had paused by then."""
+    async with desk.lane() as run:
+        await desk.create()
+        await desk.status("running")
+        served = run.served["w"]
+        desk.is_cut = True
+        await desk.say("one", note(1))
+
+        async def paused() -> bool:
+            return served.is_paused
+
+        await desk.until(paused)
+        clock = desk.atoll.clock
+        assert isinstance(clock, RunningClock)
+        clock.turn(LEASE)
+
+        async def lost() -> bool:
+            return "lost" in await desk.kinds()
+
+        await desk.until(lost)
+        assert await desk.agent_state() == "paused"
+        await desk.create()
+
+        async def elsewhere() -> bool:
+            return "started" in (await desk.kinds())[2:] or "stopped" in await desk.kinds()
+
+        await desk.until(elsewhere)
+        before = await desk.kinds()
+        desk.is_cut = False
+
+        async def ended() -> bool:
+            return "w" not in run.served
+
+        await desk.until(ended)
+        assert await desk.params() == []
+        assert await desk.kinds() == before
+
+
+async def test_desktop_that_keeps_its_worker_goes_on_while_it_is_cut_off(desk: Desk) -> None:
+    async with desk.lane() as run:
+        await desk.create(execution_mode="desktop")
+        await desk.status("running")
+        assert not run.served["w"].lease.reattachable
+        desk.is_cut = True
+        await asyncio.sleep(PACE.interval * 3)
+        assert not run.served["w"].is_paused
+        desk.is_cut = False
+        assert (await desk.ask("r1", "thread/list"))["response"]
+
+
+async def test_start_that_fails_here_is_told(desk: Desk) -> None:
+    desk.fails = "codex is not there"
+    async with desk.lane():
+        await desk.create(execution_mode="desktop")
+        assert (await desk.status("failed"))["reason"] == "codex is not there"
+
+
+async def test_agent_that_ends_is_lost_and_reattached_here(desk: Desk) -> None:
+    async with desk.lane() as run:
+        await desk.create(execution_mode="desktop")
+        await desk.status("running")
+        await run.served["w"].request("end", "test/end", {})
+
+        async def lost() -> bool:
+            return "lost" in await desk.kinds()
+
+        await desk.until(lost)
+        await desk.create(execution_mode="desktop")
+
+        async def again() -> bool:
+            return "w" in run.served and run.served["w"].lease.epoch == 2
+
+        await desk.until(again)
+        await desk.status("running")
+        assert (await desk.ask("r9", "thread/list"))["response"]
+
+
+async def test_lane_that_was_restarted_reports_what_ended_with_it(desk: Desk) -> None:
+    async with desk.lane():
+        await desk.create(execution_mode="desktop")
+        await desk.status("running")
+    assert await desk.shown("present") is False
+    async with desk.lane():
+
+        async def lost() -> bool:
+            return "lost" in await desk.kinds()
+
+        await desk.until(lost)
+        assert (await desk.events())[-1]["reason"] == "Its desktop's program was restarted."
+        await desk.client.post("/v1/workers/w/stop", json={})
+        await desk.status("stopped")
+
+
+async def test_lane_of_a_desktop_that_is_unlinked_ends(desk: Desk) -> None:
+    with pytest.raises(BaseExceptionGroup) as raised:
+        async with desk.lane():
+            await desk.client.delete("/v1/desktops/laptop")
+            await asyncio.sleep(10)
+    assert raised.group_contains(NotFound)
+
+
+async def test_desktop_is_chosen_for_workers_and_never_for_other_sandboxes(desk: Desk) -> None:
+    async with desk.lane():
+        made = await desk.client.post("/v1/sandboxes?wait=ready", json={"name": "box"})
+        assert made.json()["isolation"]["mechanism"] != "none"
+        only = {"name": "b2", "route": {"execution_mode": "desktop"}}
+        refused = await desk.client.post("/v1/sandboxes", json=only)
+        assert (refused.status_code, refused.json()["code"]) == (409, "no_route")
+        await desk.create(execution_mode="sandbox")
+        shown = await desk.worker()
+        assert shown["extension"] != "ext.desktop"
+
+
+async def test_bare_desktop_is_refused_by_any_required_isolation(desk: Desk) -> None:
+    rules = {"constraints": {"require_isolation": "policy"}, "strategy": "desktop_preferred"}
+    put = await desk.client.put("/v1/routes/default", json={"default": rules})
+    assert put.status_code == 200, put.text
+    async with desk.lane():
+        wanted = {"worker_id": "w", "execution_mode": "desktop"}
+        refused = await desk.client.post("/v1/workers", json=wanted)
+        assert (refused.status_code, refused.json()["code"]) == (409, "no_route")
+        assert "its isolation is none, and policy is required" in refused.json()["detail"]
