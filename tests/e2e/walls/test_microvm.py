@@ -1,5 +1,7 @@
 """Sandboxes in machines of QEMU: a real guest, nothing but a virtio-serial port, and everything
-over a link. One boot serves most of these."""
+over a link. One boot serves most of these.
+
+What must hold of its wall is tested with every change, the rest by `make test-backends`."""
 
 import os
 import re
@@ -103,6 +105,7 @@ def test_no_key_is_in_the_machine(api: Api, server: TestServer, far: str) -> Non
     assert files_with(server.home / "vms", KEY.encode()) == []
 
 
+@pytest.mark.slow
 def test_files_are_the_same_by_the_api_and_inside(api: Api, far: str) -> None:
     body = os.urandom(3_000_000)
     put = api.client.put(f"/v1/sandboxes/{far}/files/content?path=big", content=body)
@@ -111,6 +114,7 @@ def test_files_are_the_same_by_the_api_and_inside(api: Api, far: str) -> None:
     assert api.run(far, "wc -c < big") == "3000000\n"
 
 
+@pytest.mark.slow
 def test_port_inside_is_opened_here(api: Api, server: TestServer, far: str) -> None:
     serve = "setsid python3 -m http.server --bind 127.0.0.1 4002 --directory /usr/share"
     api.run(far, f"({serve} >/dev/null 2>&1 &)")
@@ -141,6 +145,7 @@ def test_repository_comes_and_is_pulled(api: Api, server: TestServer, tmp_path: 
     api.act("cloned", "destroy")
 
 
+@pytest.mark.slow
 async def test_lost_control_plane_loses_no_byte(server: TestServer, api: Api, far: str) -> None:
     terminal = api.terminal(far, "sh", "-c", TICKS)
     headers = {"Authorization": f"Bearer {server.token}"}
@@ -159,6 +164,7 @@ async def test_lost_control_plane_loses_no_byte(server: TestServer, api: Api, fa
     assert numbers[0] == 1
 
 
+@pytest.mark.slow
 def test_disk_that_is_full_is_its_own_sandboxs_alone(
     api: Api, server: TestServer, far: str
 ) -> None:
@@ -169,6 +175,7 @@ def test_disk_that_is_full_is_its_own_sandboxs_alone(
     assert api.run(far, "rm full; echo again > file; cat file") == "again\n"
 
 
+@pytest.mark.slow
 def test_lost_runtime_is_replaced_and_its_programs_run_on(server: TestServer, far: str) -> None:
     with api_of(server) as api:
         api.run(far, "(setsid sleep 5678 >/dev/null 2>&1 &)")
