@@ -22,9 +22,7 @@ from typing import TYPE_CHECKING
 
 from atoll.adapters.auth.token_file import load_or_make_token
 from atoll.domain.errors import AtollError, Invalid
-from atoll.wiring.control.logs import configure
 from atoll.wiring.control.presence import Bind, Presence, is_alone, present
-from atoll.wiring.control.settings import ControlSettings, read_settings
 from atoll.wiring.launch.start_link import StartLink
 from atoll.zygote.host import kernel
 from atoll.zygote.host.title import set_title
@@ -41,6 +39,7 @@ if TYPE_CHECKING:
     from atoll.surfaces.http.server.connections.upgrades import Takes
     from atoll.surfaces.http.server.settings import ServerSettings
     from atoll.wiring.control.reach import Reach
+    from atoll.wiring.control.settings import ControlSettings
 
 GRACEFUL_SECONDS = 2
 MAX_FRAME_BYTES = 1024 * 1024
@@ -115,6 +114,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _main(said: argparse.Namespace, link: StartLink | None) -> int:
+    # While programs load nothing becomes garbage, yet the collector would look again and again.
+    gc.disable()
+    # Loaded only now: they bring in most of what is there before the socket.
+    from atoll.wiring.control.logs import configure
+    from atoll.wiring.control.settings import read_settings
+
     try:
         settings = read_settings(said.home, os.environ, _flags(said))
         configure(settings.log.log_level, settings.log.log_format)
@@ -201,9 +206,7 @@ class _Open:
         return found
 
 
-def _run(settings: ControlSettings, opened: _Open, welcome: _Welcome) -> None:
-    # While programs load nothing becomes garbage, yet the collector would look again and again.
-    gc.disable()
+def _run(settings: "ControlSettings", opened: _Open, welcome: _Welcome) -> None:
     # Loaded only now: clients of a restarted control plane already wait in the socket's queue.
     import uvloop
 
@@ -211,7 +214,7 @@ def _run(settings: ControlSettings, opened: _Open, welcome: _Welcome) -> None:
         runner.run(_serve(settings, opened, welcome))
 
 
-async def _serve(settings: ControlSettings, opened: _Open, welcome: _Welcome) -> None:
+async def _serve(settings: "ControlSettings", opened: _Open, welcome: _Welcome) -> None:
     from atoll.surfaces.http.app import create_app
     from atoll.wiring.control.assembly import MAIN, assembled
     from atoll.wiring.control.reach import reach_of
@@ -247,7 +250,7 @@ async def _serve(settings: ControlSettings, opened: _Open, welcome: _Welcome) ->
         background.cancel()
 
 
-async def _background(services: "Application", settings: ControlSettings) -> None:
+async def _background(services: "Application", settings: "ControlSettings") -> None:
     """Run what runs beside the requests, until cancelled."""
     async with asyncio.TaskGroup() as group:
         if services.background.leadership.shared:
@@ -257,7 +260,7 @@ async def _background(services: "Application", settings: ControlSettings) -> Non
         group.create_task(services.background.run(_leading(services, settings)))
 
 
-def _leading(services: "Application", settings: ControlSettings) -> "Sequence[Act]":
+def _leading(services: "Application", settings: "ControlSettings") -> "Sequence[Act]":
     """Return what the leader does beside the care for sandboxes."""
     identity = services.tenancy.identity
     return (
@@ -279,7 +282,7 @@ def _leading(services: "Application", settings: ControlSettings) -> "Sequence[Ac
     )
 
 
-def _app_settings(settings: ControlSettings, reach: "Reach", *, here: str) -> "AppSettings":
+def _app_settings(settings: "ControlSettings", reach: "Reach", *, here: str) -> "AppSettings":
     from atoll.surfaces.http.app import AppSettings
     from atoll.surfaces.http.server.front_end import front_end
     from atoll.surfaces.http.server.host_names import names_for
@@ -302,7 +305,7 @@ def _app_settings(settings: ControlSettings, reach: "Reach", *, here: str) -> "A
     )
 
 
-async def _notices(services: "Application", settings: ControlSettings) -> None:
+async def _notices(services: "Application", settings: "ControlSettings") -> None:
     """Run the person's own command for notifications, if there is one."""
     argv = settings.notices.argv
     if argv:
