@@ -10,7 +10,15 @@ from atoll.adapters.bus.in_process import InProcessBus
 from atoll.adapters.clocks.system import SystemClock
 from atoll.adapters.storage.store import Settings, open_store
 from atoll.adapters.workers.in_memory import InMemoryHost
-from atoll.domain.errors import Conflict, Failed, Invalid, LimitReached, NotFound, Unavailable
+from atoll.domain.errors import (
+    AtollError,
+    Conflict,
+    Failed,
+    Invalid,
+    LimitReached,
+    NotFound,
+    Unavailable,
+)
 from atoll.domain.ids import PrincipalId, WorkerKey
 from atoll.domain.paging import PageQuery
 from atoll.domain.people.principal import LOCAL_PERSON, Principal
@@ -195,6 +203,23 @@ async def test_lost_runtime_ends_open_requests_and_a_reattachment_begins_anew(
     _, there = await scene.workers.create(LOCAL_PERSON, WANTED)
     assert there
     await scene.heard("started", "request.received", "lost", "error", "started")
+
+
+@pytest.mark.parametrize("gone", [Conflict("it ended", code="not_running"), NotFound("gone")])
+async def test_request_whose_host_ends_meanwhile_waits_for_its_receipt(
+    scene: Scene, gone: AtollError
+) -> None:
+    """Which the driver gives it, once it knows."""
+    key = await scene.running()
+    scene.host.failing["request"] = gone
+    assert await scene.workers.request(LOCAL_PERSON, "w", TURN, wait_ms=0) is None
+    assert await scene.workers.request(LOCAL_PERSON, "w", TURN, wait_ms=50) is None
+    async with asyncio.TaskGroup() as tasks:
+        waiting = tasks.create_task(scene.workers.request(LOCAL_PERSON, "w", TURN, wait_ms=20_000))
+        await asyncio.sleep(0.05)
+        scene.host.end(key, "the runtime ended")
+    assert waiting.result() == LOST
+    assert scene.host.sent(key) == []
 
 
 async def test_new_sandbox_of_a_lost_worker_is_followed_from_its_first_entry(

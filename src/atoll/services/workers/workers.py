@@ -3,9 +3,11 @@
 Whatever a caller may not see answers as what is missing. `driving` does what takes time.
 """
 
+import asyncio
+from contextlib import suppress
 from typing import Final
 
-from atoll.domain.errors import Invalid, LimitReached
+from atoll.domain.errors import Conflict, Invalid, LimitReached, NotFound
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
@@ -125,8 +127,12 @@ class Workers:
         if entry.receipt is not None:
             return entry.receipt
         began = self._ground.clock.now()
-        with self._ground.telemetry.tracer.span("worker.request"):
-            receipt = await self._host.request(record, request, wait_ms=wait_ms)
+        try:
+            with self._ground.telemetry.tracer.span("worker.request"):
+                receipt = await self._host.request(record, request, wait_ms=wait_ms)
+        except (Conflict, NotFound):
+            # Its host ended meanwhile: the driver finds out, and gives the request its receipt.
+            return await self._receipt_of(record, request.request_id, wait_ms)
         if receipt is not None:
             took = self._ground.clock.now() - began
             self._ground.telemetry.metrics.observe(ANSWER_SECONDS, took.total_seconds())
@@ -135,6 +141,25 @@ class Workers:
                 stored = await rows.worker_requests.get(record.key, request.request_id)
             self._ground.bus.announce((worker_stream(record.key),))
             return None if stored is None else stored.entry.receipt
+        return None
+
+    async def _receipt_of(
+        self, record: WorkerRecord, request_id: str, wait_ms: int
+    ) -> Receipt | None:
+        """Return the receipt of a request that its host no longer answers, None while it is pending
+        after `wait_ms`."""
+        self._driver.begin(record.key)
+        with (
+            suppress(TimeoutError),
+            self._ground.bus.listen(worker_stream(record.key)) as listener,
+        ):
+            async with asyncio.timeout(wait_ms / 1000):
+                while True:
+                    async with self._ground.store.read() as rows:
+                        stored = await rows.worker_requests.get(record.key, request_id)
+                    if stored is not None and stored.entry.receipt is not None:
+                        return stored.entry.receipt
+                    await listener.wait()
         return None
 
     async def stop(self, caller: Principal, worker_id: str, reason: str | None) -> WorkerSnapshot:
