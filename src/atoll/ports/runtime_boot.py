@@ -22,6 +22,7 @@ class Machine:
     allow_argv: tuple[str, ...] = ()
     resume_argv: tuple[str, ...] = ()
     conversation_argv: tuple[str, ...] | None = None
+    fresh_argv: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

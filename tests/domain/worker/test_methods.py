@@ -16,6 +16,7 @@ from atoll.domain.worker.methods import (
     MethodAccess,
     access,
     judge_request,
+    served_name,
 )
 from tests.places import ROOT
 
@@ -44,7 +45,7 @@ def test_required_fields_of_codex_are_those_of_its_schema() -> None:
 
 def test_other_agents_take_a_part_of_codex_methods_alike() -> None:
     codex = METHODS["codex"]
-    for agent in ("claude", "opencode", "acp"):
+    for agent in sorted(SERVED - {"codex"}):
         assert len(METHODS[agent]) == 8
         for method, (needed, required) in METHODS[agent].items():
             assert (needed, set(required)) == (codex[method][0], set(codex[method][1]))
@@ -122,12 +123,19 @@ def test_filters_of_what_only_reads_pass() -> None:
         judge_request("codex", "model/list", {"other": "x"})
 
 
+def rows_of(page: str) -> list[list[str]]:
+    """The cells of the rows that begin with a method."""
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines()
+            if line.startswith("| `")]  # fmt: skip
+
+
 def test_table_of_the_docs_has_every_method_and_every_refused_field() -> None:
     page = Path(ROOT, "docs/program/workers.md").read_text()
-    methods = page.partition("## Methods")[2].partition("## Follow")[0]
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in methods.splitlines()
-            if line.startswith("| `")]  # fmt: skip
-    told = [(name.strip("`"), right, re.findall(r"`(\w+)`", needs)) for name, right, needs in rows]
+    methods = page.partition("## Methods")[2].partition("## Other agents")[0]
+    told = [
+        (name.strip("`"), right, re.findall(r"`(\w+)`", needs))
+        for name, right, needs in rows_of(methods)
+    ]
     table = METHODS["codex"].items()
     assert told == sorted(
         (name, needed.value, [one.removesuffix("?") for one in fields])
@@ -135,4 +143,30 @@ def test_table_of_the_docs_has_every_method_and_every_refused_field() -> None:
     )
     fields = methods.partition("`invalid_request` where")[2].partition("So is")[0]
     assert re.findall(r"`(\w+)`", fields) == sorted(codex_methods.REFUSED_FIELDS.split())
-    assert sorted(SERVED) == ["codex"]
+
+
+def test_table_of_other_agents_has_every_method_and_every_agent() -> None:
+    page = Path(ROOT, "docs/program/workers.md").read_text()
+    others = page.partition("## Other agents")[2].partition("## Follow")[0]
+    head = next(line for line in others.splitlines() if line.startswith("| method"))
+    agents = re.findall(r"`([\w-]+)`", head)
+    assert sorted([*agents, "codex"]) == sorted(SERVED)
+    for agent in agents:
+        assert [row[0].strip("`") for row in rows_of(others)] == sorted(METHODS[agent])
+        for method, (_, required) in METHODS[agent].items():
+            fields = dict.fromkeys(required, "x")
+            extra = re.findall(r"takes `(\w+)`", "".join(
+                cell for row in rows_of(others) if row[0] == f"`{method}`" for cell in row
+            ))  # fmt: skip
+            for name in extra:
+                judge_request(agent, method, {**fields, name: 1})
+            if method != RESPOND:
+                with pytest.raises(Invalid, match="'other'") as refusal:
+                    judge_request(agent, method, {**fields, "other": 1})
+                assert refusal.value.code == "invalid_request"
+
+
+def test_alias_means_its_agent_and_an_unknown_name_itself() -> None:
+    assert served_name("claude") == "claude-code"
+    assert served_name("codex") == "codex"
+    assert served_name("nobody") == "nobody"

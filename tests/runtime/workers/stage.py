@@ -12,12 +12,24 @@ from atoll.runtime.workers.spool import SPOOL_BYTES
 from tests.runtime.stage import Runtime, runtime
 
 APP_SERVER = Path(__file__).with_name("app_server.py")
+CLAUDE = Path(__file__).with_name("claude_program.py")
 
 
 def codex(home: Path) -> Agent:
     """The agent, which counts what it saw in `home`."""
     argv = (sys.executable, str(APP_SERVER), str(home / "seen"))
     return Agent("codex", ("sh",), machine=Machine("codex", argv))
+
+
+def claude(home: Path) -> Agent:
+    """The scripted Claude Code, which asks before it acts."""
+    machine = Machine(
+        "claude",
+        (sys.executable, str(CLAUDE), str(home)),
+        conversation_argv=("--resume",),
+        fresh_argv=("--session-id",),
+    )
+    return Agent("claude", ("sh",), machine=machine)
 
 
 def seen(home: Path, method: str) -> list[dict[str, Any]]:
@@ -41,13 +53,16 @@ async def served(
 class Served:
     """The worker `w1` over HTTP."""
 
-    def __init__(self, rt: Runtime, home: Path) -> None:
+    def __init__(self, rt: Runtime, home: Path, agent: str = "codex") -> None:
         self.rt = rt
         self.home = home
+        self.agent = agent
         self.agent_id = ""
 
     async def open(self) -> "Served":
-        status, shown = await self.rt.call("POST", "/agents", {"agent": "codex", "mode": "machine"})
+        status, shown = await self.rt.call(
+            "POST", "/agents", {"agent": self.agent, "mode": "machine"}
+        )
         assert status == 201, shown
         self.agent_id = shown["id"]
         body = {"worker_id": "w1", "agent_id": self.agent_id}

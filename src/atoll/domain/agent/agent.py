@@ -59,7 +59,7 @@ class Machine:
     `argv` starts it so that it asks before it acts; `allow_argv` is added where everything is
     allowed. `resume_argv` resumes its last conversation, `conversation_argv` the one whose id is
     appended. These are empty where the protocol names the conversation, and None where the agent
-    cannot resume.
+    cannot resume. `fresh_argv` starts a new one under an id of ours, which is appended.
     """
 
     protocol: str
@@ -67,6 +67,7 @@ class Machine:
     allow_argv: tuple[str, ...] = ()
     resume_argv: tuple[str, ...] = ()
     conversation_argv: tuple[str, ...] | None = None
+    fresh_argv: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The next step of a conversation: reports for its cards, and messages for the agent."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -16,11 +16,41 @@ Outgoing: TypeAlias = Mapping[str, Value]
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The agent's answer to the request `key`: a result, or the error that the agent gave."""
+    """The agent's answer to the request `key`: a result, or the error that the agent gave. One that
+    a translator `made` is not the result of the message it was made of."""
 
     key: str
     result: Value = None
     error: Message | None = None
+    made: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AgentEvent:
+    """An event of a worker's stream that a translator made. A question has an `id` of ours. With
+    `native` it carries the agent's own message, as it was read."""
+
+    method: str
+    params: Outgoing
+    id: str = ""
+    native: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """A program to run inside, and the reader that makes a step of its JSON lines."""
+
+    argv: tuple[str, ...]
+    read: Callable[[Sequence[Message]], "Step"]
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """A new start of the agent's program, in the conversation of this id. A `fresh` one has said
+    nothing yet."""
+
+    conversation: str
+    fresh: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +61,9 @@ class Step:
     present conversation once something was said in it: only then can it be resumed. `settings` are
     the agent's, where they changed. `settled` ends a change of a setting: an empty text means that
     it holds, another one says why the agent refused it. `replies` answer requests. `durable` marks
-    a message that a worker's stream keeps: an event, not a response and no piece of a text.
+    a message that a worker's stream keeps as it is: an event, not a response and no piece of a
+    text. `events` are what a translator makes of it instead. `lookup` is run, and its step follows
+    this one. `restart` ends the program; `begin` is called once it runs again.
     """
 
     said: tuple[Said, ...] = ()
@@ -41,6 +73,9 @@ class Step:
     settled: str | None = None
     replies: tuple[Reply, ...] = ()
     durable: bool = False
+    events: tuple[AgentEvent, ...] = ()
+    lookup: Lookup | None = None
+    restart: Restart | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +84,14 @@ class Terms:
 
     With `ask` the agent asks before it acts; otherwise everything is allowed, since the sandbox is
     the boundary. `resume` resumes its last conversation, `conversation` the one of that name.
+    `fresh` is a new UUID: the name of a new conversation, and the seed of other names.
     """
 
     cwd: str
     ask: bool = False
     resume: bool = False
     conversation: str | None = None
+    fresh: str = ""
 
 
 class Conversation(Protocol):
@@ -62,7 +99,8 @@ class Conversation(Protocol):
     them."""
 
     def begin(self) -> Step:
-        """Return the first messages. Raises `Invalid`, field `resume`, where the last conversation
+        """Return the first messages, also of a program that was started again. Raises `Invalid`,
+        field `resume`, where the last conversation
         cannot be resumed without its name."""
         ...
 

@@ -4,12 +4,13 @@ An agent answers an unknown method and a missing field alike, so both are judged
 table allows is refused.
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from enum import StrEnum
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Final
 
+from atoll.domain.agent.registry import AGENTS
 from atoll.domain.errors import Invalid
 from atoll.domain.event import Json
 from atoll.domain.worker import codex_methods
@@ -44,7 +45,7 @@ RESPOND: Final = "serverRequest/respond"
 
 _RESPOND: Final = f"\n{RESPOND} server_request_id result"
 
-_EVERY_AGENT: Final = _table(
+_TRANSLATED: Final = _table(
     """
     thread/list
     thread/read threadId
@@ -62,18 +63,27 @@ _EVERY_AGENT: Final = _table(
 METHODS: Final[Mapping[str, Allowed]] = MappingProxyType(
     {
         "codex": _table(codex_methods.READ, codex_methods.DRIVE + _RESPOND),
-        "claude": _EVERY_AGENT,
-        "opencode": _EVERY_AGENT,
-        "acp": _EVERY_AGENT,
+        "claude-code": _TRANSLATED,
     }
 )
-"""Tables of agents. `acp` stands for every agent that speaks the Agent Client Protocol."""
+"""Tables of the agents that a runtime drives as workers. Codex speaks these words itself; the
+others are translated by their conversation (`domain.agent`)."""
 
 _FIELDS: Final = frozenset(codex_methods.FIELDS.split())
 _READ_FIELDS: Final = _FIELDS | frozenset(codex_methods.REFUSED_FIELDS.split())
+_MORE_FIELDS: Final = {"thread/list": {"limit"}, "thread/read": {"includeTurns"}}
+"""Fields that translated methods take besides those they require."""
 
-SERVED: Final = frozenset({"codex"})
+SERVED: Final = frozenset(METHODS)
 """Agents that a runtime drives as workers."""
+
+
+def served_name(name: str) -> str:
+    """Return the agent that a name or an alias means; an unknown name as it is."""
+    for agent in AGENTS:
+        if name in agent.aliases:
+            return agent.name
+    return name
 
 
 def access(agent: str, method: str) -> MethodAccess:
@@ -97,6 +107,8 @@ def judge_request(agent: str, method: str, params: Mapping[str, Json]) -> Method
     needed, required = row
     if agent == "codex":
         _judge_fields(method, needed, params)
+    else:
+        _judge_translated(method, required, params)
     for one in required:
         name = one.removesuffix("?")
         if name not in params or (params[name] is None and name == one):
@@ -112,14 +124,7 @@ def _judge_fields(method: str, needed: MethodAccess, params: Mapping[str, Json])
     """Judge what Codex would take from a request besides what the method is for."""
     if method == RESPOND:
         return
-    allowed = _READ_FIELDS if needed is MethodAccess.READ else _FIELDS
-    for name in params:
-        if name not in allowed:
-            raise Invalid(
-                f"Workers do not take {name[:80]!r} of {method}: leave it out.",
-                code="invalid_request",
-                field=f"request.params.{name[:80]}",
-            )
+    _refuse_others(method, params, _READ_FIELDS if needed is MethodAccess.READ else _FIELDS)
     cwd = params.get("cwd")
     if needed is MethodAccess.DRIVE and cwd is not None and not _in_workspace(cwd):
         raise Invalid(
@@ -127,6 +132,22 @@ def _judge_fields(method: str, needed: MethodAccess, params: Mapping[str, Json])
             code="invalid_request",
             field="request.params.cwd",
         )
+
+
+def _judge_translated(method: str, required: Required, params: Mapping[str, Json]) -> None:
+    """Judge what a translator would leave unheard."""
+    if method != RESPOND:
+        _refuse_others(method, params, {*required, *_MORE_FIELDS.get(method, ())})
+
+
+def _refuse_others(method: str, params: Mapping[str, Json], allowed: Container[str]) -> None:
+    for name in params:
+        if name not in allowed:
+            raise Invalid(
+                f"Workers do not take {name[:80]!r} of {method}: leave it out.",
+                code="invalid_request",
+                field=f"request.params.{name[:80]}",
+            )
 
 
 def _in_workspace(path: Json) -> bool:

@@ -3,11 +3,13 @@
 import asyncio
 import logging
 import os
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from atoll.domain.agent.card_log import Clean
-from atoll.domain.agent.conversation import Terms
+from atoll.domain.agent.conversation import Restart, Terms
 from atoll.domain.agent.resumable import ResumeFallback
 from atoll.domain.errors import AtollError, Invalid, LimitReached, NotFound
 from atoll.domain.ids import ID_ENTROPY_BYTES, TerminalId, spell
@@ -16,7 +18,13 @@ from atoll.ports.runtime_boot import Agent, Machine
 from atoll.ports.spawner import Spawner
 from atoll.runtime.agents.lines import Program, lines
 from atoll.runtime.agents.lock import AgentLock, AgentTerminal, RunningWatch, TerminalAnnouncer
-from atoll.runtime.agents.machine import MachineChannel, make_conversation, run_machine
+from atoll.runtime.agents.looking import look_inside
+from atoll.runtime.agents.machine import (
+    MachineChannel,
+    end_machine,
+    make_conversation,
+    run_machine,
+)
 from atoll.runtime.agents.orders import AgentOrder, Instructions
 from atoll.runtime.agents.register import AgentRegister, AgentStart
 from atoll.runtime.agents.screen import Screen
@@ -28,6 +36,7 @@ from atoll.runtime.journal.journal import Journal
 from atoll.runtime.tasks import Tasks
 from atoll.runtime.terminals.terminal import Terminal
 from atoll.runtime.terminals.terminals import TerminalRequest, Terminals, fresh_id
+from atoll.wire.contract.terminals import End
 
 log = logging.getLogger("atoll.runtime")
 
@@ -43,11 +52,18 @@ class _MachineStart:
     """A machine that is about to start, and who waits for it."""
 
     identity: Identity
-    protocol: str
+    machine: Machine
+    order: AgentOrder
     terms: Terms
     program: Program
     arrival: AgentStart
     started: asyncio.Future[AgentSession]
+
+    def again(self, restart: Restart) -> Program:
+        """Return the program that runs after a restart."""
+        order = replace(self.order, resume=False, conversation=restart.conversation)
+        argv = _as_machine(self.identity.name, self.machine, order, fresh=restart.fresh)
+        return replace(self.program, argv=argv)
 
 
 class Agents:
@@ -213,12 +229,22 @@ class Agents:
         if len(alive) >= MAX_MACHINES:
             raise LimitReached(f"{MAX_MACHINES} agents run as machines here; stop one first")
         where = cwd or self._terminals.cwd
+        terms = Terms(
+            where,
+            ask=order.ask,
+            resume=order.resume,
+            conversation=order.conversation,
+            fresh=str(uuid.UUID(bytes=os.urandom(16), version=4)),
+        )
         known = {**dict(self._terminals.environment), **dict(agent.env), **env}
         start = _MachineStart(
             Identity(spell("g", os.urandom(ID_ENTROPY_BYTES)), agent.name, MACHINE, timestamp()),
-            agent.machine.protocol,
-            Terms(where, ask=order.ask, resume=order.resume, conversation=order.conversation),
-            Program(_as_machine(agent.name, agent.machine, order), tuple(known.items()), where),
+            agent.machine,
+            order,
+            terms,
+            Program(
+                _first_argv(agent.name, agent.machine, order, terms), tuple(known.items()), where
+            ),
             AgentStart(
                 cwd=cwd,
                 by=by,
@@ -274,21 +300,41 @@ class Agents:
 
     async def _run_machine(self, start: _MachineStart) -> None:
         """Run one machine from its start to its end."""
+        look = partial(look_inside, self._spawner, start.program)
         try:
-            conversation = make_conversation(start.protocol, start.terms)
+            conversation = make_conversation(start.machine.protocol, start.terms)
+            channel = MachineChannel(start.identity.id, conversation, look)
             async with lines(self._spawner, start.program, with_input=True) as program:
-                channel = MachineChannel(start.identity.id, conversation, program)
                 status = AgentStatus(start.identity, has_reported=True)
                 session = AgentSession(status, program.process, channel, self._context)
-                session.apply(channel.begin())
+                session.apply(await channel.begin(program))
                 self._sessions[start.identity.id] = session
                 self._register.arrived(session, start.arrival)
                 start.started.set_result(session)
-                await run_machine(session, channel)
+                end = await run_machine(session, channel)
         except AtollError as error:
             if start.started.done():
                 raise
             start.started.set_exception(error)
+            return
+        await self._run_again(start, session, channel, end)
+
+    async def _run_again(
+        self, start: _MachineStart, session: AgentSession, channel: MachineChannel, end: End
+    ) -> None:
+        """Run the program of a machine as often as its conversation starts it again."""
+        try:
+            while (restart := channel.restart) is not None and session.lives:
+                program = start.again(restart)
+                async with lines(self._spawner, program, with_input=True) as running:
+                    if not await session.continues(running.process):
+                        break
+                    session.apply(await channel.begin(running))
+                    end = await run_machine(session, channel)
+        except AtollError as error:
+            log.warning("agent %s was not started again: %s", start.identity.id, error.message)
+        channel.finish()
+        end_machine(session, end)
 
     def _prune(self) -> None:
         """Forget agents whose terminal is forgotten, and machines that ended long ago."""
@@ -355,14 +401,23 @@ def _machine_otherwise(machine: Machine, order: AgentOrder) -> ResumeFallback:
     return ResumeFallback.LAST if order.resume else ResumeFallback.AFRESH
 
 
-def _as_machine(name: str, machine: Machine, order: AgentOrder) -> tuple[str, ...]:
-    """Return the argv of its machine mode."""
+def _first_argv(name: str, machine: Machine, order: AgentOrder, terms: Terms) -> tuple[str, ...]:
+    """Return the argv of its first start: a new conversation has the name of its terms."""
+    if order.resume or order.conversation is not None or not machine.fresh_argv:
+        return _as_machine(name, machine, order)
+    return _as_machine(name, machine, replace(order, conversation=terms.fresh), fresh=True)
+
+
+def _as_machine(
+    name: str, machine: Machine, order: AgentOrder, *, fresh: bool = False
+) -> tuple[str, ...]:
+    """Return the argv of its machine mode. A `fresh` conversation gets the order's name."""
     argv = machine.argv if order.ask else (*machine.argv, *machine.allow_argv)
     if order.conversation is None:
         return (*argv, *machine.resume_argv) if order.resume else argv
     if machine.conversation_argv is None:
         raise _no_such_return(name)
-    own = machine.conversation_argv
+    own = machine.fresh_argv if fresh else machine.conversation_argv
     return (*argv, *own, order.conversation) if own else argv
 
 

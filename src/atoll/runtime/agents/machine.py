@@ -5,12 +5,12 @@ What the lines mean is a pure `Conversation`; this moves them.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 import msgspec
 
 from atoll.domain.agent.card import Card, CardKind, CardState, Draft
-from atoll.domain.agent.conversation import Conversation, Step, Terms
+from atoll.domain.agent.conversation import Conversation, Restart, Step, Terms
 from atoll.domain.agent.lenient_json import Message
 from atoll.domain.agent.readers import CONVERSATIONS
 from atoll.domain.agent.settings import SettingName
@@ -26,6 +26,11 @@ log = logging.getLogger("atoll.runtime")
 
 LAST_WORDS_SECONDS = 1.0
 """The time to read what an agent wrote before its process ended."""
+RESTART_SECONDS = 5.0
+"""The time that a process has to end by itself when another takes its place."""
+
+Look = Callable[[tuple[str, ...]], Awaitable[Sequence[Message]]]
+"""Runs a program inside and returns the JSON lines it prints. Raises what a spawner raises."""
 
 
 def make_conversation(protocol: str, terms: Terms) -> Conversation:
@@ -37,18 +42,24 @@ def make_conversation(protocol: str, terms: Terms) -> Conversation:
 
 
 class MachineChannel:
-    """An `AgentChannel` over one conversation."""
+    """An `AgentChannel` over one conversation. Its program may be started again."""
 
-    def __init__(self, agent_id: str, conversation: Conversation, program: Lines) -> None:
+    def __init__(self, agent_id: str, conversation: Conversation, look: Look) -> None:
         self._id = agent_id
         self._conversation = conversation
-        self._program = program
+        self._look = look
+        self._running: Lines | None = None
         self._tap: Tap | None = None
+        self._again = asyncio.Event()
         self.held = False
+        self.restart: Restart | None = None
 
-    def begin(self) -> Step:
-        """Send the first messages. Raises `Invalid` for terms the agent cannot be started on."""
-        return self._do(self._conversation.begin())
+    async def begin(self, program: Lines) -> Step:
+        """Send a program its first messages. Raises `Invalid` for terms the agent cannot be started
+        on."""
+        self._running, self.restart = program, None
+        self._again.clear()
+        return await self._done(self._conversation.begin())
 
     async def read(self) -> AsyncIterator[Step]:
         """Yield the step for each message of the agent's, until it sends no more."""
@@ -64,25 +75,32 @@ class MachineChannel:
         """Wait for the end of its process."""
         return end_of(await self._program.process.wait())
 
+    async def restarts(self) -> None:
+        """Wait until its process is to end for another one."""
+        await self._again.wait()
+
     async def ask(self, words: str) -> Step:
         """Send the agent a prompt."""
-        return self._do(self._conversation.ask(words))
+        return await self._done(self._conversation.ask(words))
 
     async def interrupt(self) -> Step | None:
         """Break off the turn."""
-        return self._do(self._conversation.interrupt())
+        return await self._done(self._conversation.interrupt())
 
     async def answer(self, card: Card, option: str | None, words: str | None) -> Step:
         """Answer the agent's question."""
-        return self._do(self._conversation.answer(card, option, words))
+        return await self._done(self._conversation.answer(card, option, words))
 
     async def change(self, name: SettingName, value: str) -> Step:
         """Change a setting."""
-        return self._do(self._conversation.change(name, value))
+        return await self._done(self._conversation.change(name, value))
 
     async def request(self, key: str, method: str, params: Message, *, trace: str = "") -> Step:
-        """Send a request of a worker."""
-        return self._do(self._conversation.request(key, method, params, trace=trace))
+        """Send a request of a worker, or look inside for its answer."""
+        step = self._do(self._conversation.request(key, method, params, trace=trace))
+        if step.lookup is None:
+            return step
+        return self._do(step.lookup.read(await self._look(step.lookup.argv)))
 
     def follow(self, tap: Tap) -> None:
         """Give every later message to a worker too, which may hold the agent up."""
@@ -94,6 +112,12 @@ class MachineChannel:
         """Report the end of the agent's messages."""
         if self._tap is not None:
             self._tap.left()
+
+    @property
+    def _program(self) -> Lines:
+        if self._running is None:
+            raise Conflict("the agent is not running", code="deaf")
+        return self._running
 
     async def _take(self, line: bytes, message: Message) -> Step:
         tap = self._tap
@@ -112,12 +136,23 @@ class MachineChannel:
             return self._do(step)
         except Conflict as error:
             log.warning("agent %s: %s", self._id, error.message)
-            return Step(replies=step.replies, durable=step.durable)
+            return Step(replies=step.replies, durable=step.durable, events=step.events)
+
+    async def _done(self, step: Step) -> Step:
+        """Send what somebody else than the worker has done, and let the worker know."""
+        self._do(step)
+        if self._tap is not None and step.events:
+            await self._tap.take(b"", step)
+        return step
 
     def _do(self, step: Step) -> Step:
         for line in step.send:
             if not self._program.write(msgspec.json.encode(line) + b"\n"):
                 raise Conflict("the agent does not read its input: stop it", code="deaf")
+        if step.restart is not None:
+            self.restart = step.restart
+            self._program.close_input()
+            self._again.set()
         return step
 
 
@@ -126,20 +161,39 @@ async def _read(session: AgentSession, channel: MachineChannel) -> None:
         session.apply(step)
 
 
-async def run_machine(session: AgentSession, channel: MachineChannel) -> None:
-    """Apply an agent's messages to its session, until it ends."""
+async def run_machine(session: AgentSession, channel: MachineChannel) -> End:
+    """Apply an agent's messages to its session until its program ends; returns how. A program that
+    is to be started again has little time to end by itself."""
     try:
-        async with asyncio.TaskGroup() as tasks:
-            reading = tasks.create_task(_read(session, channel))
-            end = await channel.ended()
-            await asyncio.wait([reading], timeout=LAST_WORDS_SECONDS)
-            while channel.held and not reading.done():
-                # What a worker has no room for is not lost.
-                await asyncio.wait([reading], timeout=LAST_WORDS_SECONDS)
-            # Another process may keep the pipe open for ever: the agent itself is gone.
-            reading.cancel()
-    finally:
+        return await _run(session, channel)
+    except BaseException:
         channel.finish()
+        raise
+
+
+async def _run(session: AgentSession, channel: MachineChannel) -> End:
+    async with asyncio.TaskGroup() as tasks:
+        reading = tasks.create_task(_read(session, channel))
+        ending = tasks.create_task(channel.ended())
+        restarting = tasks.create_task(channel.restarts())
+        await asyncio.wait({ending, restarting}, return_when=asyncio.FIRST_COMPLETED)
+        if not ending.done():
+            await asyncio.wait({ending}, timeout=RESTART_SECONDS)
+        restarting.cancel()
+        await asyncio.wait([reading], timeout=LAST_WORDS_SECONDS)
+        while channel.held and not reading.done():
+            # What a worker has no room for is not lost.
+            await asyncio.wait([reading], timeout=LAST_WORDS_SECONDS)
+        # Another process may keep the pipe open for ever: the agent itself is gone.
+        reading.cancel()
+        if not ending.done():
+            ending.cancel()
+            return End()
+    return ending.result()
+
+
+def end_machine(session: AgentSession, end: End) -> None:
+    """Report the end of an agent whose program is not started again."""
     how = ""
     if (end.code or end.signal) and not session.stopping:
         how = f"signal {end.signal}" if end.signal else f"exit status {end.code}"

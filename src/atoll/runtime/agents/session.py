@@ -121,6 +121,21 @@ class AgentSession:
         """True when somebody is ending it."""
         return self._stopping is not None
 
+    @property
+    def lives(self) -> bool:
+        """True until it has ended or somebody is ending it."""
+        return not self.stopping and self.lock.state is not AgentState.STOPPED
+
+    async def continues(self, process: Process) -> bool:
+        """Go on with another process of the agent, which is paused where the agent is. Returns
+        False for an agent that was ended meanwhile: the process is to end, too."""
+        if not self.lives:
+            return False
+        self._process = process
+        if self.lock.state is AgentState.PAUSED:
+            await process.signal(signal.SIGSTOP, tree=True)
+        return True
+
     # What the agent says.
 
     def reported(self, said: Sequence[Said]) -> None:

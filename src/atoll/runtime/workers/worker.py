@@ -12,7 +12,7 @@ from typing import TypeVar, cast
 
 import msgspec
 
-from atoll.domain.agent.conversation import Reply, Step
+from atoll.domain.agent.conversation import AgentEvent, Reply, Step
 from atoll.domain.agent.lenient_json import Message, text, whole
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, Unavailable
 from atoll.domain.event import Json
@@ -157,11 +157,14 @@ class Worker:
         await self._spool.room()
 
     async def take(self, line: bytes, step: Step) -> None:
-        """Keep a message, where it is an event, and the receipts it brings."""
+        """Keep a message, where it is an event, the events a translator made of it, and the
+        receipts it brings."""
         if step.durable:
-            await _insist(partial(self._spool.append, "event", self._clean(line)))
-        elif not step.replies:
+            await self._keep(line)
+        elif not step.replies and not step.events:
             self.live.add(self._spool.last, line)
+        for event in step.events:
+            await self._keep(_spelled(event, line))
         for reply in step.replies:
             await self._replied(reply, line)
 
@@ -207,6 +210,11 @@ class Worker:
             return
         for reply in step.replies:
             await self._replied(reply, b"")
+        for event in step.events:
+            await self._keep(_spelled(event, b""))
+
+    async def _keep(self, event: bytes) -> None:
+        await _insist(partial(self._spool.append, "event", self._clean(event)))
 
     async def _replied(self, reply: Reply, line: bytes) -> None:
         if reply.error is not None:
@@ -214,7 +222,7 @@ class Worker:
             words = text(reply.error, "message") or "the agent refused the request"
             error = RequestError(code, words, retryable=False, agent=dict(reply.error))
             await self._receive(reply.key, "error", msgspec.json.encode(error))
-        elif line:
+        elif line and not reply.made:
             result = msgspec.json.decode(line, type=_Response).result
             await self._receive(reply.key, "response", bytes(result))
         else:
@@ -252,6 +260,15 @@ class Worker:
         answered = self._answered.pop(request_id, None)
         if answered is not None:
             answered.set()
+
+
+def _spelled(event: AgentEvent, line: bytes) -> bytes:
+    """Return an event as a message of the agent's, with the line it was made of."""
+    params: dict[str, object] = dict(event.params)
+    if event.native and line:
+        params["native"] = msgspec.Raw(line)
+    message: dict[str, object] = {"method": event.method, "params": params}
+    return msgspec.json.encode({"id": event.id, **message} if event.id else message)
 
 
 async def _insist(write: Callable[[], T]) -> T:

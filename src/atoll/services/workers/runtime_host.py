@@ -39,8 +39,8 @@ END_SECONDS: Final = 120.0
 QUIET_SECONDS: Final = 10.0
 """The time that an interrupted agent may go on talking."""
 PAGE: Final = 200
-_PROFILES: Final = {"codex": "codex", "claude": "claude-code", "opencode": "opencode"}
-"""The profile of an agent, where the request names none."""
+_PROFILED: Final = frozenset({"codex", "claude-code", "opencode"})
+"""Agents with a profile of their name, for a request that names none."""
 
 _log = structlog.get_logger(__name__)
 
@@ -284,7 +284,7 @@ def _wanted(worker: WorkerRecord) -> CreateSandbox:
 def wanted_sandbox(created: CreateWorker, failed: tuple[Attempt, ...] = ()) -> CreateSandbox:
     """Return the sandbox that a worker is created in, after these starts that failed."""
     return CreateSandbox(
-        profile=created.profile or _PROFILES.get(created.agent, "shell"),
+        profile=created.profile or (created.agent if created.agent in _PROFILED else "shell"),
         agent=created.agent,
         repos=created.repos,
         route=created.route(failed),

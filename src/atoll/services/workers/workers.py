@@ -5,6 +5,7 @@ Whatever a caller may not see answers as what is missing. `driving` does what ta
 
 import asyncio
 from contextlib import suppress
+from dataclasses import replace
 from typing import Final
 
 from atoll.domain.errors import Conflict, Invalid, LimitReached, NotFound
@@ -15,7 +16,7 @@ from atoll.domain.worker.create import CreateWorker, judge_create
 from atoll.domain.worker.heartbeat import Lease
 from atoll.domain.worker.ledger import LedgerEntry, Receipt, WorkerRequest, admit
 from atoll.domain.worker.lifecycle import Reattach, StopWorker, Worker, check_requests
-from atoll.domain.worker.methods import SERVED, MethodAccess, judge_request
+from atoll.domain.worker.methods import SERVED, MethodAccess, judge_request, served_name
 from atoll.domain.worker.record import (
     RequestRecord,
     WorkerEventDraft,
@@ -81,6 +82,7 @@ class Workers:
         profile."""
         check_right(caller, Capability.AGENT_USE)
         check_right(caller, Capability.SANDBOX_CREATE)
+        request = replace(request, agent=served_name(request.agent))
         judge_create(request, SERVED)
         async with self._ground.store.read() as rows:
             known = await rows.workers.find(caller.org_id, caller.id, request.worker_id)

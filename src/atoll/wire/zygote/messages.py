@@ -69,6 +69,7 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     allow_argv: tuple[Text, ...] = ()
     resume_argv: tuple[Text, ...] = ()
     conversation_argv: tuple[Text, ...] | None = None
+    fresh_argv: tuple[Text, ...] = ()
 
 
 class HostMount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

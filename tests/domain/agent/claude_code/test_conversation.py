@@ -7,7 +7,7 @@ import pytest
 from atoll.domain.agent.card import Card, CardKind, CardState, Draft
 from atoll.domain.agent.card_log import CardLog
 from atoll.domain.agent.claude_code.conversation import ClaudeConversation
-from atoll.domain.agent.conversation import Step, Terms
+from atoll.domain.agent.conversation import AgentEvent, Step, Terms
 from atoll.domain.agent.lenient_json import MAX_REMEMBERED, Message
 from atoll.domain.errors import Conflict, Invalid, NotFound
 from tests.domain.agent.cards.replay import AT
@@ -95,7 +95,8 @@ def test_request_it_takes_back_is_declined_and_no_longer_waits() -> None:
     card = shown(talk.take(wants("r1", "Bash", command="ls")))
     back = {"type": "control_cancel_request", "request_id": "r1"}
     assert shown(talk.take(back)).state is CardState.DECLINED
-    assert talk.take(back) == Step()
+    kept = AgentEvent("agent/message", {"threadId": ""}, native=True)
+    assert talk.take(back) == Step(events=(kept,))
     with pytest.raises(NotFound):
         talk.answer(card, "allow", None)
 

@@ -238,8 +238,8 @@ def test_only_events_are_kept() -> None:
     ("talk", "method"),
     [
         (standing(), "initialize"),
-        (AcpConversation(Terms("/w")), "turn/start"),
-        (ClaudeConversation(Terms("/w")), "turn/start"),
+        (AcpConversation(Terms("/w")), "thread/fork"),
+        (ClaudeConversation(Terms("/w")), "thread/fork"),
     ],
 )
 def test_request_that_is_not_served_says_so(talk: Conversation, method: str) -> None:

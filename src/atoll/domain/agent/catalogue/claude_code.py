@@ -62,6 +62,7 @@ AGENT = Agent(
         allow_argv=("--dangerously-skip-permissions",),
         resume_argv=("--continue",),
         conversation_argv=("--resume",),
+        fresh_argv=("--session-id",),
     ),
     own_hosts=("downloads.claude.ai",),
 )  # fmt: skip

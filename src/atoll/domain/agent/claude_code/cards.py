@@ -31,6 +31,7 @@ class ClaudeCards:
         self._blocks = 0
         self._turn = ""
         self._turns = 0
+        self._steers = 0
         self._kinds: dict[str, CardKind] = {}
         self._asked: dict[str, str] = {}
 
@@ -57,6 +58,11 @@ class ClaudeCards:
         self._turns += 1
         return self._began(f"asked:{self._turns}", words)
 
+    def steered(self, words: str) -> list[Said]:
+        """Add the card of what a person says during a turn."""
+        self._steers += 1
+        return [_of_person(f"user:steer:{self._steers}", words)]
+
     def answered(self, request: str, *, accepted: bool) -> list[Said]:
         """Record a person's answer to a pending card."""
         kind = (
@@ -71,13 +77,7 @@ class ClaudeCards:
         self._turn = f"turn:{name}"
         return [
             Draft(id=self._turn, kind=CardKind.TURN, state=CardState.RUNNING, title=short(words)),
-            Draft(
-                id=f"user:{name}",
-                kind=CardKind.TEXT,
-                state=CardState.DONE,
-                text=words,
-                data={"role": "person"},
-            ),
+            _of_person(f"user:{name}", words),
             Began(),
         ]
 
@@ -225,6 +225,10 @@ class ClaudeCards:
                 data={"answerable": True, "tool": tool, "for": text(request, "tool_use_id")},
             )
         return [card, Yielded()]
+
+
+def _of_person(card_id: str, words: str) -> Draft:
+    return Draft(card_id, CardKind.TEXT, CardState.DONE, text=words, data={"role": "person"})
 
 
 def _as_failures(said: list[Said]) -> list[Said]:

@@ -18,7 +18,8 @@ _BYPASS = ("bypassPermissions", "Allow everything")
 
 
 class ClaudeSettings:
-    """The settings of one Claude, and the changes that it has not answered yet."""
+    """The settings of one Claude, and the changes that it has not answered yet. `changed` holds
+    what a person has changed, which a new start does not know."""
 
     def __init__(self, *, asks: bool) -> None:
         modes = _MODES if asks else (*_MODES, _BYPASS)
@@ -26,6 +27,7 @@ class ClaudeSettings:
         self.record = SettingsRecord(
             model=setting("", (), free=True), permission_mode=setting(start, modes)
         )
+        self.changed: dict[SettingName, str] = {}
         self._names: dict[str, str] = {}
         self._changes: dict[str, tuple[SettingName, str]] = {}
 
@@ -43,6 +45,7 @@ class ClaudeSettings:
             return None, None
         if text(response, "subtype") != "success":
             return None, text(response, "error") or "Claude gave no reason"
+        self.changed[change[0]] = change[1]
         return self._set(*change), ""
 
     def told(self, message: Message) -> SettingsRecord | None:

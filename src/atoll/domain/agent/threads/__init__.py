@@ -1,0 +1,1 @@
+"""Threads, turns and items of agents that speak another protocol than Codex's app-server. Pure."""
