@@ -149,21 +149,26 @@ def test_table_of_other_agents_has_every_method_and_every_agent() -> None:
     page = Path(ROOT, "docs/program/workers.md").read_text()
     others = page.partition("## Other agents")[2].partition("## Follow")[0]
     head = next(line for line in others.splitlines() if line.startswith("| method"))
-    agents = re.findall(r"`([\w-]+)`", head)
-    assert sorted([*agents, "codex"]) == sorted(SERVED)
-    for agent in agents:
-        assert [row[0].strip("`") for row in rows_of(others)] == sorted(METHODS[agent])
-        for method, (_, required) in METHODS[agent].items():
-            fields = dict.fromkeys(required, "x")
-            extra = re.findall(r"takes `(\w+)`", "".join(
-                cell for row in rows_of(others) if row[0] == f"`{method}`" for cell in row
-            ))  # fmt: skip
-            for name in extra:
-                judge_request(agent, method, {**fields, name: 1})
-            if method != RESPOND:
-                with pytest.raises(Invalid, match="'other'") as refusal:
-                    judge_request(agent, method, {**fields, "other": 1})
-                assert refusal.value.code == "invalid_request"
+    columns = [re.findall(r"`([\w-]+)`", cell) for cell in head.split("|")[2:-1]]
+    assert sorted(["codex", *(name for names in columns for name in names)]) == sorted(SERVED)
+    rows = {row[0].strip("`"): row[1:] for row in rows_of(others)}
+    for at, names in enumerate(columns):
+        for agent in names:
+            assert list(rows) == sorted(METHODS[agent])
+            for method, (_, required) in METHODS[agent].items():
+                more = re.findall(r"takes `(\w+)`", rows[method][at])
+                check_fields(agent, method, [*required, *more])
+
+
+def check_fields(agent: str, method: str, fields: list[str]) -> None:
+    """Check that these fields are taken, and no other one."""
+    params = dict.fromkeys(fields, "x")
+    judge_request(agent, method, params)
+    for other in {"limit", "includeTurns", "model", "cwd"} - set(fields):
+        if method != RESPOND:
+            with pytest.raises(Invalid, match=other) as refusal:
+                judge_request(agent, method, {**params, other: 1})
+            assert refusal.value.code == "invalid_request"
 
 
 def test_alias_means_its_agent_and_an_unknown_name_itself() -> None:

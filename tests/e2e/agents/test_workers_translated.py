@@ -6,6 +6,7 @@ What the stream holds is compared with what the agent itself has written down.
 import asyncio
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -13,8 +14,8 @@ from google.protobuf import json_format
 
 from atoll.protocol.v1 import codex_events_pb2 as events_pb2
 from atoll.testing.server import TestServer
-from tests.e2e.agents.agent_world import TOOLS, World, run
-from tests.e2e.agents.test_workers import asked, until
+from tests.e2e.agents.agent_world import CHOICES, TOOLS, World, run
+from tests.e2e.agents.test_workers import until
 
 pytestmark = [
     pytest.mark.agents,
@@ -25,6 +26,22 @@ pytestmark = [
 
 def words(text: str) -> list[dict[str, str]]:
     return [{"type": "text", "text": text}]
+
+
+async def asked(w: World, name: str, number: str, method: str, **params: Any) -> dict[str, Any]:
+    """The answer to a request, which is repeated for as long as it is pending."""
+    body = {"request": {"request_id": number, "method": method, "params": params}}
+    async with asyncio.timeout(120):
+        while True:
+            answer = await w.api.post(
+                f"/v1/workers/{name}/requests", json={**body, "wait_ms": 30_000}
+            )
+            if answer.status_code != 202:
+                break
+    receipt = answer.json()
+    assert "response" in receipt, receipt
+    result: dict[str, Any] = json.loads(receipt["response"]["result"])
+    return result
 
 
 def said(events: list[dict[str, Any]], method: str, thread: str) -> list[dict[str, Any]]:
@@ -60,10 +77,19 @@ def strict(event: dict[str, Any]) -> dict[str, Any]:
     return event
 
 
-def completed(events: list[dict[str, Any]], thread: str) -> list[tuple[str, str]]:
-    return [
-        (one["item"]["id"], one["item"]["type"]) for one in said(events, "item/completed", thread)
-    ]
+def completed(events: list[dict[str, Any]], thread: str) -> list[dict[str, Any]]:
+    return [one["item"] for one in said(events, "item/completed", thread)]
+
+
+def essence(items: list[dict[str, Any]], *, same: bool) -> list[tuple[str, ...]]:
+    """The kind and words of each item, and its id where that is the agent's own. What a person
+    said has a name of ours in the stream."""
+    found = []
+    for item in items:
+        text = item.get("text") or item.get("command") or json.dumps(item.get("content"))
+        own = same and item["type"] != "userMessage"
+        found.append((item["type"], text, *([item["id"]] if own else [])))
+    return found
 
 
 async def read(w: World, name: str, number: str, thread: str) -> list[dict[str, Any]]:
@@ -73,49 +99,96 @@ async def read(w: World, name: str, number: str, thread: str) -> list[dict[str, 
     return turns
 
 
-async def test_claude_code_as_a_worker_has_two_threads_asks_and_is_interrupted(
-    w: World, provide_agent: Callable[[TestServer, str], None]
+@dataclass(frozen=True)
+class Case:
+    """An agent. `same`: its items have the ids of its own record, also when it tells them again.
+    `parallel`: several of its threads work at a time. `reads`: it takes threads up again."""
+
+    agent: str
+    approval: str = "item/commandExecution/requestApproval"
+    same: bool = True
+    parallel: bool = True
+    reads: bool = True
+
+
+CASES = [
+    Case("claude-code", parallel=False),
+    pytest.param(Case("opencode"), marks=pytest.mark.slow),
+    pytest.param(Case("gemini-cli", same=False, reads=False), marks=pytest.mark.slow),
+    pytest.param(Case("qwen-code", same=False), marks=pytest.mark.slow),
+]
+
+
+async def made(w: World, agent: str) -> dict[str, Any]:
+    """Have a worker of the agent's name, in a sandbox with the model that a person chose."""
+    body: dict[str, Any] = {"worker_id": agent, "agent": agent, "permissions": "ask"}
+    if agent in CHOICES:
+        wanted = {"profile": "shell", "agent": agent, "env": CHOICES[agent]}
+        answer = await w.api.post("/v1/sandboxes?wait=ready", json=wanted)
+        assert answer.is_success, answer.text
+        body["workspace_ref"] = f"sandbox:{answer.json()['sandbox_id']}/workspace"
+    answer = await w.api.post("/v1/workers", json=body)
+    assert answer.status_code == 201, answer.text
+    assert (await until(w, agent, "running"))["agent"] == agent
+    return body
+
+
+async def accepted(w: World, case: Case, number: str) -> dict[str, Any]:
+    """Answer the agent's first question; return its params."""
+    name = case.agent
+    question = (await heard(w, name, case.approval))[-1]["payload"]["event"]
+    respond = {"server_request_id": question["server_request_id"]}
+    await asked(w, name, number, "serverRequest/respond", **respond, result={"decision": "accept"})
+    params: dict[str, Any] = json.loads(question["params"])
+    return params
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.agent)
+async def test_agent_as_a_worker_has_two_threads_asks_and_is_interrupted(
+    w: World, provide_agent: Callable[[TestServer, str], None], case: Case
 ) -> None:
-    provide_agent(w.server, "claude-code")
-    body = {"worker_id": "c", "agent": "claude", "permissions": "ask"}
-    made = await w.api.post("/v1/workers", json=body)
-    assert made.status_code == 201, made.text
-    assert (await until(w, "c", "running"))["agent"] == "claude-code"
-    one = (await asked(w, "c", "r1", "thread/start"))["thread"]["id"]
-    two = (await asked(w, "c", "r2", "thread/start"))["thread"]["id"]
+    provide_agent(w.server, case.agent)
+    body, name = await made(w, case.agent), case.agent
+    one = (await asked(w, name, "r1", "thread/start"))["thread"]["id"]
+    two = (await asked(w, name, "r2", "thread/start"))["thread"]["id"]
     assert one != two
-    write = TOOLS["claude-code"].format(command="echo made > made.txt")
-    turn = await asked(w, "c", "r3", "turn/start", threadId=two, input=words(f"[[tool {write}]]"))
-    question = (await heard(w, "c", "item/commandExecution/requestApproval"))[-1]["payload"]
-    assert json.loads(question["event"]["params"])["turnId"] == turn["turn"]["id"]
+    script = words(f"[[tool {TOOLS[case.agent].format(command='echo made > made.txt')}]]")
+    first = (await asked(w, name, "r3", "turn/start", threadId=two, input=script))["turn"]["id"]
+    question = await accepted(w, case, "r4")
+    assert (question["threadId"], question["turnId"]) == (two, first)
+    await heard(w, name, "turn/completed")
     sandbox = (await w.api.get("/v1/sandboxes")).json()["sandboxes"][0]["sandbox_id"]
-    assert (await run(w, sandbox, "test", "-e", "made.txt"))[0] == 1
-    respond = {"server_request_id": question["event"]["server_request_id"]}
-    await asked(w, "c", "r4", "serverRequest/respond", **respond, result={"decision": "accept"})
-    await heard(w, "c", "turn/completed")
     assert await run(w, sandbox, "cat", "made.txt") == (0, b"made\n")
-    held = await asked(w, "c", "r5", "turn/start", threadId=one, input=words("[[hold gate]]"))
-    await asked(w, "c", "r6", "turn/interrupt", threadId=one, turnId=held["turn"]["id"])
-    await heard(w, "c", "turn/completed", 2)
-    again = await asked(w, "c", "r7", "turn/start", threadId=two, input=words("[[say Again.]]"))
-    events = await heard(w, "c", "turn/completed", 3)
-    assert [one["turn"]["status"] for one in said(events, "turn/completed", one)] == ["interrupted"]
-    assert [one["turn"]["id"] for one in said(events, "turn/completed", two)] == [
-        turn["turn"]["id"],
-        again["turn"]["id"],
-    ]
-    shown = await read(w, "c", "r8", two)
-    assert [(item["id"], item["type"]) for turn in shown for item in turn["items"]] == completed(
-        events, two
-    )
-    listed = await asked(w, "c", "r9", "thread/list")
-    assert {one["id"] for one in listed["data"]} == {one, two}
-    assert (await w.api.post("/v1/workers/c/stop")).status_code == 202
-    await until(w, "c", "stopped")
-    made = await w.api.post("/v1/workers", json=body)
-    assert made.json()["reattached"] is True
-    await until(w, "c", "running")
-    await asked(w, "c", "r10", "thread/resume", threadId=two)
-    await asked(w, "c", "r11", "turn/start", threadId=two, input=words("[[say Third.]]"))
-    events = await heard(w, "c", "turn/completed", 4)
-    assert said(events, "turn/completed", two)[-1]["turn"]["status"] == "completed"
+
+    held = (await asked(w, name, "r5", "turn/start", threadId=one, input=words("[[hold gate]]")))[
+        "turn"
+    ]["id"]
+    if case.parallel:
+        await asked(w, name, "r6", "turn/start", threadId=two, input=words("[[say Meanwhile.]]"))
+        await heard(w, name, "turn/completed", 2)
+    await asked(w, name, "r7", "turn/interrupt", threadId=one, turnId=held)
+    events = await heard(w, name, "turn/completed", 2 + case.parallel)
+    (ended,) = said(events, "turn/completed", one)
+    assert (ended["turn"]["id"], ended["turn"]["status"]) == (held, "interrupted")
+
+    last = await asked(w, name, "r8", "turn/start", threadId=two, input=words("[[say Again.]]"))
+    events = await heard(w, name, "turn/completed", 3 + case.parallel)
+    turns = [one["turn"]["id"] for one in said(events, "turn/completed", two)]
+    assert (turns[0], turns[-1]) == (first, last["turn"]["id"])
+    assert turns == [one["turn"]["id"] for one in said(events, "turn/started", two)]
+    if case.reads:
+        told = [item for turn in await read(w, name, "r9", two) for item in turn["items"]]
+        assert essence(told, same=case.same) == essence(completed(events, two), same=case.same)
+    listed = await asked(w, name, "r10", "thread/list")
+    assert {one, two} <= {one["id"] for one in listed["data"]}
+
+    assert (await w.api.post(f"/v1/workers/{name}/stop")).status_code == 202
+    await until(w, name, "stopped")
+    again = await w.api.post("/v1/workers", json=body)
+    assert again.json()["reattached"] is True
+    await until(w, name, "running")
+    if case.reads:
+        await asked(w, name, "r11", "thread/resume", threadId=two)
+        await asked(w, name, "r12", "turn/start", threadId=two, input=words("[[say Third.]]"))
+        events = await heard(w, name, "turn/completed", 4 + case.parallel)
+        assert said(events, "turn/completed", two)[-1]["turn"]["status"] == "completed"

@@ -63,7 +63,11 @@ _TRANSLATED: Final = _table(
 METHODS: Final[Mapping[str, Allowed]] = MappingProxyType(
     {
         "codex": _table(codex_methods.READ, codex_methods.DRIVE + _RESPOND),
-        "claude-code": _TRANSLATED,
+        **{
+            agent.name: _TRANSLATED
+            for agent in AGENTS
+            if agent.machine is not None and agent.machine.protocol != "codex"
+        },
     }
 )
 """Tables of the agents that a runtime drives as workers. Codex speaks these words itself; the

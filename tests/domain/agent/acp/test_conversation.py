@@ -7,7 +7,7 @@ import pytest
 from atoll.domain.agent.acp.conversation import AcpConversation
 from atoll.domain.agent.card import Began, Card, CardKind, CardState, Draft, Value, Yielded
 from atoll.domain.agent.card_log import CardLog
-from atoll.domain.agent.conversation import Step, Terms
+from atoll.domain.agent.conversation import AgentEvent, Step, Terms
 from atoll.domain.agent.lenient_json import MAX_REMEMBERED, Message
 from atoll.domain.errors import Conflict, Invalid, NotFound
 from tests.domain.agent.cards.replay import AT, fields, first_draft
@@ -152,7 +152,8 @@ def test_request_nobody_serves_is_answered_and_a_notice_is_not() -> None:
         "x",
         {"code": -32601, "message": "fs/read_text_file is not served"},
     )
-    assert talk.take({"method": "fs/changed", "params": {}}) == Step()
+    kept = AgentEvent("agent/message", {"threadId": "s"}, native=True)
+    assert talk.take({"method": "fs/changed", "params": {}}) == Step(events=(kept,))
 
 
 def test_flood_of_permissions_keeps_the_newest_only() -> None:

@@ -131,7 +131,7 @@ BAD_CREATES: list[tuple[dict[str, Any], str]] = [
     ({}, "worker_id"),
     ({"worker_id": "../x"}, "worker_id"),
     ({"worker_id": "w", "agent": "nobody"}, "agent"),
-    ({"worker_id": "w", "agent": "opencode"}, "agent"),
+    ({"worker_id": "w", "agent": "aider"}, "agent"),
     ({"worker_id": "w", "backend": "desktop", "execution_mode": "sandbox"}, "execution_mode"),
     ({"worker_id": "w", "execution_mode": "elsewhere"}, "execution_mode"),
     ({"worker_id": "w", "workspace_ref": "/root"}, "workspace_ref"),

@@ -52,6 +52,7 @@ class AcpCards:
 
     def __init__(self) -> None:
         self._turns = 0
+        self._steers = 0
         self._chunk = ""
         self._chunks = 0
         self._kinds: dict[str, CardKind] = {}
@@ -73,6 +74,13 @@ class AcpCards:
             Draft(f"user:{self._turns}", CardKind.TEXT, CardState.DONE, text=words, data=data),
             Began(),
         ]
+
+    def steered(self, words: str) -> list[Said]:
+        """Add the card of what a person says during a turn."""
+        self._steers, self._chunk = self._steers + 1, ""
+        data: dict[str, Value] = {"role": "person"}
+        name = f"user:steer:{self._steers}"
+        return [Draft(name, CardKind.TEXT, CardState.DONE, text=words, data=data)]
 
     def ended(self, reason: str, error: str = "") -> list[Said]:
         """End the turn by the answer to its prompt: a stop reason, or an error."""
@@ -148,6 +156,10 @@ class AcpCards:
             words = diff
         state = _STATES.get(text(update, "status"))
         return Draft(card_id, kind, state, title=title or None, text=words or None, data=data)
+
+    def kind_of(self, call: Message) -> CardKind:
+        """Return the kind of the tool that a permission is about."""
+        return self._kind(text(call, "toolCallId"), text(call, "kind"))
 
     def _kind(self, card_id: str, word: str) -> CardKind:
         """Return a tool's kind; an update may omit it, and never changes it."""

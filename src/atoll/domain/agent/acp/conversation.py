@@ -3,13 +3,25 @@
 The agent reads and writes files itself inside the sandbox, so no file methods are offered.
 """
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Final, TypeAlias
 
-from atoll.domain.agent.acp.cards import AcpCards
+from atoll.domain.agent.acp.messages import after, allowing, error_of, rpc, selected
 from atoll.domain.agent.acp.settings import AcpSettings, update_of
+from atoll.domain.agent.acp.threads import (
+    AcpReplay,
+    AcpThread,
+    AcpThreads,
+    is_live,
+    message_name,
+    sessions_of,
+)
 from atoll.domain.agent.card import Began, Card, CardKind, CardState, Draft, Said, Value, Yielded
 from atoll.domain.agent.conversation import (
     Outgoing,
+    Reply,
     Step,
     Terms,
     busy,
@@ -17,29 +29,49 @@ from atoll.domain.agent.conversation import (
     not_pending,
     unsupported,
 )
-from atoll.domain.agent.lenient_json import Message, name_of, part, remember, text
+from atoll.domain.agent.lenient_json import Message, name_of, part, remember, short, text, whole
 from atoll.domain.agent.settings import SettingName
-from atoll.domain.errors import Invalid
+from atoll.domain.agent.threads import requests
+from atoll.domain.agent.threads.questions import PREFIX, Names, Questions, decide
+from atoll.domain.agent.threads.thread import carried, thread_of, turn_of
+from atoll.domain.errors import AtollError, Invalid
 
 _UNSUPPORTED = -32601
 PROTOCOL = 1
+MAX_THREADS = 100
+
+_Answered: TypeAlias = Callable[[Message, str], Step]
+"""Takes the result of a call, or the words of its error."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A permission that waits: the number of its request, and the thread it is of."""
+
+    number: Value
+    thread: AcpThread
 
 
 class AcpConversation:
-    """A conversation in one session; a prompt that comes before the session exists waits for it."""
+    """A conversation with a session for each thread; what comes before the first one exists waits
+    for it."""
 
     def __init__(self, terms: Terms) -> None:
+        names = Names(terms.fresh)
         self._terms = terms
-        self._cards = AcpCards()
         self._settings = AcpSettings(asks=terms.ask)
         self._change: tuple[SettingName, str] | None = None
         self._sent = 0
-        self._waits_for: dict[str, str] = {}
-        self._requests: dict[str, Value] = {}
-        self._session = ""
+        self._waits_for: dict[str, _Answered] = {}
+        self._requests: dict[str, _Asked] = {}
+        self._names = names
+        self._questions = Questions(names)
+        self._threads = AcpThreads(self._questions)
         self._prompt: str | None = None
-        self._working = False
+        self._early: list[tuple[str, str, Message]] | None = []
+        self._replays: dict[str, AcpReplay] = {}
         self._loads = False
+        self._lists = False
 
     def begin(self) -> Step:
         """Send `initialize`. Raises `Invalid` when the last conversation is to be resumed: the
@@ -55,60 +87,59 @@ class AcpConversation:
             "clientCapabilities": {"fs": files, "terminal": False},
             "clientInfo": {"name": "atoll", "version": "1"},
         }
-        return Step(send=(self._call("initialize", params),))
+        return Step(send=(self._call("initialize", params, self._greeted),))
 
     def take(self, message: Message) -> Step:
         """Read one line of output."""
         method = text(message, "method")
         if not method:
             return self._replied(message)
-        if method == "session/update" and not self._session:
+        params = part(message, "params")
+        replay = self._replays.get(text(params, "sessionId"))
+        if method == "session/update" and (replay is not None or not self._threads.ready):
             # A resumed session is replayed from its beginning, before it is ready.
+            if replay is not None:
+                replay.take(message)
             return Step()
-        said = tuple(self._cards.take(message))
-        if "id" not in message:
-            return Step(said=said, settings=self._settings.told(update_of(message)))
-        number, name = message["id"], name_of(message, "id")
-        if method != "session/request_permission":
-            error: dict[str, Value] = {"code": _UNSUPPORTED, "message": f"{method} is not served"}
-            return Step(send=(_rpc(id=number, error=error),))
-        remember(self._requests, name, number)
-        if self._settings.asks:
-            return Step(said=said)
-        return self._allow(name, said)
+        thread = self._threads.of(params)
+        said = thread.cards.take(message)
+        if "id" in message:
+            return self._requested(message, method, thread, said)
+        update = update_of(message)
+        events = thread.events.heard(said, name=message_name(message))
+        kept = carried(events, thread.session, kept=not is_live(update, events))
+        return Step(thread.shown(said), settings=self._settings.told(update), events=kept)
 
     def ask(self, words: str) -> Step:
         """Send a prompt; before the session is ready it waits."""
-        if self._working or self._prompt is not None:
+        thread = self._threads.present
+        if self._is_busy(thread) or self._prompt is not None:
             raise busy()
-        if not self._session:
+        if not self._threads.ready:
             self._prompt = words
             return Step(said=(Began(),))
-        return self._start(words)
+        return self._start(thread, words, self._names.fresh())
 
     def interrupt(self) -> Step:
         """Interrupt the turn. Requests that wait for an answer are cancelled with it."""
-        if not self._working:
-            return Step()
-        said: list[Said] = []
-        send: list[Outgoing] = [_rpc(method="session/cancel", params={"sessionId": self._session})]
-        for name, number in self._requests.items():
-            send.append(_rpc(id=number, result={"outcome": {"outcome": "cancelled"}}))
-            said += self._cards.answered(name, accepted=False)
-        self._requests.clear()
-        return Step(said=tuple(said), send=tuple(send))
+        thread = self._threads.working
+        return Step() if thread is None else self._cancel(thread)
 
     def answer(self, card: Card, option: str | None, words: str | None) -> Step:
         """Answer with one of the options the agent offered."""
         del words
-        name = card.id.removeprefix("approval:")
+        name = card.id.removeprefix(PREFIX)
         if name not in self._requests:
             raise not_pending(card.id)
         decision = chosen(card, option)
         effect = next(one.effect for one in card.options if one.id == decision)
-        number = self._requests.pop(name)
-        said = tuple(self._cards.answered(name, accepted=effect == "allow"))
-        return Step(said=said, send=(_selected(number, decision),))
+        asked = self._requests.pop(name)
+        said = asked.thread.cards.answered(name, accepted=effect == "allow")
+        return Step(
+            said=tuple(said),
+            send=(selected(asked.number, decision),),
+            events=asked.thread.events.heard(said),
+        )
 
     def change(self, name: SettingName, value: str) -> Step:
         """Change the session's model or mode. What is Atoll's own holds at once."""
@@ -117,15 +148,91 @@ class AcpConversation:
             return Step(settings=self._settings.changed(name, value), settled="")
         method, params = call
         self._change = name, value
-        return Step(send=(self._call(method, {"sessionId": self._session, **params}),))
+        place: dict[str, Value] = {"sessionId": self._threads.present.session}
+        return Step(send=(self._call(method, {**place, **params}, self._changed),))
 
     def request(self, key: str, method: str, params: Message, *, trace: str = "") -> Step:
-        """Refuse a request: this protocol serves none yet."""
-        del key, params, trace
-        raise unsupported(method)
+        """Serve a request in Codex's words, once the first session is ready."""
+        del trace
+        serve = _SERVED.get(method)
+        if serve is None:
+            raise unsupported(method)
+        if self._early is not None:
+            self._early.append((key, method, params))
+            return Step()
+        return serve(self, key, params)
 
-    def _changed(self, error: str) -> Step:
+    # What the agent answers.
+
+    def _replied(self, message: Message) -> Step:
+        answered = self._waits_for.pop(name_of(message, "id"), None)
+        if answered is None:
+            return Step()
+        return answered(part(message, "result"), error_of(message))
+
+    def _greeted(self, result: Message, error: str) -> Step:
+        if error:
+            return self._failed("initialize", error)
+        able = part(result, "agentCapabilities")
+        self._loads = able.get("loadSession") is True
+        self._lists = "list" in part(able, "sessionCapabilities")
+        return self._open_session()
+
+    def _open_session(self) -> Step:
+        wanted = self._terms.conversation
+        if wanted is None:
+            return Step(send=(self._call("session/new", self._place(), self._began),))
+        if not self._loads:
+            return self._new_session("This agent cannot take up a conversation.")
+
+        def loaded(result: Message, error: str) -> Step:
+            return self._new_session(error) if error else self._session_ready(wanted, result)
+
+        return Step(send=(self._load(wanted, loaded),))
+
+    def _began(self, result: Message, error: str) -> Step:
+        if error:
+            return self._failed("session/new", error)
+        return self._session_ready(text(result, "sessionId"), result)
+
+    def _new_session(self, instead: str) -> Step:
+        """Start a new session where the old one could not be resumed, and report that."""
+        title = "A new conversation begins"
+        card = Draft("failed:load", CardKind.STATUS, CardState.FAILED, title, instead)
+        call = self._call("session/new", self._place(), self._began)
+        return Step(said=(card,), send=(call,))
+
+    def _session_ready(self, session: str, result: Message) -> Step:
+        """Take the first session as ready, and do what waited for it."""
+        thread = self._threads.opened(session)
+        if session == self._terms.conversation:
+            self._threads.give(thread)
+        settings = self._settings.opened(result)
+        prompt, self._prompt = self._prompt, None
+        step = Step() if prompt is None else self._start(thread, prompt, self._names.fresh())
+        early, self._early = self._early or [], None
+        for waiting in early:
+            step = after(step, self._late(*waiting))
+        return replace(step, settings=settings)
+
+    def _late(self, key: str, method: str, params: Message) -> Step:
+        """Serve a request that waited."""
+        try:
+            return _SERVED[method](self, key, params)
+        except AtollError as error:
+            return Step(replies=(requests.refused(key, error.message),))
+
+    def _failed(self, call: str, error: str) -> Step:
+        card = Draft(f"failed:{call}", CardKind.STATUS, CardState.FAILED, f"{call} failed", error)
+        # Without a session, the waiting prompt will never be sent.
+        waited, self._prompt = self._prompt is not None, None
+        early, self._early = self._early or [], None
+        replies = tuple(Reply(key, error={"message": error}) for key, _, _ in early)
+        return Step(said=(card, Yielded()) if waited else (card,), replies=replies)
+
+    def _changed(self, result: Message, error: str) -> Step:
         """Settle a change, as the agent answered it."""
+        del result
         change, self._change = self._change, None
         if change is None:
             return Step()
@@ -133,98 +240,241 @@ class AcpConversation:
             return Step(settled=error)
         return Step(settings=self._settings.changed(*change), settled="")
 
-    def _allow(self, name: str, said: tuple[Said, ...]) -> Step:
-        """Approve at once where everything is allowed; the card shows the request."""
-        options = next((one.options for one in said if isinstance(one, Draft)), None) or ()
-        allowing = [one.id for one in options if one.effect == "allow"]
-        if not allowing:
-            return Step(said=said)
-        number = self._requests.pop(name)
-        answered = tuple(self._cards.answered(name, accepted=True))
-        return Step(said=(*said, *answered), send=(_selected(number, allowing[0]),))
+    # Threads.
 
-    def _replied(self, message: Message) -> Step:
-        call = self._waits_for.pop(name_of(message, "id"), "")
-        result, error = part(message, "result"), _error(message)
-        match call:
-            case "initialize" if not error:
-                self._loads = part(result, "agentCapabilities").get("loadSession") is True
-                return self._open_session()
-            case "session/new" if not error:
-                return self._session_ready(text(result, "sessionId"), result)
-            case "session/load" if not error:
-                return self._session_ready(self._terms.conversation or "", result)
-            case "session/set_mode" | "session/set_model" | "session/set_config_option":
-                return self._changed(error)
-            case "session/load":
-                return self._new_session(error)
-            case "session/prompt":
-                self._working = False
-                self._requests.clear()
-                return Step(said=tuple(self._cards.ended(text(result, "stopReason"), error)))
-            case "":
-                return Step()
-            case _:
-                card = Draft(
-                    f"failed:{call}", CardKind.STATUS, CardState.FAILED, f"{call} failed", error
-                )
-                # Without a session, the waiting prompt will never be sent.
-                waited, self._prompt = self._prompt is not None, None
-                return Step(said=(card, Yielded()) if waited else (card,))
+    def _thread_start(self, key: str, params: Message) -> Step:
+        del params
+        first = self._threads.first()
+        if first is not None:
+            return self._opened(key, first, new=True)
 
-    def _open_session(self) -> Step:
-        wanted = self._terms.conversation
-        if wanted is None:
-            return Step(send=(self._call("session/new", self._place()),))
+        def began(result: Message, error: str) -> Step:
+            if error:
+                return Step(replies=(Reply(key, error={"message": error}),))
+            thread = self._threads.opened(text(result, "sessionId"))
+            step = self._opened(key, thread, new=True)
+            return replace(step, settings=self._settings.opened(result))
+
+        return Step(send=(self._call("session/new", self._place(), began),))
+
+    def _thread_resume(self, key: str, params: Message) -> Step:
+        session = text(params, "threadId")
+        known = self._threads.find(session)
+        if known is not None:
+            return self._opened(key, known)
+        self._can_load(session)
+
+        def loaded(result: Message, error: str) -> Step:
+            if error:
+                return Step(replies=(requests.no_such_thread(key, session, error),))
+            step = self._opened(key, self._threads.opened(session))
+            return replace(step, settings=self._settings.opened(result))
+
+        return Step(send=(self._load(session, loaded),))
+
+    def _thread_list(self, key: str, params: Message) -> Step:
+        most = max(1, min(whole(params, "limit") or MAX_THREADS, MAX_THREADS))
+        if not self._lists:
+            data = self._threads.listed(self._terms.cwd)[:most]
+            return Step(replies=requests.answered(key, data=data, nextCursor=None))
+
+        def listed(result: Message, error: str) -> Step:
+            if error:
+                return Step(replies=(Reply(key, error={"message": error}),))
+            data = sessions_of(result, self._terms.cwd)[:most]
+            return Step(replies=requests.answered(key, data=data, nextCursor=None))
+
+        place: dict[str, Value] = {"cwd": self._terms.cwd}
+        return Step(send=(self._call("session/list", place, listed),))
+
+    def _thread_read(self, key: str, params: Message) -> Step:
+        """Read a thread as the agent tells it again; its turn must have ended."""
+        session, known = text(params, "threadId"), self._threads.find(text(params, "threadId"))
+        shown = thread_of(session, self._terms.cwd, known.preview if known is not None else "")
+        if known is not None and params.get("includeTurns") is not True:
+            return Step(replies=requests.answered(key, thread=shown))
+        self._can_load(session)
+        if known is not None and self._is_busy(known):
+            raise busy()
+        replay = AcpReplay(session)
+
+        def loaded(result: Message, error: str) -> Step:
+            del result
+            if error:
+                return Step(replies=(requests.no_such_thread(key, session, error),))
+            turns = requests.turns_of(replay.ends())
+            shown["preview"] = shown["preview"] or requests.preview_of(turns)
+            if params.get("includeTurns") is True:
+                shown["turns"] = requests.fitting(turns)
+            return Step(replies=requests.answered(key, thread=shown))
+
+        return Step(send=(self._load(session, loaded, replay),))
+
+    def _opened(self, key: str, thread: AcpThread, *, new: bool = False) -> Step:
+        self._threads.give(thread)
+        cwd = self._terms.cwd
+        shown = thread_of(thread.session, cwd, thread.preview)
+        events = (thread.events.opened(cwd),) if new else ()
+        return Step(replies=requests.answered(key, thread=shown, cwd=cwd), events=events)
+
+    def _is_busy(self, thread: AcpThread) -> bool:
+        return thread.working or thread.session in self._replays
+
+    def _can_load(self, session: str) -> None:
+        """Check that a session can be told again. Raises `Invalid`, `Conflict`."""
         if not self._loads:
-            return self._new_session("This agent cannot take up a conversation.")
-        params: dict[str, Value] = {"sessionId": wanted, **self._place()}
-        return Step(send=(self._call("session/load", params),))
+            raise requests.unknown_thread(session)
+        if session in self._replays:
+            raise busy()
 
-    def _new_session(self, instead: str) -> Step:
-        """Start a new session where the old one could not be resumed, and report that."""
-        title = "A new conversation begins"
-        card = Draft("failed:load", CardKind.STATUS, CardState.FAILED, title, instead)
-        return Step(said=(card,), send=(self._call("session/new", self._place()),))
+    # Turns.
+
+    def _turn_start(self, key: str, params: Message) -> Step:
+        words, thread = requests.words_of(params), self._threads.given(text(params, "threadId"))
+        if thread is None:
+            raise requests.unknown_thread(text(params, "threadId"))
+        if self._is_busy(thread):
+            raise busy()
+        turn = self._names.fresh()
+        step = self._start(thread, words, turn)
+        return replace(step, replies=requests.answered(key, turn=turn_of(turn)))
+
+    def _turn_steer(self, key: str, params: Message) -> Step:
+        """Break the prompt off, and go on with these words in the same turn."""
+        words, thread = requests.words_of(params), self._threads.of_request(params)
+        requests.check_turn(params, "expectedTurnId", thread.session, thread.events.turn)
+        cancelled = self._cancel(thread) if not thread.steers else Step()
+        thread.steers.append(words)
+        said = thread.cards.steered(words)
+        return Step(
+            said=(*cancelled.said, *thread.shown(said)),
+            send=cancelled.send,
+            replies=requests.answered(key, turnId=thread.events.turn),
+            events=cancelled.events + thread.events.heard(said, name=self._names.fresh()),
+        )
+
+    def _turn_interrupt(self, key: str, params: Message) -> Step:
+        thread = self._threads.of_request(params)
+        requests.check_turn(params, "turnId", thread.session, thread.events.turn)
+        return replace(self._cancel(thread), replies=requests.answered(key))
+
+    def _start(self, thread: AcpThread, words: str, turn: str) -> Step:
+        """Begin a turn."""
+        thread.working = True
+        thread.preview = thread.preview or short(words)
+        said = thread.cards.asked(words)
+        events = thread.events.begins(turn) + thread.events.heard(said, name=turn)
+        named = thread.session if self._loads else ""
+        return Step(
+            thread.shown(said), (self._send_prompt(thread, words),), named, events=events
+        )  # fmt: skip
+
+    def _send_prompt(self, thread: AcpThread, words: str) -> Outgoing:
+        thread.cancelled = False
+        prompt: list[Value] = [{"type": "text", "text": words}]
+        params: dict[str, Value] = {"sessionId": thread.session, "prompt": prompt}
+
+        def ended(result: Message, error: str) -> Step:
+            return self._prompt_ended(thread, text(result, "stopReason"), error)
+
+        return self._call("session/prompt", params, ended)
+
+    def _prompt_ended(self, thread: AcpThread, reason: str, error: str) -> Step:
+        self._requests = {
+            name: one for name, one in self._requests.items() if one.thread is not thread
+        }
+        if error and thread.cancelled:
+            # Some answer a cancelled prompt with an error.
+            reason, error = "cancelled", ""
+        steers, thread.steers = "\n".join(thread.steers), []
+        if steers and not error:
+            kept = carried((), thread.session, kept=True)
+            return Step(send=(self._send_prompt(thread, steers),), events=kept)
+        thread.working = False
+        said = thread.cards.ended(reason, error)
+        events = thread.events.heard(said) + thread.events.ends()
+        # Another thread may still be at its turn: nobody is to type into that.
+        more = () if self._threads.working is None else (Began(),)
+        return Step(
+            said=(*thread.shown(said), *more),
+            events=carried(events, thread.session, kept=True),
+        )
+
+    def _cancel(self, thread: AcpThread) -> Step:
+        """Break off a thread's turn, with what waits in it."""
+        thread.cancelled = True
+        thread.steers.clear()
+        said: list[Said] = []
+        send: list[Outgoing] = [rpc(method="session/cancel", params={"sessionId": thread.session})]
+        for name, asked in list(self._requests.items()):
+            if asked.thread is thread:
+                del self._requests[name]
+                send.append(rpc(id=asked.number, result={"outcome": {"outcome": "cancelled"}}))
+                said += thread.cards.answered(name, accepted=False)
+        return Step(said=tuple(said), send=tuple(send), events=thread.events.heard(said))
+
+    # Questions.
+
+    def _requested(
+        self, message: Message, method: str, thread: AcpThread, said: list[Said]
+    ) -> Step:
+        number, name = message["id"], name_of(message, "id")
+        if method != "session/request_permission":
+            error: dict[str, Value] = {"code": _UNSUPPORTED, "message": f"{method} is not served"}
+            kept = carried((), thread.session, kept=True)
+            return Step(send=(rpc(id=number, error=error),), events=kept)
+        remember(self._requests, name, _Asked(number, thread))
+        shown, allows = thread.shown(said), allowing(said)
+        if self._settings.asks or not allows:
+            about = thread.cards.kind_of(part(part(message, "params"), "toolCall"))
+            events = thread.events.heard(said, about=about)
+            return Step(said=shown, events=carried(events, thread.session, kept=True))
+        # Approve at once where everything is allowed; the card shows the request.
+        del self._requests[name]
+        answered = thread.cards.answered(name, accepted=True)
+        kept = carried((), thread.session, kept=True)
+        return Step((*shown, *answered), (selected(number, allows[0]),), events=kept)
+
+    def _respond(self, key: str, params: Message) -> Step:
+        """Answer a question, unless its card was answered before."""
+        question = self._questions.find(text(params, "requestId"))
+        answer = decide(question, params)
+        step = self.answer(question.card, answer.option, answer.words)
+        thread = self._threads.find(question.thread)
+        more = self._cancel(thread) if answer.ends and thread is not None else Step()
+        return replace(after(step, more), replies=requests.answered(key))
 
     def _place(self) -> dict[str, Value]:
         return {"cwd": self._terms.cwd, "mcpServers": []}
 
-    def _session_ready(self, session: str, result: Message) -> Step:
-        """Take the session as ready, and send the prompt that waited for it."""
-        self._session = session
-        settings = self._settings.opened(result)
-        prompt, self._prompt = self._prompt, None
-        step = Step() if prompt is None else self._start(prompt)
-        return replace(step, settings=settings)
+    def _load(self, session: str, then: _Answered, replay: AcpReplay | None = None) -> Outgoing:
+        """Have a session told again; nothing of that is said once more."""
+        self._replays[session] = replay or AcpReplay(session)
 
-    def _start(self, words: str) -> Step:
-        self._working = True
-        prompt: list[Value] = [{"type": "text", "text": words}]
-        params: dict[str, Value] = {"sessionId": self._session, "prompt": prompt}
-        said = tuple(self._cards.asked(words))
-        named = self._session if self._loads else ""
-        return Step(said, (self._call("session/prompt", params),), named)
+        def loaded(result: Message, error: str) -> Step:
+            self._replays.pop(session, None)
+            return then(result, error)
 
-    def _call(self, method: str, params: dict[str, Value]) -> Outgoing:
+        return self._call("session/load", {"sessionId": session, **self._place()}, loaded)
+
+    def _call(self, method: str, params: dict[str, Value], then: _Answered) -> Outgoing:
         self._sent += 1
-        self._waits_for[str(self._sent)] = method
-        return _rpc(id=self._sent, method=method, params=params)
+        remember(self._waits_for, str(self._sent), then)
+        return rpc(id=self._sent, method=method, params=params)
 
 
-def _error(message: Message) -> str:
-    """Return the text of an error, with the reason that its data gives."""
-    error = part(message, "error")
-    more = text(part(error, "data"), "message", "details")
-    return ": ".join(filter(None, (text(error, "message"), more)))
-
-
-def _selected(number: Value, option: str) -> Outgoing:
-    return _rpc(id=number, result={"outcome": {"outcome": "selected", "optionId": option}})
-
-
-def _rpc(**fields: Value) -> Outgoing:
-    return {"jsonrpc": "2.0", **fields}
+_SERVED: Final = MappingProxyType(
+    {
+        requests.RESPOND: AcpConversation._respond,
+        "thread/start": AcpConversation._thread_start,
+        "thread/resume": AcpConversation._thread_resume,
+        "thread/list": AcpConversation._thread_list,
+        "thread/read": AcpConversation._thread_read,
+        "turn/start": AcpConversation._turn_start,
+        "turn/steer": AcpConversation._turn_steer,
+        "turn/interrupt": AcpConversation._turn_interrupt,
+    }
+)
 
 
 CONVERSATIONS = {"acp": AcpConversation}

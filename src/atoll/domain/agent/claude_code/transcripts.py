@@ -12,7 +12,7 @@ from atoll.domain.agent.claude_code.cards import ClaudeCards
 from atoll.domain.agent.conversation import AgentEvent
 from atoll.domain.agent.lenient_json import Message, part, parts, short, text, whole
 from atoll.domain.agent.threads.questions import Names, Questions
-from atoll.domain.agent.threads.requests import started_turns
+from atoll.domain.agent.threads.requests import started_turns, turns_of
 from atoll.domain.agent.threads.thread import ThreadEvents, thread_of
 
 MAX_THREADS = 100
@@ -70,19 +70,7 @@ def preview(messages: Sequence[Message]) -> str:
 
 def turns(messages: Sequence[Message], thread: str) -> list[dict[str, Value]]:
     """Return the turns of a transcript, with their items."""
-    found: list[dict[str, Value]] = []
-    items: list[Value] = []
-    for event in _events(messages, thread):
-        match event.method:
-            case "turn/started":
-                items = []
-            case "item/completed":
-                items.append(event.params["item"])
-            case "turn/completed":
-                found.append({**part(event.params, "turn"), "items": items})
-            case _:
-                continue
-    return found
+    return turns_of(_events(messages, thread))
 
 
 def _events(messages: Sequence[Message], thread: str) -> Iterator[AgentEvent]:

@@ -1,12 +1,12 @@
 """Requests of a worker in Codex's words, as translators read and answer them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from atoll.domain.agent.card import CardKind, CardState, Draft, Said, Value
-from atoll.domain.agent.conversation import Reply
-from atoll.domain.agent.lenient_json import Message, text
+from atoll.domain.agent.conversation import AgentEvent, Reply
+from atoll.domain.agent.lenient_json import Message, part, parts, short, text
 from atoll.domain.errors import Invalid
 
 RESPOND = "serverRequest/respond"
@@ -39,10 +39,9 @@ def unknown_thread(thread: str) -> Invalid:
     return _bad("threadId", f"no thread {thread[:80]!r} is open here: start or resume it")
 
 
-def no_such_thread(key: str, thread: str) -> Reply:
-    """Return the answer about a thread that there is not."""
-    message = f"there is no thread {thread[:80]!r}"
-    return Reply(key, error={"code": _REFUSED, "message": message})
+def no_such_thread(key: str, thread: str, error: str = "") -> Reply:
+    """Return the answer about a thread that there is not, with what the agent says of it."""
+    return refused(key, ": ".join(filter(None, (f"there is no thread {thread[:80]!r}", error))))
 
 
 def check_turn(params: Message, field: str, thread: str, turn: str) -> None:
@@ -54,6 +53,35 @@ def check_turn(params: Message, field: str, thread: str, turn: str) -> None:
 def bad_thread_id() -> Invalid:
     """Return the error for what is no thread's id."""
     return _bad("threadId", "threadId is no id of a thread of this agent")
+
+
+def refused(key: str, message: str) -> Reply:
+    """Return the answer to a request that was wrong."""
+    return Reply(key, error={"code": _REFUSED, "message": message})
+
+
+def turns_of(events: Iterable[AgentEvent]) -> list[dict[str, Value]]:
+    """Return the turns that events of a thread tell of, with their items."""
+    found: list[dict[str, Value]] = []
+    items: list[Value] = []
+    for event in events:
+        match event.method:
+            case "turn/started":
+                items = []
+            case "item/completed":
+                items.append(event.params["item"])
+            case "turn/completed":
+                found.append({**part(event.params, "turn"), "items": items})
+            case _:
+                continue
+    return found
+
+
+def preview_of(turns: Sequence[Message]) -> str:
+    """Return the first prompt of a thread."""
+    items = [item for turn in turns[:1] for item in parts(turn, "items")]
+    words = [text(one, "text") for item in items[:1] for one in parts(item, "content")]
+    return short("\n".join(words))
 
 
 def fitting(turns: Sequence[dict[str, Value]]) -> list[Value]:

@@ -35,6 +35,7 @@ class ThreadEvents:
         self._questions = questions
         self._open: dict[str, OpenItem] = {}
         self._names: dict[str, str] = {}
+        self._texts: dict[str, str] = {}
         self._closed: dict[str, None] = {}
         self._outcome = CardState.DONE
         self._error = ""
@@ -50,15 +51,21 @@ class ThreadEvents:
         return (self._event("turn/started", {"turn": turn_of(turn)}),)
 
     def heard(
-        self, said: Sequence[Said], *, name: str = "", given: Message | None = None
+        self,
+        said: Sequence[Said],
+        *,
+        name: str = "",
+        given: Message | None = None,
+        about: CardKind | None = None,
     ) -> tuple[AgentEvent, ...]:
         """Return the events of what a translator says. `name` is the agent's own of a message,
-        `given` the input of a tool that a question is about."""
+        `given` the input of a tool that a question is about, and `about` its kind where that was
+        not said before."""
         events: list[AgentEvent] = []
         drafts = [one for one in said if isinstance(one, Draft)]
         for at, draft in enumerate(drafts):
             if draft.id.startswith(PREFIX):
-                events += self._asked(draft, given or {})
+                events += self._asked(draft, given or {}, about)
             elif draft.kind in _ITEMS:
                 events += self._item(draft, self._name(draft, name, at))
             else:
@@ -86,11 +93,13 @@ class ThreadEvents:
         elif draft.kind is CardKind.STATUS and draft.state is CardState.FAILED:
             self._error = draft.text or draft.title or ""
 
-    def _asked(self, draft: Draft, given: Message) -> tuple[AgentEvent, ...]:
+    def _asked(
+        self, draft: Draft, given: Message, about: CardKind | None
+    ) -> tuple[AgentEvent, ...]:
         if draft.state is not CardState.PENDING:
             return self._questions.settled(draft.id)
         subject = self._open.get(str((draft.data or {}).get("for")))
-        about = None if subject is None else subject.draft.kind
+        about = about if subject is None else subject.draft.kind
         event = self._questions.asked(draft, self.thread, self.turn, about=about, given=given)
         return (*self._loose_ends(), event)
 
@@ -147,9 +156,15 @@ class ThreadEvents:
         """Return the name of an item: the agent's own of its message, or of its tool."""
         if is_prompt(draft) and name:
             return name
-        if draft.kind in TEXTS:
-            return f"{name}:{at}" if name else f"{self.turn}:{draft.id}"
-        return draft.id
+        if draft.kind not in TEXTS:
+            return draft.id
+        if not name:
+            return f"{self.turn}:{draft.id}"
+        # Pieces of one message may stand on both sides of a tool.
+        while self._texts.get(f"{name}:{at}", draft.id) != draft.id:
+            at += 1
+        remember(self._texts, f"{name}:{at}", draft.id)
+        return f"{name}:{at}"
 
     def _event(self, method: str, params: dict[str, Value]) -> AgentEvent:
         place: dict[str, Value] = {"threadId": self.thread}

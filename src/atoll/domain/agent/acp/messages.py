@@ -1,0 +1,40 @@
+"""Lines of the Agent Client Protocol as a conversation writes and reads them, and steps of it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from atoll.domain.agent.card import Draft, Said, Value
+from atoll.domain.agent.conversation import Outgoing, Step
+from atoll.domain.agent.lenient_json import Message, part, text
+
+
+def after(first: Step, then: Step) -> Step:
+    """Return two steps as one."""
+    return replace(
+        first,
+        said=first.said + then.said,
+        send=first.send + then.send,
+        replies=first.replies + then.replies,
+        events=first.events + then.events,
+    )
+
+
+def allowing(said: Sequence[Said]) -> list[str]:
+    """Return the options that allow what a permission is about."""
+    options = next((one.options for one in said if isinstance(one, Draft)), None) or ()
+    return [one.id for one in options if one.effect == "allow"]
+
+
+def error_of(message: Message) -> str:
+    """Return the text of an error, with the reason that its data gives."""
+    error = part(message, "error")
+    more = text(part(error, "data"), "message", "details")
+    return ": ".join(filter(None, (text(error, "message"), more)))
+
+
+def selected(number: Value, option: str) -> Outgoing:
+    return rpc(id=number, result={"outcome": {"outcome": "selected", "optionId": option}})
+
+
+def rpc(**fields: Value) -> Outgoing:
+    return {"jsonrpc": "2.0", **fields}
