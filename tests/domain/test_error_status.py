@@ -11,6 +11,7 @@ from atoll.domain.errors import (
     Invalid,
     LimitReached,
     NotFound,
+    StaleCursor,
     Unauthenticated,
     Unavailable,
 )
@@ -50,3 +51,8 @@ def test_status_nobody_here_sends_for_a_class_stands_for_the_nearest(
 def test_status_that_names_no_error_stands_for_a_failure() -> None:
     assert kind_of(500) is Failed
     assert kind_of(599) is Failed
+
+
+def test_stale_cursor_says_where_to_resume() -> None:
+    error = StaleCursor("Events up to 7 are no longer kept.", resume_after=7)
+    assert (error.code, error.resume_after) == ("stale_cursor", 7)

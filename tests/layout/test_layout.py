@@ -89,7 +89,6 @@ SMALL = {
     "wiring/control/tenancy.py": "the services of one noun",
     "wiring/control/vaulting.py": "the choice of one adapter",
     "wiring/control/webhooks.py": "the services of one feature",
-    "wiring/control/outside/workers.py": "the services of one feature",
     "wiring/launch/handed_file.py": VALUE,
     "wiring/launch/mount_view.py": SHARED,
     "zygote/daemon/answers.py": VALUE,

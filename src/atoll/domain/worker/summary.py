@@ -24,7 +24,7 @@ class SummaryStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far the summary of a worker is: `derived` is the number of the last event that is in it,
+    """Progress of the summary of a worker: `derived` is the number of the last event that is in it,
     `newest` that of the newest event of the stream."""
 
     key: WorkerKey

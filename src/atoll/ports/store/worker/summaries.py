@@ -8,7 +8,7 @@ from atoll.domain.worker.summary import Progress
 
 
 class WorkerSummaryRows(Protocol):
-    """How far the summary of each worker is derived. Only the process that leads writes them."""
+    """Rows with the progress of each worker's summary. Only the process that leads writes them."""
 
     async def of(self, keys: Sequence[WorkerKey]) -> Mapping[WorkerKey, Progress]:
         """Return the progress of these workers, by key; one that is not stored is missing."""
