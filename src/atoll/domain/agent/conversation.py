@@ -28,12 +28,14 @@ class Reply:
 @dataclass(frozen=True, slots=True)
 class AgentEvent:
     """An event of a worker's stream that a translator made. A question has an `id` of ours. With
-    `native` it carries the agent's own message, as it was read."""
+    `native` it carries the agent's own message, as it was read. A `live` one is not kept: a piece
+    of a text, which the completed item replaces."""
 
     method: str
     params: Outgoing
     id: str = ""
     native: bool = False
+    live: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,7 +164,10 @@ class Worker:
         elif not step.replies and not step.events:
             self.live.add(self._spool.last, line)
         for event in step.events:
-            await self._keep(_spelled(event, line))
+            if event.live:
+                self.live.add(self._spool.last, _spelled(event, b""))
+            else:
+                await self._keep(_spelled(event, line))
         for reply in step.replies:
             await self._replied(reply, line)
 

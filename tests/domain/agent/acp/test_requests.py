@@ -159,7 +159,7 @@ def test_turn_is_told_with_its_items_and_what_it_was_made_of() -> None:
     talk.thread("s1")
     step = talk.request("turn/start", threadId="s1", input=GO)
     assert events_of(step) == ["turn/started inProgress", "item/completed userMessage go"]
-    assert events_of(talk.says("s1", "Hi")) == []
+    assert events_of(talk.says("s1", "Hi")) == ["item/agentMessage/delta Hi"]
     tool: Any = {"sessionUpdate": "tool_call", "toolCallId": "t", "kind": "execute"}
     given = {"rawInput": {"command": "ls"}}
     assert events_of(talk.update("s1", **tool, status="pending", **given)) == [
@@ -189,6 +189,8 @@ def test_text_on_both_sides_of_a_tool_has_two_names() -> None:
         *talk.says("s1", "after", messageId="m").events,
         *talk.result("session/prompt", stopReason="end_turn").events,
     ]
+    pieces = [one.params["itemId"] for one in events if one.live]
+    assert pieces == ["m:0", "m:1"]
     names = [one.params["item"]["id"] for one in events if "item" in one.params]  # type: ignore[index,call-overload]
     assert names == ["m:0", "t", "m:1"]
 

@@ -19,6 +19,8 @@ def events_of(step: Step) -> list[str]:
 
 def _line(event: AgentEvent, params: Mapping[str, Any]) -> str:
     item, turn = params.get("item", {}), params.get("turn", {})
+    if event.live:
+        return f"{event.method} {params['delta']}"
     words = [event.method, item.get("type"), item.get("status") or turn.get("status")]
     said = item.get("text") or item.get("command") or item.get("content")
     if isinstance(said, list):

@@ -70,10 +70,12 @@ def test_turn_ends_as_its_card_does(
 
 def test_text_in_pieces_is_one_item_once_something_else_comes() -> None:
     events = begun()
-    assert events.heard([piece("a", "He")]) == ()
-    assert events.heard([piece("a", "llo")]) == ()
+    assert told(events.heard([piece("a", "He")])) == ["item/agentMessage/delta He"]
+    (delta,) = events.heard([piece("a", "llo")])
+    assert delta.params == {"threadId": "t", "turnId": "u", "itemId": "u:a", "delta": "llo"}
     assert told(events.heard([piece("b", "Hm", CardKind.THINKING)])) == [
-        "item/completed agentMessage Hello"
+        "item/completed agentMessage Hello",
+        "item/reasoning/textDelta Hm",
     ]
     tool = Draft("c", CardKind.BASH, RUNNING, data={"command": "ls"})
     assert told(events.heard([tool])) == [

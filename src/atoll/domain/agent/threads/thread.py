@@ -22,6 +22,10 @@ from atoll.domain.agent.threads.questions import PREFIX, Questions
 NATIVE = "agent/message"
 """The method of an agent's message that is no event of a turn."""
 
+_DELTAS = {
+    CardKind.TEXT: "item/agentMessage/delta",
+    CardKind.THINKING: "item/reasoning/textDelta",
+}
 _STATUSES = {CardState.FAILED: "failed", CardState.DECLINED: "interrupted"}
 _ITEMS = frozenset(CardKind) - {CardKind.STATUS, CardKind.TURN, CardKind.PREVIEW_LINK}
 
@@ -122,9 +126,16 @@ class ThreadEvents:
         remember(self._names, draft.id, name)
         if draft.state in FINAL and not draft.append:
             return [*events, *self._close(draft.id)]
+        if known.loose and draft.kind in _DELTAS and not is_prompt(draft):
+            events.append(self._piece(draft, name))
         if starts:
             events.append(self._event("item/started", {"item": item_of(known, name)}))
         return events
+
+    def _piece(self, draft: Draft, name: str) -> AgentEvent:
+        """Return a piece of a text, under the name that the whole will have."""
+        delta = self._event(_DELTAS[draft.kind], {"itemId": name, "delta": draft.text or ""})
+        return AgentEvent(delta.method, delta.params, live=True)
 
     def _loose_ends(self, but: str = "") -> tuple[AgentEvent, ...]:
         """Complete the texts that came in pieces, now that something else comes."""
