@@ -13,8 +13,8 @@ from typing import Final
 DELTA: Final = "item/agentMessage/delta"
 SAID: Final = "item/completed"
 PIECE: Final = "x" * 4000
-PAUSE_SECONDS: Final = 0.03
-"""Between an answer and a line, so that the way of the one is not that of the other."""
+PAUSE_SECONDS: Final = 0.2
+"""Between an answer and a line: a poll waits already when the line comes."""
 
 
 def write(message: dict[str, object]) -> None:

@@ -32,6 +32,9 @@ CROWD: Final = 6
 SETTLE_SECONDS: Final = 20
 """Until idle runtimes have given back what they do not need."""
 
+SYNCED: Final = {"ATOLL_DATABASE_SYNCED": "true"}
+"""Every commit is on disk before it is answered, on both sides."""
+
 AGENT: Final = "#!/usr/bin/python3 -ESs\n"
 MACHINE: Final = {"agent": "codex", "mode": "machine"}
 _numbers = itertools.count()
@@ -39,7 +42,7 @@ _numbers = itertools.count()
 
 def workers() -> None:
     """Starts, requests, lines, deltas and memory of workers."""
-    with server() as atoll:
+    with server(SYNCED) as atoll:
         provide(atoll)
         _starts(atoll)
         with worker(atoll) as name:
@@ -103,18 +106,18 @@ def _reason(atoll: Server, name: str) -> str:
     return str(atoll.api.get(f"/v1/workers/{name}/snapshot").json()["reason"])
 
 
-def _agent(atoll: Server) -> str:
+def _agent(atoll: Server) -> tuple[str, str]:
     """Create a sandbox with the agent in its machine mode, through the API."""
     sandbox = atoll.create(profile="codex", agent="codex")
-    atoll.api.post(f"/v1/sandboxes/{sandbox}/agents", json=MACHINE).raise_for_status()
-    return sandbox
+    made = atoll.api.post(f"/v1/sandboxes/{sandbox}/agents", json=MACHINE)
+    return sandbox, str(made.raise_for_status().json()["id"])
 
 
 def _starts(atoll: Server) -> None:
     ours, floor = Series("create → worker.started"), Series("sandbox, then machine agent")
     for turn in range(STARTS + WARM):
         began = time.perf_counter()
-        sandbox = _agent(atoll)
+        sandbox, _ = _agent(atoll)
         alone = time.perf_counter()
         atoll.api.delete(f"/v1/sandboxes/{sandbox}", params={"wait": "true"})
         again = time.perf_counter()
@@ -129,11 +132,11 @@ def _starts(atoll: Server) -> None:
 
 
 class _Commits:
-    """Commits of one row into a database beside Atoll's, with the pragmas of its store."""
+    """Commits of one row into a database beside Atoll's, on disk as `SYNCED` has its own."""
 
     def __init__(self, folder: Path) -> None:
         self._link = sqlite3.connect(folder / "bench.db", isolation_level=None)
-        for pragma in ("journal_mode=WAL", "synchronous=NORMAL"):
+        for pragma in ("journal_mode=WAL", "synchronous=FULL"):
             self._link.execute(f"PRAGMA {pragma}")
         self._link.execute("CREATE TABLE plain (id INTEGER PRIMARY KEY, text TEXT)")
 
@@ -270,13 +273,17 @@ def _loopback() -> Iterator[Any]:
 
 
 def _memory(atoll: Server) -> None:
+    """Measure runtimes whose agent was asked once, with a worker and without."""
     alone, served = Series("runtime with a machine agent", "MiB"), Series("… and a worker", "MiB")
-    sandboxes = [_agent(atoll) for _ in range(CROWD)]
+    agents = [_agent(atoll) for _ in range(CROWD)]
+    for sandbox, agent in agents:
+        path = f"/v1/sandboxes/{sandbox}/terminals/{agent}/ask"
+        atoll.api.post(path, json={"prompt": "go"}).raise_for_status()
     names = [_create(atoll) for _ in range(CROWD)]
     for name in names:
         ask(atoll, name, "thread/list")
     time.sleep(SETTLE_SECONDS)
-    alone.samples += [_runtime_pss(atoll, one) for one in sandboxes]
+    alone.samples += [_runtime_pss(atoll, one) for one, _ in agents]
     for name in names:
         shown = atoll.api.get(f"/v1/workers/{name}/snapshot").json()
         served.samples.append(_runtime_pss(atoll, shown["sandbox"]["id"]))
