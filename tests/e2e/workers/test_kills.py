@@ -7,7 +7,6 @@ import contextlib
 import json
 import os
 import random
-import shutil
 import signal
 import sys
 from collections import Counter
@@ -20,9 +19,8 @@ import pytest
 
 from atoll.client import Atoll
 from atoll.client.workers.shapes import WorkerEvent, WorkerReceipt
-from atoll.domain.agent.registry import find
 from atoll.domain.errors import AtollError, Conflict, Unavailable
-from atoll.testing.server import TestServer, test_server
+from atoll.testing.server import TestServer
 from tests.peers.api import Api, api_of
 
 pytestmark = pytest.mark.timeout(3600)
@@ -45,18 +43,6 @@ STEPS = {
     "entries stored, and not freed": f"{WORKERS}.driving:WorkerDriver._take:after",
 }
 IN_CI = {"answered, and not stored"}
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[TestServer]:
-    with test_server() as started:
-        codex = find("codex")
-        assert codex.package is not None
-        place = started.home / "agents" / "codex" / codex.package.version / "bin"
-        place.mkdir(parents=True)
-        shutil.copy(HERE / "app_server.py", place / "codex")
-        (place / "codex").chmod(0o755)
-        yield started
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, cast
@@ -22,7 +23,8 @@ from atoll.domain.worker.heartbeat import Lease
 from atoll.domain.worker.ledger import WorkerRequest
 from atoll.domain.worker.lifecycle import Holder, Worker, WorkerTornDown
 from atoll.domain.worker.record import WorkerRecord
-from atoll.services.workers.runtime_host import RuntimeHost
+from atoll.ports.outside.worker_host import HostDeltas
+from atoll.services.workers.runtime_host import RuntimeHost, _batches
 from atoll.testing.fakes.workspaces import FakeWorkspaces
 from atoll.wire.contract import workers as contract
 from atoll.wire.contract.agents import ActionBody, AgentList, AgentRecord, OpenAgentBody
@@ -244,3 +246,18 @@ async def test_stop_names_the_commits_it_saved_and_says_which_it_could_not() -> 
     with pytest.raises(Unavailable):
         await there.host().stop(record(BASE, MADE))
     assert [what for what, _ in there.calls] == ["stop"]
+
+
+async def test_deltas_are_read_however_they_are_cut() -> None:
+    async def body(*pieces: bytes) -> AsyncIterator[bytes]:
+        for piece in pieces:
+            yield piece
+
+    lines = b'{"after":3,"lines":[{"a":1.0},{"b":2}]}\n\n{"after":4,"lines":[]}\n{"aft'
+    for size in (1, 7, len(lines)):
+        cut = [lines[at : at + size] for at in range(0, len(lines), size)]
+        found = [one async for one in _batches(body(*cut))]
+        assert found == [HostDeltas(3, (b'{"a":1.0}', b'{"b":2}')), HostDeltas(4, ())]
+    for wrong in (b"{}\n", b"[]\n", b"\xff\n", b"[" * 100_000 + b"\n"):
+        with pytest.raises(Unavailable):
+            await anext(_batches(body(wrong)))
