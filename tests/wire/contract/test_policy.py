@@ -1,5 +1,7 @@
 """The policy message: strict, whole, and silent about what it holds."""
 
+import json
+
 import pytest
 
 from atoll.wire.contract.policy import (
@@ -59,3 +61,7 @@ def test_policy_malformed_is_refused_without_its_values(body: bytes) -> None:
 def test_policy_shown_holds_no_value() -> None:
     policy = Policy(redacted=(RedactedValue(name="key", value=CANARY),))
     assert CANARY not in repr(policy) + str(policy) + f"{policy.redacted!r}"
+
+
+def test_policy_leaves_out_what_an_older_runtime_does_not_know() -> None:
+    assert json.loads(encode_policy(Policy(revision=3))) == {"revision": 3}
