@@ -96,3 +96,11 @@ def test_what_is_known_is_bounded() -> None:
 
 def test_entry_of_the_ledger_knows_its_method() -> None:
     assert admit(None, WorkerRequest("r", "thread/start", {})).method == "thread/start"
+
+
+def test_thread_that_works_goes_to_the_end() -> None:
+    talk = NO_TALK
+    for name in ("t1", "t2"):
+        talk = said(talk, "thread/started", thread={"id": name, "name": name})
+    talk = said(talk, "turn/started", threadId="t1", turn={"id": "u1"})
+    assert [(one.thread_id, one.title) for one in talk.threads] == [("t2", "t2"), ("t1", "t1")]

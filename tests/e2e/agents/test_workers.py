@@ -205,29 +205,32 @@ async def test_installed_codex_has_the_methods_and_fields_that_are_classified(
     assert told == {name: [one.rstrip("?") for one in fields] for name, fields in known.items()}
 
 
-async def test_person_takes_a_codex_worker_types_to_it_and_gives_it_back(
-    w: World, provide_agent: Callable[[TestServer, str], None]
+@pytest.mark.parametrize("agent", ["codex", "claude-code"])
+async def test_person_takes_a_worker_types_to_it_and_gives_it_back(
+    w: World, provide_agent: Callable[[TestServer, str], None], agent: str
 ) -> None:
-    provide_agent(w.server, "codex")
-    made = await w.api.post("/v1/workers", json={"worker_id": "held"})
+    provide_agent(w.server, agent)
+    held = f"held-{agent}"
+    made = await w.api.post("/v1/workers", json={"worker_id": held, "agent": agent})
     assert made.status_code == 201, made.text
-    await until(w, "held", "running")
-    thread = (await asked(w, "held", "r1", "thread/start"))["thread"]["id"]
-    words = [{"type": "text", "text": f"[[tool {WRITE}]]"}]
-    await asked(w, "held", "r2", "turn/start", threadId=thread, input=words)
-    await stream(w, "held", "turn/completed")
-    sandbox = (await snapshot(w, "held"))["sandbox"]["id"]
-    answers = [await w.api.post("/v1/workers/held/take") for _ in range(2)]
+    await until(w, held, "running")
+    thread = (await asked(w, held, "r1", "thread/start"))["thread"]["id"]
+    begin = TOOLS[agent].format(command="echo made > made.txt")
+    words = [{"type": "text", "text": f"[[tool {begin}]]"}]
+    await asked(w, held, "r2", "turn/start", threadId=thread, input=words)
+    await stream(w, held, "turn/completed")
+    sandbox = (await snapshot(w, held))["sandbox"]["id"]
+    answers = [await w.api.post(f"/v1/workers/{held}/take") for _ in range(2)]
     assert [one.status_code for one in answers] == [200, 200], answers[0].text
     taken, again = (strict(workers_pb2.TakeWorkerResponse, one.json()) for one in answers)
     assert taken == again
     assert (taken.sandbox_id, taken.thread_id) == (sandbox, thread)
     assert await trees(w, sandbox) == [("tui", taken.terminal_id)]
-    assert (await snapshot(w, "held"))["held_by_person"] is True
+    assert (await snapshot(w, held))["held_by_person"] is True
     bad = {"request_id": "r3", "method": "thread/list", "params": {}}
-    refused = await w.api.post("/v1/workers/held/requests", json={"request": bad})
+    refused = await w.api.post(f"/v1/workers/{held}/requests", json={"request": bad})
     assert (refused.status_code, refused.json()["code"]) == (409, "held_by_person")
-    typed = TOOLS["codex"].format(command="echo typed > typed.txt")
+    typed = TOOLS[agent].format(command="echo typed > typed.txt")
     place = f"/v1/sandboxes/{sandbox}/terminals/{taken.terminal_id}"
 
     async def types() -> bool:
@@ -240,19 +243,19 @@ async def test_person_takes_a_codex_worker_types_to_it_and_gives_it_back(
     await eventually(types)
     await eventually(is_done)
     for _ in range(2):
-        given = await w.api.post("/v1/workers/held/give-back")
+        given = await w.api.post(f"/v1/workers/{held}/give-back")
         assert given.status_code == 200, given.text
         assert strict(workers_pb2.WorkerSnapshot, given.json()).held_by_person is False
     (machine,) = await trees(w, sandbox)
     assert machine[0] == "machine"
-    found = await asked(w, "held", "r4", "thread/read", threadId=thread, includeTurns=True)
+    found = await asked(w, held, "r4", "thread/read", threadId=thread, includeTurns=True)
     assert len(found["thread"]["turns"]) == 2
     assert "typed.txt" in json.dumps(found)
-    events = await stream(w, "held", "worker.response")
+    events = await stream(w, held, "worker.response")
     assert [one["event_type"] for one in events].count("worker.lost") == 0
-    stopped = await w.api.post("/v1/workers/held/stop")
+    stopped = await w.api.post(f"/v1/workers/{held}/stop")
     assert stopped.status_code == 202, stopped.text
-    await until(w, "held", "stopped")
+    await until(w, held, "stopped")
 
 
 async def eventually(happens: Callable[[], Awaitable[bool]]) -> None:

@@ -41,7 +41,7 @@ class OpenQuestion:
 
 @dataclass(frozen=True, slots=True)
 class WorkerTalk:
-    """Threads and open questions, oldest first."""
+    """Threads, the one that worked last at the end, and open questions, oldest first."""
 
     threads: tuple[WorkerThread, ...] = ()
     questions: tuple[OpenQuestion, ...] = ()
@@ -84,7 +84,7 @@ def heard(
         case "thread/name/updated":
             return _titled(talk, said.thread_id, said.thread_name)
         case "turn/started":
-            return _turned(talk, said.thread_id, said.turn.id or None)
+            return _turned(_moved(talk, said.thread_id), said.thread_id, said.turn.id or None)
         case "turn/completed":
             done = _turned(talk, said.thread_id, None)
             left = tuple(one for one in done.questions if one.thread_id != said.thread_id)
@@ -125,6 +125,12 @@ def _titled(talk: WorkerTalk, thread_id: str, title: str | None) -> WorkerTalk:
 def _turned(talk: WorkerTalk, thread_id: str, turn_id: str | None) -> WorkerTalk:
     turn = None if turn_id is None else turn_id[:LONGEST_ID]
     return _put(talk, replace(_thread(talk, thread_id), turn_id=turn))
+
+
+def _moved(talk: WorkerTalk, thread_id: str) -> WorkerTalk:
+    """Return the talk with a thread at the end."""
+    others = tuple(one for one in talk.threads if one.thread_id != thread_id[:LONGEST_ID])
+    return _put(replace(talk, threads=others), _thread(talk, thread_id))
 
 
 def _thread(talk: WorkerTalk, thread_id: str) -> WorkerThread:
