@@ -65,16 +65,16 @@ export interface OpenQuestion {
   readonly params: string;
 }
 
-/** Its usage; null where the snapshot has none. */
+/** Its usage; null where the snapshot has none, or nothing was used yet. */
 export function usageOf(worker: Worker): Usage | null {
-  const usage = fieldsOf(member(worker, 'usage'));
-  if (usage === null) return null;
-  return {
-    requests: whole(usage['requests']),
-    input: whole(usage['input_tokens']),
-    output: whole(usage['output_tokens']),
-    cached: whole(usage['cached_tokens']),
+  const counted = fieldsOf(member(worker, 'usage')) ?? {};
+  const usage = {
+    requests: whole(counted['requests']),
+    input: whole(counted['input_tokens']),
+    output: whole(counted['output_tokens']),
+    cached: whole(counted['cached_tokens']),
   };
+  return usage.requests + usage.input + usage.output === 0 ? null : usage;
 }
 
 /** Its open questions; null where the snapshot has none to tell of. */

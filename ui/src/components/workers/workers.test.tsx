@@ -73,6 +73,7 @@ describe('a worker', () => {
     const usage = { requests: 1, input_tokens: 2_000, output_tokens: '<b>', cached_tokens: null };
     expect(usageOf(worker({ usage }))).toEqual({ requests: 1, input: 2_000, output: 0, cached: 0 });
     expect(facts(worker({ usage }))).toContain('1 model call');
+    expect(usageOf(worker({ usage: { requests: 0, input_tokens: 0 } }))).toBeNull();
     const asked = [{ server_request_id: '7', method: 'm', params: 3 }, null, { method: 'x' }];
     expect(questionsOf(worker({ pending: { server_requests: asked } }))).toEqual([
       { id: '7', method: 'm', params: '' },

@@ -29,6 +29,7 @@ RESULTS: dict[str, Any] = {
     "thread/start": {"thread": {"id": THREAD}},
     "turn/start": {"turn": {"id": "turn-1", "status": "inProgress"}},
 }
+NO_USAGE = dict.fromkeys(("requests", "input_tokens", "output_tokens", "cached_tokens"), 0)
 APPROVAL = "item/commandExecution/requestApproval"
 """The method of a question whether a command may run."""
 
@@ -109,7 +110,10 @@ class ScriptedWorkers:
             "heartbeat_state": "fresh",
             "heartbeat_age_ms": 1_200,
             "heartbeat_stale_after_ms": 20_000,
-            "pending": {"request_ids": []},
+            "threads": [],
+            "pending": {"request_ids": [], "server_requests": []},
+            "usage": dict(NO_USAGE),
+            "artifacts": [],
             "route": route(),
             "held_by_person": False,
             "created_at": now(),
@@ -145,7 +149,21 @@ class ScriptedWorkers:
         asked = {} if question is None else {"server_request_id": question}
         params = {"threadId": THREAD, **params}
         text = json.dumps(params)
+        if question is not None:
+            told = {"method": method, "params": text, "thread_id": THREAD, "at": now()}
+            self._open(worker_id).append({"server_request_id": question, **told})
+        if method == "serverRequest/resolved":
+            self._close(worker_id, str(params["requestId"]))
         await self.tell(worker_id, "worker.event", method=method, params=text, **asked)
+
+    def _open(self, worker_id: str) -> list[dict[str, Any]]:
+        """Questions without an answer."""
+        found: list[dict[str, Any]] = self.workers[worker_id]["pending"]["server_requests"]
+        return found
+
+    def _close(self, worker_id: str, question: str) -> None:
+        found = self._open(worker_id)
+        found[:] = [one for one in found if one["server_request_id"] != question]
 
     async def item(self, worker_id: str, **item: Any) -> None:
         """The agent has done something."""
@@ -222,6 +240,8 @@ class ScriptedWorkers:
         if (why := self.refusals.get(method)) is not None:
             return web.json_response(head | {"error": {"retryable": False, "data": None} | why})
         result = json.dumps(RESULTS.get(method, {}))
+        if method == "serverRequest/respond":
+            self._close(worker_id, asked["params"]["server_request_id"])
         if name not in known:
             await self.tell(worker_id, "worker.response", request_id=name, result=result)
         return web.json_response(head | {"response": {"result": result}})
@@ -230,6 +250,7 @@ class ScriptedWorkers:
         worker_id = request.match_info["worker"]
         ended = {"status": "stopped", "reason": None}
         self.workers[worker_id] |= ended | {"heartbeat_state": "stopped"}
+        self._open(worker_id).clear()
         markers = {"last_seq": len(self.streams[worker_id]), "thread_ids": []}
         await self.tell(worker_id, "worker.stopped", **ended, markers=markers)
         head = {"worker_id": worker_id, "status": "stopping", "markers": None}
@@ -240,6 +261,7 @@ class ScriptedWorkers:
         shown = self.workers[worker_id]
         if not shown["held_by_person"]:
             shown["held_by_person"] = True
+            self._open(worker_id).clear()
             held = {"holder": "person", "thread_id": THREAD}
             await self.tell(worker_id, "worker.handed_over", **held)
         sandbox = shown["sandbox"]["id"]

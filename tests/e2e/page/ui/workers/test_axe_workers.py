@@ -9,7 +9,7 @@ from tests.e2e.page.test_axe import AXE, LONG
 from tests.e2e.page.ui.scripted import TICKET, ScriptedServer
 from tests.e2e.page.ui.test_axe_routes import DEVICES, BothColours, surveyed
 
-from .scripted_workers import APPROVAL, ISOLATION, ScriptedWorkers
+from .scripted_workers import APPROVAL, ISOLATION, ScriptedWorkers, now
 from .test_workers import ASKS, begun
 
 pytestmark = [
@@ -26,7 +26,14 @@ LINES = "\n".join(f"{number}: a line of output that goes on" for number in range
 def peopled(workers: ScriptedWorkers) -> None:
     """A worker in every state, the first with everything that a snapshot may have."""
     place = {"id": "sb_0001", "isolation": WEAK, "region": "eu-west-1", "host": "box"}
-    open_ = {"request_ids": [], "server_requests": [{"server_request_id": "1", "method": "x"}]}
+    asked = {
+        "server_request_id": "1",
+        "method": "x",
+        "params": "{}",
+        "thread_id": None,
+        "at": now(),
+    }
+    open_ = {"request_ids": [], "server_requests": [asked]}
     workers.add(LONG, usage=USAGE, sandbox=place, pending=open_)
     workers.add("starting", status="starting", backend=None, sandbox=None, route=None)
     stale: dict[str, Any] = {"heartbeat_state": "stale", "heartbeat_age_ms": 24_000}
@@ -90,8 +97,6 @@ async def one_by_one(found: BothColours, server: ScriptedServer) -> None:
     """The page of each worker, the first with a conversation and the question before a stop."""
     page, workers = found.page, server.workers
     await talked(workers, LONG)
-    asked = [{"server_request_id": one, "method": APPROVAL} for one in ("2", "7")]
-    workers.workers[LONG]["pending"]["server_requests"] = asked
     await page.goto(f"{server.url}#/workers/{LONG}")
     await expect(page.locator(".talk-asks")).to_have_count(2)
     await found.check("conversation")

@@ -11,7 +11,7 @@ from atoll.protocol.v1 import codex_workers_pb2 as workers_pb2
 from tests.e2e.page.test_people import PHONE_SCREEN, STING
 from tests.e2e.page.ui.scripted import TICKET, ScriptedServer
 
-from .scripted_workers import APPROVAL, THREAD, ScriptedWorkers
+from .scripted_workers import APPROVAL, THREAD, ScriptedWorkers, now
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -352,12 +352,16 @@ async def test_usage_threads_and_open_questions_are_shown_where_a_snapshot_has_t
         "method": APPROVAL,
         "params": '{"reason": "May I?", "command": "make"}',
         "thread_id": "other",
+        "at": now(),
     }
-    threads = [{"thread_id": "other", "title": "Other things"}]
+    threads = [{"thread_id": "other", "turn_id": None, "title": "Other things"}]
     pending = {"request_ids": [], "server_requests": [asked]}
     shown = server.workers.add("docs", usage=usage, threads=threads, pending=pending)
     json_format.ParseDict(shown, workers_pb2.WorkerSnapshot())
-    server.workers.add("plain")
+    plain = server.workers.add("plain")
+    for name in ("usage", "threads", "artifacts"):
+        del plain[name]
+    del plain["pending"]["server_requests"]
     workers = await come_in(server, page)
     rows = page.locator(".worker")
     await expect(rows.filter(has_text="docs")).to_contain_text("1 question")
