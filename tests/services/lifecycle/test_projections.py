@@ -98,6 +98,26 @@ def test_rebuild_gives_byte_for_byte_what_the_live_writer_gave(acts: list[Act], 
     asyncio.run(compare())
 
 
+async def test_state_that_ended_and_was_removed_while_it_was_rebuilt_is_gone() -> None:
+    """Its end was removed from the log, too; what came after that is derived."""
+    status, forgotten = ("agent.status", "sandbox:b"), ("agent.forgotten", "sandbox:b", "", "")
+    for later in ([], [(*status, "t_2", "y")]):
+        async with scene(run=False) as s:
+            await play(s.store, [(*status, "t_1", "x")])
+            rebuilt = Rebuild(AGENTS)
+            async with s.store.read() as rows:
+                await rebuilt.read(rows)
+            # Each removal leaves the newest event; an agent with such an id is none.
+            unread, newest = (*status, "../t", "z"), ("sandbox:b", 1)
+            await play(s.store, [forgotten, newest, unread, newest, *later], first=2)
+            async with s.store.begin() as rows:
+                await catch_up(rows)
+                live = await derived(rows)
+                await rebuilt.switch(rows)
+                assert await derived(rows) == live
+            assert [one.id for one in read_agents(live.get("sandbox:b"))] == ["t_2"] * len(later)
+
+
 async def test_rebuild_repairs_what_was_damaged() -> None:
     async with scene(run=False) as s:
         acts = [("agent.status", "sandbox:a", f"t_{n}", "x") for n in range(90)]

@@ -114,14 +114,36 @@ class Rebuild:
         stored = await rows.projections.stored(name)
         # Events may have been removed since, and what they did is in a newer snapshot.
         self._begin_with(stored)
+        known = dict(self._states)
         await self._fold(rows)
+        if ended := [one for one in known if await self._ended(rows, one, known[one], stored)]:
+            for stream in ended:
+                del self._states[stream]
+            self._position = min(known[stream].position for stream in ended)
+            await self._fold(rows)
         for stream in self._states.keys() | stored.keys():
-            there = stored[stream].state if stream in stored else None
-            state = self._states.get(stream, ModelState(None, self._position))
-            if (there is None) != (state.body is None) or (there is not None and there != state):
+            if self._differs(stream, stored):
+                state = self._states.get(stream, ModelState(None, self._position))
                 await rows.projections.put(name, stream, state)
         await rows.projections.set_position(name, self._position)
         return self._position
+
+    def _differs(self, stream: str, stored: Mapping[str, StoredModel]) -> bool:
+        there = stored[stream].state if stream in stored else None
+        state = self._states.get(stream)
+        if there is None:
+            return state is not None and state.body is not None
+        return there != state
+
+    async def _ended(
+        self, rows: Transaction, stream: str, known: ModelState, stored: Mapping[str, StoredModel]
+    ) -> bool:
+        """Report whether a state that `read` had found ended since, by an event that was removed:
+        then its own event is not there any more either, and no snapshot."""
+        if (stream in stored and stored[stream].snapshot) or not self._differs(stream, stored):
+            return False
+        there = await rows.events.after(known.position - 1, 1)
+        return not there or there[0].position != known.position
 
     def _begin_with(self, stored: Mapping[str, StoredModel]) -> None:
         for stream, model in stored.items():

@@ -153,8 +153,8 @@ class ApiAccess(_Message, frozen=True, kw_only=True):
 class Policy(_Message, frozen=True, kw_only=True, omit_defaults=True):
     """Whole policy of one sandbox. `revision` grows with every change the control plane makes.
     `env` are variables of processes started from now on, over the sandbox's own. `record`: every
-    terminal opened from now on is recorded. What has its default is left out, so that a runtime of
-    an earlier version, which refuses fields it does not know, is served for as long as it can be."""
+    terminal opened from now on is recorded. What has its default is left out: a runtime of an
+    earlier version refuses fields it does not know."""
 
     revision: int = 0
     providers: tuple[ProviderKey, ...] = ()
