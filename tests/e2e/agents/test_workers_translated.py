@@ -4,6 +4,7 @@ What the stream holds is compared with what the agent itself has written down.
 """
 
 import asyncio
+import itertools
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -99,6 +100,17 @@ async def read(w: World, name: str, number: str, thread: str) -> list[dict[str, 
     return turns
 
 
+async def written(w: World, name: str, thread: str, count: int) -> list[dict[str, Any]]:
+    """The items of a thread, once so many are written down: agents write after they speak."""
+    async with asyncio.timeout(60):
+        for number in itertools.count():
+            turns = await read(w, name, f"read-{number}", thread)
+            told = [item for turn in turns for item in turn["items"]]
+            if len(told) >= count:
+                return told
+    raise AssertionError
+
+
 @dataclass(frozen=True)
 class Case:
     """An agent. `same`: its items have the ids of its own record, also when it tells them again.
@@ -177,8 +189,9 @@ async def test_agent_as_a_worker_has_two_threads_asks_and_is_interrupted(
     assert (turns[0], turns[-1]) == (first, last["turn"]["id"])
     assert turns == [one["turn"]["id"] for one in said(events, "turn/started", two)]
     if case.reads:
-        told = [item for turn in await read(w, name, "r9", two) for item in turn["items"]]
-        assert essence(told, same=case.same) == essence(completed(events, two), same=case.same)
+        done = completed(events, two)
+        told = await written(w, name, two, len(done))
+        assert essence(told, same=case.same) == essence(done, same=case.same)
     listed = await asked(w, name, "r10", "thread/list")
     assert {one, two} <= {one["id"] for one in listed["data"]}
 
