@@ -102,7 +102,7 @@ async def test_stream_begins_with_all(atoll: World) -> None:
 
 async def test_subscription_that_names_it_reads_its_stream_and_nothing_else(atoll: World) -> None:
     token = await _token(atoll, streams=[], models=["worker_summaries"])
-    async with client_of(atoll.url, token) as client, asyncio.timeout(20):
+    async with client_of(atoll.url, token) as client, asyncio.timeout(60):
         async with client.stream("GET", f"{PLACE}/stream") as answer:
             assert answer.status_code == 200
         for path in (PLACE, "/v1/workers", "/v1/projections/agents/stream", "/v1/agents"):
