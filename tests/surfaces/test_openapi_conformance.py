@@ -31,7 +31,7 @@ MAX_QUERY_BYTES = 32 * 1024
 INSIDE = ("/terminals", "/agents", "/exec", "/files", "/recordings", "/search")
 HERE = {
     "sandbox": "box", "session": "box", "terminal": "t_1", "agent": "t_1", "card": "c_1",
-    "command": "e_1", "recording": "r_1", "dashboard": "dsh_0123456789abcdef",
+    "command": "e_1", "recording": "r_1", "worker_id": "w", "dashboard": "dsh_0123456789abcdef",
 }  # fmt: skip
 
 

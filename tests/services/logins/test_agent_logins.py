@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import pytest
 
 from atoll.adapters.clocks.system import SystemClock
+from atoll.adapters.issuers.client import IssuerClient
 from atoll.adapters.issuers.http import IssuerHttp
 from atoll.adapters.issuers.openai import OpenAIIssuer
-from atoll.adapters.issuers.tokens import IssuerClient
 from atoll.adapters.outgoing.addresses import Reach
 from atoll.domain.errors import (
     AtollError,

@@ -3,8 +3,9 @@ revocation (RFC 7009)."""
 
 from dataclasses import dataclass
 
+from atoll.adapters.issuers.client import IssuerClient
 from atoll.adapters.issuers.http import IssuerAnswer, IssuerHttp, lost
-from atoll.adapters.issuers.tokens import IssuerClient, TokenEndpoint
+from atoll.adapters.issuers.tokens import TokenEndpoint
 from atoll.domain.errors import Forbidden, Unavailable
 from atoll.domain.login.agent_login import PollUnanswered
 from atoll.domain.login.issuer_answers import PollVerdict, is_passing, poll_verdict, read_seconds

@@ -6,9 +6,10 @@ are traded at once. Refreshes are JSON; the account's id is a claim of the id to
 
 from typing import Final
 
+from atoll.adapters.issuers.client import IssuerClient
 from atoll.adapters.issuers.device_grant import check_begun
 from atoll.adapters.issuers.http import IssuerHttp, lost
-from atoll.adapters.issuers.tokens import IssuerClient, TokenEndpoint
+from atoll.adapters.issuers.tokens import TokenEndpoint
 from atoll.domain.errors import Unavailable
 from atoll.domain.login.agent_login import PollUnanswered
 from atoll.domain.login.issuer_answers import PollVerdict, openai_poll_verdict, read_seconds

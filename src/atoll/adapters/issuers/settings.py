@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from atoll.adapters.issuers.tokens import IssuerClient
+from atoll.adapters.issuers.client import IssuerClient
 from atoll.domain.agent.login_use import LOGIN_USES
 from atoll.domain.errors import Invalid
 

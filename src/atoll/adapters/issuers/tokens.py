@@ -6,19 +6,17 @@ A client here is public: PKCE and codes that can be used once protect it, and it
 import base64
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
-from urllib.parse import urlsplit
 
 import msgspec
 
+from atoll.adapters.issuers.client import IssuerClient
 from atoll.adapters.issuers.http import IssuerAnswer, IssuerHttp, lost, not_sent
 from atoll.domain.errors import Forbidden
 from atoll.domain.event import Json
 from atoll.domain.login.issuer_answers import is_passing, read_seconds
 from atoll.domain.login.redirect import BegunRedirect
-from atoll.domain.people.realm import is_safe_url
 from atoll.ports.clock import Clock
 from atoll.ports.outside.issuer import LoginTokens
 
@@ -28,29 +26,6 @@ USUAL_LIFE: Final = timedelta(hours=1)
 
 _TOKEN: Final = re.compile(r"[!-~]+")
 _ACCOUNT: Final = re.compile(r"[A-Za-z0-9._@:-]{1,200}")
-
-
-@dataclass(frozen=True, slots=True)
-class IssuerClient:
-    """An issuer, and the id and scopes of the client by which this installation logs in. Raises
-    `ValueError` for an address that is neither https nor this machine's."""
-
-    issuer: str
-    client_id: str
-    scopes: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        if not is_safe_url(self.issuer, plain=True) or urlsplit(self.issuer).query:
-            raise ValueError("an issuer is https://…, or http:// on this machine")
-
-    def at(self, path: str) -> str:
-        """Return the address of an endpoint."""
-        return f"{self.issuer.rstrip('/')}{path}"
-
-    @property
-    def host(self) -> str:
-        """Return the name for messages."""
-        return urlsplit(self.issuer).hostname or ""
 
 
 class TokenEndpoint:

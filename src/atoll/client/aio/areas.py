@@ -8,6 +8,7 @@ from atoll.client.access import Approvals, Inbox, Secrets, Tokens
 from atoll.client.aio.nouns import AsyncNoun, Awaited
 from atoll.client.catalogue import AgentCatalogue
 from atoll.client.changes import Commits, PullRequests, WorkingTrees
+from atoll.client.desktop.calls import Desktops
 from atoll.client.login.agent_logins import AgentLogins
 from atoll.client.organizations import Organizations
 from atoll.client.outside.drive import Drives
@@ -201,6 +202,15 @@ class AsyncKeptFiles(AsyncNoun[KeptFiles]):
     list = Awaited(KeptFiles.list)
     get = Awaited(KeptFiles.get)
     delete = Awaited(KeptFiles.delete)
+
+
+class AsyncDesktops(AsyncNoun[Desktops]):
+    """A person's own machines, which take their workers."""
+
+    blocking = Desktops
+    link = Awaited(Desktops.link)
+    list = Awaited(Desktops.list)
+    unlink = Awaited(Desktops.unlink)
 
 
 class AsyncAgents(AsyncNoun[Agents]):

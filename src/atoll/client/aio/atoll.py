@@ -13,6 +13,7 @@ from atoll.client.aio.areas import (
     AsyncAgents,
     AsyncApprovals,
     AsyncCommits,
+    AsyncDesktops,
     AsyncDrives,
     AsyncExtensions,
     AsyncHosts,
@@ -71,6 +72,7 @@ class Atoll:
         self.agents = AsyncAgents(self._connection)
         self.logins = AsyncAgentLogins(self._connection)
         self.workers = AsyncWorkers(self._connection)
+        self.desktops = AsyncDesktops(self._connection)
         self.execs = AsyncExecs(self._connection)
         self.files = AsyncFiles(self._connection)
         self.shares = AsyncShares(self._connection)

@@ -19,6 +19,9 @@ OPEN = {"/healthz", "/readyz", "/openapi.json", "/.well-known/jwks.json"} | {
     *("/auth/cli", "/auth/cli/poll", "/auth/drive/callback", "/auth/realms"),
     *("/auth/login", "/auth/guests", "/auth/invitations"),
 }
+INTERNAL = {"/internal/events", "/internal/executions/{worker_id}/artifacts"}
+"""Routes closed by a token of their own, which `test_internal_token` attacks; without that setting
+they are not there."""
 
 #: Routes of an extension that nobody told the guard about.
 added = APIRouter()
@@ -105,7 +108,7 @@ def _operations() -> list[tuple[str, str]]:
         (method.upper(), path.replace("{", "").replace("}", ""))
         for path, item in json.loads(document_text())["paths"].items()
         for method in item
-        if path not in OPEN and not path.startswith("/auth/oidc/")
+        if path not in OPEN | INTERNAL and not path.startswith("/auth/oidc/")
     ]
 
 
@@ -134,6 +137,12 @@ async def test_every_route_without_a_valid_credential_answers_401(
             assert answer.status_code == 401, (method, path)
             assert answer.headers["content-type"] == "application/problem+json"
             assert answer.json()["code"] == "unauthenticated"
+
+
+async def test_internal_route_is_not_there_without_its_setting(atoll: World) -> None:
+    async with client_of(atoll.url) as client:
+        for path in INTERNAL:
+            assert (await client.post(path, content=b"not json")).status_code == 404, path
 
 
 async def test_unknown_api_path_without_a_credential_answers_401(atoll: World) -> None:

@@ -8,14 +8,16 @@ too, or is named by the front end: what it reports is theirs.
 import hmac
 import re
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from starlette.types import Scope
 
 from atoll.domain.errors import Forbidden, Invalid, NotFound, Unauthenticated
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import LOCAL_PERSON, ActorKind, Principal
-from atoll.surfaces.http.server.credentials import Credential
+
+if TYPE_CHECKING:  # the settings load this module, and need no server
+    from atoll.surfaces.http.server.credentials import Credential
 
 HEADER: Final = b"x-internal-token"
 SHORTEST: Final = 32
@@ -77,7 +79,7 @@ def check_service(access: InternalAccess | None, scope: Scope) -> None:
     access.check(scope)
 
 
-def check_outside(caller: Principal, credential: Credential) -> None:
+def check_outside(caller: Principal, credential: "Credential") -> None:
     """Raise `Forbidden` for a caller inside a sandbox, a guest, and a browser: no token makes a
     trusted service of them."""
     cookie = credential.session is not None or credential.guest is not None

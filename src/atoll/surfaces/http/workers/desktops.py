@@ -52,7 +52,11 @@ class DesktopList(ResponseModel):
     desktops: list[DesktopView]
 
 
-@router.put("/{desktop}", response_model=DesktopView, responses=problems(409))
+@router.put(
+    "/{desktop}",
+    response_model=DesktopView,
+    responses={201: {"model": DesktopView, "description": "Linked."}, **problems(409)},
+)
 @needs(Capability.AGENT_USE)
 async def link_desktop(atoll: Atoll, caller: Caller, *, desktop: Desktop) -> Response:
     """Link a machine of the caller's own. A repetition changes nothing."""
