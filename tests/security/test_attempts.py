@@ -33,7 +33,7 @@ NUMBERS = (
     *(930, 931),
     *(951, 952),
     962,
-    *(996, 997),
+    *(996, 997, 998),
 )
 """Of the list of threats Atoll is built against; some numbers are not taken. From 301 on: attempts
 at pools of the whole machine; from 311 on: at the person's browser, checkout and disk; from 401 on:

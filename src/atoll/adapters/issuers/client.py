@@ -1,4 +1,4 @@
-"""This installation as a client of an issuer."""
+"""Client of an issuer: this installation."""
 
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -8,7 +8,7 @@ from atoll.domain.people.realm import is_safe_url
 
 @dataclass(frozen=True, slots=True)
 class IssuerClient:
-    """An issuer, and the id and scopes of the client by which this installation logs in. Raises
+    """Client of an issuer: its id and scopes, by which this installation logs in. Raises
     `ValueError` for an address that is neither https nor this machine's."""
 
     issuer: str

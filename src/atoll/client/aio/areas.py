@@ -8,7 +8,6 @@ from atoll.client.access import Approvals, Inbox, Secrets, Tokens
 from atoll.client.aio.nouns import AsyncNoun, Awaited
 from atoll.client.catalogue import AgentCatalogue
 from atoll.client.changes import Commits, PullRequests, WorkingTrees
-from atoll.client.desktop.calls import Desktops
 from atoll.client.login.agent_logins import AgentLogins
 from atoll.client.organizations import Organizations
 from atoll.client.outside.drive import Drives
@@ -18,6 +17,7 @@ from atoll.client.outside.routes import Routes
 from atoll.client.projects import Projects
 from atoll.client.sandboxes import KeptFiles
 from atoll.client.terminals import Agents
+from atoll.client.workers.desktops import Desktops
 
 
 class AsyncApprovals(AsyncNoun[Approvals]):

@@ -7,29 +7,12 @@ from typing import Final, TypeAlias
 
 from atoll.client import fields
 from atoll.client.fields import Shape
-from atoll.client.shapes import Isolation
-from atoll.client.transport import Call, Transport, at, get, put
+from atoll.client.transport import Call, at, put
 from atoll.domain.wall.isolation import Isolation as WallIsolation
 
 LONGEST_MESSAGE: Final = 2000
 SILENCE_SECONDS: Final = 20.0
 """The server sends a heartbeat much oftener; after this a stream is taken for dead."""
-
-
-class Desktop(Shape):
-    """A linked desktop. Before its lane has run `isolation.level` is empty."""
-
-    name = fields.text()
-    present = fields.flag()
-    linked_at = fields.text()
-    isolation = fields.one(Isolation)
-    workers = fields.texts()
-
-
-class DesktopList(Shape):
-    """The caller's desktops, by name."""
-
-    desktops = fields.many(Desktop)
 
 
 class Ingest(Shape):
@@ -52,25 +35,6 @@ class HostedLease:
     epoch: int
     token: str = field(repr=False)
     reattachable: bool = True
-
-
-class Desktops:
-    """The caller's desktops. Every method raises the classes of `atoll.domain.errors`."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-
-    def link(self, name: str) -> Desktop:
-        """Link this machine under a name. A repetition changes nothing."""
-        return self._transport.read(Desktop, put("desktops", name, value={}))
-
-    def list(self) -> DesktopList:
-        """Return the desktops, by name."""
-        return self._transport.read(DesktopList, get("desktops"))
-
-    def unlink(self, name: str) -> None:
-        """Unlink a desktop: what it still delivers is refused."""
-        self._transport.call(Call("DELETE", at("desktops", name)))
 
 
 def presence_call(name: str, wall: WallIsolation) -> Call:

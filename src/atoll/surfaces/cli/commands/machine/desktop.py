@@ -10,8 +10,8 @@ from pathlib import Path
 
 import click
 
-from atoll.client.desktop.calls import Desktop, DesktopList, Desktops
 from atoll.client.server import find_server
+from atoll.client.workers.desktops import Desktop, DesktopList, Desktops
 from atoll.domain.errors import AtollError, Invalid
 from atoll.ports.outside.local_wall import DesktopOptions, LocalWall
 from atoll.surfaces.cli.console.candidates import listed
