@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import click
 
+from atoll.client.bodies import given
 from atoll.client.workers.shapes import Worker, WorkerEvent
 from atoll.client.workers.workers import (
     LOOK_SECONDS,
@@ -19,6 +20,7 @@ from atoll.client.workers.workers import (
     result_of,
 )
 from atoll.domain.errors import Failed, Unavailable
+from atoll.surfaces.cli.console.candidates import profiles
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.output import say
 from atoll.surfaces.cli.overview.worker_stream import followed
@@ -40,19 +42,20 @@ def worker_up(workers: Workers, worker: str) -> Worker:
 
 @click.command("check")
 @click.option("--backend", metavar="NAME", default=None, help="This backend, and no other.")
+@click.option("--profile", default=None, shell_complete=profiles(), help="Its profile.")
 @click.option("--agent", default="codex", show_default=True, help="The agent.")
 @pass_invocation
-def check(invocation: Invocation, *, backend: str | None, agent: str) -> None:
+def check(invocation: Invocation, *, backend: str | None, profile: str | None, agent: str) -> None:
     """Try a worker of your own for real, and remove it: needs no model."""
     workers = Workers(invocation.api().transport)
     body: WorkerBody = {
         "worker_id": f"check-{secrets.token_hex(4)}",
         "agent": agent,
+        "backend": backend,
+        "profile": profile,
         "teardown": {"policy": "immediate"},
     }
-    if backend is not None:
-        body["backend"] = backend
-    with _removed(invocation, workers, body) as name:
+    with _removed(invocation, workers, given(body)) as name:
         _told("isolation", _wall(worker_up(workers, name)))
         request_id = new_request_id()
         _told("request", _one_receipt(workers, name, request_id))
