@@ -39,7 +39,7 @@ async def test_python_of_the_page_asks_answers_follows_and_stops(
     async with Atoll(w.server.url, w.server.token) as client:
         found = await client.workers.get("docs")
         assert found.status in ("stopping", "stopped")
-        assert [one.worker_id async for one in client.workers.list(limit=1)] == ["docs"]
+        assert "docs" in [one.worker_id async for one in client.workers.list(limit=1)]
         events = []
         async for event in client.workers.follow("docs"):
             events.append(event)
