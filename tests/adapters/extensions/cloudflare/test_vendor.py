@@ -128,6 +128,7 @@ class TestCloudflareVendor(Cloudflare):
         writer.write(b"there")
         assert await reader.readexactly(5) == b"there"
         writer.close()
+        await writer.wait_closed()
         async with asyncio.timeout(20):
             assert await carried == ""
         far.close()
@@ -145,6 +146,7 @@ class TestCloudflareVendor(Cloudflare):
         with pytest.raises(Unavailable):
             await carried
         writer.close()
+        await writer.wait_closed()
         far.close()
         # The machine's own one stays. What has ended may wait for somebody to look.
         alive = "alive() { ps -C sleep -o stat= | grep -vc Z; }"

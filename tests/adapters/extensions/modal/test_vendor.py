@@ -114,6 +114,7 @@ class TestModalVendor(VendorCalls):
         writer.write(b"there")
         assert await reader.readexactly(5) == b"there"
         writer.close()
+        await writer.wait_closed()
         async with asyncio.timeout(20):
             assert await carried == ""
         far.close()
