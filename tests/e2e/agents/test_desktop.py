@@ -21,7 +21,7 @@ from atoll.adapters.agents.install import install
 from atoll.domain.agent.registry import find
 from atoll.testing.server import atoll_command
 from tests.e2e.agents.agent_world import KEY, World
-from tests.e2e.agents.test_workers import WRITE, asked, snapshot, stream, until
+from tests.e2e.agents.workers.test_workers import WRITE, asked, snapshot, stream, until
 from tests.e2e.walls.test_rootless import BECOME, STRANGER
 from tests.peers.remains import pids_of
 from tests.places import ROOT

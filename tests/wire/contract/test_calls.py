@@ -189,3 +189,11 @@ def test_end_of_a_process_is_one_word() -> None:
     assert terminals.End(signal="KILL").words() == {"signal": "KILL"}
     assert terminals.End(code=3).words() == {"code": 3}
     assert terminals.End().words() == {"code": 0}
+
+
+def test_answer_names_the_question_by_the_name_of_the_runtime() -> None:
+    answer = {"server_request_id": "q1", "result": {}}
+    body = workers.request_body("r", "serverRequest/respond", answer, wait_ms=5, traceparent="00-a")
+    assert body.params == {"requestId": "q1", "result": {}}
+    assert (body.request_id, body.wait_ms, body.traceparent) == ("r", 5, "00-a")
+    assert workers.request_body("r", "thread/list", {"limit": 1}).params == {"limit": 1}

@@ -8,7 +8,7 @@ import pytest
 
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import KEY, TOOLS, World, run, world
-from tests.e2e.agents.test_workers import asked, stream, until
+from tests.e2e.agents.workers.test_workers import asked, stream, until
 from tests.e2e.walls.test_ssh import NOT_HERE, add_host
 from tests.peers.api import api_of
 from tests.peers.docker_daemon import DockerDaemon, docker_daemon, why_not

@@ -16,7 +16,7 @@ from google.protobuf import json_format
 from atoll.protocol.v1 import codex_events_pb2 as events_pb2
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import CHOICES, TOOLS, World, run
-from tests.e2e.agents.test_workers import until
+from tests.e2e.agents.workers.test_workers import until
 
 pytestmark = [
     pytest.mark.agents,

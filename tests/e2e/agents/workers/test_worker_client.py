@@ -11,7 +11,7 @@ import pytest
 from atoll.client import Atoll
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import World
-from tests.e2e.agents.test_workers import ASKS
+from tests.e2e.agents.workers.test_workers import ASKS
 from tests.peers.model_server import DONE
 from tests.places import ROOT
 

@@ -8,7 +8,7 @@ from playwright.async_api import expect
 
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import TOOLS, World, run
-from tests.e2e.agents.test_workers import ASKS, eventually, trees, until
+from tests.e2e.agents.workers.test_workers import ASKS, eventually, trees, until
 from tests.e2e.page.test_people import DESKTOP, PHONE_SCREEN, STING, TESTING
 from tests.e2e.page.test_real_page import LINK
 from tests.peers.browsers import chromium, needs_chromium
