@@ -22,10 +22,10 @@ from sqlalchemy import (
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.columns import COUNTER, from_us, metadata, storable, to_us
+from atoll.adapters.storage.worker.receipts import ReceiptBody
 from atoll.domain.ids import DesktopId, WorkerKey
 from atoll.domain.worker.create import WorkerId
 from atoll.domain.worker.dialled import HostLease
-from atoll.domain.worker.ledger import ErrorCode, Receipt, RequestRefusal, Response
 from atoll.ports.outside.worker_host import HostEntry
 from atoll.ports.store.worker.dialled import (
     HostEntryRows,
@@ -79,14 +79,10 @@ host_entries = Table(
 )
 
 
-class _EntryBody(msgspec.Struct, omit_defaults=True):
-    """An entry as JSON. A receipt has either a result or a code."""
+class _EntryBody(ReceiptBody, omit_defaults=True, kw_only=True):
+    """An entry as JSON."""
 
     line: str = ""
-    result: str | None = None
-    code: ErrorCode | None = None
-    message: str = ""
-    data: str | None = None
 
 
 _leases = msgspec.json.Decoder(HostLease)
@@ -294,22 +290,12 @@ def _offer(row: RowMapping) -> SealedOffer:
 
 
 def _written(entry: HostEntry) -> str:
-    body = _EntryBody(entry.line)
-    match entry.receipt:
-        case Response(result):
-            body.result = result
-        case RequestRefusal(code, message, data):
-            body.code, body.message, body.data = code, message, data
-        case None:
-            pass
+    body = _EntryBody(line=entry.line)
+    body.hold(entry.receipt)
     return msgspec.json.encode(body).decode()
 
 
 def _entry(row: RowMapping) -> HostEntry:
     body = _entries.decode(row["body"])
-    receipt: Receipt | None = None
-    if body.code is not None:
-        receipt = RequestRefusal(body.code, body.message, body.data)
-    elif body.result is not None:
-        receipt = Response(body.result)
-    return HostEntry(row["n"], from_us(row["at_us"]), body.line, row["request_id"], receipt)
+    at = from_us(row["at_us"])
+    return HostEntry(row["n"], at, body.line, row["request_id"], body.receipt)

@@ -22,6 +22,7 @@ from sqlalchemy import (
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.columns import from_us, metadata, read_page, storable, to_us
+from atoll.adapters.storage.worker.receipts import ReceiptBody
 from atoll.domain.event import Json
 from atoll.domain.event_kinds.workers import WORKERS
 from atoll.domain.ids import OrgId, PrincipalId, WorkerKey
@@ -29,11 +30,7 @@ from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.worker.artifact import WorkerArtifact
 from atoll.domain.worker.create import WorkerId
 from atoll.domain.worker.ledger import (
-    ErrorCode,
     LedgerEntry,
-    Receipt,
-    RequestRefusal,
-    Response,
 )
 from atoll.domain.worker.lifecycle import is_settled
 from atoll.domain.worker.record import (
@@ -105,16 +102,12 @@ _records = msgspec.json.Decoder(WorkerRecord)
 _payloads: msgspec.json.Decoder[dict[str, Json]] = msgspec.json.Decoder(dict[str, object])
 
 
-class _Body(msgspec.Struct, omit_defaults=True):
-    """A request as JSON. With a receipt it has either a result or a code."""
+class _Body(ReceiptBody, omit_defaults=True, kw_only=True):
+    """A request as JSON."""
 
     request_id: str
     digest: str
     method: str = ""
-    result: str | None = None
-    code: ErrorCode | None = None
-    message: str = ""
-    data: str | None = None
 
 
 _artifacts = msgspec.json.Decoder(WorkerArtifact)
@@ -352,25 +345,16 @@ class SqlWorkerArtifactRows(WorkerArtifactRows):
 
 
 def _written(record: RequestRecord) -> bytes:
-    body = _Body(record.request_id, record.entry.digest, record.entry.method)
-    match record.entry.receipt:
-        case Response(result):
-            body.result = result
-        case RequestRefusal(code, message, data):
-            body.code, body.message, body.data = code, message, data
-        case None:
-            pass
+    entry = record.entry
+    body = _Body(request_id=record.request_id, digest=entry.digest, method=entry.method)
+    body.hold(entry.receipt)
     return msgspec.json.encode(body)
 
 
 def _read(key: WorkerKey, text: str) -> RequestRecord:
     body = _bodies.decode(text)
-    receipt: Receipt | None = None
-    if body.code is not None:
-        receipt = RequestRefusal(body.code, body.message, body.data)
-    elif body.result is not None:
-        receipt = Response(body.result)
-    return RequestRecord(key, body.request_id, LedgerEntry(body.digest, receipt, body.method))
+    entry = LedgerEntry(body.digest, body.receipt, body.method)
+    return RequestRecord(key, body.request_id, entry)
 
 
 def _version(draft: WorkerEventDraft) -> int:
