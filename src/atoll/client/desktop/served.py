@@ -6,6 +6,7 @@ so two agents never work for one worker. A control plane that is away stops noth
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -36,6 +37,8 @@ from atoll.wire.http.unreadable import UNREADABLE
 PAGE: Final = 100
 SPOOL_SECONDS: Final = 2
 _LEASE_GONE = (Unauthenticated, NotFound, Forbidden)
+
+log = logging.getLogger("atoll.desktop")
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +190,8 @@ class ServedWorker:
             try:
                 call = deliver_call(self.lease, first, items)
                 taken = await self._connection.read(Ingest, call)
-            except Invalid:
+            except Invalid as err:
+                log.warning("%s: an item may be left out: %s", self.lease.worker_id, err.message)
                 await self._without(first, items)
                 continue
             except _LEASE_GONE:
