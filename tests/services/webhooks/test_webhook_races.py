@@ -2,18 +2,24 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import timedelta
+from unittest.mock import patch
 
+from atoll.adapters.storage.events import SqlEventRows
 from atoll.domain.errors import Unavailable
+from atoll.domain.event import Event
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.webhook.delivery import Receipt
+from atoll.ports import EventQuery
 from atoll.services.webhooks.feed import SLOW
 from atoll.services.webhooks.webhooks import WebhookChange
 from atoll.testing import FakeWebhookSender, VirtualClock
 from tests.services.webhooks.scene import hook_scene
 
 URL = "https://hooks.example/in"
+OTHER = "https://hooks.example/other"
 A, B = "sandbox:a", "sandbox:b"
 
 
@@ -134,3 +140,53 @@ async def test_enabled_webhook_retries_at_once() -> None:
             change = WebhookChange(enabled=on)
             await at.endpoints.change(LOCAL_PERSON, held.webhook.id, change)
         await sender.took((A, 1))
+
+
+@contextmanager
+def amid_a_page(act: Callable[[], Awaitable[object]]) -> Iterator[None]:
+    """Do something between two reads of the next page of the log."""
+    page = SqlEventRows.page
+    to_do = [act]
+
+    async def read(rows: SqlEventRows, query: EventQuery) -> list[Event]:
+        while to_do:
+            await to_do.pop()()
+        return await page(rows, query)
+
+    with patch.object(SqlEventRows, "page", read):
+        yield
+
+
+async def test_event_after_a_change_amid_a_page_is_judged_by_the_new_filters() -> None:
+    sender = Gated()
+    async with hook_scene(sender) as (at, _), at.working():
+        report, _ = await at.endpoints.create(LOCAL_PERSON, URL, streams=(A,))
+
+        async def turned_to_b() -> None:
+            change = WebhookChange(url=OTHER, streams=(B,))
+            await at.endpoints.change(LOCAL_PERSON, report.webhook.id, change)
+            await at.append([A, B])
+
+        with amid_a_page(turned_to_b):
+            at.ground.bus.announce((A,))
+            await sender.took((B, 1))
+        assert sender.accepted == [(B, 1)]
+        assert set(sender.sent) == {OTHER}
+
+
+async def test_event_after_the_webhook_was_turned_off_amid_a_page_waits() -> None:
+    sender = Gated()
+    async with hook_scene(sender) as (at, _), at.working():
+        report, _ = await at.endpoints.create(LOCAL_PERSON, URL)
+        off, on = WebhookChange(enabled=False), WebhookChange(enabled=True, url=OTHER)
+
+        async def turned_off() -> None:
+            await at.endpoints.change(LOCAL_PERSON, report.webhook.id, off)
+            await at.append([A])
+
+        with amid_a_page(turned_off):
+            at.ground.bus.announce((A,))
+            await at.until(report, enabled=False)
+            await at.endpoints.change(LOCAL_PERSON, report.webhook.id, on)
+            await sender.took((A, 1))
+        assert set(sender.sent) == {OTHER}

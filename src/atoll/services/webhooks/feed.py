@@ -100,21 +100,22 @@ class WebhookFeed:
                 return None
             query = await reading(rows, kept.webhook)
             found, gap = await self._found(rows, query)
-            # Judged once more: what was appended after its owner lost the role is not for it.
+            # Judged once more: what was appended after its owner lost the role, or changed the
+            # webhook, is judged by what it is since.
             now = await rows.webhooks.get(self._id)
             judged = None if now is None else await reading(rows, now.webhook)
-        if now is None:
+        if now is None or not now.webhook.enabled:
             return None
         if judged is None:
             await self._outcomes.forbidden(now.webhook)
             return None
-        if judged != query:
+        if judged != query or not now.webhook.stands_as(kept.webhook):
             return await self._page()
         if not found and gap is None:
             return None
         last = found[-1].position if found else self._seen
         streams: dict[str, list[Event]] = {}
-        for event in filter(kept.webhook.wants, found):
+        for event in filter(now.webhook.wants, found):
             streams.setdefault(event.stream, []).append(event)
         waiting = {one.stream: one.position for one in held}
         left = tuple(
@@ -123,7 +124,7 @@ class WebhookFeed:
             for event in [one for one in streams.get(stream, ()) if one.position > at][:1]
         )
         others = [events for stream, events in streams.items() if stream not in waiting]
-        return _Page(kept, last, len(found) == PAGE, gap, left, others)
+        return _Page(now, last, len(found) == PAGE, gap, left, others)
 
     async def _found(
         self, rows: Transaction, query: EventQuery | None
