@@ -6,25 +6,20 @@ Facts are asked for once; programs and folders travel once for each content.
 import asyncio
 import hashlib
 import io
-import os
 import tarfile
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from atoll.adapters.linked import scripts
 from atoll.adapters.linked.mirror import plan_mirror, read_listing, sizes_of
-from atoll.adapters.linked.shell import Into, Ran, Scripted, Shell
+from atoll.adapters.linked.packing import CHUNK_BYTES, SEND_SECONDS, send_packed
+from atoll.adapters.linked.shell import Ran, Scripted, Shell
 from atoll.domain.errors import Failed
 from atoll.domain.wall.interior import MASKED
 from atoll.domain.wall.remote import RemoteMachine
 
 COMMAND_SECONDS = 60.0
-SEND_SECONDS = 1800.0
-CHUNK_BYTES = 1024 * 1024
-COMPLETE = ".atoll-complete"
-"""The last file of an archive that was sent whole."""
 
 
 def programs_of(home: Path) -> Path:
@@ -132,7 +127,7 @@ class Machine:
 
     async def _send_tree(self, place: str, source: Path) -> None:
         async with self.client.pipe(scripts.UNPACK, place) as into:
-            await _poured(source, (".",), into)
+            await send_packed(source, (".",), into)
 
 
 async def mirror_to(shell: Scripted, place: str, source: Path) -> None:
@@ -144,7 +139,7 @@ async def mirror_to(shell: Scripted, place: str, source: Path) -> None:
     here = await asyncio.to_thread(sizes_of, source)
     plan = plan_mirror(here, read_listing(ran.output))
     async with shell.pipe(scripts.UPDATE, place, *plan.remove) as into:
-        await _poured(source, plan.send, into)
+        await send_packed(source, plan.send, into)
 
 
 async def refresh_all(machines: Sequence[Machine], source: str) -> None:
@@ -156,41 +151,6 @@ async def refresh_all(machines: Sequence[Machine], source: str) -> None:
     for result in results:
         if isinstance(result, BaseException):
             raise result
-
-
-def _listed(folder: Path, names: tuple[str, ...]) -> Path:
-    """Write the last file of an archive, and the list of the others, which is returned."""
-    (folder / COMPLETE).touch()
-    listed = folder / "names"
-    listed.write_bytes(b"".join(os.fsencode(name) + b"\0" for name in names))
-    return listed
-
-
-async def _poured(source: Path, names: tuple[str, ...], into: Into) -> None:
-    """Pack these of a folder by this machine's tar, since they may be large, and a last file that
-    says the archive is whole. Raises `Failed` when something cannot be read."""
-    with tempfile.TemporaryDirectory(prefix="at") as folder:
-        listed = await asyncio.to_thread(_listed, Path(folder), names)
-        complaint = Path(folder) / "complaint"
-        with complaint.open("wb") as said:
-            tar = await asyncio.create_subprocess_exec(
-                *("tar", "-c", "-f", "-", "-C", str(source), "--null", "--files-from", str(listed)),
-                *("-C", folder, COMPLETE),
-                stdout=asyncio.subprocess.PIPE,
-                stderr=said,
-            )
-        try:
-            async with asyncio.timeout(SEND_SECONDS):
-                while tar.stdout and (chunk := await tar.stdout.read(CHUNK_BYTES)):
-                    into.write(chunk)
-                    await into.drain()
-                if code := await tar.wait():
-                    why = complaint.read_bytes()[:300].decode(errors="replace").strip()
-                    raise Failed(f"a folder that is to be sent cannot be read: {why or code}")
-        finally:
-            if tar.returncode is None:
-                tar.kill()
-                await tar.wait()
 
 
 def read_facts(text: str) -> Facts:

@@ -8,7 +8,8 @@ import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 
-from atoll.adapters.linked.machine import CHUNK_BYTES, COMMAND_SECONDS
+from atoll.adapters.linked.machine import COMMAND_SECONDS
+from atoll.adapters.linked.packing import CHUNK_BYTES
 from atoll.adapters.rented.vendor import RentedShell
 from atoll.domain.errors import Failed
 

@@ -1,0 +1,93 @@
+"""The packing of folders for another machine, by this machine's tar, since they may be large.
+
+An archive ends with a file that says it is whole. Its end is sent only once tar has read
+everything, so that nothing is put in place there which was changed or cut here.
+"""
+
+import asyncio
+import os
+import tempfile
+from asyncio.subprocess import Process
+from collections.abc import Sequence
+from pathlib import Path
+
+from atoll.adapters.linked.shell import Into
+from atoll.domain.errors import Failed
+
+SEND_SECONDS = 1800.0
+CHUNK_BYTES = 1024 * 1024
+COMPLETE = ".atoll-complete"
+"""The last file of an archive that was sent whole."""
+
+END_BYTES = 2 * 20 * 512
+"""Bytes that hold the last file of an archive, and its end: tar fills up a record of 20 blocks."""
+
+CHANGED = b": file changed as we read it"
+"""The end of tar's complaint about a file whose inode was changed, if only by a link to it."""
+
+SOME_DIFFER = 1
+"""The status of tar for an archive that may differ from the files (GNU tar, "Status Returned")."""
+
+
+async def send_packed(source: Path, names: Sequence[str], into: Into) -> None:
+    """Pack these of a folder, and a last file that says the archive is whole. Raises `Failed` when
+    something cannot be read, or was changed meanwhile."""
+    with tempfile.TemporaryDirectory(prefix="at") as folder:
+        own = Path(folder)
+        listed = await asyncio.to_thread(_listed, own, names)
+        complaint = own / "complaint"
+        with complaint.open("wb") as said:
+            tar = await asyncio.create_subprocess_exec(
+                *("tar", "-c", "-f", "-", "-C", str(source), "--null", "--files-from", str(listed)),
+                *("-C", folder, COMPLETE),
+                stdout=asyncio.subprocess.PIPE,
+                stderr=said,
+                env={**os.environ, "LC_ALL": "C"},
+            )
+        try:
+            async with asyncio.timeout(SEND_SECONDS):
+                end = await _all_but_the_end(tar, into)
+                if code := await tar.wait():
+                    said_of = complaint.read_bytes()
+                    began = (own / COMPLETE).stat().st_mtime_ns
+                    if not await asyncio.to_thread(_only_linked, code, said_of, (source, began)):
+                        why = said_of[:300].decode(errors="replace").strip()
+                        raise Failed(f"a folder that is to be sent cannot be read: {why or code}")
+                into.write(end)
+                await into.drain()
+        finally:
+            if tar.returncode is None:
+                tar.kill()
+                await tar.wait()
+
+
+async def _all_but_the_end(tar: Process, into: Into) -> bytes:
+    """Send what tar prints, and return the last bytes of it."""
+    held = bytearray()
+    while tar.stdout and (chunk := await tar.stdout.read(CHUNK_BYTES)):
+        held += chunk
+        if len(held) > END_BYTES:
+            into.write(bytes(held[:-END_BYTES]))
+            del held[:-END_BYTES]
+            await into.drain()
+    return bytes(held)
+
+
+def _listed(folder: Path, names: Sequence[str]) -> Path:
+    """Write the last file of an archive, and the list of the others, which is returned."""
+    (folder / COMPLETE).touch()
+    listed = folder / "names"
+    listed.write_bytes(b"".join(os.fsencode(name) + b"\0" for name in names))
+    return listed
+
+
+def _only_linked(code: int, complaint: bytes, since: tuple[Path, int]) -> bool:
+    """Report whether tar found nothing but inodes that changed, and no content did: another
+    installation links the same files, which changes a count of links. `since` is the folder and
+    the time at which tar began, in nanoseconds."""
+    source, began = since
+    lines = complaint.splitlines()
+    if code != SOME_DIFFER or not lines or not all(line.endswith(CHANGED) for line in lines):
+        return False
+    everything = (source, *source.rglob("*"))
+    return all(path.lstat().st_mtime_ns < began for path in everything)
