@@ -11,13 +11,14 @@ import pytest
 
 from atoll.adapters.extensions.cloudflare.settings import CloudflareSettings
 from atoll.adapters.extensions.cloudflare.vendor import CloudflareVendor
+from atoll.adapters.rented.calls import Patience
 from atoll.adapters.rented.machines import Rentals
 from atoll.adapters.rented.vendor import Gone, Order, RentedShell, Vendor
 from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.ports.extension import VendorKey
 from atoll.zygote.host.home import Home
 from atoll.zygote.jobs.programs import install
-from tests.adapters.extensions.vendor_calls import BOX, QUICK, Keys, VendorCalls, VendorSide
+from tests.adapters.extensions.vendor_calls import BOX, Keys, VendorCalls, VendorSide
 from tests.peers.clouds.cloudflare import KEY, CloudflarePeer, cloudflare_peer, lacking
 from tests.peers.clouds.faults import Fault
 from tests.peers.clouds.machine import FAR_TIER
@@ -48,9 +49,9 @@ class Cloudflare(VendorSide):
     template = "Sandbox"
 
     @pytest.fixture
-    def vendor(self, peer: CloudflarePeer, tmp_path: Path) -> Vendor:
+    def vendor(self, peer: CloudflarePeer, tmp_path: Path, patience: Patience) -> Vendor:
         install(Home(tmp_path / "home"))
-        return CloudflareVendor(peer.url, tmp_path / "home" / "run" / "bin" / "far.tar", QUICK)
+        return CloudflareVendor(peer.url, tmp_path / "home" / "run" / "bin" / "far.tar", patience)
 
 
 class TestCloudflareCalls(Cloudflare, VendorCalls):

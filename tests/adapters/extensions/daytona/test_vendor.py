@@ -12,13 +12,14 @@ from daytona_api_client import SandboxState
 
 from atoll.adapters.extensions.daytona.settings import DaytonaSettings
 from atoll.adapters.extensions.daytona.vendor import DaytonaVendor
+from atoll.adapters.rented.calls import Patience
 from atoll.adapters.rented.machines import Rentals
 from atoll.adapters.rented.vendor import Gone, Order, RentedShell, Vendor
 from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.ports.extension import VendorKey
 from atoll.zygote.host.home import Home
 from atoll.zygote.jobs.programs import install
-from tests.adapters.extensions.vendor_calls import BOX, QUICK, Keys, VendorCalls
+from tests.adapters.extensions.vendor_calls import BOX, Keys, VendorCalls
 from tests.peers.api import until
 from tests.peers.clouds.daytona import KEY, DaytonaPeer, daytona_peer
 from tests.peers.clouds.faults import Fault
@@ -49,8 +50,10 @@ class TestDaytonaVendor(VendorCalls):
     keeps_doubles = True
 
     @pytest.fixture
-    async def vendor(self, peer: DaytonaPeer, programs: Path) -> AsyncIterator[Vendor]:
-        made = DaytonaVendor(DaytonaSettings(api_url=peer.url), programs, patience=QUICK)
+    async def vendor(
+        self, peer: DaytonaPeer, programs: Path, patience: Patience
+    ) -> AsyncIterator[Vendor]:
+        made = DaytonaVendor(DaytonaSettings(api_url=peer.url), programs, patience=patience)
         yield made
         await made.close()
 

@@ -6,11 +6,12 @@ import pytest
 
 from atoll.adapters.extensions.e2b.settings import E2bSettings
 from atoll.adapters.extensions.e2b.vendor import E2bVendor
+from atoll.adapters.rented.calls import Patience
 from atoll.adapters.rented.machines import Rentals
 from atoll.adapters.rented.vendor import Vendor
 from atoll.domain.errors import Failed, Invalid
 from atoll.ports.extension import VendorKey
-from tests.adapters.extensions.vendor_calls import BOX, QUICK, Keys, VendorCalls
+from tests.adapters.extensions.vendor_calls import BOX, Keys, VendorCalls
 from tests.peers.clouds.e2b import KEY, E2bPeer, e2b_peer
 from tests.peers.clouds.faults import Fault
 from tests.peers.clouds.machine import missing
@@ -32,8 +33,8 @@ class TestE2bVendor(VendorCalls):
     keeps_doubles = True
 
     @pytest.fixture
-    def vendor(self, peer: E2bPeer) -> Vendor:
-        return E2bVendor(E2bSettings(api_url=peer.url, sandbox_url=peer.url), QUICK)
+    def vendor(self, peer: E2bPeer, patience: Patience) -> Vendor:
+        return E2bVendor(E2bSettings(api_url=peer.url, sandbox_url=peer.url), patience)
 
     @pytest.mark.parametrize("fault", [Fault.LOST, Fault.HALF])
     async def test_lost_answer_is_not_asked_for_again(

@@ -9,11 +9,12 @@ import pytest
 
 from atoll.adapters.extensions.modal.settings import ModalSettings
 from atoll.adapters.extensions.modal.vendor import ModalVendor
+from atoll.adapters.rented.calls import Patience
 from atoll.adapters.rented.machines import Rentals
 from atoll.adapters.rented.vendor import Gone, RentedShell, Vendor
 from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.ports.extension import VendorKey
-from tests.adapters.extensions.vendor_calls import BOX, QUICK, Keys, VendorCalls
+from tests.adapters.extensions.vendor_calls import BOX, Keys, VendorCalls
 from tests.peers.clouds.faults import Fault
 from tests.peers.clouds.machine import missing
 from tests.peers.clouds.modal import KEY, SECRET, ModalPeer, modal_peer
@@ -37,8 +38,8 @@ class TestModalVendor(VendorCalls):
     keeps_doubles = False
 
     @pytest.fixture
-    async def vendor(self, peer: ModalPeer) -> AsyncIterator[Vendor]:
-        made = ModalVendor(ModalSettings(server_url=peer.url), QUICK)
+    async def vendor(self, peer: ModalPeer, patience: Patience) -> AsyncIterator[Vendor]:
+        made = ModalVendor(ModalSettings(server_url=peer.url), patience)
         yield made
         await made.close()
 
