@@ -38,9 +38,9 @@ def permission(number: int, options: list[Any] = OPTIONS) -> dict[str, Any]:
 
 
 def pending(step: Step) -> Card:
-    """The card a step shows."""
+    """The last card that a step shows."""
     log = CardLog()
-    draft = next(one for one in step.said if isinstance(one, Draft))
+    draft = [one for one in step.said if isinstance(one, Draft)][-1]
     card = log.put(draft, AT)
     assert card is not None
     return card
@@ -108,13 +108,13 @@ def test_permission_is_given_at_once_where_everything_is_allowed() -> None:
     step = standing().take(permission(9))
     outcome = {"outcome": {"outcome": "selected", "optionId": "yes"}}
     assert step.send == ({"jsonrpc": "2.0", "id": 9, "result": outcome},)
-    assert states(step) == [CardState.PENDING, CardState.DONE]
+    assert states(step) == [CardState.RUNNING, CardState.PENDING, CardState.DONE]
 
 
 def test_permission_without_an_allowing_option_waits_for_a_person() -> None:
     talk = standing()
     step = talk.take(permission(9, OPTIONS[:1]))
-    assert (step.send, states(step)) == ((), [CardState.PENDING])
+    assert (step.send, states(step)) == ((), [CardState.RUNNING, CardState.PENDING])
     assert first_draft(talk.answer(pending(step), "no", None)).state is CardState.DECLINED
 
 

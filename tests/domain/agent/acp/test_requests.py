@@ -253,9 +253,9 @@ def test_question_is_answered_by_request_or_card_whichever_is_first() -> None:
     talk = two()
     talk.turn("s2")
     asked = talk.wants("s2")
-    (event,) = asked.events
+    event = asked.events[-1]
     assert event.method == "item/commandExecution/requestApproval"
-    draft = next(one for one in asked.said if isinstance(one, Draft))
+    draft = next(one for one in asked.said if isinstance(one, Draft) and one.options)
     assert (draft.id, draft.data) == ("approval:7", {"answerable": True, "for": "s2:t"})
     respond = {"requestId": event.id, "result": {"decision": "acceptForSession"}}
     step = talk.request("serverRequest/respond", **respond)
@@ -272,7 +272,7 @@ def test_question_is_answered_by_request_or_card_whichever_is_first() -> None:
 def test_cancel_denies_and_breaks_the_turn_off() -> None:
     talk = two()
     talk.turn("s2")
-    (event,) = talk.wants("s2").events
+    event = talk.wants("s2").events[-1]
     step = talk.request("serverRequest/respond", requestId=event.id, result={"decision": "cancel"})
     denied, cancel = step.send
     assert denied["result"] == {"outcome": {"outcome": "selected", "optionId": "reject"}}
@@ -284,7 +284,24 @@ def test_permission_that_is_given_at_once_is_no_question() -> None:
     talk.thread("s1")
     talk.turn("s1")
     step = talk.wants("s1")
-    assert (len(step.send), events_of(step)) == (1, ["agent/message *"])
+    assert (len(step.send), events_of(step)) == (
+        1,
+        ["item/started commandExecution inProgress ls *"],
+    )
+    again = talk.wants("s1", 8)
+    assert (len(again.send), events_of(again)) == (1, ["agent/message *"])
+
+
+def test_tool_that_a_permission_is_the_first_to_name_is_an_item_before_it() -> None:
+    talk = two()
+    talk.turn("s2")
+    assert events_of(talk.wants("s2")) == [
+        "item/started commandExecution inProgress ls",
+        "item/commandExecution/requestApproval *",
+    ]
+    assert events_of(talk.wants("s2", 8)) == ["item/commandExecution/requestApproval *"]
+    done = talk.update("s2", sessionUpdate="tool_call_update", toolCallId="t", status="completed")
+    assert events_of(done) == ["item/completed commandExecution completed ls *"]
 
 
 def test_thread_is_resumed_once_and_its_replay_is_not_said_again() -> None:

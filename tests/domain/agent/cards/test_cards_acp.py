@@ -95,6 +95,25 @@ def test_command_that_is_asked_for_is_shown_once() -> None:
     assert (card.title, card.text) == ("Allow this command?", "rm -r x")
 
 
+def test_tool_that_a_permission_is_the_first_to_name_has_a_card_of_what_it_will_do() -> None:
+    cards = AcpCards()
+    diff = {"type": "diff", "path": "/w/a", "oldText": "a", "newText": "b"}
+    note = {"type": "content", "content": {"type": "text", "text": "[in /workspace]"}}
+    call = {"toolCallId": "t", "kind": "edit", "title": "Edit a", "content": [note, diff]}
+    asks: Message = {
+        "id": 7, "method": "session/request_permission", "params": {"toolCall": call},
+    }  # fmt: skip
+    tool, card, _ = cards.take(asks)
+    assert isinstance(tool, Draft) and isinstance(card, Draft)
+    assert (tool.id, tool.kind, tool.state) == ("t", CardKind.DIFF, CardState.RUNNING)
+    assert (tool.title, tool.text, tool.data) == ("Edit a", "-a\n+b", {})
+    assert (card.kind, (card.data or {})["for"]) == (CardKind.APPROVAL, "t")
+    assert len(cards.take(asks)) == 2
+    call = {"toolCallId": "u", "kind": "execute", "title": "ls", "content": [note]}
+    tool, *_ = cards.take({**asks, "params": {"toolCall": call}})
+    assert isinstance(tool, Draft) and (tool.title, tool.text) == ("ls", None)
+
+
 def test_answer_to_a_permission_counts_once() -> None:
     cards = AcpCards()
     assert cards.answered("7", accepted=True) == []

@@ -157,10 +157,6 @@ class AcpCards:
         state = _STATES.get(text(update, "status"))
         return Draft(card_id, kind, state, title=title or None, text=words or None, data=data)
 
-    def kind_of(self, call: Message) -> CardKind:
-        """Return the kind of the tool that a permission is about."""
-        return self._kind(text(call, "toolCallId"), text(call, "kind"))
-
     def _kind(self, card_id: str, word: str) -> CardKind:
         """Return a tool's kind; an update may omit it, and never changes it."""
         known = self._kinds.get(card_id)
@@ -172,7 +168,7 @@ class AcpCards:
     def _permission(self, request: str, params: Message) -> list[Said]:
         self._chunk = ""
         call = part(params, "toolCall")
-        given = part(call, "rawInput")
+        tool, given = self._announced(call), part(call, "rawInput")
         words = text(given, "command") or _path(call, given) or _content(call)[1]
         remember(self._pending, request, None)
         card = Draft(
@@ -184,7 +180,16 @@ class AcpCards:
             options=tuple(_option(one) for one in parts(params, "options")),
             data={"answerable": True, "for": text(call, "toolCallId")},
         )
-        return [card, Yielded()]
+        return [*tool, card, Yielded()]
+
+    def _announced(self, call: Message) -> list[Said]:
+        """Return the card of a tool that no update has named so far: some agents ask first. What a
+        permission says beside a diff is no output of the tool."""
+        name = text(call, "toolCallId")
+        if not name or name in self._kinds:
+            return []
+        diffs: list[Value] = [one for one in parts(call, "content") if text(one, "type") == "diff"]
+        return [self._tool({**call, "content": diffs, "status": "pending"})]
 
 
 def _subject(call: Message, words: str) -> str:

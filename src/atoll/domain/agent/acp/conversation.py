@@ -426,13 +426,13 @@ class AcpConversation:
         remember(self._requests, name, _Asked(number, thread))
         shown, allows = thread.shown(said), allowing(said)
         if self._settings.asks or not allows:
-            about = thread.cards.kind_of(part(part(message, "params"), "toolCall"))
-            events = thread.events.heard(said, about=about)
+            events = thread.events.heard(said)
             return Step(said=shown, events=carried(events, thread.session, kept=True))
         # Approve at once where everything is allowed; the card shows the request.
         del self._requests[name]
         answered = thread.cards.answered(name, accepted=True)
-        kept = carried((), thread.session, kept=True)
+        tool = [one for one in said if isinstance(one, Draft) and not one.id.startswith(PREFIX)]
+        kept = carried(thread.events.heard(tool), thread.session, kept=True)
         return Step((*shown, *answered), (selected(number, allows[0]),), events=kept)
 
     def _respond(self, key: str, params: Message) -> Step:

@@ -21,8 +21,8 @@ def after(first: Step, then: Step) -> Step:
 
 def allowing(said: Sequence[Said]) -> list[str]:
     """Return the options that allow what a permission is about."""
-    options = next((one.options for one in said if isinstance(one, Draft)), None) or ()
-    return [one.id for one in options if one.effect == "allow"]
+    drafts = [one for one in said if isinstance(one, Draft)]
+    return [one.id for draft in drafts for one in draft.options or () if one.effect == "allow"]
 
 
 def error_of(message: Message) -> str:

@@ -60,16 +60,14 @@ class ThreadEvents:
         *,
         name: str = "",
         given: Message | None = None,
-        about: CardKind | None = None,
     ) -> tuple[AgentEvent, ...]:
         """Return the events of what a translator says. `name` is the agent's own of a message,
-        `given` the input of a tool that a question is about, and `about` its kind where that was
-        not said before."""
+        `given` the input of a tool that a question is about."""
         events: list[AgentEvent] = []
         drafts = [one for one in said if isinstance(one, Draft)]
         for at, draft in enumerate(drafts):
             if draft.id.startswith(PREFIX):
-                events += self._asked(draft, given or {}, about)
+                events += self._asked(draft, given or {})
             elif draft.kind in _ITEMS:
                 events += self._item(draft, self._name(draft, name, at))
             else:
@@ -97,13 +95,11 @@ class ThreadEvents:
         elif draft.kind is CardKind.STATUS and draft.state is CardState.FAILED:
             self._error = draft.text or draft.title or ""
 
-    def _asked(
-        self, draft: Draft, given: Message, about: CardKind | None
-    ) -> tuple[AgentEvent, ...]:
+    def _asked(self, draft: Draft, given: Message) -> tuple[AgentEvent, ...]:
         if draft.state is not CardState.PENDING:
             return self._questions.settled(draft.id)
         subject = self._open.get(str((draft.data or {}).get("for")))
-        about = about if subject is None else subject.draft.kind
+        about = None if subject is None else subject.draft.kind
         event = self._questions.asked(draft, self.thread, self.turn, about=about, given=given)
         return (*self._loose_ends(), event)
 
