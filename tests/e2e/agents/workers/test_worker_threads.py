@@ -1,6 +1,7 @@
-"""Real agents as workers that speak their own protocol: two threads, a question, an interrupt.
+"""Real agents as workers: two threads, a question, a file, an interrupt, a stop.
 
-What the stream holds is compared with what the agent itself has written down.
+What the stream holds is compared with what the agent tells again, and with what it has written down
+itself: each turn and item once, in order.
 """
 
 import asyncio
@@ -11,12 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from google.protobuf import json_format
 
-from atoll.protocol.v1 import codex_events_pb2 as events_pb2
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import CHOICES, TOOLS, World, run
-from tests.e2e.agents.workers.test_workers import until
+from tests.e2e.agents.workers.records import READERS, Turn, recorded, streamed
+from tests.e2e.agents.workers.test_workers import ASKS, stream, until
 
 pytestmark = [
     pytest.mark.agents,
@@ -57,27 +57,6 @@ def said(events: list[dict[str, Any]], method: str, thread: str) -> list[dict[st
     return found
 
 
-async def heard(w: World, name: str, method: str, count: int = 1) -> list[dict[str, Any]]:
-    """Every event of the stream, until this method has come so often."""
-    found = []
-    async with asyncio.timeout(120), w.api.stream("GET", f"/v1/workers/{name}/stream") as answer:
-        async for line in answer.aiter_lines():
-            if line.startswith("data: "):
-                found.append(strict(json.loads(line[6:])))
-                said = found[-1]["payload"].get("event", {})
-                count -= method == said.get("method")
-                if not count:
-                    break
-    assert [one["seq"] for one in found] == list(range(1, len(found) + 1))
-    return found
-
-
-def strict(event: dict[str, Any]) -> dict[str, Any]:
-    """An event, which the generated class parses."""
-    json_format.ParseDict(event, events_pb2.WorkerEvent())
-    return event
-
-
 def completed(events: list[dict[str, Any]], thread: str) -> list[dict[str, Any]]:
     return [one["item"] for one in said(events, "item/completed", thread)]
 
@@ -111,6 +90,18 @@ async def written(w: World, name: str, thread: str, count: int) -> list[dict[str
     raise AssertionError
 
 
+async def whole(
+    w: World, sandbox: str, events: list[dict[str, Any]], thread: str, agent: str
+) -> list[Turn]:
+    """What the agent has written down of a thread, once that is as much as the stream has."""
+    count = sum(len(turn.items) for turn in streamed(events, agent, thread))
+    async with asyncio.timeout(60):
+        while True:
+            found = await recorded(w, sandbox, agent, thread)
+            if sum(len(turn.items) for turn in found) >= count:
+                return found
+
+
 @dataclass(frozen=True)
 class Case:
     """An agent. `same`: its items have the ids of its own record, also when it tells them again.
@@ -123,7 +114,14 @@ class Case:
     reads: bool = True
 
 
+ASKING = {
+    **{agent: TOOLS[agent].format(command="echo asked > asked.txt") for agent in TOOLS},
+    "codex": ASKS,
+}
+"""Calls of a tool that the agent asks for."""
+
 CASES = [
+    Case("codex"),
     Case("claude-code", parallel=False),
     pytest.param(Case("opencode"), marks=pytest.mark.slow),
     pytest.param(Case("gemini-cli", same=False, reads=False), marks=pytest.mark.slow),
@@ -148,7 +146,7 @@ async def made(w: World, agent: str) -> dict[str, Any]:
 async def accepted(w: World, case: Case, number: str) -> dict[str, Any]:
     """Answer the agent's first question; return its params."""
     name = case.agent
-    question = (await heard(w, name, case.approval))[-1]["payload"]["event"]
+    question = (await stream(w, name, case.approval))[-1]["payload"]["event"]
     respond = {"server_request_id": question["server_request_id"]}
     await asked(w, name, number, "serverRequest/respond", **respond, result={"decision": "accept"})
     params: dict[str, Any] = json.loads(question["params"])
@@ -164,27 +162,27 @@ async def test_agent_as_a_worker_has_two_threads_asks_and_is_interrupted(
     one = (await asked(w, name, "r1", "thread/start"))["thread"]["id"]
     two = (await asked(w, name, "r2", "thread/start"))["thread"]["id"]
     assert one != two
-    script = words(f"[[tool {TOOLS[case.agent].format(command='echo made > made.txt')}]]")
+    script = words(f"[[tool {ASKING[case.agent]}]]")
     first = (await asked(w, name, "r3", "turn/start", threadId=two, input=script))["turn"]["id"]
     question = await accepted(w, case, "r4")
     assert (question["threadId"], question["turnId"]) == (two, first)
-    await heard(w, name, "turn/completed")
+    await stream(w, name, "turn/completed")
     sandbox = (await w.api.get("/v1/sandboxes")).json()["sandboxes"][0]["sandbox_id"]
-    assert await run(w, sandbox, "cat", "made.txt") == (0, b"made\n")
+    assert await run(w, sandbox, "cat", "asked.txt") == (0, b"asked\n")
 
     held = (await asked(w, name, "r5", "turn/start", threadId=one, input=words("[[hold gate]]")))[
         "turn"
     ]["id"]
     if case.parallel:
         await asked(w, name, "r6", "turn/start", threadId=two, input=words("[[say Meanwhile.]]"))
-        await heard(w, name, "turn/completed", 2)
+        await stream(w, name, "turn/completed", 2)
     await asked(w, name, "r7", "turn/interrupt", threadId=one, turnId=held)
-    events = await heard(w, name, "turn/completed", 2 + case.parallel)
+    events = await stream(w, name, "turn/completed", 2 + case.parallel)
     (ended,) = said(events, "turn/completed", one)
     assert (ended["turn"]["id"], ended["turn"]["status"]) == (held, "interrupted")
 
     last = await asked(w, name, "r8", "turn/start", threadId=two, input=words("[[say Again.]]"))
-    events = await heard(w, name, "turn/completed", 3 + case.parallel)
+    events = await stream(w, name, "turn/completed", 3 + case.parallel)
     turns = [one["turn"]["id"] for one in said(events, "turn/completed", two)]
     assert (turns[0], turns[-1]) == (first, last["turn"]["id"])
     assert turns == [one["turn"]["id"] for one in said(events, "turn/started", two)]
@@ -203,5 +201,8 @@ async def test_agent_as_a_worker_has_two_threads_asks_and_is_interrupted(
     if case.reads:
         await asked(w, name, "r11", "thread/resume", threadId=two)
         await asked(w, name, "r12", "turn/start", threadId=two, input=words("[[say Third.]]"))
-        events = await heard(w, name, "turn/completed", 4 + case.parallel)
+        events = await stream(w, name, "turn/completed", 4 + case.parallel)
         assert said(events, "turn/completed", two)[-1]["turn"]["status"] == "completed"
+    if case.agent in READERS:
+        for thread in (one, two):
+            assert await whole(w, sandbox, events, thread, name) == streamed(events, name, thread)

@@ -4,7 +4,8 @@ import asyncio
 import json
 import os
 import subprocess
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -65,21 +66,31 @@ async def asked(w: World, name: str, number: str, method: str, **params: Any) ->
     return result
 
 
-async def stream(w: World, name: str, ends: str) -> list[dict[str, Any]]:
-    """Every event of the stream, until one of this kind or method. Deltas have no `id`."""
-    found, numbered = [], False
+async def frames(w: World, name: str) -> AsyncIterator[dict[str, Any]]:
+    """The events of a stream from its beginning, without a gap. Deltas have no `id`."""
+    numbered, last = False, 0
     async with asyncio.timeout(120), w.api.stream("GET", f"/v1/workers/{name}/stream") as answer:
         async for line in answer.aiter_lines():
             numbered = bool(line) and (numbered or line.startswith("id: "))
             if line.startswith("data: ") and not numbered:
                 strict(events_pb2.WorkerDelta, json.loads(line[6:]))
             elif line.startswith("data: "):
-                found.append(json.loads(line[6:]))
-                strict(events_pb2.WorkerEvent, found[-1])
-                said = found[-1]["payload"].get("event", {})
-                if ends in (found[-1]["event_type"], said.get("method")):
-                    break
-    assert [one["seq"] for one in found] == list(range(1, len(found) + 1))
+                event = json.loads(line[6:])
+                strict(events_pb2.WorkerEvent, event)
+                last += 1
+                assert event["seq"] == last
+                yield event
+
+
+async def stream(w: World, name: str, ends: str, count: int = 1) -> list[dict[str, Any]]:
+    """Every event of the stream, until one of this kind or method has come so often."""
+    found = []
+    async with aclosing(frames(w, name)) as events:
+        async for event in events:
+            found.append(event)
+            count -= ends in (event["event_type"], event["payload"].get("event", {}).get("method"))
+            if not count:
+                break
     return found
 
 
