@@ -363,6 +363,9 @@ async def model_server(key: str) -> AsyncIterator[ModelServer]:
     try:
         yield server
     finally:
+        # A minute would be given to answers that are held.
+        for gate in server.gates.values():
+            gate.set()
         await runner.cleanup()
 
 
