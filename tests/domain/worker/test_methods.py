@@ -46,7 +46,7 @@ def test_required_fields_of_codex_are_those_of_its_schema() -> None:
 def test_other_agents_take_a_part_of_codex_methods_alike() -> None:
     codex = METHODS["codex"]
     for agent in sorted(SERVED - {"codex"}):
-        assert len(METHODS[agent]) == 8
+        assert len(METHODS[agent]) == 9
         for method, (needed, required) in METHODS[agent].items():
             assert (needed, set(required)) == (codex[method][0], set(codex[method][1]))
 

@@ -48,6 +48,7 @@ _RESPOND: Final = f"\n{RESPOND} server_request_id result"
 _TRANSLATED: Final = _table(
     """
     thread/list
+    thread/loaded/list
     thread/read threadId
     """,
     """

@@ -338,6 +338,14 @@ def test_agent_that_tells_nothing_again_resumes_nothing() -> None:
     assert (only["id"], only["preview"]) == ("s1", "go")
 
 
+def test_open_threads_are_those_that_a_turn_can_begin_in() -> None:
+    talk = Talk(ask=True)
+    assert result(talk.request("thread/loaded/list")) == {"data": [], "nextCursor": None}
+    talk.thread("s1")
+    talk.thread("s2")
+    assert result(talk.request("thread/loaded/list"))["data"] == ["s1", "s2"]
+
+
 def test_threads_are_listed_as_the_agent_does() -> None:
     talk = Talk()
     assert talk.request("thread/list", limit=2).replies == ()

@@ -327,6 +327,15 @@ def test_new_process_has_what_a_person_changed_and_no_turn_of_the_one_before() -
     assert talk.ask("next").send
 
 
+def test_open_threads_are_those_that_a_turn_can_begin_in() -> None:
+    talk = begun()
+    assert result(talk.request("r1", "thread/loaded/list", {})) == {"data": [], "nextCursor": None}
+    talk.request("r2", "thread/start", {})
+    talk.request("r3", "thread/start", {})
+    other = result(greet(talk))["thread"]["id"]
+    assert result(talk.request("r4", "thread/loaded/list", {}))["data"] == [FIRST, other]
+
+
 def test_threads_are_listed_from_the_transcripts() -> None:
     talk = begun()
     step = talk.request("r1", "thread/list", {"limit": 5})

@@ -287,6 +287,10 @@ class AcpConversation:
         place: dict[str, Value] = {"cwd": self._terms.cwd}
         return Step(send=(self._call("session/list", place, listed),))
 
+    def _thread_loaded_list(self, key: str, params: Message) -> Step:
+        del params
+        return Step(replies=requests.loaded(key, self._threads.open))
+
     def _thread_read(self, key: str, params: Message) -> Step:
         """Read a thread as the agent tells it again; its turn must have ended."""
         session, known = text(params, "threadId"), self._threads.find(text(params, "threadId"))
@@ -469,6 +473,7 @@ _SERVED: Final = MappingProxyType(
         "thread/start": AcpConversation._thread_start,
         "thread/resume": AcpConversation._thread_resume,
         "thread/list": AcpConversation._thread_list,
+        "thread/loaded/list": AcpConversation._thread_loaded_list,
         "thread/read": AcpConversation._thread_read,
         "turn/start": AcpConversation._turn_start,
         "turn/steer": AcpConversation._turn_steer,

@@ -53,6 +53,11 @@ class AcpThreads:
         return bool(self._threads)
 
     @property
+    def open(self) -> list[str]:
+        """The threads that a worker has, oldest first."""
+        return [*self._given]
+
+    @property
     def working(self) -> AcpThread | None:
         """The thread whose turn runs, the present one if that does."""
         found = [one for one in (self.present, *self._threads.values()) if one.working]

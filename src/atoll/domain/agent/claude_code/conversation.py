@@ -243,6 +243,10 @@ class ClaudeConversation:
 
         return Step(lookup=Lookup(transcripts.list_argv(self._terms.cwd, max(1, most)), read))
 
+    def _thread_loaded_list(self, key: str, params: Message) -> Step:
+        del params
+        return Step(replies=requests.loaded(key, self._threads.open))
+
     def _thread_read(self, key: str, params: Message) -> Step:
         thread = text(params, "threadId")
         if not transcripts.is_thread(thread):
@@ -342,6 +346,7 @@ _SERVED: Final = MappingProxyType(
         "thread/start": ClaudeConversation._thread_start,
         "thread/resume": ClaudeConversation._thread_resume,
         "thread/list": ClaudeConversation._thread_list,
+        "thread/loaded/list": ClaudeConversation._thread_loaded_list,
         "thread/read": ClaudeConversation._thread_read,
         "turn/start": ClaudeConversation._turn_start,
         "turn/steer": ClaudeConversation._turn_steer,

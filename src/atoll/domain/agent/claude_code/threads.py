@@ -34,6 +34,11 @@ class ClaudeThreads:
         self._blank: dict[str, None] = {self.session: None} if afresh and self.session else {}
         self._opened: dict[str, None] = {terms.conversation: None} if terms.conversation else {}
 
+    @property
+    def open(self) -> list[str]:
+        """The threads that a worker has opened, oldest first."""
+        return [*self._opened]
+
     def opens(self, thread: str) -> bool:
         """Report whether a worker has opened this thread."""
         return thread in self._opened

@@ -34,6 +34,12 @@ def answered(key: str, **result: Value) -> tuple[Reply, ...]:
     return (Reply(key, result, made=True),)
 
 
+def loaded(key: str, threads: Iterable[str]) -> tuple[Reply, ...]:
+    """Return the answer with the ids of threads that a turn can begin in."""
+    data: list[Value] = [*threads]
+    return answered(key, data=data, nextCursor=None)
+
+
 def unknown_thread(thread: str) -> Invalid:
     """Return the error for a thread that the agent has not open."""
     return _bad("threadId", f"no thread {thread[:80]!r} is open here: start or resume it")
