@@ -186,6 +186,16 @@ def test_functions_take_few_positional_parameters(path: Path) -> None:
     assert not many, f"{path}: more than {MAX_PARAMETERS} positional parameters: {many}"
 
 
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_nothing_drops_a_cancellation(path: Path) -> None:
+    calls = [n for n in ast.walk(_tree(path)) if isinstance(n, ast.Attribute)]
+    found = [n.lineno for n in calls if n.attr == "wait_for" and ast.unparse(n.value) == "asyncio"]
+    assert not found, (
+        f"{path}: lines {found}: asyncio.wait_for of Python 3.11 drops a cancellation that comes "
+        "with the result; use asyncio.timeout"
+    )
+
+
 def _tracked(*patterns: str) -> list[Path]:
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--", *patterns], cwd=ROOT, capture_output=True, check=False

@@ -47,7 +47,8 @@ class Activity:
         """Return after the next use, or after `seconds`. One task may wait."""
         self._again.clear()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._again.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._again.wait()
 
     def noted(self, kind: str) -> None:
         """Note a journal entry: agents begin and end turns, requests reach the doors."""

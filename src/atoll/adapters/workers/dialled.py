@@ -256,7 +256,8 @@ class DialledHost:
                 if left <= 0:
                     return None
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(listener.wait(), min(left, LOOK_SECONDS))
+                    async with asyncio.timeout(min(left, LOOK_SECONDS)):
+                        await listener.wait()
         return found
 
     async def _lease(self, worker: WorkerRecord, *, ended: bool = False) -> HostLease:

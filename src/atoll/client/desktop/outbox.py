@@ -53,7 +53,8 @@ class Outbox:
         """Wait until something waits, or for some seconds."""
         if not self._items:
             try:
-                await asyncio.wait_for(self._bell.wait(), seconds)
+                async with asyncio.timeout(seconds):
+                    await self._bell.wait()
             except TimeoutError:
                 return
 

@@ -50,7 +50,8 @@ class AgentSettings:
 
     async def _end(self, settled: asyncio.Future[str]) -> None:
         try:
-            refusal = await asyncio.wait_for(settled, ANSWER_SECONDS)
+            async with asyncio.timeout(ANSWER_SECONDS):
+                refusal = await settled
         except TimeoutError:
             raise Conflict(
                 f"the agent has not answered within {ANSWER_SECONDS:g} seconds: it may still "

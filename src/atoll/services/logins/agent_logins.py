@@ -440,7 +440,8 @@ async def _own(rows: Transaction, caller: Principal, login_id: AgentLoginId) -> 
 async def _either(waited: Awaitable[None], seconds: float) -> None:
     """Wait for something, or for a time."""
     with suppress(TimeoutError):
-        await asyncio.wait_for(waited, seconds)
+        async with asyncio.timeout(seconds):
+            await waited
 
 
 def _check_person(caller: Principal) -> None:

@@ -197,7 +197,8 @@ class Sandboxes:
                 async with asyncio.timeout(timeout_seconds):
                     while not await self._done(sandbox := await self._look(sandbox), settled):
                         with contextlib.suppress(TimeoutError):
-                            await asyncio.wait_for(listener.wait(), patience)
+                            async with asyncio.timeout(patience):
+                                await listener.wait()
             except TimeoutError:
                 return await self._look(sandbox)
         return sandbox

@@ -134,7 +134,8 @@ class Desktops:
                         yield offer
                 if not found:
                     with contextlib.suppress(TimeoutError):
-                        await asyncio.wait_for(listener.wait(), LOOK_SECONDS)
+                        async with asyncio.timeout(LOOK_SECONDS):
+                            await listener.wait()
 
     async def check(self, caller: Principal, name: str) -> None:
         """Check that the caller may follow a desktop. Raises `NotFound`."""

@@ -120,7 +120,8 @@ class WorkerSummaries:
                 shown = {str(name): one for name, one in now.items()}
                 # Looked at from time to time all the same: a writer that stands still is told.
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(listener.wait(), LOOK_SECONDS)
+                    async with asyncio.timeout(LOOK_SECONDS):
+                        await listener.wait()
 
 
 class SummariesRebuild:
