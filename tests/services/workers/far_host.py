@@ -50,6 +50,7 @@ class FarHost:
     sent: dict[int, int] = field(default_factory=dict)
     seen: list[HostOffer] = field(default_factory=list)
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
+    turns: asyncio.Lock = field(default_factory=asyncio.Lock)
     refuses: Callable[[HostOffer], bool] = lambda _: False
 
     async def link(self) -> None:
@@ -73,11 +74,12 @@ class FarHost:
                 await self.arrived.wait()
 
     async def deliver(self, *items: HostEntry, epoch: int = 1, first: int | None = None) -> Taken:
-        begin = self.sent.get(epoch, 0) + 1 if first is None else first
         caller = await host_of(self.ground, self.tokens[epoch])
         worker = caller.token.worker.worker_id  # type: ignore[union-attr]
-        taken = await self.intake.deliver(caller, worker, HostBatch(epoch, begin, items))
-        self.sent[epoch] = taken.expected - 1
+        async with self.turns:  # two at once would have one number
+            begin = self.sent.get(epoch, 0) + 1 if first is None else first
+            taken = await self.intake.deliver(caller, worker, HostBatch(epoch, begin, items))
+            self.sent[epoch] = taken.expected - 1
         return taken
 
     async def say(self, number: int, epoch: int = 1) -> Taken:

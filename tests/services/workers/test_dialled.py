@@ -24,7 +24,7 @@ from atoll.domain.route.decision import Decision, RouteRequest, decide
 from atoll.domain.route.policy import DESKTOP, ExecutionMode, Strategy
 from atoll.domain.sandbox.sandbox import CreateSandbox
 from atoll.domain.worker.create import CreateWorker, TeardownPolicy, WorkerId, WorkerTeardown
-from atoll.domain.worker.dialled import HostAct, HostLease, LeaseState, StartOffer
+from atoll.domain.worker.dialled import HostAct, HostLease, LeaseState, RemoveOffer, StartOffer, offers_of
 from atoll.domain.worker.heartbeat import LEASE, Lease
 from atoll.domain.worker.ledger import ErrorCode, RequestRefusal, Response, WorkerRequest
 from atoll.domain.worker.lifecycle import Silent, Worker, WorkerStatus
@@ -45,7 +45,9 @@ from atoll.services.workers.transitions import WorkerTransitions
 from atoll.services.workers.worker_places import WorkerPlaces
 from atoll.services.workers.workers import Workers
 from atoll.testing import WorkerHostContract
+from atoll.ports.outside.worker_host import LiveHost, WorkerHost
 from atoll.testing.contracts.event_log import NOW
+from atoll.testing.contracts.outside.worker_host import left_out, reattached
 from tests.peers.databases.chosen import database_url
 from tests.services.workers.far_host import WALL, FarHost, host_of, item
 from tests.services.workers.test_workers import TURN, Anywhere, Scene
@@ -152,12 +154,40 @@ class TestDialledHost(WorkerHostContract):
 
     @pytest.fixture(autouse=True)
     async def stored(self, scene: DesktopScene, worker: WorkerRecord) -> None:
-        async with scene.ground.store.begin() as rows:
-            await rows.workers.put(worker)
+        self.scene = scene
+        await self._store(worker)
 
     @pytest.fixture
     def ping(self) -> WorkerRequest:
         return WorkerRequest("r1", "ping", {})
+
+    async def seen(self, host: WorkerHost, worker: WorkerRecord, request: WorkerRequest) -> int:
+        commands = [one.command for one in self.scene.far.seen]
+        while RemoveOffer() in commands:
+            del commands[: commands.index(RemoveOffer()) + 1]
+        return commands.count(request)
+
+    def held(self, host: WorkerHost) -> WorkerRequest:
+        self.scene.far.held.add("hang")
+        return WorkerRequest("held", "hang", {})
+
+    def live(self, host: WorkerHost) -> LiveHost:
+        left_out("has desktops, of whose agents only whole items are seen")
+
+    async def say(self, host: WorkerHost, worker: WorkerRecord, *lines: str) -> None:
+        await self.scene.far.deliver(*map(item, lines), epoch=worker.worker.epoch)
+
+    async def end(self, host: WorkerHost, worker: WorkerRecord) -> None:
+        ended = RequestRefusal(ErrorCode.WORKER_UNAVAILABLE, "the agent exited with 1")
+        await self.scene.far.deliver(replace(item(request_id=HostAct.END), receipt=ended))
+
+    async def reattached(self, host: WorkerHost, worker: WorkerRecord) -> WorkerRecord:
+        await self._store(reattached(worker))
+        return await super().reattached(host, worker)
+
+    async def _store(self, worker: WorkerRecord) -> None:
+        async with self.scene.ground.store.begin() as rows:
+            await rows.workers.put(worker)
 
 
 async def test_worker_of_a_linked_desktop_is_there_and_its_offers_go_with_their_receipts(
@@ -422,3 +452,24 @@ async def test_host_that_delivers_faster_than_is_taken_waits(
     taken = await scene.far.say(2)
     assert taken.taken in (0, 1)
     await scene.heard("started", "lost", "recovered", "event", *["event"] * taken.taken)
+
+
+@pytest.mark.parametrize("steps", range(4))
+async def test_follower_of_offers_ends_when_it_is_cancelled_as_news_come(
+    scene: DesktopScene, steps: int
+) -> None:
+    """`asyncio.wait_for` of Python 3.11 would drop the cancellation."""
+
+    async def follow() -> None:
+        async for _ in scene.far.desktops.offers(LOCAL_PERSON, "laptop"):
+            pass
+
+    async with scene.ground.store.read() as rows:
+        (laptop,) = await rows.desktops.of(LOCAL_PERSON.org_id, LOCAL_PERSON.id)
+    async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
+        following = tasks.create_task(follow())
+        await asyncio.sleep(0.1)  # it waits by now; were it late, it would end as well
+        scene.ground.bus.announce((offers_of(laptop.id),))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        following.cancel()

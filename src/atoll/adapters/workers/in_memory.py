@@ -145,6 +145,7 @@ class InMemoryHost:
 
     async def snapshot(self, worker: WorkerRecord) -> str | None:
         """See the port."""
+        self._fail("snapshot")
         served = self._served.get(worker.key)
         return "Its sandbox is gone." if served is None else served.gone
 

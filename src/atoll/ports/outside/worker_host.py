@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from atoll.domain.ids import SandboxId
 from atoll.domain.worker.ledger import Receipt, WorkerRequest
@@ -45,6 +45,7 @@ class HostDeltas:
     lines: tuple[bytes, ...]
 
 
+@runtime_checkable
 class LiveHost(Protocol):
     """A host whose agents are heard live, too. Where none is, only whole items are seen."""
 
@@ -55,8 +56,8 @@ class LiveHost(Protocol):
 
 
 class WorkerHost(Protocol):
-    """A host of workers. Raises `Unavailable` where it cannot be reached now, and `Gone` below
-    where the worker's runtime has ended."""
+    """A host of workers. Raises `Unavailable` where it cannot be reached now or where the worker's
+    agent has ended, `Conflict` where its sandbox does not run: `snapshot` tells which."""
 
     async def provision(self, worker: WorkerRecord) -> HostPlace:
         """Make the sandbox of this epoch, or find the one that an earlier call made, and wait
