@@ -821,10 +821,12 @@ export interface components {
             readonly desktops: readonly components["schemas"]["DesktopView"][];
         };
         /**
-         * @description A linked desktop. `present`: its lane runs. `isolation` is the wall that it reports, null
-         *     before its lane has run. `workers` are those that it has.
+         * @description A linked desktop. `present`: its lane runs. `heard_at` is when that was heard last, null
+         *     where it never was, and once it has ended. `isolation` is the wall that it reports, null before
+         *     its lane has run. `workers` are those that it has.
          */
         readonly DesktopView: {
+            readonly heard_at: string | null;
             readonly isolation: components["schemas"]["IsolationView"] | null;
             readonly linked_at: string;
             readonly name: string;
@@ -3835,6 +3837,11 @@ export interface components {
             readonly response?: components["schemas"]["WorkerResultView"] | null;
             readonly worker_id: string;
         };
+        /** @description The teardown of a worker: what was removed, and what could not be, with why. */
+        readonly WorkerRemovalView: {
+            readonly leftovers: readonly string[];
+            readonly removed: readonly string[];
+        };
         /** @description A repository of a worker, as it was requested. */
         readonly WorkerRepoView: {
             readonly branch: string | null;
@@ -3932,7 +3939,10 @@ export interface components {
             readonly output_tokens: number;
             readonly requests: number;
         };
-        /** @description A snapshot of a worker. */
+        /**
+         * @description A snapshot of a worker. `remove_at` is when the sandbox of a stopped one is removed;
+         *     `torn_down` is null until it was.
+         */
         readonly WorkerView: {
             readonly agent: string;
             readonly artifacts: readonly components["schemas"]["WorkerArtifactView"][];
@@ -3953,6 +3963,7 @@ export interface components {
             readonly permissions: components["schemas"]["Permissions"];
             readonly profile: string | null;
             readonly reason: string | null;
+            readonly remove_at: string | null;
             readonly repos: readonly components["schemas"]["WorkerRepoView"][];
             readonly route: components["schemas"]["WorkerRouteView"] | null;
             readonly sandbox: components["schemas"]["WorkerSandboxView"] | null;
@@ -3960,6 +3971,7 @@ export interface components {
             readonly teardown: components["schemas"]["WorkerTeardownView"];
             readonly thread_id: string | null;
             readonly threads: readonly components["schemas"]["WorkerThreadView"][];
+            readonly torn_down: components["schemas"]["WorkerRemovalView"] | null;
             readonly usage: components["schemas"]["WorkerUsageView"];
             readonly worker_id: string;
             readonly workspace_ref: string | null;

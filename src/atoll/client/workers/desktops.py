@@ -7,11 +7,13 @@ from atoll.client.transport import Call, Transport, at, get, put
 
 
 class Desktop(Shape):
-    """A linked desktop. Before its lane has run `isolation.level` is empty."""
+    """A linked desktop. Before its lane has run `isolation.level` is empty. `heard_at` is when it
+    was heard last, empty where it never was, and once its lane has ended."""
 
     name = fields.text()
     present = fields.flag()
     linked_at = fields.text()
+    heard_at = fields.text()
     isolation = fields.one(Isolation)
     workers = fields.texts()
 

@@ -147,8 +147,16 @@ class WorkerErased(Shape):
     resume_after = fields.number()
 
 
+class WorkerRemoval(Shape):
+    """The teardown of a worker: what was removed, and what could not be, with why."""
+
+    removed = fields.texts()
+    leftovers = fields.texts()
+
+
 class Worker(Shape):
-    """A snapshot of a worker. Of one without a sandbox yet, `sandbox.id` is empty."""
+    """A snapshot of a worker. Of one without a sandbox yet, `sandbox.id` is empty. `remove_at` is
+    when the sandbox of a stopped one is removed; before that `torn_down` is empty."""
 
     worker_id = fields.text()
     agent = fields.text()
@@ -176,6 +184,8 @@ class Worker(Shape):
     route = fields.one(WorkerRoute)
     held_by_person = fields.flag()
     created_at = fields.text()
+    remove_at = fields.text()
+    torn_down = fields.one(WorkerRemoval)
 
     @property
     def metadata(self) -> dict[str, str]:

@@ -179,7 +179,7 @@ class ListWorkersResponse(_message.Message):
     def __init__(self, workers: _Optional[_Iterable[_Union[WorkerSnapshot, _Mapping]]] = ..., next: _Optional[str] = ...) -> None: ...
 
 class WorkerSnapshot(_message.Message):
-    __slots__ = ("worker_id", "agent", "backend", "extension", "execution_mode", "profile", "repos", "workspace_ref", "codex_home_ref", "thread_id", "permissions", "teardown", "metadata", "status", "reason", "latest_seq", "threads", "sandbox", "heartbeat_state", "heartbeat_age_ms", "heartbeat_stale_after_ms", "pending", "usage", "route", "artifacts", "held_by_person", "created_at")
+    __slots__ = ("worker_id", "agent", "backend", "extension", "execution_mode", "profile", "repos", "workspace_ref", "codex_home_ref", "thread_id", "permissions", "teardown", "metadata", "status", "reason", "latest_seq", "threads", "sandbox", "heartbeat_state", "heartbeat_age_ms", "heartbeat_stale_after_ms", "pending", "usage", "route", "artifacts", "held_by_person", "created_at", "remove_at", "torn_down")
     class MetadataEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -214,6 +214,8 @@ class WorkerSnapshot(_message.Message):
     ARTIFACTS_FIELD_NUMBER: _ClassVar[int]
     HELD_BY_PERSON_FIELD_NUMBER: _ClassVar[int]
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    REMOVE_AT_FIELD_NUMBER: _ClassVar[int]
+    TORN_DOWN_FIELD_NUMBER: _ClassVar[int]
     worker_id: str
     agent: str
     backend: _codex_sandbox_pb2.Backend.Value
@@ -241,7 +243,17 @@ class WorkerSnapshot(_message.Message):
     artifacts: _containers.RepeatedCompositeFieldContainer[WorkerArtifact]
     held_by_person: bool
     created_at: _timestamp_pb2.Timestamp
-    def __init__(self, worker_id: _Optional[str] = ..., agent: _Optional[str] = ..., backend: _Optional[_Union[_codex_sandbox_pb2.Backend.Value, str]] = ..., extension: _Optional[str] = ..., execution_mode: _Optional[_Union[_codex_sandbox_pb2.ExecutionMode.Value, str]] = ..., profile: _Optional[str] = ..., repos: _Optional[_Iterable[_Union[WorkerRepository, _Mapping]]] = ..., workspace_ref: _Optional[str] = ..., codex_home_ref: _Optional[str] = ..., thread_id: _Optional[str] = ..., permissions: _Optional[_Union[Permissions.Value, str]] = ..., teardown: _Optional[_Union[Teardown, _Mapping]] = ..., metadata: _Optional[_Mapping[str, str]] = ..., status: _Optional[_Union[WorkerStatus.Value, str]] = ..., reason: _Optional[str] = ..., latest_seq: _Optional[int] = ..., threads: _Optional[_Iterable[_Union[WorkerThread, _Mapping]]] = ..., sandbox: _Optional[_Union[_codex_sandbox_pb2.WorkerSandbox, _Mapping]] = ..., heartbeat_state: _Optional[_Union[HeartbeatState.Value, str]] = ..., heartbeat_age_ms: _Optional[int] = ..., heartbeat_stale_after_ms: _Optional[int] = ..., pending: _Optional[_Union[WorkerPending, _Mapping]] = ..., usage: _Optional[_Union[WorkerUsage, _Mapping]] = ..., route: _Optional[_Union[_codex_sandbox_pb2.RouteDecision, _Mapping]] = ..., artifacts: _Optional[_Iterable[_Union[WorkerArtifact, _Mapping]]] = ..., held_by_person: _Optional[bool] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    remove_at: _timestamp_pb2.Timestamp
+    torn_down: WorkerRemoval
+    def __init__(self, worker_id: _Optional[str] = ..., agent: _Optional[str] = ..., backend: _Optional[_Union[_codex_sandbox_pb2.Backend.Value, str]] = ..., extension: _Optional[str] = ..., execution_mode: _Optional[_Union[_codex_sandbox_pb2.ExecutionMode.Value, str]] = ..., profile: _Optional[str] = ..., repos: _Optional[_Iterable[_Union[WorkerRepository, _Mapping]]] = ..., workspace_ref: _Optional[str] = ..., codex_home_ref: _Optional[str] = ..., thread_id: _Optional[str] = ..., permissions: _Optional[_Union[Permissions.Value, str]] = ..., teardown: _Optional[_Union[Teardown, _Mapping]] = ..., metadata: _Optional[_Mapping[str, str]] = ..., status: _Optional[_Union[WorkerStatus.Value, str]] = ..., reason: _Optional[str] = ..., latest_seq: _Optional[int] = ..., threads: _Optional[_Iterable[_Union[WorkerThread, _Mapping]]] = ..., sandbox: _Optional[_Union[_codex_sandbox_pb2.WorkerSandbox, _Mapping]] = ..., heartbeat_state: _Optional[_Union[HeartbeatState.Value, str]] = ..., heartbeat_age_ms: _Optional[int] = ..., heartbeat_stale_after_ms: _Optional[int] = ..., pending: _Optional[_Union[WorkerPending, _Mapping]] = ..., usage: _Optional[_Union[WorkerUsage, _Mapping]] = ..., route: _Optional[_Union[_codex_sandbox_pb2.RouteDecision, _Mapping]] = ..., artifacts: _Optional[_Iterable[_Union[WorkerArtifact, _Mapping]]] = ..., held_by_person: _Optional[bool] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., remove_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., torn_down: _Optional[_Union[WorkerRemoval, _Mapping]] = ...) -> None: ...
+
+class WorkerRemoval(_message.Message):
+    __slots__ = ("removed", "leftovers")
+    REMOVED_FIELD_NUMBER: _ClassVar[int]
+    LEFTOVERS_FIELD_NUMBER: _ClassVar[int]
+    removed: _containers.RepeatedScalarFieldContainer[str]
+    leftovers: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, removed: _Optional[_Iterable[str]] = ..., leftovers: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class WorkerThread(_message.Message):
     __slots__ = ("thread_id", "turn_id", "title")

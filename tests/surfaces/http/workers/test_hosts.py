@@ -101,10 +101,12 @@ async def frames(client: httpx.AsyncClient, count: int) -> list[tuple[str, dict[
 async def test_desktop_is_linked_shown_and_unlinked(client: httpx.AsyncClient) -> None:
     made = await client.put(PLACE)
     assert (made.status_code, made.json()["present"]) == (201, False)
+    assert made.json()["heard_at"] is None
     assert (await client.put(PLACE)).status_code == 200
     there = await client.put(f"{PLACE}/presence", json={"isolation": BARE})
     told = there.json()
     assert (told["present"], told["isolation"]["weak"]) == (True, True)
+    assert told["heard_at"] >= told["linked_at"]
     assert told["isolation"]["degraded"] == BARE["degraded"]
     (listed,) = (await client.get("/v1/desktops")).json()["desktops"]
     assert listed == told

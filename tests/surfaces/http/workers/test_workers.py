@@ -15,6 +15,7 @@ from google.protobuf.message import Message
 
 from atoll.domain.worker.artifact import WorkerArtifact
 from atoll.domain.worker.ledger import ErrorCode, RequestRefusal, Response
+from atoll.domain.worker.lifecycle import WorkerTornDown
 from atoll.domain.worker.live import WorkerDelta
 from atoll.domain.worker.record import WorkerEvent, WorkerEventDraft
 from atoll.domain.worker.talk import OpenQuestion, WorkerTalk, WorkerThread
@@ -311,6 +312,26 @@ async def test_owner_deletes_what_was_said(
     polled = await client.get(f"{prefix}/w/stream?cursor=4&tail_ms=0")
     assert polled.text.count("event: worker.") == 1
     assert (await client.delete(f"{prefix}/x/stream")).status_code == 404
+
+
+async def test_snapshot_of_a_stopped_worker_says_when_it_is_removed_and_what_was_left(
+    atoll: World, client: httpx.AsyncClient
+) -> None:
+    await made_with_events(atoll, client, 1)
+    place = f"{PREFIXES[1]}/w/snapshot"
+    shown = (await client.get(place)).json()
+    assert strict(workers_pb2.WorkerSnapshot, shown).HasField("remove_at")
+    assert shown["torn_down"] is None
+    torn_down = WorkerTornDown(("sandbox:sb_1",), ("volume v: busy",))
+    async with atoll.ground.store.begin() as rows:
+        (record,) = await rows.workers.unsettled()
+        gone = replace(record.worker, torn_down=torn_down, remove_at=AT)
+        await rows.workers.put(replace(record, worker=gone))
+    shown = (await client.get(place)).json()
+    parsed = strict(workers_pb2.WorkerSnapshot, shown)
+    assert [*parsed.torn_down.removed] == ["sandbox:sb_1"]
+    assert [*parsed.torn_down.leftovers] == ["volume v: busy"]
+    assert shown["remove_at"] == "2026-01-02T00:00:00.000Z"
 
 
 async def test_snapshot_with_everything_parses_strictly(

@@ -36,12 +36,14 @@ Desktop = Annotated[
 
 
 class DesktopView(ResponseModel):
-    """A linked desktop. `present`: its lane runs. `isolation` is the wall that it reports, null
-    before its lane has run. `workers` are those that it has."""
+    """A linked desktop. `present`: its lane runs. `heard_at` is when that was heard last, null
+    where it never was, and once it has ended. `isolation` is the wall that it reports, null before
+    its lane has run. `workers` are those that it has."""
 
     name: str
     present: bool
     linked_at: str
+    heard_at: str | None
     isolation: IsolationView | None
     workers: list[str]
 
@@ -163,6 +165,7 @@ def _view(seen: DesktopSeen) -> dict[str, Any]:
         desktop,
         present=seen.there,
         linked_at=instant(desktop.linked_at),
+        heard_at=None if desktop.heard_at is None else instant(desktop.heard_at),
         isolation=None if wall is None else IsolationView.of(wall, degraded=[*wall.degraded]),
         workers=[*seen.workers],
     )

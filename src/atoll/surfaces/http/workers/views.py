@@ -9,7 +9,12 @@ from atoll.domain.route.policy import ExecutionMode, Strategy
 from atoll.domain.worker.create import Permissions, TeardownPolicy
 from atoll.domain.worker.heartbeat import HeartbeatState
 from atoll.domain.worker.ledger import ErrorCode, Receipt, RequestRefusal, Response
-from atoll.domain.worker.lifecycle import DurabilityMarkers, Holder, WorkerStatus
+from atoll.domain.worker.lifecycle import (
+    DurabilityMarkers,
+    Holder,
+    WorkerStatus,
+    WorkerTornDown,
+)
 from atoll.domain.worker.placement import spelled_route, spelled_sandbox
 from atoll.domain.worker.record import WorkerEvent
 from atoll.domain.worker.selection import backend_of, extension_of
@@ -129,8 +134,16 @@ class WorkerArtifactView(ResponseModel):
     sha256: str
 
 
+class WorkerRemovalView(ResponseModel):
+    """The teardown of a worker: what was removed, and what could not be, with why."""
+
+    removed: list[str]
+    leftovers: list[str]
+
+
 class WorkerView(ResponseModel):
-    """A snapshot of a worker."""
+    """A snapshot of a worker. `remove_at` is when the sandbox of a stopped one is removed;
+    `torn_down` is null until it was."""
 
     worker_id: str
     agent: str
@@ -159,6 +172,8 @@ class WorkerView(ResponseModel):
     route: WorkerRouteView | None
     held_by_person: bool
     created_at: str
+    remove_at: str | None
+    torn_down: WorkerRemovalView | None
 
 
 class WorkerCreatedView(ResponseModel):
@@ -269,6 +284,8 @@ def worker_view(shown: WorkerSnapshot) -> dict[str, Any]:
         route=None if observed.route is None else spelled_route(observed.route),
         held_by_person=worker.holder is Holder.PERSON,
         created_at=instant(shown.created_at),
+        remove_at=None if worker.remove_at is None else instant(worker.remove_at),
+        torn_down=None if worker.torn_down is None else _removal(worker.torn_down),
     )
 
 
@@ -329,6 +346,10 @@ def _backend(shown: WorkerSnapshot) -> dict[str, str | None]:
 def _pending(pending: Pending) -> dict[str, Any]:
     asked = [ServerRequestView.of(one, at=instant(one.at)) for one in pending.server_requests]
     return {"request_ids": [*pending.request_ids], "server_requests": asked}
+
+
+def _removal(gone: WorkerTornDown) -> dict[str, Any]:
+    return WorkerRemovalView.of(gone, removed=[*gone.removed], leftovers=[*gone.leftovers])
 
 
 def _markers(markers: DurabilityMarkers) -> dict[str, Any]:

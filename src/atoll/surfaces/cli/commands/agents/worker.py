@@ -215,6 +215,8 @@ def _show(found: Worker) -> None:
         "events": str(found.latest_seq),
         "pending": ", ".join(found.pending.request_ids),
         "kept": f"{found.teardown.retain_for} after a stop",
+        "removed": ", ".join(found.torn_down.removed),
+        "left over": ", ".join(found.torn_down.leftovers),
         "created": since(found.created_at),
     }
     if found.teardown.policy == "immediate":

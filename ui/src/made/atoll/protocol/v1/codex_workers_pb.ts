@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file atoll/protocol/v1/codex_workers.proto.
  */
 export const file_atoll_protocol_v1_codex_workers: GenFile = /*@__PURE__*/
-  fileDesc("CiVhdG9sbC9wcm90b2NvbC92MS9jb2RleF93b3JrZXJzLnByb3RvEhFhdG9sbC5wcm90b2NvbC52MSJqCgxXb3JrZXJTdGF0dXMiWgoFVmFsdWUSDwoLdW5zcGVjaWZpZWQQABIMCghzdGFydGluZxABEgsKB3J1bm5pbmcQAhIMCghzdG9wcGluZxADEgsKB3N0b3BwZWQQBBIKCgZmYWlsZWQQBSJmCg5IZWFydGJlYXRTdGF0ZSJUCgVWYWx1ZRIPCgt1bnNwZWNpZmllZBAAEgkKBWZyZXNoEAESCQoFc3RhbGUQAhILCgdtaXNzaW5nEAMSCwoHc3RvcHBlZBAEEgoKBmZhaWxlZBAFIjsKC1Blcm1pc3Npb25zIiwKBVZhbHVlEg8KC3Vuc3BlY2lmaWVkEAASCQoFYWxsb3cQARIHCgNhc2sQAiJFCg5UZWFyZG93blBvbGljeSIzCgVWYWx1ZRIPCgt1bnNwZWNpZmllZBAAEg0KCWltbWVkaWF0ZRABEgoKBnJldGFpbhACIncKCFRlYXJkb3duEjcKBnBvbGljeRgBIAEoDjInLmF0b2xsLnByb3RvY29sLnYxLlRlYXJkb3duUG9saWN5LlZhbHVlEiMKCnJldGFpbl9mb3IYAiABKAlIAFIKcmV0YWluX2ZvcogBAUINCgtfcmV0YWluX2ZvciLdAQoQV29ya2VyUmVwb3NpdG9yeRIfCghyZXBvX3VybBgBIAEoCUgAUghyZXBvX3VybIgBARIQCgNrZXkYAiABKAlIAYgBARITCgZicmFuY2gYAyABKAlIAogBARIlCgtmcm9tX2JyYW5jaBgEIAEoCUgDUgtmcm9tX2JyYW5jaIgBARIRCgRwYXRoGAUgASgJSASIAQESDgoGc3BhcnNlGAYgAygJQgsKCV9yZXBvX3VybEIGCgRfa2V5QgkKB19icmFuY2hCDgoMX2Zyb21fYnJhbmNoQgcKBV9wYXRoIogDCglTZWxlY3Rpb24SDQoFYWxsb3cYASADKAkSEwoGcmVnaW9uGAIgASgJSACIAQESJwoMbWF4X3JlYWR5X21zGAMgASgNSAFSDG1heF9yZWFkeV9tc4gBARJKChFtYXhfY29zdF9wZXJfaG91chgEIAEoCzIXLmF0b2xsLnByb3RvY29sLnYxLkNvc3RIAlIRbWF4X2Nvc3RfcGVyX2hvdXKIAQESJQoLbWluX3N1Y2Nlc3MYBSABKAFIA1ILbWluX3N1Y2Nlc3OIAQESVQoRcmVxdWlyZV9pc29sYXRpb24YBiABKA4yJy5hdG9sbC5wcm90b2NvbC52MS5Jc29sYXRpb25MZXZlbC5WYWx1ZVIRcmVxdWlyZV9pc29sYXRpb24SFQoIc3RyYXRlZ3kYByABKAlIBIgBAUIJCgdfcmVnaW9uQg8KDV9tYXhfcmVhZHlfbXNCFAoSX21heF9jb3N0X3Blcl9ob3VyQg4KDF9taW5fc3VjY2Vzc0ILCglfc3RyYXRlZ3kiKAoEQ29zdBIOCgZhbW91bnQYASABKAkSEAoIY3VycmVuY3kYAiABKAkitwYKE0NyZWF0ZVdvcmtlclJlcXVlc3QSHAoJd29ya2VyX2lkGAEgASgJUgl3b3JrZXJfaWQSEgoFYWdlbnQYAiABKAlIAIgBARIxCgdiYWNrZW5kGAMgASgOMiAuYXRvbGwucHJvdG9jb2wudjEuQmFja2VuZC5WYWx1ZRIWCglleHRlbnNpb24YBCABKAlIAYgBARJOCg5leGVjdXRpb25fbW9kZRgFIAEoDjImLmF0b2xsLnByb3RvY29sLnYxLkV4ZWN1dGlvbk1vZGUuVmFsdWVSDmV4ZWN1dGlvbl9tb2RlEhQKB3Byb2ZpbGUYBiABKAlIAogBARIyCgVyZXBvcxgHIAMoCzIjLmF0b2xsLnByb3RvY29sLnYxLldvcmtlclJlcG9zaXRvcnkSKQoNd29ya3NwYWNlX3JlZhgIIAEoCUgDUg13b3Jrc3BhY2VfcmVmiAEBEisKDmNvZGV4X2hvbWVfcmVmGAkgASgJSARSDmNvZGV4X2hvbWVfcmVmiAEBEiEKCXRocmVhZF9pZBgKIAEoCUgFUgl0aHJlYWRfaWSIAQESOQoLcGVybWlzc2lvbnMYCyABKA4yJC5hdG9sbC5wcm90b2NvbC52MS5QZXJtaXNzaW9ucy5WYWx1ZRIyCgh0ZWFyZG93bhgMIAEoCzIbLmF0b2xsLnByb3RvY29sLnYxLlRlYXJkb3duSAaIAQESRgoIbWV0YWRhdGEYDSADKAsyNC5hdG9sbC5wcm90b2NvbC52MS5DcmVhdGVXb3JrZXJSZXF1ZXN0Lk1ldGFkYXRhRW50cnkSNAoJc2VsZWN0aW9uGA4gASgLMhwuYXRvbGwucHJvdG9jb2wudjEuU2VsZWN0aW9uSAeIAQEaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQggKBl9hZ2VudEIMCgpfZXh0ZW5zaW9uQgoKCF9wcm9maWxlQhAKDl93b3Jrc3BhY2VfcmVmQhEKD19jb2RleF9ob21lX3JlZkIMCgpfdGhyZWFkX2lkQgsKCV90ZWFyZG93bkIMCgpfc2VsZWN0aW9uIrQBChRDcmVhdGVXb3JrZXJSZXNwb25zZRIXCgpyZWF0dGFjaGVkGAEgASgISACIAQESMQoGd29ya2VyGAIgASgLMiEuYXRvbGwucHJvdG9jb2wudjEuV29ya2VyU25hcHNob3QSLQoPZXZlbnRzX2tlcHRfZm9yGAMgASgJSAFSD2V2ZW50c19rZXB0X2ZvcogBAUINCgtfcmVhdHRhY2hlZEISChBfZXZlbnRzX2tlcHRfZm9yImUKE0xpc3RXb3JrZXJzUmVzcG9uc2USMgoHd29ya2VycxgBIAMoCzIhLmF0b2xsLnByb3RvY29sLnYxLldvcmtlclNuYXBzaG90EhEKBG5leHQYAiABKAlIAIgBAUIHCgVfbmV4dCLGDAoOV29ya2VyU25hcHNob3QSHAoJd29ya2VyX2lkGAEgASgJUgl3b3JrZXJfaWQSDQoFYWdlbnQYAiABKAkSMQoHYmFja2VuZBgDIAEoDjIgLmF0b2xsLnByb3RvY29sLnYxLkJhY2tlbmQuVmFsdWUSFgoJZXh0ZW5zaW9uGAQgASgJSACIAQESTgoOZXhlY3V0aW9uX21vZGUYBSABKA4yJi5hdG9sbC5wcm90b2NvbC52MS5FeGVjdXRpb25Nb2RlLlZhbHVlUg5leGVjdXRpb25fbW9kZRIUCgdwcm9maWxlGAYgASgJSAGIAQESMgoFcmVwb3MYByADKAsyIy5hdG9sbC5wcm90b2NvbC52MS5Xb3JrZXJSZXBvc2l0b3J5EikKDXdvcmtzcGFjZV9yZWYYCCABKAlIAlINd29ya3NwYWNlX3JlZogBARIrCg5jb2RleF9ob21lX3JlZhgJIAEoCUgDUg5jb2RleF9ob21lX3JlZogBARIhCgl0aHJlYWRfaWQYCiABKAlIBFIJdGhyZWFkX2lkiAEBEjkKC3Blcm1pc3Npb25zGAsgASgOMiQuYXRvbGwucHJvdG9jb2wudjEuUGVybWlzc2lvbnMuVmFsdWUSMgoIdGVhcmRvd24YDCABKAsyGy5hdG9sbC5wcm90b2NvbC52MS5UZWFyZG93bkgFiAEBEkEKCG1ldGFkYXRhGA0gAygLMi8uYXRvbGwucHJvdG9jb2wudjEuV29ya2VyU25hcHNob3QuTWV0YWRhdGFFbnRyeRI1CgZzdGF0dXMYDiABKA4yJS5hdG9sbC5wcm90b2NvbC52MS5Xb3JrZXJTdGF0dXMuVmFsdWUSEwoGcmVhc29uGA8gASgJSAaIAQESIwoKbGF0ZXN0X3NlcRgQIAEoDUgHUgpsYXRlc3Rfc2VxiAEBEjAKB3RocmVhZHMYESADKAsyHy5hdG9sbC5wcm90b2NvbC52MS5Xb3JrZXJUaHJlYWQSNgoHc2FuZGJveBgSIAEoCzIgLmF0b2xsLnByb3RvY29sLnYxLldvcmtlclNhbmRib3hICIgBARJRCg9oZWFydGJlYXRfc3RhdGUYEyABKA4yJy5hdG9sbC5wcm90b2NvbC52MS5IZWFydGJlYXRTdGF0ZS5WYWx1ZVIPaGVhcnRiZWF0X3N0YXRlEi8KEGhlYXJ0YmVhdF9hZ2VfbXMYFCABKA1ICVIQaGVhcnRiZWF0X2FnZV9tc4gBARI/ChhoZWFydGJlYXRfc3RhbGVfYWZ0ZXJfbXMYFSABKA1IClIYaGVhcnRiZWF0X3N0YWxlX2FmdGVyX21ziAEBEjYKB3BlbmRpbmcYFiABKAsyIC5hdG9sbC5wcm90b2NvbC52MS5Xb3JrZXJQZW5kaW5nSAuIAQESMgoFdXNhZ2UYFyABKAsyHi5hdG9sbC5wcm90b2NvbC52MS5Xb3JrZXJVc2FnZUgMiAEBEjQKBXJvdXRlGBggASgLMiAuYXRvbGwucHJvdG9jb2wudjEuUm91dGVEZWNpc2lvbkgNiAEBEjQKCWFydGlmYWN0cxgZIAMoCzIhLmF0b2xsLnByb3RvY29sLnYxLldvcmtlckFydGlmYWN0EisKDmhlbGRfYnlfcGVyc29uGBogASgISA5SDmhlbGRfYnlfcGVyc29uiAEBEjoKCmNyZWF0ZWRfYXQYGyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wUgpjcmVhdGVkX2F0Gi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIMCgpfZXh0ZW5zaW9uQgoKCF9wcm9maWxlQhAKDl93b3Jrc3BhY2VfcmVmQhEKD19jb2RleF9ob21lX3JlZkIMCgpfdGhyZWFkX2lkQgsKCV90ZWFyZG93bkIJCgdfcmVhc29uQg0KC19sYXRlc3Rfc2VxQgoKCF9zYW5kYm94QhMKEV9oZWFydGJlYXRfYWdlX21zQhsKGV9oZWFydGJlYXRfc3RhbGVfYWZ0ZXJfbXNCCgoIX3BlbmRpbmdCCAoGX3VzYWdlQggKBl9yb3V0ZUIRCg9faGVsZF9ieV9wZXJzb24idQoMV29ya2VyVGhyZWFkEhwKCXRocmVhZF9pZBgBIAEoCVIJdGhyZWFkX2lkEh0KB3R1cm5faWQYAiABKAlIAFIHdHVybl9pZIgBARISCgV0aXRsZRgDIAEoCUgBiAEBQgoKCF90dXJuX2lkQggKBl90aXRsZSJ9Cg1Xb3JrZXJQZW5kaW5nEiAKC3JlcXVlc3RfaWRzGAEgAygJUgtyZXF1ZXN0X2lkcxJKCg9zZXJ2ZXJfcmVxdWVzdHMYAiADKAsyIC5hdG9sbC5wcm90b2NvbC52MS5TZXJ2ZXJSZXF1ZXN0Ug9zZXJ2ZXJfcmVxdWVzdHMitgEKDVNlcnZlclJlcXVlc3QSLAoRc2VydmVyX3JlcXVlc3RfaWQYASABKAlSEXNlcnZlcl9yZXF1ZXN0X2lkEg4KBm1ldGhvZBgCIAEoCRIOCgZwYXJhbXMYAyABKAkSIQoJdGhyZWFkX2lkGAQgASgJSABSCXRocmVhZF9pZIgBARImCgJhdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCDAoKX3RocmVhZF9pZCLlAQoLV29ya2VyVXNhZ2USFQoIcmVxdWVzdHMYASABKA1IAIgBARInCgxpbnB1dF90b2tlbnMYAiABKAFIAVIMaW5wdXRfdG9rZW5ziAEBEikKDW91dHB1dF90b2tlbnMYAyABKAFIAlINb3V0cHV0X3Rva2Vuc4gBARIpCg1jYWNoZWRfdG9rZW5zGAQgASgBSANSDWNhY2hlZF90b2tlbnOIAQFCCwoJX3JlcXVlc3RzQg8KDV9pbnB1dF90b2tlbnNCEAoOX291dHB1dF90b2tlbnNCEAoOX2NhY2hlZF90b2tlbnMiWAoOV29ya2VyQXJ0aWZhY3QSDAoEbmFtZRgBIAEoCRIMCgR0eXBlGAIgASgJEhEKBHNpemUYAyABKA1IAIgBARIOCgZzaGEyNTYYBCABKAlCBwoFX3NpemUiawoLU2VuZFJlcXVlc3QSMQoHcmVxdWVzdBgBIAEoCzIgLmF0b2xsLnByb3RvY29sLnYxLldvcmtlclJlcXVlc3QSHQoHd2FpdF9tcxgCIAEoDUgAUgd3YWl0X21ziAEBQgoKCF93YWl0X21zIl8KDVdvcmtlclJlcXVlc3QSHgoKcmVxdWVzdF9pZBgBIAEoCVIKcmVxdWVzdF9pZBIOCgZtZXRob2QYAiABKAkSEwoGcGFyYW1zGAMgASgJSACIAQFCCQoHX3BhcmFtcyLYAQoNV29ya2VyUmVjZWlwdBIcCgl3b3JrZXJfaWQYASABKAlSCXdvcmtlcl9pZBIeCgpyZXF1ZXN0X2lkGAIgASgJUgpyZXF1ZXN0X2lkEjMKCHJlc3BvbnNlGAMgASgLMh8uYXRvbGwucHJvdG9jb2wudjEuV29ya2VyUmVzdWx0SAASLwoFZXJyb3IYBCABKAsyHi5hdG9sbC5wcm90b2NvbC52MS5Xb3JrZXJFcnJvckgAEhAKA3NlcRgFIAEoDUgBiAEBQgkKB291dGNvbWVCBgoEX3NlcSIeCgxXb3JrZXJSZXN1bHQSDgoGcmVzdWx0GAEgASgJIsQBCg9Xb3JrZXJFcnJvckNvZGUisAEKBVZhbHVlEg8KC3Vuc3BlY2lmaWVkEAASDQoJZm9yYmlkZGVuEAESEwoPaW52YWxpZF9yZXF1ZXN0EAISFgoSdW5zdXBwb3J0ZWRfbWV0aG9kEAMSDAoIY29uZmxpY3QQBBIWChJ3b3JrZXJfdW5hdmFpbGFibGUQBRILCgd0aW1lb3V0EAYSEgoOaW50ZXJuYWxfZXJyb3IQBxITCg9vdXRjb21lX3Vua25vd24QCCKYAQoLV29ya2VyRXJyb3ISNgoEY29kZRgBIAEoDjIoLmF0b2xsLnByb3RvY29sLnYxLldvcmtlckVycm9yQ29kZS5WYWx1ZRIPCgdtZXNzYWdlGAIgASgJEhYKCXJldHJ5YWJsZRgDIAEoCEgAiAEBEhEKBGRhdGEYBCABKAlIAYgBAUIMCgpfcmV0cnlhYmxlQgcKBV9kYXRhIjMKEVN0b3BXb3JrZXJSZXF1ZXN0EhMKBnJlYXNvbhgBIAEoCUgAiAEBQgkKB19yZWFzb24isQEKElN0b3BXb3JrZXJSZXNwb25zZRIcCgl3b3JrZXJfaWQYASABKAlSCXdvcmtlcl9pZBI1CgZzdGF0dXMYAiABKA4yJS5hdG9sbC5wcm90b2NvbC52MS5Xb3JrZXJTdGF0dXMuVmFsdWUSOgoHbWFya2VycxgDIAEoCzIkLmF0b2xsLnByb3RvY29sLnYxLkR1cmFiaWxpdHlNYXJrZXJzSACIAQFCCgoIX21hcmtlcnMiRAoRVGFrZVdvcmtlclJlcXVlc3QSIQoJdGhyZWFkX2lkGAEgASgJSABSCXRocmVhZF9pZIgBAUIMCgpfdGhyZWFkX2lkIpIBChJUYWtlV29ya2VyUmVzcG9uc2USHAoJd29ya2VyX2lkGAEgASgJUgl3b3JrZXJfaWQSHgoKc2FuZGJveF9pZBgCIAEoCVIKc2FuZGJveF9pZBIgCgt0ZXJtaW5hbF9pZBgDIAEoCVILdGVybWluYWxfaWQSHAoJdGhyZWFkX2lkGAQgASgJUgl0aHJlYWRfaWQikgIKEUR1cmFiaWxpdHlNYXJrZXJzEh8KCGxhc3Rfc2VxGAEgASgNSABSCGxhc3Rfc2VxiAEBEikKDXdvcmtzcGFjZV9yZWYYAiABKAlIAVINd29ya3NwYWNlX3JlZogBARIrCg5jb2RleF9ob21lX3JlZhgDIAEoCUgCUg5jb2RleF9ob21lX3JlZogBARIjCgpidW5kbGVfcmVmGAQgASgJSANSCmJ1bmRsZV9yZWaIAQESHgoKdGhyZWFkX2lkcxgFIAMoCVIKdGhyZWFkX2lkc0ILCglfbGFzdF9zZXFCEAoOX3dvcmtzcGFjZV9yZWZCEQoPX2NvZGV4X2hvbWVfcmVmQg0KC19idW5kbGVfcmVmYgZwcm90bzM", [file_atoll_protocol_v1_codex_sandbox, file_google_protobuf_timestamp]);
+  fileDesc("CiVhdG9sbC9wcm90b2NvbC92MS9jb2RleF93b3JrZXJzLnByb3RvEhFhdG9sbC5wcm90b2NvbC52MSJqCgxXb3JrZXJTdGF0dXMiWgoFVmFsdWUSDwoLdW5zcGVjaWZpZWQQABIMCghzdGFydGluZxABEgsKB3J1bm5pbmcQAhIMCghzdG9wcGluZxADEgsKB3N0b3BwZWQQBBIKCgZmYWlsZWQQBSJmCg5IZWFydGJlYXRTdGF0ZSJUCgVWYWx1ZRIPCgt1bnNwZWNpZmllZBAAEgkKBWZyZXNoEAESCQoFc3RhbGUQAhILCgdtaXNzaW5nEAMSCwoHc3RvcHBlZBAEEgoKBmZhaWxlZBAFIjsKC1Blcm1pc3Npb25zIiwKBVZhbHVlEg8KC3Vuc3BlY2lmaWVkEAASCQoFYWxsb3cQARIHCgNhc2sQAiJFCg5UZWFyZG93blBvbGljeSIzCgVWYWx1ZRIPCgt1bnNwZWNpZmllZBAAEg0KCWltbWVkaWF0ZRABEgoKBnJldGFpbhACIncKCFRlYXJkb3duEjcKBnBvbGljeRgBIAEoDjInLmF0b2xsLnByb3RvY29sLnYxLlRlYXJkb3duUG9saWN5LlZhbHVlEiMKCnJldGFpbl9mb3IYAiABKAlIAFIKcmV0YWluX2ZvcogBAUINCgtfcmV0YWluX2ZvciLdAQoQV29ya2VyUmVwb3NpdG9yeRIfCghyZXBvX3VybBgBIAEoCUgAUghyZXBvX3VybIgBARIQCgNrZXkYAiABKAlIAYgBARITCgZicmFuY2gYAyABKAlIAogBARIlCgtmcm9tX2JyYW5jaBgEIAEoCUgDUgtmcm9tX2JyYW5jaIgBARIRCgRwYXRoGAUgASgJSASIAQESDgoGc3BhcnNlGAYgAygJQgsKCV9yZXBvX3VybEIGCgRfa2V5QgkKB19icmFuY2hCDgoMX2Zyb21fYnJhbmNoQgcKBV9wYXRoIogDCglTZWxlY3Rpb24SDQoFYWxsb3cYASADKAkSEwoGcmVnaW9uGAIgASgJSACIAQESJwoMbWF4X3JlYWR5X21zGAMgASgNSAFSDG1heF9yZWFkeV9tc4gBARJKChFtYXhfY29zdF9wZXJfaG91chgEIAEoCzIXLmF0b2xsLnByb3RvY29sLnYxLkNvc3RIAlIRbWF4X2Nvc3RfcGVyX2hvdXKIAQESJQoLbWluX3N1Y2Nlc3MYBSABKAFIA1ILbWluX3N1Y2Nlc3OIAQESVQoRcmVxdWlyZV9pc29sYXRpb24YBiABKA4yJy5hdG9sbC5wcm90b2NvbC52MS5Jc29sYXRpb25MZXZlbC5WYWx1ZVIRcmVxdWlyZV9pc29sYXRpb24SFQoIc3RyYXRlZ3kYByABKAlIBIgBAUIJCgdfcmVnaW9uQg8KDV9tYXhfcmVhZHlfbXNCFAoSX21heF9jb3N0X3Blcl9ob3VyQg4KDF9taW5fc3VjY2Vzc0ILCglfc3RyYXRlZ3kiKAoEQ29zdBIOCgZhbW91bnQYASABKAkSEAoIY3VycmVuY3kYAiABKAkitwYKE0NyZWF0ZVdvcmtlclJlcXVlc3QSHAoJd29ya2VyX2lkGAEgASgJUgl3b3JrZXJfaWQSEgoFYWdlbnQYAiABKAlIAIgBARIxCgdiYWNrZW5kGAMgASgOMiAuYXRvbGwucHJvdG9jb2wudjEuQmFja2VuZC5WYWx1ZRIWCglleHRlbnNpb24YBCABKAlIAYgBARJOCg5leGVjdXRpb25fbW9kZRgFIAEoDjImLmF0b2xsLnByb3RvY29sLnYxLkV4ZWN1dGlvbk1vZGUuVmFsdWVSDmV4ZWN1dGlvbl9tb2RlEhQKB3Byb2ZpbGUYBiABKAlIAogBARIyCgVyZXBvcxgHIAMoCzIjLmF0b2xsLnByb3RvY29sLnYxLldvcmtlclJlcG9zaXRvcnkSKQoNd29ya3NwYWNlX3JlZhgIIAEoCUgDUg13b3Jrc3BhY2VfcmVmiAEBEisKDmNvZGV4X2hvbWVfcmVmGAkgASgJSARSDmNvZGV4X2hvbWVfcmVmiAEBEiEKCXRocmVhZF9pZBgKIAEoCUgFUgl0aHJlYWRfaWSIAQESOQoLcGVybWlzc2lvbnMYCyABKA4yJC5hdG9sbC5wcm90b2NvbC52MS5QZXJtaXNzaW9ucy5WYWx1ZRIyCgh0ZWFyZG93bhgMIAEoCzIbLmF0b2xsLnByb3RvY29sLnYxLlRlYXJkb3duSAaIAQESRgoIbWV0YWRhdGEYDSADKAsyNC5hdG9sbC5wcm90b2NvbC52MS5DcmVhdGVXb3JrZXJSZXF1ZXN0Lk1ldGFkYXRhRW50cnkSNAoJc2VsZWN0aW9uGA4gASgLMhwuYXRvbGwucHJvdG9jb2wudjEuU2VsZWN0aW9uSAeIAQEaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQggKBl9hZ2VudEIMCgpfZXh0ZW5zaW9uQgoKCF9wcm9maWxlQhAKDl93b3Jrc3BhY2VfcmVmQhEKD19jb2RleF9ob21lX3JlZkIMCgpfdGhyZWFkX2lkQgsKCV90ZWFyZG93bkIMCgpfc2VsZWN0aW9uIrQBChRDcmVhdGVXb3JrZXJSZXNwb25zZRIXCgpyZWF0dGFjaGVkGAEgASgISACIAQESMQoGd29ya2VyGAIgASgLMiEuYXRvbGwucHJvdG9jb2wudjEuV29ya2VyU25hcHNob3QSLQoPZXZlbnRzX2tlcHRfZm9yGAMgASgJSAFSD2V2ZW50c19rZXB0X2ZvcogBAUINCgtfcmVhdHRhY2hlZEISChBfZXZlbnRzX2tlcHRfZm9yImUKE0xpc3RXb3JrZXJzUmVzcG9uc2USMgoHd29ya2VycxgBIAMoCzIhLmF0b2xsLnByb3RvY29sLnYxLldvcmtlclNuYXBzaG90EhEKBG5leHQYAiABKAlIAIgBAUIHCgVfbmV4dCLTDQoOV29ya2VyU25hcHNob3QSHAoJd29ya2VyX2lkGAEgASgJUgl3b3JrZXJfaWQSDQoFYWdlbnQYAiABKAkSMQoHYmFja2VuZBgDIAEoDjIgLmF0b2xsLnByb3RvY29sLnYxLkJhY2tlbmQuVmFsdWUSFgoJZXh0ZW5zaW9uGAQgASgJSACIAQESTgoOZXhlY3V0aW9uX21vZGUYBSABKA4yJi5hdG9sbC5wcm90b2NvbC52MS5FeGVjdXRpb25Nb2RlLlZhbHVlUg5leGVjdXRpb25fbW9kZRIUCgdwcm9maWxlGAYgASgJSAGIAQESMgoFcmVwb3MYByADKAsyIy5hdG9sbC5wcm90b2NvbC52MS5Xb3JrZXJSZXBvc2l0b3J5EikKDXdvcmtzcGFjZV9yZWYYCCABKAlIAlINd29ya3NwYWNlX3JlZogBARIrCg5jb2RleF9ob21lX3JlZhgJIAEoCUgDUg5jb2RleF9ob21lX3JlZogBARIhCgl0aHJlYWRfaWQYCiABKAlIBFIJdGhyZWFkX2lkiAEBEjkKC3Blcm1pc3Npb25zGAsgASgOMiQuYXRvbGwucHJvdG9jb2wudjEuUGVybWlzc2lvbnMuVmFsdWUSMgoIdGVhcmRvd24YDCABKAsyGy5hdG9sbC5wcm90b2NvbC52MS5UZWFyZG93bkgFiAEBEkEKCG1ldGFkYXRhGA0gAygLMi8uYXRvbGwucHJvdG9jb2wudjEuV29ya2VyU25hcHNob3QuTWV0YWRhdGFFbnRyeRI1CgZzdGF0dXMYDiABKA4yJS5hdG9sbC5wcm90b2NvbC52MS5Xb3JrZXJTdGF0dXMuVmFsdWUSEwoGcmVhc29uGA8gASgJSAaIAQESIwoKbGF0ZXN0X3NlcRgQIAEoDUgHUgpsYXRlc3Rfc2VxiAEBEjAKB3RocmVhZHMYESADKAsyHy5hdG9sbC5wcm90b2NvbC52MS5Xb3JrZXJUaHJlYWQSNgoHc2FuZGJveBgSIAEoCzIgLmF0b2xsLnByb3RvY29sLnYxLldvcmtlclNhbmRib3hICIgBARJRCg9oZWFydGJlYXRfc3RhdGUYEyABKA4yJy5hdG9sbC5wcm90b2NvbC52MS5IZWFydGJlYXRTdGF0ZS5WYWx1ZVIPaGVhcnRiZWF0X3N0YXRlEi8KEGhlYXJ0YmVhdF9hZ2VfbXMYFCABKA1ICVIQaGVhcnRiZWF0X2FnZV9tc4gBARI/ChhoZWFydGJlYXRfc3RhbGVfYWZ0ZXJfbXMYFSABKA1IClIYaGVhcnRiZWF0X3N0YWxlX2FmdGVyX21ziAEBEjYKB3BlbmRpbmcYFiABKAsyIC5hdG9sbC5wcm90b2NvbC52MS5Xb3JrZXJQZW5kaW5nSAuIAQESMgoFdXNhZ2UYFyABKAsyHi5hdG9sbC5wcm90b2NvbC52MS5Xb3JrZXJVc2FnZUgMiAEBEjQKBXJvdXRlGBggASgLMiAuYXRvbGwucHJvdG9jb2wudjEuUm91dGVEZWNpc2lvbkgNiAEBEjQKCWFydGlmYWN0cxgZIAMoCzIhLmF0b2xsLnByb3RvY29sLnYxLldvcmtlckFydGlmYWN0EisKDmhlbGRfYnlfcGVyc29uGBogASgISA5SDmhlbGRfYnlfcGVyc29uiAEBEjoKCmNyZWF0ZWRfYXQYGyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wUgpjcmVhdGVkX2F0EjgKCXJlbW92ZV9hdBgcIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBSCXJlbW92ZV9hdBJDCgl0b3JuX2Rvd24YHSABKAsyIC5hdG9sbC5wcm90b2NvbC52MS5Xb3JrZXJSZW1vdmFsSA9SCXRvcm5fZG93bogBARovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDAoKX2V4dGVuc2lvbkIKCghfcHJvZmlsZUIQCg5fd29ya3NwYWNlX3JlZkIRCg9fY29kZXhfaG9tZV9yZWZCDAoKX3RocmVhZF9pZEILCglfdGVhcmRvd25CCQoHX3JlYXNvbkINCgtfbGF0ZXN0X3NlcUIKCghfc2FuZGJveEITChFfaGVhcnRiZWF0X2FnZV9tc0IbChlfaGVhcnRiZWF0X3N0YWxlX2FmdGVyX21zQgoKCF9wZW5kaW5nQggKBl91c2FnZUIICgZfcm91dGVCEQoPX2hlbGRfYnlfcGVyc29uQgwKCl90b3JuX2Rvd24iMwoNV29ya2VyUmVtb3ZhbBIPCgdyZW1vdmVkGAEgAygJEhEKCWxlZnRvdmVycxgCIAMoCSJ1CgxXb3JrZXJUaHJlYWQSHAoJdGhyZWFkX2lkGAEgASgJUgl0aHJlYWRfaWQSHQoHdHVybl9pZBgCIAEoCUgAUgd0dXJuX2lkiAEBEhIKBXRpdGxlGAMgASgJSAGIAQFCCgoIX3R1cm5faWRCCAoGX3RpdGxlIn0KDVdvcmtlclBlbmRpbmcSIAoLcmVxdWVzdF9pZHMYASADKAlSC3JlcXVlc3RfaWRzEkoKD3NlcnZlcl9yZXF1ZXN0cxgCIAMoCzIgLmF0b2xsLnByb3RvY29sLnYxLlNlcnZlclJlcXVlc3RSD3NlcnZlcl9yZXF1ZXN0cyK2AQoNU2VydmVyUmVxdWVzdBIsChFzZXJ2ZXJfcmVxdWVzdF9pZBgBIAEoCVIRc2VydmVyX3JlcXVlc3RfaWQSDgoGbWV0aG9kGAIgASgJEg4KBnBhcmFtcxgDIAEoCRIhCgl0aHJlYWRfaWQYBCABKAlIAFIJdGhyZWFkX2lkiAEBEiYKAmF0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIMCgpfdGhyZWFkX2lkIuUBCgtXb3JrZXJVc2FnZRIVCghyZXF1ZXN0cxgBIAEoDUgAiAEBEicKDGlucHV0X3Rva2VucxgCIAEoAUgBUgxpbnB1dF90b2tlbnOIAQESKQoNb3V0cHV0X3Rva2VucxgDIAEoAUgCUg1vdXRwdXRfdG9rZW5ziAEBEikKDWNhY2hlZF90b2tlbnMYBCABKAFIA1INY2FjaGVkX3Rva2Vuc4gBAUILCglfcmVxdWVzdHNCDwoNX2lucHV0X3Rva2Vuc0IQCg5fb3V0cHV0X3Rva2Vuc0IQCg5fY2FjaGVkX3Rva2VucyJYCg5Xb3JrZXJBcnRpZmFjdBIMCgRuYW1lGAEgASgJEgwKBHR5cGUYAiABKAkSEQoEc2l6ZRgDIAEoDUgAiAEBEg4KBnNoYTI1NhgEIAEoCUIHCgVfc2l6ZSJrCgtTZW5kUmVxdWVzdBIxCgdyZXF1ZXN0GAEgASgLMiAuYXRvbGwucHJvdG9jb2wudjEuV29ya2VyUmVxdWVzdBIdCgd3YWl0X21zGAIgASgNSABSB3dhaXRfbXOIAQFCCgoIX3dhaXRfbXMiXwoNV29ya2VyUmVxdWVzdBIeCgpyZXF1ZXN0X2lkGAEgASgJUgpyZXF1ZXN0X2lkEg4KBm1ldGhvZBgCIAEoCRITCgZwYXJhbXMYAyABKAlIAIgBAUIJCgdfcGFyYW1zItgBCg1Xb3JrZXJSZWNlaXB0EhwKCXdvcmtlcl9pZBgBIAEoCVIJd29ya2VyX2lkEh4KCnJlcXVlc3RfaWQYAiABKAlSCnJlcXVlc3RfaWQSMwoIcmVzcG9uc2UYAyABKAsyHy5hdG9sbC5wcm90b2NvbC52MS5Xb3JrZXJSZXN1bHRIABIvCgVlcnJvchgEIAEoCzIeLmF0b2xsLnByb3RvY29sLnYxLldvcmtlckVycm9ySAASEAoDc2VxGAUgASgNSAGIAQFCCQoHb3V0Y29tZUIGCgRfc2VxIh4KDFdvcmtlclJlc3VsdBIOCgZyZXN1bHQYASABKAkixAEKD1dvcmtlckVycm9yQ29kZSKwAQoFVmFsdWUSDwoLdW5zcGVjaWZpZWQQABINCglmb3JiaWRkZW4QARITCg9pbnZhbGlkX3JlcXVlc3QQAhIWChJ1bnN1cHBvcnRlZF9tZXRob2QQAxIMCghjb25mbGljdBAEEhYKEndvcmtlcl91bmF2YWlsYWJsZRAFEgsKB3RpbWVvdXQQBhISCg5pbnRlcm5hbF9lcnJvchAHEhMKD291dGNvbWVfdW5rbm93bhAIIpgBCgtXb3JrZXJFcnJvchI2CgRjb2RlGAEgASgOMiguYXRvbGwucHJvdG9jb2wudjEuV29ya2VyRXJyb3JDb2RlLlZhbHVlEg8KB21lc3NhZ2UYAiABKAkSFgoJcmV0cnlhYmxlGAMgASgISACIAQESEQoEZGF0YRgEIAEoCUgBiAEBQgwKCl9yZXRyeWFibGVCBwoFX2RhdGEiMwoRU3RvcFdvcmtlclJlcXVlc3QSEwoGcmVhc29uGAEgASgJSACIAQFCCQoHX3JlYXNvbiKxAQoSU3RvcFdvcmtlclJlc3BvbnNlEhwKCXdvcmtlcl9pZBgBIAEoCVIJd29ya2VyX2lkEjUKBnN0YXR1cxgCIAEoDjIlLmF0b2xsLnByb3RvY29sLnYxLldvcmtlclN0YXR1cy5WYWx1ZRI6CgdtYXJrZXJzGAMgASgLMiQuYXRvbGwucHJvdG9jb2wudjEuRHVyYWJpbGl0eU1hcmtlcnNIAIgBAUIKCghfbWFya2VycyJEChFUYWtlV29ya2VyUmVxdWVzdBIhCgl0aHJlYWRfaWQYASABKAlIAFIJdGhyZWFkX2lkiAEBQgwKCl90aHJlYWRfaWQikgEKElRha2VXb3JrZXJSZXNwb25zZRIcCgl3b3JrZXJfaWQYASABKAlSCXdvcmtlcl9pZBIeCgpzYW5kYm94X2lkGAIgASgJUgpzYW5kYm94X2lkEiAKC3Rlcm1pbmFsX2lkGAMgASgJUgt0ZXJtaW5hbF9pZBIcCgl0aHJlYWRfaWQYBCABKAlSCXRocmVhZF9pZCKSAgoRRHVyYWJpbGl0eU1hcmtlcnMSHwoIbGFzdF9zZXEYASABKA1IAFIIbGFzdF9zZXGIAQESKQoNd29ya3NwYWNlX3JlZhgCIAEoCUgBUg13b3Jrc3BhY2VfcmVmiAEBEisKDmNvZGV4X2hvbWVfcmVmGAMgASgJSAJSDmNvZGV4X2hvbWVfcmVmiAEBEiMKCmJ1bmRsZV9yZWYYBCABKAlIA1IKYnVuZGxlX3JlZogBARIeCgp0aHJlYWRfaWRzGAUgAygJUgp0aHJlYWRfaWRzQgsKCV9sYXN0X3NlcUIQCg5fd29ya3NwYWNlX3JlZkIRCg9fY29kZXhfaG9tZV9yZWZCDQoLX2J1bmRsZV9yZWZiBnByb3RvMw", [file_atoll_protocol_v1_codex_sandbox, file_google_protobuf_timestamp]);
 
 /**
  * The state of a worker.
@@ -975,6 +975,20 @@ export type WorkerSnapshot = Message<"atoll.protocol.v1.WorkerSnapshot"> & {
    * @generated from field: google.protobuf.Timestamp created_at = 27 [json_name = "created_at"];
    */
   createdAt?: Timestamp | undefined;
+
+  /**
+   * When the sandbox of one that has stopped is removed.
+   *
+   * @generated from field: google.protobuf.Timestamp remove_at = 28 [json_name = "remove_at"];
+   */
+  removeAt?: Timestamp | undefined;
+
+  /**
+   * Absent until its sandbox was removed.
+   *
+   * @generated from field: optional atoll.protocol.v1.WorkerRemoval torn_down = 29 [json_name = "torn_down"];
+   */
+  tornDown?: WorkerRemoval | undefined;
 };
 
 /**
@@ -1125,6 +1139,20 @@ export type WorkerSnapshotJson = {
    * @generated from field: google.protobuf.Timestamp created_at = 27 [json_name = "created_at"];
    */
   created_at?: TimestampJson;
+
+  /**
+   * When the sandbox of one that has stopped is removed.
+   *
+   * @generated from field: google.protobuf.Timestamp remove_at = 28 [json_name = "remove_at"];
+   */
+  remove_at?: TimestampJson;
+
+  /**
+   * Absent until its sandbox was removed.
+   *
+   * @generated from field: optional atoll.protocol.v1.WorkerRemoval torn_down = 29 [json_name = "torn_down"];
+   */
+  torn_down?: WorkerRemovalJson;
 };
 
 /**
@@ -1133,6 +1161,47 @@ export type WorkerSnapshotJson = {
  */
 export const WorkerSnapshotSchema: GenMessage<WorkerSnapshot, {jsonType: WorkerSnapshotJson}> = /*@__PURE__*/
   messageDesc(file_atoll_protocol_v1_codex_workers, 11);
+
+/**
+ * What the teardown of a worker removed, and what it could not, with why.
+ *
+ * @generated from message atoll.protocol.v1.WorkerRemoval
+ */
+export type WorkerRemoval = Message<"atoll.protocol.v1.WorkerRemoval"> & {
+  /**
+   * @generated from field: repeated string removed = 1;
+   */
+  removed: string[];
+
+  /**
+   * @generated from field: repeated string leftovers = 2;
+   */
+  leftovers: string[];
+};
+
+/**
+ * What the teardown of a worker removed, and what it could not, with why.
+ *
+ * @generated from message atoll.protocol.v1.WorkerRemoval
+ */
+export type WorkerRemovalJson = {
+  /**
+   * @generated from field: repeated string removed = 1;
+   */
+  removed?: string[];
+
+  /**
+   * @generated from field: repeated string leftovers = 2;
+   */
+  leftovers?: string[];
+};
+
+/**
+ * Describes the message atoll.protocol.v1.WorkerRemoval.
+ * Use `create(WorkerRemovalSchema)` to create a new message.
+ */
+export const WorkerRemovalSchema: GenMessage<WorkerRemoval, {jsonType: WorkerRemovalJson}> = /*@__PURE__*/
+  messageDesc(file_atoll_protocol_v1_codex_workers, 12);
 
 /**
  * A conversation of a worker.
@@ -1187,7 +1256,7 @@ export type WorkerThreadJson = {
  * Use `create(WorkerThreadSchema)` to create a new message.
  */
 export const WorkerThreadSchema: GenMessage<WorkerThread, {jsonType: WorkerThreadJson}> = /*@__PURE__*/
-  messageDesc(file_atoll_protocol_v1_codex_workers, 12);
+  messageDesc(file_atoll_protocol_v1_codex_workers, 13);
 
 /**
  * What a worker owes, and what it is owed.
@@ -1236,7 +1305,7 @@ export type WorkerPendingJson = {
  * Use `create(WorkerPendingSchema)` to create a new message.
  */
 export const WorkerPendingSchema: GenMessage<WorkerPending, {jsonType: WorkerPendingJson}> = /*@__PURE__*/
-  messageDesc(file_atoll_protocol_v1_codex_workers, 13);
+  messageDesc(file_atoll_protocol_v1_codex_workers, 14);
 
 /**
  * A question of the agent, under an id of ours; `serverRequest/respond` or its card answers it.
@@ -1311,7 +1380,7 @@ export type ServerRequestJson = {
  * Use `create(ServerRequestSchema)` to create a new message.
  */
 export const ServerRequestSchema: GenMessage<ServerRequest, {jsonType: ServerRequestJson}> = /*@__PURE__*/
-  messageDesc(file_atoll_protocol_v1_codex_workers, 14);
+  messageDesc(file_atoll_protocol_v1_codex_workers, 15);
 
 /**
  * What a worker used, as its broker counts it. Counts of tokens are exact up to 2^53: a 64-bit
@@ -1374,7 +1443,7 @@ export type WorkerUsageJson = {
  * Use `create(WorkerUsageSchema)` to create a new message.
  */
 export const WorkerUsageSchema: GenMessage<WorkerUsage, {jsonType: WorkerUsageJson}> = /*@__PURE__*/
-  messageDesc(file_atoll_protocol_v1_codex_workers, 15);
+  messageDesc(file_atoll_protocol_v1_codex_workers, 16);
 
 /**
  * `POST /internal/executions/{id}/artifacts`: a file that an execution made.
@@ -1447,7 +1516,7 @@ export type WorkerArtifactJson = {
  * Use `create(WorkerArtifactSchema)` to create a new message.
  */
 export const WorkerArtifactSchema: GenMessage<WorkerArtifact, {jsonType: WorkerArtifactJson}> = /*@__PURE__*/
-  messageDesc(file_atoll_protocol_v1_codex_workers, 16);
+  messageDesc(file_atoll_protocol_v1_codex_workers, 17);
 
 /**
  * `POST /internal/v1/codex/workers/{worker_id}/requests`.
@@ -1492,7 +1561,7 @@ export type SendRequestJson = {
  * Use `create(SendRequestSchema)` to create a new message.
  */
 export const SendRequestSchema: GenMessage<SendRequest, {jsonType: SendRequestJson}> = /*@__PURE__*/
-  messageDesc(file_atoll_protocol_v1_codex_workers, 17);
+  messageDesc(file_atoll_protocol_v1_codex_workers, 18);
 
 /**
  * A request to the agent. The same id with other content is a conflict.
@@ -1547,7 +1616,7 @@ export type WorkerRequestJson = {
  * Use `create(WorkerRequestSchema)` to create a new message.
  */
 export const WorkerRequestSchema: GenMessage<WorkerRequest, {jsonType: WorkerRequestJson}> = /*@__PURE__*/
-  messageDesc(file_atoll_protocol_v1_codex_workers, 18);
+  messageDesc(file_atoll_protocol_v1_codex_workers, 19);
 
 /**
  * The answer to a request. Without an outcome it is still open.
@@ -1629,7 +1698,7 @@ export type WorkerReceiptJson = {
  * Use `create(WorkerReceiptSchema)` to create a new message.
  */
 export const WorkerReceiptSchema: GenMessage<WorkerReceipt, {jsonType: WorkerReceiptJson}> = /*@__PURE__*/
-  messageDesc(file_atoll_protocol_v1_codex_workers, 19);
+  messageDesc(file_atoll_protocol_v1_codex_workers, 20);
 
 /**
  * What the agent answered.
@@ -1664,7 +1733,7 @@ export type WorkerResultJson = {
  * Use `create(WorkerResultSchema)` to create a new message.
  */
 export const WorkerResultSchema: GenMessage<WorkerResult, {jsonType: WorkerResultJson}> = /*@__PURE__*/
-  messageDesc(file_atoll_protocol_v1_codex_workers, 20);
+  messageDesc(file_atoll_protocol_v1_codex_workers, 21);
 
 /**
  * Why a request has no result.
@@ -1687,7 +1756,7 @@ export type WorkerErrorCodeJson = {
  * Use `create(WorkerErrorCodeSchema)` to create a new message.
  */
 export const WorkerErrorCodeSchema: GenMessage<WorkerErrorCode, {jsonType: WorkerErrorCodeJson}> = /*@__PURE__*/
-  messageDesc(file_atoll_protocol_v1_codex_workers, 21);
+  messageDesc(file_atoll_protocol_v1_codex_workers, 22);
 
 /**
  * `outcome_unknown`: the runtime died meanwhile. The request is never sent again by itself.
@@ -1752,7 +1821,7 @@ export type WorkerErrorCode_ValueJson = "unspecified" | "forbidden" | "invalid_r
  * Describes the enum atoll.protocol.v1.WorkerErrorCode.Value.
  */
 export const WorkerErrorCode_ValueSchema: GenEnum<WorkerErrorCode_Value, WorkerErrorCode_ValueJson> = /*@__PURE__*/
-  enumDesc(file_atoll_protocol_v1_codex_workers, 21, 0);
+  enumDesc(file_atoll_protocol_v1_codex_workers, 22, 0);
 
 /**
  * A receipt without a result.
@@ -1817,7 +1886,7 @@ export type WorkerErrorJson = {
  * Use `create(WorkerErrorSchema)` to create a new message.
  */
 export const WorkerErrorSchema: GenMessage<WorkerError, {jsonType: WorkerErrorJson}> = /*@__PURE__*/
-  messageDesc(file_atoll_protocol_v1_codex_workers, 22);
+  messageDesc(file_atoll_protocol_v1_codex_workers, 23);
 
 /**
  * `POST /internal/v1/codex/workers/{worker_id}/stop`. Repeated, it answers the same.
@@ -1848,7 +1917,7 @@ export type StopWorkerRequestJson = {
  * Use `create(StopWorkerRequestSchema)` to create a new message.
  */
 export const StopWorkerRequestSchema: GenMessage<StopWorkerRequest, {jsonType: StopWorkerRequestJson}> = /*@__PURE__*/
-  messageDesc(file_atoll_protocol_v1_codex_workers, 23);
+  messageDesc(file_atoll_protocol_v1_codex_workers, 24);
 
 /**
  * The answer to a stop.
@@ -1903,7 +1972,7 @@ export type StopWorkerResponseJson = {
  * Use `create(StopWorkerResponseSchema)` to create a new message.
  */
 export const StopWorkerResponseSchema: GenMessage<StopWorkerResponse, {jsonType: StopWorkerResponseJson}> = /*@__PURE__*/
-  messageDesc(file_atoll_protocol_v1_codex_workers, 24);
+  messageDesc(file_atoll_protocol_v1_codex_workers, 25);
 
 /**
  * `POST /internal/v1/codex/workers/{worker_id}/take`. Without a thread it is the newest.
@@ -1934,7 +2003,7 @@ export type TakeWorkerRequestJson = {
  * Use `create(TakeWorkerRequestSchema)` to create a new message.
  */
 export const TakeWorkerRequestSchema: GenMessage<TakeWorkerRequest, {jsonType: TakeWorkerRequestJson}> = /*@__PURE__*/
-  messageDesc(file_atoll_protocol_v1_codex_workers, 25);
+  messageDesc(file_atoll_protocol_v1_codex_workers, 26);
 
 /**
  * The terminal where a person has the conversation. `POST ../give-back` ends that; its answer is a
@@ -1997,7 +2066,7 @@ export type TakeWorkerResponseJson = {
  * Use `create(TakeWorkerResponseSchema)` to create a new message.
  */
 export const TakeWorkerResponseSchema: GenMessage<TakeWorkerResponse, {jsonType: TakeWorkerResponseJson}> = /*@__PURE__*/
-  messageDesc(file_atoll_protocol_v1_codex_workers, 26);
+  messageDesc(file_atoll_protocol_v1_codex_workers, 27);
 
 /**
  * What a stopped worker left, and where.
@@ -2072,5 +2141,5 @@ export type DurabilityMarkersJson = {
  * Use `create(DurabilityMarkersSchema)` to create a new message.
  */
 export const DurabilityMarkersSchema: GenMessage<DurabilityMarkers, {jsonType: DurabilityMarkersJson}> = /*@__PURE__*/
-  messageDesc(file_atoll_protocol_v1_codex_workers, 27);
+  messageDesc(file_atoll_protocol_v1_codex_workers, 28);
 
