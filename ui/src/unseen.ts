@@ -1,2 +1,14 @@
+/** Characters that show nothing of themselves, and how a text of strangers is shown with them. Pure. */
+
 /** Letters and marks that count as printable and show nothing, for a class of a regular expression. */
 export const BLANK = '\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u2800\\u3164\\uffa0';
+
+// eslint-disable-next-line no-misleading-character-class -- they are meant one by one
+const UNSEEN = new RegExp(`[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}${BLANK}]`, 'gu');
+
+/** Text with every character that shows nothing of itself spelled out; tabs stay. */
+export function visible(text: string): string {
+  return text.replace(UNSEEN, (char) =>
+    char === '\t' ? char : `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`,
+  );
+}

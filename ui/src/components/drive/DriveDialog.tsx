@@ -11,7 +11,7 @@ import { Dialog } from '../parts/Dialog';
 import { Icon } from '../parts/icons';
 import { Empty, Loading, Trouble } from '../parts/States';
 import { sizeWords } from '../parts/words';
-import { visible } from '../review/rows';
+import { visible } from '../../unseen';
 import { drives, type DriveFile, type DriveQuery } from './drive';
 import { ConnectButton } from './DriveSection';
 import '../../styles/drive.css';

@@ -3,7 +3,7 @@
 import { useState } from 'react';
 import { t } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
-import { visible } from '../review/rows';
+import { visible } from '../../unseen';
 import { DriveDialog } from './DriveDialog';
 import { drives } from './drive';
 

@@ -3,7 +3,7 @@
 import { plural, t } from '../../language/t';
 import { announce, notifyFailure } from '../../state/announce';
 import { Confirm } from '../parts/Dialog';
-import { visible } from '../review/rows';
+import { visible } from '../../unseen';
 import { files } from './calls';
 import { NameDialog } from './NameDialog';
 import type { Outgoing } from './transfers';

@@ -8,7 +8,7 @@ import { t } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
 import { useStore } from '../../state/store';
 import { Icon, type IconName } from '../parts/icons';
-import { visible } from '../review/rows';
+import { visible } from '../../unseen';
 import { DriveTools } from '../drive/DriveTools';
 import { FileDialogs, folderFor, type Over } from './FileDialogs';
 import { FileRow } from './FileRow';

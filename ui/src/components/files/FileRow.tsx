@@ -3,7 +3,7 @@
 import { t } from '../../language/t';
 import { Icon, type IconName } from '../parts/icons';
 import { sizeWords } from '../parts/words';
-import { visible } from '../review/rows';
+import { visible } from '../../unseen';
 import { folderOf, type Entry, type EntryRow, type Row } from './tree';
 
 interface FileRowProps {

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react';
 import { plural, t } from '../../language/t';
 import { Icon } from '../parts/icons';
 import { sizeWords } from '../parts/words';
-import { visible } from '../review/rows';
+import { visible } from '../../unseen';
 import { files, type Found, type SearchEnd, type Wanted } from './calls';
 import { type Place } from './tree';
 import { VirtualRows } from './VirtualRows';

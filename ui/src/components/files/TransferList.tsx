@@ -2,7 +2,7 @@
 
 import { t } from '../../language/t';
 import { sizeWords } from '../parts/words';
-import { visible } from '../review/rows';
+import { visible } from '../../unseen';
 import { dismissTransfer, type Transfer } from './transfers';
 
 export function TransferList({ running }: { readonly running: readonly Transfer[] }) {

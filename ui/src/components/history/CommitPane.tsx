@@ -4,7 +4,8 @@ import { useCallback, useState } from 'react';
 import { plural, t } from '../../language/t';
 import { useAnswer } from '../parts/useAnswer';
 import { DiffView } from '../review/DiffView';
-import { visible, type FileDiff } from '../review/rows';
+import { type FileDiff } from '../review/rows';
+import { visible } from '../../unseen';
 import { commits, type ShownCommit } from './commits';
 
 interface CommitPaneProps {

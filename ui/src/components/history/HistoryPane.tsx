@@ -6,7 +6,7 @@ import { t } from '../../language/t';
 import { isLive } from '../../state/acts';
 import { VirtualRows } from '../files/VirtualRows';
 import { panelOf } from '../parts/TabList';
-import { visible } from '../review/rows';
+import { visible } from '../../unseen';
 import { CommitPane } from './CommitPane';
 import type { Commit, Ref } from './commits';
 import { graphOf, type GraphRow } from './graph';

@@ -16,7 +16,7 @@ import {
   type Comment,
 } from './comments';
 import { fateOf, sendComments } from './outbox';
-import { visible } from './rows';
+import { visible } from '../../unseen';
 
 /** The comments of a sandbox and who gets them. */
 export interface Outbox {

@@ -9,13 +9,13 @@ import {
   offsetsOf,
   placeOf,
   rowsOf,
-  visible,
   widestOf,
   windowOf,
   type FileDiff,
   type Line,
   type Row,
 } from './rows';
+import { visible } from '../../unseen';
 import type { Editing } from './useLines';
 
 interface DiffViewProps {

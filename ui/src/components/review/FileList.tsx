@@ -5,7 +5,7 @@ import { t } from '../../language/t';
 import type { Comment } from './comments';
 import { sizesOf } from './ImagePair';
 import type { ChangedFile } from './reviews';
-import { visible } from './rows';
+import { visible } from '../../unseen';
 
 interface FileListProps {
   readonly files: readonly ChangedFile[];

@@ -7,7 +7,7 @@
 import { useEffect, useState } from 'react';
 import { t } from '../../language/t';
 import { reviews, type ChangedFile } from './reviews';
-import { visible } from './rows';
+import { visible } from '../../unseen';
 
 const IMAGE = /\.(?:png|jpe?g|gif|webp)$/i;
 const SHOWN = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];

@@ -15,7 +15,8 @@ import {
 } from './comments';
 import { fateOf, followComments } from './outbox';
 import { collect } from './pulls';
-import { offsetsOf, rowsOf, visible, widestOf, windowOf, type FileDiff, type Row } from './rows';
+import { offsetsOf, rowsOf, widestOf, windowOf, type FileDiff, type Row } from './rows';
+import { visible } from '../../unseen';
 import { loadSeen, markSeen } from './seen';
 import { hunkOf, nextHunk, nextLine } from './useLines';
 

@@ -1,7 +1,7 @@
 /** A diff as rows of known heights, so that only those on the screen are drawn. Pure. */
 
-import { BLANK } from '../../unseen';
 import type { Schemas } from '../../api/types';
+import { visible } from '../../unseen';
 import type { Comment } from './comments';
 
 export type FileDiff = Schemas['FileDiff'];
@@ -170,11 +170,3 @@ function before(offsets: readonly number[], height: number): number {
 
 /** Columns between tab stops, as the style sheet has them. */
 const TAB = 4;
-const UNSEEN = new RegExp(`[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}${BLANK}]`, 'gu');
-
-/** Text with every character that shows nothing of itself spelled out; tabs stay. */
-export function visible(text: string): string {
-  return text.replace(UNSEEN, (char) =>
-    char === '\t' ? char : `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`,
-  );
-}

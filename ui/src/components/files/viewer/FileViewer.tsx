@@ -9,7 +9,7 @@ import { Problem } from '../../../api/call';
 import { t } from '../../../language/t';
 import { notify } from '../../../state/announce';
 import { sizeWords } from '../../parts/words';
-import { visible } from '../../review/rows';
+import { visible } from '../../../unseen';
 import type { Chosen } from '../FileExplorer';
 import { save } from '../transfers';
 import { folderOf, nameOf, type Place } from '../tree';

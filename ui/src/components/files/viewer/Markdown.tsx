@@ -4,7 +4,7 @@ import { useMemo, type ReactNode } from 'react';
 import { t } from '../../../language/t';
 import { followable } from '../../../terminal/screen/links';
 import { coloured, commentOf } from '../../review/colours';
-import { visible } from '../../review/rows';
+import { visible } from '../../../unseen';
 import type { Chosen } from '../FileExplorer';
 import { folderOf, joined } from '../tree';
 import { blocksOf, TEXT_MAX, type Block, type Inline } from './markdown';

@@ -2,7 +2,7 @@
 
 import { useMemo } from 'react';
 import { t } from '../../../language/t';
-import { visible } from '../../review/rows';
+import { visible } from '../../../unseen';
 import { variables, VirtualRows } from '../VirtualRows';
 import { tableOf, widthsOf } from './csv';
 

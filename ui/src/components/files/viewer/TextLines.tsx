@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useReducer, useRef, useState, type KeyboardEvent } from 'react';
 import { t } from '../../../language/t';
-import { visible } from '../../review/rows';
+import { visible } from '../../../unseen';
 import { variables, VirtualRows } from '../VirtualRows';
 import { found, lineAt, LINE_MAX, linesOf } from './lines';
 import { Syntax } from './syntax';
