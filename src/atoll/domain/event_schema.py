@@ -44,7 +44,10 @@ _TYPES: Mapping[str, Json] = {
         _BOOLEAN,
     ),
     **dict.fromkeys(
-        ("allowed", "argv", "capabilities", "denied", "leftovers", "pushed", "ranges", "readers"),
+        (
+            *("allowed", "argv", "capabilities", "denied", "exposed_to", "leftovers", "pushed"),
+            *("ranges", "readers"),
+        ),
         _STRINGS,
     ),
     **dict.fromkeys(("options", "places"), _OBJECTS),

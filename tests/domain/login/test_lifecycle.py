@@ -12,6 +12,7 @@ from atoll.domain.login.agent_login import (
     OPEN,
     POLL_INTERVAL,
     REQUEST_LIFE,
+    RESEND,
     RETRY,
     AgentLogin,
     AnswerLost,
@@ -200,17 +201,57 @@ def test_refresh_that_did_not_leave_is_tried_again() -> None:
     assert step(login, TimePassed(), NOW + RETRY)[1] == (LoginCommand.REFRESH,)
 
 
-def test_lost_answer_fails_the_login_and_is_never_repeated() -> None:
-    sent = after(READY, TokenRefused(1))
-    login, commands = step(sent, AnswerLost(), NOW)
-    assert login.state is LoginState.FAILED and "log in again" in login.reason
+def test_refresh_whose_answer_was_lost_is_repeated_once() -> None:
+    lost = after(READY, TokenRefused(1), AnswerLost())
+    assert lost.state is LoginState.READY and lost.sent_at is None
+    assert step(lost, TimePassed(), NOW) == (lost, ())
+    again, commands = step(lost, TimePassed(), NOW + RESEND)
+    assert commands == (LoginCommand.REFRESH,)
+    ended, commands = step(again, AnswerLost(), NOW)
+    assert ended.state is LoginState.FAILED and "log in again" in ended.reason
     assert commands == (LoginCommand.DROP_SECRETS,)
 
 
-def test_answer_that_does_not_come_in_time_is_lost() -> None:
+def test_answer_to_a_repeat_makes_the_next_refresh_a_first_one() -> None:
+    lost = after(READY, TokenRefused(1), AnswerLost())
+    renewed = after(lost, TokenRefused(1), TokensCame(HOUR))
+    assert renewed.version == 2 and not renewed.resent
+    assert after(renewed, TokenRefused(2), AnswerLost()).state is LoginState.READY
+
+
+def test_repeat_that_is_refused_says_so() -> None:
+    repeated = after(READY, TokenRefused(1), AnswerLost(), TokenRefused(1))
+    ended = after(repeated, LoginRefused("it refused the login: log in again"))
+    assert ended.state is LoginState.FAILED
+    assert "refused a repeat" in ended.reason and "log in again" in ended.reason
+
+
+def test_repeat_that_did_not_leave_is_still_due() -> None:
+    unsent = after(READY, TokenRefused(1), AnswerLost(), TokenRefused(1), NotSent())
+    assert step(unsent, TimePassed(), NOW + RETRY)[1] == (LoginCommand.REFRESH,)
+
+
+def test_refresh_of_a_process_that_is_gone_is_repeated_in_time() -> None:
     sent = after(READY, TokenRefused(1))
-    login, commands = step(sent, TimePassed(), NOW + ANSWER_TIME)
-    assert login.state is LoginState.FAILED and commands == (LoginCommand.DROP_SECRETS,)
+    again, commands = step(sent, TimePassed(), NOW + ANSWER_TIME)
+    assert commands == (LoginCommand.REFRESH,) and again.sent_at == NOW + ANSWER_TIME
+    ended, commands = step(again, TimePassed(), NOW + 2 * ANSWER_TIME)
+    assert ended.state is LoginState.FAILED and commands == (LoginCommand.DROP_SECRETS,)
+
+
+def test_code_whose_answer_was_lost_is_never_repeated() -> None:
+    sent = after(BROWSER, Opened(), CodePasted())
+    for login, commands in (
+        step(sent, AnswerLost(), NOW),
+        step(sent, TimePassed(), NOW + ANSWER_TIME),
+    ):
+        assert login.state is LoginState.FAILED and commands == (LoginCommand.DROP_SECRETS,)
+
+
+def test_repeat_without_an_issuer_waits() -> None:
+    sent = after(READY, TokenRefused(1))
+    waiting = postpone(sent, NOW)
+    assert waiting.resent and waiting.sent_at is None and waiting.next_at == NOW + AWAY
 
 
 def test_nothing_on_its_way_is_not_lost() -> None:
@@ -254,15 +295,21 @@ def test_login_is_due_when_time_changes_it() -> None:
 def test_no_token_leaves_while_another_is_on_its_way(
     login: AgentLogin, data: st.DataObject
 ) -> None:
-    """A version of a token or code leaves once, unless it did not arrive at the issuer."""
-    now, out = NOW, False
+    """A code leaves once, a version of a refresh token twice, unless it did not arrive at the
+    issuer; and the second time only after the answer to the first was lost."""
+    now, sent = NOW, 0
     for stimulus in data.draw(st.lists(st.sampled_from(STIMULI), max_size=30)):
         now += data.draw(st.sampled_from([timedelta(), timedelta(seconds=2), HOUR]))
         before = login
         login, commands = step(login, stimulus, now)
-        if out and login.version == before.version and not isinstance(stimulus, NotSent):
-            assert not {LoginCommand.REFRESH, LoginCommand.TRADE_CODE} & set(commands)
-        out = login.sent_at is not None
+        if login.version != before.version:
+            sent = 0
+        if isinstance(stimulus, NotSent) and before.sent_at is not None:
+            sent -= 1
+        if {LoginCommand.REFRESH, LoginCommand.TRADE_CODE} & {*commands}:
+            assert before.sent_at is None or now - before.sent_at >= ANSWER_TIME
+            sent += 1
+            assert sent <= (2 if login.resent else 1)
         if before.state not in OPEN:
             assert login == before
         if LoginCommand.DROP_SECRETS in commands:

@@ -8,8 +8,10 @@ import pytest
 
 from atoll.domain.approvals.approval import ApprovalState
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFound
+from atoll.domain.ids import PrincipalId
 from atoll.domain.inbox.item import InboxItem
-from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.login.agent_login import AgentLoginRecord, LoginMethod
+from atoll.domain.people.principal import LOCAL_PERSON, ActorKind
 from atoll.domain.sandbox.pull_order import Checkout
 from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
 from atoll.ports.kept import HeldPush, KeptWorktree
@@ -25,7 +27,9 @@ from atoll.services.library.pull_orders import PullOrders
 from atoll.services.library.pushes import HeldPushes
 from atoll.services.library.settings import KeptSettings
 from atoll.services.library.unpulled import UnpulledWork
+from atoll.services.logins.agent_logins import BegunAgentLogin
 from atoll.services.terminals.terminals import Terminals
+from atoll.testing import FakeAgentIssuer
 from tests.services.approvals.test_approvals import collected, entry
 from tests.services.scene import Scene, body_of, scene
 from tests.services.secrets.test_secrets import accepting
@@ -83,6 +87,7 @@ def inbox_of(s: Scene, shelf: Held | None = None, pulls: PullOrders | None = Non
         endings=Endings(ground, s.sandboxes, unpulled, pushes=pushes),
         mentions=DashboardMentions(ground),
         sandboxes=s.sandboxes,
+        logins=s.background.logins.logins,
     )
 
 
@@ -320,3 +325,46 @@ async def test_end_of_a_sandbox_that_cannot_be_looked_into_says_so() -> None:
             )
         (item,) = await inbox_of(s).list(LOCAL_PERSON)
         assert "cannot be listed" in item.lines[1]
+
+
+async def test_login_that_broke_waits_until_it_is_replaced_or_dismissed() -> None:
+    issuer = FakeAgentIssuer()
+    async with scene(issuers={"codex": issuer}) as s:
+        inbox, logins = inbox_of(s), s.background.logins.logins
+        broken = await broken_login(s, issuer)
+        (item,) = await inbox.list(LOCAL_PERSON)
+        assert (item.id, item.kind, item.agent) == (broken.id, "login", "codex")
+        assert "log in again" in " ".join(item.lines)
+        assert await inbox.list(replace(LOCAL_PERSON, kind=ActorKind.AGENT)) == []
+        with pytest.raises(Conflict):
+            await inbox.answer(LOCAL_PERSON, item.id, InboxAnswer(item.shown, "yes"))
+        with pytest.raises(NotFound):
+            await inbox.dismiss(replace(LOCAL_PERSON, id=PrincipalId("other")), item.id)
+        await inbox.dismiss(LOCAL_PERSON, item.id)
+        assert await inbox.list(LOCAL_PERSON) == []
+        with pytest.raises(NotFound):
+            await inbox.dismiss(LOCAL_PERSON, item.id)
+        await broken_login(s, issuer)
+        key = BegunAgentLogin("codex", LoginMethod.API_KEY, "sk-canary-login-7f3a9c1b5d2e8046")
+        again = await logins.begin(LOCAL_PERSON, key)
+        assert len(await inbox.list(LOCAL_PERSON)) == 1
+        await logins.turn(LOCAL_PERSON, again.id, on=True)
+        assert await inbox.list(LOCAL_PERSON) == []
+
+
+async def broken_login(s: Scene, issuer: FakeAgentIssuer) -> AgentLoginRecord:
+    """A login that was on when its issuer refused a refresh."""
+    logins = s.background.logins.logins
+    record = await logins.begin(LOCAL_PERSON, BegunAgentLogin("codex"))
+    with s.bus.listen(f"agent-login:{record.id}") as listener:
+        issuer.confirm_all()
+        while (found := await logins.get(LOCAL_PERSON, record.id)).login.state != "ready":
+            s.clock.turn(5)
+            await listener.wait()
+        await logins.turn(LOCAL_PERSON, record.id, on=True)
+        issuer.failure = Forbidden("It refused: log in again.", code="issuer_refused")
+        s.clock.turn(3600)
+        while (found := await logins.get(LOCAL_PERSON, record.id)).login.state == "ready":
+            await listener.wait()
+    assert found.needs_login
+    return found

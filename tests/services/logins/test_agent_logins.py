@@ -24,6 +24,7 @@ from atoll.domain.ids import PrincipalId
 from atoll.domain.login.agent_login import (
     ANSWER_TIME,
     MAX_LOGINS,
+    RESEND,
     AgentLoginRecord,
     Denied,
     LoginMethod,
@@ -31,7 +32,7 @@ from atoll.domain.login.agent_login import (
     SlowDown,
 )
 from atoll.domain.people.principal import LOCAL_PERSON, ActorKind
-from atoll.ports import Bus
+from atoll.ports import Bus, EventQuery
 from atoll.ports.outside.issuer import DeviceCode
 from atoll.services.logins.agent_logins import AgentLogins, BegunAgentLogin
 from atoll.services.task_runner import TaskRunner
@@ -229,29 +230,66 @@ async def test_waiting_caller_may_go_away_without_losing_the_answer(logins: Logi
                 await listener.wait()
 
 
-async def test_lost_answer_ends_the_login_and_nothing_is_sent_again(logins: Logins) -> None:
+@pytest.mark.parametrize("grace", [True, False])
+async def test_refresh_whose_answer_was_lost_is_repeated_once(logins: Logins, grace: bool) -> None:
+    """An issuer that forgives it gives tokens; at one that revokes, its person logs in anew."""
     record = await logins.ready()
-    logins.issuer.lost = True
-    with pytest.raises(Conflict) as refused:
-        await logins.one.refused(record.id, 1)
-    assert "log in again" in refused.value.message
-    assert await logins.state(record) is LoginState.FAILED
-    logins.scene.clock.turn(7200)
-    await logins.two.advance()
-    assert logins.issuer.reused == 0
+    logins.issuer.lost, logins.issuer.grace = True, grace
+    logins.scene.clock.turn(DUE)
+    await logins.one.advance()
+    assert await logins.state(record) is LoginState.READY
+    logins.scene.clock.turn(RESEND.total_seconds())
+    await asyncio.gather(*(one.advance() for one in [logins.one, logins.two] * 5))
+    await _ended_or_renewed(logins, record, grace=grace)
 
 
-async def test_replica_that_dies_on_the_way_leaves_a_failed_login(logins: Logins) -> None:
+@pytest.mark.parametrize("grace", [True, False])
+async def test_replica_that_dies_on_the_way_has_its_refresh_repeated_once(
+    logins: Logins, grace: bool
+) -> None:
     record = await logins.ready()
-    logins.issuer.failure = _Death("killed")
+    logins.issuer.lost, logins.issuer.grace = True, grace
+    logins.issuer.death = _Death("killed once the issuer had it")
     logins.scene.clock.turn(DUE)
     with pytest.raises(ExceptionGroup):
         await logins.one.advance()
     await logins.two.advance()
     assert await logins.state(record) is LoginState.READY
     logins.scene.clock.turn(ANSWER_TIME.total_seconds())
+    await asyncio.gather(*(one.advance() for one in [logins.one, logins.two] * 5))
+    await _ended_or_renewed(logins, record, grace=grace)
+
+
+async def test_refresh_that_is_lost_twice_ends_the_login(logins: Logins) -> None:
+    record = await logins.ready()
+    for _ in range(2):
+        logins.issuer.lost, logins.issuer.grace = True, True
+        logins.scene.clock.turn(DUE)
+        await logins.one.advance()
+    assert await logins.state(record) is LoginState.FAILED
+    with pytest.raises(Conflict) as refused:
+        await logins.one.access(record.id)
+    assert "log in again" in refused.value.message
+
+
+async def _ended_or_renewed(logins: Logins, record: AgentLoginRecord, *, grace: bool) -> None:
+    found = await logins.one.get(LOCAL_PERSON, record.id)
+    assert logins.issuer.reused == 1, "a repeat is sent once"
+    if grace:
+        assert (await logins.one.access(record.id)).version == 2 and not found.needs_login
+        logins.scene.clock.turn(DUE)
+        await logins.one.advance()
+        assert (await logins.one.access(record.id)).version == 3
+        return
+    assert found.login.state is LoginState.FAILED and found.needs_login
+    assert "refused a repeat" in found.login.reason and "log in again" in found.login.reason
+    async with logins.scene.store.read() as rows:
+        page = await rows.events.page(EventQuery(record.org_id, record.owner))
+    told = [one.payload for one in page if one.event_type == "agent_login.changed"][-1]
+    assert told["state"] == "failed" and told["reason"] == found.login.reason
+    logins.scene.clock.turn(7200)
     await logins.two.advance()
-    assert await logins.state(record) is LoginState.FAILED and logins.issuer.reused == 0
+    assert logins.issuer.reused == 1
 
 
 async def test_refresh_that_did_not_leave_is_sent_again(logins: Logins) -> None:

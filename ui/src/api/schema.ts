@@ -1509,7 +1509,7 @@ export interface components {
          *     (`person`), or the agent takes the answer by its protocol, or at its terminal only. `agent` and
          *     `agent_id` are null where it is not known who asks. A `mention` and a `todo` are on a dashboard:
          *     `place` says where, `author` whose they are, and `sandbox_id` is null. They take no answer, and
-         *     are dismissed.
+         *     are dismissed. So is a `login` that broke: its person logs `agent` in again.
          */
         readonly InboxItemView: {
             readonly agent: string | null;
@@ -1620,10 +1620,11 @@ export interface components {
         };
         /**
          * @description The kind of an item: an approval of a secret, a command or a host, an agent's request, a held
-         *     push, a sandbox's end, a task whose set-up failed, or a mention or a todo on a dashboard.
+         *     push, a sandbox's end, a task whose set-up failed, a mention or a todo on a dashboard, or an
+         *     agent's login that broke.
          * @enum {string}
          */
-        readonly ItemKind: "secret" | "command" | "host" | "agent" | "push" | "end" | "setup" | "mention" | "todo";
+        readonly ItemKind: "secret" | "command" | "host" | "agent" | "push" | "end" | "setup" | "mention" | "todo" | "login";
         /** @description The caller's kept worktrees, newest first. */
         readonly KeptList: {
             readonly kept: readonly components["schemas"]["KeptView"][];

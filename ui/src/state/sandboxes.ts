@@ -139,7 +139,8 @@ const NEW_ITEMS: readonly string[] = [
 
 /** Whether an event may have changed what waits for this person. */
 function movesInbox({ event_type: kind, stream, payload }: Envelope): boolean {
-  if (kind.startsWith('approval.') || NEW_ITEMS.includes(kind)) return true;
+  if (kind.startsWith('approval.') || kind === 'agent_login.changed') return true;
+  if (NEW_ITEMS.includes(kind)) return true;
   if (kind !== 'agent.status' && !kind.startsWith('sandbox.')) return false;
   return payload['status'] === 'needs_you' || waits(stream.slice('sandbox:'.length));
 }

@@ -148,8 +148,8 @@ OUTSIDE: Final[tuple[tuple[str, EventKind], ...]] = (
     kind(
         "agent_login.changed",
         "agent_login_id secret_id agent state",
-        "in_use",
-        "A login of an agent began, became ready, was turned on or off, or ended.",
+        "in_use reason exposed_to",
+        "A login of an agent began, became ready, was turned on or off, was exposed, or ended.",
     ),
     kind("drive.connected", "secret_id", "", "A person connected their account at a drive."),
     kind(

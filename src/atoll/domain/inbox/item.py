@@ -1,10 +1,11 @@
 """An item of the inbox: something that waits for a person, and the answers that it takes.
 
 Pure. Approval requests, questions of agents, held pushes, ends that come soon
-(`domain.inbox.ending`), tasks behind a failed set-up and mentions on dashboards become items. Each
-item has lines that say exactly what an answer allows, and `shown`, which stands for them: an answer
-must return it, so that nobody answers what they did not see. Everything comes from inside a
-sandbox, or from another person, so it is spelled out without control characters.
+(`domain.inbox.ending`), tasks behind a failed set-up, mentions on dashboards and broken logins
+(`domain.inbox.login`) become items. Each item has lines that say exactly what an answer allows, and
+`shown`, which stands for them: an answer must return it, so that nobody answers what they did not
+see. Everything comes from inside a sandbox, or from another person, so it is spelled out without
+control characters.
 """
 
 import hashlib
@@ -38,7 +39,8 @@ MAX_TASK_CHARS = 200
 
 class ItemKind(StrEnum):
     """The kind of an item: an approval of a secret, a command or a host, an agent's request, a held
-    push, a sandbox's end, a task whose set-up failed, or a mention or a todo on a dashboard."""
+    push, a sandbox's end, a task whose set-up failed, a mention or a todo on a dashboard, or an
+    agent's login that broke."""
 
     SECRET = "secret"  # noqa: S105  # a word, no value
     COMMAND = "command"
@@ -49,9 +51,10 @@ class ItemKind(StrEnum):
     SETUP = "setup"
     MENTION = "mention"
     TODO = "todo"
+    LOGIN = "login"
 
 
-DISMISSED = (ItemKind.MENTION, ItemKind.TODO)
+DISMISSED = (ItemKind.MENTION, ItemKind.TODO, ItemKind.LOGIN)
 """The kinds that take no answer, and wait until they are dismissed."""
 
 
@@ -183,7 +186,7 @@ def item_of_push(push: PushedBranch) -> InboxItem:
         lines=tuple(line for line in lines if line),
         options=(*pull, StatusOption(DROP, "Drop", "deny")),
         by=AnswerBy.PERSON,
-        shown=_hash((push.id, push.commit, *lines)),
+        shown=digest_of((push.id, push.commit, *lines)),
     )
 
 
@@ -207,7 +210,7 @@ def item_of_setup(sandbox: Sandbox) -> InboxItem:
             StatusOption(DROP, "Leave the task", "deny"),
         ),
         by=AnswerBy.PERSON,
-        shown=_hash((sandbox.id, str(sandbox.generation), *lines)),
+        shown=digest_of((sandbox.id, str(sandbox.generation), *lines)),
         agent=sandbox.agent,
     )
 
@@ -226,7 +229,7 @@ def item_of_mention(mention: DashboardMention, dashboard_name: str) -> InboxItem
         lines=lines,
         options=(),
         by=AnswerBy.PERSON,
-        shown=_hash((mention.id, *lines)),
+        shown=digest_of((mention.id, *lines)),
         place=BoardPlace(mention.dashboard_id, dashboard_name, mention.item_id),
         author=mention.author_name or mention.author,
     )
@@ -234,7 +237,7 @@ def item_of_mention(mention: DashboardMention, dashboard_name: str) -> InboxItem
 
 def agent_item_id(sandbox: Sandbox, agent: ReportedAgent) -> str:
     """Return the id of an agent's present question."""
-    return "q_" + _hash((sandbox.id, agent.id, agent.status.card, agent.status.since))[:16]
+    return "q_" + digest_of((sandbox.id, agent.id, agent.status.card, agent.status.since))[:16]
 
 
 def _scopes(approval: Approval) -> tuple[ItemKind, tuple[GrantScope, ...]]:
@@ -265,10 +268,11 @@ def _card_lines(card: CardRecord) -> tuple[str, ...]:
 
 def _digest(agent: ReportedAgent, texts: tuple[str, ...]) -> str:
     offered = (part for one in agent.status.options for part in (one.id, one.label, one.effect))
-    return _hash((agent.id, agent.status.card, *texts, "options", *offered))
+    return digest_of((agent.id, agent.status.card, *texts, "options", *offered))
 
 
-def _hash(parts: tuple[str, ...]) -> str:
+def digest_of(parts: tuple[str, ...]) -> str:
+    """Return what stands for these lines: no others have the same."""
     raw = [part.encode("utf-8", "surrogatepass") for part in parts]
     framed = b"".join(len(one).to_bytes(4, "big") + one for one in raw)
     return hashlib.sha256(framed).hexdigest()

@@ -21,8 +21,9 @@ MAX_INTERVAL: Final = timedelta(minutes=1)
 REQUEST_LIFE: Final = timedelta(minutes=15)
 """The time for which a person may confirm, where the issuer names none or a longer one."""
 
-ANSWER_TIME: Final = timedelta(seconds=30)
-"""The time in which an issuer answers a request that uses up a code or a token."""
+ANSWER_TIME: Final = timedelta(seconds=25)
+"""The time in which an issuer answers a request that uses up a code or a token; longer than any
+request lasts. One of a process that is gone is over then."""
 
 EARLY: Final = timedelta(minutes=5)
 """The usual time before the end of an access token at which it is refreshed; at most half of the
@@ -31,6 +32,9 @@ token's life."""
 RETRY: Final = timedelta(seconds=1)
 """The time after which a refresh that did not reach the issuer is tried again."""
 
+RESEND: Final = timedelta(seconds=5)
+"""The time after which a refresh whose answer was lost is sent once more. Issuers that forgive a
+lost answer do so for about half a minute."""
 
 MAX_LOGINS: Final = 20
 """The bound on the open logins of one person."""
@@ -67,6 +71,7 @@ class AgentLogin:
     poll, or of the next refresh; None where nothing is due by time. `sent_at` is the time at which
     a code or refresh token was sent that can be used once, while its answer has not come. `version`
     counts the tokens received. `expires_at` is the end of the access token; None for an API key.
+    With `resent` the answer to a refresh was lost, and the one repeat that there is begun or due.
     """
 
     method: LoginMethod
@@ -78,6 +83,7 @@ class AgentLogin:
     sent_at: datetime | None = None
     version: int = 0
     expires_at: datetime | None = None
+    resent: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -92,6 +98,8 @@ class AgentLoginRecord:
 
     `page` and `user_code` are for its person while the login waits. `account` is the vendor's id of
     the account. `in_use` is false until its owner turns it on: a plan must allow to be used so.
+    `provider` is that of a key. `exposed_to` are the scopes of sandboxes without doors that get the
+    access token itself: its owner's explicit exception.
     """
 
     id: AgentLoginId
@@ -106,6 +114,20 @@ class AgentLoginRecord:
     scopes: tuple[str, ...] = ()
     account: str = ""
     in_use: bool = False
+    provider: str = ""
+    exposed_to: tuple[str, ...] = ()
+    ended_at: datetime | None = None
+
+    @property
+    def needs_login(self) -> bool:
+        """Report whether its person has to log in again: it was in use, and it broke."""
+        broke = self.login.state is LoginState.FAILED and self.login.version > 0
+        return broke and self.in_use
+
+    @property
+    def secret_name(self) -> str:
+        """Return the name of its secret in the vault, and in the list of what is inside."""
+        return f"login_{self.id}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """The life of an agent's login, as a pure state machine.
 
 A code and a refresh token can be used once (RFC 9700 §4.14): an issuer that sees one again ends the
-whole login. So at most one is on its way, and one whose answer was lost is never sent again: the
-login has failed, and its person logs in anew.
+whole login. So at most one is on its way. A refresh token whose answer was lost is sent once more:
+many issuers forgive that for a while, and without an answer the login is over anyway. When that is
+refused or lost, too, the login has failed, and its person logs in anew. A code is never sent again.
 """
 
 from dataclasses import replace
@@ -14,6 +15,7 @@ from atoll.domain.login.agent_login import (
     MAX_INTERVAL,
     POLL_INTERVAL,
     REQUEST_LIFE,
+    RESEND,
     RETRY,
     SLOW_DOWN,
     AgentLogin,
@@ -46,6 +48,7 @@ SENT: Final = frozenset({LoginCommand.POLL, LoginCommand.TRADE_CODE, LoginComman
 Step: TypeAlias = tuple[AgentLogin, tuple[LoginCommand, ...]]
 
 _LOST: Final = "the issuer's answer to a token or code that can be used once was lost: log in again"
+_REPEAT_REFUSED: Final = "the issuer's answer to a refresh was lost, and it refused a repeat"
 
 
 def step(login: AgentLogin, stimulus: LoginStimulus, now: datetime) -> Step:
@@ -55,7 +58,7 @@ def step(login: AgentLogin, stimulus: LoginStimulus, now: datetime) -> Step:
         return login, _late(login, stimulus)
     match stimulus:
         case RevokeLogin() | LoginRefused() | AnswerLost():
-            return _ending(login, stimulus)
+            return _ending(login, stimulus, now)
         case TokensCame():
             return _received(login, stimulus, now)
         case Opened() | CodePasted() | Denied() | CodeExpired():
@@ -72,8 +75,11 @@ def refresh_time(life: timedelta, early: timedelta, now: datetime) -> datetime:
 
 
 def postpone(login: AgentLogin, now: datetime) -> AgentLogin:
-    """Return the login as it waits for its issuer: nothing was sent, so nothing is used up."""
-    return login if login.next_at is None else replace(login, next_at=now + AWAY)
+    """Return the login as it waits for its issuer: nothing was sent, so nothing is used up. A
+    refresh that an earlier process sent is repeated then."""
+    if login.next_at is None and login.sent_at is None:
+        return login
+    return replace(login, sent_at=None, next_at=now + AWAY, resent=login.sent_at is not None)
 
 
 def due_at(login: AgentLogin) -> datetime | None:
@@ -91,14 +97,24 @@ def _late(login: AgentLogin, stimulus: LoginStimulus) -> tuple[LoginCommand, ...
     return LoginCommand.END_GRANT, LoginCommand.DROP_SECRETS
 
 
-def _ending(login: AgentLogin, stimulus: RevokeLogin | LoginRefused | AnswerLost) -> Step:
+def _ending(
+    login: AgentLogin, stimulus: RevokeLogin | LoginRefused | AnswerLost, now: datetime
+) -> Step:
     match stimulus:
         case RevokeLogin():
             return _revoked(login)
         case LoginRefused(reason):
-            return _ended(login, LoginState.FAILED, reason)
+            said = f"{_REPEAT_REFUSED}: {reason}" if login.resent and login.sent_at else reason
+            return _ended(login, LoginState.FAILED, said)
         case AnswerLost():  # pragma: no branch - the cases are all
-            return _ended(login, LoginState.FAILED, _LOST) if login.sent_at else (login, ())
+            return _lost(login, now) if login.sent_at else (login, ())
+
+
+def _lost(login: AgentLogin, now: datetime) -> Step:
+    """Have a refresh repeated once: without an answer, there is nothing to lose by it."""
+    if login.state is not LoginState.READY or login.resent:
+        return _ended(login, LoginState.FAILED, _LOST)
+    return replace(login, sent_at=None, next_at=now + RESEND, resent=True), ()
 
 
 def _due(login: AgentLogin, stimulus: NotSent | TokenRefused | TimePassed, now: datetime) -> Step:
@@ -135,6 +151,7 @@ def _received(login: AgentLogin, tokens: TokensCame, now: datetime) -> Step:
         sent_at=None,
         version=login.version + 1,
         expires_at=None if life is None else now + life,
+        resent=False,
     )
     return ready, (LoginCommand.KEEP_TOKENS,)
 
@@ -197,8 +214,7 @@ def _unsent(login: AgentLogin, now: datetime) -> Step:
 
 def _passed(login: AgentLogin, now: datetime) -> Step:
     if login.sent_at is not None:
-        lost = now - login.sent_at >= ANSWER_TIME
-        return _ended(login, LoginState.FAILED, _LOST) if lost else (login, ())
+        return _overdue(login, now) if now - login.sent_at >= ANSWER_TIME else (login, ())
     if login.ends_at is not None and now >= login.ends_at:
         return _ended(login, LoginState.EXPIRED, "nobody confirmed it in time")
     if login.next_at is None or now < login.next_at:
@@ -206,6 +222,12 @@ def _passed(login: AgentLogin, now: datetime) -> Step:
     if login.state is LoginState.READY:
         return _refresh(login, now)
     return replace(login, next_at=now + login.interval), (LoginCommand.POLL,)
+
+
+def _overdue(login: AgentLogin, now: datetime) -> Step:
+    """The process that sent this is gone: a repeat is due at once."""
+    lost, commands = _lost(login, now)
+    return _refresh(lost, now) if lost.is_open else (lost, commands)
 
 
 def _refresh(login: AgentLogin, now: datetime) -> Step:

@@ -3,7 +3,8 @@
 Approvals are decided by `services.approvals`, with all its checks that a person is there. Questions
 of agents are answered by their protocol, through `services.agents`. A held push is dropped, or
 ordered into the checkout that waits for it. A sandbox that ends soon is extended, or left to end. A
-task behind a failed set-up is begun or left. A mention on a dashboard is dismissed.
+task behind a failed set-up is begun or left. A mention on a dashboard is dismissed, and so is a
+login that broke.
 """
 
 from collections.abc import Collection, Sequence
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 from atoll.domain.approvals.approval import ApprovalGrant, ApprovalState, GrantScope
 from atoll.domain.errors import AtollError, Conflict, Invalid, NotFound
-from atoll.domain.ids import SandboxId
+from atoll.domain.ids import AgentLoginId, SandboxId
 from atoll.domain.inbox.ending import PREFIX
 from atoll.domain.inbox.item import (
     AGAIN,
@@ -31,6 +32,8 @@ from atoll.domain.inbox.item import (
     item_of_push,
     item_of_setup,
 )
+from atoll.domain.inbox.login import PREFIX as LOGIN_ID
+from atoll.domain.inbox.login import item_of_login
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.pull_order import PullDraft
 from atoll.domain.sandbox.reported import ReportedAgent
@@ -44,6 +47,7 @@ from atoll.services.dashboards.mentions import DashboardMentions
 from atoll.services.inbox.endings import Endings
 from atoll.services.library.pull_orders import PullOrders
 from atoll.services.library.pushes import HeldPushes
+from atoll.services.logins.agent_logins import AgentLogins
 from atoll.services.sandboxes.sandboxes import MAX_PAGE, Sandboxes
 from atoll.wire.contract.agents import AnswerBody
 
@@ -75,7 +79,9 @@ class Inbox:
         endings: Endings,
         mentions: DashboardMentions,
         sandboxes: Sandboxes,
+        logins: AgentLogins,
     ) -> None:
+        self._logins = logins
         self._endings = endings
         self._mentions = mentions
         self._sandboxes = sandboxes
@@ -100,6 +106,7 @@ class Inbox:
             item_of_mention(one.mention, one.dashboard_name)
             for one in await self._mentions.of(caller)
         ]
+        items += [item_of_login(one) for one in await self._logins.broken(caller)]
         return sorted(items, key=lambda one: one.since)
 
     async def _push_items(self, caller: Principal) -> Sequence[InboxItem]:
@@ -109,7 +116,7 @@ class Inbox:
 
     async def get(self, caller: Principal, item_id: str) -> InboxItem:
         """Return one item. Raises `NotFound` for one that no longer waits."""
-        if item_id.startswith(("ap_", "kept_", "mnt_", PREFIX, SETUP_ID)):
+        if item_id.startswith(("ap_", "kept_", "mnt_", PREFIX, SETUP_ID, LOGIN_ID)):
             for item in await self.list(caller):
                 if item.id == item_id:
                     return item
@@ -143,17 +150,20 @@ class Inbox:
                 await self._set_up(caller, item, answer)
             case ItemKind.SECRET | ItemKind.COMMAND | ItemKind.HOST:
                 await self._decide(caller, item, answer)
-            case ItemKind.MENTION | ItemKind.TODO:
+            case ItemKind.MENTION | ItemKind.TODO | ItemKind.LOGIN:
                 raise Conflict(
-                    f"{item.id} takes no answer: open it, or `atoll inbox dismiss {item.id}`.",
+                    f"{item.id} takes no answer: follow it, or `atoll inbox dismiss {item.id}`.",
                     code="not_answerable",
                 )
             case ItemKind.AGENT:  # pragma: no branch - the cases are all
                 await self._pass_on(caller, item, answer)
 
     async def dismiss(self, caller: Principal, item_id: str) -> None:
-        """Have a mention or a todo wait no more. Raises `NotFound`, also for what takes an
-        answer."""
+        """Have a mention, a todo or a login that broke wait no more. Raises `NotFound`, also for
+        what takes an answer."""
+        if item_id.startswith(LOGIN_ID):
+            await self._logins.dismiss(caller, AgentLoginId(item_id))
+            return
         await self._mentions.dismiss(caller, item_id)
 
     async def _pass_on(self, caller: Principal, item: InboxItem, answer: InboxAnswer) -> None:

@@ -1,8 +1,8 @@
 """Logins of agents at their vendors: begun by their owner, refreshed here alone, never shown.
 
 Every use of a code or refresh token is decided by `domain.login.lifecycle.step` and committed
-before it is sent. Writing transactions come one after another, so of all replicas one sends it, and
-one that dies on the way leaves a login that fails instead of a token that is sent twice.
+before it is sent. Writing transactions come one after another, so of all replicas one sends it. One
+that dies on the way leaves a mark, by which another repeats a refresh once and no code at all.
 """
 
 import asyncio
@@ -70,6 +70,9 @@ REDIRECT_URI: Final = "http://localhost:1455/auth/callback"
 
 _WAKE: Final = 0.5
 """The seconds after which a waiting caller looks again, in case an announcement was lost."""
+
+_RENEWED_WITHIN: Final = 2 * ANSWER_TIME.total_seconds()
+"""The seconds in which a refresh is over, with its repeat."""
 
 Push = Callable[[OrgId, PrincipalId | None], Awaitable[None]]
 """Sends the policies of this owner's sandboxes anew. Raises nothing."""
@@ -143,6 +146,18 @@ class AgentLogins:
         _check_person(caller)
         async with self._ground.store.read() as rows:
             return await _own(rows, caller, login_id)
+
+    async def broken(self, caller: Principal) -> Sequence[AgentLoginRecord]:
+        """Return the caller's logins that broke while they were in use; nobody else has any."""
+        if caller.kind is not ActorKind.PERSON or caller.guest_access is not None:
+            return ()
+        return [one for one in await self.list(caller) if one.needs_login]
+
+    async def dismiss(self, caller: Principal, login_id: AgentLoginId) -> None:
+        """Have a login that broke wait for nobody. Raises `NotFound` for any other."""
+        if not any(one.id == login_id for one in await self.broken(caller)):
+            raise _missing(login_id)
+        await self.turn(caller, login_id, on=False)
 
     async def begin(self, caller: Principal, request: BegunAgentLogin) -> AgentLoginRecord:
         """Begin a login; nothing uses it before its owner turns it on. Raises `NotFound` (code
@@ -257,7 +272,7 @@ class AgentLogins:
         if taken.commands:
             self._runner.start(partial(self._settle, taken))
         try:
-            async with asyncio.timeout(ANSWER_TIME.total_seconds()):
+            async with asyncio.timeout(_RENEWED_WITHIN):
                 with self._ground.bus.listen(_channel(login_id)) as listener:
                     while (found := await self.access(login_id)).version == version:
                         if found.expires_at is None:
@@ -285,6 +300,8 @@ class AgentLogins:
             if record.agent not in self._issuers and {*commands} & SENT:
                 login, commands = postpone(record.login, now), ()
             after = _with_tokens(replace(record, login=login), commands, tokens)
+            if record.login.is_open and not login.is_open:
+                after = replace(after, ended_at=now)
             if after != record:
                 await rows.agent_logins.put(after)
             await self._keep(rows, after, commands, tokens)
@@ -385,6 +402,8 @@ class AgentLogins:
             "state": record.login.state.value,
             "in_use": record.in_use,
         }
+        if record.login.reason:
+            payload["reason"] = record.login.reason
         note = Note(f"secret:{record.token_ref}", "agent_login.changed", payload)
         ground = self._ground
         draft = draft_of(note, actor, at=ground.clock.now(), event_id=ground.ids.event())

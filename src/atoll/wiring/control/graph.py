@@ -66,7 +66,8 @@ def build_application(
 ) -> Application:
     """Return all use cases. The caller runs their background and loads their logins."""
     ports, access = with_access(ground, ports, library.ports, settings=settings)
-    sandboxes, background = build_sandboxes(ground, ports, library.preparation, settings=settings)
+    within = build_sandboxes(ground, ports, library.preparation, settings=settings)
+    sandboxes, background = within
     calls, own, events = RuntimeCalls(sandboxes), library.ports, access.events
     terminals, agents, statuses = build_sessions(ground, sandboxes, access)
     secrets, approvals, tenancy = build_tenants(ground, sandboxes, ports, access, settings)
@@ -76,7 +77,7 @@ def build_application(
         terminals=terminals, agents=agents, statuses=statuses,
         secrets=secrets, approvals=approvals, tenancy=tenancy,
         runtime_calls=calls, home=home, events=events, logins=access.logins,
-        inbox=build_inbox(ground, approvals, statuses, agents, home=home, sandboxes=sandboxes),
+        inbox=build_inbox(ground, approvals, statuses, agents, home=home, within=within),
         catalogue=build_catalogue(ground, ports, events, background),
         consumers=Consumers(ground.store, sandboxes),
         shares=Shares(ground, sandboxes, wrong=access.logins.wrong, inviter=access.logins.person),
@@ -135,9 +136,10 @@ def build_inbox(
     agents: Agents,
     *,
     home: HomeServices,
-    sandboxes: Sandboxes,
+    within: tuple[Sandboxes, Background],
 ) -> Inbox:
     """Return the list of what waits for a person."""
+    sandboxes, background = within
     return Inbox(
         approvals,
         statuses,
@@ -147,6 +149,7 @@ def build_inbox(
         endings=home.endings,
         mentions=DashboardMentions(ground),
         sandboxes=sandboxes,
+        logins=background.logins.logins,
     )
 
 

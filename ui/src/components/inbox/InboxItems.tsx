@@ -21,6 +21,7 @@ const KINDS = worded<Readonly<Record<InboxItem['kind'], { icon: IconName; words:
     host: { icon: 'network', words: t`wants to reach a host` },
     mention: { icon: 'comment', words: t`mentions you` },
     todo: { icon: 'todo', words: t`has a todo for you` },
+    login: { icon: 'key', words: t`needs a new login` },
   }),
 );
 
@@ -35,6 +36,7 @@ export function Item({ item }: { readonly item: InboxItem }) {
   }
 
   if (item.place !== null) return <Mention item={item} place={item.place} />;
+  if (item.kind === 'login') return <BrokenLogin item={item} />;
   return (
     <>
       <Head item={item} />
@@ -55,6 +57,26 @@ export function Item({ item }: { readonly item: InboxItem }) {
         {item.words && <OwnWords item={item} busy={busy} onSend={(text) => answer({ text })} />}
         <span className="spring" />
         <OpenButton item={item} />
+      </div>
+    </>
+  );
+}
+
+/** A login of an agent that broke: its lines say how its person logs in again. */
+function BrokenLogin({ item }: { readonly item: InboxItem }) {
+  return (
+    <>
+      <Head item={item} />
+      <Lines lines={item.lines} />
+      <div className="asking-acts">
+        <button
+          type="button"
+          className="button"
+          data-key="n"
+          onClick={() => void dismissItem(item)}
+        >
+          {t`Dismiss`}
+        </button>
       </div>
     </>
   );

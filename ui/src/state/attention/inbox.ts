@@ -19,12 +19,12 @@ export async function loadInbox(): Promise<void> {
   if (fresh !== undefined) announce(t`${placeOf(fresh)} waits for you.`);
 }
 
-/** The name of the sandbox, or of the dashboard, that an item belongs to. Pure. */
-export function placeOf({ sandbox_name: sandbox, place }: InboxItem): string {
-  return sandbox ?? place?.dashboard_name ?? '';
+/** The name of the sandbox, the dashboard or else the agent that an item belongs to. Pure. */
+export function placeOf({ sandbox_name: sandbox, place, agent }: InboxItem): string {
+  return sandbox ?? place?.dashboard_name ?? agent ?? '';
 }
 
-/** Has a mention or a todo wait no more. */
+/** Has a mention, a todo or a login that broke wait no more. */
 export async function dismissItem({ id }: InboxItem): Promise<void> {
   inbox.set((now) => (now ?? []).filter((one) => one.id !== id));
   try {

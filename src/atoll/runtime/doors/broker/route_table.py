@@ -18,7 +18,7 @@ from atoll.domain.broker.passage import (
     judge,
     judge_custom,
 )
-from atoll.domain.broker.provider import Upstream
+from atoll.domain.broker.provider import LOGIN_PROVIDERS, Upstream
 from atoll.domain.network.host import read_target
 from atoll.domain.repository.git_remote import judge_git
 from atoll.runtime.doors.broker.body_gate import refuse_fetch
@@ -107,9 +107,7 @@ def _find_provider(
     name = call.service
     upstream = credentials.upstreams.get(name)
     if upstream is None:
-        known = ", ".join(sorted(credentials.upstreams)) or "none yet; the owner sets them"
-        message = f"no such provider here, or it has no key; with a key: {known}"
-        return Refusal(404, "unknown_provider", message)
+        return Refusal(404, "unknown_provider", _unknown(name, credentials))
     call.step = "judge"
     if _asks_for_tokens(upstream, incoming):
         call.rule = "refresh"
@@ -125,6 +123,16 @@ def _find_provider(
         return Refusal(403, "fetch_not_allowed", message)
     found = fetching_parameter(incoming.query)
     return replace(route, judged=True) if found is None else refuse_fetch(name, found)
+
+
+def _unknown(name: str, credentials: Credentials) -> str:
+    if name in LOGIN_PROVIDERS:
+        return (
+            "no login is lent here: its owner turns one on, or logs in again where it ended "
+            "(atoll agent logins)"
+        )
+    known = ", ".join(sorted(credentials.upstreams)) or "none yet; the owner sets them"
+    return f"no such provider here, or it has no key; with a key: {known}"
 
 
 def _asks_for_tokens(upstream: Upstream, incoming: IncomingRequest) -> bool:

@@ -52,7 +52,7 @@ class InboxItemView(ResponseModel):
     (`person`), or the agent takes the answer by its protocol, or at its terminal only. `agent` and
     `agent_id` are null where it is not known who asks. A `mention` and a `todo` are on a dashboard:
     `place` says where, `author` whose they are, and `sandbox_id` is null. They take no answer, and
-    are dismissed.
+    are dismissed. So is a `login` that broke: its person logs `agent` in again.
     """
 
     id: str
@@ -82,7 +82,7 @@ class InboxView(PageModel):
 @needs(Capability.APPROVAL_READ)
 async def list_inbox(atoll: Atoll, caller: Caller, *, page: Paged) -> Response:
     """Return what waits for the caller: approvals, questions of agents, held pushes, ends, failed
-    set-ups, mentions and todos."""
+    set-ups, mentions, todos, and logins that broke."""
     found = await atoll.inbox.list(caller)
     return Json(page.of(found, name="items", key=lambda one: one.id, view=_view))
 
@@ -102,7 +102,7 @@ async def answer_item(
 @router.delete("/{item}", status_code=204, responses=problems(404))
 @needs(Capability.DASHBOARD_READ)
 async def dismiss_item(atoll: Atoll, caller: Caller, *, item: InboxId) -> Response:
-    """Dismiss a mention or a todo. What takes an answer is not found here."""
+    """Dismiss a mention, a todo or a login that broke. What takes an answer is not found here."""
     await atoll.inbox.dismiss(caller, item)
     return no_content()
 

@@ -14,24 +14,32 @@ ISSUER = "https://issuer.example"
 
 class FakeAgentIssuer:
     """A `ports.outside.issuer.AgentIssuer`. `life` is that of its access tokens, `reused` counts
-    refresh tokens that came twice. `lost` loses the next answer; `failure` is raised instead of a
-    request for tokens, once."""
+    refresh tokens that came twice. `lost` loses the next answer, and `death` is raised in its
+    place; `failure` is raised instead of a request for tokens, once. With `grace` the newest
+    refresh token but one is answered again."""
 
     def __init__(self, life: timedelta = timedelta(hours=1)) -> None:
         self.life = life
         self.reused = 0
+        self.grace = False
         self.lost = False
         self.failure: AtollError | None = None
+        self.death: AtollError | None = None
         self._count = 0
         self._devices: dict[str, PollVerdict | None] = {}
         self._challenges: dict[str, str] = {}
         self._refreshes: dict[str, str] = {}
         self._used: set[str] = set()
+        self._followed: dict[str, str] = {}
         self._ended: set[str] = set()
 
     def confirm(self, device: DeviceCode, verdict: PollVerdict | None = None) -> None:
         """Have polls answered with `verdict`; None gives the tokens."""
         self._devices[device.device_code] = verdict
+
+    def confirm_all(self) -> None:
+        """Have polls of every code answered with tokens."""
+        self._devices = dict.fromkeys(self._devices)
 
     def log_in(self, url: str) -> str:
         """Log in at the address of `page_of`; return where the browser is sent back to."""
@@ -72,10 +80,13 @@ class FakeAgentIssuer:
         family = self._refreshes.get(refresh_token, "")
         if refresh_token in self._used:
             self.reused += 1
-            self._ended.add(family)
+            if not self.grace or self._followed[refresh_token] in self._used:
+                self._ended.add(family)
         if not family or family in self._ended:
             raise _refused()
         self._used.add(refresh_token)
+        # The newer one is the last that was issued, also where its answer is lost.
+        self._followed[refresh_token] = f"refresh-of-the-fake-issuer-{self._count + 2:06}"
         return self._answer(family)
 
     async def revoke(self, refresh_token: str) -> None:
@@ -87,7 +98,8 @@ class FakeAgentIssuer:
         self._refreshes[refresh] = family
         if self.lost:
             self.lost = False
-            raise Unavailable("The answer was lost.", code="answer_lost")
+            death, self.death = self.death, None
+            raise death or Unavailable("The answer was lost.", code="answer_lost")
         return LoginTokens(access, refresh, self.life, ("openid",), "account")
 
     def _next(self, kind: str) -> str:

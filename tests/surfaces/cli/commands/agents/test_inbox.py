@@ -97,6 +97,19 @@ def test_answer_that_cannot_be_given_says_why(
     assert not [one for one in server.seen if one.method == "POST"]
 
 
+def test_login_that_broke_says_how_to_log_in_again(cli: Cli, server: Scripted) -> None:
+    broken = item(
+        id="alg_1", kind="login", sandbox_id=None, sandbox_name=None, agent="codex", by="person",
+        options=[], lines=["codex needs a new login"],
+    )  # fmt: skip
+    holding(server, broken)
+    assert cli("inbox").out.splitlines() == [
+        "alg_1  login, codex, 0s ago",
+        "  codex needs a new login",
+        "  -> atoll agent login codex --use, or atoll inbox dismiss alg_1",
+    ]
+
+
 def test_mention_is_listed_with_its_dashboard_and_dismissed(cli: Cli, server: Scripted) -> None:
     place = {"dashboard_id": "dsh_1", "dashboard_name": "Plan", "item_id": "itm_1"}
     mention = item(

@@ -23,7 +23,8 @@ EFFECTS = {"yes": "allow", "y": "allow", "allow": "allow", "no": "deny", "n": "d
 PERSON = "person"
 LASTING = ("secret", "host")
 """The kinds whose approval goes on, and can be taken back."""
-DISMISSED = ("mention", "todo")
+LOGIN = "login"
+DISMISSED = ("mention", "todo", LOGIN)
 """The kinds that take no answer."""
 PLAIN = ("push", "end", "setup")
 """The kinds that widen nothing, and are answered without words."""
@@ -91,7 +92,7 @@ def answer_item(invocation: Invocation, item: str, *, answer: str) -> None:
 @click.argument("item", shell_complete=inbox_items)
 @pass_invocation
 def dismiss_item(invocation: Invocation, item: str) -> None:
-    """Dismiss ITEM, a mention or a todo: it does not wait for you any more.
+    """Dismiss ITEM, a mention, a todo or a broken login: it does not wait for you any more.
 
     ITEM is its id, or the beginning of one. The comment, or the todo, stays on its dashboard.
     """
@@ -140,7 +141,7 @@ def _body(item: InboxItem, answer: str) -> InboxAnswerBody:
 
 def _show(item: InboxItem) -> None:
     if item.kind in DISMISSED:
-        _show_mention(item)
+        (_show_login if item.kind == LOGIN else _show_mention)(item)
         return
     who = f"{item.agent} in {item.sandbox_name}" if item.agent else item.sandbox_name
     say(f"{item.id}  {item.kind}, {who}, {age(item.since)} ago")
@@ -153,6 +154,13 @@ def _show(item: InboxItem) -> None:
         say(f"  -> {offered}{', or words' if item.words else ''}")
     else:
         say("  -> words")
+
+
+def _show_login(item: InboxItem) -> None:
+    say(f"{item.id}  {item.kind}, {item.agent}, {age(item.since)} ago")
+    for line in item.lines:
+        say(f"  {line}")
+    say(f"  -> atoll agent login {item.agent} --use, or atoll inbox dismiss {item.id}")
 
 
 def _show_mention(item: InboxItem) -> None:
