@@ -8,7 +8,7 @@ import pytest
 
 from atoll.testing.server import TestServer, test_server
 from tests.e2e.walls.test_ssh import add_host, places
-from tests.peers.api import Api, api_of, until
+from tests.peers.api import Api, api_of
 from tests.peers.machines.ssh_server import SshServer, missing, throwaway_ssh_server
 
 NOT_HERE = missing() or ("" if os.geteuid() == 0 else "needs root")
@@ -46,6 +46,12 @@ def test_destroy_ends_with_what_stands_and_goes_on_once_the_host_is_trusted(
     with api_of(server) as api:
         sandbox = api.create(profile="far", name="there")["sandbox_id"]
         swap_key(server, box)
+        late = server.run("new", "--profile", "far", "--name", "late", "-d")
+        assert late.returncode == 1, late.stdout
+        assert "shows another key than the one pinned" in late.stderr
+        assert server.run("destroy", "late", "--yes", timeout=50).returncode == 1
+        tried = api.sandbox("late")
+        assert (tried["state"], len(tried["leftovers"])) == ("destroying", 1)
         done = server.run("destroy", "there", "--yes", timeout=50)
         assert done.returncode == 1, done.stdout
         assert "there is destroying." in done.stdout
@@ -57,7 +63,8 @@ def test_destroy_ends_with_what_stands_and_goes_on_once_the_host_is_trusted(
         events = api.events(sandbox)
         assert events[-1]["event_type"] == "sandbox.destroy_held"
         trust_again(api, box)
-        until(lambda: api.sandbox(sandbox)["state"], lambda state: state == "destroyed")
+        for one in (sandbox, tried["sandbox_id"]):
+            api.until(one, lambda told: told["state"] == "destroyed")
         assert places(box, sandbox) == []
         assert api.sandbox(sandbox)["leftovers"] == []
 

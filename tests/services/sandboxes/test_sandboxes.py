@@ -316,6 +316,21 @@ async def test_destroy_that_rests_is_taken_up_once_the_host_is_trusted() -> None
         assert not s.extension.kept(there.id)
 
 
+async def test_destroy_waits_for_no_stop_that_is_tried_again() -> None:
+    async with scene() as s:
+        made = await s.ready()
+        error = Failed("host box shows another key", code=NOT_TRUSTED)
+        s.extension.fail(FailurePoint.TEARDOWN, error, times=2)
+        await s.sandboxes.stop(LOCAL_PERSON, made.id)
+        async with asyncio.timeout(5):
+            with s.bus.listen() as listener:
+                while (await s.sandboxes.get(LOCAL_PERSON, made.id)).reason is None:
+                    await listener.wait()
+            await s.sandboxes.destroy(LOCAL_PERSON, made.id)
+            there = await s.sandboxes.wait(LOCAL_PERSON, made.id, settled=True)
+        assert (there.state, len(there.leftovers)) == (State.DESTROYING, 1)
+
+
 async def test_destroy_that_rests_is_taken_up_by_the_next_control_plane(tmp_path: Path) -> None:
     async with opened(tmp_path) as s:
         there = await held(s)

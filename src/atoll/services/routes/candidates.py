@@ -23,6 +23,7 @@ from atoll.services.lifecycle.vendor_keys import pays_for
 
 NOT_LINKED = "no machine of yours is linked, and a desktop is there while its person links it"
 WORKERS_ALONE = "a desktop takes workers, and no other sandbox"
+_NOT_HERE = "this Atoll does not have it: its setting `extensions` names those that it has"
 _ON_TRIAL = "one start is under way, which shows whether it works again"
 
 
@@ -98,7 +99,7 @@ class Candidates:
         if extension is None and name == DESKTOP:
             return _own_machines(placing, hosts)
         if extension is None:
-            return [Candidate(name, unavailable="this Atoll does not have it")]
+            return [Candidate(name, unavailable=_NOT_HERE)]
         try:
             able = extension.capabilities()
         except AtollError as err:

@@ -415,20 +415,31 @@ class Reconciler:
     async def _tear_down(self, sandbox: Sandbox, work: Teardown) -> None:
         """Tear down, again and again until it works out: nothing may be left running. Why it does
         not is the sandbox's reason meanwhile. A destruction on a host that is not trusted rests:
-        the survey takes it up again."""
+        the survey takes it up again. A stop gives way to a destruction."""
         pause = RETRY_SECONDS
         while isinstance(done := await self._attempt(sandbox, work), TeardownFailed):
             _log.warning("teardown_failed", sandbox=sandbox.id, reason=done.reason)
             await self._outcome(sandbox.id, done)
-            if done.leftovers:
+            if done.leftovers or await self._ends_within(pause, sandbox.id):
                 return
-            again = self._ground.clock.now() + timedelta(seconds=pause)
-            await self._ground.clock.sleep_until(again)
             pause = min(2 * pause, LONGEST_RETRY_SECONDS)
         known = await self._read(sandbox.id)
         if not work.keep_state or (known is not None and known.reason is not None):
             told = TornDown(work.generation, done.removed, done.leftovers, work.keep_state)
             await self._outcome(sandbox.id, told)
+
+    async def _ends_within(self, seconds: float, sandbox_id: SandboxId) -> bool:
+        """Wait before the next attempt. Returns True as soon as a destruction waits for this one's
+        end."""
+        again = self._ground.clock.now() + timedelta(seconds=seconds)
+        async with asyncio.TaskGroup() as tasks:
+            ending = tasks.create_task(self._work_queues.ending(sandbox_id))
+            pause = tasks.create_task(self._ground.clock.sleep_until(again))
+            await asyncio.wait({ending, pause}, return_when=asyncio.FIRST_COMPLETED)
+            ended = ending.done()
+            ending.cancel()
+            pause.cancel()
+        return ended
 
     async def _attempt(self, sandbox: Sandbox, work: Teardown) -> CleanupReport | TeardownFailed:
         """Return the result of one attempt, and say meanwhile when it takes long."""

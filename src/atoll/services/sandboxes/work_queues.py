@@ -1,7 +1,8 @@
 """Work queues: one for each sandbox, each in order, all in parallel.
 
 Superseded work (a provision of a sandbox that is to be destroyed) is cancelled, so a destroy
-never waits for a provision. A queue lives only while it has work.
+never waits for a provision. It does not wait for a stop that is retried either: `ending` tells that
+one to give way. A queue lives only while it has work.
 """
 
 import asyncio
@@ -35,6 +36,8 @@ class _WorkQueue:
     current: asyncio.Task[None] | None = None
     work: Work | None = None
     draining: bool = False
+    ending: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set while a destruction waits."""
 
 
 class WorkQueues:
@@ -50,17 +53,23 @@ class WorkQueues:
         if not work:
             return
         queue = self._queues.setdefault(sandbox.id, _WorkQueue())
-        ending = any(isinstance(one, Teardown) and not one.keep_state for one in work)
+        ending = any(map(_ends, work))
         superseded = (Provision, Relocate) if ending else (Provision,)
         queue.pending = deque(item for item in queue.pending if not isinstance(item[1], superseded))
         if isinstance(queue.work, superseded) and queue.current is not None:
             queue.current.cancel()
         queue.pending.extend((sandbox, item) for item in work)
+        if ending:
+            queue.ending.set()
         self._begin(sandbox.id, queue, performer)
 
     def busy(self, sandbox_id: SandboxId) -> bool:
         """Return whether work for this sandbox is queued or under way."""
         return sandbox_id in self._queues
+
+    async def ending(self, sandbox_id: SandboxId) -> None:
+        """Return once a destruction waits for the work that is under way for this sandbox."""
+        await self._queues[sandbox_id].ending.wait()
 
     def clear(self) -> None:
         """Forget all work: what ran it was cancelled."""
@@ -75,12 +84,18 @@ class WorkQueues:
         async with asyncio.TaskGroup() as tasks:
             while queue.pending:
                 sandbox, queue.work = queue.pending.popleft()
+                if not any(_ends(work) for _, work in queue.pending):
+                    queue.ending.clear()
                 queue.current = tasks.create_task(_run(performer, sandbox, queue.work))
                 await asyncio.wait({queue.current})
                 queue.current = queue.work = None
             # Without an await since the last look, so that nothing is submitted in between.
             del self._queues[sandbox_id]
             performer.ran_empty(sandbox_id)
+
+
+def _ends(work: Work) -> bool:
+    return isinstance(work, Teardown) and not work.keep_state
 
 
 async def _run(performer: Performer, sandbox: Sandbox, work: Work) -> None:

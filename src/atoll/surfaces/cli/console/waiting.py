@@ -82,7 +82,7 @@ def ended_notice(sandbox: Sandbox) -> str:
     name = name_of(sandbox)
     if not still_stands(sandbox):
         return f"{name} is {sandbox.state}"
-    why = sandbox.reason or "it is not gone yet"
+    why = (sandbox.reason or "it is not gone yet").rstrip(".") + "."
     if sandbox.leftovers:
         stands = "; ".join(sandbox.leftovers)
         return (
