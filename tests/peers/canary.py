@@ -22,6 +22,9 @@ done
 true
 """
 """For `sh -c HUNT sh NEEDLE`: the files and environments inside that hold it."""
+MARK = "marked-where-keys-are-looked-for"
+LEAVE_MARK = f"echo {MARK} > mark; (M={MARK} setsid sleep 600 >/dev/null 2>&1 &)"
+"""For `sh -c LEAVE_MARK`: a file and a program inside, by which a hunt is seen to find."""
 TOLD = ("/v1/events?limit=500", "/v1/secrets", "/v1/approvals", "/v1/sandboxes")
 
 
@@ -58,6 +61,17 @@ def _data(fd: int) -> Iterator[tuple[int, int]]:
             return  # only a hole is left
         at = os.lseek(fd, low, os.SEEK_HOLE)
         yield low, at
+
+
+def assert_nowhere(home: Path, pids: Iterable[int], *needles: bytes) -> None:
+    """Hunt in the files and the processes of another machine, where a sandbox has left its
+    mark."""
+    there = list(pids)
+    assert files_with(home, MARK.encode())
+    assert [pid for pid in there if memory_holds(pid, MARK.encode())]
+    for needle in needles:
+        assert files_with(home, needle) == []
+        assert not [pid for pid in there if memory_holds(pid, needle)]
 
 
 def answers_with(client: Any, needle: str, *, sandbox: str) -> list[str]:

@@ -329,3 +329,12 @@ def test_one_more_limit_never_adds_a_candidate_or_changes_the_order(
     narrower = replace(request, limits=(*request.limits, replace(more, max_cost_per_hour=None)))
     before, after = decide(request, found).fit, decide(narrower, found).fit
     assert after == tuple(one for one in before if one in after)
+
+
+@given(requests, candidates, limited)
+def test_one_more_limit_of_any_kind_never_adds_a_candidate(
+    request: RouteRequest, found: list[Candidate], more: Constraints
+) -> None:
+    narrower = replace(request, limits=(*request.limits, more))
+    before = decide(request, found).fit
+    assert all(one in before for one in decide(narrower, found).fit)

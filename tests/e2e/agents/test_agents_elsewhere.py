@@ -18,7 +18,7 @@ from tests.e2e.walls.test_openshell import SECRET as POLICY_SECRET
 from tests.e2e.walls.test_openshell import settings as policy_settings
 from tests.e2e.walls.test_ssh import NOT_HERE, add_host
 from tests.peers.api import api_of
-from tests.peers.canary import files_with, memory_holds
+from tests.peers.canary import LEAVE_MARK, MARK, assert_nowhere, files_with, memory_holds
 from tests.peers.clouds.cloud import EACH, Cloud
 from tests.peers.clouds.machine import missing
 from tests.peers.clouds.openshell import KEY as GATEWAY_KEY
@@ -48,8 +48,7 @@ async def test_agent_finishes_a_task_on_another_machine(
         with api_of(w.server) as api:
             await asyncio.to_thread(add_host, api, box)
         await finish_a_task(w, agent, repository, "far")
-        assert files_with(box.home, KEY.encode()) == []
-        assert not [pid for pid in box.processes() if memory_holds(pid, KEY.encode())]
+        assert_nowhere(box.home, box.processes(), KEY.encode())
 
 
 @pytest.fixture(scope="module", params=EACH)
@@ -83,9 +82,8 @@ async def test_agent_finishes_a_task_on_a_rented_machine(
         await finish_a_task(w, agent, repository, "cloud")
         (sold,) = peer.live
         assert sold.machine is not None
-        for needle in (KEY.encode(), cloud.canary):
-            assert files_with(sold.machine.home, needle) == []
-            assert not [pid for pid in sold.machine.processes() if memory_holds(pid, needle)]
+        machine = sold.machine
+        assert_nowhere(machine.home, machine.processes(), KEY.encode(), cloud.canary)
         assert not peer.faults.holds(KEY)
         await forgotten(w)
         assert peer.live == []
@@ -107,7 +105,9 @@ async def test_agent_finishes_a_task_in_a_machine_of_its_own(
         body = {**test_microvm.PROFILE, "resources": {"memory_mb": 2048}}
         assert (await w.api.put("/v1/profiles/profile.vm", json=body)).is_success
         sandbox = await finish_a_task(w, agent, repository, "vm", seconds=220)
-        assert not memory_holds(microvm.qemu_of(home, sandbox), KEY.encode())
+        qemu = microvm.qemu_of(home, sandbox)
+        assert memory_holds(qemu, MARK.encode())
+        assert not memory_holds(qemu, KEY.encode())
         for folder in ("vms", "vm-disks"):
             assert files_with(home / folder, KEY.encode()) == []
         await forgotten(w)
@@ -137,9 +137,8 @@ async def test_agent_finishes_a_task_under_a_policy(
         await finish_a_task(w, agent, repository, "policy")
         (made,) = gateway.live
         assert made.machine is not None
-        for needle in (KEY.encode(), GATEWAY_KEY.encode()):
-            assert files_with(made.machine.home, needle) == []
-            assert not [pid for pid in made.machine.processes() if memory_holds(pid, needle)]
+        needles = (KEY.encode(), GATEWAY_KEY.encode())
+        assert_nowhere(made.machine.home, made.machine.processes(), *needles)
         assert not gateway.faults.holds(KEY)
         await forgotten(w)
         assert gateway.live == []
@@ -159,4 +158,5 @@ async def finish_a_task(
     assert not w.model.rejected
     opened = await w.api.post(f"/v1/sandboxes/{sandbox}/terminals", json={"agent": agent})
     assert opened.status_code == 201, opened.text
+    assert await run(w, sandbox, "sh", "-c", LEAVE_MARK) == (0, b"")
     return sandbox

@@ -13,7 +13,7 @@ from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import KEY, run, sandbox_for, world
 from tests.e2e.agents.test_agents import prompt
 from tests.peers.api import Api, api_of
-from tests.peers.canary import files_with, memory_holds
+from tests.peers.canary import LEAVE_MARK, assert_nowhere
 from tests.peers.docker_daemon import IMAGE, DockerDaemon, docker_daemon, why_not
 from tests.peers.machines.ssh_server import SshServer, missing, throwaway_ssh_server
 
@@ -103,8 +103,9 @@ async def test_agent_finishes_a_task_among_services(
         assert await run(w, sandbox, "python3", "-c", DIRECT) == (0, b"closed\n")
         opened = await w.api.post(f"/v1/sandboxes/{sandbox}/terminals", json={"agent": agent})
         assert opened.status_code == 201, opened.text
-        assert files_with(box.home, KEY.encode()) == []
-        assert not [pid for pid in box.processes() if memory_holds(pid, KEY.encode())]
+        assert await run(w, sandbox, "sh", "-c", LEAVE_MARK) == (0, b"")
+        assert_nowhere(box.home, box.processes(), KEY.encode())
+        assert KEY not in daemon.run("inspect", *daemon.containers())
         done = await w.api.post(f"/v1/sandboxes/{sandbox}/destroy?wait=true&timeout=120")
         assert done.is_success, done.text
     assert daemon.containers() == []

@@ -98,7 +98,7 @@ def box() -> Iterator[SshServer]:
 
 
 @pytest.fixture
-def server() -> Iterator[TestServer]:
+def server(box: SshServer) -> Iterator[TestServer]:
     with test_server({"ATOLL_EXTENSIONS": "namespaces,ssh"}) as running:
         yield running
 
@@ -114,13 +114,19 @@ async def cable(box: SshServer) -> AsyncIterator[tuple[Cable, str]]:
 
 
 def flooding(server: TestServer, box: SshServer, address: str) -> str:
-    """Make a sandbox there, and return the URL of its terminal, which waits for a line."""
+    """Make the sandbox `far` there, and return the URL of its terminal, which waits for a line."""
     with api_of(server) as api:
         added = api.call("POST", "/v1/hosts", json={"address": address, "name": "box"})
         box.authorize(added["authorized_key"])
         api.call("PUT", "/v1/profiles/profile.far", json=PROFILE)
-        far = api.create(profile="far")["sandbox_id"]
+        far = api.create(profile="far", name="far")["sandbox_id"]
         return api.attach_url(far, api.terminal(far, "sh", "-c", FLOOD))
+
+
+def destroy(server: TestServer) -> None:
+    """Destroy it while its machine is reached."""
+    with api_of(server) as api:
+        api.act("far", "destroy")
 
 
 async def test_viewers_of_a_flood_see_every_byte_while_link_and_control_plane_are_lost(
@@ -131,10 +137,9 @@ async def test_viewers_of_a_flood_see_every_byte_while_link_and_control_plane_ar
     headers = {"Authorization": f"Bearer {server.token}"}
     async with cable(box) as (between, address), AsyncExitStack() as stack:
         url = await asyncio.to_thread(flooding, server, box, address)
+        port = urlsplit(url).port or 0
         session = await stack.enter_async_context(aiohttp.ClientSession(headers=headers))
-        viewers = [
-            await stack.enter_async_context(attached(session, url, name)) for name in "abc"
-        ]
+        viewers = [await stack.enter_async_context(attached(session, url, name)) for name in "abc"]
         for viewer in viewers:
             await viewer.sees(READY)
         between.cuts = [chance.randrange(1, MOST_BYTES) for _ in range(CUTS)]
@@ -146,7 +151,7 @@ async def test_viewers_of_a_flood_see_every_byte_while_link_and_control_plane_ar
         await asyncio.sleep(AWAY_SECONDS)
         assert not any(DONE in viewer.output for viewer in viewers)
         starts = {viewer.client: viewer.starts for viewer in viewers}
-        await asyncio.to_thread(server.start, urlsplit(url).port)
+        await asyncio.to_thread(server.start, port)
         for viewer in viewers:
             await viewer.until(lambda one: one.starts > starts[one.client])
         between.unplugged.clear()
@@ -155,3 +160,4 @@ async def test_viewers_of_a_flood_see_every_byte_while_link_and_control_plane_ar
             await viewer.sees(DONE, seconds=120)
             assert viewer.exact
             assert hashlib.sha256(viewer.output).hexdigest() == whole
+        await asyncio.to_thread(destroy, server)
