@@ -2,6 +2,7 @@
 Anthropic's messages as Claude Code does. They take living tokens of an issuer, ChatGPT with the
 account's id, and have a model server answer."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -20,8 +21,8 @@ BASE = "/backend-api"
 class PlanVendor:
     """What a vendor was asked: each request's method, path and status. `answered` are the tokens
     that worked, `refused` counts those that did not. While `refuse` is positive, each request for a
-    response is refused and counts it down. `origin` is where the account's workspace is said to
-    be."""
+    response is refused and counts it down. `called` is set by every request. `origin` is where the
+    account's workspace is said to be."""
 
     issuer: Issuer
     model: ModelServer
@@ -31,6 +32,7 @@ class PlanVendor:
     sent: set[str] = field(default_factory=set)
     refused: int = 0
     refuse: int = 0
+    called: asyncio.Event = field(default_factory=asyncio.Event)
     origin: str = "https://chatgpt.com"
 
     def app(self) -> web.Application:
@@ -47,6 +49,7 @@ class PlanVendor:
     async def _check(self, request: web.Request, handler: Any) -> web.StreamResponse:
         token = request.headers.get("Authorization", "").removeprefix("Bearer ")
         self.sent.add(token)
+        self.called.set()
         account = request.headers.get("chatgpt-account-id") == ACCOUNT
         good = self.issuer.works(token) and account is request.path.startswith(BASE)
         if request.method == "POST" and self.refuse:

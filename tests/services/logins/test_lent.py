@@ -85,6 +85,8 @@ async def test_login_is_lent_to_sandboxes_of_its_agent_once_it_is_on(world: Worl
     (lent,) = policy.logins
     assert (lent.provider, lent.login_id, lent.version) == ("chatgpt", record.id, 1)
     assert (lent.account, lent.value) == ("account", "access-of-the-fake-issuer-000002")
+    ends_at = (await world.logins.get(LOCAL_PERSON, record.id)).login.expires_at
+    assert ends_at is not None and lent.ends_at == ends_at.timestamp()
     assert lent.value in {one.value for one in policy.redacted}
     assert dict(policy.env)["CODEX_REFRESH_TOKEN_URL_OVERRIDE"].endswith("/chatgpt/oauth/token")
     assert "refresh-of-the" not in repr(world.scene.runtime.calls)

@@ -47,12 +47,14 @@ class LentLogins:
             )
         if held.tokens is None:
             return None
+        ends_at = record.login.expires_at
         return LoginToken(
             provider=LOGIN_USES[record.agent].provider.name,
             login_id=record.id,
             version=record.login.version,
             value=held.tokens.access_token,
             account=record.account,
+            ends_at=None if ends_at is None else ends_at.timestamp(),
         )
 
 

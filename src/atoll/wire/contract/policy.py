@@ -44,13 +44,15 @@ class ProviderKey(_Message, frozen=True, kw_only=True):
 
 class LoginToken(_Message, frozen=True, kw_only=True):
     """The token of a person's login at the vendor of an agent, and the vendor's id of the
-    `account`. A refreshed one has the same `login_id` and a higher `version`."""
+    `account`. A refreshed one has the same `login_id` and a higher `version`. It ends at Unix
+    second `ends_at`; None: that is not known."""
 
     provider: Word
     login_id: Word
     version: int
     value: str
     account: str = ""
+    ends_at: float | None = None
 
 
 class CustomSecret(_Message, frozen=True, kw_only=True):

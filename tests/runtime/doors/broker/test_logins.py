@@ -185,16 +185,50 @@ async def test_token_that_is_newer_by_now_is_used_at_once(world: World) -> None:
     assert asked.result()[0] == 200 and not world.door.said("login.refused")
 
 
-async def test_second_refusal_passes(world: World) -> None:
+@pytest.mark.parametrize("ends_at", [None, 2**32])
+async def test_second_refusal_passes(world: World, ends_at: float | None) -> None:
     world.lend(1)
     world.vendor.working = "none"
     async with asyncio.TaskGroup() as tasks:
         asked = tasks.create_task(world.ask())
         await world.said("login.refused")
-        world.lend(2)
+        world.lend(2, ends_at=ends_at)
     status, text = asked.result()
     assert (status, json.loads(text)) == (401, {"error": "expired"})
     assert [token for _, token, _ in world.vendor.seen] == [TOKEN.format(1), WORKING]
+
+
+async def test_refusal_of_a_token_that_had_ended_is_not_the_second(world: World) -> None:
+    """Where tokens live short, the next may have ended before it was used."""
+    world.vendor.working = TOKEN.format(4)
+    world.lend(1, ends_at=0)
+    async with asyncio.TaskGroup() as tasks:
+        asked = tasks.create_task(world.ask())
+        for version in (2, 3):
+            await world.said("login.refused")
+            world.lend(version, ends_at=0 if version == 2 else 2**32)
+        await world.said("login.refused")
+        world.lend(4, ends_at=2**32)
+    assert asked.result()[0] == 200
+    tokens = [TOKEN.format(version) for version in (1, 2, 3, 4)]
+    assert [token for _, token, _ in world.vendor.seen] == tokens
+
+
+async def test_tokens_that_always_have_ended_end_the_wait(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(login_renewals, "RENEWAL_SECONDS", 0.2)
+    monkeypatch.setattr(broker, "SWEEP_SECONDS", 0.01)
+    world.lend(1, ends_at=0)
+    async with asyncio.TaskGroup() as tasks:
+        asked = tasks.create_task(world.ask())
+        version = 1
+        while not asked.done():
+            await asyncio.wait((asked,), timeout=0.05)
+            version += 1
+            world.lend(version, ends_at=0, value=TOKEN.format(1))
+    status, text = asked.result()
+    assert (status, json.loads(text)["error"]) == (401, "login_not_renewed")
 
 
 async def test_chunked_body_is_repeated_whole(world: World) -> None:

@@ -22,7 +22,7 @@ from atoll.runtime.doors.broker.call_audit import Audit, BrokerCall, CallAudit
 from atoll.runtime.doors.broker.credentials import Credentials, read_credentials
 from atoll.runtime.doors.broker.exchange import Exchange
 from atoll.runtime.doors.broker.inbound import Inbound
-from atoll.runtime.doors.broker.login_renewals import LoginRenewals, is_renewed
+from atoll.runtime.doors.broker.login_renewals import LoginRenewals, is_late, is_renewed
 from atoll.runtime.doors.broker.metering import meter
 from atoll.runtime.doors.broker.push_gate import RefusedPush
 from atoll.runtime.doors.broker.request import BrokerRequest, RequestShapes
@@ -145,7 +145,7 @@ class Broker:
 
     def renew(self, exchange: Exchange) -> None:
         """Repeat a request whose token the vendor refused, now or once a policy has a newer one."""
-        if is_renewed(exchange, self._routes.credentials.logins):
+        if is_renewed(exchange, self._routes.credentials.logins) and not is_late(exchange):
             self._repeat(exchange)
         else:
             self._renewals.wait(exchange)

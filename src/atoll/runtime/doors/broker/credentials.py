@@ -37,7 +37,8 @@ class CredentialRef:
     """A reference to the credential that a request uses: `name` is a provider's name, a secret's id
     or a remote's address. A request with an approval may last until the approval ends. With a
     one-time approval (`once`) it may last as long as its secret. A request with a login
-    (`login_id`) may last as long as that is lent, whatever the version of its token."""
+    (`login_id`) may last as long as that is lent, whatever the version of its token, which ends at
+    `ends_at`."""
 
     kind: Literal["provider", "login", "custom", "git", "api"]
     name: str
@@ -46,6 +47,7 @@ class CredentialRef:
     approval_id: str = ""
     once: bool = False
     until: float | None = None
+    ends_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,9 @@ class Credentials:
         login = self.logins.get(provider)
         if login is None:
             return CredentialRef("provider", provider)
-        return CredentialRef("login", provider, login.version, login.login_id)
+        return CredentialRef(
+            "login", provider, login.version, login.login_id, ends_at=login.ends_at
+        )
 
     def find_approval(
         self, secret: CustomSecret, target: Target, *, used: set[str], now: float

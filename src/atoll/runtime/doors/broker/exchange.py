@@ -5,6 +5,7 @@ An exchange decides nothing: its route was checked, `domain.broker.answer` check
 come. Each side is paused while the other is slow, and the end of one side ends the other.
 """
 
+from time import monotonic, time
 from typing import Final, Protocol
 
 from atoll.domain.broker.answer import SWITCHING
@@ -107,6 +108,8 @@ class Exchange:
         self._owner = owner
         self._repeated: list[bytes] | None = [] if route.credential.kind == "login" else None
         self._repeated_bytes = 0
+        self._refused = False
+        self.refused_at: float | None = None
         self._push_gate = PushGate(route.pushed) if route.pushed is not None else None
         self._body_gate = BodyGate(route.credential.name, request) if route.judged else None
         self._pending: list[bytes] = []
@@ -203,7 +206,7 @@ class Exchange:
         """Judge a response and forward its head."""
         self.call.step, self.call.status = "answer", head.status
         complete = self._phases.request is RequestPhase.COMPLETE
-        if head.status == _UNAUTHORIZED and complete and self._repeated is not None:
+        if head.status == _UNAUTHORIZED and complete and self._take_refusal():
             self._await_renewal()
             return
         self._repeated = None
@@ -264,13 +267,22 @@ class Exchange:
     # A newer token.
 
     def repeat(self, route: BrokerRoute) -> None:
-        """Prepare the request to be sent again with the token of `route`, which happens once."""
-        self.route, self._pending, self._repeated = route, self._repeated or [], None
+        """Prepare the request to be sent again with the token of `route`."""
+        self.route, self._pending = route, [*(self._repeated or ())]
+
+    def _take_refusal(self) -> bool:
+        """Count a refusal. Returns whether the request is sent again, which happens once for a
+        token that had not ended: one that lives short may have ended on its way."""
+        ends_at, first = self.route.credential.ends_at, not self._refused
+        ended = ends_at is not None and ends_at <= time()
+        self._refused = self._refused or not ended
+        return self._repeated is not None and (first or ended)
 
     def _await_renewal(self) -> None:
         outbound, self.outbound = self.outbound, None
         if outbound is not None:
             outbound.close()
+        self.refused_at = self.refused_at or monotonic()
         self._owner.renew(self)
 
     # The end.

@@ -29,8 +29,9 @@ class LoginRenewals:
         self._written: dict[tuple[str, int], float] = {}
 
     def wait(self, exchange: Exchange) -> None:
-        """Hold a request until `take_renewed` or `take_expired` returns it."""
-        self._waiting[exchange] = monotonic() + RENEWAL_SECONDS
+        """Hold a request until `take_renewed` or `take_expired` returns it, from its first refusal
+        on."""
+        self._waiting[exchange] = (exchange.refused_at or monotonic()) + RENEWAL_SECONDS
         credential = exchange.route.credential
         self._write(credential.login_id, credential.version)
 
@@ -60,6 +61,12 @@ class LoginRenewals:
             return
         self._written[login_id, version] = now
         self._audit("login.refused", {"login_id": login_id, "version": version})
+
+
+def is_late(exchange: Exchange) -> bool:
+    """Report whether a request has waited for as long as it may."""
+    first = exchange.refused_at
+    return first is not None and monotonic() - first > RENEWAL_SECONDS
 
 
 def is_renewed(exchange: Exchange, logins: Mapping[str, LoginToken]) -> bool:
