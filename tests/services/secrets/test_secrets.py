@@ -1,5 +1,6 @@
 import asyncio
 from dataclasses import replace
+from typing import Any
 
 import msgspec
 import pytest
@@ -8,10 +9,13 @@ from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, LimitReach
 from atoll.domain.ids import PrincipalId
 from atoll.domain.people.capability import OrgRole, capabilities_of
 from atoll.domain.people.principal import LOCAL_PERSON, ActorKind
-from atoll.domain.sandbox.sandbox import SetupMetadata
+from atoll.domain.sandbox.sandbox import Sandbox, SetupMetadata
 from atoll.domain.secrets.secret import Place, Purpose, Secret, Use
+from atoll.ports import RuntimeClient
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
+from atoll.services.policies.policies import Policies
+from atoll.services.policies.policy_push import AT_ONCE, PATIENCE_SECONDS
 from atoll.services.secrets.secrets import SetSecret
 from atoll.services.webhooks.posting import WebhookPosting
 from atoll.services.webhooks.webhooks import Webhooks
@@ -207,6 +211,30 @@ async def test_deaf_runtime_is_told_later() -> None:
                 s.clock.turn(1)
                 await asyncio.sleep(0)
         assert policies(s)[-1].providers
+
+
+async def test_runtime_that_does_not_answer_delays_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plain, stuck, told = Policies.put, asyncio.Event(), asyncio.Semaphore(0)
+
+    async def put(self: Policies, client: RuntimeClient, sandbox: Sandbox, *more: Any) -> None:
+        if sandbox.name == "first":
+            await stuck.wait()
+        await plain(self, client, sandbox, *more)
+        told.release()
+
+    async with scene() as s:
+        accepting(s)
+        for name in ("first", *(f"box-{number}" for number in range(2 * AT_ONCE))):
+            await s.ready(name=name)
+        monkeypatch.setattr(Policies, "put", put)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(set_(s))
+            async with asyncio.timeout(PATIENCE_SECONDS / 2):
+                for _ in range(2 * AT_ONCE):
+                    await told.acquire()
+            stuck.set()
 
 
 async def test_runtime_with_a_newer_number_is_told_above_it() -> None:

@@ -82,11 +82,15 @@ class PolicyPush:
         return [known[sandbox_id] for sandbox_id in self._due]
 
     async def _push(self, sandboxes: Iterable[Sandbox]) -> None:
-        todo = list(sandboxes)
-        for start in range(0, len(todo), AT_ONCE):
-            async with asyncio.TaskGroup() as tasks:
-                for sandbox in todo[start : start + AT_ONCE]:
-                    tasks.create_task(self._push_one(sandbox))
+        slots = asyncio.Semaphore(AT_ONCE)
+
+        async def push(sandbox: Sandbox) -> None:
+            async with slots:
+                await self._push_one(sandbox)
+
+        async with asyncio.TaskGroup() as tasks:
+            for sandbox in sandboxes:
+                tasks.create_task(push(sandbox))
 
     async def _push_one(self, sandbox: Sandbox) -> None:
         if sandbox.state is State.PROVISIONING:
