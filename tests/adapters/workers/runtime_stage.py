@@ -22,6 +22,8 @@ from atoll.adapters.storage.store import Settings as StoreSettings
 from atoll.adapters.storage.store import open_store
 from atoll.adapters.vaults.in_memory import InMemoryVault
 from atoll.adapters.workspaces.empty import EmptyWorkspaces, HostAgents
+from atoll.domain.host.host import Host
+from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import State
 from atoll.domain.worker.create import CreateWorker, WorkerId
@@ -40,9 +42,8 @@ from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.settings import ServiceSettings
 from atoll.services.terminals.terminals import Terminals
 from atoll.services.workers.runtime_host import RuntimeHost
-from atoll.testing import WorkerHostContract
 from atoll.testing.contracts.event_log import NOW
-from atoll.testing.contracts.outside.worker_host import WAIT_MS
+from atoll.testing.contracts.outside.worker_host import WAIT_MS, WorkerHostHarness
 from atoll.wire.contract.execs import ExecBody, run_exec
 from atoll.wire.zygote.messages import Agent, Machine
 from atoll.wiring.control.library import Preparation
@@ -72,9 +73,10 @@ def profile_of(extension: str, more: str) -> str:
 
 @asynccontextmanager
 async def runtime_stage(
-    folder: Path, extension: Extension, more: str = ""
+    folder: Path, extension: Extension, more: str = "", host: Host | None = None
 ) -> AsyncIterator[RuntimeStage]:
-    """A control plane whose only backend is `extension`; `more` are lines of its profile."""
+    """A control plane whose only backend is `extension`; `more` are lines of its profile, and
+    `host` is a machine that its sandboxes are placed on."""
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(open_store(StoreSettings(database_url(folder))))
         clients = HttpRuntimeClients()
@@ -92,29 +94,30 @@ async def runtime_stage(
             EmptyWorkspaces(),
             EmptyWorkspaces(),
         )
-        ports = SandboxPorts(
-            {extension.name: extension}, clients, HostAgents(), InMemoryVault()
-        )
+        ports = SandboxPorts({extension.name: extension}, clients, HostAgents(), InMemoryVault())
         sandboxes, background = build_sandboxes(
             ground, ports, preparation, settings=ServiceSettings()
         )
         room = SessionRoom(ground)
         agents = Agents(sandboxes, Terminals(sandboxes, room), room)
-        host = RuntimeHost(sandboxes, agents, EmptyWorkspaces())
+        if host is not None:
+            async with store.begin() as rows:
+                await rows.hosts.put(host)
         async with asyncio.TaskGroup() as tasks:
             running = tasks.create_task(background.run())
-            yield RuntimeStage(ground, extension, sandboxes, host)
+            made = RuntimeHost(sandboxes, agents, EmptyWorkspaces())
+            yield RuntimeStage(ground, extension, sandboxes, made)
             running.cancel()
 
 
-class RuntimeHostContract(WorkerHostContract):
-    """The contract, with what the scripted app-server and a real wall can do. A subclass has the
-    fixture `stage`."""
+class RuntimeHarness(WorkerHostHarness):
+    """What the scripted app-server and a real wall can do, for `WorkerHostContract`. A subclass has
+    the fixture `stage` and the method `kill_runtime`."""
 
     @pytest.fixture(autouse=True)
     async def opened(self, stage: RuntimeStage) -> AsyncIterator[None]:
         """Remove what a test that failed left."""
-        self.stage = stage
+        self.behind = stage
         yield
         for one in (await stage.sandboxes.list(LOCAL_PERSON)).sandboxes:
             await stage.sandboxes.destroy(LOCAL_PERSON, one.id)
@@ -137,7 +140,7 @@ class RuntimeHostContract(WorkerHostContract):
 
     async def seen(self, host: WorkerHost, worker: WorkerRecord, request: WorkerRequest) -> int:
         assert worker.sandbox_id is not None
-        _, client = await self.stage.sandboxes.runtime(LOCAL_PERSON, worker.sandbox_id)
+        _, client = await self.behind.sandboxes.runtime(LOCAL_PERSON, worker.sandbox_id)
         done = await client.call(run_exec(ExecBody(shell="cat seen")))
         lines = map(json.loads, base64.b64decode(done.stdout).splitlines())
         wanted = (request.method, request.params)
@@ -162,15 +165,15 @@ class RuntimeHostContract(WorkerHostContract):
     async def kill(self, host: WorkerHost, worker: WorkerRecord) -> None:
         assert worker.sandbox_id is not None
         await self.kill_runtime(worker.sandbox_id)
-        with self.stage.ground.bus.listen() as listener:
+        with self.behind.ground.bus.listen() as listener:
             async with asyncio.timeout(60):
                 while await self._state(worker) is not State.FAILED:
                     await listener.wait()
 
-    async def kill_runtime(self, sandbox_id: str) -> None:
+    async def kill_runtime(self, sandbox_id: SandboxId) -> None:
         """Kill the runtime of a sandbox."""
         raise AssertionError(f"nothing kills the runtime of {sandbox_id}")
 
     async def _state(self, worker: WorkerRecord) -> State:
         assert worker.sandbox_id is not None
-        return (await self.stage.sandboxes.get(LOCAL_PERSON, worker.sandbox_id)).state
+        return (await self.behind.sandboxes.get(LOCAL_PERSON, worker.sandbox_id)).state

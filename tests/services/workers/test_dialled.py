@@ -24,11 +24,19 @@ from atoll.domain.route.decision import Decision, RouteRequest, decide
 from atoll.domain.route.policy import DESKTOP, ExecutionMode, Strategy
 from atoll.domain.sandbox.sandbox import CreateSandbox
 from atoll.domain.worker.create import CreateWorker, TeardownPolicy, WorkerId, WorkerTeardown
-from atoll.domain.worker.dialled import HostAct, HostLease, LeaseState, RemoveOffer, StartOffer, offers_of
+from atoll.domain.worker.dialled import (
+    HostAct,
+    HostLease,
+    LeaseState,
+    RemoveOffer,
+    StartOffer,
+    offers_of,
+)
 from atoll.domain.worker.heartbeat import LEASE, Lease
 from atoll.domain.worker.ledger import ErrorCode, RequestRefusal, Response, WorkerRequest
 from atoll.domain.worker.lifecycle import Silent, Worker, WorkerStatus
 from atoll.domain.worker.record import WorkerRecord
+from atoll.ports.outside.worker_host import LiveHost, WorkerHost
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.sandboxes.sandboxes import Sandboxes
@@ -45,7 +53,6 @@ from atoll.services.workers.transitions import WorkerTransitions
 from atoll.services.workers.worker_places import WorkerPlaces
 from atoll.services.workers.workers import Workers
 from atoll.testing import WorkerHostContract
-from atoll.ports.outside.worker_host import LiveHost, WorkerHost
 from atoll.testing.contracts.event_log import NOW
 from atoll.testing.contracts.outside.worker_host import left_out, reattached
 from tests.peers.databases.chosen import database_url

@@ -105,6 +105,8 @@ class PodProcess:
             maintenance=request.maintenance_seconds is not None,
         )
         self._write(record)
+        # It outlives this object, which would warn of that; `_started` reaps it.
+        process.returncode = 0
         return record
 
     def end(self) -> bool:

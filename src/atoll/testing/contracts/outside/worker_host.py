@@ -1,10 +1,8 @@
 """The contract of a WorkerHost.
 
 Subclass `WorkerHostContract` in a test module and give it the fixtures `host`, a host whose agent
-answers each request of `ping`, and `worker`, a worker that it does not know yet.
-
-The methods of the class are what its tests have an agent or a host do. Override those that yours
-can do: a test that needs another one is skipped, and says what was left out.
+answers each request of `ping`, and `worker`, a worker that it does not know yet. Override those
+methods of `WorkerHostHarness` that yours can do.
 """
 
 import asyncio
@@ -63,9 +61,9 @@ def left_out(what: str) -> NoReturn:
     pytest.skip(f"left out: its harness {what}")
 
 
-class WorkerHostContract:
-    """Contract of a host: each act can be repeated, a request is sent once, what the agent says is
-    numbered without gaps, and a worker that ended says why."""
+class WorkerHostHarness:
+    """What tests have an agent or a host do. A test that needs what is not overridden is skipped,
+    and says what was left out."""
 
     async def seen(self, host: WorkerHost, worker: WorkerRecord, request: WorkerRequest) -> int:
         """Return how often the agent saw a request, as its files say: those of earlier epochs are
@@ -101,6 +99,11 @@ class WorkerHostContract:
     async def reattached(self, host: WorkerHost, worker: WorkerRecord) -> WorkerRecord:
         """Return a worker that has ended in its next epoch, once its agent serves requests."""
         return await running(host, reattached(worker))
+
+
+class WorkerHostContract(WorkerHostHarness):
+    """Contract of a host: each act can be repeated, a request is sent once, what the agent says is
+    numbered without gaps, and a worker that ended says why."""
 
     async def test_provision_and_start_can_be_repeated(
         self, host: WorkerHost, worker: WorkerRecord
