@@ -156,6 +156,15 @@ def test_each_limit_is_judged_and_the_unknown_keeps_none() -> None:
     assert not why(measured, max_ready_ms=20, min_success=0.25)
 
 
+def test_refusal_of_one_that_the_route_does_not_name_says_how_to_have_it() -> None:
+    asked = replace(PREFER, extensions=("ext.ours",), only="ext.rented")
+    assert refusal(decide(asked, (OURS, RENTED))).endswith(
+        "; a choice narrows the route and never widens it: take a profile whose extension is "
+        "ext.rented"
+    )
+    assert "narrows" not in refusal(decide(replace(asked, extensions=()), (OURS,)))
+
+
 def test_refusal_tells_every_reason_once() -> None:
     limits = (Constraints(gpu="any"), Constraints(gpu="any", region="us"))
     found = decide(replace(PREFER, limits=limits), (OURS, RENTED, Candidate("ext.x")))

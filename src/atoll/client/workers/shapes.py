@@ -27,6 +27,9 @@ ErrorCode = Literal[
     "outcome_unknown",
 ]
 
+OTHER_BACKEND: Final = "extension"
+"""The `backend` of a worker on a backend of somebody else's, whose id is its `extension`."""
+
 DELTA: Final = "worker.delta"
 """The name of a frame that is no event: a piece of text, without an id."""
 
@@ -186,6 +189,11 @@ class Worker(Shape):
     created_at = fields.text()
     remove_at = fields.text()
     torn_down = fields.one(WorkerRemoval)
+
+    @property
+    def backend_name(self) -> str:
+        """Return its backend as people call it: one of somebody else's by its id."""
+        return self.extension if self.backend == OTHER_BACKEND else self.backend
 
     @property
     def metadata(self) -> dict[str, str]:

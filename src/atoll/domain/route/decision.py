@@ -169,13 +169,21 @@ def _preference(strategy: Strategy, candidate: Candidate, currency: str) -> floa
 
 
 def refusal(decision: Decision) -> str:
-    """Return the sentence for a sandbox that no candidate takes, with the reasons of each."""
+    """Return the sentence for a sandbox that no candidate takes, with the reasons of each, and what
+    to do where somebody named a backend that the route does not."""
     if not decision.verdicts:
         return "no backend is there that could take this sandbox"
     told = "; ".join(
         f"{place(one.candidate)}: {', '.join(one.reasons)}" for one in decision.verdicts
     )
-    return f"no backend takes this sandbox ({told})"
+    only, named = decision.request.only, decision.request.extensions
+    advice = ""
+    if only is not None and named and only not in named:
+        advice = (
+            "; a choice narrows the route and never widens it: take a profile whose extension is "
+            f"{only}"
+        )
+    return f"no backend takes this sandbox ({told}){advice}"
 
 
 def place(candidate: Candidate) -> str:

@@ -83,8 +83,10 @@ function PlaceMark({ worker }: { readonly worker: Worker }) {
   );
 }
 
-function whereWords({ backend, sandbox }: Worker): string {
-  if (backend === null) return t`no backend yet`;
+function whereWords({ backend: word, extension, sandbox }: Worker): string {
+  if (word === null) return t`no backend yet`;
+  // One of somebody else's has no word of its own.
+  const backend = word === 'extension' && extension !== null ? extension : word;
   const where = sandbox?.region ?? sandbox?.host ?? '';
   const words = where === '' ? backend : t`${backend} at ${where}`;
   return sandbox?.isolation?.weak === true ? t`${words}, weak isolation` : words;

@@ -57,6 +57,9 @@ describe('a worker', () => {
     const at = (more: object) => facts(worker({ sandbox: { id: 'sb', isolation: null, ...more } }));
     expect(at({ region: 'eu', host: '' })).toContain('namespaces at eu');
     expect(at({ region: null, host: '<b>box' })).toContain('namespaces at &lt;b&gt;box');
+    const elsewhere = worker({ backend: 'extension', extension: 'ext.<b>mine' });
+    expect(facts(elsewhere)).toContain('ext.&lt;b&gt;mine');
+    expect(facts(elsewhere)).not.toContain('extension');
     const isolation = { weak: true, degraded: [] };
     expect(at({ region: null, host: null, isolation })).toContain('namespaces, weak isolation');
   });

@@ -448,6 +448,21 @@ def test_take_says_where_the_terminal_is_and_give_back_ends_that(
     assert cli("worker", "give-back", "docs").out == "docs takes requests again\n"
 
 
+def test_take_without_a_terminal_takes_nothing(cli: Cli, server: Scripted) -> None:
+    ran = cli("worker", "take", "docs")
+    assert (ran.code, server.seen) == (USAGE, [])
+    assert "needs a terminal" in ran.err and "--detached" in ran.err
+
+
+def test_backend_of_somebody_else_is_shown_by_its_id(cli: Cli, server: Scripted) -> None:
+    mine = worker(backend="extension", extension="ext.mine")
+    server.answers[f"GET {PLACE}/snapshot"] = lambda _: web.json_response(mine)
+    page = {"workers": [mine], "next": None}
+    server.answers["GET /v1/workers"] = lambda _: web.json_response(page)
+    assert "backend:      ext.mine on local\n" in cli("worker", "show", "docs").out
+    assert cli("worker", "list").out.splitlines()[1].split()[2] == "ext.mine"
+
+
 @pytest.mark.parametrize(
     ("changed", "why"),
     [

@@ -111,7 +111,7 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
         show_json(found.value)
         return
     rows = [
-        (one.worker_id, one.agent, one.backend or "-", one.status, one.heartbeat_state)
+        (one.worker_id, one.agent, one.backend_name or "-", one.status, one.heartbeat_state)
         for one in found.workers
     ]
     show_table(("WORKER", "AGENT", "BACKEND", "STATUS", "HEARTBEAT"), rows, flexible=("WORKER",))
@@ -202,7 +202,7 @@ def _show(found: Worker) -> None:
         "held by": "a person, in a terminal" if found.held_by_person else "",
         "heartbeat": f"{found.heartbeat_state}, {age:.1f} s ago",
         "agent": f"{found.agent}, which {_PERMISSIONS.get(found.permissions, found.permissions)}",
-        "backend": " on ".join(filter(None, (found.backend, place))),
+        "backend": " on ".join(filter(None, (found.backend_name, place))),
         "sandbox": sandbox.id,
         "isolation": f"{wall.level}, by {wall.mechanism}" if wall.level else "",
         "degraded": "; ".join(wall.degraded),

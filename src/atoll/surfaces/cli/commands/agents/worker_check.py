@@ -87,7 +87,7 @@ def _wall(shown: Worker) -> str:
     if not wall.level:
         raise Failed(f"The backend does not say how {shown.sandbox.id} is isolated.")
     degraded = f", without {'; '.join(wall.degraded)}" if wall.degraded else ""
-    return f"{wall.level}, by {wall.mechanism}{degraded}, on {shown.backend}"
+    return f"{wall.level}, by {wall.mechanism}{degraded}, on {shown.backend_name}"
 
 
 def _one_receipt(workers: Workers, name: str, request_id: str) -> str:

@@ -1,12 +1,18 @@
 """`atoll worker take|give-back`: who has the conversation of a worker."""
 
+from typing import TYPE_CHECKING
+
 import click
 
 from atoll.client.workers.workers import Workers
+from atoll.domain.errors import Invalid
 from atoll.surfaces.cli.commands.agents.worker_talk import worker_argument
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option
 from atoll.surfaces.cli.console.output import note, say, show_json
+
+if TYPE_CHECKING:
+    from atoll.surfaces.cli.attach.rawtty import RawTty
 
 
 @click.command("take")
@@ -20,20 +26,21 @@ def take(
 ) -> None:
     """Take a worker's conversation to your terminal; give it back with `give-back`."""
     from atoll.surfaces.cli.attach.keys import DetachKeys
-    from atoll.surfaces.cli.attach.rawtty import RawTty
     from atoll.surfaces.cli.commands.work.attach import AttachOptions, attach_terminal
 
+    # Found before anything is taken: without one, a conversation that is held waits for nobody.
+    tty = None if detached or as_json else _terminal()
     api = invocation.api()
     taken = Workers(api.transport).take(worker, thread)
     if as_json:
         show_json(taken.value)
         return
-    if detached:
+    if tty is None:
         say(f"{worker}: `atoll attach {taken.sandbox_id} --terminal {taken.terminal_id}`")
         return
     sandbox = api.sandboxes.get(taken.sandbox_id)
     options = AttachOptions(DetachKeys(), taken.terminal_id)
-    code = attach_terminal(invocation, sandbox, options, tty=RawTty())
+    code = attach_terminal(invocation, sandbox, options, tty=tty)
     note(f"atoll: requests wait until you give it back: `atoll worker give-back {worker}`")
     raise click.exceptions.Exit(code)
 
@@ -49,6 +56,19 @@ def give_back(invocation: Invocation, worker: str, *, as_json: bool) -> None:
         show_json(found.value)
     else:
         say(f"{worker} takes requests again")
+
+
+def _terminal() -> "RawTty":
+    """Return the terminal of this command. Raises `Invalid` without one."""
+    from atoll.surfaces.cli.attach.rawtty import RawTty
+
+    try:
+        return RawTty()
+    except Invalid as error:
+        raise Invalid(
+            "take needs a terminal on stdin and stdout; with `--detached` it says where the "
+            "worker's is"
+        ) from error
 
 
 HOLD = (take, give_back)
