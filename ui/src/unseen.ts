@@ -12,3 +12,8 @@ export function visible(text: string): string {
     char === '\t' ? char : `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`,
   );
 }
+
+/** The same for a text of several lines, which stay lines. */
+export function visibleLines(text: string): string {
+  return text.split('\n').map(visible).join('\n');
+}

@@ -15,6 +15,9 @@ export const workerAt = (id: string): string => `v1/workers/${encodeURIComponent
 /** More workers than a person looks through. */
 const MOST_PAGES = 10;
 
+export type WorkerMade = Schemas['WorkerCreatedView'];
+export type Desktop = Schemas['DesktopView'];
+
 export const workersApi = {
   async list(): Promise<readonly Worker[]> {
     const all: Worker[] = [];
@@ -28,6 +31,8 @@ export const workersApi = {
     }
     return all;
   },
+  /** Creates a worker, or reattaches the one of this name. */
+  create: (body: Schemas['WorkerBody']) => call('POST', 'v1/workers', body) as Promise<WorkerMade>,
   get: (id: string) => call('GET', `${workerAt(id)}/snapshot`) as Promise<Worker>,
   /** Sends a request to the agent, once, whatever is repeated under its id. */
   request: (id: string, request: Schemas['WorkerRequestFields'], waitMs: number) =>
@@ -44,9 +49,17 @@ export const workersApi = {
   giveBack: (id: string) => call('POST', `${workerAt(id)}/give-back`) as Promise<Worker>,
   /** Starts a worker that has ended, in its sandbox with its files and its conversation. */
   async again(id: string): Promise<Worker> {
-    const made = await call('POST', 'v1/workers', { worker_id: id });
-    return (made as Schemas['WorkerCreatedView']).worker;
+    return (await workersApi.create({ worker_id: id })).worker;
   },
+  /** Deletes what its agent said, but for the newest event. */
+  erase: (id: string) =>
+    call('DELETE', `${workerAt(id)}/stream`) as Promise<Schemas['WorkerErasedView']>,
+
+  /** The person's own machines that are linked. */
+  async desktops(): Promise<readonly Desktop[]> {
+    return ((await call('GET', 'v1/desktops')) as Schemas['DesktopList']).desktops;
+  },
+  unlink: (name: string) => call('DELETE', `v1/desktops/${encodeURIComponent(name)}`),
 };
 
 /** What the broker counted of a worker. */
@@ -102,6 +115,37 @@ export function threadsOf(worker: Worker): readonly { id: string; title: string;
       turn: word(one['turn_id']),
     }))
     .filter(({ id }) => id !== '');
+}
+
+/** A file that an execution made, as a trusted service reported it. */
+export interface Artifact {
+  readonly name: string;
+  readonly type: string;
+  readonly size: number;
+  readonly sha256: string;
+}
+
+/** Its artifacts, oldest first. */
+export function artifactsOf(worker: Worker): readonly Artifact[] {
+  const listed = member(worker, 'artifacts');
+  return (Array.isArray(listed) ? listed : [])
+    .map((one) => fieldsOf(one) ?? {})
+    .map(({ name, type, size, sha256 }) => ({
+      ...{ name: word(name), type: word(type), sha256: word(sha256) },
+      size: whole(size),
+    }))
+    .filter(({ name }) => name !== '');
+}
+
+/** What a teardown removed and what it left, with why; null until it was. */
+export function removalOf(
+  worker: Worker,
+): { readonly removed: readonly string[]; readonly left: readonly string[] } | null {
+  const told = fieldsOf(member(worker, 'torn_down'));
+  if (told === null) return null;
+  const words = (value: unknown): readonly string[] =>
+    (Array.isArray(value) ? value : []).map(word).filter((one) => one !== '');
+  return { removed: words(told['removed']), left: words(told['leftovers']) };
 }
 
 /** A field that servers before this one do not have. */

@@ -4,6 +4,7 @@ import { useState } from 'react';
 import type { Card } from '../../api/types';
 import { t } from '../../language/t';
 import { notifyFailure } from '../../state/announce';
+import { visible } from '../../unseen';
 
 /** An option of the card, or words of one's own. */
 export interface CardAnswer {
@@ -58,7 +59,7 @@ export function Answer({ card, onAnswer, works, onTerminal }: AnswerProps) {
           className={option === first ? 'button button-primary' : 'button'}
           onClick={() => void answer({ option: option.id })}
         >
-          {option.label}
+          {visible(option.label)}
         </button>
       ))}
       {card.kind === 'question' && (

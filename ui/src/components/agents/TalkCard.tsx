@@ -7,6 +7,7 @@ import { Answer, type SendAnswer } from './Answer';
 import { CommandBlock } from './CommandBlock';
 import { Icon, type IconName } from '../parts/icons';
 import { RichText } from '../parts/RichText';
+import { visible, visibleLines } from '../../unseen';
 
 interface TalkCardProps {
   readonly card: Card;
@@ -83,7 +84,7 @@ function Asked({ card }: { readonly card: Card }) {
   if (card.kind === 'question' || card.data['tool'] === 'ExitPlanMode') {
     return <RichText text={card.text} />;
   }
-  return <pre className="talk-out">{card.text}</pre>;
+  return <pre className="talk-out">{visibleLines(card.text)}</pre>;
 }
 
 function TurnLine({ card }: { readonly card: Card }) {
@@ -117,7 +118,9 @@ function Head({ card }: { readonly card: Card }) {
   return (
     <header className="talk-head">
       <Icon name={ICONS[card.kind] ?? 'text'} />
-      <span className={card.kind === 'bash' ? 'talk-title talk-code' : 'talk-title'}>{words}</span>
+      <span className={card.kind === 'bash' ? 'talk-title talk-code' : 'talk-title'}>
+        {visible(words)}
+      </span>
       <span className={`talk-state talk-state-${card.state}`}>
         {typeof exit === 'number' && exit !== 0 ? t`exit ${exit}` : STATES[card.state]}
       </span>

@@ -52,3 +52,57 @@ export function Field({ label, hint, trouble, grow = false, children }: FieldPro
     </div>
   );
 }
+
+interface PartProps {
+  readonly label: string;
+  readonly hint?: string;
+  readonly value: string;
+  readonly trouble?: string | null;
+  readonly grow?: boolean;
+  readonly onChange: (value: string) => void;
+}
+
+interface ChoiceProps extends PartProps {
+  /** Its options. */
+  readonly children: ReactNode;
+}
+
+/** One of many, by their words. */
+export function Choice({ value, trouble = null, onChange, children, ...rest }: ChoiceProps) {
+  return (
+    <Field {...rest} trouble={trouble}>
+      {(wiring) => (
+        <select {...wiring} value={value} onChange={(event) => onChange(event.target.value)}>
+          {children}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+interface LineProps extends PartProps {
+  readonly placeholder?: string;
+  /** Whether it is never shown, nor kept by the browser. */
+  readonly hidden?: boolean;
+}
+
+/** A line of text that is a name, an address or a number to programs, and no prose. */
+export function Line(props: LineProps) {
+  const { value, trouble = null, placeholder, hidden = false, onChange, ...rest } = props;
+  return (
+    <Field {...rest} trouble={trouble}>
+      {(wiring) => (
+        <input
+          {...wiring}
+          type={hidden ? 'password' : 'text'}
+          autoComplete={hidden ? 'new-password' : 'off'}
+          autoCapitalize="off"
+          spellCheck={false}
+          placeholder={placeholder}
+          value={value}
+          onChange={(event) => onChange(event.target.value)}
+        />
+      )}
+    </Field>
+  );
+}

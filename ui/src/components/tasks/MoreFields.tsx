@@ -1,9 +1,8 @@
 /** What most tasks leave as it is: profile, mode, start of the branch, network, life. */
 
-import type { ReactNode } from 'react';
 import type { Profile } from '../../api/types';
 import { plural, t } from '../../language/t';
-import { Field } from '../parts/Field';
+import { Choice, Line } from '../parts/Field';
 import { BlockedProfiles, isUsable } from '../sandboxes/BlockedProfiles';
 import { profileWords } from '../parts/words';
 import type { TaskDraft } from './draft';
@@ -72,38 +71,14 @@ export function MoreFields({ draft, profiles, change }: MoreProps) {
             </option>
           ))}
         </Choice>
-        <Field label={t`From branch`} hint={t`Left empty: the default`} trouble={null}>
-          {(props) => (
-            <input
-              {...props}
-              autoComplete="off"
-              spellCheck={false}
-              value={draft.fromBranch}
-              onChange={(event) => change({ fromBranch: event.target.value })}
-            />
-          )}
-        </Field>
+        <Line
+          label={t`From branch`}
+          hint={t`Left empty: the default`}
+          value={draft.fromBranch}
+          onChange={(fromBranch) => change({ fromBranch })}
+        />
       </div>
       <BlockedProfiles profiles={profiles} />
     </details>
-  );
-}
-
-interface ChoiceProps {
-  readonly label: string;
-  readonly value: string;
-  readonly onChange: (value: string) => void;
-  readonly children: ReactNode;
-}
-
-function Choice({ label, value, onChange, children }: ChoiceProps) {
-  return (
-    <Field label={label} trouble={null}>
-      {(props) => (
-        <select {...props} value={value} onChange={(event) => onChange(event.target.value)}>
-          {children}
-        </select>
-      )}
-    </Field>
   );
 }

@@ -1,7 +1,7 @@
 /** What may be done to a worker: stop it, start it again, take its conversation and give it back. */
 
 import { useState } from 'react';
-import { workersApi, type Worker } from '../../api/workers';
+import { removalOf, workersApi, type Worker } from '../../api/workers';
 import { t, worded } from '../../language/t';
 import { notifyFailure } from '../../state/announce';
 import { go } from '../../state/route';
@@ -96,8 +96,12 @@ const WORDS = worded<Readonly<Record<WorkerAct, string>>>(() => ({
 }));
 
 /** What may be done to a worker in its state. */
-function actsOf({ status, heartbeat_state: heart, held_by_person: held }: Worker): WorkerAct[] {
-  if (status === 'stopped' || status === 'failed') return ['again'];
+function actsOf(worker: Worker): WorkerAct[] {
+  const { status, heartbeat_state: heart, held_by_person: held } = worker;
+  if (status === 'stopped' || status === 'failed') {
+    // One whose sandbox was removed never starts again.
+    return removalOf(worker) === null ? ['again'] : [];
+  }
   if (held) return ['open', 'give', 'stop'];
   if (heart === 'missing') return ['again', 'stop'];
   return status === 'running' ? ['take', 'stop'] : ['stop'];

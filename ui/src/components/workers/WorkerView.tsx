@@ -2,7 +2,7 @@
 
 import { useCallback, useMemo, useState } from 'react';
 import { Problem } from '../../api/call';
-import { threadsOf, workersApi, type Worker } from '../../api/workers';
+import { removalOf, threadsOf, workersApi, type Worker } from '../../api/workers';
 import { t } from '../../language/t';
 import { goTo } from '../../state/route';
 import { notifyFailure } from '../../state/announce';
@@ -17,6 +17,7 @@ import type { SendAnswer } from '../agents/Answer';
 import { AskBar } from '../agents/AskBar';
 import { Talk } from '../agents/Talk';
 import { word } from '../../terminal/cards/fields';
+import { visible } from '../../unseen';
 import { Icon } from '../parts/icons';
 import { useListed } from '../parts/Listed';
 import { MenuButton } from '../parts/MenuButton';
@@ -57,7 +58,9 @@ export function WorkerView({ id, onMenu }: WorkerViewProps) {
             <Icon name="left" />
           </a>
           <h1>{id}</h1>
-          {worker !== null && <Head {...{ worker, works, onDone: reload }} />}
+          {worker !== null && (
+            <Head {...{ worker, works, onDone: reload, onErased: talk.forget }} />
+          )}
         </div>
         {worker !== null && <Note worker={worker} />}
       </header>
@@ -79,14 +82,15 @@ interface HeadProps {
   readonly worker: Worker;
   readonly works: boolean;
   readonly onDone: () => void;
+  readonly onErased: (last: number) => void;
 }
 
-function Head({ worker, works, onDone }: HeadProps) {
+function Head({ worker, works, onDone, onErased }: HeadProps) {
   return (
     <>
       <WorkerMark status={worker.status} />
       {works && <WorkerActs worker={worker} onDone={onDone} />}
-      <WorkerFacts worker={worker} />
+      <WorkerFacts worker={worker} onErased={works ? onErased : null} />
     </>
   );
 }
@@ -130,6 +134,14 @@ function Missing({ id, problem, onRetry }: MissingProps) {
 function Note({ worker }: { readonly worker: Worker }) {
   const { status, heartbeat_state: heart, held_by_person: held } = worker;
   const reason = worker.reason ?? '';
+  const left = removalOf(worker)?.left ?? [];
+  if (left.length > 0) {
+    return (
+      <p className="reason reason-failed" role="alert">
+        <strong>{t`Not all of it was removed.`}</strong> {visible(left.join(', '))}
+      </p>
+    );
+  }
   if (status === 'failed') {
     return (
       <p className="reason reason-failed" role="alert">
@@ -259,7 +271,7 @@ function Threads({ threads, chosen, onChoose }: Omit<LineProps, 'worker'>) {
         <option value="">{t`all of them`}</option>
         {threads.map((one, at) => (
           <option key={one.id} value={one.id}>
-            {one.title === '' ? t`conversation ${at + 1}` : one.title}
+            {one.title === '' ? t`conversation ${at + 1}` : visible(one.title)}
           </option>
         ))}
       </select>

@@ -10,7 +10,7 @@ import { useBeat } from '../../state/workers/useBeat';
 import { Listed, useListed } from '../parts/Listed';
 import { MenuButton } from '../parts/MenuButton';
 import { Empty } from '../parts/States';
-import { routeLine, WorkerFacts, WorkerMark } from './marks';
+import { PlainFacts, routeLine, WorkerMark } from './marks';
 import { WorkerView } from './WorkerView';
 
 interface WorkersPageProps {
@@ -88,7 +88,7 @@ function Row({ worker }: { readonly worker: Worker }) {
             {age(made, now)}
           </time>
         </p>
-        <WorkerFacts worker={worker} plain />
+        <PlainFacts worker={worker} />
         {reason !== null && reason !== '' && (
           <p className={status === 'stopped' ? 'quiet' : 'pop-bad'}>{reason}</p>
         )}

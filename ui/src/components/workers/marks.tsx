@@ -12,6 +12,7 @@ import { Pop } from '../parts/Pop';
 import { Wall } from '../sandboxes/IsolationMark';
 import { Decided, placeWords, type Decision, type PlaceNamed } from '../sandboxes/RouteNote';
 import { StateShape } from '../sandboxes/StateMark';
+import { agentWords, ArtifactsMark, CreatedMark, KeptMark } from './details';
 
 const STATUSES = worded<Readonly<Record<WorkerStatus, { words: string; like: SandboxState }>>>(
   () => ({
@@ -162,52 +163,66 @@ function SandboxLink({ worker }: { readonly worker: Worker }) {
   );
 }
 
-/** Its agent, and whether that asks before it acts. */
-function AgentFact({ worker }: { readonly worker: Worker }) {
-  const { agent, permissions } = worker;
-  return (
-    <span className="fact">
-      <Icon name="agent" />
-      {permissions === 'ask' ? t`${agent}, asks first` : agent}
-    </span>
-  );
+interface FactsProps {
+  readonly worker: Worker;
+  readonly onErased: ((last: number) => void) | null;
 }
 
-/** Everything in a row; with `plain` nothing in it is to be pressed. */
-export function WorkerFacts({ worker, plain = false }: FactsProps) {
+/** Everything in a row, each in full on request. */
+export function WorkerFacts({ worker, onErased }: FactsProps) {
   return (
     <ul className="facts">
       <li>
         <HeartbeatMark worker={worker} />
       </li>
       <li>
-        {plain ? (
-          <span className={`fact ${toneOf(worker.sandbox?.isolation ?? null)}`}>
-            <Icon name="shield" />
-            {whereWords(worker)}
-          </span>
-        ) : (
-          <PlaceMark worker={worker} />
-        )}
+        <PlaceMark worker={worker} />
       </li>
       <li>
-        <AgentFact worker={worker} />
+        <CreatedMark worker={worker} onErased={onErased} />
       </li>
       {usageOf(worker) !== null && (
         <li>
           <UsageMark worker={worker} />
         </li>
       )}
-      {!plain && worker.sandbox !== null && (
+      <ArtifactsMark worker={worker} />
+      {worker.sandbox !== null && (
         <li>
           <SandboxLink worker={worker} />
         </li>
       )}
+      <li>
+        <KeptMark worker={worker} />
+      </li>
     </ul>
   );
 }
 
-interface FactsProps {
-  readonly worker: Worker;
-  readonly plain?: boolean;
+/** The same in a line of a list, where nothing is to be pressed. */
+export function PlainFacts({ worker }: { readonly worker: Worker }) {
+  return (
+    <ul className="facts">
+      <li>
+        <HeartbeatMark worker={worker} />
+      </li>
+      <li>
+        <span className={`fact ${toneOf(worker.sandbox?.isolation ?? null)}`}>
+          <Icon name="shield" />
+          {whereWords(worker)}
+        </span>
+      </li>
+      <li>
+        <span className="fact">
+          <Icon name="agent" />
+          {agentWords(worker)}
+        </span>
+      </li>
+      {usageOf(worker) !== null && (
+        <li>
+          <UsageMark worker={worker} />
+        </li>
+      )}
+    </ul>
+  );
 }

@@ -3,8 +3,10 @@
 import { createElement } from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { describe, expect, it, vi } from 'vitest';
+import type { Card } from '../../api/types';
 import { questionsOf, threadsOf, usageOf, type Worker } from '../../api/workers';
-import { routeLine, WorkerFacts, WorkerMark } from './marks';
+import { TalkCard } from '../agents/TalkCard';
+import { PlainFacts, routeLine, WorkerMark } from './marks';
 import { WorkerActs } from './WorkerActs';
 
 vi.hoisted(() => {
@@ -34,11 +36,26 @@ const WORKER = {
 } as unknown as Worker;
 const worker = (more: object): Worker => ({ ...WORKER, ...more });
 const facts = (of: Worker): string =>
-  renderToStaticMarkup(createElement(WorkerFacts, { worker: of, plain: true }));
+  renderToStaticMarkup(createElement(PlainFacts, { worker: of }));
 const acts = (more: object): string =>
   renderToStaticMarkup(
     createElement(WorkerActs, { worker: worker(more), onDone: () => undefined }),
   ).replace(/<[^>]*>/g, ' ');
+
+const ASKED = {
+  ...{ n: 1, id: 'a', rev: 1, kind: 'approval', state: 'pending', at: '', cut: false },
+  ...{ title: 'May I?\u202e', text: 'rm -rf \u202ecod\u2066\nls', data: { answerable: true } },
+  options: [{ id: 'yes', label: 'Allow\u200b', effect: 'allow' }],
+} as unknown as Card;
+
+it('what an agent asks for is spelled: nothing of it hides or turns around', () => {
+  const asked = { card: ASKED, works: true, onTerminal: null, onRun: null };
+  const none = () => Promise.resolve();
+  const html = renderToStaticMarkup(createElement(TalkCard, { ...asked, onAnswer: none }));
+  expect(html).toContain('rm -rf \\u{202e}cod\\u{2066}\nls');
+  expect(html).toContain('May I?\\u{202e}');
+  expect(html).toContain('Allow\\u{200b}');
+});
 
 describe('a worker', () => {
   it('shows its heartbeat, its place and its agent, and no usage where there is none', () => {
@@ -94,6 +111,8 @@ describe('a worker', () => {
     expect(words({ held_by_person: true })).toEqual(['Open its terminal', 'Give back', 'Stop']);
     expect(words({ status: 'starting' })).toEqual(['Stop']);
     expect(words({ status: 'failed' })).toEqual(['Start again']);
+    const torn_down = { removed: ['sandbox:sb_1'], leftovers: [] };
+    expect(words({ status: 'stopped', torn_down })).toEqual(['']);
     expect(words({ heartbeat_state: 'missing' })).toEqual(['Start again', 'Stop']);
   });
 });

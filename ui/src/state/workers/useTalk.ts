@@ -23,6 +23,8 @@ export interface LiveTalk {
   /** Whether earlier events are no longer kept. */
   readonly stale: boolean;
   readonly readAll: () => void;
+  /** What the agent said is deleted up to this number: it is shown no longer. */
+  readonly forget: (last: number) => void;
   readonly answer: (card: Card, option?: string, text?: string) => Promise<void>;
 }
 
@@ -94,5 +96,11 @@ export function useTalk(id: string, worker: Worker | null, onMoved: () => void):
   );
 
   const readAll = useCallback(() => setFrom(0), []);
-  return { view, connected, shortened: from !== null && from > 0, stale, readAll, answer };
+  const forget = useCallback((last: number) => {
+    setView(NO_TALK);
+    setStale(true);
+    setFrom(last);
+  }, []);
+  const shortened = from !== null && from > 0;
+  return { view, connected, shortened, stale, readAll, forget, answer };
 }
