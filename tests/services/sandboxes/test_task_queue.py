@@ -56,10 +56,10 @@ async def test_task_beyond_the_bound_waits_and_starts_when_another_is_gone(folde
             await s.sandboxes.runtime(LOCAL_PERSON, third.id)
         await s.sandboxes.stop(LOCAL_PERSON, first.id)
         s.clock.turn(5)
-        await s.until(second, "ready")
+        # It is ready only until it has its task.
+        assert "task.given" in await s.kinds(await s.until(second, "active"))
         now = await s.sandboxes.get(LOCAL_PERSON, third.id)
         assert now.task is not None and (now.task.state, now.task.before) == (TaskState.QUEUED, 0)
-        assert "task.given" in await s.kinds(await s.until(second, "active"))
 
 
 async def test_queue_outlives_the_control_plane(folder: Path) -> None:
@@ -70,7 +70,7 @@ async def test_queue_outlives_the_control_plane(folder: Path) -> None:
         assert waiting.task is not None and waiting.task.state is TaskState.QUEUED
         await after.sandboxes.destroy(LOCAL_PERSON, first.id)
         await begun(after, second)
-        await after.until(second, "ready")
+        assert "task.given" in await after.kinds(await after.until(second, "active"))
 
 
 async def test_queued_task_can_be_destroyed(folder: Path) -> None:
