@@ -2,6 +2,7 @@
 never somebody else's. A test of a vendor subclasses this, with the peer that plays it."""
 
 import asyncio
+import socket
 import time
 from collections.abc import Sequence
 from functools import partial
@@ -14,7 +15,7 @@ import pytest
 from atoll.adapters.rented.calls import USUAL, Patience
 from atoll.adapters.rented.machines import Rentals, renewed
 from atoll.adapters.rented.records import Record, Records
-from atoll.adapters.rented.vendor import Gone, Vendor
+from atoll.adapters.rented.vendor import Gone, RentedShell, Vendor
 from atoll.domain.errors import Failed, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.ports.extension import VendorKey
@@ -63,6 +64,22 @@ class Keys:
 
 def ours(peer: CloudPeer) -> list[str]:
     return [one.id for one in peer.live if one.tags.get("atoll-sandbox") == BOX]
+
+
+async def carry_until_closed(shell: RentedShell) -> None:
+    """Send bytes through a stream and back, and end it at the near end. A stream that fails ends
+    the wait for what it does not bring."""
+    near, far = socket.socketpair()
+    with far:
+        async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
+            carried = tasks.create_task(shell.stream("exec cat", near=far))
+            reader, writer = await asyncio.open_connection(sock=near)
+            writer.write(b"there")
+            assert await reader.readexactly(5) == b"there"
+            writer.close()
+            await writer.wait_closed()
+            async with asyncio.timeout(20):
+                assert await carried == ""
 
 
 class VendorSide:

@@ -32,13 +32,29 @@ class Session:
     process: "subprocess.Popen[bytes]"
     terminal: int
     viewers: dict[web.WebSocketResponse, asyncio.WriteTransport] = field(default_factory=dict)
+    room: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def wait_for_room(self) -> None:
+        """Return once its terminal takes what is typed, or is closed."""
+        loop = asyncio.get_running_loop()
+        self.room.clear()
+        loop.add_writer(self.terminal, self.room.set)
+        try:
+            await self.room.wait()
+        finally:
+            if self.terminal >= 0:
+                loop.remove_writer(self.terminal)
 
     def close(self) -> None:
         """End it; in the loop that reads it."""
         if self.terminal >= 0:
-            asyncio.get_running_loop().remove_reader(self.terminal)
+            loop = asyncio.get_running_loop()
+            loop.remove_reader(self.terminal)
+            # Its number is another connection's next, of which the loop would know nothing.
+            loop.remove_writer(self.terminal)
             os.close(self.terminal)
             self.terminal = -1
+            self.room.set()
         self.process.kill()
         self.process.wait()
 
@@ -74,6 +90,7 @@ class Containers:
             for session in ended.sessions.values():
                 session.process.kill()
                 session.process.wait()
+                self.loop.call_soon_threadsafe(session.close)
                 # What it spoke to the Worker over ends with it.
                 for line in list(session.viewers.values()):
                     self.loop.call_soon_threadsafe(line.abort)
@@ -187,15 +204,11 @@ class Containers:
             task.add_done_callback(self._tasks.discard)
 
     async def _typed(self, session: Session, data: bytes) -> None:
-        loop = asyncio.get_running_loop()
         while data:
             try:
                 data = data[os.write(session.terminal, data) :]
             except BlockingIOError:
-                ready = asyncio.Event()
-                loop.add_writer(session.terminal, ready.set)
-                await ready.wait()
-                loop.remove_writer(session.terminal)
+                await session.wait_for_room()
             except OSError:
                 return
 

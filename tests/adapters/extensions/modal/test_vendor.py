@@ -9,12 +9,12 @@ import pytest
 
 from atoll.adapters.extensions.modal.settings import ModalSettings
 from atoll.adapters.extensions.modal.vendor import ModalVendor
-from atoll.adapters.rented.calls import Patience
+from atoll.adapters.rented.calls import USUAL, Patience
 from atoll.adapters.rented.machines import Rentals
 from atoll.adapters.rented.vendor import Gone, RentedShell, Vendor
 from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.ports.extension import VendorKey
-from tests.adapters.extensions.vendor_calls import BOX, Keys, VendorCalls
+from tests.adapters.extensions.vendor_calls import BOX, Keys, VendorCalls, carry_until_closed
 from tests.peers.clouds.faults import Fault
 from tests.peers.clouds.machine import missing
 from tests.peers.clouds.modal import KEY, SECRET, ModalPeer, modal_peer
@@ -108,17 +108,9 @@ class TestModalVendor(VendorCalls):
         with pytest.raises(Unavailable, match="did not answer"):
             await shell.run("sleep 60", seconds=0.5)
 
+    @pytest.mark.parametrize("patience", [USUAL], ids=["usual"])
     async def test_stream_carries_until_the_near_end_closes(self, shell: RentedShell) -> None:
-        near, far = socket.socketpair()
-        carried = asyncio.get_running_loop().create_task(shell.stream("exec cat", near=far))
-        reader, writer = await asyncio.open_connection(sock=near)
-        writer.write(b"there")
-        assert await reader.readexactly(5) == b"there"
-        writer.close()
-        await writer.wait_closed()
-        async with asyncio.timeout(20):
-            assert await carried == ""
-        far.close()
+        await carry_until_closed(shell)
 
     async def test_machine_that_ended_is_gone_for_every_call(
         self, shell: RentedShell, rentals: Rentals, peer: ModalPeer
