@@ -3,15 +3,13 @@
 import ast
 import subprocess
 from collections import Counter
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-import pytest
-
+from tests.layout.modules import MODULES, SOURCE, each_package, name_of, tree_of
 from tests.places import ROOT
 
-SOURCE = ROOT / "src" / "atoll"
-MODULES = sorted(SOURCE.rglob("*.py"))
 MAX_LINES = 500
 MAX_MEDIAN_LINES = 160
 MIN_LINES = 40
@@ -99,25 +97,17 @@ SMALL = {
 """Modules under the floor that stay by themselves, each with its reason."""
 
 
-def _name(path: Path) -> str:
-    return str(path.relative_to(SOURCE))
-
-
 @cache
-def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
-
-
 def _lines(path: Path) -> int:
     return len(path.read_text().splitlines())
 
 
-@pytest.mark.parametrize("path", MODULES, ids=_name)
-def test_module_has_docstring_and_bounded_length(path: Path) -> None:
-    tree = _tree(path)
-    assert ast.get_docstring(tree), f"{path} opens without saying what it is"
-    assert _lines(path) <= MAX_LINES, f"{path} is over {MAX_LINES} lines: split it by noun"
-    assert path.stem not in FORBIDDEN_NAMES, f"{path}: name it by its noun"
+@each_package
+def test_module_has_docstring_and_bounded_length(modules: Sequence[Path]) -> None:
+    for path in modules:
+        assert ast.get_docstring(tree_of(path)), f"{path} opens without saying what it is"
+        assert _lines(path) <= MAX_LINES, f"{path} is over {MAX_LINES} lines: split it by noun"
+        assert path.stem not in FORBIDDEN_NAMES, f"{path}: name it by its noun"
 
 
 def test_module_median_length_is_small() -> None:
@@ -126,11 +116,11 @@ def test_module_median_length_is_small() -> None:
 
 
 def _is_small_by_kind(path: Path) -> bool:
-    return path.name in SMALL_NAMES or _name(path).startswith(SMALL_KINDS)
+    return path.name in SMALL_NAMES or name_of(path).startswith(SMALL_KINDS)
 
 
 def test_small_module_is_listed_with_its_reason() -> None:
-    small = {_name(p) for p in MODULES if _lines(p) < MIN_LINES and not _is_small_by_kind(p)}
+    small = {name_of(p) for p in MODULES if _lines(p) < MIN_LINES and not _is_small_by_kind(p)}
     assert small <= set(SMALL), "fold it into a neighbour, or list it with a reason"
     assert {name for name in SMALL if not (SOURCE / name).is_file()} == set()
 
@@ -143,19 +133,17 @@ def test_folder_holds_few_files() -> None:
     assert {folder: count for folder, count in counts.items() if count > MAX_FILES} == {}
 
 
-@pytest.mark.parametrize(
-    "path", [p for p in MODULES if p.name == "__init__.py" and p.parent != SOURCE], ids=_name
-)
-def test_package_init_holds_only_its_docstring(path: Path) -> None:
-    if path.parent.name in REEXPORTING:
-        return
-    body = _tree(path).body
-    assert len(body) == 1, f"{path} holds code; only client, ports and testing re-export"
+def test_package_init_holds_only_its_docstring() -> None:
+    for path in MODULES:
+        if path.name != "__init__.py" or path.parent == SOURCE or path.parent.name in REEXPORTING:
+            continue
+        body = tree_of(path).body
+        assert len(body) == 1, f"{path} holds code; only client, ports and testing re-export"
 
 
 @cache
 def _functions(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
-    nodes = ast.walk(_tree(path))
+    nodes = ast.walk(tree_of(path))
     return [n for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
 
 
@@ -169,21 +157,27 @@ def _length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return (body[-1].end_lineno or 0) - body[0].lineno + 1
 
 
-@pytest.mark.parametrize("path", MODULES, ids=_name)
-def test_functions_are_short(path: Path) -> None:
-    long = [f"{f.name} ({_length(f)})" for f in _functions(path) if _length(f) > MAX_FUNCTION_LINES]
-    assert not long, f"{path}: over {MAX_FUNCTION_LINES} lines: {long}"
+@each_package
+def test_functions_are_short(modules: Sequence[Path]) -> None:
+    long = [
+        f"{path}: {f.name} ({_length(f)})"
+        for path in modules
+        for f in _functions(path)
+        if _length(f) > MAX_FUNCTION_LINES
+    ]
+    assert not long, f"over {MAX_FUNCTION_LINES} lines: {long}"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=_name)
-def test_functions_take_few_positional_parameters(path: Path) -> None:
+@each_package
+def test_functions_take_few_positional_parameters(modules: Sequence[Path]) -> None:
     many = [
-        f.name
+        f"{path}: {f.name}"
+        for path in modules
         for f in _functions(path)
         if len([a for a in f.args.posonlyargs + f.args.args if a.arg not in {"self", "cls"}])
         > MAX_PARAMETERS
     ]
-    assert not many, f"{path}: more than {MAX_PARAMETERS} positional parameters: {many}"
+    assert not many, f"more than {MAX_PARAMETERS} positional parameters: {many}"
 
 
 @pytest.mark.parametrize("path", MODULES, ids=_name)

@@ -3,15 +3,13 @@
 import ast
 import re
 from collections import defaultdict
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-import pytest
-
+from tests.layout.modules import MODULES, SOURCE, each_package, name_of, tree_of
 from tests.places import ROOT
 
-SOURCE = ROOT / "src" / "atoll"
-MODULES = sorted(SOURCE.rglob("*.py"))
 GLOSSARY = ROOT / "docs" / "glossary.md"
 MAX_OWN_WORDS = 40
 OPENERS = {
@@ -19,15 +17,6 @@ OPENERS = {
     *("that", "this", "these", "they"),
 }
 """First words of a docstring that name nothing."""
-
-
-def _name(path: Path) -> str:
-    return str(path.relative_to(SOURCE))
-
-
-@cache
-def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
 
 
 @cache
@@ -46,10 +35,11 @@ def _first_word(text: str) -> str:
     return words[0].strip(".,:;`*()").lower() if words else ""
 
 
-def _docstrings(tree: ast.Module) -> list[tuple[int, str]]:
+@cache
+def _docstrings(path: Path) -> list[tuple[int, str]]:
     """Return line and text of the docstrings of modules, classes, functions and attributes."""
     found = []
-    for node in ast.walk(tree):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             found.append((getattr(node, "lineno", 1), ast.get_docstring(node) or ""))
             for before, after in zip(node.body, node.body[1:], strict=False):
@@ -63,17 +53,26 @@ def _docstrings(tree: ast.Module) -> list[tuple[int, str]]:
     return found
 
 
-@pytest.mark.parametrize("path", MODULES, ids=_name)
-def test_docstring_opens_with_the_thing_it_describes(path: Path) -> None:
-    docstrings = _docstrings(_tree(path))
-    vague = [f"{path}:{line}" for line, text in docstrings if _first_word(text) in OPENERS]
+@each_package
+def test_docstring_opens_with_the_thing_it_describes(modules: Sequence[Path]) -> None:
+    vague = [
+        f"{path}:{line}"
+        for path in modules
+        for line, text in _docstrings(path)
+        if _first_word(text) in OPENERS
+    ]
     assert not vague, "open with a verb phrase (function) or a noun phrase (anything else)"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=_name)
-def test_docstrings_cite_nothing_a_reader_cannot_open(path: Path) -> None:
+@each_package
+def test_docstrings_cite_nothing_a_reader_cannot_open(modules: Sequence[Path]) -> None:
     private = re.compile(r"\bdesign (R\d|§)|\(R\d+\)")
-    assert not [line for line, text in _docstrings(_tree(path)) if private.search(text)]
+    assert not [
+        f"{path}:{line}"
+        for path in modules
+        for line, text in _docstrings(path)
+        if private.search(text)
+    ]
 
 
 def _identifiers(tree: ast.Module) -> set[str]:
@@ -95,10 +94,12 @@ def _identifiers(tree: ast.Module) -> set[str]:
     return words
 
 
-@pytest.mark.parametrize("path", MODULES, ids=_name)
-def test_names_use_no_word_the_glossary_replaced(path: Path) -> None:
+@each_package
+def test_names_use_no_word_the_glossary_replaced(modules: Sequence[Path]) -> None:
     _, replaced = _tables()
-    assert not (_identifiers(_tree(path)) | set(path.stem.split("_"))) & set(replaced)
+    for path in modules:
+        used = _identifiers(tree_of(path)) | set(path.stem.split("_"))
+        assert not used & set(replaced), path
 
 
 def test_glossary_is_short_and_sorted() -> None:
@@ -117,9 +118,9 @@ def _vocabulary(path: Path) -> str:
 def test_class_name_means_one_thing_in_its_layer() -> None:
     places: dict[tuple[str, str], list[str]] = defaultdict(list)
     for path in MODULES:
-        for node in _tree(path).body:
+        for node in tree_of(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                places[_vocabulary(path), node.name].append(_name(path))
+                places[_vocabulary(path), node.name].append(name_of(path))
     # Each feature owns its settings (design: constructor injection, no global configuration).
     twice = {
         name: where for (_, name), where in places.items() if len(where) > 1 and name != "Settings"
