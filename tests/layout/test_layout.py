@@ -33,6 +33,7 @@ SMALL_NAMES = {"__init__.py", "__main__.py", "settings.py"}
 VALUE = "the one value or rule of its noun: a neighbour would get a second noun"
 SHARED = "used by several modules, none of which is nearer than the others"
 SMALL = {
+    "domain/inbox/login.py": "one item, as `ending.py` has one",
     "wire/contract/ports.py": "one call, which no other area of the contract makes",
     "client/client.py": "the list of the client's nouns",
     "client/words.py": "words of shapes and bodies, loaded without the bodies",

@@ -45,8 +45,8 @@ _TYPES: Mapping[str, Json] = {
     ),
     **dict.fromkeys(
         (
-            *("allowed", "argv", "capabilities", "denied", "exposed_to", "leftovers", "pushed"),
-            *("ranges", "readers"),
+            *("allowed", "argv", "capabilities", "denied", "exposed_to", "leftovers", "names"),
+            *("pushed", "ranges", "readers"),
         ),
         _STRINGS,
     ),

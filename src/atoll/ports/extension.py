@@ -34,6 +34,7 @@ class Capabilities:
       one of its `regions`.
     - `gpus`: the kinds of GPU that a sandbox can have. `images`: the kinds of image it shows.
     - `closes_network`: it keeps a sandbox from every place that no door leads to.
+    - `doors`: its runtimes serve the broker and the egress proxy.
     - `needs_key`: its vendor is paid by a secret of the kind `extension`.
     - `limits`: the most that one sandbox may have; None is no limit.
     - `compose`: it brings up the services of a compose file.
@@ -54,6 +55,7 @@ class Capabilities:
     latency_class: str = "standard"
     needs_key: bool = False
     compose: bool = False
+    doors: bool = True
 
 
 @dataclass(frozen=True, slots=True)

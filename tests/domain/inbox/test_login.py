@@ -25,6 +25,14 @@ def test_item_of_a_login_says_why_and_what_to_do() -> None:
     assert item_of_login(replace(BROKEN, ended_at=None)).since == "2026-01-01T00:00:00.000Z"
 
 
+def test_keys_for_two_providers_go_together_and_nothing_else() -> None:
+    key = replace(BROKEN, provider="openai")
+    assert not key.excludes(replace(key, provider="anthropic"))
+    for other in (key, BROKEN):
+        assert key.excludes(other) and other.excludes(key)
+    assert not key.excludes(replace(key, agent="opencode"))
+
+
 def test_only_a_login_that_worked_and_was_in_use_needs_a_new_one() -> None:
     assert BROKEN.needs_login and BROKEN.secret_name == "login_alg_1"
     ready = replace(BROKEN.login, state=LoginState.READY)

@@ -65,7 +65,13 @@ from atoll.domain.sandbox.task import Task, given
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
-UNMOVING = {"sandbox.ttl_extended", "sandbox.ends_soon", "network.switched", "sandbox.pulled"}
+UNMOVING = {
+    "sandbox.exposed",
+    "sandbox.ttl_extended",
+    "sandbox.ends_soon",
+    "network.switched",
+    "sandbox.pulled",
+}
 
 EDGES = {
     (State.REQUESTED, State.PROVISIONING),
@@ -455,7 +461,8 @@ def test_network_is_switched_while_it_lives_or_is_kept_and_told_once() -> None:
 
 def test_exposed_secrets_stay_known_until_the_next_life() -> None:
     once, instructions = step(READY, Exposed(("b", "a")), NOW)
-    assert (once.exposed_secrets, instructions) == (("a", "b"), ())
+    assert once.exposed_secrets == ("a", "b")
+    assert instructions == (Append("sandbox.exposed", None, {"names": ["a", "b"]}),)
     more = after(once, Exposed(("c",)), Exposed(("a",)))
     assert more.exposed_secrets == ("a", "b", "c")
     again = after(more, Recreate(), Renewed(2))

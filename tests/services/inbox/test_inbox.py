@@ -27,7 +27,7 @@ from atoll.services.library.pull_orders import PullOrders
 from atoll.services.library.pushes import HeldPushes
 from atoll.services.library.settings import KeptSettings
 from atoll.services.library.unpulled import UnpulledWork
-from atoll.services.logins.agent_logins import BegunAgentLogin
+from atoll.services.logins.begun import BegunAgentLogin
 from atoll.services.terminals.terminals import Terminals
 from atoll.testing import FakeAgentIssuer
 from tests.services.approvals.test_approvals import collected, entry

@@ -34,7 +34,8 @@ from atoll.domain.login.agent_login import (
 from atoll.domain.people.principal import LOCAL_PERSON, ActorKind
 from atoll.ports import Bus, EventQuery
 from atoll.ports.outside.issuer import DeviceCode
-from atoll.services.logins.agent_logins import AgentLogins, BegunAgentLogin
+from atoll.services.logins.agent_logins import AgentLogins
+from atoll.services.logins.begun import BegunAgentLogin
 from atoll.services.task_runner import TaskRunner
 from atoll.testing import FakeAgentIssuer
 from tests.peers.issuers.login_issuer import CLIENT, login_issuer

@@ -1,6 +1,7 @@
 """Logins as policies lend them: to the sandboxes of their agent, on their owner's word."""
 
 import asyncio
+import json
 import os
 import subprocess
 from collections.abc import AsyncIterator
@@ -10,16 +11,22 @@ from pathlib import Path
 
 import pytest
 
+from atoll.adapters.extensions.in_memory import InMemory
 from atoll.domain.agent.agent import Seed
 from atoll.domain.agent.catalogue import codex
-from atoll.domain.agent.login_use import LOGIN_USES, PLACEHOLDER_REFRESH
+from atoll.domain.agent.login_use import LOGIN_USES, PLACEHOLDER_REFRESH, LoginInside
+from atoll.domain.errors import Conflict, Forbidden, Invalid, LimitReached, NotFound
 from atoll.domain.ids import PrincipalId
 from atoll.domain.login.agent_login import AgentLoginRecord, LoginMethod, LoginState
-from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.people.principal import LOCAL_PERSON, ActorKind
+from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.secrets.secret import Purpose, Use
+from atoll.domain.wall.isolation import IsolationLevel
+from atoll.ports import Capabilities
 from atoll.ports.outside.issuer import DeviceCode
 from atoll.ports.runtime import RuntimeStream
-from atoll.services.logins.agent_logins import AgentLogins, BegunAgentLogin
+from atoll.services.logins.agent_logins import AgentLogins
+from atoll.services.logins.begun import BegunAgentLogin
 from atoll.services.provisioning.seeds import write_seeds
 from atoll.testing import FakeAgentIssuer
 from atoll.wire.contract.call import RuntimeCall
@@ -157,6 +164,143 @@ async def test_key_of_a_login_takes_precedence_in_the_sandboxes_of_its_agent(wor
         assert (provided[-1] == KEY) is (last == KEY)
 
 
+async def test_keys_of_two_providers_are_lent_together(world: World) -> None:
+    values = {"openai": KEY, "anthropic": f"{KEY}-2"}
+    for provider, key in values.items():
+        begun = BegunAgentLogin("opencode", LoginMethod.API_KEY, key, provider)
+        record = await world.logins.begin(LOCAL_PERSON, begun)
+        assert record.provider == provider
+        await world.logins.turn(LOCAL_PERSON, record.id, on=True)
+    await world.scene.ready(agent="opencode", name="one")
+    lent = {one.provider: one.value for one in policies(world.scene)[-1].providers}
+    assert lent == values
+    first = await world.logins.begin(
+        LOCAL_PERSON, BegunAgentLogin("opencode", LoginMethod.API_KEY, KEY)
+    )
+    assert first.provider == "openai"
+    for agent, provider in (("opencode", "gemini"), ("codex", "anthropic")):
+        wrong = BegunAgentLogin(agent, LoginMethod.API_KEY, KEY, provider)
+        with pytest.raises(Invalid) as refused:
+            await world.logins.begin(LOCAL_PERSON, wrong)
+        assert (refused.value.code, refused.value.field) == ("unknown_provider", "provider")
+    with pytest.raises(Invalid):
+        await world.logins.begin(LOCAL_PERSON, BegunAgentLogin("codex", provider="openai"))
+
+
+@dataclass
+class Doorless(World):
+    """A control plane with a backend that gives no doors."""
+
+    def written(self) -> list[list[str]]:
+        """The arguments of the scripts that wrote a login inside."""
+        bodies = [body_of(one) for one in self.scene.runtime.calls if one.path == "/execs"]
+        return [one["argv"] for one in bodies if ".codex/auth.json" in one["argv"]]
+
+    async def lies_inside(self, token: str) -> None:
+        """Wait until this token is what was written last."""
+        async with asyncio.timeout(30):
+            while True:
+                if any(token in word for word in self.written()[-1]):
+                    return
+                await asyncio.sleep(0.001)
+
+    async def box(self, name: str, agent: str = "codex") -> Sandbox:
+        document = {"id": "profile.open", "version": "1.0.0", "extension": "ext.open",
+                    "isolation": {"level": "none"}}  # fmt: skip
+        if name == "one":
+            await self.scene.profiles.save(LOCAL_PERSON, "open", json.dumps(document))
+        return await self.scene.ready(agent=agent, name=name, profile="open")
+
+
+@pytest.fixture
+async def doorless() -> AsyncIterator[Doorless]:
+    issuer = FakeAgentIssuer()
+    able = Capabilities(IsolationLevel.NONE, doors=False)
+    others = (InMemory(called="ext.open", able=able),)
+    async with scene(issuers={"codex": issuer}, others=others) as made:
+        accepting(made)
+        made.runtime.answers["POST", "/execs"] = (200, {"exit": {"exit_code": 0}})
+        yield Doorless(made, issuer)
+
+
+async def test_backend_without_doors_gets_nothing_unless_the_owner_exposes_it(
+    doorless: Doorless,
+) -> None:
+    record = await doorless.ready()
+    await doorless.logins.turn(LOCAL_PERSON, record.id, on=True)
+    box, other = await doorless.box("one"), await doorless.box("two")
+    assert "access-of" not in repr(doorless.scene.runtime.calls)
+    assert not any(one.logins for one in policies(doorless.scene))
+
+    scope = f"sandbox:{box.id}"
+    exposed = await doorless.logins.expose(LOCAL_PERSON, record.id, (scope, scope))
+    assert exposed.exposed_to == (scope,)
+    token = "access-of-the-fake-issuer-000002"
+    shown = [policy for policy in policies(doorless.scene) if "refresh" not in repr(policy)]
+    masked = {one.value: one.name for policy in shown for one in policy.redacted}
+    assert masked[token] == record.secret_name
+    assert not any(one.logins for one in policies(doorless.scene))
+    assert any(token in word for word in doorless.written()[-1])
+    assert "refresh-of-the" not in repr(doorless.scene.runtime.calls)
+    assert (await doorless.scene.sandboxes.get(LOCAL_PERSON, box.id)).exposed_secrets == (
+        record.secret_name,
+    )
+    assert not (await doorless.scene.sandboxes.get(LOCAL_PERSON, other.id)).exposed_secrets
+    assert (await doorless.scene.kinds(box))[-1] == "sandbox.exposed"
+    assert "sandbox.exposed" not in await doorless.scene.kinds(other)
+    told = await doorless.scene.events.list(LOCAL_PERSON, stream=f"secret:{record.token_ref}")
+    assert told[-1].payload["exposed_to"] == [scope]
+
+
+async def test_exposed_token_is_replaced_when_it_is_refreshed_and_goes_when_taken_back(
+    doorless: Doorless,
+) -> None:
+    record = await doorless.ready()
+    await doorless.logins.turn(LOCAL_PERSON, record.id, on=True)
+    await doorless.logins.expose(LOCAL_PERSON, record.id, ("profile:profile.open",))
+    box = await doorless.box("one")
+    newest = doorless.written()[-1]
+    assert any("access-of-the-fake-issuer-000002" in word for word in newest)
+    doorless.scene.clock.turn(55 * 60)
+    await doorless.until(record, version=2)
+    await doorless.lies_inside("access-of-the-fake-issuer-000004")
+    await doorless.logins.expose(LOCAL_PERSON, record.id, ())
+    assert not any("access-of" in word for word in doorless.written()[-1])
+    found = await doorless.scene.sandboxes.get(LOCAL_PERSON, box.id)
+    assert found.exposed_secrets == (record.secret_name,), "it was inside in this life"
+    assert "refresh-of-the" not in repr(doorless.scene.runtime.calls)
+
+
+async def test_only_its_owner_exposes_a_login_and_only_where_no_door_serves_it(
+    doorless: Doorless,
+) -> None:
+    record = await doorless.ready()
+    closed = await doorless.scene.ready(agent="codex", name="closed")
+    expose = doorless.logins.expose
+    for caller in (OTHER, replace(LOCAL_PERSON, kind=ActorKind.AGENT)):
+        with pytest.raises(NotFound if caller is OTHER else Forbidden):
+            await expose(caller, record.id, ("profile:profile.open",))
+    for scope in ("person", "organization", "sandbox:sb_0000000000000000", "sandbox:../x", "x"):
+        with pytest.raises(Invalid):
+            await expose(LOCAL_PERSON, record.id, (scope,))
+    with pytest.raises(Conflict) as refused:
+        await expose(LOCAL_PERSON, record.id, (f"sandbox:{closed.id}",))
+    assert refused.value.code == "doors_serve_it"
+    with pytest.raises(LimitReached):
+        await expose(LOCAL_PERSON, record.id, [f"profile:profile.p{n}" for n in range(21)])
+    key = BegunAgentLogin("codex", LoginMethod.API_KEY, KEY)
+    lasting = await doorless.logins.begin(LOCAL_PERSON, key)
+    with pytest.raises(Conflict) as refused:
+        await expose(LOCAL_PERSON, lasting.id, ("profile:profile.open",))
+    assert refused.value.code == "not_short_lived"
+    await expose(LOCAL_PERSON, record.id, ("profile:profile.open",))
+    await doorless.logins.revoke(LOCAL_PERSON, record.id)
+    with pytest.raises(Conflict):
+        await expose(LOCAL_PERSON, record.id, ("profile:profile.other",))
+    assert (await expose(LOCAL_PERSON, record.id, ())).exposed_to == ()
+    assert "access-of" not in repr(doorless.scene.runtime.calls)
+
+
 async def test_one_login_of_an_agent_is_on(world: World) -> None:
     key = BegunAgentLogin("codex", LoginMethod.API_KEY, KEY)
     made = [await world.logins.begin(LOCAL_PERSON, key) for _ in range(3)]
@@ -209,11 +353,12 @@ class Home:
         yield RuntimeStream(200, (), body())
 
 
-async def laid(folder: Path, account: str | None) -> None:
+async def laid(folder: Path, account: str | None, token: str = "") -> None:
     """Lay files as a start of a sandbox does."""
     files = LOGIN_USES["codex"].files
     seeds = (Seed(".codex/config.toml", codex.CONFIG),)
-    await write_seeds(Home(folder), seeds, files, account=account)  # type: ignore[arg-type]
+    login = None if account is None else LoginInside(account, token)
+    await write_seeds(Home(folder), seeds, files, login=login)  # type: ignore[arg-type]
 
 
 async def test_files_of_a_login_come_and_go_and_a_persons_own_stay(tmp_path: Path) -> None:
@@ -233,6 +378,21 @@ async def test_files_of_a_login_come_and_go_and_a_persons_own_stay(tmp_path: Pat
     for one in ("acct-1", None):
         await laid(tmp_path, one)
         assert "mine" in auth.read_text() and "# mine" in config.read_text()
+
+
+async def test_files_of_an_exposed_login_change_with_its_token_and_go(tmp_path: Path) -> None:
+    auth, config = tmp_path / ".codex/auth.json", tmp_path / ".codex/config.toml"
+    await laid(tmp_path, "acct-1")
+    for token in ("access-one", "access-two"):
+        await laid(tmp_path, "acct-1", token)
+        assert config.read_text() == codex.EXPOSED_CONFIG
+        tokens = json.loads(auth.read_text())["tokens"]
+        assert tokens["access_token"] == token and tokens["refresh_token"] == PLACEHOLDER_REFRESH
+    await laid(tmp_path, "acct-1")
+    assert config.read_text() == codex.LOGIN_CONFIG and "access-two" not in auth.read_text()
+    await laid(tmp_path, "acct-1", "access-three")
+    await laid(tmp_path, None)
+    assert config.read_text() == codex.CONFIG and not auth.exists()
 
 
 async def test_files_that_an_agent_made_strange_hold_nobody_up(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ export interface components {
         };
         /**
          * @description A login to begin: by device code (`method` 1), in a browser (0), or by an API key (2), which
-         *     alone has `api_key`.
+         *     alone has `api_key`, and `provider` where the agent calls several.
          */
         readonly AgentLoginBody: {
             /** @default codex */
@@ -115,6 +115,8 @@ export interface components {
             readonly api_key?: string;
             /** @default 1 */
             readonly method?: number;
+            /** @default  */
+            readonly provider?: string;
         };
         /** @description The caller's logins, oldest first. */
         readonly AgentLoginList: {
@@ -125,16 +127,19 @@ export interface components {
          * @description A login of an agent. `token_ref` is the secret that holds its tokens, which nobody reads.
          *     While it waits for its person, `page` is where they confirm it, by device code with `user_code`.
          *     `expires_at` is the end of its token, which is refreshed before; null for a key. `reason` says
-         *     why it ended.
+         *     why it ended. `provider` is that of a key. `exposed_to` names where its access token is put
+         *     inside.
          */
         readonly AgentLoginView: {
             readonly agent: string;
             readonly created_at: string;
             readonly expires_at: string | null;
+            readonly exposed_to: readonly string[];
             readonly id: string;
             readonly in_use: boolean;
             readonly method: number;
             readonly page: string;
+            readonly provider: string;
             readonly reason: string;
             readonly scopes: readonly string[];
             readonly status: components["schemas"]["LoginState"];
@@ -290,13 +295,14 @@ export interface components {
         /**
          * @description The capabilities of a backend; `abilities` are optional protocols such as `snapshot`. `gpus`
          *     are the kinds of GPU that a sandbox can have, `images` the kinds of image that it shows (`host`
-         *     is the machine's own `/usr`). `host_kind` is null on a vendor's machines; `needs_key`: a
-         *     secret of the kind `extension` pays for them.
+         *     is the machine's own `/usr`). `doors`: broker and egress proxy are served. `host_kind` is null
+         *     on a vendor's machines; `needs_key`: a secret of the kind `extension` pays for them.
          */
         readonly CapabilitiesView: {
             readonly abilities: readonly string[];
             readonly closes_network: boolean;
             readonly cost_per_hour: components["schemas"]["HostCostView"] | null;
+            readonly doors: boolean;
             readonly gpu: boolean;
             readonly gpus: readonly string[];
             readonly host_kind: components["schemas"]["HostKind"] | null;
@@ -1713,6 +1719,13 @@ export interface components {
         /** @description The log of provisioning. */
         readonly LogView: {
             readonly lines: readonly components["schemas"]["LogLineView"][];
+        };
+        /**
+         * @description The sandboxes and profiles without doors that get the access token of a login itself:
+         *     `sandbox:<sandbox id>` or `profile:profile.<name>`. An empty list takes it back.
+         */
+        readonly LoginExposureBody: {
+            readonly exposed_to: readonly string[];
         };
         /**
          * @description The state of a login. Of the first three each can change; the others are final.

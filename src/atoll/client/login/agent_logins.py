@@ -1,5 +1,6 @@
 """Logins of agents at their vendors, over the API. No answer holds a token."""
 
+from collections.abc import Sequence
 from typing import Literal, TypedDict
 
 from atoll.client import fields
@@ -13,16 +14,18 @@ BROWSER, DEVICE, KEY = 0, 1, 2
 
 
 class AgentLoginBody(TypedDict, total=False):
-    """A login to begin; `api_key` goes with the method `KEY` alone."""
+    """A login to begin; `api_key` and `provider` go with the method `KEY` alone."""
 
     agent: str
     method: int
     api_key: str
+    provider: str
 
 
 class AgentLogin(Shape):
     """A login of an agent. While it waits for its person, `page` is where they confirm it, by
-    device code with `user_code`; `token_ref` is the secret that holds its tokens."""
+    device code with `user_code`; `token_ref` is the secret that holds its tokens. `exposed_to`
+    names the sandboxes and profiles that get its access token itself."""
 
     id = fields.text()
     agent = fields.text()
@@ -32,6 +35,8 @@ class AgentLogin(Shape):
     in_use = fields.flag()
     token_ref = fields.text()
     scopes = fields.texts()
+    provider = fields.text()
+    exposed_to = fields.texts()
     page = fields.text()
     user_code = fields.text()
     created_at = fields.text()
@@ -71,6 +76,12 @@ class AgentLogins:
     def turn(self, login_id: str, *, in_use: bool) -> AgentLogin:
         """Turn its use in sandboxes on or off. Of the logins of an agent one is on."""
         call = put("agent-logins", login_id, "use", value={"in_use": in_use})
+        return self._transport.read(AgentLogin, call)
+
+    def expose(self, login_id: str, exposed_to: Sequence[str]) -> AgentLogin:
+        """Put its access token into these sandboxes without doors, and into no other."""
+        value = {"exposed_to": [*exposed_to]}
+        call = put("agent-logins", login_id, "exposure", value=value)
         return self._transport.read(AgentLogin, call)
 
     def revoke(self, login_id: str) -> AgentLogin:

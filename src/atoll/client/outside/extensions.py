@@ -22,6 +22,7 @@ class Capabilities(Shape):
     abilities = fields.texts()
     images = fields.texts()
     closes_network = fields.flag()
+    doors = fields.flag()
     host_kind: Field[HostKind] = fields.word()
 
 

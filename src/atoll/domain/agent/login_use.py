@@ -1,13 +1,14 @@
-"""The use of a person's login by an agent inside, where no token is.
+"""The use of a person's login by an agent inside, where no token is unless its owner exposes it.
 
 The agent has placeholders and the broker's address; the broker adds the token on the way out. What
-is laid inside says that there is a login, in the form that the agent's own login leaves.
+is laid inside says that there is a login, in the form that the agent's own login leaves. Without
+doors there is no broker: then the access token itself lies there, and never a refresh token.
 """
 
 import base64
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from atoll.domain.agent.catalogue import codex
@@ -30,13 +31,38 @@ _LOGGED_IN_AT: Final = "2026-01-01T00:00:00.000000000Z"
 
 
 @dataclass(frozen=True, slots=True)
+class LoginInside:
+    """The part of a login in use that lies inside: the vendor's id of its account, and the access
+    token where its owner exposes it."""
+
+    account: str
+    token: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ExposedLogin:
+    """A login whose access token goes into a sandbox without doors. `name` is its secret's, and
+    `version` counts its tokens."""
+
+    agent: str
+    name: str
+    version: int
+    inside: LoginInside
+
+
+@dataclass(frozen=True, slots=True)
 class LoginFile:
-    """A file in the home: its content by the account of the login in use, and without a login, None
-    where there is none then. What a person changed or made themselves is left as it is."""
+    """A file in the home: its content by the login in use, and without a login, None where there is
+    none then. What a person changed or made themselves is left as it is."""
 
     path: str
-    of: Callable[[str], str]
+    of: Callable[[LoginInside], str]
     without: str | None = None
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """Return its contents by which it is known as ours: with doors, and with a token."""
+        return self.of(LoginInside("")), self.of(LoginInside("", "token"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +82,13 @@ class LoginUse:
             refreshes = f"{broker}/{self.provider.name}{self.provider.refresh_path}"
             found += ((self.refresh_env, refreshes),)
         return (*found, *((name, "") for name in self.cleared))
+
+    def exposed_environment(self, broker: str, token: str) -> tuple[tuple[str, str], ...]:
+        """Return the variables of processes inside that call the vendor themselves. A refresh of
+        theirs still goes to the broker's address, where nobody answers it."""
+        named = self.provider.key_env, self.provider.base_env
+        kept = [(name, value) for name, value in self.environment(broker) if name not in named]
+        return (*kept, *((name, token) for name in named[:1] if name))
 
 
 def placeholder_tokens(account: str) -> dict[str, str]:
@@ -86,14 +119,16 @@ def _unsigned(claims: Mapping[str, object]) -> str:
     return ".".join((*encoded, "placeholder"))
 
 
-def _auth_file(account: str) -> str:
-    tokens = {**placeholder_tokens(account), "account_id": account}
+def _auth_file(inside: LoginInside) -> str:
+    tokens = {**placeholder_tokens(inside.account), "account_id": inside.account}
+    if inside.token:
+        tokens["access_token"] = inside.token
     held = {"auth_mode": "chatgpt", "tokens": tokens, "last_refresh": _LOGGED_IN_AT}
     return json.dumps(held, indent=1) + "\n"
 
 
-def _config_file(_account: str) -> str:
-    return codex.LOGIN_CONFIG
+def _config_file(inside: LoginInside) -> str:
+    return codex.EXPOSED_CONFIG if inside.token else codex.LOGIN_CONFIG
 
 
 LOGIN_USES: Final[Mapping[str, LoginUse]] = {

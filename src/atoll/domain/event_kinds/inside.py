@@ -90,6 +90,12 @@ INSIDE: Final[tuple[tuple[str, EventKind], ...]] = (
         "",
         "The set-up ended; `reason` says why it failed.",
     ),
+    kind(
+        "sandbox.exposed",
+        _LIFE + " names",
+        "",
+        "Values of secrets or logins were put inside; `names` are all that are inside.",
+    ),
     kind("sandbox.ends_soon", _LIFE + " expires_at", "", "The sandbox expires soon."),
     kind(
         "sandbox.unpulled",

@@ -40,6 +40,13 @@ MAX_LOGINS: Final = 20
 """The bound on the open logins of one person."""
 
 
+NAMED_LOGIN: Final = "login_alg_"
+"""The beginning of the names of secrets of logins; the rest of the login's id follows."""
+
+MAX_EXPOSED: Final = 20
+"""The bound on the sandboxes and profiles that one login is exposed to."""
+
+
 class LoginMethod(IntEnum):
     """The method of a login, by the numbers that clients send."""
 
@@ -123,6 +130,11 @@ class AgentLoginRecord:
         """Report whether its person has to log in again: it was in use, and it broke."""
         broke = self.login.state is LoginState.FAILED and self.login.version > 0
         return broke and self.in_use
+
+    def excludes(self, other: "AgentLoginRecord") -> bool:
+        """Report whether only one of the two can be on: keys for two providers go together."""
+        apart = self.provider and other.provider and self.provider != other.provider
+        return self.agent == other.agent and not apart
 
     @property
     def secret_name(self) -> str:

@@ -6,7 +6,6 @@ that dies on the way leaves a mark, by which another repeats a refresh once and 
 """
 
 import asyncio
-import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -27,10 +26,11 @@ from atoll.domain.errors import (
     Unavailable,
 )
 from atoll.domain.event import Json
-from atoll.domain.ids import AgentLoginId, OrgId, PrincipalId
+from atoll.domain.ids import AgentLoginId, OrgId, PrincipalId, SandboxId
 from atoll.domain.login.agent_login import (
     ANSWER_TIME,
     EARLY,
+    MAX_EXPOSED,
     MAX_LOGINS,
     AgentLogin,
     AgentLoginRecord,
@@ -42,31 +42,26 @@ from atoll.domain.login.agent_login import (
     LoginState,
     LoginStimulus,
     NotSent,
-    Opened,
     RevokeLogin,
     TimePassed,
     TokenRefused,
     TokensCame,
 )
 from atoll.domain.login.lifecycle import SENT, postpone, step
-from atoll.domain.login.redirect import BegunRedirect, read_redirect
-from atoll.domain.people.login import SECRET_BYTES, spell_secret
+from atoll.domain.login.redirect import read_redirect
 from atoll.domain.people.principal import SYSTEM, ActorKind, Principal
-from atoll.domain.secrets.secret import Purpose
-from atoll.domain.secrets.value import check_value
+from atoll.domain.secrets.secret import read_scope
 from atoll.ports import Transaction, Vault
 from atoll.ports.outside.issuer import AgentIssuer, LoginTokens
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Note, draft_of
-from atoll.services.logins.lent import is_lent
+from atoll.services.logins.begun import BegunAgentLogin, key_provider, opened, with_key
+from atoll.services.logins.lent import HasDoors, always_doors, is_lent
 from atoll.services.logins.payload import LoginSecrets, LoginVault
 from atoll.services.task_runner import TaskRunner
 
 MAX_AT_ONCE: Final = 50
 """The logins that one call of `advance` takes up; the others wait for the next."""
-
-REDIRECT_URI: Final = "http://localhost:1455/auth/callback"
-"""The address that a browser is sent back to, on its person's machine, where nobody listens."""
 
 _WAKE: Final = 0.5
 """The seconds after which a waiting caller looks again, in case an announcement was lost."""
@@ -92,15 +87,6 @@ class LoginAccess:
 
 
 @dataclass(frozen=True, slots=True)
-class BegunAgentLogin:
-    """A request for a login. `api_key` is the key of that method."""
-
-    agent: str
-    method: LoginMethod = LoginMethod.DEVICE
-    api_key: str = field(default="", repr=False)
-
-
-@dataclass(frozen=True, slots=True)
 class _Taken:
     """A step that was committed: what is to be done, and the secrets of before it."""
 
@@ -116,7 +102,8 @@ async def _unpushed(_org_id: OrgId, _owner: PrincipalId | None) -> None:
 class AgentLogins:
     """Use cases on logins. All raise `Forbidden` for who is no person, `NotFound` for a login that
     is not the caller's. `issuers` are those of the agents that can log in, by the agent's name.
-    Tokens are refreshed `early`, and `push` lends them."""
+    Tokens are refreshed `early`, and `push` lends them. `has_doors` judges the backend of a
+    sandbox."""
 
     def __init__(
         self,
@@ -127,7 +114,9 @@ class AgentLogins:
         runner: TaskRunner,
         early: timedelta = EARLY,
         push: Push = _unpushed,
+        has_doors: HasDoors = always_doors,
     ) -> None:
+        self._has_doors = has_doors
         self._ground = ground
         self._runner = runner
         self._early = early
@@ -169,13 +158,13 @@ class AgentLogins:
             self._ground.ids.secret(), now, AgentLogin(request.method),
         )  # fmt: skip
         if request.method is LoginMethod.API_KEY:
-            if not agent.providers:
-                raise Invalid(f"{agent.name} calls no provider, so it has no key", field="agent")
-            record, held = _with_key(record, request.api_key, now)
-        elif request.api_key:
-            raise Invalid("api_key goes with method 2 alone", field="api_key")
+            record = replace(record, provider=key_provider(agent, request.provider))
+            record, held = with_key(record, request.api_key, now)
+        elif request.api_key or request.provider:
+            wrong = "api_key" if request.api_key else "provider"
+            raise Invalid(f"{wrong} goes with method 2 alone", field=wrong)
         else:
-            record, held = await _opened(record, request, self._issuer(agent.name), now)
+            record, held = await opened(record, request, self._issuer(agent.name), now)
         async with self._ground.store.begin() as rows:
             others = await rows.agent_logins.of(caller.org_id, caller.id)
             if sum(one.login.is_open for one in others) >= MAX_LOGINS:
@@ -207,17 +196,15 @@ class AgentLogins:
 
     async def turn(self, caller: Principal, login_id: AgentLoginId, *, on: bool) -> None:
         """Turn the use of a login on or off: its owner says that their plan allows it. Of the
-        logins of an agent one is on. Raises `Conflict` (code `login_not_ready`) for one that has
-        ended."""
+        logins of an agent one is on, or a key for each provider. Raises `Conflict` (code
+        `login_not_ready`) for one that has ended."""
         _check_person(caller)
         async with self._ground.store.begin() as rows:
             record = await _own(rows, caller, login_id)
             if on and not record.login.is_open:
                 raise Conflict("This login has ended: log in again.", code="login_not_ready")
             mine = await rows.agent_logins.of(caller.org_id, caller.id)
-            others = [
-                one for one in mine if on and one.agent == record.agent and one.id != login_id
-            ]
+            others = [one for one in mine if on and one.id != login_id and record.excludes(one)]
             turned = [(record, on), *((one, False) for one in others)]
             for one, used in turned:
                 if one.in_use is not used:
@@ -226,6 +213,45 @@ class AgentLogins:
         for one, _ in turned:
             self._announce(one)
         await self._push(record.org_id, record.owner)
+
+    async def expose(
+        self, caller: Principal, login_id: AgentLoginId, scopes: Sequence[str]
+    ) -> AgentLoginRecord:
+        """Have the access token of a login put into these sandboxes without doors, and into no
+        other; never its refresh token. Raises `Invalid` (field `exposed_to`) for a scope that is
+        none of the caller's, `Conflict` (code `login_not_ready`, `not_short_lived`,
+        `doors_serve_it`)."""
+        _check_person(caller)
+        async with self._ground.store.begin() as rows:
+            record = await _own(rows, caller, login_id)
+            added = [one for one in dict.fromkeys(scopes) if one not in record.exposed_to]
+            if added:
+                _check_exposable(record, scopes)
+            for scope in added:
+                await self._check_scope(rows, caller, scope)
+            after = replace(record, exposed_to=tuple(dict.fromkeys(scopes)))
+            if after != record:
+                await rows.agent_logins.put(after)
+                await self._note(rows, after, caller)
+        self._announce(after)
+        await self._push(record.org_id, record.owner)
+        return after
+
+    async def _check_scope(self, rows: Transaction, caller: Principal, scope: str) -> None:
+        kind, _, ref = read_scope(scope).partition(":")
+        if kind == "sandbox":
+            sandbox = await rows.sandboxes.get(SandboxId(ref))
+            mine = (caller.org_id, caller.id)
+            if sandbox is None or (sandbox.org_id, sandbox.owner) != mine:
+                raise Invalid(f"you have no sandbox {ref}", field="exposed_to")
+            if self._has_doors(sandbox):
+                raise Conflict(
+                    f"{sandbox.name} has doors, which serve the login: nothing of it has to be "
+                    "inside.",
+                    code="doors_serve_it",
+                )
+        elif kind != "profile":
+            raise Invalid("a login is exposed to a sandbox or a profile", field="exposed_to")
 
     async def revoke(self, caller: Principal, login_id: AgentLoginId) -> AgentLoginRecord:
         """End a login here and at its issuer, and forget its tokens. Idempotent."""
@@ -404,37 +430,12 @@ class AgentLogins:
         }
         if record.login.reason:
             payload["reason"] = record.login.reason
+        if record.exposed_to:
+            payload["exposed_to"] = list(record.exposed_to)
         note = Note(f"secret:{record.token_ref}", "agent_login.changed", payload)
         ground = self._ground
         draft = draft_of(note, actor, at=ground.clock.now(), event_id=ground.ids.event())
         await rows.events.append((replace(draft, org_id=record.org_id, owner=record.owner),))
-
-
-async def _opened(
-    record: AgentLoginRecord, request: BegunAgentLogin, issuer: AgentIssuer, now: datetime
-) -> tuple[AgentLoginRecord, LoginSecrets]:
-    """Return a login that waits for its person, and its secrets."""
-    if request.method is LoginMethod.BROWSER:
-        state, verifier = (spell_secret(secrets.token_bytes(SECRET_BYTES)) for _ in range(2))
-        begun = BegunRedirect(state, verifier, REDIRECT_URI)
-        login, _ = step(record.login, Opened(), now)
-        return replace(record, login=login, page=issuer.page_of(begun)), LoginSecrets(begun=begun)
-    device = await issuer.begin()
-    login, _ = step(record.login, Opened(device.life, device.interval), now)
-    shown = replace(record, login=login, page=device.page, user_code=device.user_code)
-    return shown, LoginSecrets(device=device)
-
-
-def _with_key(
-    record: AgentLoginRecord, text: str, now: datetime
-) -> tuple[AgentLoginRecord, LoginSecrets]:
-    """Return a login that is ready by a key, and its secrets. Raises `Invalid`."""
-    try:
-        key = check_value(text, Purpose.OAUTH)
-    except Invalid as error:
-        raise Invalid(error.message, field="api_key") from error
-    login, _ = step(record.login, TokensCame(), now)
-    return replace(record, login=login), LoginSecrets(api_key=key)
 
 
 def _with_tokens(
@@ -447,6 +448,18 @@ def _with_tokens(
         return record
     account = tokens.account or record.account
     return replace(record, page="", user_code="", scopes=tokens.scopes, account=account)
+
+
+def _check_exposable(record: AgentLoginRecord, scopes: Sequence[str]) -> None:
+    if not record.login.is_open:
+        raise Conflict("This login has ended: log in again.", code="login_not_ready")
+    if record.login.method is LoginMethod.API_KEY:
+        raise Conflict(
+            "A key does not end, so no login exposes it: `atoll secret set --exposed` does.",
+            code="not_short_lived",
+        )
+    if len({*scopes}) > MAX_EXPOSED:
+        raise LimitReached(f"A login is exposed to {MAX_EXPOSED} sandboxes and profiles at most.")
 
 
 async def _own(rows: Transaction, caller: Principal, login_id: AgentLoginId) -> AgentLoginRecord:

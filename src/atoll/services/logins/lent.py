@@ -1,36 +1,60 @@
-"""Tokens of logins as policies lend them to the doors of sandboxes, and to nothing inside.
+"""Tokens of logins as policies lend them to the doors of sandboxes.
 
-A login is lent where its owner turned it on, to the sandboxes of its agent.
+A login is lent where its owner turned it on, to the sandboxes of its agent. Where a sandbox has no
+doors nothing is lent, unless its owner exposes the login to it: then the access token goes inside.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from atoll.domain.agent.login_use import LOGIN_USES
+from atoll.domain.agent.login_use import LOGIN_USES, ExposedLogin, LoginInside
 from atoll.domain.agent.registry import AGENTS, find
 from atoll.domain.login.agent_login import AgentLoginRecord, LoginMethod, LoginState
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import Transaction, Vault
 from atoll.services.logins.payload import LoginVault
+from atoll.services.policies.policies import LentLogin
 from atoll.wire.contract.policy import LoginToken, ProviderKey
+
+HasDoors = Callable[[Sandbox], bool]
+"""Reports whether the backend of a sandbox gives it doors."""
+
+
+def always_doors(_sandbox: Sandbox) -> bool:
+    """Report doors: what every backend has unless it says otherwise."""
+    return True
 
 
 class LentLogins:
     """The tokens that are lent to a sandbox, read anew for each policy."""
 
-    def __init__(self, vault: Vault) -> None:
+    def __init__(self, vault: Vault, has_doors: HasDoors = always_doors) -> None:
         self._vault = LoginVault(vault)
+        self._has_doors = has_doors
 
-    async def find(self, rows: Transaction, sandbox: Sandbox) -> Sequence[LoginToken | ProviderKey]:
-        """Return what is lent to a sandbox: a token, or a key of its agent's first provider. What
-        does not open is not lent."""
+    async def find(self, rows: Transaction, sandbox: Sandbox) -> Sequence[LentLogin]:
+        """Return what is lent to a sandbox: a token, or a key. What does not open is not lent."""
         if sandbox.agent is None:
             return ()
         agent, _, _ = sandbox.agent.partition("@")
+        found: list[LentLogin | None] = []
         for record in await rows.agent_logins.of(sandbox.org_id, sandbox.owner):
             if is_lent(record) and agent in _names(record.agent):
-                lent = await self._lent(rows, record)
-                return () if lent is None else (lent,)
-        return ()
+                if self._has_doors(sandbox):
+                    found.append(await self._lent(rows, record))
+                else:
+                    found.append(await self._exposed(rows, record, sandbox))
+        return [one for one in found if one is not None]
+
+    async def _exposed(
+        self, rows: Transaction, record: AgentLoginRecord, sandbox: Sandbox
+    ) -> ExposedLogin | None:
+        if not is_exposed(record, sandbox):
+            return None
+        held = await self._vault.read(rows, record)
+        if held is None or held.tokens is None:
+            return None
+        inside = LoginInside(record.account, held.tokens.access_token)
+        return ExposedLogin(record.agent, record.secret_name, record.login.version, inside)
 
     async def _lent(
         self, rows: Transaction, record: AgentLoginRecord
@@ -40,7 +64,7 @@ class LentLogins:
             return None
         if record.login.method is LoginMethod.API_KEY:
             return ProviderKey(
-                provider=find(record.agent).providers[0],
+                provider=record.provider or find(record.agent).providers[0],
                 secret_id=record.token_ref,
                 version=record.login.version,
                 value=held.api_key,
@@ -61,6 +85,12 @@ class LentLogins:
 def is_lent(record: AgentLoginRecord) -> bool:
     """Report whether a login is ready, and its owner lets it be used."""
     return record.in_use and record.login.state is LoginState.READY
+
+
+def is_exposed(record: AgentLoginRecord, sandbox: Sandbox) -> bool:
+    """Report whether a login's owner exposes it to this sandbox."""
+    scopes = {f"sandbox:{sandbox.id}", f"profile:{sandbox.profile.id}"}
+    return bool(scopes & {*record.exposed_to})
 
 
 def _names(name: str) -> tuple[str, ...]:

@@ -77,7 +77,7 @@ def _unsealed(record: AgentLoginRecord) -> Secret:
         id=record.token_ref,
         org_id=record.org_id,
         owner=record.owner,
-        name=f"login_{record.id}",
+        name=record.secret_name,
         scope=PERSON_SCOPE,
         use=Use(Purpose.OAUTH, target=record.agent),
         version=0,

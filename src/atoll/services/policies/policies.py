@@ -7,11 +7,12 @@ and are kept nowhere. A value that does not open is left out, so its door stays 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import TypeAlias
 
 import msgspec
 import structlog
 
-from atoll.domain.agent.login_use import LOGIN_USES
+from atoll.domain.agent.login_use import LOGIN_USES, ExposedLogin, LoginInside
 from atoll.domain.approvals.approval import Approval, GrantScope, SecretAsk, holds
 from atoll.domain.broker.provider import PLACEHOLDER_PREFIX, PROVIDERS, broker_environment
 from atoll.domain.errors import AtollError, Conflict, Failed, Invalid
@@ -50,20 +51,31 @@ RENEWED_AFTER = timedelta(minutes=10)
 Inside = Callable[[Sandbox], Awaitable[ApiAccess | None]]
 """Returns a new access of a sandbox to this API, for the policy of its runtime."""
 
-Lent = Callable[[Transaction, Sandbox], Awaitable[Sequence[LoginToken | ProviderKey]]]
-"""Returns what the logins of a sandbox's owner lend to its doors."""
+LentLogin: TypeAlias = LoginToken | ProviderKey | ExposedLogin
+"""A token or key for the doors; or the login whose token goes inside, where there are none."""
+
+Lent = Callable[[Transaction, Sandbox], Awaitable[Sequence[LentLogin]]]
+"""Returns what the logins of a sandbox's owner lend to it."""
 
 _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class ComposedPolicy:
-    """A policy, and the names of the secrets whose values it puts inside. What it lends of this API
-    has to be renewed at `renew_at`."""
+    """A policy, and the names of the secrets whose values it puts inside; `exposed_login` is one of
+    them. What it lends of this API has to be renewed at `renew_at`."""
 
     policy: Policy = field(repr=False)
     exposed: tuple[str, ...]
     renew_at: datetime | None = None
+    exposed_login: ExposedLogin | None = None
+
+    @property
+    def login(self) -> LoginInside | None:
+        """Return what lies inside of the login in use; None without one."""
+        if self.exposed_login is not None:
+            return self.exposed_login.inside
+        return next((LoginInside(one.account) for one in self.policy.logins), None)
 
     @property
     def plain(self) -> bool:
@@ -79,7 +91,7 @@ class _OpenSecret:
     value: str = field(repr=False)
 
 
-async def _nothing_lent(_rows: Transaction, _sandbox: Sandbox) -> Sequence[LoginToken]:
+async def _nothing_lent(_rows: Transaction, _sandbox: Sandbox) -> Sequence[LentLogin]:
     return ()
 
 
@@ -142,13 +154,8 @@ class Policies:
         revision = self._next_revision()
         async with self._ground.store.read() as rows:
             kept = await rows.secrets.sealed(sandbox.org_id, sandbox.owner)
-            approvals = (
-                await rows.approvals.open(
-                    sandbox.org_id, sandbox_id=sandbox.id, owner=sandbox.owner
-                )
-                if kept
-                else []
-            )
+            asked = {"sandbox_id": sandbox.id, "owner": sandbox.owner}
+            approvals = await rows.approvals.open(sandbox.org_id, **asked) if kept else []
             lent = await self._lent(rows, sandbox) if kept else ()
         check_secrets(sandbox, [one.secret for one in kept])
         opened = self._open(sandbox, kept)
@@ -176,19 +183,21 @@ class Policies:
             api=api,
             logins=tuple(tokens),
         )
-        exposed = tuple(sorted({one.secret.name for one in mine if one.secret.exposed}))
+        login = next((one for one in lent if isinstance(one, ExposedLogin)), None)
+        exposed = {one.secret.name for one in mine if one.secret.exposed}
+        exposed |= set() if login is None else {login.name}
         renew_at = None if api is None else self._ground.clock.now() + RENEWED_AFTER
-        return ComposedPolicy(policy, exposed, renew_at)
+        return ComposedPolicy(policy, tuple(sorted(exposed)), renew_at, login)
 
     async def put(
         self, client: RuntimeClient, sandbox: Sandbox, composed: ComposedPolicy | None = None
-    ) -> None:
-        """Set the policy of a runtime, composed now unless it is given. A policy that allows
-        nothing is not sent to a runtime that has received none. Raises what `compose` and the
-        runtime raise."""
+    ) -> ComposedPolicy:
+        """Set the policy of a runtime, composed now unless it is given, and return it. A policy
+        that allows nothing is not sent to a runtime that has received none. Raises what `compose`
+        and the runtime raise."""
         composed = composed or await self.compose(sandbox)
         if composed.plain and sandbox.id not in self._told:
-            return
+            return composed
         await self._mark_exposed(sandbox, composed)
         self._told.add(sandbox.id)
         if composed.renew_at is not None:
@@ -203,7 +212,9 @@ class Policies:
         except Conflict:
             # The runtime was told by a clock that went further than ours.
             self._revision = max(self._revision, await _revision_of(client))
-            await _send(client, await self.compose(sandbox))
+            composed = await self.compose(sandbox)
+            await _send(client, composed)
+        return composed
 
     async def mask(self, client: RuntimeClient, sandbox: Sandbox) -> None:
         """Set a policy that allows nothing and names only the values that may not be shown."""
@@ -299,8 +310,13 @@ def _masked(opened: Sequence[_OpenSecret]) -> tuple[RedactedValue, ...]:
     return tuple(RedactedValue(name=one.secret.name, value=one.value) for one in opened)
 
 
-def _masked_logins(lent: Sequence[LoginToken | ProviderKey]) -> tuple[RedactedValue, ...]:
-    return tuple(RedactedValue(name=f"login_{one.provider}", value=one.value) for one in lent)
+def _masked_logins(lent: Sequence[LentLogin]) -> tuple[RedactedValue, ...]:
+    return tuple(
+        RedactedValue(name=one.name, value=one.inside.token)
+        if isinstance(one, ExposedLogin)
+        else RedactedValue(name=f"login_{one.provider}", value=one.value)
+        for one in lent
+    )
 
 
 def _is(one: _OpenSecret, purpose: Purpose) -> bool:
@@ -381,7 +397,7 @@ def _environment(
     sandbox: Sandbox,
     mine: Sequence[_OpenSecret],
     api: ApiAccess | None,
-    lent: Sequence[LoginToken | ProviderKey],
+    lent: Sequence[LentLogin],
 ) -> tuple[tuple[str, str], ...]:
     """Variables for new processes inside. What the caller or the profile set themselves stays."""
     uses = [one.secret.use for one in mine if _is(one, Purpose.GIT)]
@@ -414,7 +430,9 @@ def _variables(one: _OpenSecret) -> dict[str, str]:
     return found
 
 
-def _login_variables(lent: LoginToken | ProviderKey) -> tuple[tuple[str, str], ...]:
+def _login_variables(lent: LentLogin) -> tuple[tuple[str, str], ...]:
+    if isinstance(lent, ExposedLogin):
+        return LOGIN_USES[lent.agent].exposed_environment(BROKER, lent.inside.token)
     if isinstance(lent, ProviderKey):
         return broker_environment(PROVIDERS[lent.provider], BROKER)
     uses = (one for one in LOGIN_USES.values() if one.provider.name == lent.provider)

@@ -5,7 +5,7 @@ seconds. A push that failed is retried until it succeeds or the sandbox no longe
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import timedelta
 
 import structlog
@@ -13,10 +13,10 @@ import structlog
 from atoll.domain.errors import AtollError, NotFound
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, State
-from atoll.ports import Clock
+from atoll.ports import Clock, RuntimeClient
 from atoll.services.lifecycle.directory import Directory
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
-from atoll.services.policies.policies import Policies
+from atoll.services.policies.policies import ComposedPolicy, Policies
 
 AT_ONCE = 8
 """Policies sent at the same time."""
@@ -27,15 +27,29 @@ PATIENCE_SECONDS = 5.0
 AGAIN_SECONDS = 1.0
 """Before a push is retried."""
 
+LayLogin = Callable[[RuntimeClient, Sandbox, ComposedPolicy], Awaitable[None]]
+"""Lays anew what a policy puts inside of an exposed login."""
+
 _log = structlog.get_logger(__name__)
+
+
+async def _laid_nowhere(_client: RuntimeClient, _sandbox: Sandbox, _put: ComposedPolicy) -> None:
+    return
 
 
 class PolicyPush:
     """Sets policies of running sandboxes. Bounded by the number of sandboxes."""
 
     def __init__(
-        self, directory: Directory, clock: Clock, runtimes: SandboxRuntimes, *, policies: Policies
+        self,
+        directory: Directory,
+        clock: Clock,
+        runtimes: SandboxRuntimes,
+        *,
+        policies: Policies,
+        lay: LayLogin = _laid_nowhere,
     ) -> None:
+        self._lay = lay
         self._directory = directory
         self._clock = clock
         self._runtimes = runtimes
@@ -102,7 +116,9 @@ class PolicyPush:
         pushed = False
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
-                await self._policies.put(self._runtimes.client(sandbox), sandbox)
+                client = self._runtimes.client(sandbox)
+                composed = await self._policies.put(client, sandbox)
+                await self._lay(client, sandbox, composed)
             pushed = True
         except NotFound:
             pushed = True

@@ -251,8 +251,7 @@ class Provisioning:
             return
         agent = self._agents.known(sandbox.agent)
         use = LOGIN_USES.get(agent.name)
-        account = next((one.account for one in composed.policy.logins), None)
-        await write_seeds(client, agent.seeds, use.files if use else (), account=account)
+        await write_seeds(client, agent.seeds, use.files if use else (), login=composed.login)
 
     async def _filled(
         self, sandbox: Sandbox, request: Provision, report: Report

@@ -2,17 +2,22 @@
 
 Seeds are an agent's first configuration, written where none is there yet: a person's own
 changes stay. What a person keeps on this machine for a sandbox is laid over what is there. Files of
-a login say that an agent is logged in, and hold no token.
+a login say that an agent is logged in. They hold no token, unless its owner exposes it to a sandbox
+without doors.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from atoll.domain.agent.agent import Seed
-from atoll.domain.agent.login_use import PLACEHOLDER_REFRESH, LoginFile
+from atoll.domain.agent.login_use import LOGIN_USES, PLACEHOLDER_REFRESH, LoginFile, LoginInside
+from atoll.domain.agent.registry import find
 from atoll.domain.errors import Failed
+from atoll.domain.login.agent_login import NAMED_LOGIN
+from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports.runtime import RuntimeClient
+from atoll.services.policies.policies import ComposedPolicy
 from atoll.services.scripts import Script, run_inside
 
 AT_ONCE = 4
@@ -52,6 +57,10 @@ done
 )
 
 
+_QUIET = replace(_SEED, unrecorded=True)
+"""No event names its arguments: one holds a token."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Written:
     """A file to write. `other` is what else of ours it may hold now."""
@@ -67,13 +76,25 @@ async def write_seeds(
     seeds: tuple[Seed, ...],
     login_files: tuple[LoginFile, ...] = (),
     *,
-    account: str | None = None,
+    login: LoginInside | None = None,
 ) -> None:
-    """Write each seed whose file is absent, and the files of a login in use, whose account is named
-    where one is. What is left of an earlier login is removed. Raises `Failed` with the shell's
-    message."""
-    turned = [_login_file(one, account) for one in login_files]
-    await _write(client, (*turned, *(_Written("keep", one.path, one.content) for one in seeds)))
+    """Write each seed whose file is absent, and the files of a login where one is in use. What is
+    left of an earlier login is removed. Raises `Failed` with the shell's message."""
+    turned = [written for one in login_files for written in _login_file(one, login)]
+    kept = (_Written("keep", one.path, one.content) for one in seeds)
+    await _write(client, (*turned, *kept), _script(login))
+
+
+async def lay_login(client: RuntimeClient, sandbox: Sandbox, composed: ComposedPolicy) -> None:
+    """Write the files of an exposed login with its newest token, or remove those of one that is
+    exposed no more. Raises `Failed`."""
+    before = any(name.startswith(NAMED_LOGIN) for name in sandbox.exposed_secrets)
+    if sandbox.agent is None or not (before or composed.exposed_login):
+        return
+    use = LOGIN_USES.get(find(sandbox.agent.partition("@")[0]).name)
+    files = () if use is None else use.files
+    turned = [written for one in files for written in _login_file(one, composed.login)]
+    await _write(client, turned, _QUIET)
 
 
 async def write_files(client: RuntimeClient, files: tuple[Seed, ...]) -> None:
@@ -83,16 +104,26 @@ async def write_files(client: RuntimeClient, files: tuple[Seed, ...]) -> None:
         await _write(client, [_Written("replace", one.path, one.content) for one in some])
 
 
-def _login_file(file: LoginFile, account: str | None) -> _Written:
-    if account is not None:
-        return _Written("turn", file.path, file.of(account), file.without or "")
-    return _Written("drop", file.path, other=file.of(""))
+def _login_file(file: LoginFile, login: LoginInside | None) -> list[_Written]:
+    """Return what to do with a file of a login. One with our mark is known by that; any other of
+    ours is dropped first where it has another form."""
+    if login is None:
+        how: Literal["drop", "turn"] = "drop" if file.without is None else "turn"
+        return [_Written(how, file.path, file.without or "", form) for form in file.forms]
+    wanted = file.of(login)
+    stale = [one for one in file.forms if one != wanted and PLACEHOLDER_REFRESH not in one]
+    dropped = [_Written("drop", file.path, other=one) for one in stale]
+    return [*dropped, _Written("turn", file.path, wanted, file.without or "")]
 
 
-async def _write(client: RuntimeClient, files: Iterable[_Written]) -> None:
+def _script(login: LoginInside | None) -> Script:
+    return _QUIET if login is not None and login.token else _SEED
+
+
+async def _write(client: RuntimeClient, files: Iterable[_Written], script: Script = _SEED) -> None:
     words = [word for one in files for word in (one.how, one.path, one.content, one.other)]
     if not words:
         return
-    outcome = await run_inside(client, _SEED, (PLACEHOLDER_REFRESH, *words))
+    outcome = await run_inside(client, script, (PLACEHOLDER_REFRESH, *words))
     if outcome.code:
         raise Failed(f"The agents' configuration could not be written: {outcome.said}")

@@ -177,6 +177,8 @@ class ReachableContract(ExtensionContract):
             shutil.rmtree(bare)
 
     async def test_doors_are_owned_from_the_first_moment(self, extension: Extension) -> None:
+        if not extension.capabilities().doors:
+            pytest.skip("it says that it has none")
         async with self.reached(extension) as (_, it):
             for port in (8082, 3128):
                 line = f"bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}' && echo open"

@@ -122,6 +122,45 @@ async def test_key_is_ready_at_once_and_never_shown(atoll: World) -> None:
         assert (ended.status_code, ended.json()["status"]) == (200, "revoked")
 
 
+async def test_key_names_its_provider(atoll: World) -> None:
+    async with client_of(atoll.url, atoll.token) as client:
+        made = await begun(client, agent="opencode", method=2, api_key=KEY, provider="anthropic")
+        assert (made["provider"], made["status"]) == ("anthropic", "ready")
+        body = {"agent": "opencode", "method": 2, "api_key": KEY, "provider": "gemini"}
+        refused = await client.post(LOGINS, json=body)
+        assert (refused.status_code, refused.json()["code"]) == (422, "unknown_provider")
+        assert "openai, anthropic" in refused.json()["detail"]
+        beside = await client.post(LOGINS, json={"agent": "codex", "provider": "openai"})
+        assert beside.status_code == 422
+
+
+async def test_login_is_exposed_by_its_owners_own_act_alone(atoll: World) -> None:
+    async with client_of(atoll.url, atoll.token) as client:
+        made = await begun(client)
+        await confirmed(atoll)
+        one = f"{LOGINS}/{made['id']}/exposure"
+        assert made["exposed_to"] == []
+        places = ["profile:profile.open", "profile:profile.other"]
+        shown = await client.put(one, json={"exposed_to": places})
+        assert shown.json()["exposed_to"] == places
+        for wrong in (["person"], ["sandbox:sb_0000000000000000"], ["x"], [1], "profile:x", None):
+            refused = await client.put(one, json={"exposed_to": wrong})
+            assert refused.status_code == 422, wrong
+        many = [f"profile:profile.p{number}" for number in range(21)]
+        assert (await client.put(one, json={"exposed_to": many})).status_code in (422, 429)
+        gone = await client.put(one, json={"exposed_to": []})
+        assert gone.json()["exposed_to"] == []
+        key = await begun(client, method=2, api_key=KEY)
+        lasting = await client.put(
+            f"{LOGINS}/{key['id']}/exposure", json={"exposed_to": places[:1]}
+        )
+        assert (lasting.status_code, lasting.json()["code"]) == (409, "not_short_lived")
+        events = await client.get(f"/v1/events?stream=secret:{made['token_ref']}")
+        told = [e["payload"].get("exposed_to") for e in events.json()["events"]]
+        assert told == [None, None, places, None]
+    no_token(shown, gone, lasting, events)
+
+
 async def test_login_of_an_agent_without_an_issuer_is_not_found(atoll: World) -> None:
     async with client_of(atoll.url, atoll.token) as client:
         for agent, code in (("opencode", "no_issuer"), ("claude", "no_issuer")):

@@ -6,8 +6,7 @@ from atoll.domain.agent.agent import HOOK_COMMAND, Agent, Machine, Package, Seed
 
 _CONFIG = """\
 # Written by Atoll when this file was absent; yours to change.
-model_provider = "atoll"
-approval_policy = "never"                # the sandbox is the wall
+{chosen}approval_policy = "never"                # the sandbox is the wall
 sandbox_mode = "danger-full-access"
 check_for_update_on_startup = false
 {more}
@@ -18,26 +17,37 @@ enabled = false
 plugins = false
 remote_plugin = false
 apps = false
-
+{provider}
+[projects."/workspace"]
+trust_level = "trusted"
+"""
+_CHOSEN = 'model_provider = "atoll"\n'
+_PROVIDER = """
 [model_providers.atoll]
 name = "OpenAI through Atoll's broker"
 base_url = "http://127.0.0.1:8082/broker/{path}"
 {credential}
 wire_api = "responses"
-
-[projects."/workspace"]
-trust_level = "trusted"
 """
 
-CONFIG = _CONFIG.format(more="", path="openai/v1", credential='env_key = "OPENAI_API_KEY"')
+CONFIG = _CONFIG.format(
+    chosen=_CHOSEN,
+    more="",
+    provider=_PROVIDER.format(path="openai/v1", credential='env_key = "OPENAI_API_KEY"'),
+)
 """The configuration of a Codex that has a key."""
 
 LOGIN_CONFIG = _CONFIG.format(
+    chosen=_CHOSEN,
     more='chatgpt_base_url = "http://127.0.0.1:8082/broker/chatgpt/backend-api/"\n',
-    path="chatgpt/backend-api/codex",
-    credential="requires_openai_auth = true",
+    provider=_PROVIDER.format(
+        path="chatgpt/backend-api/codex", credential="requires_openai_auth = true"
+    ),
 )
 """The configuration of a Codex whose person is logged in."""
+
+EXPOSED_CONFIG = _CONFIG.format(chosen="", more="", provider="")
+"""The configuration of a Codex that calls its vendor itself, with a token that is inside."""
 
 _EVENTS = (
     "SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PermissionRequest", "Stop",

@@ -57,9 +57,10 @@ def _exposed(sandbox: Sandbox, names: tuple[str, ...]) -> Outcome:
     """Record exposed secrets: their values stay known inside until everything of that life is
     gone."""
     both = tuple(sorted({*sandbox.exposed_secrets, *names}))
-    return (
-        sandbox if both == sandbox.exposed_secrets else replace(sandbox, exposed_secrets=both)
-    ), ()
+    if both == sandbox.exposed_secrets:
+        return sandbox, ()
+    told = Append("sandbox.exposed", None, {"names": [*both]})
+    return replace(sandbox, exposed_secrets=both), (told,)
 
 
 def _pulled(sandbox: Sandbox, tip: PulledTip) -> Outcome:

@@ -10,10 +10,15 @@ from pydantic import Field
 from starlette.responses import Response
 
 from atoll.domain.ids import AgentLoginId
-from atoll.domain.login.agent_login import AgentLoginRecord, LoginMethod, LoginState
+from atoll.domain.login.agent_login import (
+    MAX_EXPOSED,
+    AgentLoginRecord,
+    LoginMethod,
+    LoginState,
+)
 from atoll.domain.login.redirect import MAX_PASTED
 from atoll.domain.people.capability import Capability
-from atoll.services.logins.agent_logins import BegunAgentLogin
+from atoll.services.logins.begun import BegunAgentLogin
 from atoll.surfaces.http.body.answers import Json, instant
 from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel, Word
 from atoll.surfaces.http.body.json_body import JsonRoute
@@ -23,17 +28,19 @@ from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 
 MAX_KEY = 4096
+MAX_PROVIDER = 64
 
 router = APIRouter(prefix="/v1/agent-logins", tags=["agent logins"], route_class=JsonRoute)
 
 
 class AgentLoginBody(Body):
     """A login to begin: by device code (`method` 1), in a browser (0), or by an API key (2), which
-    alone has `api_key`."""
+    alone has `api_key`, and `provider` where the agent calls several."""
 
     agent: Word = "codex"
     method: Annotated[int, Field(ge=0, le=2, strict=True)] = LoginMethod.DEVICE.value
     api_key: Annotated[str, Field(max_length=MAX_KEY, strict=True, repr=False)] = ""
+    provider: Annotated[str, Field(max_length=MAX_PROVIDER, strict=True)] = ""
 
 
 class RedirectBody(Body):
@@ -48,11 +55,19 @@ class LoginUseBody(Body):
     in_use: Annotated[bool, Field(strict=True)]
 
 
+class LoginExposureBody(Body):
+    """The sandboxes and profiles without doors that get the access token of a login itself:
+    `sandbox:<sandbox id>` or `profile:profile.<name>`. An empty list takes it back."""
+
+    exposed_to: Annotated[list[Word], Field(max_length=MAX_EXPOSED)]
+
+
 class AgentLoginView(ResponseModel):
     """A login of an agent. `token_ref` is the secret that holds its tokens, which nobody reads.
     While it waits for its person, `page` is where they confirm it, by device code with `user_code`.
     `expires_at` is the end of its token, which is refreshed before; null for a key. `reason` says
-    why it ended."""
+    why it ended. `provider` is that of a key. `exposed_to` names where its access token is put
+    inside."""
 
     id: str
     agent: str
@@ -62,6 +77,8 @@ class AgentLoginView(ResponseModel):
     in_use: bool
     token_ref: str
     scopes: list[str]
+    provider: str
+    exposed_to: list[str]
     page: str
     user_code: str
     created_at: str
@@ -80,7 +97,7 @@ class AgentLoginList(PageModel):
 @needs(Capability.SECRET_MANAGE)
 async def begin_agent_login(atoll: Atoll, caller: Caller, body: AgentLoginBody) -> Response:
     """Begin a login. No sandbox uses it before its owner turns it on."""
-    request = BegunAgentLogin(body.agent, LoginMethod(body.method), body.api_key)
+    request = BegunAgentLogin(body.agent, LoginMethod(body.method), body.api_key, body.provider)
     return Json(_view(await atoll.agent_logins.begin(caller, request)), 201)
 
 
@@ -123,6 +140,18 @@ async def turn_agent_login(
     return Json(_view(await atoll.agent_logins.get(caller, AgentLoginId(login))))
 
 
+@router.put(
+    "/{login}/exposure", response_model=AgentLoginView, responses=problems(403, 404, 409, 413, 429)
+)
+@needs(Capability.SECRET_MANAGE)
+async def expose_agent_login(
+    atoll: Atoll, caller: Caller, *, login: ItemId, body: LoginExposureBody
+) -> Response:
+    """Put the access token of a login into these sandboxes without doors, and into no other."""
+    scopes = tuple(body.exposed_to)
+    return Json(_view(await atoll.agent_logins.expose(caller, AgentLoginId(login), scopes)))
+
+
 @router.delete("/{login}", response_model=AgentLoginView, responses=problems(403, 404))
 @needs(Capability.SECRET_MANAGE)
 async def revoke_agent_login(atoll: Atoll, caller: Caller, *, login: ItemId) -> Response:
@@ -138,5 +167,6 @@ def _view(record: AgentLoginRecord) -> dict[str, Any]:
         status=login.state,
         reason=login.reason,
         scopes=list(record.scopes),
+        exposed_to=list(record.exposed_to),
         expires_at=login.expires_at if login.expires_at is None else instant(login.expires_at),
     )

@@ -35,8 +35,8 @@ class LimitsView(ResponseModel):
 class CapabilitiesView(ResponseModel):
     """The capabilities of a backend; `abilities` are optional protocols such as `snapshot`. `gpus`
     are the kinds of GPU that a sandbox can have, `images` the kinds of image that it shows (`host`
-    is the machine's own `/usr`). `host_kind` is null on a vendor's machines; `needs_key`: a
-    secret of the kind `extension` pays for them."""
+    is the machine's own `/usr`). `doors`: broker and egress proxy are served. `host_kind` is null
+    on a vendor's machines; `needs_key`: a secret of the kind `extension` pays for them."""
 
     isolation: IsolationLevel
     regions: list[str]
@@ -49,6 +49,7 @@ class CapabilitiesView(ResponseModel):
     abilities: list[str]
     images: list[str]
     closes_network: bool
+    doors: bool
     limits: LimitsView
     host_kind: HostKind | None
     needs_key: bool

@@ -2,8 +2,11 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
+from atoll.domain.errors import AtollError
+from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import (
     AgentConfigs,
     AgentLayers,
@@ -37,6 +40,7 @@ from atoll.services.policies.policies import Inside, Policies
 from atoll.services.policies.policy_push import PolicyPush
 from atoll.services.provisioning.provisioning import Layers, Provisioning
 from atoll.services.provisioning.relocation import Relocations
+from atoll.services.provisioning.seeds import lay_login
 from atoll.services.provisioning.settings import ProvisioningSettings
 from atoll.services.routes.rerouting import Rerouting
 from atoll.services.sandboxes.admission import Admission
@@ -122,8 +126,11 @@ def build_lifecycle(
     runners = Runners(TaskRunner(), TaskRunner())
     runtimes = SandboxRuntimes(ports.clients, RuntimeTokens(ports.vault))
     policies = build_policies(ground, ports, transitions, settings=settings)
-    push = PolicyPush(directory, ground.clock, runtimes, policies=policies)
-    logins = build_logins(ground, ports, runners.own, settings.logins, push=push.push_changes)
+    push = PolicyPush(directory, ground.clock, runtimes, policies=policies, lay=lay_login)
+    doors = partial(has_doors, ports.extensions)
+    logins = build_logins(
+        ground, ports, runners.own, settings.logins, push=push.push_changes, has_doors=doors
+    )
     requests = ApprovalRequests(ground)
     return Lifecycle(
         runners=runners,
@@ -158,8 +165,18 @@ def build_policies(
         vault=ports.vault,
         settings=settings.policies,
         inside=ports.inside,
-        lent=LentLogins(ports.vault).find,
+        lent=LentLogins(ports.vault, partial(has_doors, ports.extensions)).find,
     )
+
+
+def has_doors(extensions: Mapping[str, Extension], sandbox: Sandbox) -> bool:
+    """Report whether the backend of a sandbox gives it doors. One that does not answer has some:
+    nothing of a login goes inside then."""
+    extension = extensions.get(sandbox.profile.extension)
+    try:
+        return extension is None or extension.capabilities().doors
+    except AtollError:
+        return True
 
 
 def build_sandboxes(

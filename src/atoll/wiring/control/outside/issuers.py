@@ -15,6 +15,7 @@ from atoll.ports.clock import Clock
 from atoll.ports.outside.issuer import AgentIssuer
 from atoll.services.ground import Ground
 from atoll.services.logins.agent_logins import AgentLogins, Push
+from atoll.services.logins.lent import HasDoors
 from atoll.services.logins.settings import AgentLoginSettings
 from atoll.services.logins.upkeep import LoginServices, LoginUpkeep
 from atoll.services.task_runner import TaskRunner
@@ -53,8 +54,10 @@ def build_logins(
     settings: AgentLoginSettings,
     *,
     push: Push,
+    has_doors: HasDoors,
 ) -> LoginServices:
-    """Return the use cases on logins. `push` sends the policies of an owner's sandboxes anew."""
+    """Return the use cases on logins. `push` sends the policies of an owner's sandboxes anew, and
+    `has_doors` judges the backend of one."""
     logins = AgentLogins(
         ground,
         ports.issuers,
@@ -62,6 +65,7 @@ def build_logins(
         runner=runner,
         early=settings.early,
         push=push,
+        has_doors=has_doors,
     )
     return LoginServices(logins, LoginUpkeep(ground, logins, runner))
 

@@ -26,7 +26,8 @@ def shown(**changed: Any) -> dict[str, Any]:
     found = {
         "id": "alg_one", "agent": "codex", "method": 1, "status": "pending", "reason": "",
         "in_use": False, "token_ref": "sec_one", "scopes": [], "page": "https://i.example/device",
-        "user_code": "AB\x1b[2JCD", "created_at": "2026-01-01T00:00:00Z", "expires_at": None,
+        "user_code": "AB\x1b[2JCD", "provider": "", "exposed_to": [],
+        "created_at": "2026-01-01T00:00:00Z", "expires_at": None,
     }  # fmt: skip
     return {**found, **changed}
 
@@ -95,6 +96,42 @@ def test_key_and_redirect_come_by_standard_input(
     assert cli("agent", "login", "--key").code == FAILED
     typed(monkeypatch, "x" * 9000)
     assert cli("agent", "login", "--key").code == USAGE
+
+
+def test_key_names_its_provider(
+    cli: Cli, server: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typed(monkeypatch, KEY)
+    made = shown(status="ready", method=2, agent="opencode", provider="anthropic")
+    answer(server, f"POST {LOGINS}", made, status=201)
+    ran = cli("agent", "login", "opencode", "--key", "--provider", "anthropic")
+    assert ran.code == OK, ran.err
+    body = {"agent": "opencode", "method": 2, "api_key": KEY, "provider": "anthropic"}
+    assert server.requests("POST", LOGINS)[0].json == body
+    answer(server, f"GET {LOGINS}", {"logins": [made], "next": None})
+    assert "key of anthropic" in cli("agent", "logins").out
+
+
+def test_exposing_a_login_says_what_it_means(cli: Cli, server: Scripted) -> None:
+    before, after = (
+        ["profile:profile.a"],
+        ["profile:profile.a", "sandbox:sb_1", "profile:profile.b"],
+    )
+    ends = "2026-01-01T10:00:00Z"
+    answer(server, f"GET {ONE}", shown(status="ready", exposed_to=before))
+    answer(server, "GET /v1/sandboxes/box", {"sandbox_id": "sb_1", "name": "box"})
+    exposed = shown(status="ready", exposed_to=after, expires_at=ends)
+    answer(server, f"PUT {ONE}/exposure", exposed, shown(status="ready"))
+    answer(server, f"GET {LOGINS}", {"logins": [exposed], "next": None})
+    ran = cli("agent", "logins", "--expose", "alg_one", "--to", "box", "--to", "profile:b")
+    assert ran.code == OK, ran.err
+    assert f"may use it anywhere until {ends}" in ran.err and "sandbox:sb_1" in ran.out
+    assert server.requests("PUT", f"{ONE}/exposure")[0].json == {"exposed_to": after}
+    ran = cli("agent", "logins", "--conceal", "alg_one")
+    assert ran.code == OK and "works until its end" in ran.err
+    assert server.requests("PUT", f"{ONE}/exposure")[1].json == {"exposed_to": []}
+    for words in (("--expose", "alg_one"), ("--to", "box")):
+        assert cli("agent", "logins", *words).code == USAGE
 
 
 def test_logout_ends_the_open_logins_of_an_agent(cli: Cli, server: Scripted) -> None:

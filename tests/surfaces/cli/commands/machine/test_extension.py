@@ -22,6 +22,7 @@ ABLE: dict[str, Any] = {
     "abilities": [],
     "images": ["host"],
     "closes_network": True,
+    "doors": True,
     "limits": {"cpu": None, "memory_mb": None, "workspace_mb": None},
     "host_kind": "local",
 }

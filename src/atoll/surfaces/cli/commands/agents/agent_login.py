@@ -21,6 +21,7 @@ from atoll.client.login.agent_logins import (
     AgentLogins,
 )
 from atoll.domain.errors import Conflict, Failed, Invalid, NotFound
+from atoll.domain.profile.schema import profile_id
 from atoll.surfaces.cli.console import candidates
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option
@@ -30,6 +31,11 @@ PAUSE_SECONDS: Final = 1.0
 MAX_PASTED: Final = 8192
 
 _METHODS: Final = {"device": DEVICE, "browser": BROWSER, "key": KEY}
+_EXPOSED: Final = (
+    "what runs there reads the access token of {agent}, and may use it anywhere until {ends}, also "
+    "after you take it back; it gets each new one, and never the refresh token"
+)
+_CONCEALED: Final = "no new token goes inside; one that is there works until its end"
 _LATER: Final = "no sandbox uses it yet; once your plan allows it: atoll agent logins --on {id}"
 
 
@@ -37,13 +43,24 @@ _LATER: Final = "no sandbox uses it yet; once your plan allows it: atoll agent l
 @click.argument("agent", required=False, default="codex", shell_complete=candidates.agents())
 @click.option("--browser", "how", flag_value="browser", help="In a browser, and paste its address.")
 @click.option("--key", "how", flag_value="key", help="By an API key, from stdin or a prompt.")
+@click.option("--provider", default=None, help="The provider of the key [default: the first].")
 @click.option("--use", is_flag=True, help="Turn it on, too: your plan must allow it.")
 @json_option()
 @pass_invocation
-def login(invocation: Invocation, agent: str, *, how: str | None, use: bool, as_json: bool) -> None:
+def login(
+    invocation: Invocation,
+    agent: str,
+    *,
+    how: str | None,
+    provider: str | None,
+    use: bool,
+    as_json: bool,
+) -> None:
     """Log an agent in at its vendor; its tokens enter no sandbox  [default: codex]."""
     logins = AgentLogins(invocation.api().transport)
     body: AgentLoginBody = {"agent": agent, "method": _METHODS[how or "device"]}
+    if provider is not None:
+        body["provider"] = provider
     if how == "key":
         body["api_key"] = _text(f"API key of {agent}")
     found = _finished(logins, logins.begin(body))
@@ -60,19 +77,38 @@ def login(invocation: Invocation, agent: str, *, how: str | None, use: bool, as_
 @click.command("logins")
 @click.option("--on", default=None, metavar="LOGIN", help="Let sandboxes use it.")
 @click.option("--off", default=None, metavar="LOGIN", help="Let sandboxes use it no more.")
+@click.option("--expose", default=None, metavar="LOGIN", help="Put its access token into --to.")
+@click.option("--to", "places", multiple=True, metavar="PLACE", help="A sandbox, or profile:NAME.")
+@click.option("--conceal", default=None, metavar="LOGIN", help="Expose it nowhere any more.")
 @json_option()
 @pass_invocation
-def logins_(invocation: Invocation, *, on: str | None, off: str | None, as_json: bool) -> None:
-    """List your logins of agents, or turn one on or off."""
+def logins_(
+    invocation: Invocation,
+    *,
+    on: str | None,
+    off: str | None,
+    expose: str | None,
+    places: tuple[str, ...],
+    conceal: str | None,
+    as_json: bool,
+) -> None:
+    """List your logins of agents, turn one on or off, or expose its token where no doors are."""
     logins = AgentLogins(invocation.api().transport)
+    if (expose is None) is not (not places):
+        raise Invalid("--expose LOGIN and --to PLACE go together")
     for login_id, in_use in ((on, True), (off, False)):
         if login_id is not None:
             logins.turn(login_id, in_use=in_use)
+    if expose is not None:
+        _expose(invocation, logins, expose, places)
+    if conceal is not None:
+        logins.expose(conceal, ())
+        note(_CONCEALED)
     found = logins.list()
     if as_json:
         show_json({"logins": [one.value for one in found.logins]})
     elif found.logins:
-        header = ("LOGIN", "AGENT", "METHOD", "STATUS", "IN USE", "TOKEN")
+        header = ("LOGIN", "AGENT", "METHOD", "STATUS", "IN USE", "TOKEN", "EXPOSED TO")
         show_table(header, map(_row, found.logins))
     else:
         note("no logins: atoll agent login")
@@ -100,6 +136,22 @@ def logout(invocation: Invocation, which: str, *, as_json: bool) -> None:
 
 
 LOGINS: Final = (login, logins_, logout)
+
+
+def _expose(
+    invocation: Invocation, logins: AgentLogins, login_id: str, places: tuple[str, ...]
+) -> None:
+    """Expose a login to more places, and say what that means."""
+    scopes = [_scope(invocation, place) for place in places]
+    found = logins.expose(login_id, (*logins.get(login_id).exposed_to, *scopes))
+    note(_EXPOSED.format(agent=clean(found.agent), ends=clean(found.expires_at or "its end")))
+
+
+def _scope(invocation: Invocation, place: str) -> str:
+    kind, _, name = place.partition(":")
+    if kind == "profile":
+        return f"profile:{profile_id(name)}"
+    return f"sandbox:{invocation.api().sandboxes.get(name or place).sandbox_id}"
 
 
 def _finished(logins: AgentLogins, begun: AgentLogin) -> AgentLogin:
@@ -143,4 +195,7 @@ def _text(name: str) -> str:
 def _row(one: AgentLogin) -> tuple[str, ...]:
     methods = {number: name for name, number in _METHODS.items()}
     method = methods.get(one.method, str(one.method))
-    return one.id, one.agent, method, one.status, "yes" if one.in_use else "no", one.token_ref
+    if one.provider:
+        method = f"{method} of {one.provider}"
+    used, exposed = "yes" if one.in_use else "no", " ".join(one.exposed_to) or "-"
+    return one.id, one.agent, method, one.status, used, one.token_ref, exposed

@@ -117,6 +117,7 @@ def _say_capabilities(found: Extension) -> None:
     rows = {
         "isolation": able.isolation,
         "network": "closed" if able.closes_network else "open",
+        "doors": "served" if able.doors else "none: no broker, no egress proxy",
         "places": f"hosts of kind {able.host_kind}" if able.host_kind else "the vendor's",
         "regions": ", ".join(able.regions),
         "gpus": ", ".join(able.gpus),

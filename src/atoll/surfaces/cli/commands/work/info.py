@@ -7,6 +7,7 @@ import click
 from atoll.client.client import Client
 from atoll.client.shapes import Isolation, Processes, Repo, Sandbox, SandboxProject, Setup
 from atoll.domain.errors import AtollError
+from atoll.domain.login.agent_login import NAMED_LOGIN
 from atoll.domain.wall.interior import MIB
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.moments import since, until
@@ -101,11 +102,17 @@ def _lines(sandbox: Sandbox) -> list[tuple[str, str]]:
         ("kept until", until(sandbox.retained_until)),
     ]
     lines += [("missing", note) for note in sandbox.isolation.degraded]
-    lines += [("exposed", f"{name}: its value is inside") for name in sandbox.exposed_secrets]
+    lines += [("exposed", _exposed(name)) for name in sandbox.exposed_secrets]
     lines += _instructions(sandbox.setup_metadata)
     lines += _project(sandbox.project)
     lines += [("repository", _repository(repo)) for repo in sandbox.repos]
     return lines
+
+
+def _exposed(name: str) -> str:
+    if name.startswith(NAMED_LOGIN):
+        return f"{name}: the access token of a login is inside"
+    return f"{name}: its value is inside"
 
 
 def _project(project: SandboxProject) -> list[tuple[str, str]]:

@@ -19,6 +19,7 @@ LOGIN = AgentLogin(
     NOW + timedelta(minutes=1),
     2,
     NOW + timedelta(hours=1),
+    True,
 )
 
 
@@ -37,6 +38,9 @@ def record(login_id: str, login: AgentLogin = LOGIN) -> AgentLoginRecord:
         ("openid",),
         "account",
         True,
+        "openai",
+        ("sandbox:sb_a", "profile:profile.a"),
+        NOW + timedelta(hours=2),
     )
 
 
