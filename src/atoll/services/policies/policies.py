@@ -154,8 +154,13 @@ class Policies:
         revision = self._next_revision()
         async with self._ground.store.read() as rows:
             kept = await rows.secrets.sealed(sandbox.org_id, sandbox.owner)
-            asked = {"sandbox_id": sandbox.id, "owner": sandbox.owner}
-            approvals = await rows.approvals.open(sandbox.org_id, **asked) if kept else []
+            approvals = (
+                await rows.approvals.open(
+                    sandbox.org_id, sandbox_id=sandbox.id, owner=sandbox.owner
+                )
+                if kept
+                else []
+            )
             lent = await self._lent(rows, sandbox) if kept else ()
         check_secrets(sandbox, [one.secret for one in kept])
         opened = self._open(sandbox, kept)
@@ -184,10 +189,8 @@ class Policies:
             logins=tuple(tokens),
         )
         login = next((one for one in lent if isinstance(one, ExposedLogin)), None)
-        exposed = {one.secret.name for one in mine if one.secret.exposed}
-        exposed |= set() if login is None else {login.name}
         renew_at = None if api is None else self._ground.clock.now() + RENEWED_AFTER
-        return ComposedPolicy(policy, tuple(sorted(exposed)), renew_at, login)
+        return ComposedPolicy(policy, _exposed(mine, login), renew_at, login)
 
     async def put(
         self, client: RuntimeClient, sandbox: Sandbox, composed: ComposedPolicy | None = None
@@ -304,6 +307,11 @@ def check_secrets(sandbox: Sandbox, secrets: Sequence[Secret]) -> None:
 def scope_subject(sandbox: Sandbox) -> ScopeSubject:
     """Return everything a secret's scope can mean to it."""
     return ScopeSubject(sandbox.org_id, sandbox.owner, sandbox.id, sandbox.profile.id)
+
+
+def _exposed(mine: Sequence[_OpenSecret], login: ExposedLogin | None) -> tuple[str, ...]:
+    names = {one.secret.name for one in mine if one.secret.exposed}
+    return tuple(sorted(names if login is None else {*names, login.name}))
 
 
 def _masked(opened: Sequence[_OpenSecret]) -> tuple[RedactedValue, ...]:
