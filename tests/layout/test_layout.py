@@ -181,13 +181,17 @@ def test_functions_take_few_positional_parameters(modules: Sequence[Path]) -> No
     assert not many, f"more than {MAX_PARAMETERS} positional parameters: {many}"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=_name)
-def test_nothing_drops_a_cancellation(path: Path) -> None:
-    calls = [n for n in ast.walk(_tree(path)) if isinstance(n, ast.Attribute)]
-    found = [n.lineno for n in calls if n.attr == "wait_for" and ast.unparse(n.value) == "asyncio"]
+@each_package
+def test_nothing_drops_a_cancellation(modules: Sequence[Path]) -> None:
+    found = [
+        f"{path}:{one.lineno}"
+        for path in modules
+        for one in ast.walk(tree_of(path))
+        if isinstance(one, ast.Attribute) and ast.unparse(one) == "asyncio.wait_for"
+    ]
     assert not found, (
-        f"{path}: lines {found}: asyncio.wait_for of Python 3.11 drops a cancellation that comes "
-        "with the result; use asyncio.timeout"
+        f"{found}: asyncio.wait_for of Python 3.11 drops a cancellation that comes with the "
+        "result; use asyncio.timeout"
     )
 
 
