@@ -84,7 +84,9 @@ class OpenSshMachines:
             await machine.facts()
         except Unavailable as error:
             line = await self.public_key()
-            hint = f"{error.message}. ~/.ssh/authorized_keys there needs the line: {line}"
+            hint = (
+                f"{error.message.rstrip('.')}. ~/.ssh/authorized_keys there needs the line: {line}"
+            )
             return HostCheck(True, True, False, (hint,))
         except AtollError as error:
             return HostCheck(True, True, False, (error.message,))
