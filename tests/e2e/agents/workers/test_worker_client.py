@@ -1,4 +1,4 @@
-"""A real Codex as a worker, driven by the Python client as docs/program/workers.md shows it."""
+"""Real workers, driven by the Python client as docs/program/workers.md shows it."""
 
 import asyncio
 import json
@@ -11,6 +11,7 @@ import pytest
 from atoll.client import Atoll
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import World
+from tests.e2e.agents.workers.test_worker_threads import ASKING
 from tests.e2e.agents.workers.test_workers import ASKS
 from tests.peers.model_server import DONE
 from tests.places import ROOT
@@ -53,32 +54,35 @@ async def test_python_of_the_page_asks_answers_follows_and_stops(
     assert [one["exitCode"] for one in done if one["type"] == "commandExecution"] == [0]
 
 
+@pytest.mark.parametrize("agent", ["codex", "claude-code"])
 async def test_command_line_creates_asks_answers_follows_and_stops(
-    w: World, provide_agent: Callable[[TestServer, str], None]
+    w: World, provide_agent: Callable[[TestServer, str], None], agent: str
 ) -> None:
-    provide_agent(w.server, "codex")
+    provide_agent(w.server, agent)
+    name = f"cli-{agent}"
 
     async def atoll(*words: str) -> str:
         done = await asyncio.to_thread(w.server.run, "worker", *words)
         assert done.returncode == 0, done.stderr
         return str(done.stdout)
 
-    assert "cli runs in sb_" in await atoll("create", "cli", "--ask-first", "--wait")
-    turn = json.loads(await atoll("ask", "cli", f"[[tool {ASKS}]]", "--json"))
+    created = await atoll("create", name, "--agent", agent, "--ask-first", "--wait")
+    assert f"{name} runs in sb_" in created
+    turn = json.loads(await atoll("ask", name, f"[[tool {ASKING[agent]}]]", "--json"))
     asks = "item/commandExecution/requestApproval"
-    lines = (await atoll("follow", "cli", "--until", asks)).splitlines()
+    lines = (await atoll("follow", name, "--until", asks)).splitlines()
     question = lines[-1].partition("  question ")[2].partition("  ")[0]
-    assert await atoll("answer", "cli", question, "--decision", "accept")
-    seen = await atoll("follow", "cli", "--after", str(len(lines)), "--until", "turn/completed")
+    assert await atoll("answer", name, question, "--decision", "accept")
+    seen = await atoll("follow", name, "--after", str(len(lines)), "--until", "turn/completed")
     assert seen.splitlines()[0].startswith(f"{len(lines) + 1}  ")
-    listed = json.loads(await atoll("request", "cli", "thread/list"))
+    listed = json.loads(await atoll("request", name, "thread/list"))
     assert [one["id"] for one in listed["data"]] == [turn["thread_id"]]
-    assert await atoll("ask", "cli", "Say it.", "--wait") == f"{DONE}\n"
-    assert "cli" in await atoll("list")
-    assert "heartbeat:    fresh" in await atoll("show", "cli")
-    await atoll("stop", "cli")
-    await atoll("follow", "cli", "--until", "worker.stopped")
-    assert "is stopped, its files are sandbox:sb_" in await atoll("stop", "cli")
+    assert await atoll("ask", name, "Say it.", "--wait") == f"{DONE}\n"
+    assert name in await atoll("list")
+    assert "heartbeat:    fresh" in await atoll("show", name)
+    await atoll("stop", name)
+    await atoll("follow", name, "--until", "worker.stopped")
+    assert "is stopped, its files are sandbox:sb_" in await atoll("stop", name)
 
 
 async def test_command_line_tries_a_worker_and_leaves_nothing(

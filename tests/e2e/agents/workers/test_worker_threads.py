@@ -16,7 +16,7 @@ import pytest
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import CHOICES, TOOLS, World, run
 from tests.e2e.agents.workers.records import READERS, Turn, recorded, streamed
-from tests.e2e.agents.workers.test_workers import ASKS, stream, until
+from tests.e2e.agents.workers.test_workers import ASKS, snapshot, stream, until
 
 pytestmark = [
     pytest.mark.agents,
@@ -129,9 +129,9 @@ CASES = [
 ]
 
 
-async def made(w: World, agent: str) -> dict[str, Any]:
+async def made(w: World, agent: str, **more: str) -> dict[str, Any]:
     """Have a worker of the agent's name, in a sandbox with the model that a person chose."""
-    body: dict[str, Any] = {"worker_id": agent, "agent": agent, "permissions": "ask"}
+    body: dict[str, Any] = {"worker_id": agent, "agent": agent, "permissions": "ask", **more}
     if agent in CHOICES:
         wanted = {"profile": "shell", "agent": agent, "env": CHOICES[agent]}
         answer = await w.api.post("/v1/sandboxes?wait=ready", json=wanted)
@@ -158,7 +158,13 @@ async def test_agent_as_a_worker_has_two_threads_asks_and_is_interrupted(
     w: World, provide_agent: Callable[[TestServer, str], None], case: Case
 ) -> None:
     provide_agent(w.server, case.agent)
-    body, name = await made(w, case.agent), case.agent
+    await driven(w, case)
+
+
+async def driven(w: World, case: Case, **more: str) -> None:
+    """Drive a worker through its threads, a question, an interrupt, a stop and a reattachment; what
+    it says is whole."""
+    body, name = await made(w, case.agent, **more), case.agent
     one = (await asked(w, name, "r1", "thread/start"))["thread"]["id"]
     two = (await asked(w, name, "r2", "thread/start"))["thread"]["id"]
     assert one != two
@@ -167,7 +173,7 @@ async def test_agent_as_a_worker_has_two_threads_asks_and_is_interrupted(
     question = await accepted(w, case, "r4")
     assert (question["threadId"], question["turnId"]) == (two, first)
     await stream(w, name, "turn/completed")
-    sandbox = (await w.api.get("/v1/sandboxes")).json()["sandboxes"][0]["sandbox_id"]
+    sandbox = (await snapshot(w, name))["sandbox"]["id"]
     assert await run(w, sandbox, "cat", "asked.txt") == (0, b"asked\n")
 
     held = (await asked(w, name, "r5", "turn/start", threadId=one, input=words("[[hold gate]]")))[

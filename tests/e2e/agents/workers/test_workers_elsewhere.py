@@ -8,6 +8,7 @@ import pytest
 
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import KEY, TOOLS, World, run, world
+from tests.e2e.agents.workers.test_worker_threads import Case, driven
 from tests.e2e.agents.workers.test_workers import asked, stream, until
 from tests.e2e.walls.test_ssh import NOT_HERE, add_host
 from tests.peers.api import api_of
@@ -70,6 +71,8 @@ async def test_worker_is_in_a_container_of_docker(
         await asyncio.to_thread(provide_agent, w.server, agent)
         assert "on docker" in await checked(w, "--profile", "small", "--agent", agent)
         await worked(w, agent, profile="small")
+        parallel = agent != "claude-code"
+        await driven(w, Case(agent, parallel=parallel), profile="small")
 
 
 @pytest.mark.skipif(bool(NOT_HERE), reason=NOT_HERE)
