@@ -1,7 +1,7 @@
 """The WorkerHost port: what runs the agent of a worker, wherever that is.
 
 A host keeps no contract of its own: rows, receipts and events are the control plane's. Every call
-is about one worker in one epoch; a call for an epoch that has passed does nothing.
+is about one worker in its present epoch: the leader alone begins and ends epochs.
 """
 
 from collections.abc import AsyncIterator, Sequence
