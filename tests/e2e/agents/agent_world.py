@@ -16,6 +16,7 @@ from atoll.testing.server import TestServer, test_server
 from tests.e2e.walls.test_rootless import person
 from tests.peers.docker_daemon import IMAGE, DockerDaemon
 from tests.peers.model_server import ModelServer, model_server
+from tests.protocol.answers import read_strictly
 
 KEY = "sk-canary-e2e-7f3a9c1b5d2e8046"
 TOOLS = {
@@ -62,7 +63,10 @@ async def world(key: str, wall: Wall = None, config: str = "") -> AsyncIterator[
         context, server = made
         try:
             headers = {"Authorization": f"Bearer {server.token}"}
-            async with httpx.AsyncClient(base_url=server.url, headers=headers, timeout=240) as api:
+            hooks = {"response": [read_strictly]}
+            async with httpx.AsyncClient(
+                base_url=server.url, headers=headers, timeout=240, event_hooks=hooks
+            ) as api:
                 yield World(server, model, api)
         finally:
             await asyncio.to_thread(context.__exit__, None, None, None)

@@ -79,6 +79,7 @@ from tests.peers.contract import (
     SETTINGS,
 )
 from tests.peers.databases.chosen import database_url
+from tests.protocol.answers import read_strictly
 
 Inside = Callable[[asyncio.StreamReader, Callable[[bytes], Awaitable[None]]], Awaitable[None]]
 """A server inside: it gets one connection's bytes, and a way to answer."""
@@ -378,6 +379,9 @@ async def served(app: Any) -> AsyncIterator[str]:
             server.ending.set()
 
 
+HOOKS: dict[str, list[Callable[..., Any]]] = {"response": [read_strictly]}
+
+
 @asynccontextmanager
 async def client_of(
     url: str, token: str | None = None, **more: Any
@@ -386,7 +390,7 @@ async def client_of(
     that should not differ do not."""
     headers = {"X-Request-ID": "test", **({"Authorization": f"Bearer {token}"} if token else {})}
     # Nothing here is TLS, whose certificates would be loaded for each client.
-    settings = {"timeout": 10, "verify": False, **more}
+    settings = {"timeout": 10, "verify": False, "event_hooks": HOOKS, **more}
     async with httpx.AsyncClient(base_url=url, headers=headers, **settings) as client:
         yield client
 

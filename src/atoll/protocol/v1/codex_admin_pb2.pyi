@@ -117,3 +117,11 @@ class WorkerSummary(_message.Message):
     lag_events: int
     last_seq: int
     def __init__(self, worker_id: _Optional[str] = ..., status: _Optional[_Union[SummaryStatus.Value, str]] = ..., lag_events: _Optional[int] = ..., last_seq: _Optional[int] = ...) -> None: ...
+
+class ListWorkerSummariesResponse(_message.Message):
+    __slots__ = ("worker_summaries", "next")
+    WORKER_SUMMARIES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_FIELD_NUMBER: _ClassVar[int]
+    worker_summaries: _containers.RepeatedCompositeFieldContainer[WorkerSummary]
+    next: str
+    def __init__(self, worker_summaries: _Optional[_Iterable[_Union[WorkerSummary, _Mapping]]] = ..., next: _Optional[str] = ...) -> None: ...

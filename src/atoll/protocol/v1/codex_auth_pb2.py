@@ -25,13 +25,29 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"atoll/protocol/v1/codex_auth.proto\x12\x11\x61toll.protocol.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"A\n\x0bLoginMethod\"2\n\x05Value\x12\x0b\n\x07\x62rowser\x10\x00\x12\x0f\n\x0b\x64\x65vice_code\x10\x01\x12\x0b\n\x07\x61pi_key\x10\x02\"\x85\x01\n\nLoginState\"w\n\x05Value\x12\x0f\n\x0bunspecified\x10\x00\x12\x0b\n\x07pending\x10\x01\x12\r\n\tslow_down\x10\x02\x12\r\n\tcompleted\x10\x03\x12\n\n\x06\x64\x65nied\x10\x04\x12\x0b\n\x07\x65xpired\x10\x05\x12\r\n\tcancelled\x10\x06\x12\n\n\x06\x66\x61iled\x10\x07\"i\n\x0bTokenStatus\"Z\n\x05Value\x12\x0f\n\x0bunspecified\x10\x00\x12\t\n\x05valid\x10\x01\x12\x0e\n\nrefreshing\x10\x02\x12\x0b\n\x07\x65xpired\x10\x03\x12\x0b\n\x07revoked\x10\x04\x12\x0b\n\x07refused\x10\x05\"i\n\x11StartLoginRequest\x12\x14\n\x05\x61gent\x18\x01 \x01(\tR\x05\x61gent\x12\x1b\n\x06method\x18\x02 \x01(\rH\x00R\x06method\x88\x01\x01\x12\x16\n\x06scopes\x18\x03 \x03(\tR\x06scopesB\t\n\x07_method\"\xa3\x03\n\tLoginFlow\x12\x1a\n\x08login_id\x18\x01 \x01(\tR\x08login_id\x12\x14\n\x05\x61gent\x18\x02 \x01(\tR\x05\x61gent\x12\x1b\n\x06method\x18\x03 \x01(\rH\x01R\x06method\x88\x01\x01\x12\x39\n\x05state\x18\x04 \x01(\x0e\x32#.atoll.protocol.v1.LoginState.ValueR\x05state\x12=\n\x06\x64\x65vice\x18\x05 \x01(\x0b\x32#.atoll.protocol.v1.DeviceCodePromptH\x00R\x06\x64\x65vice\x12<\n\x07\x62rowser\x18\x06 \x01(\x0b\x32 .atoll.protocol.v1.BrowserPromptH\x00R\x07\x62rowser\x12\x44\n\ttoken_ref\x18\x07 \x01(\x0b\x32!.atoll.protocol.v1.TokenReferenceH\x02R\ttoken_ref\x88\x01\x01\x12\x1b\n\x06reason\x18\x08 \x01(\tH\x03R\x06reason\x88\x01\x01\x42\x08\n\x06promptB\t\n\x07_methodB\x0c\n\n_token_refB\t\n\x07_reason\"\xde\x01\n\x10\x44\x65viceCodePrompt\x12\x1c\n\tuser_code\x18\x01 \x01(\tR\tuser_code\x12*\n\x10verification_uri\x18\x02 \x01(\tR\x10verification_uri\x12/\n\x10interval_seconds\x18\x03 \x01(\rH\x00R\x10interval_seconds\x88\x01\x01\x12:\n\nexpires_at\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\nexpires_atB\x13\n\x11_interval_seconds\"i\n\rBrowserPrompt\x12\x1c\n\tlogin_uri\x18\x01 \x01(\tR\tlogin_uri\x12:\n\nexpires_at\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\nexpires_at\"\x8c\x01\n\x0e\x43\x61llbackStatus\x12\x1a\n\x08login_id\x18\x01 \x01(\tR\x08login_id\x12\x39\n\x05state\x18\x02 \x01(\x0e\x32#.atoll.protocol.v1.LoginState.ValueR\x05state\x12\x19\n\x05\x65rror\x18\x03 \x01(\tH\x00R\x05\x65rror\x88\x01\x01\x42\x08\n\x06_error\"\xe9\x02\n\x0eTokenReference\x12\x1c\n\ttoken_ref\x18\x01 \x01(\tR\ttoken_ref\x12\x14\n\x05\x61gent\x18\x02 \x01(\tR\x05\x61gent\x12\x1b\n\x06method\x18\x03 \x01(\rH\x00R\x06method\x88\x01\x01\x12<\n\x06status\x18\x04 \x01(\x0e\x32$.atoll.protocol.v1.TokenStatus.ValueR\x06status\x12\x16\n\x06scopes\x18\x05 \x03(\tR\x06scopes\x12:\n\nexpires_at\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\nexpires_at\x12\x1d\n\x07\x61\x63\x63ount\x18\x07 \x01(\tH\x01R\x07\x61\x63\x63ount\x88\x01\x01\x12>\n\x0crefreshed_at\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x0crefreshed_atB\t\n\x07_methodB\n\n\x08_account\"q\n\x12ListLoginsResponse\x12\x39\n\x06logins\x18\x01 \x03(\x0b\x32!.atoll.protocol.v1.TokenReferenceR\x06logins\x12\x17\n\x04next\x18\x02 \x01(\tH\x00R\x04next\x88\x01\x01\x42\x07\n\x05_next\"\xa3\x01\n\x0eLoginHydration\x12\x1c\n\tworker_id\x18\x01 \x01(\tR\tworker_id\x12\x1c\n\ttoken_ref\x18\x02 \x01(\tR\ttoken_ref\x12\x14\n\x05\x61gent\x18\x03 \x01(\tR\x05\x61gent\x12\x14\n\x05\x66iles\x18\x04 \x03(\tR\x05\x66iles\x12\x1d\n\x07\x65xposed\x18\x05 \x01(\x08H\x00R\x07\x65xposed\x88\x01\x01\x42\n\n\x08_exposedb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"atoll/protocol/v1/codex_auth.proto\x12\x11\x61toll.protocol.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"A\n\x0bLoginMethod\"2\n\x05Value\x12\x0b\n\x07\x62rowser\x10\x00\x12\x0f\n\x0b\x64\x65vice_code\x10\x01\x12\x0b\n\x07\x61pi_key\x10\x02\"\x85\x01\n\nLoginState\"w\n\x05Value\x12\x0f\n\x0bunspecified\x10\x00\x12\x0b\n\x07pending\x10\x01\x12\r\n\tslow_down\x10\x02\x12\r\n\tcompleted\x10\x03\x12\n\n\x06\x64\x65nied\x10\x04\x12\x0b\n\x07\x65xpired\x10\x05\x12\r\n\tcancelled\x10\x06\x12\n\n\x06\x66\x61iled\x10\x07\"i\n\x0bTokenStatus\"Z\n\x05Value\x12\x0f\n\x0bunspecified\x10\x00\x12\t\n\x05valid\x10\x01\x12\x0e\n\nrefreshing\x10\x02\x12\x0b\n\x07\x65xpired\x10\x03\x12\x0b\n\x07revoked\x10\x04\x12\x0b\n\x07refused\x10\x05\"m\n\x11StartLoginRequest\x12\x14\n\x05\x61gent\x18\x01 \x01(\tR\x05\x61gent\x12\x1b\n\x06method\x18\x02 \x01(\rH\x00R\x06method\x88\x01\x01\x12\x16\n\x06scopes\x18\x03 \x03(\tR\x06scopes:\x02\x18\x01\x42\t\n\x07_method\"\xa7\x03\n\tLoginFlow\x12\x1a\n\x08login_id\x18\x01 \x01(\tR\x08login_id\x12\x14\n\x05\x61gent\x18\x02 \x01(\tR\x05\x61gent\x12\x1b\n\x06method\x18\x03 \x01(\rH\x01R\x06method\x88\x01\x01\x12\x39\n\x05state\x18\x04 \x01(\x0e\x32#.atoll.protocol.v1.LoginState.ValueR\x05state\x12=\n\x06\x64\x65vice\x18\x05 \x01(\x0b\x32#.atoll.protocol.v1.DeviceCodePromptH\x00R\x06\x64\x65vice\x12<\n\x07\x62rowser\x18\x06 \x01(\x0b\x32 .atoll.protocol.v1.BrowserPromptH\x00R\x07\x62rowser\x12\x44\n\ttoken_ref\x18\x07 \x01(\x0b\x32!.atoll.protocol.v1.TokenReferenceH\x02R\ttoken_ref\x88\x01\x01\x12\x1b\n\x06reason\x18\x08 \x01(\tH\x03R\x06reason\x88\x01\x01:\x02\x18\x01\x42\x08\n\x06promptB\t\n\x07_methodB\x0c\n\n_token_refB\t\n\x07_reason\"\xe2\x01\n\x10\x44\x65viceCodePrompt\x12\x1c\n\tuser_code\x18\x01 \x01(\tR\tuser_code\x12*\n\x10verification_uri\x18\x02 \x01(\tR\x10verification_uri\x12/\n\x10interval_seconds\x18\x03 \x01(\rH\x00R\x10interval_seconds\x88\x01\x01\x12:\n\nexpires_at\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\nexpires_at:\x02\x18\x01\x42\x13\n\x11_interval_seconds\"m\n\rBrowserPrompt\x12\x1c\n\tlogin_uri\x18\x01 \x01(\tR\tlogin_uri\x12:\n\nexpires_at\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\nexpires_at:\x02\x18\x01\"\x90\x01\n\x0e\x43\x61llbackStatus\x12\x1a\n\x08login_id\x18\x01 \x01(\tR\x08login_id\x12\x39\n\x05state\x18\x02 \x01(\x0e\x32#.atoll.protocol.v1.LoginState.ValueR\x05state\x12\x19\n\x05\x65rror\x18\x03 \x01(\tH\x00R\x05\x65rror\x88\x01\x01:\x02\x18\x01\x42\x08\n\x06_error\"\xed\x02\n\x0eTokenReference\x12\x1c\n\ttoken_ref\x18\x01 \x01(\tR\ttoken_ref\x12\x14\n\x05\x61gent\x18\x02 \x01(\tR\x05\x61gent\x12\x1b\n\x06method\x18\x03 \x01(\rH\x00R\x06method\x88\x01\x01\x12<\n\x06status\x18\x04 \x01(\x0e\x32$.atoll.protocol.v1.TokenStatus.ValueR\x06status\x12\x16\n\x06scopes\x18\x05 \x03(\tR\x06scopes\x12:\n\nexpires_at\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\nexpires_at\x12\x1d\n\x07\x61\x63\x63ount\x18\x07 \x01(\tH\x01R\x07\x61\x63\x63ount\x88\x01\x01\x12>\n\x0crefreshed_at\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x0crefreshed_at:\x02\x18\x01\x42\t\n\x07_methodB\n\n\x08_account\"u\n\x12ListLoginsResponse\x12\x39\n\x06logins\x18\x01 \x03(\x0b\x32!.atoll.protocol.v1.TokenReferenceR\x06logins\x12\x17\n\x04next\x18\x02 \x01(\tH\x00R\x04next\x88\x01\x01:\x02\x18\x01\x42\x07\n\x05_next\"\xa7\x01\n\x0eLoginHydration\x12\x1c\n\tworker_id\x18\x01 \x01(\tR\tworker_id\x12\x1c\n\ttoken_ref\x18\x02 \x01(\tR\ttoken_ref\x12\x14\n\x05\x61gent\x18\x03 \x01(\tR\x05\x61gent\x12\x14\n\x05\x66iles\x18\x04 \x03(\tR\x05\x66iles\x12\x1d\n\x07\x65xposed\x18\x05 \x01(\x08H\x00R\x07\x65xposed\x88\x01\x01:\x02\x18\x01\x42\n\n\x08_exposed\"\x85\x01\n\x10\x41gentLoginStatus\"q\n\x05Value\x12\x0f\n\x0bunspecified\x10\x00\x12\r\n\trequested\x10\x01\x12\x0b\n\x07pending\x10\x02\x12\t\n\x05ready\x10\x03\x12\n\n\x06\x64\x65nied\x10\x04\x12\x0b\n\x07\x65xpired\x10\x05\x12\n\n\x06\x66\x61iled\x10\x06\x12\x0b\n\x07revoked\x10\x07\"\x81\x04\n\nAgentLogin\x12\x0e\n\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n\x05\x61gent\x18\x02 \x01(\tR\x05\x61gent\x12\x1b\n\x06method\x18\x03 \x01(\rH\x00R\x06method\x88\x01\x01\x12\x41\n\x06status\x18\x04 \x01(\x0e\x32).atoll.protocol.v1.AgentLoginStatus.ValueR\x06status\x12\x1b\n\x06reason\x18\x05 \x01(\tH\x01R\x06reason\x88\x01\x01\x12\x1b\n\x06in_use\x18\x06 \x01(\x08H\x02R\x06in_use\x88\x01\x01\x12!\n\ttoken_ref\x18\x07 \x01(\tH\x03R\ttoken_ref\x88\x01\x01\x12\x16\n\x06scopes\x18\x08 \x03(\tR\x06scopes\x12\x17\n\x04page\x18\t \x01(\tH\x04R\x04page\x88\x01\x01\x12!\n\tuser_code\x18\n \x01(\tH\x05R\tuser_code\x88\x01\x01\x12:\n\ncreated_at\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.TimestampR\ncreated_at\x12:\n\nexpires_at\x18\x0c \x01(\x0b\x32\x1a.google.protobuf.TimestampR\nexpires_atB\t\n\x07_methodB\t\n\x07_reasonB\t\n\x07_in_useB\x0c\n\n_token_refB\x07\n\x05_pageB\x0c\n\n_user_code\"r\n\x17ListAgentLoginsResponse\x12\x35\n\x06logins\x18\x01 \x03(\x0b\x32\x1d.atoll.protocol.v1.AgentLoginR\x06logins\x12\x17\n\x04next\x18\x02 \x01(\tH\x00R\x04next\x88\x01\x01\x42\x07\n\x05_nextb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'atoll.protocol.v1.codex_auth_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
+  _globals['_STARTLOGINREQUEST']._loaded_options = None
+  _globals['_STARTLOGINREQUEST']._serialized_options = b'\030\001'
+  _globals['_LOGINFLOW']._loaded_options = None
+  _globals['_LOGINFLOW']._serialized_options = b'\030\001'
+  _globals['_DEVICECODEPROMPT']._loaded_options = None
+  _globals['_DEVICECODEPROMPT']._serialized_options = b'\030\001'
+  _globals['_BROWSERPROMPT']._loaded_options = None
+  _globals['_BROWSERPROMPT']._serialized_options = b'\030\001'
+  _globals['_CALLBACKSTATUS']._loaded_options = None
+  _globals['_CALLBACKSTATUS']._serialized_options = b'\030\001'
+  _globals['_TOKENREFERENCE']._loaded_options = None
+  _globals['_TOKENREFERENCE']._serialized_options = b'\030\001'
+  _globals['_LISTLOGINSRESPONSE']._loaded_options = None
+  _globals['_LISTLOGINSRESPONSE']._serialized_options = b'\030\001'
+  _globals['_LOGINHYDRATION']._loaded_options = None
+  _globals['_LOGINHYDRATION']._serialized_options = b'\030\001'
   _globals['_LOGINMETHOD']._serialized_start=90
   _globals['_LOGINMETHOD']._serialized_end=155
   _globals['_LOGINMETHOD_VALUE']._serialized_start=105
@@ -45,19 +61,27 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_TOKENSTATUS_VALUE']._serialized_start=308
   _globals['_TOKENSTATUS_VALUE']._serialized_end=398
   _globals['_STARTLOGINREQUEST']._serialized_start=400
-  _globals['_STARTLOGINREQUEST']._serialized_end=505
-  _globals['_LOGINFLOW']._serialized_start=508
-  _globals['_LOGINFLOW']._serialized_end=927
-  _globals['_DEVICECODEPROMPT']._serialized_start=930
-  _globals['_DEVICECODEPROMPT']._serialized_end=1152
-  _globals['_BROWSERPROMPT']._serialized_start=1154
-  _globals['_BROWSERPROMPT']._serialized_end=1259
-  _globals['_CALLBACKSTATUS']._serialized_start=1262
-  _globals['_CALLBACKSTATUS']._serialized_end=1402
-  _globals['_TOKENREFERENCE']._serialized_start=1405
-  _globals['_TOKENREFERENCE']._serialized_end=1766
-  _globals['_LISTLOGINSRESPONSE']._serialized_start=1768
-  _globals['_LISTLOGINSRESPONSE']._serialized_end=1881
-  _globals['_LOGINHYDRATION']._serialized_start=1884
-  _globals['_LOGINHYDRATION']._serialized_end=2047
+  _globals['_STARTLOGINREQUEST']._serialized_end=509
+  _globals['_LOGINFLOW']._serialized_start=512
+  _globals['_LOGINFLOW']._serialized_end=935
+  _globals['_DEVICECODEPROMPT']._serialized_start=938
+  _globals['_DEVICECODEPROMPT']._serialized_end=1164
+  _globals['_BROWSERPROMPT']._serialized_start=1166
+  _globals['_BROWSERPROMPT']._serialized_end=1275
+  _globals['_CALLBACKSTATUS']._serialized_start=1278
+  _globals['_CALLBACKSTATUS']._serialized_end=1422
+  _globals['_TOKENREFERENCE']._serialized_start=1425
+  _globals['_TOKENREFERENCE']._serialized_end=1790
+  _globals['_LISTLOGINSRESPONSE']._serialized_start=1792
+  _globals['_LISTLOGINSRESPONSE']._serialized_end=1909
+  _globals['_LOGINHYDRATION']._serialized_start=1912
+  _globals['_LOGINHYDRATION']._serialized_end=2079
+  _globals['_AGENTLOGINSTATUS']._serialized_start=2082
+  _globals['_AGENTLOGINSTATUS']._serialized_end=2215
+  _globals['_AGENTLOGINSTATUS_VALUE']._serialized_start=2102
+  _globals['_AGENTLOGINSTATUS_VALUE']._serialized_end=2215
+  _globals['_AGENTLOGIN']._serialized_start=2218
+  _globals['_AGENTLOGIN']._serialized_end=2731
+  _globals['_LISTAGENTLOGINSRESPONSE']._serialized_start=2733
+  _globals['_LISTAGENTLOGINSRESPONSE']._serialized_end=2847
 # @@protoc_insertion_point(module_scope)

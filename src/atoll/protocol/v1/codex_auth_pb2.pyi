@@ -163,3 +163,61 @@ class LoginHydration(_message.Message):
     files: _containers.RepeatedScalarFieldContainer[str]
     exposed: bool
     def __init__(self, worker_id: _Optional[str] = ..., token_ref: _Optional[str] = ..., agent: _Optional[str] = ..., files: _Optional[_Iterable[str]] = ..., exposed: _Optional[bool] = ...) -> None: ...
+
+class AgentLoginStatus(_message.Message):
+    __slots__ = ()
+    class Value(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        unspecified: _ClassVar[AgentLoginStatus.Value]
+        requested: _ClassVar[AgentLoginStatus.Value]
+        pending: _ClassVar[AgentLoginStatus.Value]
+        ready: _ClassVar[AgentLoginStatus.Value]
+        denied: _ClassVar[AgentLoginStatus.Value]
+        expired: _ClassVar[AgentLoginStatus.Value]
+        failed: _ClassVar[AgentLoginStatus.Value]
+        revoked: _ClassVar[AgentLoginStatus.Value]
+    unspecified: AgentLoginStatus.Value
+    requested: AgentLoginStatus.Value
+    pending: AgentLoginStatus.Value
+    ready: AgentLoginStatus.Value
+    denied: AgentLoginStatus.Value
+    expired: AgentLoginStatus.Value
+    failed: AgentLoginStatus.Value
+    revoked: AgentLoginStatus.Value
+    def __init__(self) -> None: ...
+
+class AgentLogin(_message.Message):
+    __slots__ = ("id", "agent", "method", "status", "reason", "in_use", "token_ref", "scopes", "page", "user_code", "created_at", "expires_at")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    AGENT_FIELD_NUMBER: _ClassVar[int]
+    METHOD_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    IN_USE_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_REF_FIELD_NUMBER: _ClassVar[int]
+    SCOPES_FIELD_NUMBER: _ClassVar[int]
+    PAGE_FIELD_NUMBER: _ClassVar[int]
+    USER_CODE_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    agent: str
+    method: int
+    status: AgentLoginStatus.Value
+    reason: str
+    in_use: bool
+    token_ref: str
+    scopes: _containers.RepeatedScalarFieldContainer[str]
+    page: str
+    user_code: str
+    created_at: _timestamp_pb2.Timestamp
+    expires_at: _timestamp_pb2.Timestamp
+    def __init__(self, id: _Optional[str] = ..., agent: _Optional[str] = ..., method: _Optional[int] = ..., status: _Optional[_Union[AgentLoginStatus.Value, str]] = ..., reason: _Optional[str] = ..., in_use: _Optional[bool] = ..., token_ref: _Optional[str] = ..., scopes: _Optional[_Iterable[str]] = ..., page: _Optional[str] = ..., user_code: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class ListAgentLoginsResponse(_message.Message):
+    __slots__ = ("logins", "next")
+    LOGINS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_FIELD_NUMBER: _ClassVar[int]
+    logins: _containers.RepeatedCompositeFieldContainer[AgentLogin]
+    next: str
+    def __init__(self, logins: _Optional[_Iterable[_Union[AgentLogin, _Mapping]]] = ..., next: _Optional[str] = ...) -> None: ...

@@ -432,3 +432,11 @@ class DurabilityMarkers(_message.Message):
     bundle_ref: str
     thread_ids: _containers.RepeatedScalarFieldContainer[str]
     def __init__(self, last_seq: _Optional[int] = ..., workspace_ref: _Optional[str] = ..., codex_home_ref: _Optional[str] = ..., bundle_ref: _Optional[str] = ..., thread_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class EraseWorkerResponse(_message.Message):
+    __slots__ = ("removed", "resume_after")
+    REMOVED_FIELD_NUMBER: _ClassVar[int]
+    RESUME_AFTER_FIELD_NUMBER: _ClassVar[int]
+    removed: int
+    resume_after: int
+    def __init__(self, removed: _Optional[int] = ..., resume_after: _Optional[int] = ...) -> None: ...

@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file atoll/protocol/v1/codex_admin.proto.
  */
 export const file_atoll_protocol_v1_codex_admin: GenFile = /*@__PURE__*/
-  fileDesc("CiNhdG9sbC9wcm90b2NvbC92MS9jb2RleF9hZG1pbi5wcm90bxIRYXRvbGwucHJvdG9jb2wudjEiTwoOQmFja2VuZEJyZWFrZXIiPQoFVmFsdWUSDwoLdW5zcGVjaWZpZWQQABIKCgZjbG9zZWQQARIICgRvcGVuEAISDQoJaGFsZl9vcGVuEAMizgIKDUJhY2tlbmRIZWFsdGgSLwoJcGxhY2VtZW50GAEgASgLMhwuYXRvbGwucHJvdG9jb2wudjEuUGxhY2VtZW50EhUKCGF0dGVtcHRzGAIgASgNSACIAQESFAoHc3VjY2VzcxgDIAEoAUgBiAEBEhsKBnA1MF9tcxgEIAEoDUgCUgZwNTBfbXOIAQESGwoGcDk1X21zGAUgASgNSANSBnA5NV9tc4gBARI4CgdicmVha2VyGAYgASgOMicuYXRvbGwucHJvdG9jb2wudjEuQmFja2VuZEJyZWFrZXIuVmFsdWUSFAoHd29ya2VycxgHIAEoDUgEiAEBEhEKBGxvc3QYCCABKA1IBYgBAUILCglfYXR0ZW1wdHNCCgoIX3N1Y2Nlc3NCCQoHX3A1MF9tc0IJCgdfcDk1X21zQgoKCF93b3JrZXJzQgcKBV9sb3N0Ik8KGUxpc3RCYWNrZW5kSGVhbHRoUmVzcG9uc2USMgoIYmFja2VuZHMYASADKAsyIC5hdG9sbC5wcm90b2NvbC52MS5CYWNrZW5kSGVhbHRoInEKDVJvdXRpbmdSZWFzb24SHAoJd29ya2VyX2lkGAEgASgJUgl3b3JrZXJfaWQSDgoGcmVhc29uGAIgASgJEjIKCGRlY2lzaW9uGAMgASgLMiAuYXRvbGwucHJvdG9jb2wudjEuUm91dGVEZWNpc2lvbiJhCg1UZWFyZG93blN0YXRlIlAKBVZhbHVlEg8KC3Vuc3BlY2lmaWVkEAASDAoIcmV0YWluZWQQARIMCghyZW1vdmluZxACEgsKB3JlbW92ZWQQAxINCglsZWZ0b3ZlcnMQBCL2AQoOV29ya2VyVGVhcmRvd24SHAoJd29ya2VyX2lkGAEgASgJUgl3b3JrZXJfaWQSNwoGcG9saWN5GAIgASgOMicuYXRvbGwucHJvdG9jb2wudjEuVGVhcmRvd25Qb2xpY3kuVmFsdWUSNQoFc3RhdGUYAyABKA4yJi5hdG9sbC5wcm90b2NvbC52MS5UZWFyZG93blN0YXRlLlZhbHVlEg8KB3JlbW92ZWQYBCADKAkSEQoJbGVmdG92ZXJzGAUgAygJEjIKBmR1ZV9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBSBmR1ZV9hdCJDCg1TdW1tYXJ5U3RhdHVzIjIKBVZhbHVlEg8KC3Vuc3BlY2lmaWVkEAASCwoHaW5fc3luYxABEgsKB2xhZ2dpbmcQAiLHAQoNV29ya2VyU3VtbWFyeRIcCgl3b3JrZXJfaWQYASABKAlSCXdvcmtlcl9pZBI2CgZzdGF0dXMYAiABKA4yJi5hdG9sbC5wcm90b2NvbC52MS5TdW1tYXJ5U3RhdHVzLlZhbHVlEiMKCmxhZ19ldmVudHMYAyABKA1IAFIKbGFnX2V2ZW50c4gBARIfCghsYXN0X3NlcRgEIAEoDUgBUghsYXN0X3NlcYgBAUINCgtfbGFnX2V2ZW50c0ILCglfbGFzdF9zZXFiBnByb3RvMw", [file_atoll_protocol_v1_codex_sandbox, file_atoll_protocol_v1_codex_workers, file_google_protobuf_timestamp]);
+  fileDesc("CiNhdG9sbC9wcm90b2NvbC92MS9jb2RleF9hZG1pbi5wcm90bxIRYXRvbGwucHJvdG9jb2wudjEiTwoOQmFja2VuZEJyZWFrZXIiPQoFVmFsdWUSDwoLdW5zcGVjaWZpZWQQABIKCgZjbG9zZWQQARIICgRvcGVuEAISDQoJaGFsZl9vcGVuEAMizgIKDUJhY2tlbmRIZWFsdGgSLwoJcGxhY2VtZW50GAEgASgLMhwuYXRvbGwucHJvdG9jb2wudjEuUGxhY2VtZW50EhUKCGF0dGVtcHRzGAIgASgNSACIAQESFAoHc3VjY2VzcxgDIAEoAUgBiAEBEhsKBnA1MF9tcxgEIAEoDUgCUgZwNTBfbXOIAQESGwoGcDk1X21zGAUgASgNSANSBnA5NV9tc4gBARI4CgdicmVha2VyGAYgASgOMicuYXRvbGwucHJvdG9jb2wudjEuQmFja2VuZEJyZWFrZXIuVmFsdWUSFAoHd29ya2VycxgHIAEoDUgEiAEBEhEKBGxvc3QYCCABKA1IBYgBAUILCglfYXR0ZW1wdHNCCgoIX3N1Y2Nlc3NCCQoHX3A1MF9tc0IJCgdfcDk1X21zQgoKCF93b3JrZXJzQgcKBV9sb3N0Ik8KGUxpc3RCYWNrZW5kSGVhbHRoUmVzcG9uc2USMgoIYmFja2VuZHMYASADKAsyIC5hdG9sbC5wcm90b2NvbC52MS5CYWNrZW5kSGVhbHRoInEKDVJvdXRpbmdSZWFzb24SHAoJd29ya2VyX2lkGAEgASgJUgl3b3JrZXJfaWQSDgoGcmVhc29uGAIgASgJEjIKCGRlY2lzaW9uGAMgASgLMiAuYXRvbGwucHJvdG9jb2wudjEuUm91dGVEZWNpc2lvbiJhCg1UZWFyZG93blN0YXRlIlAKBVZhbHVlEg8KC3Vuc3BlY2lmaWVkEAASDAoIcmV0YWluZWQQARIMCghyZW1vdmluZxACEgsKB3JlbW92ZWQQAxINCglsZWZ0b3ZlcnMQBCL2AQoOV29ya2VyVGVhcmRvd24SHAoJd29ya2VyX2lkGAEgASgJUgl3b3JrZXJfaWQSNwoGcG9saWN5GAIgASgOMicuYXRvbGwucHJvdG9jb2wudjEuVGVhcmRvd25Qb2xpY3kuVmFsdWUSNQoFc3RhdGUYAyABKA4yJi5hdG9sbC5wcm90b2NvbC52MS5UZWFyZG93blN0YXRlLlZhbHVlEg8KB3JlbW92ZWQYBCADKAkSEQoJbGVmdG92ZXJzGAUgAygJEjIKBmR1ZV9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBSBmR1ZV9hdCJDCg1TdW1tYXJ5U3RhdHVzIjIKBVZhbHVlEg8KC3Vuc3BlY2lmaWVkEAASCwoHaW5fc3luYxABEgsKB2xhZ2dpbmcQAiLHAQoNV29ya2VyU3VtbWFyeRIcCgl3b3JrZXJfaWQYASABKAlSCXdvcmtlcl9pZBI2CgZzdGF0dXMYAiABKA4yJi5hdG9sbC5wcm90b2NvbC52MS5TdW1tYXJ5U3RhdHVzLlZhbHVlEiMKCmxhZ19ldmVudHMYAyABKA1IAFIKbGFnX2V2ZW50c4gBARIfCghsYXN0X3NlcRgEIAEoDUgBUghsYXN0X3NlcYgBAUINCgtfbGFnX2V2ZW50c0ILCglfbGFzdF9zZXEihwEKG0xpc3RXb3JrZXJTdW1tYXJpZXNSZXNwb25zZRJMChB3b3JrZXJfc3VtbWFyaWVzGAEgAygLMiAuYXRvbGwucHJvdG9jb2wudjEuV29ya2VyU3VtbWFyeVIQd29ya2VyX3N1bW1hcmllcxIRCgRuZXh0GAIgASgJSACIAQFCBwoFX25leHRiBnByb3RvMw", [file_atoll_protocol_v1_codex_sandbox, file_atoll_protocol_v1_codex_workers, file_google_protobuf_timestamp]);
 
 /**
  * The breaker of a backend.
@@ -541,4 +541,47 @@ export type WorkerSummaryJson = {
  */
 export const WorkerSummarySchema: GenMessage<WorkerSummary, {jsonType: WorkerSummaryJson}> = /*@__PURE__*/
   messageDesc(file_atoll_protocol_v1_codex_admin, 7);
+
+/**
+ * `GET /v1/projections/worker_summaries`. Its stream has the same, without `next`: all of them,
+ * then those that changed.
+ *
+ * @generated from message atoll.protocol.v1.ListWorkerSummariesResponse
+ */
+export type ListWorkerSummariesResponse = Message<"atoll.protocol.v1.ListWorkerSummariesResponse"> & {
+  /**
+   * @generated from field: repeated atoll.protocol.v1.WorkerSummary worker_summaries = 1 [json_name = "worker_summaries"];
+   */
+  workerSummaries: WorkerSummary[];
+
+  /**
+   * @generated from field: optional string next = 2;
+   */
+  next?: string | undefined;
+};
+
+/**
+ * `GET /v1/projections/worker_summaries`. Its stream has the same, without `next`: all of them,
+ * then those that changed.
+ *
+ * @generated from message atoll.protocol.v1.ListWorkerSummariesResponse
+ */
+export type ListWorkerSummariesResponseJson = {
+  /**
+   * @generated from field: repeated atoll.protocol.v1.WorkerSummary worker_summaries = 1 [json_name = "worker_summaries"];
+   */
+  worker_summaries?: WorkerSummaryJson[];
+
+  /**
+   * @generated from field: optional string next = 2;
+   */
+  next?: string;
+};
+
+/**
+ * Describes the message atoll.protocol.v1.ListWorkerSummariesResponse.
+ * Use `create(ListWorkerSummariesResponseSchema)` to create a new message.
+ */
+export const ListWorkerSummariesResponseSchema: GenMessage<ListWorkerSummariesResponse, {jsonType: ListWorkerSummariesResponseJson}> = /*@__PURE__*/
+  messageDesc(file_atoll_protocol_v1_codex_admin, 8);
 

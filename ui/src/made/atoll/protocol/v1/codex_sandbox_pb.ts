@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file atoll/protocol/v1/codex_sandbox.proto.
  */
 export const file_atoll_protocol_v1_codex_sandbox: GenFile = /*@__PURE__*/
-  fileDesc("CiVhdG9sbC9wcm90b2NvbC92MS9jb2RleF9zYW5kYm94LnByb3RvEhFhdG9sbC5wcm90b2NvbC52MSKAAgoHQmFja2VuZCL0AQoFVmFsdWUSDwoLdW5zcGVjaWZpZWQQABINCglpbl9tZW1vcnkQARIWChJjbG91ZGZsYXJlX3NhbmRib3gQAhILCgdkYXl0b25hEAMSEgoOb3BlbmFnZW50c19nY3AQBBILCgdkZXNrdG9wEAUSDQoJZXh0ZW5zaW9uEAYSDgoKbmFtZXNwYWNlcxAHEgoKBmRvY2tlchAIEgsKB21pY3Jvdm0QCRIHCgNzc2gQChIPCgtjb21wb3NlX3NzaBALEhAKDGRheXRvbmFfc2VsZhAMEgcKA2UyYhANEgkKBW1vZGFsEA4SDQoJb3BlbnNoZWxsEA8iQwoNRXhlY3V0aW9uTW9kZSIyCgVWYWx1ZRIPCgt1bnNwZWNpZmllZBAAEgsKB2Rlc2t0b3AQARILCgdzYW5kYm94EAIiXAoOSXNvbGF0aW9uTGV2ZWwiSgoFVmFsdWUSDwoLdW5zcGVjaWZpZWQQABIICgRub25lEAESCgoGcG9saWN5EAISDQoJY29udGFpbmVyEAMSCwoHbWljcm92bRAEIs4BCglJc29sYXRpb24SNgoFbGV2ZWwYASABKA4yJy5hdG9sbC5wcm90b2NvbC52MS5Jc29sYXRpb25MZXZlbC5WYWx1ZRIRCgltZWNoYW5pc20YAiABKAkSEQoEd2VhaxgDIAEoCEgAiAEBEhAKCGRlZ3JhZGVkGAQgAygJEh8KCGhvc3RfdWlkGAUgASgNSAFSCGhvc3RfdWlkiAEBEhEKBGluaXQYBiABKAlIAogBAUIHCgVfd2Vha0ILCglfaG9zdF91aWRCBwoFX2luaXQijQEKCVBsYWNlbWVudBIxCgdiYWNrZW5kGAEgASgOMiAuYXRvbGwucHJvdG9jb2wudjEuQmFja2VuZC5WYWx1ZRIRCglleHRlbnNpb24YAiABKAkSEQoEaG9zdBgDIAEoCUgAiAEBEhMKBnJlZ2lvbhgEIAEoCUgBiAEBQgcKBV9ob3N0QgkKB19yZWdpb24iiAEKDVdvcmtlclNhbmRib3gSCgoCaWQYASABKAkSLwoJaXNvbGF0aW9uGAIgASgLMhwuYXRvbGwucHJvdG9jb2wudjEuSXNvbGF0aW9uEhMKBnJlZ2lvbhgDIAEoCUgAiAEBEhEKBGhvc3QYBCABKAlIAYgBAUIJCgdfcmVnaW9uQgcKBV9ob3N0Io0CCg1Sb3V0ZURlY2lzaW9uEhoKCHJvdXRlX2lkGAEgASgJUghyb3V0ZV9pZBImCgJhdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIc3RyYXRlZ3kYAyABKAkSMQoGY2hvc2VuGAQgASgLMhwuYXRvbGwucHJvdG9jb2wudjEuUGxhY2VtZW50SACIAQESNQoKY2FuZGlkYXRlcxgFIAMoCzIhLmF0b2xsLnByb3RvY29sLnYxLlJvdXRlQ2FuZGlkYXRlEjEKCGF0dGVtcHRzGAYgAygLMh8uYXRvbGwucHJvdG9jb2wudjEuUm91dGVBdHRlbXB0QgkKB19jaG9zZW4ivAEKDlJvdXRlQ2FuZGlkYXRlEi8KCXBsYWNlbWVudBgBIAEoCzIcLmF0b2xsLnByb3RvY29sLnYxLlBsYWNlbWVudBJOCg5leGVjdXRpb25fbW9kZRgCIAEoDjImLmF0b2xsLnByb3RvY29sLnYxLkV4ZWN1dGlvbk1vZGUuVmFsdWVSDmV4ZWN1dGlvbl9tb2RlEhAKA2ZpdBgDIAEoCEgAiAEBEg8KB3JlYXNvbnMYBCADKAlCBgoEX2ZpdCJ3CgxSb3V0ZUF0dGVtcHQSLwoJcGxhY2VtZW50GAEgASgLMhwuYXRvbGwucHJvdG9jb2wudjEuUGxhY2VtZW50EiYKAmF0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZyZWFzb24YAyABKAliBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("CiVhdG9sbC9wcm90b2NvbC92MS9jb2RleF9zYW5kYm94LnByb3RvEhFhdG9sbC5wcm90b2NvbC52MSKAAgoHQmFja2VuZCL0AQoFVmFsdWUSDwoLdW5zcGVjaWZpZWQQABINCglpbl9tZW1vcnkQARIWChJjbG91ZGZsYXJlX3NhbmRib3gQAhILCgdkYXl0b25hEAMSEgoOb3BlbmFnZW50c19nY3AQBBILCgdkZXNrdG9wEAUSDQoJZXh0ZW5zaW9uEAYSDgoKbmFtZXNwYWNlcxAHEgoKBmRvY2tlchAIEgsKB21pY3Jvdm0QCRIHCgNzc2gQChIPCgtjb21wb3NlX3NzaBALEhAKDGRheXRvbmFfc2VsZhAMEgcKA2UyYhANEgkKBW1vZGFsEA4SDQoJb3BlbnNoZWxsEA8iQwoNRXhlY3V0aW9uTW9kZSIyCgVWYWx1ZRIPCgt1bnNwZWNpZmllZBAAEgsKB2Rlc2t0b3AQARILCgdzYW5kYm94EAIiXAoOSXNvbGF0aW9uTGV2ZWwiSgoFVmFsdWUSDwoLdW5zcGVjaWZpZWQQABIICgRub25lEAESCgoGcG9saWN5EAISDQoJY29udGFpbmVyEAMSCwoHbWljcm92bRAEIs4BCglJc29sYXRpb24SNgoFbGV2ZWwYASABKA4yJy5hdG9sbC5wcm90b2NvbC52MS5Jc29sYXRpb25MZXZlbC5WYWx1ZRIRCgltZWNoYW5pc20YAiABKAkSEQoEd2VhaxgDIAEoCEgAiAEBEhAKCGRlZ3JhZGVkGAQgAygJEh8KCGhvc3RfdWlkGAUgASgNSAFSCGhvc3RfdWlkiAEBEhEKBGluaXQYBiABKAlIAogBAUIHCgVfd2Vha0ILCglfaG9zdF91aWRCBwoFX2luaXQijQEKCVBsYWNlbWVudBIxCgdiYWNrZW5kGAEgASgOMiAuYXRvbGwucHJvdG9jb2wudjEuQmFja2VuZC5WYWx1ZRIRCglleHRlbnNpb24YAiABKAkSEQoEaG9zdBgDIAEoCUgAiAEBEhMKBnJlZ2lvbhgEIAEoCUgBiAEBQgcKBV9ob3N0QgkKB19yZWdpb24iiAEKDVdvcmtlclNhbmRib3gSCgoCaWQYASABKAkSLwoJaXNvbGF0aW9uGAIgASgLMhwuYXRvbGwucHJvdG9jb2wudjEuSXNvbGF0aW9uEhMKBnJlZ2lvbhgDIAEoCUgAiAEBEhEKBGhvc3QYBCABKAlIAYgBAUIJCgdfcmVnaW9uQgcKBV9ob3N0Io0CCg1Sb3V0ZURlY2lzaW9uEhoKCHJvdXRlX2lkGAEgASgJUghyb3V0ZV9pZBImCgJhdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIc3RyYXRlZ3kYAyABKAkSMQoGY2hvc2VuGAQgASgLMhwuYXRvbGwucHJvdG9jb2wudjEuUGxhY2VtZW50SACIAQESNQoKY2FuZGlkYXRlcxgFIAMoCzIhLmF0b2xsLnByb3RvY29sLnYxLlJvdXRlQ2FuZGlkYXRlEjEKCGF0dGVtcHRzGAYgAygLMh8uYXRvbGwucHJvdG9jb2wudjEuUm91dGVBdHRlbXB0QgkKB19jaG9zZW4ivAEKDlJvdXRlQ2FuZGlkYXRlEi8KCXBsYWNlbWVudBgBIAEoCzIcLmF0b2xsLnByb3RvY29sLnYxLlBsYWNlbWVudBJOCg5leGVjdXRpb25fbW9kZRgCIAEoDjImLmF0b2xsLnByb3RvY29sLnYxLkV4ZWN1dGlvbk1vZGUuVmFsdWVSDmV4ZWN1dGlvbl9tb2RlEhAKA2ZpdBgDIAEoCEgAiAEBEg8KB3JlYXNvbnMYBCADKAlCBgoEX2ZpdCJ3CgxSb3V0ZUF0dGVtcHQSLwoJcGxhY2VtZW50GAEgASgLMhwuYXRvbGwucHJvdG9jb2wudjEuUGxhY2VtZW50EiYKAmF0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZyZWFzb24YAyABKAkitQEKB0Rlc2t0b3ASDAoEbmFtZRgBIAEoCRIUCgdwcmVzZW50GAIgASgISACIAQESOAoJbGlua2VkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcFIJbGlua2VkX2F0Ei8KCWlzb2xhdGlvbhgEIAEoCzIcLmF0b2xsLnByb3RvY29sLnYxLklzb2xhdGlvbhIPCgd3b3JrZXJzGAUgAygJQgoKCF9wcmVzZW50IkQKFExpc3REZXNrdG9wc1Jlc3BvbnNlEiwKCGRlc2t0b3BzGAEgAygLMhouYXRvbGwucHJvdG9jb2wudjEuRGVza3RvcGIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
  * The backend of a worker.
@@ -714,4 +714,114 @@ export type RouteAttemptJson = {
  */
 export const RouteAttemptSchema: GenMessage<RouteAttempt, {jsonType: RouteAttemptJson}> = /*@__PURE__*/
   messageDesc(file_atoll_protocol_v1_codex_sandbox, 8);
+
+/**
+ * A machine of a person's own that is linked. `present`: its lane runs.
+ *
+ * @generated from message atoll.protocol.v1.Desktop
+ */
+export type Desktop = Message<"atoll.protocol.v1.Desktop"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: optional bool present = 2;
+   */
+  present?: boolean | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp linked_at = 3 [json_name = "linked_at"];
+   */
+  linkedAt?: Timestamp | undefined;
+
+  /**
+   * The wall that it reports; absent before its lane has run.
+   *
+   * @generated from field: atoll.protocol.v1.Isolation isolation = 4;
+   */
+  isolation?: Isolation | undefined;
+
+  /**
+   * The workers that it has.
+   *
+   * @generated from field: repeated string workers = 5;
+   */
+  workers: string[];
+};
+
+/**
+ * A machine of a person's own that is linked. `present`: its lane runs.
+ *
+ * @generated from message atoll.protocol.v1.Desktop
+ */
+export type DesktopJson = {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name?: string;
+
+  /**
+   * @generated from field: optional bool present = 2;
+   */
+  present?: boolean;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp linked_at = 3 [json_name = "linked_at"];
+   */
+  linked_at?: TimestampJson;
+
+  /**
+   * The wall that it reports; absent before its lane has run.
+   *
+   * @generated from field: atoll.protocol.v1.Isolation isolation = 4;
+   */
+  isolation?: IsolationJson;
+
+  /**
+   * The workers that it has.
+   *
+   * @generated from field: repeated string workers = 5;
+   */
+  workers?: string[];
+};
+
+/**
+ * Describes the message atoll.protocol.v1.Desktop.
+ * Use `create(DesktopSchema)` to create a new message.
+ */
+export const DesktopSchema: GenMessage<Desktop, {jsonType: DesktopJson}> = /*@__PURE__*/
+  messageDesc(file_atoll_protocol_v1_codex_sandbox, 9);
+
+/**
+ * `GET /v1/desktops`.
+ *
+ * @generated from message atoll.protocol.v1.ListDesktopsResponse
+ */
+export type ListDesktopsResponse = Message<"atoll.protocol.v1.ListDesktopsResponse"> & {
+  /**
+   * @generated from field: repeated atoll.protocol.v1.Desktop desktops = 1;
+   */
+  desktops: Desktop[];
+};
+
+/**
+ * `GET /v1/desktops`.
+ *
+ * @generated from message atoll.protocol.v1.ListDesktopsResponse
+ */
+export type ListDesktopsResponseJson = {
+  /**
+   * @generated from field: repeated atoll.protocol.v1.Desktop desktops = 1;
+   */
+  desktops?: DesktopJson[];
+};
+
+/**
+ * Describes the message atoll.protocol.v1.ListDesktopsResponse.
+ * Use `create(ListDesktopsResponseSchema)` to create a new message.
+ */
+export const ListDesktopsResponseSchema: GenMessage<ListDesktopsResponse, {jsonType: ListDesktopsResponseJson}> = /*@__PURE__*/
+  messageDesc(file_atoll_protocol_v1_codex_sandbox, 10);
 
