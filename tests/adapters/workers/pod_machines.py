@@ -81,6 +81,10 @@ class PodMachines:
         await asyncio.to_thread(pod.process.communicate)
         self._ended.put_nowait(Ended(sandbox_id, pod.generation, "its pod was killed"))
 
+    def left(self) -> list[str]:
+        """Return the directories of pods, and those that run."""
+        return [*(one.name for one in self._folder.glob("sb_*")), *self._pods]
+
     def _started(self, request: Provision) -> Pod:
         place = self._folder / request.sandbox_id
         for name in ("workspace", "home"):

@@ -112,16 +112,17 @@ async def runtime_stage(
 
 class RuntimeHarness(WorkerHostHarness):
     """What the scripted app-server and a real wall can do, for `WorkerHostContract`. A subclass has
-    the fixture `stage` and the method `kill_runtime`."""
+    the fixture `stage` and the methods `kill_runtime` and `left`."""
 
     @pytest.fixture(autouse=True)
     async def opened(self, stage: RuntimeStage) -> AsyncIterator[None]:
-        """Remove what a test that failed left."""
+        """Remove the sandboxes of a test, and see that nothing of them is left."""
         self.behind = stage
         yield
         for one in (await stage.sandboxes.list(LOCAL_PERSON)).sandboxes:
             await stage.sandboxes.destroy(LOCAL_PERSON, one.id)
             await stage.sandboxes.wait(LOCAL_PERSON, one.id, settled=True)
+        assert self.left() == []
 
     @pytest.fixture
     def host(self, stage: RuntimeStage) -> RuntimeHost:
@@ -173,6 +174,10 @@ class RuntimeHarness(WorkerHostHarness):
     async def kill_runtime(self, sandbox_id: SandboxId) -> None:
         """Kill the runtime of a sandbox."""
         raise AssertionError(f"nothing kills the runtime of {sandbox_id}")
+
+    def left(self) -> list[str]:
+        """Return what stands of sandboxes at their backend."""
+        raise AssertionError("nothing looks for what is left")
 
     async def _state(self, worker: WorkerRecord) -> State:
         assert worker.sandbox_id is not None

@@ -65,6 +65,12 @@ class ZygoteHarness(RuntimeHarness):
         (box,) = [one for one in answer.boxes if one.sandbox_id == sandbox_id]
         os.kill(box.runtime_pid, signal.SIGKILL)
 
+    def left(self) -> list[str]:
+        answer = self.rig.ask(wire.ListBoxes())
+        assert isinstance(answer, wire.Listed)
+        folders = [one.name for one in self.rig.home.boxes.glob("sb_*")]
+        return folders + [one.sandbox_id for one in answer.boxes]
+
 
 class TestNamespaces(ZygoteHarness, WorkerHostContract):
     @pytest.fixture
@@ -92,9 +98,13 @@ class TestDocker(ZygoteHarness, WorkerHostContract):
         home = rig.home
         settings = Settings(home.socket, home.tag, home.root / "i", daemon.host, agents=(CODEX,))
         extension = Docker(settings)
+        self.daemon = daemon
         async with runtime_stage(tmp_path, extension, f"image: {IMAGE}\n") as found:
             yield found
         await extension.close()
+
+    def left(self) -> list[str]:
+        return super().left() + self.daemon.containers()
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +119,7 @@ class TestSsh(ZygoteHarness, WorkerHostContract):
     async def stage(
         self, rig: ZygoteRig, box: SshServer, tmp_path: Path
     ) -> AsyncIterator[RuntimeStage]:
-        home = rig.home.root
+        self.far, home = box.home, rig.home.root
         known = {"box": await known_host(home, box)}
 
         async def find() -> Mapping[str, SshHost]:
@@ -121,6 +131,9 @@ class TestSsh(ZygoteHarness, WorkerHostContract):
         async with runtime_stage(tmp_path, extension, host=host) as found:
             yield found
         await extension.close()
+
+    def left(self) -> list[str]:
+        return super().left() + [one.name for one in self.far.glob(".atoll/*/boxes/*")]
 
 
 class PodHarness(RuntimeHarness):
@@ -137,6 +150,10 @@ class PodHarness(RuntimeHarness):
     async def kill_runtime(self, sandbox_id: SandboxId) -> None:
         assert isinstance(self.behind.extension, PodMachines)
         await self.behind.extension.kill(sandbox_id)
+
+    def left(self) -> list[str]:
+        assert isinstance(self.behind.extension, PodMachines)
+        return self.behind.extension.left()
 
 
 class TestPod(PodHarness):
@@ -171,9 +188,16 @@ class WrittenHarness(RuntimeHarness):
             yield await stack.enter_async_context(runtime_stage(tmp_path, extension, POLICY))
 
     async def kill_runtime(self, sandbox_id: SandboxId) -> None:
-        record = PodProcess(self.home / "extensions" / "written" / sandbox_id).record
+        record = PodProcess(self._own / sandbox_id).record
         assert record is not None
         os.kill(record.pid, signal.SIGKILL)
+
+    def left(self) -> list[str]:
+        return [one.name for one in self._own.glob("sb_*")]
+
+    @property
+    def _own(self) -> Path:
+        return self.home / "extensions" / "written"
 
 
 class TestWritten(WrittenHarness):
