@@ -32,7 +32,7 @@ const NAMED = new Set(
   'Android Atoll Chrome Edge Firefox GitHub HEAD Linux Opera Safari Windows macOS'.split(' '),
 );
 const OPTION = /^--/;
-const PROGRAM = /^(?:Mac OS|atoll pull|\w+\/)$/;
+const PROGRAM = /^(?:Mac OS|atoll (?:pull|(?:desktop|login)\b.*)|\w+\/)$/;
 const HEADER = /^(?:[A-Z][A-Za-z]*-)+[A-Z][A-Za-z]*$/;
 const SELECTOR = /^[.#[]|^(?:a|button|input)[,[:]/;
 const PATH = /^[MLHVCSQTAZ][MLHVCSQTAZmlhvcsqtaz0-9{} .,-]*$/;

@@ -21,6 +21,7 @@ from .boards.scripted_boards import ScriptedBoards
 from .scripted_agent import ScriptedAgent
 from .scripted_terminal import HEARTBEAT_SECONDS, ScriptedTerminal
 from .team.scripted_team import ScriptedTeam
+from .workers.scripted_logins import ScriptedLogins
 from .workers.scripted_workers import ScriptedWorkers
 
 STATIC = ROOT / "src/atoll/surfaces/http/static"
@@ -105,6 +106,7 @@ class ScriptedServer:
     team: ScriptedTeam = field(default_factory=ScriptedTeam)
     boards: ScriptedBoards = field(init=False)
     workers: ScriptedWorkers = field(default_factory=ScriptedWorkers)
+    logins: ScriptedLogins = field(default_factory=ScriptedLogins)
     #: The items of the inbox that were answered, and how.
     answers: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     #: Answers of the next create, instead of making a sandbox.
@@ -267,6 +269,7 @@ class ScriptedServer:
             *self.team.routes(self),
             *self.boards.routes(),
             *self.workers.routes(),
+            *self.logins.routes(),
         ]
 
     async def _index(self, _: web.Request) -> web.StreamResponse:

@@ -1,4 +1,4 @@
-/** A text that is shown once: a link or a token, with a button that copies it. */
+/** A text to take along, with a button that copies it; some are shown once. */
 
 import type { ReactNode } from 'react';
 import { t } from '../../language/t';
@@ -15,17 +15,24 @@ export function OnceShown({ label, value, children }: OnceShownProps) {
   return (
     <div className="share-made" role="status">
       {children}
-      <div className="share-link">
-        <input
-          readOnly
-          aria-label={label}
-          value={value}
-          onFocus={(event) => event.target.select()}
-        />
-        <button type="button" className="button" onClick={() => void copy(value)}>
-          {t`Copy`}
-        </button>
-      </div>
+      <CopyLine label={label} value={value} />
+    </div>
+  );
+}
+
+/** A line that is copied as a whole: a link, a token, a command. */
+export function CopyLine({ label, value }: Omit<OnceShownProps, 'children'>) {
+  return (
+    <div className="share-link">
+      <input readOnly aria-label={label} value={value} onFocus={(event) => event.target.select()} />
+      <button
+        type="button"
+        className="button"
+        aria-label={t`Copy: ${label}`}
+        onClick={() => void copy(value)}
+      >
+        {t`Copy`}
+      </button>
     </div>
   );
 }

@@ -3,6 +3,7 @@
 import { t } from '../../language/t';
 import { DriveSection } from '../drive/DriveSection';
 import { Inbox } from '../inbox/Inbox';
+import { Logins } from '../logins/Logins';
 import { MenuButton } from '../parts/MenuButton';
 import { Granted, Secrets } from './Secrets';
 
@@ -19,6 +20,7 @@ export function SecretsPage({ onMenu }: { readonly onMenu: () => void }) {
         </p>
         <Inbox />
         <Secrets />
+        <Logins />
         <DriveSection />
         <Granted />
       </div>

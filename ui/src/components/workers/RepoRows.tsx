@@ -24,9 +24,8 @@ export function RepoRows({ repos, known, at, onChange }: RepoRowsProps) {
     onChange([...repos, { row, known: '', url: '', branch: '', fromBranch: '' }]);
     // Once it is there.
     requestAnimationFrame(() => {
-      group.current
-        ?.querySelector<HTMLElement>('.worker-repo:last-of-type :is(input, select)')
-        ?.focus();
+      const rows = group.current?.querySelectorAll('.worker-repo') ?? [];
+      [...rows].at(-1)?.querySelector<HTMLElement>('input, select')?.focus();
     });
   }
 

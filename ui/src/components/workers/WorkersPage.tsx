@@ -1,15 +1,22 @@
 /** Workers: the list of them, and one at `#/workers/<worker_id>`. */
 
 import '../../styles/workers.css';
-import { questionsOf, workersApi, type Worker } from '../../api/workers';
+import { useEffect, useState } from 'react';
+import { questionsOf, removalOf, workersApi, type Desktop, type Worker } from '../../api/workers';
 import { plural, t } from '../../language/t';
 import { age, tick } from '../../state/clock';
 import { goTo } from '../../state/route';
 import { useStore } from '../../state/store';
+import { mayWork } from '../../state/team/rights';
+import { team } from '../../state/team/team';
 import { useBeat } from '../../state/workers/useBeat';
+import { pageCommands } from '../frame/page-commands';
+import { Icon } from '../parts/icons';
 import { Listed, useListed } from '../parts/Listed';
 import { MenuButton } from '../parts/MenuButton';
 import { Empty } from '../parts/States';
+import { CreateWorker } from './CreateWorker';
+import { Desktops } from './Desktops';
 import { PlainFacts, routeLine, WorkerMark } from './marks';
 import { WorkerView } from './WorkerView';
 
@@ -22,26 +29,50 @@ interface WorkersPageProps {
 const LOOK_MS = 5_000;
 
 const workers = (): Promise<readonly Worker[]> => workersApi.list();
+const desktops = (): Promise<readonly Desktop[]> => workersApi.desktops();
+const nothing = (): Promise<readonly Desktop[]> => Promise.resolve([]);
 
 export function WorkersPage({ id, onMenu }: WorkersPageProps) {
   return id === null ? <Workers onMenu={onMenu} /> : <WorkerView key={id} {...{ id, onMenu }} />;
 }
 
 function Workers({ onMenu }: { readonly onMenu: () => void }) {
-  const asked = useListed(workers, useBeat(LOOK_MS));
+  const beat = useBeat(LOOK_MS);
+  const works = mayWork(useStore(team));
+  const asked = useListed(workers, beat);
+  const linked = useListed(works ? desktops : nothing, beat);
+  const [creating, setCreating] = useState(false);
+  useEffect(() => {
+    if (!works) return;
+    const run = (): void => setCreating(true);
+    pageCommands.set([{ id: 'new worker', words: t`New worker`, icon: 'plus', run }]);
+    return () => pageCommands.set([]);
+  }, [works]);
+  const list = asked.list ?? [];
   return (
     <main className="page" aria-label={t`Workers`}>
       <div className="page-body">
         <header className="page-head">
           <MenuButton onMenu={onMenu} />
           <h1>{t`Workers`}</h1>
+          <span className="spring" />
+          {works && (
+            <button
+              type="button"
+              className="button button-primary"
+              onClick={() => setCreating(true)}
+            >
+              <Icon name="plus" />
+              {t`New worker`}
+            </button>
+          )}
         </header>
         <Listed
           asked={asked}
           what={t`workers`}
           empty={
             <Empty icon="agent">
-              {t`No worker yet. ${(<code>atoll worker create NAME</code>)} starts an agent that programs and this page drive.`}
+              {t`No worker yet. A worker is an agent that programs and this page drive.`}
             </Empty>
           }
         >
@@ -53,8 +84,27 @@ function Workers({ onMenu }: { readonly onMenu: () => void }) {
             </ul>
           )}
         </Listed>
+        {works && <Desktops asked={linked} workers={list} />}
       </div>
+      {creating && (
+        <CreateWorker
+          taken={new Set(list.map(({ worker_id: id }) => id))}
+          desktops={linked.list ?? []}
+          onClose={() => setCreating(false)}
+        />
+      )}
     </main>
+  );
+}
+
+/** That its sandbox is gone, and whether anything of it is left. */
+function RemovalBadge({ worker }: { readonly worker: Worker }) {
+  const gone = removalOf(worker);
+  if (gone === null) return null;
+  return gone.left.length > 0 ? (
+    <span className="badge badge-bad">{t`left over`}</span>
+  ) : (
+    <span className="badge">{t`removed`}</span>
   );
 }
 
@@ -84,6 +134,7 @@ function Row({ worker }: { readonly worker: Worker }) {
             </span>
           )}
           {held && <span className="badge">{t`at a terminal`}</span>}
+          <RemovalBadge worker={worker} />
           <time className="worker-age quiet" dateTime={made} title={made}>
             {age(made, now)}
           </time>

@@ -153,7 +153,7 @@ function Row({ artifact: { name, type, size, sha256 } }: { readonly artifact: Ar
         {visible(type)} · {sizeWords(size)}
       </span>
       <code className="artifact-sum">
-        <span className="spoken">SHA-256 </span>
+        <span className="spoken">{t`SHA-256:`}</span>
         {sha256}
       </code>
     </li>

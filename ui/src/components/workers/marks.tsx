@@ -45,18 +45,25 @@ const HEARTBEATS = worded<Readonly<Record<HeartbeatState, { words: string; tone:
 );
 
 /** Whether its host is heard, and for how long it was not. */
+export function heartbeatWords({
+  heartbeat_state: state,
+  heartbeat_age_ms: age,
+}: Pick<Worker, 'heartbeat_state' | 'heartbeat_age_ms'>): string {
+  const { words } = HEARTBEATS()[state];
+  const late = state === 'stale' || state === 'missing';
+  return late ? t`${words} for ${duration(age / 1000)}` : words;
+}
+
 function HeartbeatMark({ worker }: { readonly worker: Worker }) {
   const { heartbeat_state: state, heartbeat_age_ms: age } = worker;
-  const { words, tone } = HEARTBEATS()[state];
-  const late = state === 'stale' || state === 'missing';
   return (
     <span
-      className={`fact ${tone}`}
+      className={`fact ${HEARTBEATS()[state].tone}`}
       data-heartbeat={state}
       title={t`Its host was heard ${duration(age / 1000)} ago`}
     >
       <Icon name="pulse" />
-      {late ? t`${words} for ${duration(age / 1000)}` : words}
+      {heartbeatWords(worker)}
     </span>
   );
 }

@@ -12,6 +12,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from aiohttp import web
+from google.protobuf import json_format
+
+from atoll.protocol.v1 import codex_workers_pb2 as workers_pb2
 
 HEARTBEAT_SECONDS = 2.0
 THREAD = "019b-thread-one"
@@ -84,6 +87,12 @@ class ScriptedWorkers:
     broken: bool = False
     #: Where a stream ends, and no other begins.
     cut: bool = False
+    #: The bodies of creates.
+    created: list[dict[str, Any]] = field(default_factory=list)
+    #: The answer of the next create, instead of making a worker.
+    create_problem: web.Response | None = None
+    #: Linked machines, by name.
+    desktops: dict[str, dict[str, Any]] = field(default_factory=dict)
     _followers: list[web.StreamResponse] = field(default_factory=list)
     _moved: asyncio.Condition = field(default_factory=asyncio.Condition)
 
@@ -117,6 +126,8 @@ class ScriptedWorkers:
             "route": route(),
             "held_by_person": False,
             "created_at": now(),
+            "remove_at": None,
+            "torn_down": None,
             **more,
         }
         self.workers[worker_id] = shown
@@ -207,6 +218,9 @@ class ScriptedWorkers:
             web.post(one + "/take", self._take),
             web.post(one + "/give-back", self._give_back),
             web.get(one + "/stream", self._stream),
+            web.delete(one + "/stream", self._erase),
+            web.get("/v1/desktops", self._list_desktops),
+            web.delete("/v1/desktops/{desktop}", self._unlink),
         ]
 
     async def _list(self, _: web.Request) -> web.StreamResponse:
@@ -221,10 +235,40 @@ class ScriptedWorkers:
         return web.json_response(shown) if shown else _missing()
 
     async def _create(self, request: web.Request) -> web.StreamResponse:
-        worker_id = (await request.json())["worker_id"]
+        body = await request.json()
+        json_format.ParseDict(body, workers_pb2.CreateWorkerRequest())
+        worker_id = body["worker_id"]
+        self.created.append(body)
+        if self.create_problem is not None:
+            answer, self.create_problem = self.create_problem, None
+            return answer
+        there = worker_id in self.workers
+        if not there:
+            made = {name: body[name] for name in ("agent", "permissions") if name in body}
+            self.add(worker_id, **made)
         self.workers[worker_id] |= {"status": "running", "reason": None, "heartbeat_state": "fresh"}
-        await self.tell(worker_id, "worker.started", epoch=2, reattached=True)
-        return web.json_response({"reattached": True, "worker": self.workers[worker_id]})
+        await self.tell(worker_id, "worker.started", epoch=2, reattached=there)
+        shown = {"reattached": there, "worker": self.workers[worker_id], "events_kept_for": "30d"}
+        return web.json_response(shown, status=200 if there else 201)
+
+    async def _erase(self, request: web.Request) -> web.StreamResponse:
+        last = len(self.streams[request.match_info["worker"]])
+        self.stale = last - 1
+        return web.json_response({"removed": last - 1, "resume_after": last - 1})
+
+    def link(self, name: str, **more: Any) -> dict[str, Any]:
+        """A linked machine whose lane runs, as the API shows it."""
+        shown = {"name": name, "present": True, "linked_at": now(), "heard_at": now()}
+        shown |= {"isolation": {**ISOLATION, "weak": True}, "workers": []}
+        self.desktops[name] = {**shown, **more}
+        return self.desktops[name]
+
+    async def _list_desktops(self, _: web.Request) -> web.StreamResponse:
+        return web.json_response({"desktops": [*self.desktops.values()]})
+
+    async def _unlink(self, request: web.Request) -> web.StreamResponse:
+        del self.desktops[request.match_info["desktop"]]
+        return web.Response(status=204)
 
     async def _request(self, request: web.Request) -> web.StreamResponse:
         worker_id, body = request.match_info["worker"], await request.json()

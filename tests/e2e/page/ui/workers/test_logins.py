@@ -1,0 +1,130 @@
+"""Logins of agents on the page: begun, finished, used and ended, by keyboard and on a phone."""
+
+import pytest
+from playwright.async_api import Browser, Page, expect
+
+from tests.e2e.page.test_people import PHONE_SCREEN, STING
+from tests.e2e.page.ui.scripted import ScriptedServer
+
+from .scripted_logins import CODE, KEY, ScriptedLogins
+from .test_workers import come_in
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+NARROW = "() => document.documentElement.scrollWidth <= innerWidth"
+
+
+async def at_secrets(server: ScriptedServer, page: Page) -> ScriptedLogins:
+    await come_in(server, page, "secrets")
+    return server.logins
+
+
+async def test_login_by_a_code_is_confirmed_turned_on_and_ended(
+    server: ScriptedServer, page: Page
+) -> None:
+    logins = await at_secrets(server, page)
+    section = page.get_by_role("region", name="Logins of agents")
+    await expect(section.get_by_text("No login.")).to_be_visible()
+    await section.get_by_role("button", name="Log an agent in").press("Enter")
+    dialog = page.get_by_role("dialog", name="Log an agent in")
+    await expect(dialog.get_by_label("Agent")).to_be_focused()
+    await dialog.get_by_role("button", name="Begin").press("Enter")
+    assert logins.begun == [{"agent": "codex", "method": 1}]
+    row = section.get_by_role("listitem")
+    await expect(row).to_contain_text("waits for you")
+    link = row.get_by_role("link", name="the page at auth.example")
+    assert await link.get_attribute("href") == "https://auth.example/device"
+    assert await link.get_attribute("rel") == "noopener noreferrer"
+    await expect(row.get_by_label("Code of codex", exact=True)).to_have_value(CODE)
+    # Its person confirms it elsewhere, and the page finds out by itself.
+    logins.logins["alg_1"] |= {"status": "ready", "scopes": ["openid", "profile"]}
+    await expect(row).to_contain_text("ready")
+    await expect(row.get_by_label("Code of codex", exact=True)).to_have_count(0)
+    await expect(row).to_contain_text("for openid, profile")
+    await row.get_by_role("button", name="Use codex").click()
+    asked = page.get_by_role("alertdialog", name="Use this login of codex?")
+    await expect(asked).to_contain_text("Your plan must allow to be used so")
+    await expect(asked.get_by_role("button", name="Cancel")).to_be_focused()
+    assert logins.logins["alg_1"]["in_use"] is False
+    await asked.get_by_role("button", name="My plan allows it").click()
+    await expect(row).to_contain_text("in use")
+    await row.get_by_role("button", name="Turn codex off").click()
+    await expect(row.get_by_text("in use")).to_have_count(0)
+    await row.get_by_role("button", name="End the login of codex").click()
+    await page.get_by_role("alertdialog").get_by_role("button", name="End it").click()
+    await expect(section.get_by_role("list", name="Logins that ended")).to_contain_text("ended")
+    await expect(section.get_by_role("button", name="Use codex")).to_have_count(0)
+
+
+async def test_login_in_a_browser_is_finished_by_its_address_on_a_phone(
+    server: ScriptedServer, browser: Browser
+) -> None:
+    context = await browser.new_context(**PHONE_SCREEN)
+    page = await context.new_page()
+    logins = await at_secrets(server, page)
+    await page.get_by_role("button", name="Log an agent in").tap()
+    dialog = page.get_by_role("dialog", name="Log an agent in")
+    await dialog.get_by_text("This browser", exact=True).tap()
+    await dialog.get_by_role("button", name="Begin").tap()
+    assert logins.begun == [{"agent": "codex", "method": 0}]
+    line = page.get_by_label("Address", exact=True)
+    await expect(line).to_be_visible()
+    finish = page.get_by_role("button", name="Finish the login")
+    await finish.tap()
+    await expect(page.get_by_role("alert")).to_have_text(
+        "Paste the whole address that the browser ended at."
+    )
+    await line.fill("http://localhost:1455/auth/callback?state=x")
+    await finish.tap()
+    await expect(page.get_by_role("alert")).to_contain_text("not the address")
+    assert await line.get_attribute("aria-invalid") == "true"
+    await line.fill("  http://localhost:1455/auth/callback?code=c&state=x ")
+    await finish.tap()
+    await expect(page.locator("[data-login='ready']")).to_be_visible()
+    assert logins.pasted[-1] == "http://localhost:1455/auth/callback?code=c&state=x"
+    box = await page.get_by_role("button", name="Use codex").bounding_box()
+    assert box is not None and box["height"] >= 44
+    assert await page.evaluate(NARROW)
+    await context.close()
+
+
+async def test_key_goes_in_once_and_what_is_wrong_stands_at_its_field(
+    server: ScriptedServer, page: Page
+) -> None:
+    logins = await at_secrets(server, page)
+    await page.get_by_role("button", name="Log an agent in").click()
+    dialog = page.get_by_role("dialog", name="Log an agent in")
+    # Not every agent can log in here.
+    server.logins.begun.clear()
+    await dialog.get_by_text("An API key").click()
+    await dialog.get_by_role("button", name="Begin").click()
+    await expect(dialog.get_by_role("alert")).to_have_text("Paste the key.")
+    key = dialog.get_by_label("API key", exact=True)
+    assert await key.get_attribute("type") == "password"
+    await key.fill("sk bad")
+    await dialog.get_by_role("button", name="Begin").click()
+    await expect(dialog.get_by_role("alert")).to_have_text("A key has no blanks.")
+    await key.fill("sk-good")
+    await dialog.get_by_role("button", name="Begin").click()
+    await expect(dialog).to_have_count(0)
+    assert logins.begun[-1] == {"agent": "codex", "method": KEY, "api_key": "sk-good"}
+    assert "sk-good" not in await page.content()
+
+
+async def test_logins_that_failed_say_why_and_a_page_that_is_none_is_no_link(
+    server: ScriptedServer, page: Page
+) -> None:
+    why = f"the issuer refused it {STING}"
+    server.logins.add("codex", status="failed", reason=why, page="", user_code="")
+    server.logins.add("claude-code", page="javascript:window.stung=1")
+    server.logins.broken = True
+    logins = await at_secrets(server, page)
+    section = page.get_by_role("region", name="Logins of agents")
+    await expect(section.get_by_role("alert")).to_contain_text("The database does not answer")
+    logins.broken = False
+    await section.get_by_role("button", name="Try again").click()
+    await expect(section.get_by_text("javascript:window.stung=1")).to_be_visible()
+    assert await section.get_by_role("link").count() == 0
+    await section.get_by_text("1 that ended").click()
+    await expect(section.get_by_text(why)).to_be_visible()
+    assert await page.evaluate("window.stung") is None
