@@ -40,6 +40,11 @@ export function isNow(at: string, now: number): boolean {
   return now - Date.parse(at) < 10_000;
 }
 
+/** How long ago a moment was: `now`, `4 min ago`. */
+export function agoWords(at: string, now: number): string {
+  return isNow(at, now) ? t`now` : t`${age(at, now)} ago`;
+}
+
 /** When something changed: `changed now`, `changed 4 min ago`. */
 export function changedWords(at: string, now: number): string {
   return isNow(at, now) ? t`changed now` : t`changed ${age(at, now)} ago`;

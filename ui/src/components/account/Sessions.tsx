@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { accountApi, type Session } from '../../api/account';
 import { t } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
-import { age, isNow, tick } from '../../state/clock';
+import { agoWords, tick } from '../../state/clock';
 import { logOut, logOutEverywhere } from '../../state/login';
 import { useStore } from '../../state/store';
 import { Confirm } from '../parts/Dialog';
@@ -127,8 +127,3 @@ const SYSTEMS = [
   ['Mac OS', 'macOS'],
   ['Linux', 'Linux'],
 ] as const;
-
-/** `now` or `4 min ago`. */
-export function agoWords(at: string, now: number): string {
-  return isNow(at, now) ? t`now` : t`${age(at, now)} ago`;
-}

@@ -5,13 +5,12 @@ import { accountApi, type Token } from '../../api/account';
 import type { OrgRole } from '../../api/team';
 import { plural, t } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
-import { duration, secondsUntil, tick } from '../../state/clock';
+import { agoWords, duration, secondsUntil, tick } from '../../state/clock';
 import { useStore } from '../../state/store';
 import { Confirm } from '../parts/Dialog';
 import { Icon } from '../parts/icons';
 import { Listed, useListed } from '../parts/Listed';
 import { Empty } from '../parts/States';
-import { agoWords } from './Sessions';
 import { TokenDialog } from './TokenDialog';
 
 /** The same function at each showing. */

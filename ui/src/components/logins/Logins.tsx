@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { loginsApi, METHODS, type AgentLogin, type LoginStatus } from '../../api/logins';
 import { plural, t, worded } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
-import { age, duration, secondsUntil, tick } from '../../state/clock';
+import { agoWords, duration, secondsUntil, tick } from '../../state/clock';
 import { useStore } from '../../state/store';
 import { useBeat } from '../../state/workers/useBeat';
 import { Confirm } from '../parts/Dialog';
@@ -21,8 +21,7 @@ const SELDOM_MS = 60_000;
 const logins = (): Promise<readonly AgentLogin[]> => loginsApi.list();
 const OPEN: readonly LoginStatus[] = ['requested', 'pending', 'ready'];
 const isOpen = ({ status }: AgentLogin): boolean => OPEN.includes(status);
-const waits = ({ status }: AgentLogin): boolean =>
-  status === 'requested' || status === 'pending';
+const waits = ({ status }: AgentLogin): boolean => status === 'requested' || status === 'pending';
 
 type Over = { readonly is: 'new' } | { readonly is: 'use' | 'end'; readonly login: AgentLogin };
 
@@ -169,7 +168,7 @@ function Row({ login, onReload, onTurn, onEnd }: RowProps) {
     methodWords(login.method),
     expiryWords(login, now),
     scopes.length === 0 ? '' : t`for ${scopes.join(', ')}`,
-    t`begun ${age(made, now)} ago`,
+    t`begun ${agoWords(made, now)}`,
   ];
   return (
     <li className="secret" data-login={status}>

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { workersApi, type Desktop, type Worker } from '../../api/workers';
 import { t, worded } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
-import { age, tick } from '../../state/clock';
+import { agoWords, tick } from '../../state/clock';
 import { goTo } from '../../state/route';
 import { useStore } from '../../state/store';
 import { visible } from '../../unseen';
@@ -110,8 +110,8 @@ function Row({ desktop, workers, onUnlink }: RowProps) {
           </span>
         </p>
         <p className="quiet">
-          {lane === 'silent' && heard !== null && `${t`heard ${age(heard, now)} ago`} · `}
-          <time dateTime={linked} title={linked}>{t`linked ${age(linked, now)} ago`}</time>
+          {lane === 'silent' && heard !== null && `${t`heard ${agoWords(heard, now)}`} · `}
+          <time dateTime={linked} title={linked}>{t`linked ${agoWords(linked, now)}`}</time>
         </p>
         {isolation !== null && (
           <Pop

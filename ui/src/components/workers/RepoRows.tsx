@@ -89,46 +89,50 @@ interface RowProps {
 function Row({ repo, known, at, onChange }: RowProps) {
   const trouble = at(`${repo.row}.url`);
   return (
-    <div className="form-row">
-      {known.length > 0 && (
-        <Choice
-          label={t`Which`}
-          value={repo.known}
-          trouble={repo.known === '' ? null : trouble}
-          onChange={(key) => onChange({ known: key })}
-        >
-          <option value="">{t`By address`}</option>
-          {known.map(({ key, name, bytes }) => (
-            <option key={key} value={key}>
-              {t`${name} (${sizeWords(bytes)})`}
-            </option>
-          ))}
-        </Choice>
-      )}
-      {repo.known === '' && (
+    <div className="worker-repo-fields">
+      <div className="form-row">
+        {known.length > 0 && (
+          <Choice
+            label={t`Which`}
+            value={repo.known}
+            trouble={repo.known === '' ? null : trouble}
+            onChange={(key) => onChange({ known: key })}
+          >
+            <option value="">{t`By address`}</option>
+            {known.map(({ key, name, bytes }) => (
+              <option key={key} value={key}>
+                {t`${name} (${sizeWords(bytes)})`}
+              </option>
+            ))}
+          </Choice>
+        )}
+        {repo.known === '' && (
+          <Line
+            label={t`Address`}
+            hint={t`https://… or owner/repo`}
+            value={repo.url}
+            trouble={trouble}
+            grow
+            onChange={(url) => onChange({ url })}
+          />
+        )}
+      </div>
+      <div className="form-row">
         <Line
-          label={t`Address`}
-          hint={t`https://… or owner/repo`}
-          value={repo.url}
-          trouble={trouble}
-          grow
-          onChange={(url) => onChange({ url })}
+          label={t`Branch`}
+          hint={t`Made if it is new`}
+          value={repo.branch}
+          trouble={at(`${repo.row}.branch`)}
+          onChange={(branch) => onChange({ branch })}
         />
-      )}
-      <Line
-        label={t`Branch`}
-        hint={t`Made if it is new`}
-        value={repo.branch}
-        trouble={at(`${repo.row}.branch`)}
-        onChange={(branch) => onChange({ branch })}
-      />
-      <Line
-        label={t`From branch`}
-        hint={t`Left empty: the default`}
-        value={repo.fromBranch}
-        trouble={at(`${repo.row}.fromBranch`)}
-        onChange={(fromBranch) => onChange({ fromBranch })}
-      />
+        <Line
+          label={t`From branch`}
+          hint={t`Left empty: the default`}
+          value={repo.fromBranch}
+          trouble={at(`${repo.row}.fromBranch`)}
+          onChange={(fromBranch) => onChange({ fromBranch })}
+        />
+      </div>
     </div>
   );
 }
