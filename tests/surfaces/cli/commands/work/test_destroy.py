@@ -6,7 +6,7 @@ from tests.surfaces.cli.conftest import Cli
 from tests.surfaces.cli.scripted import Scripted, sandbox
 
 STANDS = "the files of one (sb_one) on host box, and what may still run of it there"
-WHY = "It could not be taken away yet: host box shows another key."
+WHY = "It could not be taken away yet: host box shows another key"
 
 
 def test_destroy_that_rests_ends_with_what_stands_and_with_1(cli: Cli, server: Scripted) -> None:
@@ -16,7 +16,7 @@ def test_destroy_that_rests_ends_with_what_stands_and_with_1(cli: Cli, server: S
     ran = cli("destroy", "one", "--yes")
     assert ran.code == 1
     assert ran.out == (
-        f"one is destroying. {WHY} This stands: {STANDS}. It is taken up again once the host is "
+        f"one is destroying. {WHY}. This stands: {STANDS}. It is taken up again once the host is "
         "trusted.\n"
     )
 
