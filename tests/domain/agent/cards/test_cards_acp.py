@@ -97,9 +97,9 @@ def test_command_that_is_asked_for_is_shown_once() -> None:
 
 def test_tool_that_a_permission_is_the_first_to_name_has_a_card_of_what_it_will_do() -> None:
     cards = AcpCards()
-    diff = {"type": "diff", "path": "/w/a", "oldText": "a", "newText": "b"}
-    note = {"type": "content", "content": {"type": "text", "text": "[in /workspace]"}}
-    call = {"toolCallId": "t", "kind": "edit", "title": "Edit a", "content": [note, diff]}
+    diff: Any = {"type": "diff", "path": "/w/a", "oldText": "a", "newText": "b"}
+    note: Any = {"type": "content", "content": {"type": "text", "text": "[in /workspace]"}}
+    call: Any = {"toolCallId": "t", "kind": "edit", "title": "Edit a", "content": [note, diff]}
     asks: Message = {
         "id": 7, "method": "session/request_permission", "params": {"toolCall": call},
     }  # fmt: skip

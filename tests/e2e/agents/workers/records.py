@@ -22,6 +22,10 @@ for name, said in rows.execute(messages, sys.argv[1:]).fetchall():
 """
 
 
+INTERRUPTED = "[Request interrupted"
+"""What Claude Code writes down as said by its person, who said nothing."""
+
+
 class Item(NamedTuple):
     """An item: its type in Codex's words, its text or command, and the agent's own id of it, or
     nothing where the agent has none that it says."""
@@ -59,17 +63,16 @@ def of_claude(lines: list[Any]) -> Iterator[Turn]:
     for line in lines:
         content = line.get("message", {}).get("content", [])
         for at, block in enumerate(content):
-            match line["type"], block["type"]:
-                case "user", "text" if not block["text"].startswith("[Request interrupted"):
-                    yield from [turn] if turn.id else []
-                    name = line["uuid"]
-                    turn = Turn(name, [Item("userMessage", block["text"], name)])
-                case "assistant", "text":
-                    name = f"{line['uuid']}:{at}"
-                    turn.items.append(Item("agentMessage", block["text"], name))
-                case "assistant", "tool_use":
-                    command = block["input"]["command"]
-                    turn.items.append(Item("commandExecution", command, block["id"]))
+            if block["type"] == "tool_use":
+                command = block["input"]["command"]
+                turn.items.append(Item("commandExecution", command, block["id"]))
+            elif block["type"] == "text" and line["type"] == "assistant":
+                name = f"{line['uuid']}:{at}"
+                turn.items.append(Item("agentMessage", block["text"], name))
+            elif block["type"] == "text" and not block["text"].startswith(INTERRUPTED):
+                yield from [turn] if turn.id else []
+                name = line["uuid"]
+                turn = Turn(name, [Item("userMessage", block["text"], name)])
     yield turn
 
 

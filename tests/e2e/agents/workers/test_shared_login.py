@@ -6,7 +6,7 @@ a small agent behind the same doors.
 
 import asyncio
 import shutil
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from pathlib import Path
 from time import monotonic
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, cast
 import pytest
 
 from atoll.client import Atoll
+from atoll.client.workers.shapes import WorkerEvent
 from atoll.domain.agent.login_use import PLACEHOLDER_REFRESH
 from atoll.testing.server import TestServer
 from tests.e2e.agents.test_agent_logins import READ, Scene, kept, log_in, logged_in, no_token, shell
@@ -72,7 +73,8 @@ class Crowd:
         thread = begun["thread"]["id"]
         ended = self.turns[name] = []
         prompt = [{"type": "text", "text": "[[say WELL]]"}]
-        async with aclosing(self.atoll.workers.follow(name)) as events:
+        followed = cast("AsyncGenerator[WorkerEvent, None]", self.atoll.workers.follow(name))
+        async with aclosing(followed) as events:
             while not self.enough.is_set():
                 params = {"threadId": thread, "input": prompt}
                 await self.atoll.workers.result(name, "turn/start", params)

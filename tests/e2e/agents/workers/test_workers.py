@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import subprocess
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -66,7 +66,7 @@ async def asked(w: World, name: str, number: str, method: str, **params: Any) ->
     return result
 
 
-async def frames(w: World, name: str) -> AsyncIterator[dict[str, Any]]:
+async def frames(w: World, name: str) -> AsyncGenerator[dict[str, Any], None]:
     """The events of a stream from its beginning, without a gap. Deltas have no `id`."""
     numbered, last = False, 0
     async with asyncio.timeout(120), w.api.stream("GET", f"/v1/workers/{name}/stream") as answer:

@@ -188,7 +188,8 @@ class AcpCards:
         name = text(call, "toolCallId")
         if not name or name in self._kinds:
             return []
-        diffs: list[Value] = [one for one in parts(call, "content") if text(one, "type") == "diff"]
+        said = parts(call, "content")
+        diffs: list[Value] = [{**one} for one in said if text(one, "type") == "diff"]
         return [self._tool({**call, "content": diffs, "status": "pending"})]
 
 
