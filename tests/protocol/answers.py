@@ -36,6 +36,7 @@ ANSWERS: dict[str, type[Message]] = {
     "DELETE /v1/agent-logins/{login}": auth.AgentLogin,
     "POST /v1/agent-logins/{login}/redirect": auth.AgentLogin,
     "PUT /v1/agent-logins/{login}/use": auth.AgentLogin,
+    "PUT /v1/agent-logins/{login}/exposure": auth.AgentLogin,
 }
 FRAMES: dict[str, dict[str, type[Message]]] = {
     "GET /v1/workers/{worker_id}/stream": {

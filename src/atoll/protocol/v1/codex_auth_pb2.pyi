@@ -187,7 +187,7 @@ class AgentLoginStatus(_message.Message):
     def __init__(self) -> None: ...
 
 class AgentLogin(_message.Message):
-    __slots__ = ("id", "agent", "method", "status", "reason", "in_use", "token_ref", "scopes", "page", "user_code", "created_at", "expires_at")
+    __slots__ = ("id", "agent", "method", "status", "reason", "in_use", "token_ref", "scopes", "page", "user_code", "created_at", "expires_at", "provider", "exposed_to")
     ID_FIELD_NUMBER: _ClassVar[int]
     AGENT_FIELD_NUMBER: _ClassVar[int]
     METHOD_FIELD_NUMBER: _ClassVar[int]
@@ -200,6 +200,8 @@ class AgentLogin(_message.Message):
     USER_CODE_FIELD_NUMBER: _ClassVar[int]
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
     EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    PROVIDER_FIELD_NUMBER: _ClassVar[int]
+    EXPOSED_TO_FIELD_NUMBER: _ClassVar[int]
     id: str
     agent: str
     method: int
@@ -212,7 +214,9 @@ class AgentLogin(_message.Message):
     user_code: str
     created_at: _timestamp_pb2.Timestamp
     expires_at: _timestamp_pb2.Timestamp
-    def __init__(self, id: _Optional[str] = ..., agent: _Optional[str] = ..., method: _Optional[int] = ..., status: _Optional[_Union[AgentLoginStatus.Value, str]] = ..., reason: _Optional[str] = ..., in_use: _Optional[bool] = ..., token_ref: _Optional[str] = ..., scopes: _Optional[_Iterable[str]] = ..., page: _Optional[str] = ..., user_code: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    provider: str
+    exposed_to: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, id: _Optional[str] = ..., agent: _Optional[str] = ..., method: _Optional[int] = ..., status: _Optional[_Union[AgentLoginStatus.Value, str]] = ..., reason: _Optional[str] = ..., in_use: _Optional[bool] = ..., token_ref: _Optional[str] = ..., scopes: _Optional[_Iterable[str]] = ..., page: _Optional[str] = ..., user_code: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., provider: _Optional[str] = ..., exposed_to: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ListAgentLoginsResponse(_message.Message):
     __slots__ = ("logins", "next")

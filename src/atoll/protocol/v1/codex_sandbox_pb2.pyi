@@ -155,18 +155,20 @@ class RouteAttempt(_message.Message):
     def __init__(self, placement: _Optional[_Union[Placement, _Mapping]] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class Desktop(_message.Message):
-    __slots__ = ("name", "present", "linked_at", "isolation", "workers")
+    __slots__ = ("name", "present", "linked_at", "isolation", "workers", "heard_at")
     NAME_FIELD_NUMBER: _ClassVar[int]
     PRESENT_FIELD_NUMBER: _ClassVar[int]
     LINKED_AT_FIELD_NUMBER: _ClassVar[int]
     ISOLATION_FIELD_NUMBER: _ClassVar[int]
     WORKERS_FIELD_NUMBER: _ClassVar[int]
+    HEARD_AT_FIELD_NUMBER: _ClassVar[int]
     name: str
     present: bool
     linked_at: _timestamp_pb2.Timestamp
     isolation: Isolation
     workers: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, name: _Optional[str] = ..., present: _Optional[bool] = ..., linked_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., isolation: _Optional[_Union[Isolation, _Mapping]] = ..., workers: _Optional[_Iterable[str]] = ...) -> None: ...
+    heard_at: _timestamp_pb2.Timestamp
+    def __init__(self, name: _Optional[str] = ..., present: _Optional[bool] = ..., linked_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., isolation: _Optional[_Union[Isolation, _Mapping]] = ..., workers: _Optional[_Iterable[str]] = ..., heard_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class ListDesktopsResponse(_message.Message):
     __slots__ = ("desktops",)
