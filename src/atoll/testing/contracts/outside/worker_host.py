@@ -24,7 +24,7 @@ LINES = (
     '{"method":"item/completed", "params": {"b":1.0,"a":9007199254740993,"threadId":"th"}}',
     '{"method":"turn/completed","params":{"threadId":"th","turn":{"id":"t1","status":"failed"}}}',
 )
-"""What an agent says: not as a program of ours would spell it."""
+"""Words of an agent, spelled as no program of ours would."""
 PIECE = '{"method":"item/agentMessage/delta","params":{"threadId":"th","itemId":"i","delta":"Hel"}}'
 
 
@@ -62,8 +62,8 @@ def left_out(what: str) -> NoReturn:
 
 
 class WorkerHostHarness:
-    """What tests have an agent or a host do. A test that needs what is not overridden is skipped,
-    and says what was left out."""
+    """Means by which tests have an agent or a host do something. A test that needs one that is not
+    overridden is skipped, and says what was left out."""
 
     async def seen(self, host: WorkerHost, worker: WorkerRecord, request: WorkerRequest) -> int:
         """Return how often the agent saw a request, as its files say: those of earlier epochs are
