@@ -7,6 +7,14 @@ from atoll.client import fields
 from atoll.client.fields import Field, Shape
 from atoll.client.shapes import Me, Sandbox, SandboxState
 from atoll.client.transport import ANSWER_SECONDS, Call, Transport, at, get, patch, post, put
+from atoll.client.workers.shapes import (
+    HeartbeatState,
+    WorkerRemoval,
+    WorkerRoute,
+    WorkerSandbox,
+    WorkerStatus,
+    WorkerTeardown,
+)
 
 OrgRole = Literal["owner", "admin", "member", "viewer"]
 ROLES: tuple[OrgRole, ...] = ("owner", "admin", "member", "viewer")
@@ -175,6 +183,34 @@ class OverseenPage(Shape):
     next = fields.number()
 
 
+class OverseenWorker(Shape):
+    """A worker as administrators of its organization see it: without what its agent says."""
+
+    worker_id = fields.text()
+    owner = fields.text()
+    agent = fields.text()
+    backend = fields.text()
+    extension = fields.text()
+    status: Field[WorkerStatus] = fields.word()
+    reason = fields.text()
+    heartbeat_state: Field[HeartbeatState] = fields.word()
+    heartbeat_age_ms = fields.number()
+    held_by_person = fields.flag()
+    sandbox = fields.one(WorkerSandbox)
+    route = fields.one(WorkerRoute)
+    teardown = fields.one(WorkerTeardown)
+    created_at = fields.text()
+    remove_at = fields.text()
+    torn_down = fields.one(WorkerRemoval)
+
+
+class OverseenWorkerPage(Shape):
+    """A page of an organization's workers, newest first; `next` is empty on the last one."""
+
+    workers = fields.many(OverseenWorker)
+    next = fields.text()
+
+
 class Organizations:
     """Organizations. `ref` is an id or a slug; None is the caller's own."""
 
@@ -195,6 +231,10 @@ class Organizations:
         """Return a page of an organization's sandboxes, whoever owns them."""
         query = (*(("state", state) for state in states), ("offset", str(offset)))
         return self._transport.read(OverseenPage, get(*self._at(ref), "sandboxes", query=query))
+
+    def workers(self, ref: str | None) -> OverseenWorkerPage:
+        """Return an organization's workers, whoever owns them."""
+        return self._transport.read_all(OverseenWorkerPage, get(*self._at(ref), "workers"))
 
     def stop(self, ref: str | None, sandbox: str, *, wait_seconds: int = 0) -> Overseen:
         """Have a sandbox of an organization stop, whoever owns it; wait so long for the end."""

@@ -46,6 +46,7 @@ from atoll.services.overview.machine import MachineHealth
 from atoll.services.overview.oversight import Oversight
 from atoll.services.overview.search import Search
 from atoll.services.overview.usage import Usage
+from atoll.services.overview.worker_oversight import WorkerOversight
 from atoll.services.people.bearers import Credentials
 from atoll.services.people.cli_logins import CliLogins
 from atoll.services.people.dashboard_owners import DashboardOwners
@@ -154,6 +155,7 @@ class Overview:
     search: Search
     usage: Usage
     oversight: Oversight
+    workers: WorkerOversight
     machine: MachineHealth
 
 

@@ -35,7 +35,10 @@ STRANGERS = ("eve", "bob")
 OF_THE_ORGANIZATION = {"organization", "invitation", "member", "account", "profile", "key"}
 """Things that are the organization's: foreign to `eve` alone."""
 
-OVERSEEN = ("/v1/organizations/{organization}/sandboxes", "/v1/organizations/{organization}/tokens")
+OVERSEEN = (
+    *("/v1/organizations/{organization}/sandboxes", "/v1/organizations/{organization}/workers"),
+    "/v1/organizations/{organization}/tokens",
+)
 """Sandboxes and tokens as administrators see them: the organization's, too."""
 
 WITHIN = {

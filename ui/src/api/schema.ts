@@ -2135,6 +2135,33 @@ export interface components {
             readonly waiting: number;
             readonly working: number;
         };
+        /** @description A page of an organization's workers, newest first. */
+        readonly OverseenWorkerPage: {
+            readonly next: string | null;
+            readonly workers: readonly components["schemas"]["OverseenWorkerView"][];
+        };
+        /**
+         * @description A worker as administrators of its organization see it: whose it is, where and why, and what
+         *     became of it. What its agent says is its owner's alone.
+         */
+        readonly OverseenWorkerView: {
+            readonly agent: string;
+            readonly backend: string | null;
+            readonly created_at: string;
+            readonly extension: string | null;
+            readonly heartbeat_age_ms: number;
+            readonly heartbeat_state: components["schemas"]["HeartbeatState"];
+            readonly held_by_person: boolean;
+            readonly owner: string;
+            readonly reason: string | null;
+            readonly remove_at: string | null;
+            readonly route: components["schemas"]["WorkerRouteView"] | null;
+            readonly sandbox: components["schemas"]["WorkerSandboxView"] | null;
+            readonly status: components["schemas"]["WorkerStatus"];
+            readonly teardown: components["schemas"]["WorkerTeardownView"];
+            readonly torn_down: components["schemas"]["WorkerRemovalView"] | null;
+            readonly worker_id: string;
+        };
         /**
          * @description The resources a runtime itself uses: memory in bytes, processes and threads, each with its
          *     limit; null is not counted or not bounded.

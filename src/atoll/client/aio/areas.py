@@ -116,6 +116,7 @@ class AsyncOrganizations(AsyncNoun[Organizations]):
     list = Awaited(Organizations.list)
     get = Awaited(Organizations.get)
     oversee = Awaited(Organizations.oversee)
+    workers = Awaited(Organizations.workers)
     stop = Awaited(Organizations.stop)
     create = Awaited(Organizations.create)
     members = Awaited(Organizations.members)

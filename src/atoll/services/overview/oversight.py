@@ -54,7 +54,7 @@ class Oversight:
         """Return one page of an organization's sandboxes; the query's own organization is
         ignored."""
         async with self._store.read() as rows:
-            found = await _administered(rows, caller, ref)
+            found = await administered(rows, caller, ref)
             query = replace(query, org_id=found.id)
             page = await rows.every_sandbox.page(query)
             tally = await rows.every_sandbox.tally(query)
@@ -83,7 +83,7 @@ class Oversight:
         wait_seconds: float | None = None,
     ) -> Overseen:
         async with self._store.read() as rows:
-            found = await _administered(rows, caller, ref)
+            found = await administered(rows, caller, ref)
             row = await rows.every_sandbox.get(found.id, SandboxId(sandbox_id))
         if row is None:
             raise NotFound(f"There is no sandbox {sandbox_id[:80]!r} in {found.slug}.")
@@ -97,7 +97,7 @@ class Oversight:
         return [Overseen(row.sandbox, row.counts, agents[row.sandbox.id]) for row in rows]
 
 
-async def _administered(rows: Transaction, caller: Principal, ref: str) -> Organization:
+async def administered(rows: Transaction, caller: Principal, ref: str) -> Organization:
     """Return an organization that the caller administers."""
     found, own = await organization_for(rows, caller, ref)
     check_may_set(own, OrgRole.MEMBER)

@@ -156,13 +156,13 @@ class SqlWorkerRows(WorkerRows):
         return None if body is None else _records.decode(body)
 
     async def page(
-        self, org_id: OrgId, owner: PrincipalId, page: PageQuery
+        self, org_id: OrgId, owner: PrincipalId | None, page: PageQuery
     ) -> RowPage[WorkerRecord]:
         """See the port."""
         table = workers.c
-        rows = select(table.body, table.created_us, table.key).where(
-            table.org_id == org_id, table.owner == owner
-        )
+        rows = select(table.body, table.created_us, table.key).where(table.org_id == org_id)
+        if owner is not None:
+            rows = rows.where(table.owner == owner)
         return await read_page(self._connection, rows, page, decode=_records.decode)
 
     async def unsettled(self) -> list[WorkerRecord]:

@@ -34,9 +34,10 @@ class WorkerRows(Protocol):
         ...
 
     async def page(
-        self, org_id: OrgId, owner: PrincipalId, page: PageQuery
+        self, org_id: OrgId, owner: PrincipalId | None, page: PageQuery
     ) -> RowPage[WorkerRecord]:
-        """Return one page of a person's workers, newest first."""
+        """Return one page of a person's workers, or of everybody's in the organization, newest
+        first."""
         ...
 
     async def unsettled(self) -> list[WorkerRecord]:

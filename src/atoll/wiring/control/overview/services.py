@@ -16,6 +16,7 @@ from atoll.services.overview.search import (
     secret_hit,
 )
 from atoll.services.overview.usage import Usage
+from atoll.services.overview.worker_oversight import WorkerOversight
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.secrets.secrets import Secrets
 from atoll.wiring.control.library import Library
@@ -47,5 +48,6 @@ def build_overview(
         search=Search(sources),
         usage=Usage(ground),
         oversight=Oversight(ground.store, sandboxes, statuses),
+        workers=WorkerOversight(ground),
         machine=MachineHealth(ground.clock, library.ports.examine),
     )

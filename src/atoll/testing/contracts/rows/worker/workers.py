@@ -120,6 +120,21 @@ async def check_workers_are_listed_by_page_newest_first(store: Store) -> None:
         assert (list(rest.rows), rest.following) == ([mine[0]], None)
 
 
+async def check_workers_of_everybody_are_listed_for_their_organization(store: Store) -> None:
+    """By page, newest first."""
+    mine = replace(worker("wk_a"), created_at=NOW + timedelta(seconds=1))
+    theirs = worker("wk_b", owner=BOB)
+    foreign = replace(worker("wk_c"), org_id=OrgId("else"))
+    async with store.begin() as rows:
+        for one in (foreign, theirs, mine):
+            await rows.workers.put(one)
+    async with store.read() as rows:
+        first = await rows.workers.page(PERSONAL_ORG, None, PageQuery(1))
+        rest = await rows.workers.page(PERSONAL_ORG, None, PageQuery(1, first.following))
+    assert [*first.rows, *rest.rows] == [mine, theirs]
+    assert rest.following is None
+
+
 async def check_requests_keep_their_receipt_and_their_order(store: Store) -> None:
     """A request under the same id at another worker is another one."""
     open_ones = [RequestRecord(KEY, f"r{n}", LedgerEntry("d")) for n in (2, 1)]
