@@ -31,6 +31,7 @@ const ADMIN = worded(
     [
       { part: 'overview', words: t`Administration: usage over time` },
       { part: 'sandboxes', words: t`Every sandbox` },
+      { part: 'workers', words: t`Every worker` },
       { part: 'audit', words: t`Audit log` },
       { part: 'extensions', words: t`Extensions and this machine` },
     ] as const,

@@ -7,6 +7,7 @@ import type { Envelope, Extension, Schemas } from './types';
 
 export type Hit = Schemas['HitView'];
 export type Overseen = Schemas['OverseenView'];
+export type OverseenWorker = Schemas['OverseenWorkerView'];
 export type OverseenPage = Schemas['OverseenPageView'];
 export type SortKey = Schemas['SortKey'];
 export type Usage = Schemas['UsageView'];
@@ -35,6 +36,9 @@ export interface AuditQuery {
   readonly since: string;
   readonly until: string;
 }
+
+/** More workers than somebody looks through. */
+const MOST_PAGES = 10;
 
 const at = (organization: string): string => `v1/organizations/${encodeURIComponent(organization)}`;
 
@@ -78,6 +82,23 @@ export const overviewApi = {
       'POST',
       `${at(organization)}/sandboxes/${encodeURIComponent(sandbox)}/${act}`,
     ) as Promise<Overseen>,
+
+  /** Every worker of an organization, without what its agent says. */
+  async workers(organization: string): Promise<readonly OverseenWorker[]> {
+    const all: OverseenWorker[] = [];
+    let cursor: string | null = null;
+    for (let page = 0; page < MOST_PAGES; page += 1) {
+      const asked: string = filled({ limit: '100', cursor: cursor ?? '' }).toString();
+      const found = (await call(
+        'GET',
+        `${at(organization)}/workers?${asked}`,
+      )) as Schemas['OverseenWorkerPage'];
+      all.push(...found.workers);
+      cursor = found.next;
+      if (cursor === null) break;
+    }
+    return all;
+  },
 
   audit(query: AuditQuery, before: number | null): Promise<Schemas['AuditPage']> {
     const asked = auditParameters(query);

@@ -139,7 +139,7 @@ export function artifactsOf(worker: Worker): readonly Artifact[] {
 
 /** What a teardown removed and what it left, with why; null until it was. */
 export function removalOf(
-  worker: Worker,
+  worker: Pick<Worker, 'torn_down'>,
 ): { readonly removed: readonly string[]; readonly left: readonly string[] } | null {
   const told = fieldsOf(member(worker, 'torn_down'));
   if (told === null) return null;
@@ -149,6 +149,6 @@ export function removalOf(
 }
 
 /** A field that servers before this one do not have. */
-function member(worker: Worker, name: string): unknown {
-  return (worker as unknown as Fields)[name];
+function member(worker: object, name: string): unknown {
+  return (worker as Fields)[name];
 }

@@ -21,6 +21,7 @@ import { Quotas } from '../team/Quotas';
 import { Waiting } from '../team/Waiting';
 import { Audit } from './Audit';
 import { Every } from './Every';
+import { EveryWorker } from './EveryWorker';
 import { Extensions } from './Extensions';
 import { Hosts } from './Hosts';
 import { Overview } from './Overview';
@@ -30,6 +31,7 @@ const SECTIONS = worded(
     [
       { key: 'overview', words: t`Overview` },
       { key: 'sandboxes', words: t`Sandboxes` },
+      { key: 'workers', words: t`Workers` },
       { key: 'members', words: t`Members` },
       { key: 'tokens', words: t`Tokens` },
       { key: 'secrets', words: t`Secrets` },
@@ -108,6 +110,8 @@ function Shown({ section, ours }: ShownProps): ReactNode {
       return <Overview key={organization} organization={organization} />;
     case 'sandboxes':
       return <Every key={organization} organization={organization} />;
+    case 'workers':
+      return <EveryWorker key={organization} organization={organization} />;
     case 'members':
       return ours === null ? <Alone /> : <People ours={ours} />;
     case 'tokens':

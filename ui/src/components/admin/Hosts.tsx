@@ -149,9 +149,11 @@ function roomWords({ used, capacity, overcommit, kept }: Host): string {
 
 const rounded = (value: number): number => Math.round(value * 10) / 10;
 
-/** How starts went in the last day, as routes see it. */
-function Places() {
+/** How starts went in the last day, as routes see it; nothing for who does not run the
+ *  installation. */
+export function Places() {
   const asked = useListed(health);
+  if (asked.problem instanceof Problem && asked.problem.status === 403) return null;
   return (
     <section>
       <h2>{t`Starts in the last day`}</h2>

@@ -189,7 +189,7 @@ function Row({ login, onReload, onTurn, onEnd }: RowProps) {
           <button
             type="button"
             className="button button-small"
-            aria-label={used ? t`Turn ${agent} off` : t`Use ${agent}`}
+            aria-label={used ? t`Turn off: ${agent}` : t`Use it: ${agent}`}
             onClick={() => onTurn(login)}
           >
             {used ? t`Turn off` : t`Use it`}

@@ -2,7 +2,7 @@
 
 import '../../styles/workers.css';
 import { useEffect, useState } from 'react';
-import { questionsOf, removalOf, workersApi, type Desktop, type Worker } from '../../api/workers';
+import { questionsOf, workersApi, type Desktop, type Worker } from '../../api/workers';
 import { plural, t } from '../../language/t';
 import { age, tick } from '../../state/clock';
 import { goTo } from '../../state/route';
@@ -17,6 +17,7 @@ import { MenuButton } from '../parts/MenuButton';
 import { Empty } from '../parts/States';
 import { CreateWorker } from './CreateWorker';
 import { Desktops } from './Desktops';
+import { RemovalBadge } from './details';
 import { PlainFacts, routeLine, WorkerMark } from './marks';
 import { WorkerView } from './WorkerView';
 
@@ -94,17 +95,6 @@ function Workers({ onMenu }: { readonly onMenu: () => void }) {
         />
       )}
     </main>
-  );
-}
-
-/** That its sandbox is gone, and whether anything of it is left. */
-function RemovalBadge({ worker }: { readonly worker: Worker }) {
-  const gone = removalOf(worker);
-  if (gone === null) return null;
-  return gone.left.length > 0 ? (
-    <span className="badge badge-bad">{t`left over`}</span>
-  ) : (
-    <span className="badge">{t`removed`}</span>
   );
 }
 

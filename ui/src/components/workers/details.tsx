@@ -160,8 +160,13 @@ function Row({ artifact: { name, type, size, sha256 } }: { readonly artifact: Ar
   );
 }
 
+/** An administrator does not see whether it only moved into its sandbox. */
+type Kept = Pick<Worker, 'status' | 'teardown' | 'remove_at' | 'torn_down'> & {
+  readonly workspace_ref?: string | null;
+};
+
 /** What becomes of its sandbox: while it runs, once it has stopped, and after its teardown. */
-export function KeptMark({ worker }: { readonly worker: Worker }) {
+export function KeptMark({ worker }: { readonly worker: Kept }) {
   const now = useStore(tick);
   const gone = removalOf(worker);
   if (gone === null) {
@@ -223,8 +228,8 @@ function Things({ words, things, bad = false }: ThingsProps) {
 }
 
 /** How long its sandbox is kept. */
-export function keptWords(worker: Worker, now: number): string {
-  const { status, teardown, workspace_ref: inside } = worker;
+function keptWords(worker: Kept, now: number): string {
+  const { status, teardown, workspace_ref: inside = null } = worker;
   if (inside !== null) return t`its sandbox stays after a stop`;
   const ended = status === 'stopped' || status === 'failed';
   // Servers before this one do not say when.
@@ -236,4 +241,15 @@ export function keptWords(worker: Worker, now: number): string {
   return teardown.policy === 'immediate'
     ? t`removed at a stop`
     : t`kept for ${teardown.retain_for} after a stop`;
+}
+
+/** That its sandbox is gone, and whether anything of it is left. */
+export function RemovalBadge({ worker }: { readonly worker: Pick<Worker, 'torn_down'> }) {
+  const gone = removalOf(worker);
+  if (gone === null) return null;
+  return gone.left.length > 0 ? (
+    <span className="badge badge-bad">{t`left over`}</span>
+  ) : (
+    <span className="badge">{t`removed`}</span>
+  );
 }

@@ -54,7 +54,23 @@ export function heartbeatWords({
   return late ? t`${words} for ${duration(age / 1000)}` : words;
 }
 
-function HeartbeatMark({ worker }: { readonly worker: Worker }) {
+/** What is shown of a worker's place, whoever looks: its owner or an administrator. */
+export type Placed = Pick<
+  Worker,
+  | 'backend'
+  | 'extension'
+  | 'sandbox'
+  | 'route'
+  | 'status'
+  | 'reason'
+  | 'heartbeat_state'
+  | 'heartbeat_age_ms'
+  | 'teardown'
+  | 'remove_at'
+  | 'torn_down'
+>;
+
+export function HeartbeatMark({ worker }: { readonly worker: Placed }) {
   const { heartbeat_state: state, heartbeat_age_ms: age } = worker;
   return (
     <span
@@ -69,7 +85,7 @@ function HeartbeatMark({ worker }: { readonly worker: Worker }) {
 }
 
 /** Where it is; why there and what its wall gives, in full on request. */
-function PlaceMark({ worker }: { readonly worker: Worker }) {
+export function PlaceMark({ worker }: { readonly worker: Placed }) {
   const { route, sandbox } = worker;
   const isolation = sandbox?.isolation ?? null;
   const summary = (
@@ -91,7 +107,7 @@ function PlaceMark({ worker }: { readonly worker: Worker }) {
   );
 }
 
-function whereWords({ backend: word, extension, sandbox }: Worker): string {
+function whereWords({ backend: word, extension, sandbox }: Placed): string {
   if (word === null) return t`no backend yet`;
   // One of somebody else's has no word of its own.
   const backend = word === 'extension' && extension !== null ? extension : word;
@@ -105,7 +121,7 @@ function toneOf(isolation: Isolation | null): '' | 'fact-warn' | 'fact-bad' {
   return isolation !== null && isolation.degraded.length > 0 ? 'fact-warn' : '';
 }
 
-function placeOf({ extension, backend, sandbox }: Worker): PlaceNamed {
+function placeOf({ extension, backend, sandbox }: Placed): PlaceNamed {
   return { extension: extension ?? backend ?? '', host: sandbox?.host ?? '' };
 }
 
@@ -124,7 +140,7 @@ function decisionOf(route: NonNullable<Worker['route']>): Decision {
 }
 
 /** Why it is not elsewhere, in a line: what failed, and what was left out. */
-export function routeLine({ route }: Worker): string {
+export function routeLine({ route }: Pick<Worker, 'route'>): string {
   if (route === null) return '';
   const failed = route.attempts.map((one) => t`${placeWords(one.placement)} failed: ${one.reason}`);
   const left = route.candidates

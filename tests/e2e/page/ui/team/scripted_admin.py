@@ -271,6 +271,8 @@ class ScriptedAdmin:
         return web.json_response(host)
 
     async def _health(self, _: web.Request) -> web.StreamResponse:
+        if not self.runs_it:
+            return web.json_response({"detail": "needs system.manage"}, status=403)
         good = {"extension": "ext.namespaces", "place": "local", "health": _measured("closed")}
         bad = {"extension": "ext.ssh", "place": "box-2", "health": _measured("open")}
         return web.json_response({"places": [good, bad]})

@@ -33,6 +33,12 @@ RESULTS: dict[str, Any] = {
     "turn/start": {"turn": {"id": "turn-1", "status": "inProgress"}},
 }
 NO_USAGE = dict.fromkeys(("requests", "input_tokens", "output_tokens", "cached_tokens"), 0)
+OVERSEEN = (
+    *("worker_id", "agent", "backend", "extension", "status", "reason", "heartbeat_state"),
+    *("heartbeat_age_ms", "held_by_person", "sandbox", "route", "teardown", "created_at"),
+    *("remove_at", "torn_down"),
+)
+"""What administrators see of a worker, beside whose it is."""
 APPROVAL = "item/commandExecution/requestApproval"
 """The method of a question whether a command may run."""
 
@@ -91,6 +97,8 @@ class ScriptedWorkers:
     created: list[dict[str, Any]] = field(default_factory=list)
     #: The answer of the next create, instead of making a worker.
     create_problem: web.Response | None = None
+    #: Whose workers are not the person's own.
+    owners: dict[str, str] = field(default_factory=dict)
     #: Linked machines, by name.
     desktops: dict[str, dict[str, Any]] = field(default_factory=dict)
     _followers: list[web.StreamResponse] = field(default_factory=list)
@@ -220,6 +228,7 @@ class ScriptedWorkers:
             web.get(one + "/stream", self._stream),
             web.delete(one + "/stream", self._erase),
             web.get("/v1/desktops", self._list_desktops),
+            web.get("/v1/organizations/{org}/workers", self._every),
             web.delete("/v1/desktops/{desktop}", self._unlink),
         ]
 
@@ -255,6 +264,14 @@ class ScriptedWorkers:
         last = len(self.streams[request.match_info["worker"]])
         self.stale = last - 1
         return web.json_response({"removed": last - 1, "resume_after": last - 1})
+
+    async def _every(self, _: web.Request) -> web.StreamResponse:
+        owners = {name: self.owners.get(name, "person") for name in self.workers}
+        found = [
+            {name: shown[name] for name in OVERSEEN} | {"owner": owners[shown["worker_id"]]}
+            for shown in self.workers.values()
+        ]
+        return web.json_response({"workers": found, "next": None})
 
     def link(self, name: str, **more: Any) -> dict[str, Any]:
         """A linked machine whose lane runs, as the API shows it."""

@@ -34,7 +34,8 @@ def peopled(workers: ScriptedWorkers) -> None:
         "at": now(),
     }
     open_ = {"request_ids": [], "server_requests": [asked]}
-    workers.add(LONG, usage=USAGE, sandbox=place, pending=open_)
+    told = {"name": f"{LONG}.xlsx", "type": "text/csv", "size": 51_200, "sha256": "9f" * 32}
+    workers.add(LONG, usage=USAGE, sandbox=place, pending=open_, artifacts=[told])
     workers.add("starting", status="starting", backend=None, sandbox=None, route=None)
     stale: dict[str, Any] = {"heartbeat_state": "stale", "heartbeat_age_ms": 24_000}
     workers.add("stale", **stale)
@@ -44,6 +45,10 @@ def peopled(workers: ScriptedWorkers) -> None:
     ended = {"status": "stopped", "heartbeat_state": "stopped", "reason": "enough"}
     workers.add("stopped", **ended)
     workers.add("failed", status="failed", heartbeat_state="failed", reason="no host has room")
+    torn_down = {"removed": ["sandbox:sb_1"], "leftovers": [f"volume {LONG}: it is busy"]}
+    workers.add("removed", **ended, sandbox=None, remove_at=now(), torn_down=torn_down)
+    workers.link("laptop", workers=[LONG, "lost"])
+    workers.link("silent", present=False, isolation=None)
 
 
 async def talked(workers: ScriptedWorkers, worker: str) -> None:
@@ -88,9 +93,42 @@ async def test_pages_of_workers_hold_to_axe(
         await found.check("list that failed")
         workers.broken = False
         await page.get_by_role("button", name="Try again").click()
-        await expect(page.locator(".worker")).to_have_count(7)
+        await expect(page.locator(".worker")).to_have_count(8)
         await found.check("list of workers")
+        await page.get_by_text("Link another machine").click()
+        await found.check("linked machines")
+        await page.get_by_role("button", name="New worker").click()
+        dialog = page.get_by_role("dialog", name="New worker")
+        await dialog.get_by_role("button", name="Add a repository").click()
+        await dialog.get_by_text("More", exact=True).click()
+        await dialog.get_by_role("button", name="Create worker").click()
+        await expect(dialog.get_by_role("alert")).to_be_visible()
+        await found.check("new worker")
+        await page.keyboard.press("Escape")
         await one_by_one(found, server)
+
+
+@pytest.mark.parametrize("device", list(DEVICES))
+async def test_logins_and_every_worker_hold_to_axe(
+    server: ScriptedServer, browser: Browser, device: str
+) -> None:
+    server.add_sandbox(LONG, agent="codex")
+    peopled(server.workers)
+    server.logins.add("codex", scopes=["openid", "profile"])
+    server.logins.add("claude-code", method=0)
+    server.logins.add("opencode", method=2, in_use=True)
+    server.logins.add("codex", status="failed", reason="the issuer refused it", page="")
+    async with surveyed(browser, f"{server.url}#login={TICKET}", device) as found:
+        page = found.page
+        await expect(page.get_by_role("form", name="New task")).to_be_visible()
+        await page.goto(f"{server.url}#/secrets")
+        await page.get_by_text("1 that ended").click()
+        await found.check("logins of agents")
+        begin = page.get_by_role("button", name="Log an agent in")
+        await found.check_dialog(begin, "log an agent in")
+        await page.goto(f"{server.url}#/admin/workers")
+        await expect(page.locator(".worker-overseen")).to_have_count(8)
+        await found.check("every worker")
 
 
 async def one_by_one(found: BothColours, server: ScriptedServer) -> None:
@@ -106,8 +144,13 @@ async def one_by_one(found: BothColours, server: ScriptedServer) -> None:
     await expect(page.locator(".pop-body")).to_be_visible()
     await found.check("place of a worker")
     await page.keyboard.press("Escape")
+    for mark in ("1 artifact", "codex, asks first"):
+        await page.get_by_role("button", name=mark).click()
+        await expect(page.locator(".pop-body")).to_be_visible()
+        await found.check(mark)
+        await page.keyboard.press("Escape")
     await found.check_dialog(page.get_by_role("button", name="Stop", exact=True), "stop a worker")
-    for worker in ("starting", "stale", "lost", "held", "stopped", "failed", "nobody"):
+    for worker in ("starting", "lost", "held", "stopped", "failed", "removed", "nobody"):
         await page.goto(f"{server.url}#/workers/{worker}")
         await expect(page.get_by_role("heading", name=worker, level=1)).to_be_visible()
         if worker != "nobody":

@@ -41,19 +41,19 @@ async def test_login_by_a_code_is_confirmed_turned_on_and_ended(
     await expect(row).to_contain_text("ready")
     await expect(row.get_by_label("Code of codex", exact=True)).to_have_count(0)
     await expect(row).to_contain_text("for openid, profile")
-    await row.get_by_role("button", name="Use codex").click()
+    await row.get_by_role("button", name="Use it: codex").click()
     asked = page.get_by_role("alertdialog", name="Use this login of codex?")
     await expect(asked).to_contain_text("Your plan must allow to be used so")
     await expect(asked.get_by_role("button", name="Cancel")).to_be_focused()
     assert logins.logins["alg_1"]["in_use"] is False
     await asked.get_by_role("button", name="My plan allows it").click()
     await expect(row).to_contain_text("in use")
-    await row.get_by_role("button", name="Turn codex off").click()
+    await row.get_by_role("button", name="Turn off: codex").click()
     await expect(row.get_by_text("in use")).to_have_count(0)
     await row.get_by_role("button", name="End the login of codex").click()
     await page.get_by_role("alertdialog").get_by_role("button", name="End it").click()
     await expect(section.get_by_role("list", name="Logins that ended")).to_contain_text("ended")
-    await expect(section.get_by_role("button", name="Use codex")).to_have_count(0)
+    await expect(section.get_by_role("button", name="Use it: codex")).to_have_count(0)
 
 
 async def test_login_in_a_browser_is_finished_by_its_address_on_a_phone(
@@ -82,7 +82,7 @@ async def test_login_in_a_browser_is_finished_by_its_address_on_a_phone(
     await finish.tap()
     await expect(page.locator("[data-login='ready']")).to_be_visible()
     assert logins.pasted[-1] == "http://localhost:1455/auth/callback?code=c&state=x"
-    box = await page.get_by_role("button", name="Use codex").bounding_box()
+    box = await page.get_by_role("button", name="Use it: codex").bounding_box()
     assert box is not None and box["height"] >= 44
     assert await page.evaluate(NARROW)
     await context.close()
