@@ -8,27 +8,37 @@ import contextlib
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 import pytest
 
+from atoll.adapters.bus.live_channels import InProcessChannels
 from atoll.adapters.runtimes.http_clients import HttpRuntimeClients
 from atoll.client.aio.connection import Connection
 from atoll.client.aio.retries import NO_RETRIES
+from atoll.client.desktop.calls import Ingest
+from atoll.client.desktop.folders import WorkerFolder
 from atoll.client.desktop.lane import Lane, LaneRun
 from atoll.client.desktop.served import Pace
+from atoll.client.fields import Shape
 from atoll.client.server import Server, server_at
-from atoll.domain.errors import Failed, NotFound
+from atoll.client.transport import Call
+from atoll.domain.errors import AtollError, Failed, Invalid, NotFound
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.domain.worker.create import WorkerId
 from atoll.domain.worker.heartbeat import LEASE
+from atoll.domain.worker.live import WorkerDelta
+from atoll.domain.worker.record import WorkerEvent
 from atoll.ports.extension import Reachability
 from atoll.ports.outside.local_wall import LocalRuntime, LocalWall
+from atoll.services.workers.desktop_deltas import DesktopDeltas
 from atoll.wire.contract.agents import list_agents
+from atoll.wiring.control.lifecycle import workers as wiring
 from tests.runtime.stage import runtime
 from tests.runtime.workers.stage import codex, seen
 from tests.surfaces.http import world as worlds
@@ -36,6 +46,7 @@ from tests.surfaces.http.world import TurnedClock, World, client_of, world
 
 BARE = Isolation(IsolationLevel.NONE, "none", ("all: it runs as its person",))
 PACE = Pace(0.05)
+S = TypeVar("S", bound=Shape)
 DEAD = "http://127.0.0.1:9"
 
 
@@ -63,6 +74,19 @@ class RunningClock(TurnedClock):
                 return
 
 
+class Judged(Connection):
+    """A connection to a server that does something else first with what is delivered."""
+
+    judge: Callable[[Any], dict[str, Any] | None] = staticmethod(lambda _: None)
+
+    async def read(self, shape: type[S], call: Call) -> S:
+        if shape is Ingest and isinstance(call.body, bytes):
+            answer = self.judge(json.loads(call.body))
+            if answer is not None:
+                return shape(answer)
+        return await super().read(shape, call)
+
+
 @dataclass
 class Desk:
     """The machine `laptop`: its lane, which a test starts, cuts off and ends."""
@@ -74,7 +98,12 @@ class Desk:
     said: list[str] = field(default_factory=list)
     runtimes: list[LocalRuntime] = field(default_factory=list)
     fails: str = ""
+    fails_as: AtollError | None = None
+    resumes: bool = True
+    starts: int = 0
+    starting: asyncio.Event = field(default_factory=asyncio.Event)
     run: LaneRun | None = None
+    judge: Callable[[Any], dict[str, Any] | None] = lambda _: None
 
     def locate(self) -> Server:
         url = DEAD if self.is_cut else self.atoll.url
@@ -82,10 +111,19 @@ class Desk:
 
     @asynccontextmanager
     async def start(self, place: Path) -> AsyncIterator[LocalRuntime]:
+        self.starts += 1
+        await self.starting.wait()
+        if self.fails_as is not None:
+            raise self.fails_as
         if self.fails:
             raise Failed(self.fails)
         clients = HttpRuntimeClients()
-        async with runtime(agents=(codex(place),), kept=place / "kept") as rt:
+        agent = codex(place)
+        assert agent.machine is not None
+        words = ("sh", "-c", "sleep 1000") if self.resumes else ()
+        machine = replace(agent.machine, conversation_argv=())
+        agent = replace(agent, conversation_argv=words, machine=machine)
+        async with runtime(agents=(agent,), kept=place / "kept") as rt:
             client = clients.client(Reachability(f"unix:{rt.socket_path}", BARE))
             found = LocalRuntime(client, lambda: True)
             self.runtimes.append(found)
@@ -96,7 +134,8 @@ class Desk:
 
     @asynccontextmanager
     async def lane(self) -> AsyncIterator[LaneRun]:
-        async with Connection(self.locate, NO_RETRIES) as connection:
+        async with Judged(self.locate, NO_RETRIES) as connection:
+            connection.judge = lambda batch: self.judge(batch)
             wall = LocalWall(BARE, self.start)
             run = LaneRun(Lane(connection, "laptop", wall, self.folder, self.said.append, PACE))
             self.run = run
@@ -160,6 +199,14 @@ class Desk:
     async def params(self) -> list[str]:
         return [one["params"] for one in await self.events() if one["kind"] == "worker.event"]
 
+    async def post(self, act: str, **body: Any) -> httpx.Response:
+        return await self.client.post(f"/v1/workers/w/{act}", json=body)
+
+    async def modes(self) -> list[str]:
+        """The modes of the agents that run here."""
+        found = (await self.runtimes[-1].client.call(list_agents())).agents
+        return [one.mode for one in found if one.agent_state != "stopped"]
+
     async def agent_state(self) -> str:
         found = await self.runtimes[-1].client.call(list_agents())
         return found.agents[-1].agent_state
@@ -168,13 +215,17 @@ class Desk:
 @pytest.fixture
 async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Desk]:
     monkeypatch.setattr(worlds, "TurnedClock", RunningClock)
+    deltas = DesktopDeltas(InProcessChannels())
+    monkeypatch.setattr(wiring, "DesktopDeltas", lambda _: deltas)
     async with world() as atoll, client_of(atoll.url, atoll.token, timeout=60) as client:
         assert (await client.put("/v1/desktops/laptop")).status_code == 201
         workers = atoll.services.workers
         async with asyncio.TaskGroup() as tasks:
             acts = (workers.driver.run, workers.heartbeats.run, workers.intake.run)
             running = [tasks.create_task(one()) for one in acts]
-            yield Desk(atoll, client, tmp_path)
+            found = Desk(atoll, client, tmp_path)
+            found.starting.set()
+            yield found
             for one in running:
                 one.cancel()
 
@@ -364,3 +415,235 @@ async def test_bare_desktop_is_refused_by_any_required_isolation(desk: Desk) -> 
         refused = await desk.client.post("/v1/workers", json=wanted)
         assert (refused.status_code, refused.json()["code"]) == (409, "no_route")
         assert "its isolation is none, and policy is required" in refused.json()["detail"]
+
+
+async def test_receipt_that_the_server_refuses_is_one_error_and_the_worker_goes_on(
+    desk: Desk,
+) -> None:
+    """Without it the request would stay open until the worker ends."""
+
+    def judge(batch: Any) -> None:
+        said = [one.get("response", {}).get("request_id") for one in batch["items"]]
+        if "r1" in said:
+            raise Invalid("it is no JSON", field=f"items.{said.index('r1')}.response.result")
+
+    desk.judge = judge
+    async with desk.lane():
+        await desk.create()
+        await desk.status("running")
+        error = (await desk.ask("r1", "thread/list"))["error"]
+        assert (error["code"], error["retryable"]) == ("internal_error", False)
+        assert "it is no JSON" in error["message"]
+        assert (await desk.ask("r1", "thread/list"))["error"] == error
+        assert (await desk.ask("r2", "thread/list"))["response"]
+        told = [one["kind"] for one in await desk.events() if one.get("request_id") == "r1"]
+        assert told == ["worker.request.received", "worker.error"]
+        assert (await desk.worker())["pending"]["request_ids"] == []
+
+
+async def test_server_that_lost_what_it_had_taken_ends_that_worker_and_no_other(
+    desk: Desk,
+) -> None:
+    """It was restored from a backup, say, or it is no server of ours."""
+    async with desk.lane() as run:
+        await desk.create()
+        await desk.status("running")
+        desk.judge = lambda _: {"expected": 1, "taken": 0}
+
+        async def ended() -> bool:
+            return "w" not in run.served
+
+        await desk.until(ended)
+        desk.judge = lambda _: None
+        assert await desk.shown("present") is True
+
+
+THREAD = json.dumps({"method": "thread/started", "params": {"thread": {"id": "t1"}}})
+
+
+async def test_conversation_is_taken_at_the_desktop_alone_and_given_back(desk: Desk) -> None:
+    async with desk.lane():
+        await desk.create(execution_mode="desktop")
+        await desk.status("running")
+        await desk.say("said", THREAD)
+
+        async def spoke() -> bool:
+            return [one["thread_id"] for one in (await desk.worker())["threads"]] == ["t1"]
+
+        await desk.until(spoke)
+        for elsewhere in ({}, {"desktop": "tower"}):
+            refused = await desk.post("take", **elsewhere)
+            assert (refused.status_code, refused.json()["code"]) == (409, "on_desktop")
+            assert "`atoll worker take w`" in refused.json()["detail"]
+        assert await desk.modes() == ["machine"]
+        taken = (await desk.post("take", desktop="laptop")).json()
+        assert (taken["desktop"], taken["thread_id"]) == ("laptop", "t1")
+        assert await desk.modes() == ["tui"]
+        again = await desk.post("take", desktop="laptop")
+        assert again.json() == taken
+        folder = WorkerFolder(desk.folder, "w")
+        held = folder.terminal()
+        assert held is not None and held.terminal_id == taken["terminal_id"]
+        assert (folder.place / "terminal.json").stat().st_mode & 0o777 == 0o600
+        request = {"request_id": "r1", "method": "thread/list", "params": {}}
+        waits = await desk.post("requests", request=request, wait_ms=0)
+        assert (waits.status_code, waits.json()["code"]) == (409, "held_by_person")
+        given = await desk.post("give-back")
+        assert given.status_code == 200, given.text
+        assert await desk.modes() == ["machine"]
+        assert folder.terminal() is None
+        assert (await desk.ask("r2", "thread/list"))["response"]
+        assert "lost" not in await desk.kinds()
+        holders = [one["holder"] for one in await desk.events() if "holder" in one]
+        assert holders == ["person", "machine"]
+        resumed = seen(desk.folder / "workers" / "w", "thread/resume")
+        assert [one["params"]["threadId"] for one in resumed] == ["t1"]
+
+
+async def test_worker_that_a_person_has_is_stopped_with_their_terminal(desk: Desk) -> None:
+    async with desk.lane():
+        await desk.create(execution_mode="desktop")
+        await desk.status("running")
+        await desk.say("said", THREAD)
+
+        async def spoke() -> bool:
+            return bool((await desk.worker())["threads"])
+
+        await desk.until(spoke)
+        assert (await desk.post("take", desktop="laptop")).status_code == 200
+        await desk.post("stop")
+        await desk.status("stopped")
+        assert WorkerFolder(desk.folder, "w").terminal() is None
+
+
+async def test_terminal_that_cannot_be_opened_leaves_the_conversation_with_the_machine(
+    desk: Desk,
+) -> None:
+    desk.resumes = False
+    async with desk.lane():
+        await desk.create(execution_mode="desktop")
+        await desk.status("running")
+        await desk.say("said", THREAD)
+
+        async def spoke() -> bool:
+            return bool((await desk.worker())["threads"])
+
+        await desk.until(spoke)
+        refused = await desk.post("take", desktop="laptop")
+        assert refused.status_code == 502, refused.text
+        assert "opened no terminal" in refused.json()["detail"]
+        assert await desk.modes() == ["machine"]
+        assert (await desk.ask("r2", "thread/list"))["response"]
+
+
+async def test_stop_takes_in_last_words_and_says_what_stays_where(desk: Desk) -> None:
+    async with desk.lane():
+        await desk.create(execution_mode="desktop")
+        await desk.status("running")
+        await desk.say("said", *(note(number) for number in range(150)))
+
+        async def began() -> bool:
+            return bool(await desk.params())
+
+        await desk.until(began)
+        await desk.post("stop")
+        await desk.status("stopped")
+        markers = (await desk.events())[-1]["markers"]
+        assert [json.loads(one)["n"] for one in await desk.params()] == list(range(150))
+        place = "desktop:laptop/w"
+        assert markers["workspace_ref"] == f"{place}/workspace"
+        assert markers["codex_home_ref"] == f"{place}/agent-home"
+        assert markers["last_seq"] == len(await desk.events()) - 1
+        assert (desk.folder / "workers" / "w" / "workspace").is_dir()
+
+
+async def test_stop_of_a_worker_whose_desktop_is_away_says_what_is_lost(desk: Desk) -> None:
+    async with desk.lane():
+        await desk.create(execution_mode="desktop")
+        await desk.status("running")
+    await desk.post("stop")
+    shown = await desk.status("stopped")
+    assert shown["reason"] == (
+        "The desktop laptop was not heard: what its agent said last is lost. Its files stay there."
+    )
+
+
+async def test_stop_during_a_start_ends_the_agent_too(desk: Desk) -> None:
+    """The receipt of the stop must not come before that of the start."""
+    desk.starting.clear()
+    async with desk.lane() as run:
+        await desk.create(execution_mode="desktop")
+
+        async def begins() -> bool:
+            return desk.starts > 0
+
+        await desk.until(begins)
+        await desk.post("stop")
+        await asyncio.sleep(0.2)
+        desk.starting.set()
+        await desk.status("stopped")
+
+        async def ended() -> bool:
+            return run.served == {} and all(one.is_set() for one in run.gone.values())
+
+        await desk.until(ended)
+
+
+async def test_next_candidate_takes_a_worker_that_its_desktop_did_not_start(desk: Desk) -> None:
+    """Nothing is left here of one that was not here before. No sandbox here has a real agent."""
+    desk.fails = "codex is not there"
+    async with desk.lane():
+        await desk.create()
+
+        async def moved() -> bool:
+            made = (await desk.client.get("/v1/sandboxes")).json()["sandboxes"]
+            return bool(made)
+
+        await desk.until(moved)
+        assert not (desk.folder / "workers" / "w").exists()
+        async with desk.atoll.ground.store.read() as rows:
+            record = await rows.workers.find(LOCAL_PERSON.org_id, LOCAL_PERSON.id, WorkerId("w"))
+        assert record is not None
+        (failed,) = record.failed
+        assert (failed.extension, failed.host) == ("ext.desktop", "laptop")
+        assert failed.reason == "its agent did not start: codex is not there"
+
+
+async def test_request_that_no_place_could_serve_burns_no_candidate(desk: Desk) -> None:
+    desk.fails_as = Invalid("codex cannot resume that", field="conversation")
+    async with desk.lane():
+        await desk.create()
+        shown = await desk.status("failed")
+        assert shown["reason"] == "codex cannot resume that"
+        assert shown["extension"] == "ext.desktop"
+
+
+async def test_pieces_of_text_reach_who_follows_and_are_kept_by_nobody(desk: Desk) -> None:
+    async with desk.lane() as run:
+        await desk.create(execution_mode="desktop")
+        await desk.status("running")
+        found: list[WorkerEvent | WorkerDelta] = []
+
+        async def follow() -> None:
+            streams = desk.atoll.services.workers.streams
+            async for part in streams.follow(LOCAL_PERSON, "w", after=0):
+                found.extend(part)
+
+        following = asyncio.create_task(follow())  # noqa: TID251 - it is cancelled below
+        async with asyncio.timeout(20):
+            while True:
+                number = len(found)
+                piece = json.dumps({"threadId": "th", "itemId": "m", "delta": f"piece {number}"})
+                line = f'{{"method":"item/agentMessage/delta","params":{piece}}}'
+                await desk.say(
+                    f"say{number}-{len(desk.said)}-{asyncio.get_running_loop().time()}", line
+                )
+                await asyncio.sleep(0.2)
+                if any(isinstance(one, WorkerDelta) for one in found):
+                    break
+        following.cancel()
+        delta = next(one for one in found if isinstance(one, WorkerDelta))
+        assert (delta.method, delta.thread_id) == ("item/agentMessage/delta", "th")
+        assert "piece" in delta.params
+        assert await desk.params() == []
+        assert run.served["w"]

@@ -3,10 +3,10 @@ import asyncio
 import msgspec
 import pytest
 
+from atoll.client.desktop.items import NOTHING, delta_items, item_of, substitute
 from atoll.client.desktop.outbox import MAX_BYTES, MAX_ITEMS, MOST_WAITING, Outbox
-from atoll.client.desktop.served import item_of
 from atoll.domain.errors import Failed
-from atoll.wire.contract.workers import EntryKind, SpoolEntry
+from atoll.wire.contract.workers import EntryKind, LiveBatch, SpoolEntry
 
 
 def note(number: int) -> dict[str, object]:
@@ -55,7 +55,7 @@ async def test_item_that_is_refused_loses_its_place_and_the_others_go_on() -> No
     box = Outbox()
     box.add(note(1), spooled=7)
     box.add(note(2))
-    box.skip()
+    box.replace(NOTHING)
     assert box.batch() == (1, [{"heartbeat": {}}, note(2)])
     box.settle(2)
     assert box.spooled == 7
@@ -106,3 +106,20 @@ async def test_reader_waits_while_too_much_waits() -> None:
 def test_entry_of_a_spool_is_an_item(kind: EntryKind, data: bytes, item: object) -> None:
     entry = SpoolEntry(3, "2026-01-01T00:00:00Z", kind, msgspec.Raw(data), "r")
     assert item_of(entry) == item
+
+
+def test_refused_item_gives_its_place_to_one_receipt_or_to_nothing() -> None:
+    answer = {"response": {"request_id": "r", "result": "x"}}
+    error = substitute(answer, "it is no JSON")
+    said = "The server refused the receipt of the agent: it is no JSON"
+    assert error == {"error": {"request_id": "r", "code": "internal_error", "message": said}}
+    refused = {"error": {"request_id": "r", "code": "timeout", "message": "late", "data": "x"}}
+    assert substitute(refused, "it is no JSON") == error
+    assert substitute(error, "again") == NOTHING
+    assert substitute(note(1), "it is no JSON") == NOTHING
+
+
+def test_pieces_of_text_are_events_without_what_says_nothing() -> None:
+    lines = [b'{"method":"a/delta","params":{"delta":"x"}}', b"7", b'{"result":1}']
+    found = delta_items(LiveBatch(3, [msgspec.Raw(one) for one in lines]))
+    assert found == [{"method": "a/delta", "params": '{"delta":"x"}'}]

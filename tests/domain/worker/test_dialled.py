@@ -8,15 +8,19 @@ from atoll.domain.ids import DesktopId, OrgId, PrincipalId, WorkerKey
 from atoll.domain.worker.create import WorkerId
 from atoll.domain.worker.dialled import (
     LONGEST_REASON,
+    FollowOffer,
+    HoldOffer,
     HostAct,
     HostCommand,
     HostLease,
     LeaseState,
     RemoveOffer,
+    ReturnOffer,
     StartOffer,
     StopOffer,
     check_lease,
     contacts_of,
+    handing_over,
     offer_binding,
     offers_of,
     read_command,
@@ -39,6 +43,7 @@ LEASE = HostLease(
     received=4,
 )
 REFUSAL = RequestRefusal(ErrorCode.INTERNAL_ERROR, "no codex here")
+AT_FAULT = RequestRefusal(ErrorCode.INVALID_REQUEST, "no such thread")
 STATES = {one: replace(LEASE, state=one) for one in LeaseState}
 
 
@@ -48,6 +53,9 @@ STATES = {one: replace(LEASE, state=one) for one in LeaseState}
         (HostAct.START, StartOffer("atw_secret", reattachable=False)),
         (HostAct.STOP, StopOffer()),
         (HostAct.REMOVE, RemoveOffer()),
+        (HostAct.HOLD, HoldOffer("t1")),
+        (HostAct.RETURN, ReturnOffer("t1")),
+        (HostAct.FOLLOW, FollowOffer()),
         ("r1", WorkerRequest("r1", "turn/start", {"n": 2**53 + 1, "text": "é"})),
     ],
 )
@@ -89,6 +97,7 @@ def test_lease_holds_in_its_epoch_alone() -> None:
         ('{"agent_id":""}', "agent"),
         ("[]", "agent"),
         ("{", "agent"),
+        ("[" * 100_000, "agent"),
     ],
 )
 def test_start_that_is_receipted_has_an_agent(result: str, agent: str) -> None:
@@ -100,7 +109,17 @@ def test_start_that_is_receipted_has_an_agent(result: str, agent: str) -> None:
     ("before", "act", "receipt", "after", "reason"),
     [
         (LeaseState.GRANTED, HostAct.START, REFUSAL, LeaseState.REFUSED, "no codex here"),
+        (LeaseState.GRANTED, HostAct.START, AT_FAULT, LeaseState.INVALID, "no such thread"),
         (LeaseState.SERVED, HostAct.START, REFUSAL, LeaseState.SERVED, None),
+        (LeaseState.SERVED, HostAct.HOLD, Response("{}"), LeaseState.HELD, None),
+        (LeaseState.SERVED, HostAct.HOLD, REFUSAL, LeaseState.SERVED, "no codex here"),
+        (LeaseState.HELD, HostAct.HOLD, Response("{}"), LeaseState.HELD, None),
+        (LeaseState.HELD, HostAct.RETURN, Response("{}"), LeaseState.SERVED, None),
+        (LeaseState.HELD, HostAct.RETURN, REFUSAL, LeaseState.HELD, "no codex here"),
+        (LeaseState.STOPPED, HostAct.RETURN, Response("{}"), LeaseState.STOPPED, None),
+        (LeaseState.HELD, HostAct.END, REFUSAL, LeaseState.GONE, "no codex here"),
+        (LeaseState.HELD, HostAct.STOP, Response("{}"), LeaseState.STOPPED, None),
+        (LeaseState.STOPPED, HostAct.REMOVE, REFUSAL, LeaseState.REMOVED, "no codex here"),
         (LeaseState.SERVED, HostAct.END, REFUSAL, LeaseState.GONE, "no codex here"),
         (LeaseState.SERVED, HostAct.END, Response("{}"), LeaseState.GONE, "Its agent has ended."),
         (LeaseState.STOPPED, HostAct.END, REFUSAL, LeaseState.STOPPED, None),
@@ -115,6 +134,21 @@ def test_receipts_of_a_host_change_its_lease(
 ) -> None:
     found = receipted(STATES[before], act, receipt)
     assert (found.state, found.reason) == (after, reason)
+
+
+def test_lease_serves_until_its_agent_has_ended() -> None:
+    serving = {one for one, lease in STATES.items() if lease.serves}
+    assert serving == {LeaseState.GRANTED, LeaseState.SERVED, LeaseState.HELD}
+
+
+@pytest.mark.parametrize(
+    ("act", "state"), [(HostAct.HOLD, LeaseState.SERVED), (HostAct.RETURN, LeaseState.HELD)]
+)
+def test_lease_forgets_an_earlier_failure_while_the_conversation_is_handed_over(
+    act: HostAct, state: LeaseState
+) -> None:
+    after = handing_over(replace(LEASE, reason="no codex here"), act)
+    assert (after.state, after.reason) == (state, None)
 
 
 def test_reason_of_a_host_is_bounded() -> None:

@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import aiohttp
@@ -212,6 +213,19 @@ async def test_paused_agent_can_be_stopped() -> None:
         await act(rt, agent_id, "pause")
         async with asyncio.timeout(5):
             assert (await act(rt, agent_id, "stop"))[1]["agent_state"] == "stopped"
+
+
+async def test_paused_agent_that_is_killed_at_once_does_not_run_again(tmp_path: Path) -> None:
+    """Its worker may run elsewhere by now."""
+    ticks = tmp_path / "ticks"
+    words = f"echo ready; while :; do echo >> {ticks}; sleep 0.01; done"
+    agents = (Agent("ticking", ("sh", "-c", words)),)
+    async with runtime(agents=agents) as rt, at(rt, "ticking") as (agent_id, person):
+        await person.sees(b"ready")
+        await act(rt, agent_id, "pause")
+        before = ticks.stat().st_size
+        assert (await act(rt, agent_id, "stop", gaps=[0] * 4))[1]["agent_state"] == "stopped"
+        assert ticks.stat().st_size == before
 
 
 async def test_machine_is_asked_answered_and_stopped() -> None:

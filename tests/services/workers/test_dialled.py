@@ -10,6 +10,7 @@ from typing import cast
 import pytest
 
 from atoll.adapters.bus.in_process import InProcessBus
+from atoll.adapters.bus.live_channels import InProcessChannels
 from atoll.adapters.clocks.system import SystemClock
 from atoll.adapters.storage.store import Settings as StoreSettings
 from atoll.adapters.storage.store import open_store
@@ -36,12 +37,13 @@ from atoll.domain.worker.heartbeat import LEASE, Lease
 from atoll.domain.worker.ledger import ErrorCode, RequestRefusal, Response, WorkerRequest
 from atoll.domain.worker.lifecycle import Silent, Worker, WorkerStatus
 from atoll.domain.worker.record import WorkerRecord
-from atoll.ports.outside.worker_host import LiveHost, WorkerHost
+from atoll.ports.outside.worker_host import HostEntry, LiveHost, WorkerHost
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.task_runner import TaskRunner
 from atoll.services.workers.admission import WorkerAdmission
+from atoll.services.workers.desktop_deltas import DesktopDeltas
 from atoll.services.workers.desktops import Desktops
 from atoll.services.workers.driving import WorkerDriver
 from atoll.services.workers.fallback import WorkerFallback
@@ -56,10 +58,11 @@ from atoll.testing import WorkerHostContract
 from atoll.testing.contracts.event_log import NOW
 from atoll.testing.contracts.outside.worker_host import left_out, reattached
 from tests.peers.databases.chosen import database_url
-from tests.services.workers.far_host import WALL, FarHost, host_of, item
+from tests.services.workers.far_host import NEVER, WALL, FarHost, host_of, item
 from tests.services.workers.test_workers import TURN, Anywhere, Scene
 
 WANTED = CreateWorker(WorkerId("w"))
+PINNED = replace(WANTED, execution_mode=ExecutionMode.DESKTOP)
 
 
 class Placer:
@@ -71,10 +74,14 @@ class Placer:
     async def place_worker(
         self, caller: Principal, request: CreateSandbox, *, walled: bool
     ) -> Decision:
-        del request, walled
+        del walled
         mode = ExecutionMode.DESKTOP
         there = await self._desktops.linked(caller.org_id, caller.id)
         found = [Candidate(DESKTOP, one.name, execution_mode=mode) for one in there]
+        tried = () if request.route is None else request.route.failed
+        found = [one for one in found if one.host not in [had.host for had in tried]]
+        if request.route is None or request.route.constraints.execution_mode is not mode:
+            found.append(Candidate("ext.memory", "here"))
         return decide(RouteRequest(Strategy.DESKTOP_PREFERRED, desktops=True), found)
 
 
@@ -111,13 +118,14 @@ async def serving(folder: Path) -> AsyncIterator[DesktopScene]:
     async with open_store(StoreSettings(database_url(folder))) as store:
         clock, vault = SystemClock(), EnvelopeVault(lambda: [MasterKey(b"m" * 32)])
         ground = Ground(store, InProcessBus(), clock, Identifiers())
-        desktops, intake = Desktops(ground, vault), HostIntake(ground)
+        deltas = DesktopDeltas(InProcessChannels())
+        desktops, intake = Desktops(ground, vault), HostIntake(ground, deltas)
         dialled = DialledHost(
             store, ground.bus, vault, clock=clock, settings=Settings(start_seconds=5, end_seconds=5)
         )
         transitions, memory, runner = WorkerTransitions(ground), InMemoryHost(clock), TaskRunner()
         placer = cast(Sandboxes, Placer(desktops))
-        lanes = WorkerPlaces(ground, placer, runtime=memory, desktop=dialled)
+        lanes = WorkerPlaces(ground, placer, runtime=memory, desktop=dialled, deltas=deltas)
         heartbeats = Heartbeats(ground, transitions)
         driver = WorkerDriver(
             *(ground, transitions),
@@ -214,6 +222,60 @@ async def test_worker_of_a_linked_desktop_is_there_and_its_offers_go_with_their_
     await scene.workers.stop(LOCAL_PERSON, "w", None)
     await scene.heard("started", "request.received", "response", "event", "stopped")
     assert [one.request_id for one in scene.far.seen] == [HostAct.START, "r1", HostAct.STOP]
+
+
+async def test_next_candidate_takes_a_worker_whose_desktop_could_not_start_it(
+    scene: DesktopScene,
+) -> None:
+    """Nothing had run there, and nothing of that desktop is taken any more."""
+    scene.far.refuses = lambda offer: offer.request_id == HostAct.START
+    await scene.workers.create(LOCAL_PERSON, WANTED)
+    await scene.far.offered(HostAct.START)
+    refusal = RequestRefusal(ErrorCode.WORKER_UNAVAILABLE, "codex is not there")
+    await scene.far.deliver(HostEntry(0, NEVER, request_id=HostAct.START, receipt=refusal))
+    await scene.heard("started")
+    shown = await scene.workers.get(LOCAL_PERSON, "w")
+    assert shown.observed.sandbox is None or shown.observed.sandbox.extension != DESKTOP
+    async with scene.ground.store.read() as rows:
+        record = await rows.workers.get(await scene.key())
+    assert record is not None and scene.host.sent(record.key) == []
+    (failed,) = record.failed
+    assert (failed.extension, failed.host) == (DESKTOP, "laptop")
+    assert failed.reason == "its agent did not start: codex is not there"
+
+
+async def test_desktop_that_never_answers_a_start_is_passed_over_and_its_late_receipt_refused(
+    scene: DesktopScene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scene.dialled, "_settings", Settings(start_seconds=0.2))
+    scene.far.refuses = lambda _: True
+    await scene.workers.create(LOCAL_PERSON, WANTED)
+    await scene.far.offered(HostAct.START)
+    caller = await host_of(scene.ground, scene.far.tokens[1])
+    await scene.heard("started")
+    late = item(request_id=HostAct.START, result='{"agent_id":"a"}')
+    with pytest.raises(Conflict) as error:
+        await scene.far.intake.deliver(caller, "w", HostBatch(1, 1, [late]))
+    assert error.value.code == "stale_lease"
+
+
+async def test_start_that_is_the_requests_own_fault_burns_no_candidate(
+    scene: DesktopScene,
+) -> None:
+    scene.far.refuses = lambda offer: offer.request_id == HostAct.START
+    await scene.workers.create(LOCAL_PERSON, WANTED)
+    await scene.far.offered(HostAct.START)
+    refusal = RequestRefusal(ErrorCode.INVALID_REQUEST, "there is no such thread")
+    await scene.far.deliver(HostEntry(0, NEVER, request_id=HostAct.START, receipt=refusal))
+    await scene.heard("stopped")
+    shown = await scene.workers.get(LOCAL_PERSON, "w")
+    assert (shown.worker.status, shown.worker.reason) == (
+        WorkerStatus.FAILED,
+        "there is no such thread",
+    )
+    async with scene.ground.store.read() as rows:
+        record = await rows.workers.get(await scene.key())
+    assert record is not None and record.failed == ()
 
 
 async def test_offer_is_sealed_while_it_waits(scene: DesktopScene) -> None:
@@ -351,7 +413,7 @@ async def _silence(scene: DesktopScene) -> None:
 
 async def test_start_that_a_desktop_refuses_fails_with_its_reason(scene: DesktopScene) -> None:
     scene.far.refuses = lambda offer: offer.request_id == HostAct.START
-    await scene.workers.create(LOCAL_PERSON, WANTED)
+    await scene.workers.create(LOCAL_PERSON, PINNED)
     await scene.far.offered(HostAct.START)
     refusal = RequestRefusal(ErrorCode.INTERNAL_ERROR, "no codex is installed")
     start = replace(item(request_id=HostAct.START), receipt=refusal)
@@ -364,7 +426,7 @@ async def test_desktop_that_does_not_start_it_in_time_fails_and_is_late(
     scene: DesktopScene,
 ) -> None:
     scene.far.refuses = lambda _: True
-    await scene.workers.create(LOCAL_PERSON, WANTED)
+    await scene.workers.create(LOCAL_PERSON, PINNED)
     shown = await scene.until(lambda shown: shown.worker.status is WorkerStatus.FAILED)
     assert "did not start it in 5 s" in str(shown.worker.reason)
     with pytest.raises(Conflict):
@@ -384,13 +446,12 @@ async def test_agent_that_ended_on_its_desktop_is_lost_with_the_reason(
 
 
 async def test_worker_for_a_desktop_alone_waits_for_no_other_place(scene: DesktopScene) -> None:
-    pinned = replace(WANTED, execution_mode=ExecutionMode.DESKTOP)
-    await scene.running(pinned)
+    await scene.running(PINNED)
     start = scene.far.seen[0].command
     assert isinstance(start, StartOffer) and not start.reattachable
     await scene.far.desktops.left(LOCAL_PERSON, "laptop")
     await _cut_off(scene, await scene.key())
-    await scene.workers.create(LOCAL_PERSON, pinned)
+    await scene.workers.create(LOCAL_PERSON, PINNED)
     shown = await scene.until(lambda shown: shown.worker.status is WorkerStatus.FAILED)
     assert "no backend" in str(shown.worker.reason)
 

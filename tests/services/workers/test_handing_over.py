@@ -71,6 +71,16 @@ class Trees:
         self.terminals.remove(one)
 
 
+class NoDesktop:
+    """Desktops that nobody has."""
+
+    async def hold(self, worker: WorkerRecord, thread_id: str) -> str:
+        raise AssertionError((worker, thread_id))
+
+    async def give_back(self, worker: WorkerRecord, thread_id: str) -> str:
+        raise AssertionError((worker, thread_id))
+
+
 def agent(agent_id: str) -> AgentRecord:
     return msgspec.convert({**AGENT, "id": agent_id, "mode": "tui"}, AgentRecord)
 
@@ -95,6 +105,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
             scene.workers,
             host=cast(WorkerHost, trees),
             agents=cast(Any, trees),
+            desktops=NoDesktop(),
         )
         key = await scene.running()
         scene.host.say(key, SAID)
@@ -182,6 +193,7 @@ async def test_worker_that_said_nothing_yet_has_nothing_to_take(tmp_path: Path) 
             scene.workers,
             host=scene.host,
             agents=agents,
+            desktops=NoDesktop(),
         )
         with pytest.raises(Conflict, match="no thread yet"):
             await handovers.take(LOCAL_PERSON, "w", None)

@@ -12,20 +12,24 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, TypeVar
 
-from atoll.domain.errors import Failed, Unavailable
+from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.domain.ids import RouteId, SandboxId, WorkerKey
 from atoll.domain.people.login import SECRET_BYTES, fingerprint, spell_secret
 from atoll.domain.worker.desktop import Desktop
 from atoll.domain.worker.dialled import (
     LEASE_TOKEN,
+    FollowOffer,
+    HoldOffer,
     HostAct,
     HostCommand,
     HostLease,
     LeaseState,
     RemoveOffer,
+    ReturnOffer,
     StartOffer,
     StopOffer,
     contacts_of,
+    handing_over,
     offer_binding,
     offers_of,
     spell_command,
@@ -43,7 +47,7 @@ T = TypeVar("T")
 PAGE: Final = 200
 LOOK_SECONDS: Final = 2.0
 """Between two looks, in case an announcement was lost."""
-_SERVING: Final = frozenset({LeaseState.GRANTED, LeaseState.SERVED, LeaseState.GONE})
+_UNSTARTED: Final = "Its desktop did not start it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,7 @@ class Settings:
 
     start_seconds: float = 120.0
     end_seconds: float = 60.0
+    hand_seconds: float = 25.0
 
 
 class DialledHost:
@@ -134,8 +139,10 @@ class DialledHost:
                 f"Its desktop did not start it in {self._settings.start_seconds:g} s: is "
                 "`atoll desktop run` there?"
             )
+        if lease.state is LeaseState.INVALID:
+            raise Invalid(lease.reason or _UNSTARTED)
         if lease.state is not LeaseState.SERVED:
-            raise Failed(lease.reason or "Its desktop did not start it.")
+            raise Failed(lease.reason or _UNSTARTED)
         return lease.agent_id
 
     async def request(
@@ -177,7 +184,7 @@ class DialledHost:
             found = await self._page(worker, after)
             heard = self._seen.get(key) != (epoch, lease.heard_at) and not self._is_silent(lease)
             self._seen[key] = (epoch, lease.heard_at)
-            if not found and lease.state not in _SERVING - {LeaseState.GONE}:
+            if not found and not lease.serves:
                 raise _gone(lease)
             return found if found or heard else None
 
@@ -190,7 +197,7 @@ class DialledHost:
         """See the port. A desktop that is not heard may be back."""
         async with self._store.read() as rows:
             lease = await rows.host_leases.get(worker.key, worker.worker.epoch)
-        if lease is not None and lease.state in (LeaseState.GRANTED, LeaseState.SERVED):
+        if lease is not None and lease.serves:
             return None
         return _gone(lease).message
 
@@ -198,7 +205,7 @@ class DialledHost:
         """See the port. A desktop that is not there stops it when it is back."""
         async with self._store.begin() as rows:
             lease = await rows.host_leases.get(worker.key, worker.worker.epoch)
-            if lease is None or lease.state not in _SERVING:
+            if lease is None or not (lease.serves or lease.state is LeaseState.GONE):
                 return
             if not await self._is_there(rows, lease):
                 await self._end(rows, lease)
@@ -208,32 +215,101 @@ class DialledHost:
         await self._done(worker, LeaseState.STOPPED)
 
     async def stop(self, worker: WorkerRecord) -> DurabilityMarkers:
-        """See the port. What the agent worked on stays on its desktop."""
+        """See the port. What the agent worked on stays on its desktop, and nothing is copied."""
         await self.quiet(worker)
-        return DurabilityMarkers(0)
+        async with self._store.read() as rows:
+            lease = await rows.host_leases.get(worker.key, worker.worker.epoch)
+            if lease is None or not lease.agent_id:
+                return DurabilityMarkers(0)
+            place, name = await _named(rows, lease)
+        unsaved = None
+        if lease.state is not LeaseState.STOPPED:
+            unsaved = (
+                f"The desktop {name} was not heard: what its agent said last is lost. Its files "
+                "stay there."
+            )
+        return DurabilityMarkers(
+            0,
+            workspace_ref=f"{place}/workspace",
+            codex_home_ref=f"{place}/agent-home",
+            unsaved=unsaved,
+        )
 
     async def teardown(self, worker: WorkerRecord) -> WorkerTornDown:
-        """See the port. The files on a desktop that is not there are left over."""
+        """See the port. The files on a desktop that is not there are left over; where the agent
+        never started there are none."""
         async with self._store.begin() as rows:
             lease = await rows.host_leases.newest(worker.key)
             if lease is None:
                 return WorkerTornDown(())
-            desktop = await rows.desktops.get(lease.desktop_id)
-            name = f"desktop:{lease.desktop_id if desktop is None else desktop.name}"
+            place, _ = await _named(rows, lease)
             there = lease.state is LeaseState.STOPPED and await self._is_there(rows, lease)
             if there:
                 await self._add(rows, lease, HostAct.REMOVE, RemoveOffer())
             elif lease.state is not LeaseState.REMOVED:
                 await self._forget(rows, worker)
-                if lease.state is LeaseState.REFUSED:
+                if not lease.agent_id:
                     return WorkerTornDown(())
-                left = f"{name}/{worker.created.worker_id}: that machine was not there"
-                return WorkerTornDown((), (left,))
+                return WorkerTornDown((), (f"{place}: that machine was not there",))
         if there:
             self._bus.announce((offers_of(lease.desktop_id),))
             await self._done(worker, LeaseState.REMOVED)
-        await self.forget(worker)
-        return WorkerTornDown((f"{name}/{worker.created.worker_id}",))
+        async with self._store.begin() as rows:
+            removed = await rows.host_leases.newest(worker.key)
+            await self._forget(rows, worker)
+        if removed is not None and removed.reason is not None:
+            return WorkerTornDown((), (f"{place}: {removed.reason}",))
+        return WorkerTornDown((place,))
+
+    async def hold(self, worker: WorkerRecord, thread_id: str) -> str:
+        """Have the desktop give a thread to a terminal of its person, and return its id; the same
+        one when it is repeated. Raises `Failed` where it cannot, and `Unavailable`."""
+        lease = await self._handed(worker, HostAct.HOLD, HoldOffer(thread_id))
+        if lease.reason is not None:
+            raise Failed(f"Its desktop opened no terminal: {lease.reason}")
+        return lease.agent_id
+
+    async def give_back(self, worker: WorkerRecord, thread_id: str) -> str:
+        """Have the desktop end that terminal, and start the agent with the thread. Returns the id
+        of the agent. Raises `Failed` where it cannot, and `Unavailable`."""
+        lease = await self._handed(worker, HostAct.RETURN, ReturnOffer(thread_id))
+        if lease.reason is not None:
+            raise Failed(f"Its desktop did not start the agent again: {lease.reason}")
+        return lease.agent_id
+
+    async def follow(self, worker: WorkerRecord) -> None:
+        """Have the desktop deliver pieces of text for a while. Raises `Unavailable`."""
+        async with self._store.begin() as rows:
+            lease = await rows.host_leases.get(worker.key, worker.worker.epoch)
+            if lease is None or not lease.serves:
+                raise _gone(lease)
+            await self._add(rows, lease, HostAct.FOLLOW, FollowOffer())
+        self._bus.announce((offers_of(lease.desktop_id),))
+
+    async def _handed(self, worker: WorkerRecord, act: HostAct, command: HostCommand) -> HostLease:
+        """Offer a hand-over, and return the lease after its receipt. A repetition waits for the
+        offer that is there. Raises `Unavailable`."""
+        wanted = LeaseState.HELD if act is HostAct.HOLD else LeaseState.SERVED
+        async with self._store.begin() as rows:
+            lease = await rows.host_leases.get(worker.key, worker.worker.epoch)
+            if lease is None or lease.state not in (LeaseState.SERVED, LeaseState.HELD):
+                raise _gone(lease)
+            if lease.state is wanted and lease.reason is None:
+                return lease
+            await rows.host_leases.put(handing_over(lease, act))
+            await self._add(rows, lease, act, command)
+        self._bus.announce((offers_of(lease.desktop_id),))
+
+        async def handed() -> HostLease | None:
+            found = await self._lease(worker)
+            if not found.serves:
+                raise _gone(found)
+            return found if found.state is wanted or found.reason is not None else None
+
+        found = await self._wait(worker.key, handed, self._settings.hand_seconds)
+        if found is None:
+            raise Unavailable("Its desktop has not done that yet.")
+        return found
 
     async def _done(self, worker: WorkerRecord, wanted: LeaseState) -> None:
         """Wait until a lease is in this state, or has ended. Raises `Unavailable`."""
@@ -318,6 +394,13 @@ def place_of(lease: HostLease) -> SandboxId:
     """Return the id that a worker's place on a desktop has: another one in each epoch, in which
     entries are numbered anew."""
     return SandboxId(f"{lease.desktop_id}.{lease.epoch}")
+
+
+async def _named(rows: Transaction, lease: HostLease) -> tuple[str, str]:
+    """Return how a worker's place on a desktop is called, and the desktop's name."""
+    desktop = await rows.desktops.get(lease.desktop_id)
+    name = str(lease.desktop_id) if desktop is None else desktop.name
+    return f"desktop:{name}/{lease.worker_id}", name
 
 
 async def _receipt(rows: Transaction, worker: WorkerRecord, request_id: str) -> Receipt | None:

@@ -55,9 +55,14 @@ def offers_call(name: str) -> Call:
     return Call("GET", place, (), headers, timeout=SILENCE_SECONDS)
 
 
-def deliver_call(lease: HostedLease, first: int, items: Sequence[Item]) -> Call:
-    """Return the delivery of items by the token of a lease; without any it is a heartbeat."""
-    value = {"epoch": lease.epoch, "first": first, "items": [*items]}
+def deliver_call(
+    lease: HostedLease, first: int, items: Sequence[Item], pieces: Sequence[Item] = ()
+) -> Call:
+    """Return the delivery of items by the token of a lease; without any it is a heartbeat. `pieces`
+    are batches of pieces of text, which are shown live and kept by nobody."""
+    value: dict[str, object] = {"epoch": lease.epoch, "first": first, "items": [*items]}
+    if pieces:
+        value["deltas"] = [*pieces]
     headers = (
         ("Content-Type", "application/json"),
         ("Authorization", f"Bearer {lease.token}"),

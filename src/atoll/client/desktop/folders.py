@@ -7,13 +7,26 @@ import json
 import os
 import re
 import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from atoll.client.desktop.calls import HostedLease
 from atoll.domain.errors import Failed
+from atoll.ports.outside.local_wall import LocalRuntime
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _LEASE = "lease.json"
+_TERMINAL = "terminal.json"
+
+
+@dataclass(frozen=True, slots=True)
+class HeldTerminal:
+    """A terminal in the runtime of a worker, which only this machine reaches."""
+
+    url: str
+    token: str = field(repr=False)
+    terminal_id: str
 
 
 class WorkerFolder:
@@ -34,11 +47,7 @@ class WorkerFolder:
     def keep(self, lease: HostedLease) -> None:
         """Store the lease. Raises `OSError`."""
         told = {"epoch": lease.epoch, "token": lease.token, "reattachable": lease.reattachable}
-        fresh = self.place / f"{_LEASE}.new"
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            json.dump(told, file)
-        fresh.replace(self.place / _LEASE)
+        self._store(_LEASE, told)
 
     def lease(self) -> HostedLease | None:
         """Return the stored lease, None without one."""
@@ -50,9 +59,51 @@ class WorkerFolder:
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def remove(self) -> None:
-        """Remove every file of the worker."""
+    def keep_terminal(self, runtime: LocalRuntime, terminal_id: str) -> None:
+        """Store where the terminal of this machine's person is. Raises `OSError`."""
+        told = {"url": runtime.url, "token": runtime.token, "terminal_id": terminal_id}
+        self._store(_TERMINAL, told)
+
+    def terminal(self) -> HeldTerminal | None:
+        """Return the stored terminal, None without one."""
+        try:
+            told = json.loads((self.place / _TERMINAL).read_text())
+            return HeldTerminal(str(told["url"]), str(told["token"]), str(told["terminal_id"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def close_terminal(self) -> None:
+        """Forget the terminal."""
+        (self.place / _TERMINAL).unlink(missing_ok=True)
+
+    def remove(self) -> bool:
+        """Remove every file of the worker. Returns whether nothing is left."""
         shutil.rmtree(self.place, ignore_errors=True)
+        return not self.place.exists()
+
+    def _store(self, name: str, told: Mapping[str, object]) -> None:
+        """Store a document for this person's eyes alone."""
+        fresh = self.place / f"{name}.new"
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            json.dump(told, file)
+        fresh.replace(self.place / name)
+
+
+def desktops_folder(environ: Mapping[str, str]) -> Path:
+    """Return the directory of this person's desktops (XDG Base Directory Specification)."""
+    own = Path(environ.get("XDG_DATA_HOME") or ".")
+    home = Path(environ.get("HOME") or Path.home())
+    top = own if own.is_absolute() else home / ".local" / "share"
+    return top / "atoll" / "desktop"
+
+
+def kept_here(top: Path, worker_id: str) -> dict[str, WorkerFolder]:
+    """Return the directories of a worker here, by the names of the desktops that have it."""
+    if not (_ID.fullmatch(worker_id) and top.is_dir()):
+        return {}
+    found = {one.name: WorkerFolder(one, worker_id) for one in sorted(top.iterdir())}
+    return {name: folder for name, folder in found.items() if folder.lease() is not None}
 
 
 def kept_workers(top: Path) -> list[WorkerFolder]:

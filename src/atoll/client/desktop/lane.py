@@ -5,12 +5,16 @@ Offers come again on each connection until they are receipted, so each is done o
 
 import asyncio
 import json
+import logging
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from atoll.client.aio.connection import Connection
+from atoll.client.desktop.agent import HostedAgent
 from atoll.client.desktop.calls import (
     HostedLease,
     Ingest,
@@ -23,16 +27,24 @@ from atoll.client.desktop.calls import (
     response,
 )
 from atoll.client.desktop.folders import WorkerFolder, kept_workers
-from atoll.client.desktop.served import USUAL_PACE, Pace, ServedWorker, start_agent
-from atoll.domain.errors import AtollError, NotFound, Unavailable
-from atoll.domain.worker.dialled import HostAct
-from atoll.ports.outside.local_wall import LocalRuntime, LocalWall
+from atoll.client.desktop.served import USUAL_PACE, Pace, ServedWorker
+from atoll.domain.errors import AtollError, Invalid, LimitReached, NotFound, Unavailable
+from atoll.domain.worker.dialled import FOLLOW_SECONDS, HostAct
+from atoll.ports.outside.local_wall import LocalWall
 from atoll.wire.contract.agents import OpenAgentBody
 from atoll.wire.http.server_sent import ServerSent, ServerSentLines
-from atoll.wire.http.unreadable import UNREADABLE
+
+log = logging.getLogger("atoll.desktop")
 
 PRESENCE_SECONDS: Final = 8.0
 AGAIN_SECONDS: Final = 2.0
+MOST_SERVED: Final = 32
+"""The workers that run here at one time, whatever a server asks for."""
+MOST_ACTS: Final = 500
+"""The acts for offers at one time. Beyond it no offer is read."""
+MOST_LEASES: Final = 1000
+"""The tokens that wait for the offer after them."""
+LONGEST_OFFER: Final = 8 * 1024 * 1024
 _ATTEMPTS: Final = 5
 """To deliver a receipt for a worker that does not run."""
 
@@ -52,12 +64,16 @@ class Lane:
 
 @dataclass(slots=True)
 class LaneRun:
-    """Run of a lane: the workers that it serves, and the tokens that came before a start."""
+    """Run of a lane: the workers that it serves, and the tokens that came before a start. What is
+    asked for one worker is done in order, by its lock; `gone` is set once nothing of it runs."""
 
     lane: Lane
     served: dict[str, ServedWorker] = field(default_factory=dict)
-    begun: set[tuple[str, int]] = field(default_factory=set)
-    tokens: dict[tuple[str, int], HostedLease] = field(default_factory=dict)
+    begun: dict[str, int] = field(default_factory=dict)
+    tokens: OrderedDict[tuple[str, int], HostedLease] = field(default_factory=OrderedDict)
+    locks: defaultdict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
+    gone: dict[str, asyncio.Event] = field(default_factory=dict)
+    acts: set[asyncio.Task[None]] = field(default_factory=set)
     running: set[asyncio.Task[None]] = field(default_factory=set)
     unlinked: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -82,11 +98,20 @@ class LaneRun:
                 lane.say("the server was not told that this lane ends")
         raise NotFound(f"{lane.name} is not linked any more: `atoll desktop link`")
 
-    def _spawn(self, tasks: asyncio.TaskGroup, act: Coroutine[object, object, None]) -> None:
+    def _spawn(
+        self, tasks: asyncio.TaskGroup, act: Coroutine[object, object, None]
+    ) -> asyncio.Task[None]:
         """Run something until it ends, or this lane does."""
         task = tasks.create_task(act)
         self.running.add(task)
         task.add_done_callback(self.running.discard)
+        return task
+
+    def _begin(self, tasks: asyncio.TaskGroup, act: Coroutine[object, object, None]) -> None:
+        """Do what an offer asks for."""
+        task = self._spawn(tasks, act)
+        self.acts.add(task)
+        task.add_done_callback(self.acts.discard)
 
     async def _present(self) -> None:
         lane = self.lane
@@ -102,13 +127,15 @@ class LaneRun:
     async def _follow(self, tasks: asyncio.TaskGroup) -> None:
         """Follow offers over as many connections as it takes."""
         while True:
-            lines = ServerSentLines()
+            lines = ServerSentLines(longest=LONGEST_OFFER)
             try:
                 async with self.lane.connection.open(offers_call(self.lane.name)) as answer:
                     async for line in answer.lines():
                         found = lines.read(line)
                         if found is not None:
                             self._read(found, tasks)
+                        while len(self.acts) >= MOST_ACTS:
+                            await asyncio.wait(self.acts, return_when=asyncio.FIRST_COMPLETED)
             except NotFound:
                 self.unlinked.set()
             except Unavailable:
@@ -121,100 +148,180 @@ class LaneRun:
         """Take one frame; what a server sends is not trusted."""
         try:
             self._take(found.kind, json.loads(found.data), tasks)
-        except (AtollError, KeyError, TypeError, ValueError) as err:
+        except (AtollError, KeyError, TypeError, ValueError, RecursionError) as err:
             self.lane.say(f"the server sent an offer that cannot be read: {err!r:.200}")
 
     def _take(self, kind: str, told: Mapping[str, object], tasks: asyncio.TaskGroup) -> None:
         """Begin what a frame asks for."""
         worker_id, epoch = str(told["worker_id"]), int(str(told["epoch"]))
-        place = (worker_id, epoch)
+        folder, place = WorkerFolder(self.lane.folder, worker_id), (worker_id, epoch)
         if kind == "lease":
-            self.tokens[place] = HostedLease(
-                worker_id, epoch, str(told["token"]), bool(told["reattachable"])
-            )
+            self._keep(HostedLease(*place, str(told["token"]), bool(told["reattachable"])))
             return
-        folder = WorkerFolder(self.lane.folder, worker_id)
-        served = self.served.get(worker_id)
-        running = served if served is not None and served.lease.epoch == epoch else None
         match told:
             case {"provision": dict() as order} if place in self.tokens:
-                if place not in self.begun:
-                    self.begun.add(place)
-                    self._spawn(tasks, self._serve(folder, self.tokens[place], order))
-            case {"request": dict() as request}:
-                self._spawn(tasks, self._request(folder, running, request))
-            case {"stop": dict()}:
-                self._spawn(tasks, self._stop(folder, running))
-            case {"remove": dict()}:
-                self._spawn(tasks, self._remove(folder))
+                lease = self.tokens.pop(place)
+                # An offer is repeated until its receipt is there, and an epoch never comes back.
+                if self.begun.get(worker_id, 0) < epoch:
+                    self.begun[worker_id] = epoch
+                    self._begin(tasks, self._serve(folder, lease, order))
+            case {"provision": dict()}:
+                self.lane.say(f"an offer to start {worker_id} came without its token")
             case _:
-                self.lane.say(f"an offer for {worker_id} says nothing that is known here")
+                act = self._act(folder, epoch, told)
+                if act is not None:
+                    self._begin(tasks, act)
+                else:
+                    self.lane.say(f"an offer for {worker_id} says nothing that is known here")
+
+    def _act(
+        self, folder: WorkerFolder, epoch: int, told: Mapping[str, object]
+    ) -> Coroutine[object, object, None] | None:
+        """Return what an offer for a worker asks for, None for what is not known."""
+        match told:
+            case {"request": dict() as request}:
+                return self._request(folder, epoch, request)
+            case {"stop": dict()}:
+                return self._stop(folder, epoch)
+            case {"hold": {"thread_id": str() as thread}}:
+                return self._hand_over(folder, epoch, HostAct.HOLD, thread)
+            case {"give_back": {"thread_id": str() as thread}}:
+                return self._hand_over(folder, epoch, HostAct.RETURN, thread)
+            case {"follow": dict()}:
+                return self._followed(folder, epoch)
+            case {"remove": dict()}:
+                return self._remove(folder)
+            case _:
+                return None
+
+    def _keep(self, lease: HostedLease) -> None:
+        """Keep a token until its offer comes, the next frame."""
+        self.tokens[lease.worker_id, lease.epoch] = lease
+        while len(self.tokens) > MOST_LEASES:
+            self.tokens.popitem(last=False)
+
+    def _running(self, worker_id: str, epoch: int) -> ServedWorker | None:
+        """Return a worker that runs here in this epoch."""
+        served = self.served.get(worker_id)
+        return served if served is not None and served.lease.epoch == epoch else None
 
     async def _serve(
         self, folder: WorkerFolder, lease: HostedLease, order: Mapping[str, object]
     ) -> None:
-        lane = self.lane
-        earlier = self.served.get(folder.worker_id)
-        if earlier is not None:
-            await earlier.stop()
+        """Start a worker and serve it until it has ended. Until it runs, and until an earlier one
+        is gone, nothing else is done for it."""
+        lane, gone = self.lane, asyncio.Event()
+        try:
+            async with AsyncExitStack() as stack:
+                async with self.locks[lease.worker_id]:
+                    await self._end_earlier(lease.worker_id)
+                    self.gone[lease.worker_id] = gone
+                    served = await self._started(stack, folder, lease, order)
+                    self.served[lease.worker_id] = served
+                lane.say(f"{lease.worker_id} runs here")
+                try:
+                    await served.run()
+                finally:
+                    folder.close_terminal()
+                    del self.served[lease.worker_id]
+            lane.say(f"{lease.worker_id} has ended here")
+        except (AtollError, OSError) as err:
+            lane.say(f"{lease.worker_id} did not start: {err}")
+            await self._deliver(lease, refusal(HostAct.START, _code_of(err), str(err)))
+        except Exception:
+            log.exception("%s broke", lease.worker_id)
+            lane.say(f"{lease.worker_id} broke here, and has ended")
+        finally:
+            gone.set()
+
+    async def _started(
+        self,
+        stack: AsyncExitStack,
+        folder: WorkerFolder,
+        lease: HostedLease,
+        order: Mapping[str, object],
+    ) -> ServedWorker:
+        """Start the runtime and the agent of a worker. Raises what they raise, and `OSError`; then
+        nothing is left of a worker that was not here before."""
+        if sum(not one.is_set() for one in self.gone.values()) > MOST_SERVED:
+            raise LimitReached(f"{MOST_SERVED} workers run on this desktop already.")
+        lane, is_new = self.lane, not folder.place.exists()
         try:
             folder.make()
             folder.keep(lease)
-            async with lane.wall.start(folder.place) as runtime:
-                failure = await self._served(runtime, lease, order)
-        except (AtollError, OSError) as err:
-            failure = str(err)
-        if failure is None:
-            lane.say(f"{folder.worker_id} has ended here")
-            return
-        lane.say(f"{folder.worker_id} did not start: {failure}")
-        await self._deliver(lease, refusal(HostAct.START, "internal_error", failure))
+            runtime = await stack.enter_async_context(lane.wall.start(folder.place))
+            agent = HostedAgent(runtime, lease.worker_id, _opening(order))
+            await agent.start()
+        except (AtollError, OSError):
+            if is_new:
+                stack.callback(folder.remove)
+            raise
+        return ServedWorker(lane.connection, lease, agent, folder=folder, pace=lane.pace)
 
-    async def _served(
-        self, runtime: LocalRuntime, lease: HostedLease, order: Mapping[str, object]
-    ) -> str | None:
-        """Serve a worker until it has ended; returns why its agent did not start, None if it
-        did."""
-        lane = self.lane
-        try:
-            agent = await start_agent(runtime.client, lease.worker_id, _opening(order))
-        except AtollError as err:
-            return err.message
-        served = ServedWorker(lane.connection, lease, runtime, agent, pace=lane.pace)
-        self.served[lease.worker_id] = served
-        lane.say(f"{lease.worker_id} runs here")
-        try:
-            await served.run()
-        finally:
-            if self.served.get(lease.worker_id) is served:
-                del self.served[lease.worker_id]
-        return None
+    async def _end_earlier(self, worker_id: str) -> None:
+        """End a worker that runs here, and wait until nothing of it does."""
+        if (served := self.served.get(worker_id)) is not None:
+            await served.stop()
+        if (gone := self.gone.get(worker_id)) is not None:
+            await gone.wait()
 
     async def _request(
-        self, folder: WorkerFolder, served: ServedWorker | None, request: Mapping[str, object]
+        self, folder: WorkerFolder, epoch: int, request: Mapping[str, object]
     ) -> None:
         request_id, method = str(request["request_id"]), str(request["method"])
+        served = self._running(folder.worker_id, epoch)
         if served is None:
             await self._receipt(folder, refusal(request_id, "worker_unavailable", "It has ended."))
             return
         try:
             params = json.loads(str(request.get("params") or "{}"))
-        except UNREADABLE:
+        except (ValueError, RecursionError):
             params = {}
         await served.request(request_id, method, params if isinstance(params, dict) else {})
 
-    async def _stop(self, folder: WorkerFolder, served: ServedWorker | None) -> None:
-        if served is not None:
-            await served.stop()
-            return
+    async def _stop(self, folder: WorkerFolder, epoch: int) -> None:
+        async with self.locks[folder.worker_id]:
+            served = self._running(folder.worker_id, epoch)
+            if served is not None:
+                await served.stop()
+                return
         await self._receipt(folder, response(HostAct.STOP, {}))
+
+    async def _hand_over(
+        self, folder: WorkerFolder, epoch: int, act: HostAct, thread_id: str
+    ) -> None:
+        """Give the conversation to this machine's person, or back to the machine."""
+        async with self.locks[folder.worker_id]:
+            served = self._running(folder.worker_id, epoch)
+            if served is None:
+                await self._receipt(folder, refusal(act, "worker_unavailable", "It has ended."))
+            elif act is HostAct.HOLD:
+                await served.hold(thread_id)
+                self.lane.say(f"{folder.worker_id} waits for you: `atoll worker take`")
+            else:
+                await served.give_back(thread_id)
+
+    async def _followed(self, folder: WorkerFolder, epoch: int) -> None:
+        served = self._running(folder.worker_id, epoch)
+        if served is not None:
+            served.follow(FOLLOW_SECONDS)
+        else:
+            why = refusal(HostAct.FOLLOW, "worker_unavailable", "It has ended.")
+            await self._receipt(folder, why)
 
     async def _remove(self, folder: WorkerFolder) -> None:
         lease = folder.lease()
-        await asyncio.to_thread(folder.remove)
-        self.lane.say(f"the files of {folder.worker_id} were removed")
+        async with self.locks[folder.worker_id]:
+            await self._end_earlier(folder.worker_id)
+            is_gone = await asyncio.to_thread(folder.remove)
+        done = response(HostAct.REMOVE, {})
+        if is_gone:
+            self.lane.say(f"the files of {folder.worker_id} were removed")
+        else:
+            done = refusal(HostAct.REMOVE, "internal_error", "some of its files could not be")
+            self.lane.say(f"some files of {folder.worker_id} could not be removed: {folder.place}")
         if lease is not None:
-            await self._deliver(lease, response(HostAct.REMOVE, {}))
+            await self._deliver(lease, done)
 
     async def _report_ended(self, folder: WorkerFolder) -> None:
         """Report a worker that an earlier run of this lane served and that ended with it."""
@@ -253,3 +360,10 @@ def _opening(order: Mapping[str, object]) -> OpenAgentBody:
         permissions="ask" if order.get("permissions") == "ask" else "allow",
         conversation=None if thread is None else str(thread),
     )
+
+
+def _code_of(err: AtollError | OSError) -> str:
+    """Return why a worker did not start, as its receipt says it. What is wrong with the request
+    would be wrong everywhere; an agent that this machine does not have is elsewhere, perhaps."""
+    at_fault = isinstance(err, Invalid) and err.field != "agent"
+    return "invalid_request" if at_fault else "worker_unavailable"

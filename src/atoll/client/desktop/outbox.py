@@ -27,6 +27,10 @@ class _Waiting:
     spooled: int
 
 
+class ServerBehind(Failed):
+    """The server has lost what it had taken: what this host says can be told to nobody in order."""
+
+
 class Outbox:
     """Items that wait. `spooled` is the last entry of the spool that was taken."""
 
@@ -39,10 +43,11 @@ class Outbox:
     def __len__(self) -> int:
         return len(self._items)
 
-    def add(self, item: Item, *, spooled: int = 0) -> None:
-        """Add an item at the end."""
-        self._items.append(_Waiting(item, len(json.dumps(item)), spooled))
+    def add(self, item: Item, *, spooled: int = 0) -> int:
+        """Add an item at the end; returns its number."""
+        self._items.append(_Waiting(item, _size(item), spooled))
         self._ring()
+        return self._first + len(self._items) - 1
 
     async def room(self) -> None:
         """Wait until few items wait."""
@@ -69,16 +74,16 @@ class Outbox:
             size += one.size
         return self._first, found
 
-    def skip(self) -> None:
-        """Put a heartbeat in the place of the first item, which is not taken as it is."""
+    def replace(self, item: Item) -> None:
+        """Put another item in the place of the first one, which is not taken as it is."""
         first = self._items.popleft()
-        self._items.appendleft(_Waiting({"heartbeat": {}}, 20, first.spooled))
+        self._items.appendleft(_Waiting(item, _size(item), first.spooled))
 
     def settle(self, expected: int) -> None:
-        """Forget items below the number that is expected next. Raises `Failed` where that lies
-        before the first one: the control plane has lost what it had taken."""
+        """Forget items below the number that is expected next. Raises `ServerBehind` where that
+        lies before the first one."""
         if expected < self._first:
-            raise Failed(f"item {expected} was taken once, and is expected again")
+            raise ServerBehind(f"item {expected} was taken once, and is expected again")
         while self._items and self._first < expected:
             taken = self._items.popleft()
             self._first += 1
@@ -89,3 +94,7 @@ class Outbox:
     def _ring(self) -> None:
         bell, self._bell = self._bell, asyncio.Event()
         bell.set()
+
+
+def _size(item: Item) -> int:
+    return len(json.dumps(item))

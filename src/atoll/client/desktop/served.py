@@ -7,16 +7,18 @@ so two agents never work for one worker. A control plane that is away stops noth
 import asyncio
 import contextlib
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-import msgspec
-
 from atoll.client.aio.connection import Connection
+from atoll.client.desktop.agent import HostedAgent
 from atoll.client.desktop.calls import HostedLease, Ingest, Item, deliver_call, refusal, response
-from atoll.client.desktop.outbox import Outbox
+from atoll.client.desktop.folders import WorkerFolder
+from atoll.client.desktop.items import item_of, substitute
+from atoll.client.desktop.outbox import Outbox, ServerBehind
+from atoll.client.desktop.pieces import ItemPlaces, LivePieces
 from atoll.domain.errors import (
     AtollError,
     Conflict,
@@ -25,18 +27,13 @@ from atoll.domain.errors import (
     NotFound,
     Unauthenticated,
 )
-from atoll.domain.worker.dialled import HostAct
+from atoll.domain.worker.dialled import FOLLOW_SECONDS, HostAct
 from atoll.domain.worker.heartbeat import INTERVAL, must_pause
-from atoll.ports import RuntimeClient
-from atoll.ports.outside.local_wall import LocalRuntime
 from atoll.wire.contract import workers as contract
-from atoll.wire.contract.agents import ActionBody, OpenAgentBody, act_on_agent, open_agent
-from atoll.wire.contract.call import PathId
-from atoll.wire.http.unreadable import UNREADABLE
 
 PAGE: Final = 100
 SPOOL_SECONDS: Final = 2
-_LEASE_GONE = (Unauthenticated, NotFound, Forbidden)
+_OVER = (Unauthenticated, NotFound, Forbidden, ServerBehind)
 
 log = logging.getLogger("atoll.desktop")
 
@@ -65,33 +62,6 @@ class Pace:
 USUAL_PACE: Final = Pace()
 
 
-@dataclass(frozen=True, slots=True)
-class StartedAgent:
-    """An agent that was opened for a worker. `base` is the last entry that its spool had."""
-
-    agent_id: str
-    base: int
-
-
-class _Line(msgspec.Struct):
-    """A message of an agent in the spool."""
-
-    method: str = ""
-    params: msgspec.Raw = msgspec.Raw(b"null")
-    id: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-
-
-async def start_agent(client: RuntimeClient, worker_id: str, order: OpenAgentBody) -> StartedAgent:
-    """Open an agent in its machine mode for a worker. What an earlier epoch left in its spool is
-    not delivered in this one. Raises what the runtime raises."""
-    agent = await client.call(open_agent(order, principal=None))
-    opening = contract.OpenWorkerBody(worker_id=worker_id, agent_id=agent.id)
-    record = await client.call(contract.open_worker(opening))
-    if record.last:
-        await client.call(contract.acknowledge_spool(PathId(worker_id), record.last))
-    return StartedAgent(agent.id, record.last)
-
-
 class ServedWorker:
     """A worker in one epoch, from its start to the end of its agent or its lease."""
 
@@ -99,18 +69,20 @@ class ServedWorker:
         self,
         connection: Connection,
         lease: HostedLease,
-        runtime: LocalRuntime,
-        agent: StartedAgent,
+        agent: HostedAgent,
         *,
+        folder: WorkerFolder,
         pace: Pace,
     ) -> None:
         self.lease = lease
         self.is_paused = False
         self._connection = connection
-        self._runtime = runtime
         self._agent = agent
+        self._folder = folder
         self._pace = pace
         self._outbox = Outbox()
+        self._places = ItemPlaces(agent.base)
+        self._pieces = LivePieces(agent, self._places, self._deliver_pieces)
         self._accepted_at = asyncio.get_running_loop().time()
         self._stopping = False
         self._last = False
@@ -120,7 +92,7 @@ class ServedWorker:
         """Serve until the agent was stopped and all was taken, or the lease has ended."""
         self._outbox.add(response(HostAct.START, {"agent_id": self._agent.agent_id}))
         async with asyncio.TaskGroup() as tasks:
-            acts = (self._read(), self._send(), self._watch())
+            acts = (self._read(), self._send(), self._watch(), self._pieces.run())
             running = [tasks.create_task(one) for one in acts]
             await self._over.wait()
             for one in running:
@@ -130,47 +102,64 @@ class ServedWorker:
         """Pass a request on, once, whatever is repeated: its receipt comes by the spool."""
         body = contract.request_body(request_id, method, params)
         try:
-            await self._call_worker(body)
+            await self._agent.client.call(contract.request_worker(self._agent.worker, body))
         except AtollError as err:
             self._outbox.add(refusal(request_id, "worker_unavailable", err.message))
 
     async def stop(self) -> None:
-        """End the agent; what it still says is delivered before the receipt."""
+        """Interrupt the agent and end it; what it still says is delivered before the receipt."""
         self._stopping = True
-        await self._act("resume")
-        await self._act("stop")
+        await self._agent.quiet()
+        self._agent.is_held = False
+        self._folder.close_terminal()
 
-    async def _call_worker(self, body: contract.WorkerRequestBody) -> None:
-        await self._runtime.client.call(contract.request_worker(PathId(self.lease.worker_id), body))
-
-    async def _act(self, action: str) -> None:
-        """Control the agent; one that has ended is left alone."""
-        body = msgspec.convert({"action": action}, ActionBody)
+    async def hold(self, thread_id: str) -> None:
+        """Give the conversation to this machine's person: the machine ends, and a terminal has the
+        thread. Its receipt says so, or why not."""
         try:
-            await self._runtime.client.call(act_on_agent(self._agent.agent_id, body, ()))
-        except AtollError:
+            await self._agent.hold(thread_id)
+            self._folder.keep_terminal(self._agent.runtime, self._agent.terminal_id)
+        except (AtollError, OSError) as err:
+            self._outbox.add(refusal(HostAct.HOLD, "internal_error", str(err)))
             return
+        self._outbox.add(response(HostAct.HOLD, {"agent_id": self._agent.terminal_id}))
+
+    async def give_back(self, thread_id: str) -> None:
+        """Give the conversation back to the machine. Its receipt says so, or why not."""
+        self._folder.close_terminal()
+        try:
+            await self._agent.give_back(thread_id)
+        except AtollError as err:
+            self._outbox.add(refusal(HostAct.RETURN, "internal_error", err.message))
+            return
+        self._outbox.add(response(HostAct.RETURN, {"agent_id": self._agent.agent_id}))
+
+    def follow(self, seconds: float) -> None:
+        """Deliver the pieces of text that the agent says, for some seconds."""
+        self._pieces.follow(min(seconds, FOLLOW_SECONDS))
+        self._outbox.add(response(HostAct.FOLLOW, {}))
 
     async def _read(self) -> None:
         """Move what the agent says from the spool to the outbox, until the agent has ended."""
-        worker, after = PathId(self.lease.worker_id), self._agent.base
+        client, worker, after = self._agent.client, self._agent.worker, self._agent.base
         while True:
             await self._outbox.room()
             try:
-                page = await self._runtime.client.call(
+                page = await client.call(
                     contract.read_spool(worker, after=after, limit=PAGE, wait_seconds=SPOOL_SECONDS)
                 )
-                record = await self._runtime.client.call(contract.get_worker(worker))
+                record = await client.call(contract.get_worker(worker))
             except AtollError:
-                if not self._runtime.lives():
+                if not self._agent.runtime.lives():
                     self._ended("Its runtime has ended.")
                     return
                 await asyncio.sleep(self._pace.retry)
                 continue
             for entry in page.entries:
                 after = entry.n
-                self._outbox.add(item_of(entry), spooled=entry.n)
-            if not record.agent_id and record.last <= after:
+                number = self._outbox.add(item_of(entry), spooled=entry.n)
+                self._places.put(entry.n, number)
+            if not record.agent_id and record.last <= after and not self._agent.is_held:
                 self._ended("Its agent has ended.")
                 return
 
@@ -190,50 +179,53 @@ class ServedWorker:
             try:
                 call = deliver_call(self.lease, first, items)
                 taken = await self._connection.read(Ingest, call)
-            except Invalid as err:
-                log.warning("%s: an item may be left out: %s", self.lease.worker_id, err.message)
-                await self._without(first, items)
-                continue
-            except _LEASE_GONE:
-                await self._lease_ended()
-                return
+                await self._accepted(taken, sent_at)
             except AtollError as err:
-                if isinstance(err, Conflict) and err.code == "stale_lease":
+                if _is_over(err):
+                    log.warning("%s: its lease is over: %s", self.lease.worker_id, err.message)
                     await self._lease_ended()
                     return
-                await asyncio.sleep(self._pace.retry)
+                if items and _is_refused(err):
+                    await self._without(first, items)
+                else:
+                    await asyncio.sleep(self._pace.retry)
                 continue
-            await self._accepted(taken, sent_at)
             if items and not taken.taken:
                 await asyncio.sleep(self._pace.retry)
         self._over.set()
 
     async def _without(self, first: int, items: list[Item]) -> None:
-        """Deliver the first item alone; one that is refused by itself loses its place."""
-        if len(items) == 1:
-            self._outbox.skip()
-            return
+        """Deliver the first item alone; one that is refused by itself loses its place to another
+        one, which is an error where a request waits for its receipt."""
         try:
             taken = await self._connection.read(Ingest, deliver_call(self.lease, first, items[:1]))
-        except Invalid:
-            self._outbox.skip()
-        except AtollError:
-            await asyncio.sleep(self._pace.retry)
-        else:
             self._outbox.settle(taken.expected)
+        except AtollError as err:
+            if not _is_refused(err):
+                await asyncio.sleep(self._pace.retry)
+                return
+            log.warning("%s: an item was refused: %s", self.lease.worker_id, err.message)
+            self._outbox.replace(substitute(items[0], err.message))
 
     async def _accepted(self, taken: Ingest, sent_at: float) -> None:
-        self._accepted_at = sent_at
+        """Forget what was taken. Raises `ServerBehind`."""
         before = self._outbox.spooled
         self._outbox.settle(taken.expected)
+        self._accepted_at = sent_at
         if self._outbox.spooled > before:
-            done = contract.acknowledge_spool(PathId(self.lease.worker_id), self._outbox.spooled)
+            done = contract.acknowledge_spool(self._agent.worker, self._outbox.spooled)
             # A spool that keeps them delivers them once all the same.
             with contextlib.suppress(AtollError):
-                await self._runtime.client.call(done)
+                await self._agent.client.call(done)
         if self.is_paused:
             self.is_paused = False
-            await self._act("resume")
+            await self._agent.resume()
+
+    async def _deliver_pieces(self, pieces: Sequence[Item]) -> None:
+        """Deliver pieces of text; those that do not arrive are lost."""
+        first, _ = self._outbox.batch()
+        with contextlib.suppress(AtollError):
+            await self._connection.call(deliver_call(self.lease, first, (), pieces))
 
     async def _watch(self) -> None:
         """Pause the agent once the control plane may call this host lost."""
@@ -243,43 +235,20 @@ class ServedWorker:
             since = self._pace.since(silent)
             if not self.is_paused and must_pause(since, reattachable=self.lease.reattachable):
                 self.is_paused = True
-                await self._act("pause")
+                await self._agent.pause()
 
     async def _lease_ended(self) -> None:
-        """End the agent: its worker is somebody else's, or nobody's."""
-        await self.stop()
+        """Kill the agent: its worker is somebody else's, or nobody's, and must not run again."""
+        self._stopping = True
+        await self._agent.end()
         self._over.set()
 
 
-def item_of(entry: contract.SpoolEntry) -> Item:
-    """Return an entry of the spool as an item; what says nothing keeps its number."""
-    if entry.kind == "response":
-        return {"response": {"request_id": entry.request_id, "result": _text(entry.data)}}
-    if entry.kind == "error":
-        return _error_item(entry)
-    try:
-        line = msgspec.json.decode(entry.data, type=_Line)
-    except UNREADABLE:
-        return {"heartbeat": {}}
-    if not line.method:
-        return {"heartbeat": {}}
-    said: dict[str, object] = {"method": line.method, "params": _text(line.params)}
-    if not isinstance(line.id, msgspec.UnsetType):
-        said["server_request_id"] = _text(line.id).strip('"')
-    return {"event": said}
+def _is_over(err: AtollError) -> bool:
+    """Report whether the lease has ended, or the server cannot go on with it."""
+    return isinstance(err, _OVER) or (isinstance(err, Conflict) and err.code == "stale_lease")
 
 
-def _error_item(entry: contract.SpoolEntry) -> Item:
-    error = msgspec.json.decode(entry.data, type=contract.RequestError)
-    told: dict[str, object] = {
-        "request_id": entry.request_id,
-        "code": error.code,
-        "message": error.message[:8000],
-    }
-    if error.agent is not None:
-        told["data"] = msgspec.json.encode(error.agent).decode()
-    return {"error": told}
-
-
-def _text(raw: msgspec.Raw) -> str:
-    return bytes(raw).decode()
+def _is_refused(err: AtollError) -> bool:
+    """Report whether an item of the batch can never be taken as it is."""
+    return isinstance(err, Invalid) or err.code == "too_large"

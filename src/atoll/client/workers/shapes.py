@@ -238,12 +238,14 @@ class WorkerStop(Shape):
 
 
 class WorkerTaken(Shape):
-    """The terminal where a person has a worker's conversation."""
+    """The terminal where a person has a worker's conversation; `desktop` is the machine that it is
+    on, empty where it is in a sandbox."""
 
     worker_id = fields.text()
     sandbox_id = fields.text()
     terminal_id = fields.text()
     thread_id = fields.text()
+    desktop = fields.text()
 
 
 class WorkerResult(Shape):

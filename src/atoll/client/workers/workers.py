@@ -113,9 +113,10 @@ class WorkerRequestBody(TypedDict, total=False):
 
 
 class TakeWorkerBody(TypedDict, total=False):
-    """The thread that a person takes."""
+    """The thread that a person takes, and the linked machine that they sit at."""
 
     thread_id: str | None
+    desktop: str | None
 
 
 class StopWorkerBody(TypedDict, total=False):
@@ -198,9 +199,12 @@ class Workers:
         body: StopWorkerBody = {"reason": reason}
         return self._transport.read(WorkerStop, post("workers", worker_id, "stop", value=body))
 
-    def take(self, worker_id: str, thread_id: str | None = None) -> WorkerTaken:
-        """Take a thread, by default the newest, to a terminal; requests are refused meanwhile."""
-        body: TakeWorkerBody = {"thread_id": thread_id}
+    def take(
+        self, worker_id: str, thread_id: str | None = None, *, desktop: str | None = None
+    ) -> WorkerTaken:
+        """Take a thread, by default the newest, to a terminal; requests are refused meanwhile. A
+        worker on a linked machine is taken there alone: `desktop` is the one you sit at."""
+        body: TakeWorkerBody = {"thread_id": thread_id, "desktop": desktop}
         return self._transport.read(WorkerTaken, post("workers", worker_id, "take", value=body))
 
     def give_back(self, worker_id: str) -> Worker:

@@ -15,7 +15,7 @@ from atoll.domain.event import Json
 from atoll.domain.ids import DesktopId, OrgId, PrincipalId, RouteId, WorkerKey
 from atoll.domain.worker.create import CreateWorker, WorkerId
 from atoll.domain.worker.ingest import Source
-from atoll.domain.worker.ledger import Receipt, RequestRefusal, Response, WorkerRequest
+from atoll.domain.worker.ledger import ErrorCode, Receipt, RequestRefusal, Response, WorkerRequest
 from atoll.domain.worker.lifecycle import check_epoch
 
 LEASE_TOKEN: Final = "atw_"  # noqa: S105 - the prefix of tokens, not a token
@@ -23,12 +23,18 @@ LEASE_TOKEN: Final = "atw_"  # noqa: S105 - the prefix of tokens, not a token
 
 LONGEST_REASON: Final = 500
 
+FOLLOW_SECONDS: Final = 30
+"""The time for which a host delivers pieces of text after it was asked to."""
+
 
 class HostAct(StrEnum):
     """An act of a host itself, as the `request_id` of its receipt. `END` is not offered: a host
-    reports by it that the agent has ended."""
+    reports by it that the agent has ended. `HOLD` and `RETURN` hand the conversation over."""
 
     START = "host start"
+    HOLD = "host hold"
+    RETURN = "host return"
+    FOLLOW = "host follow"
     STOP = "host stop"
     REMOVE = "host remove"
     END = "host end"
@@ -53,7 +59,28 @@ class RemoveOffer:
     """Remove the files of a worker that was stopped."""
 
 
-HostCommand: TypeAlias = StartOffer | WorkerRequest | StopOffer | RemoveOffer
+@dataclass(frozen=True, slots=True)
+class HoldOffer:
+    """Give a thread to a terminal of the host's own person: the machine ends."""
+
+    thread_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnOffer:
+    """End that terminal, and have the machine resume the thread."""
+
+    thread_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class FollowOffer:
+    """Deliver pieces of text for `FOLLOW_SECONDS`: somebody follows."""
+
+
+HostCommand: TypeAlias = (
+    StartOffer | WorkerRequest | StopOffer | RemoveOffer | HoldOffer | ReturnOffer | FollowOffer
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +103,9 @@ def spell_command(command: HostCommand) -> str:
             told |= {"token": token, "reattachable": reattachable}
         case WorkerRequest(_, method, params):
             told |= {"method": method, "params": dict(params)}
-        case StopOffer() | RemoveOffer():  # pragma: no branch - the cases are all
+        case HoldOffer(thread_id) | ReturnOffer(thread_id):
+            told |= {"thread_id": thread_id}
+        case StopOffer() | RemoveOffer() | FollowOffer():  # pragma: no branch - the cases are all
             pass
     return json.dumps(told)
 
@@ -91,6 +120,12 @@ def read_command(request_id: str, text: str) -> HostCommand:
             return StopOffer()
         case HostAct.REMOVE:
             return RemoveOffer()
+        case HostAct.HOLD:
+            return HoldOffer(told["thread_id"])
+        case HostAct.RETURN:
+            return ReturnOffer(told["thread_id"])
+        case HostAct.FOLLOW:
+            return FollowOffer()
         case _:
             return WorkerRequest(request_id, told["method"], told["params"])
 
@@ -101,22 +136,29 @@ def offer_binding(key: WorkerKey, epoch: int, request_id: str) -> tuple[str, ...
 
 
 class LeaseState(StrEnum):
-    """The state of a lease. `ended`: nothing is taken of its host any more."""
+    """The state of a lease. `held`: a person has the conversation at their desktop. `refused`: the
+    host could not start the agent; `invalid`: nobody could, as the request is at fault. `ended`:
+    nothing is taken of its host any more."""
 
     GRANTED = "granted"
     SERVED = "served"
+    HELD = "held"
     REFUSED = "refused"
+    INVALID = "invalid"
     GONE = "gone"
     STOPPED = "stopped"
     REMOVED = "removed"
     ENDED = "ended"
 
 
+_SERVING: Final = frozenset({LeaseState.GRANTED, LeaseState.SERVED, LeaseState.HELD})
+
+
 @dataclass(frozen=True, slots=True)
 class HostLease:
     """A desktop's lease on one worker in one epoch. `mark` is the fingerprint of its token,
     `received` the number of the last item that was taken, `heard_at` the last contact. `reason`
-    says why a start was refused, or an agent ended; `route` is the decision that chose the
+    says why an act failed, or an agent ended; `route` is the decision that chose the
     desktop."""
 
     key: WorkerKey
@@ -133,6 +175,11 @@ class HostLease:
     agent_id: str = ""
     reason: str | None = None
     route: RouteId | None = None
+
+    @property
+    def serves(self) -> bool:
+        """True while its host may have the agent."""
+        return self.state in _SERVING
 
     @property
     def source(self) -> Source:
@@ -162,17 +209,26 @@ def check_lease(lease: HostLease | None, current: int, epoch: int) -> HostLease:
     return lease
 
 
+def handing_over(lease: HostLease, act: HostAct) -> HostLease:
+    """Return the lease while its host is asked to hand the conversation over."""
+    before = LeaseState.SERVED if act is HostAct.HOLD else LeaseState.HELD
+    return replace(lease, state=before, reason=None)
+
+
 def receipted(lease: HostLease, request_id: str, receipt: Receipt) -> HostLease:
     """Return the lease after a receipt; those of requests do not change it."""
     match request_id:
         case HostAct.START if lease.state is LeaseState.GRANTED:
             return _started(lease, receipt)
-        case HostAct.END if lease.state in (LeaseState.GRANTED, LeaseState.SERVED):
+        case HostAct.END if lease.state in _SERVING:
             return replace(lease, state=LeaseState.GONE, reason=_reason(receipt))
+        case HostAct.HOLD | HostAct.RETURN if lease.state in (LeaseState.SERVED, LeaseState.HELD):
+            return _handed_over(lease, request_id, receipt)
         case HostAct.STOP if lease.state is not LeaseState.REMOVED:
             return replace(lease, state=LeaseState.STOPPED)
         case HostAct.REMOVE:
-            return replace(lease, state=LeaseState.REMOVED)
+            left = _reason(receipt) if isinstance(receipt, RequestRefusal) else None
+            return replace(lease, state=LeaseState.REMOVED, reason=left)
         case _:
             return lease
 
@@ -181,14 +237,26 @@ def _started(lease: HostLease, receipt: Receipt) -> HostLease:
     match receipt:
         case Response(result):
             return replace(lease, state=LeaseState.SERVED, agent_id=_agent_id(result))
+        case RequestRefusal(code):  # pragma: no branch - the cases are all
+            at_fault = code is ErrorCode.INVALID_REQUEST
+            state = LeaseState.INVALID if at_fault else LeaseState.REFUSED
+            return replace(lease, state=state, reason=_reason(receipt))
+
+
+def _handed_over(lease: HostLease, request_id: str, receipt: Receipt) -> HostLease:
+    """Return the lease after a hand-over; one that failed changes nothing and says why."""
+    match receipt:
+        case Response(result):
+            state = LeaseState.HELD if request_id == HostAct.HOLD else LeaseState.SERVED
+            return replace(lease, state=state, agent_id=_agent_id(result), reason=None)
         case RequestRefusal():  # pragma: no branch - the cases are all
-            return replace(lease, state=LeaseState.REFUSED, reason=_reason(receipt))
+            return replace(lease, reason=_reason(receipt))
 
 
 def _agent_id(result: str) -> str:
     try:
         found = json.loads(result)
-    except ValueError:
+    except (ValueError, RecursionError):
         return "agent"
     named = found.get("agent_id") if isinstance(found, dict) else None
     return named[:128] if isinstance(named, str) and named else "agent"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from atoll.domain.wall.isolation import Isolation
@@ -25,10 +25,13 @@ class DesktopOptions:
 
 @dataclass(frozen=True, slots=True)
 class LocalRuntime:
-    """A runtime on this machine; `lives` reports whether its process does."""
+    """A runtime on this machine; `lives` reports whether its process does. `url` and `token` are
+    how a terminal of its person reaches it."""
 
     client: RuntimeClient
     lives: Callable[[], bool]
+    url: str = ""
+    token: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)

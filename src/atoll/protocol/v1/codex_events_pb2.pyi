@@ -231,14 +231,32 @@ class StaleCursor(_message.Message):
     def __init__(self, code: _Optional[str] = ..., resume_after: _Optional[int] = ...) -> None: ...
 
 class IngestRequest(_message.Message):
-    __slots__ = ("epoch", "first", "items")
+    __slots__ = ("epoch", "first", "items", "deltas")
     EPOCH_FIELD_NUMBER: _ClassVar[int]
     FIRST_FIELD_NUMBER: _ClassVar[int]
     ITEMS_FIELD_NUMBER: _ClassVar[int]
+    DELTAS_FIELD_NUMBER: _ClassVar[int]
     epoch: int
     first: int
     items: _containers.RepeatedCompositeFieldContainer[IngestItem]
-    def __init__(self, epoch: _Optional[int] = ..., first: _Optional[int] = ..., items: _Optional[_Iterable[_Union[IngestItem, _Mapping]]] = ...) -> None: ...
+    deltas: _containers.RepeatedCompositeFieldContainer[IngestDeltas]
+    def __init__(self, epoch: _Optional[int] = ..., first: _Optional[int] = ..., items: _Optional[_Iterable[_Union[IngestItem, _Mapping]]] = ..., deltas: _Optional[_Iterable[_Union[IngestDeltas, _Mapping]]] = ...) -> None: ...
+
+class IngestDeltas(_message.Message):
+    __slots__ = ("after", "pieces")
+    AFTER_FIELD_NUMBER: _ClassVar[int]
+    PIECES_FIELD_NUMBER: _ClassVar[int]
+    after: int
+    pieces: _containers.RepeatedCompositeFieldContainer[IngestDelta]
+    def __init__(self, after: _Optional[int] = ..., pieces: _Optional[_Iterable[_Union[IngestDelta, _Mapping]]] = ...) -> None: ...
+
+class IngestDelta(_message.Message):
+    __slots__ = ("method", "params")
+    METHOD_FIELD_NUMBER: _ClassVar[int]
+    PARAMS_FIELD_NUMBER: _ClassVar[int]
+    method: str
+    params: str
+    def __init__(self, method: _Optional[str] = ..., params: _Optional[str] = ...) -> None: ...
 
 class IngestItem(_message.Message):
     __slots__ = ("event", "response", "error", "heartbeat")
@@ -271,7 +289,7 @@ class WorkerLease(_message.Message):
     def __init__(self, worker_id: _Optional[str] = ..., epoch: _Optional[int] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class HostOffer(_message.Message):
-    __slots__ = ("worker_id", "epoch", "number", "provision", "request", "stop", "remove")
+    __slots__ = ("worker_id", "epoch", "number", "provision", "request", "stop", "remove", "hold", "give_back", "follow")
     WORKER_ID_FIELD_NUMBER: _ClassVar[int]
     EPOCH_FIELD_NUMBER: _ClassVar[int]
     NUMBER_FIELD_NUMBER: _ClassVar[int]
@@ -279,6 +297,9 @@ class HostOffer(_message.Message):
     REQUEST_FIELD_NUMBER: _ClassVar[int]
     STOP_FIELD_NUMBER: _ClassVar[int]
     REMOVE_FIELD_NUMBER: _ClassVar[int]
+    HOLD_FIELD_NUMBER: _ClassVar[int]
+    GIVE_BACK_FIELD_NUMBER: _ClassVar[int]
+    FOLLOW_FIELD_NUMBER: _ClassVar[int]
     worker_id: str
     epoch: int
     number: int
@@ -286,8 +307,27 @@ class HostOffer(_message.Message):
     request: _codex_workers_pb2.WorkerRequest
     stop: _codex_workers_pb2.StopWorkerRequest
     remove: RemoveWorkerRequest
-    def __init__(self, worker_id: _Optional[str] = ..., epoch: _Optional[int] = ..., number: _Optional[int] = ..., provision: _Optional[_Union[_codex_workers_pb2.CreateWorkerRequest, _Mapping]] = ..., request: _Optional[_Union[_codex_workers_pb2.WorkerRequest, _Mapping]] = ..., stop: _Optional[_Union[_codex_workers_pb2.StopWorkerRequest, _Mapping]] = ..., remove: _Optional[_Union[RemoveWorkerRequest, _Mapping]] = ...) -> None: ...
+    hold: HoldWorkerRequest
+    give_back: GiveBackWorkerRequest
+    follow: FollowWorkerRequest
+    def __init__(self, worker_id: _Optional[str] = ..., epoch: _Optional[int] = ..., number: _Optional[int] = ..., provision: _Optional[_Union[_codex_workers_pb2.CreateWorkerRequest, _Mapping]] = ..., request: _Optional[_Union[_codex_workers_pb2.WorkerRequest, _Mapping]] = ..., stop: _Optional[_Union[_codex_workers_pb2.StopWorkerRequest, _Mapping]] = ..., remove: _Optional[_Union[RemoveWorkerRequest, _Mapping]] = ..., hold: _Optional[_Union[HoldWorkerRequest, _Mapping]] = ..., give_back: _Optional[_Union[GiveBackWorkerRequest, _Mapping]] = ..., follow: _Optional[_Union[FollowWorkerRequest, _Mapping]] = ...) -> None: ...
 
 class RemoveWorkerRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class HoldWorkerRequest(_message.Message):
+    __slots__ = ("thread_id",)
+    THREAD_ID_FIELD_NUMBER: _ClassVar[int]
+    thread_id: str
+    def __init__(self, thread_id: _Optional[str] = ...) -> None: ...
+
+class GiveBackWorkerRequest(_message.Message):
+    __slots__ = ("thread_id",)
+    THREAD_ID_FIELD_NUMBER: _ClassVar[int]
+    thread_id: str
+    def __init__(self, thread_id: _Optional[str] = ...) -> None: ...
+
+class FollowWorkerRequest(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...

@@ -402,22 +402,26 @@ class StopWorkerResponse(_message.Message):
     def __init__(self, worker_id: _Optional[str] = ..., status: _Optional[_Union[WorkerStatus.Value, str]] = ..., markers: _Optional[_Union[DurabilityMarkers, _Mapping]] = ...) -> None: ...
 
 class TakeWorkerRequest(_message.Message):
-    __slots__ = ("thread_id",)
+    __slots__ = ("thread_id", "desktop")
     THREAD_ID_FIELD_NUMBER: _ClassVar[int]
+    DESKTOP_FIELD_NUMBER: _ClassVar[int]
     thread_id: str
-    def __init__(self, thread_id: _Optional[str] = ...) -> None: ...
+    desktop: str
+    def __init__(self, thread_id: _Optional[str] = ..., desktop: _Optional[str] = ...) -> None: ...
 
 class TakeWorkerResponse(_message.Message):
-    __slots__ = ("worker_id", "sandbox_id", "terminal_id", "thread_id")
+    __slots__ = ("worker_id", "sandbox_id", "terminal_id", "thread_id", "desktop")
     WORKER_ID_FIELD_NUMBER: _ClassVar[int]
     SANDBOX_ID_FIELD_NUMBER: _ClassVar[int]
     TERMINAL_ID_FIELD_NUMBER: _ClassVar[int]
     THREAD_ID_FIELD_NUMBER: _ClassVar[int]
+    DESKTOP_FIELD_NUMBER: _ClassVar[int]
     worker_id: str
     sandbox_id: str
     terminal_id: str
     thread_id: str
-    def __init__(self, worker_id: _Optional[str] = ..., sandbox_id: _Optional[str] = ..., terminal_id: _Optional[str] = ..., thread_id: _Optional[str] = ...) -> None: ...
+    desktop: str
+    def __init__(self, worker_id: _Optional[str] = ..., sandbox_id: _Optional[str] = ..., terminal_id: _Optional[str] = ..., thread_id: _Optional[str] = ..., desktop: _Optional[str] = ...) -> None: ...
 
 class DurabilityMarkers(_message.Message):
     __slots__ = ("last_seq", "workspace_ref", "codex_home_ref", "bundle_ref", "thread_ids")

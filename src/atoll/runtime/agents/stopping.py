@@ -23,7 +23,12 @@ class Gaps:
 
 
 async def stop(process: Process, gaps: Gaps) -> None:
-    """End the agent. Returns when no process of its tree is left."""
+    """End the agent. Returns when no process of its tree is left. Without any gap it is killed at
+    once: what was paused does not run again."""
+    if not any((*gaps.interrupts, gaps.term)):
+        await process.signal(signal.SIGKILL, tree=True)
+        await process.wait()
+        return
     # A process that is stopped takes no signal but KILL and CONT.
     await process.signal(signal.SIGCONT, tree=True)
     steps = [(signal.SIGINT, seconds) for seconds in gaps.interrupts]

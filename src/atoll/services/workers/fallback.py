@@ -4,12 +4,16 @@ As with sandboxes there are never two walls for one worker: the sandbox that fai
 first. Where it was there before this start, or may still stand, nothing is tried elsewhere.
 """
 
+from dataclasses import replace
+
 from atoll.domain.errors import AtollError, Failed, Unavailable
 from atoll.domain.route.health import Attempt, Outcome
+from atoll.domain.route.policy import DESKTOP
+from atoll.domain.route.record import RouteRecord
 from atoll.domain.worker.lifecycle import WorkerStatus
 from atoll.domain.worker.placement import place_of_sandbox
 from atoll.domain.worker.record import WorkerRecord, leaving, left
-from atoll.ports import StoreUnavailable
+from atoll.ports import StoreUnavailable, Transaction
 from atoll.ports.outside.worker_host import WorkerHost
 from atoll.services.ground import Ground
 
@@ -27,24 +31,19 @@ class WorkerFallback:
         failure, and fails everywhere."""
         if not isinstance(error, Failed | Unavailable):
             return False
+        at = self._ground.clock.now()
+        reason = f"its agent did not start: {error.message}"
         async with self._ground.store.begin() as rows:
             now = await rows.workers.get(record.key)
-            sandbox_id = None if now is None else now.sandbox_id
-            sandbox = None if sandbox_id is None else await rows.sandboxes.get(sandbox_id)
-            if now is None or sandbox is None or not _is_new(now, record.worker.epoch):
+            if now is None or not _is_new(now, record.worker.epoch):
                 return False
-            route = None if sandbox.route is None else await rows.routes.get(sandbox.route)
-            if route is None:
+            tried = await _tried(rows, now, Attempt("", "", at, reason))
+            if tried is None:
                 return False
-            reason = f"its agent did not start: {error.message}"
-            at = self._ground.clock.now()
-            attempt = Attempt(sandbox.profile.extension, sandbox.host, at, reason, sandbox.region)
-            route = route.after(attempt)
-            await rows.routes.put(route)
-            await rows.routes.note(place_of_sandbox(sandbox), Outcome(at, None))
-            if not route.left():
+            await rows.routes.put(tried)
+            if not tried.left():
                 return False
-            await rows.workers.put(leaving(now, route.attempts))
+            await rows.workers.put(leaving(now, tried.attempts))
         return True
 
     async def leave(self, record: WorkerRecord) -> str | None:
@@ -63,6 +62,27 @@ class WorkerFallback:
             if now is not None and now.leaves and now.worker.epoch == record.worker.epoch:
                 await rows.workers.put(left(now))
         return None
+
+
+async def _tried(rows: Transaction, record: WorkerRecord, failed: Attempt) -> RouteRecord | None:
+    """Return the decision of a worker's place with an attempt that failed there, which counts in
+    the health of the place. That of a person's own desktop is their own affair."""
+    lease = await rows.host_leases.get(record.key, record.worker.epoch)
+    if lease is not None:
+        desktop = await rows.desktops.get(lease.desktop_id)
+        route = None if lease.route is None else await rows.routes.get(lease.route)
+        if desktop is None or route is None:
+            return None
+        return route.after(replace(failed, extension=DESKTOP, host=desktop.name))
+    sandbox = None if record.sandbox_id is None else await rows.sandboxes.get(record.sandbox_id)
+    if sandbox is None or sandbox.route is None:
+        return None
+    route = await rows.routes.get(sandbox.route)
+    if route is None:
+        return None
+    await rows.routes.note(place_of_sandbox(sandbox), Outcome(failed.at, None))
+    place = (sandbox.profile.extension, sandbox.host, failed.at, failed.reason, sandbox.region)
+    return route.after(Attempt(*place))
 
 
 def _is_new(record: WorkerRecord, epoch: int) -> bool:

@@ -5,12 +5,15 @@ repeated; a control plane that is killed between two leaves a worker that a repe
 """
 
 from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Protocol
 
 from atoll.domain.agent.resumable import is_conversation
 from atoll.domain.errors import AtollError, Conflict, Invalid
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
+from atoll.domain.worker.desktop import Desktop
 from atoll.domain.worker.lifecycle import HandOver, Holder, WorkerStatus
 from atoll.domain.worker.record import WorkerRecord
 from atoll.domain.worker.snapshot import WorkerSnapshot
@@ -26,12 +29,28 @@ from atoll.wire.contract.agents import ActionBody, OpenAgentBody
 
 @dataclass(frozen=True, slots=True)
 class TakenWorker:
-    """The terminal of a conversation that a person has taken."""
+    """The terminal of a conversation that a person has taken. `desktop` is the machine that it is
+    on, where that is no sandbox: only this machine reaches it."""
 
     worker_id: str
     sandbox_id: SandboxId
     terminal_id: str
     thread_id: str
+    desktop: str | None = None
+
+
+class DesktopHandover(Protocol):
+    """Hand-overs on desktops, whose terminals are out of reach of everybody else."""
+
+    async def hold(self, worker: WorkerRecord, thread_id: str) -> str:
+        """Have the desktop give a thread to a terminal of its person, and return its id. Raises
+        `Failed` and `Unavailable`."""
+        ...
+
+    async def give_back(self, worker: WorkerRecord, thread_id: str) -> str:
+        """Have the desktop end that terminal and start the agent again; returns the agent's id.
+        Raises as `hold`."""
+        ...
 
 
 class Handovers:
@@ -45,18 +64,31 @@ class Handovers:
         *,
         host: WorkerHost,
         agents: Agents,
+        desktops: DesktopHandover,
     ) -> None:
         self._ground = ground
         self._transitions = transitions
         self._workers = workers
         self._host = host
         self._agents = agents
+        self._desktops = desktops
 
-    async def take(self, caller: Principal, worker_id: str, thread_id: str | None) -> TakenWorker:
+    async def take(
+        self,
+        caller: Principal,
+        worker_id: str,
+        thread_id: str | None,
+        *,
+        desktop: str | None = None,
+    ) -> TakenWorker:
         """Give a thread, by default the newest, to a terminal; the same one when it is repeated.
-        Raises `Conflict` for a worker that does not run or said nothing yet."""
+        `desktop` is the linked machine that the caller sits at. Raises `Conflict` for a worker
+        that does not run or said nothing yet, and with code `on_desktop` for one that runs on
+        another machine than the caller's."""
         record = await self._known(caller, worker_id)
-        await self._check_place(record)
+        place = await self._desktop_of(record)
+        if place is not None:
+            _check_place(record, place, desktop, self._ground.clock.now())
         if thread_id is not None and not is_conversation(thread_id):
             raise Invalid("thread_id is no id of a conversation", field="thread_id")
         if record.worker.holder is Holder.PERSON:
@@ -67,6 +99,8 @@ class Handovers:
             raise Conflict(f"Worker {worker_id} has no thread yet: begin one first.")
         held, _ = await self._transitions.apply(record.key, HandOver(Holder.PERSON, thread))
         try:
+            if place is not None:
+                return await self._opened_there(held, thread, place)
             return await self._opened(caller, held, thread)
         except AtollError:
             await self._returned(held)
@@ -83,15 +117,17 @@ class Handovers:
         check_right(caller, Capability.AGENT_USE)
         return await self._workers.known(caller, worker_id)
 
-    async def _check_place(self, record: WorkerRecord) -> None:
-        """Check that terminals reach the worker. Raises `Conflict`."""
+    async def _desktop_of(self, record: WorkerRecord) -> Desktop | None:
+        """Return the desktop that a worker is on."""
         async with self._ground.store.read() as rows:
             lease = await rows.host_leases.get(record.key, record.worker.epoch)
-        if lease is not None:
-            raise Conflict(
-                f"Worker {record.created.worker_id} runs on its person's desktop, out of reach of "
-                "terminals: resume its thread there."
-            )
+            return None if lease is None else await rows.desktops.get(lease.desktop_id)
+
+    async def _opened_there(self, held: WorkerRecord, thread: str, desktop: Desktop) -> TakenWorker:
+        """Return the terminal on a desktop, which that opens once the machine has ended."""
+        terminal = await self._desktops.hold(held, thread)
+        place = held.sandbox_id or SandboxId(desktop.id)
+        return TakenWorker(held.created.worker_id, place, terminal, thread, desktop.name)
 
     async def _opened(self, caller: Principal, held: WorkerRecord, thread: str) -> TakenWorker:
         """Return the terminal with the thread, which is opened once the machine has ended."""
@@ -129,9 +165,12 @@ class Handovers:
 
     async def _returned(self, held: WorkerRecord) -> None:
         """End what is at the terminal, and have the machine resume the thread."""
-        await self._host.quiet(held)
-        agent_id = await self._host.start_codex(held)
         thread = held.worker.held_thread or ""
+        if await self._desktop_of(held) is not None:
+            agent_id = await self._desktops.give_back(held, thread)
+        else:
+            await self._host.quiet(held)
+            agent_id = await self._host.start_codex(held)
         async with self._ground.store.begin() as rows:
             now = await rows.workers.get(held.key)
             if now is None or now.worker.epoch != held.worker.epoch:
@@ -139,6 +178,25 @@ class Handovers:
             noted = replace(now, agent_id=agent_id)
             await self._transitions.step(rows, noted, HandOver(Holder.MACHINE, thread))
         self._transitions.announce(held.key)
+
+
+def _check_place(
+    record: WorkerRecord, desktop: Desktop, caller_at: str | None, now: datetime
+) -> None:
+    """Check that the caller sits at the desktop that a worker runs on. Nothing reaches a terminal
+    there over the network: it has what its person has. Raises `Conflict`."""
+    worker_id = record.created.worker_id
+    if caller_at != desktop.name:
+        raise Conflict(
+            f"Worker {worker_id} runs on the desktop {desktop.name}, whose terminals are reached "
+            f"from that machine alone: run `atoll worker take {worker_id}` there.",
+            code="on_desktop",
+        )
+    if not desktop.is_there(now):
+        raise Conflict(
+            f"`atoll desktop run` does not run on {desktop.name} now: start it first.",
+            code="worker_unavailable",
+        )
 
 
 def _newest(talk: WorkerTalk) -> str | None:

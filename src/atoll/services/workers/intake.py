@@ -24,8 +24,9 @@ from atoll.domain.worker.dialled import (
 )
 from atoll.domain.worker.ingest import Batch, take
 from atoll.ports import StoreUnavailable, Transaction
-from atoll.ports.outside.worker_host import HostEntry
+from atoll.ports.outside.worker_host import HostDeltas, HostEntry
 from atoll.services.ground import Ground
+from atoll.services.workers.desktop_deltas import DesktopDeltas
 
 TICK: Final = timedelta(seconds=1)
 MOST_WAITING: Final = 5000
@@ -37,11 +38,13 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class HostBatch:
-    """Items of a host in an epoch. `first` is the number of the first one; their own are 0."""
+    """Items of a host in an epoch. `first` is the number of the first one; their own are 0.
+    `deltas` are pieces of text, which followers see and nobody keeps."""
 
     epoch: int
     first: int
     items: Sequence[HostEntry]
+    deltas: Sequence[HostDeltas] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +58,9 @@ class Taken:
 class HostIntake:
     """Deliveries of hosts, and the heartbeats in them."""
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, ground: Ground, deltas: DesktopDeltas) -> None:
         self._ground = ground
+        self._deltas = deltas
         self._heard: dict[tuple[WorkerKey, int], datetime] = {}
 
     async def deliver(self, caller: Principal, worker_id: str, batch: HostBatch) -> Taken:
@@ -68,11 +72,13 @@ class HostIntake:
             async with self._ground.store.read() as rows:
                 lease = await _lease(rows, access, batch.epoch)
             take(lease.source, Batch(batch.epoch, batch.first, 0))
+            self._deltas.publish(lease, batch.deltas)
             self._heard[access.key, access.epoch] = self._ground.clock.now()
             return Taken(lease.source.expected)
         async with self._ground.store.begin() as rows:
             lease = await _lease(rows, access, batch.epoch)
             taken = await self._take(rows, lease, batch)
+        self._deltas.publish(lease, batch.deltas)
         self._ground.bus.announce((contacts_of(access.key),))
         return taken
 

@@ -5,7 +5,7 @@ its route; its lease says so from then on.
 """
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -22,6 +22,7 @@ from atoll.domain.worker.record import WorkerRecord
 from atoll.ports.outside.worker_host import HostDeltas, HostEntry, HostPlace, LiveHost, WorkerHost
 from atoll.services.ground import Ground
 from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.workers.desktop_deltas import DesktopDeltas
 from atoll.services.workers.runtime_host import owner_of, wanted_sandbox
 
 AWAY: Final = "Its files are on your desktop {name}, where `atoll desktop run` does not run now."
@@ -46,6 +47,10 @@ class DesktopLeases(WorkerHost, Protocol):
         """Remove what is left of the leases on a worker."""
         ...
 
+    async def follow(self, worker: WorkerRecord) -> None:
+        """Have the desktop deliver pieces of text for a while. Raises `Unavailable`."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
@@ -65,11 +70,13 @@ class WorkerPlaces:
         *,
         runtime: SandboxHost,
         desktop: DesktopLeases,
+        deltas: DesktopDeltas,
     ) -> None:
         self._ground = ground
         self._sandboxes = sandboxes
         self._runtime = runtime
         self._desktop = desktop
+        self._deltas = deltas
 
     async def provision(self, worker: WorkerRecord) -> HostPlace:
         """See the port."""
@@ -102,9 +109,10 @@ class WorkerPlaces:
 
     @asynccontextmanager
     async def live(self, worker: WorkerRecord) -> AsyncIterator[AsyncIterator[HostDeltas]]:
-        """See `LiveHost`. Of an agent on a desktop only whole items are seen."""
+        """See `LiveHost`."""
         if await self._on_desktop(worker):
-            yield _nothing()
+            async with aclosing(self._deltas.follow(worker, self._desktop.follow)) as deltas:
+                yield deltas
             return
         async with self._runtime.live(worker) as deltas:
             yield deltas
@@ -179,12 +187,6 @@ class WorkerPlaces:
         async with self._ground.store.begin() as rows:
             await rows.routes.put(record)
         return record.id
-
-
-async def _nothing() -> AsyncIterator[HostDeltas]:
-    """Yield no delta."""
-    return
-    yield
 
 
 def _asks_for_desktops(created: CreateWorker) -> bool:

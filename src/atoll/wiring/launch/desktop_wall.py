@@ -91,7 +91,7 @@ async def _started(
         client = clients.client(Reachability(address, WALLED, token))
         if not options.bare:
             await client.call(put_policy(Policy(revision=1, network=_network(options))))
-        yield LocalRuntime(client, lambda: process.returncode is None)
+        yield LocalRuntime(client, lambda: process.returncode is None, address, token)
     finally:
         await clients.close()
         await _ended(process)

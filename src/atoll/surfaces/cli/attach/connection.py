@@ -22,12 +22,13 @@ SEND_BYTES = 32 * 1024
 @dataclass(frozen=True, slots=True)
 class TerminalTarget:
     """Terminal to attach to; `name` is what the person calls the sandbox. `guest`: they came by a
-    share link."""
+    share link. `path` is that of its WebSocket where a runtime is reached itself."""
 
     sandbox_id: str
     terminal_id: str
     name: str
     guest: bool = False
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,9 @@ async def connect(
     locate: Callable[[], Server], target: TerminalTarget, query: tuple[tuple[str, str], ...]
 ) -> AsyncIterator[TerminalConnection | Closed]:
     """Open a connection, or say why not. Raises what `find_server` raises."""
-    path = at("sandboxes", target.sandbox_id, "terminals", target.terminal_id, "attach")
+    path = target.path
+    if not path:
+        path = at("sandboxes", target.sandbox_id, "terminals", target.terminal_id, "attach")
     async with opened(locate, f"{path}?{urlencode(query)}") as connection:
         yield connection
 

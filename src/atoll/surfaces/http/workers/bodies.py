@@ -131,9 +131,11 @@ class WorkerRequestBody(Body):
 
 
 class TakeWorkerBody(Body):
-    """The thread that a person takes; without one it is the newest."""
+    """The thread that a person takes; without one it is the newest. `desktop` is the linked machine
+    that they sit at, which alone reaches the terminal of a worker there."""
 
     thread_id: Word | None = None
+    desktop: Word | None = None
 
 
 class StopWorkerBody(Body):

@@ -11,8 +11,17 @@ from fastapi import APIRouter, Path
 from starlette.responses import Response
 
 from atoll.domain.people.capability import Capability
+from atoll.domain.worker.create import CreateWorker
 from atoll.domain.worker.desktop import MAX_DESKTOPS
-from atoll.domain.worker.dialled import HostOffer, RemoveOffer, StartOffer, StopOffer
+from atoll.domain.worker.dialled import (
+    FollowOffer,
+    HoldOffer,
+    HostOffer,
+    RemoveOffer,
+    ReturnOffer,
+    StartOffer,
+    StopOffer,
+)
 from atoll.domain.worker.ledger import WorkerRequest
 from atoll.services.workers.desktops import DesktopSeen
 from atoll.surfaces.http.body.answers import Json, instant, no_content
@@ -141,14 +150,7 @@ def offer_view(offer: HostOffer) -> dict[str, Any]:
     head = {"worker_id": created.worker_id, "epoch": offer.epoch, "number": offer.number}
     match offer.command:
         case StartOffer():
-            provision = {
-                "worker_id": created.worker_id,
-                "agent": created.agent,
-                "permissions": created.permissions,
-            }
-            if created.thread_id is not None:
-                provision["thread_id"] = created.thread_id
-            return {**head, "provision": provision}
+            return {**head, "provision": _provision(created)}
         case WorkerRequest(request_id, method, params):
             told = msgspec.json.encode(params).decode()
             return {**head, "request": {"request_id": request_id, "method": method, "params": told}}
@@ -156,6 +158,21 @@ def offer_view(offer: HostOffer) -> dict[str, Any]:
             return {**head, "stop": {}}
         case RemoveOffer():
             return {**head, "remove": {}}
+        case HoldOffer(thread_id):
+            return {**head, "hold": {"thread_id": thread_id}}
+        case ReturnOffer(thread_id):
+            return {**head, "give_back": {"thread_id": thread_id}}
+        case FollowOffer():
+            return {**head, "follow": {}}
+
+
+def _provision(created: CreateWorker) -> dict[str, Any]:
+    told = {
+        "worker_id": created.worker_id,
+        "agent": created.agent,
+        "permissions": created.permissions,
+    }
+    return told if created.thread_id is None else {**told, "thread_id": created.thread_id}
 
 
 def _view(seen: DesktopSeen) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from atoll.domain.wall.isolation import Isolation, IsolationLevel
 from atoll.domain.worker.desktop import LONGEST_NOTE, MOST_NOTES
 from atoll.domain.worker.heartbeat import HeartbeatState
 from atoll.domain.worker.ledger import ErrorCode, Receipt, RequestRefusal, Response
-from atoll.ports.outside.worker_host import HostEntry
+from atoll.ports.outside.worker_host import HostDeltas, HostEntry
 from atoll.services.workers.intake import HostBatch
 from atoll.surfaces.http.body.fields import Body, Word
 from atoll.wire.http.unreadable import UNREADABLE
@@ -20,6 +20,10 @@ MAX_ITEMS: Final = 500
 MAX_BATCH_BYTES: Final = 16 * 1024 * 1024
 """A line of an agent has at most 4 MiB, and its JSON is text here."""
 MAX_NUMBER: Final = 2**53
+MAX_DELTAS: Final = 100
+MAX_PIECES: Final = 1000
+MAX_DELTA: Final = 64 * 1024
+"""The characters of one piece of text, with its params; a longer one is not shown live."""
 
 _NOBODY = datetime.fromtimestamp(0, UTC)
 """The moment of an item before it was taken."""
@@ -91,17 +95,44 @@ class HostItem(Body):
                 return HostEntry(0, _NOBODY)
 
 
+class DeltaItem(Body):
+    """A piece of text that the agent says; `params` are its own JSON, as text."""
+
+    method: Annotated[str, Field(pattern=r"^[!-~]{1,128}$", strict=True)]
+    params: Annotated[str, Field(max_length=MAX_DELTA, strict=True)] = "null"
+
+
+class DeltasBody(Body):
+    """Pieces of text after item `after` and before the next one; 0 is before the first."""
+
+    after: Annotated[StrictInt, Field(ge=0, le=MAX_NUMBER)]
+    pieces: Annotated[tuple[DeltaItem, ...], Field(max_length=MAX_PIECES)]
+
+    def to_deltas(self, place: int) -> HostDeltas:
+        """Return the pieces as the agent's lines. Raises `Invalid`."""
+        return HostDeltas(
+            self.after,
+            tuple(
+                _message(one.method, one.params, f"deltas.{place}.pieces.{number}.params").encode()
+                for number, one in enumerate(self.pieces)
+            ),
+        )
+
+
 class HostBatchBody(Body):
-    """Items of a host, numbered from `first` in this epoch. Without items it is a heartbeat."""
+    """Items of a host, numbered from `first` in this epoch. Without items it is a heartbeat.
+    `deltas` are shown to who follows now, and kept by nobody."""
 
     epoch: Annotated[StrictInt, Field(ge=1, le=2**31 - 1)]
     first: Annotated[StrictInt, Field(ge=1, le=MAX_NUMBER)]
     items: Annotated[tuple[HostItem, ...], Field(max_length=MAX_ITEMS)] = ()
+    deltas: Annotated[tuple[DeltasBody, ...], Field(max_length=MAX_DELTAS)] = ()
 
     def to_domain(self) -> HostBatch:
         """Return the batch. Raises `Invalid`."""
         entries = [one.to_entry(place) for place, one in enumerate(self.items)]
-        return HostBatch(self.epoch, self.first, entries)
+        deltas = [one.to_deltas(place) for place, one in enumerate(self.deltas)]
+        return HostBatch(self.epoch, self.first, entries, deltas)
 
 
 class WallBody(Body):
@@ -132,11 +163,15 @@ def _receipt(request_id: str, receipt: Receipt) -> HostEntry:
 
 def _line(said: AgentEventItem, place: int) -> str:
     """Return the agent's message as it would be in its pipe, its params byte for byte."""
-    _check_json(said.params, f"items.{place}.event.params")
     asked = ""
     if said.server_request_id is not None:
         asked = f',"id":{msgspec.json.encode(said.server_request_id).decode()}'
-    return f'{{"method":{msgspec.json.encode(said.method).decode()},"params":{said.params}{asked}}}'
+    return _message(said.method, said.params, f"items.{place}.event.params", asked)
+
+
+def _message(method: str, params: str, field: str, more: str = "") -> str:
+    _check_json(params, field)
+    return f'{{"method":{msgspec.json.encode(method).decode()},"params":{params}{more}}}'
 
 
 def _check_json(text: str, field: str) -> None:

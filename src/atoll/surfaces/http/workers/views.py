@@ -210,12 +210,14 @@ class WorkerStopView(ResponseModel):
 
 
 class WorkerTakenView(ResponseModel):
-    """The terminal where a person has a worker's conversation."""
+    """The terminal where a person has a worker's conversation; `desktop` is the machine that it is
+    on, null where it is in a sandbox."""
 
     worker_id: str
     sandbox_id: str
     terminal_id: str
     thread_id: str
+    desktop: str | None
 
 
 class WorkerErasedView(ResponseModel):

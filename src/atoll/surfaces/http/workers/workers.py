@@ -129,7 +129,8 @@ async def take_worker(
 ) -> Response:
     """Take the conversation to a terminal. Until it is given back, requests are refused."""
     thread_id = None if body is None else body.thread_id
-    taken = await atoll.workers.handovers.take(caller, worker_id, thread_id)
+    desktop = None if body is None else body.desktop
+    taken = await atoll.workers.handovers.take(caller, worker_id, thread_id, desktop=desktop)
     return Json(WorkerTakenView.of(taken))
 
 

@@ -8,6 +8,7 @@ from atoll.services.journals.events import Events
 from atoll.services.sandboxes.background import Background
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.workers.admission import WorkerAdmission
+from atoll.services.workers.desktop_deltas import DesktopDeltas
 from atoll.services.workers.desktops import Desktops
 from atoll.services.workers.driving import WorkerDriver
 from atoll.services.workers.fallback import WorkerFallback
@@ -40,11 +41,15 @@ def build_workers(
     settings: WorkerSettings,
 ) -> WorkerServices:
     """Return the use cases of workers, and what the leader does for them."""
+    exchange = library.ports.exchange
+    deltas = DesktopDeltas(None if exchange is None else exchange.live)
+    desktop = DialledHost(ground.store, ground.bus, ports.vault, clock=ground.clock)
     host = WorkerPlaces(
         ground,
         sandboxes,
         runtime=RuntimeHost(sandboxes, agents, library.preparation.saver),
-        desktop=DialledHost(ground.store, ground.bus, ports.vault, clock=ground.clock),
+        desktop=desktop,
+        deltas=deltas,
     )
     transitions = WorkerTransitions(ground)
     heartbeats = Heartbeats(ground, transitions)
@@ -58,7 +63,7 @@ def build_workers(
     )
     admission = WorkerAdmission(sandboxes, ports.extensions)
     workers = Workers(ground, transitions, driver, host=host, admission=admission)
-    handovers = Handovers(ground, transitions, workers, host=host, agents=agents)
+    handovers = Handovers(ground, transitions, workers, host=host, agents=agents, desktops=desktop)
     streams = WorkerStreams(ground, LiveDeltas(ground, host, tasks=background.runners.own))
     retention = WorkerRetention(ground, settings.retention)
     reports = WorkerReports(ground, events)
@@ -73,5 +78,5 @@ def build_workers(
         heartbeats,
         summaries,
         Desktops(ground, ports.vault),
-        HostIntake(ground),
+        HostIntake(ground, deltas),
     )

@@ -4,14 +4,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from atoll.client.workers.shapes import WorkerTaken
 from atoll.client.workers.workers import Workers
-from atoll.domain.errors import Invalid
+from atoll.domain.errors import Failed, Invalid
 from atoll.surfaces.cli.commands.agents.worker_talk import worker_argument
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option
 from atoll.surfaces.cli.console.output import note, say, show_json
 
 if TYPE_CHECKING:
+    from atoll.client.desktop.folders import WorkerFolder
     from atoll.surfaces.cli.attach.rawtty import RawTty
 
 
@@ -25,24 +27,41 @@ def take(
     invocation: Invocation, /, worker: str, *, thread: str | None, detached: bool, as_json: bool
 ) -> None:
     """Take a worker's conversation to your terminal; give it back with `give-back`."""
-    from atoll.surfaces.cli.attach.keys import DetachKeys
-    from atoll.surfaces.cli.commands.work.attach import AttachOptions, attach_terminal
+    from atoll.client.desktop.folders import desktops_folder, kept_here
 
     # Found before anything is taken: without one, a conversation that is held waits for nobody.
     tty = None if detached or as_json else _terminal()
-    api = invocation.api()
-    taken = Workers(api.transport).take(worker, thread)
+    workers = Workers(invocation.api().transport)
+    here = kept_here(desktops_folder(invocation.environ), worker)
+    desktop = workers.get(worker).sandbox.host if here else None
+    taken = workers.take(worker, thread, desktop=desktop if desktop in here else None)
     if as_json:
         show_json(taken.value)
         return
     if tty is None:
-        say(f"{worker}: `atoll attach {taken.sandbox_id} --terminal {taken.terminal_id}`")
+        attach = f"atoll attach {taken.sandbox_id} --terminal {taken.terminal_id}"
+        say(f"{worker}: `{f'atoll worker take {worker}' if taken.desktop else attach}`")
         return
-    sandbox = api.sandboxes.get(taken.sandbox_id)
-    options = AttachOptions(DetachKeys(), taken.terminal_id)
-    code = attach_terminal(invocation, sandbox, options, tty=tty)
+    code = _attached(invocation, taken, here.get(taken.desktop), tty=tty)
     note(f"atoll: requests wait until you give it back: `atoll worker give-back {worker}`")
     raise click.exceptions.Exit(code)
+
+
+def _attached(
+    invocation: Invocation, taken: WorkerTaken, folder: "WorkerFolder | None", *, tty: "RawTty"
+) -> int:
+    """Attach to a terminal that was taken; returns the exit code. Raises `Failed`."""
+    from atoll.surfaces.cli.attach.keys import DetachKeys
+    from atoll.surfaces.cli.commands.work.attach import AttachOptions, attach_here, attach_terminal
+
+    options = AttachOptions(DetachKeys(), taken.terminal_id)
+    if not taken.desktop:
+        sandbox = invocation.api().sandboxes.get(taken.sandbox_id)
+        return attach_terminal(invocation, sandbox, options, tty=tty)
+    held = None if folder is None else folder.terminal()
+    if folder is None or held is None or held.terminal_id != taken.terminal_id:
+        raise Failed(f"the terminal of {taken.worker_id} is not on this machine: give it back")
+    return attach_here(folder, held, options, tty=tty)
 
 
 @click.command("give-back")

@@ -126,9 +126,10 @@ async def _serve(invocation: Invocation, name: str, wall: LocalWall) -> None:
     """Serve until SIGINT or SIGTERM. Raises `NotFound` for a machine that is not linked."""
     from atoll.client.aio.connection import Connection
     from atoll.client.aio.retries import NO_RETRIES
+    from atoll.client.desktop.folders import desktops_folder
     from atoll.client.desktop.lane import Lane, LaneRun
 
-    folder = _folder(invocation) / name
+    folder = desktops_folder(invocation.environ) / name
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     ended = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -176,11 +177,3 @@ def _variable(invocation: Invocation, name: str) -> str:
         return invocation.environ[name]
     except KeyError:
         raise Invalid(f"the variable {name[:80]} is not set here", field="env") from None
-
-
-def _folder(invocation: Invocation) -> Path:
-    """Return the directory of this person's desktops (XDG Base Directory Specification)."""
-    own = Path(invocation.environ.get("XDG_DATA_HOME") or ".")
-    home = Path(invocation.environ.get("HOME") or Path.home())
-    top = own if own.is_absolute() else home / ".local" / "share"
-    return top / "atoll" / "desktop"

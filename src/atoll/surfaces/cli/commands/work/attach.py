@@ -6,12 +6,13 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import click
 
 from atoll.client.bodies import TerminalBody, TerminalChangeBody
 from atoll.client.client import Client
-from atoll.client.server import Server
+from atoll.client.server import Server, server_at
 from atoll.client.shapes import Sandbox
 from atoll.domain.errors import AtollError, Conflict, NotFound
 from atoll.surfaces.cli.attach.attachment import AttachState
@@ -29,6 +30,7 @@ from atoll.surfaces.cli.console.waiting import COMING, LIVE, end_notice, name_of
 from atoll.surfaces.cli.dispatch.remote_names import terminals
 
 if TYPE_CHECKING:
+    from atoll.client.desktop.folders import HeldTerminal, WorkerFolder
     from atoll.surfaces.cli.attach.connection import TerminalTarget
 
 _SHARED = "://"
@@ -190,6 +192,25 @@ def attach_by_link(link: str, name: str | None, options: AttachOptions) -> int:
         place = _Place(target, lambda: visit.server, lambda: guest_gone(api, visit), fresh=False)
         ending = _attached(place, options, RawTty(clipboard=False))
     return _farewell(ending, "atoll attach LINK")
+
+
+def attach_here(
+    folder: "WorkerFolder", held: "HeldTerminal", options: AttachOptions, *, tty: RawTty
+) -> int:
+    """Attach to a terminal of a worker on this machine until the end, by its runtime itself. Return
+    the exit code."""
+    from atoll.surfaces.cli.attach.connection import TerminalTarget
+
+    name = folder.worker_id
+    server = server_at(held.url, "the runtime of a worker")._replace(token=held.token)
+    path = f"/sessions/{quote(held.terminal_id, safe='')}/attach"
+    target = TerminalTarget("", held.terminal_id, name, path=path)
+
+    def gone() -> str:
+        return "" if folder.terminal() == held else f"the terminal of {name} was given back"
+
+    place = _Place(target, lambda: server, gone, fresh=True)
+    return _farewell(_attached(place, options, tty), f"atoll worker take {name}")
 
 
 @dataclass(frozen=True, slots=True)

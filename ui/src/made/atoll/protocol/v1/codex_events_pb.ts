@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file atoll/protocol/v1/codex_events.proto.
  */
 export const file_atoll_protocol_v1_codex_events: GenFile = /*@__PURE__*/
-  fileDesc("CiRhdG9sbC9wcm90b2NvbC92MS9jb2RleF9ldmVudHMucHJvdG8SEWF0b2xsLnByb3RvY29sLnYxIroDCgtXb3JrZXJFdmVudBIcCgl3b3JrZXJfaWQYASABKAlSCXdvcmtlcl9pZBILCgNzZXEYAiABKA0SHgoKZXZlbnRfdHlwZRgDIAEoCVIKZXZlbnRfdHlwZRIkCg1ldmVudF92ZXJzaW9uGAQgASgNUg1ldmVudF92ZXJzaW9uEjYKB3BheWxvYWQYBSABKAsyJS5hdG9sbC5wcm90b2NvbC52MS5Xb3JrZXJFdmVudFBheWxvYWQSDwoCaWQYBiABKAlIAIgBARITCgZzdHJlYW0YByABKAlIAYgBARImCgJhdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGwoGb3JnX2lkGAkgASgJSAJSBm9yZ19pZIgBARIsCgVhY3RvchgKIAEoCzIYLmF0b2xsLnByb3RvY29sLnYxLkFjdG9ySAOIAQESEwoGcmVhc29uGAsgASgJSASIAQESFQoIcG9zaXRpb24YDCABKAFIBYgBAUIFCgNfaWRCCQoHX3N0cmVhbUIJCgdfb3JnX2lkQggKBl9hY3RvckIJCgdfcmVhc29uQgsKCV9wb3NpdGlvbiIhCgVBY3RvchIMCgRraW5kGAEgASgJEgoKAmlkGAIgASgJIrYFChJXb3JrZXJFdmVudFBheWxvYWQSMwoHc3RhcnRlZBgBIAEoCzIgLmF0b2xsLnByb3RvY29sLnYxLldvcmtlclN0YXJ0ZWRIABJWChByZXF1ZXN0X3JlY2VpdmVkGAIgASgLMiguYXRvbGwucHJvdG9jb2wudjEuV29ya2VyUmVxdWVzdFJlY2VpdmVkSABSEHJlcXVlc3RfcmVjZWl2ZWQSOgoIcmVzcG9uc2UYAyABKAsyJi5hdG9sbC5wcm90b2NvbC52MS5Xb3JrZXJSZXNwb25zZUV2ZW50SAASNAoFZXJyb3IYBCABKAsyIy5hdG9sbC5wcm90b2NvbC52MS5Xb3JrZXJFcnJvckV2ZW50SAASNAoFZXZlbnQYBSABKAsyIy5hdG9sbC5wcm90b2NvbC52MS5Xb3JrZXJBZ2VudEV2ZW50SAASNwoJaGVhcnRiZWF0GAYgASgLMiIuYXRvbGwucHJvdG9jb2wudjEuV29ya2VySGVhcnRiZWF0SAASLQoEbG9zdBgHIAEoCzIdLmF0b2xsLnByb3RvY29sLnYxLldvcmtlckxvc3RIABI3CglyZWNvdmVyZWQYCCABKAsyIi5hdG9sbC5wcm90b2NvbC52MS5Xb3JrZXJSZWNvdmVyZWRIABJHCgtoYW5kZWRfb3ZlchgJIAEoCzIjLmF0b2xsLnByb3RvY29sLnYxLldvcmtlckhhbmRlZE92ZXJIAFILaGFuZGVkX292ZXISMwoHc3RvcHBlZBgKIAEoCzIgLmF0b2xsLnByb3RvY29sLnYxLldvcmtlclN0b3BwZWRIABJBCgl0b3JuX2Rvd24YCyABKAsyIS5hdG9sbC5wcm90b2NvbC52MS5Xb3JrZXJUb3JuRG93bkgAUgl0b3JuX2Rvd25CCQoHcGF5bG9hZCLOAwoNV29ya2VyU3RhcnRlZBIxCgdiYWNrZW5kGAEgASgOMiAuYXRvbGwucHJvdG9jb2wudjEuQmFja2VuZC5WYWx1ZRIWCglleHRlbnNpb24YAiABKAlIAIgBARJOCg5leGVjdXRpb25fbW9kZRgDIAEoDjImLmF0b2xsLnByb3RvY29sLnYxLkV4ZWN1dGlvbk1vZGUuVmFsdWVSDmV4ZWN1dGlvbl9tb2RlEg0KBWFnZW50GAQgASgJEikKDWFnZW50X3ZlcnNpb24YBSABKAlIAVINYWdlbnRfdmVyc2lvbogBARIXCgpyZWF0dGFjaGVkGAYgASgISAKIAQESNgoHc2FuZGJveBgHIAEoCzIgLmF0b2xsLnByb3RvY29sLnYxLldvcmtlclNhbmRib3hIA4gBARI0CgVyb3V0ZRgIIAEoCzIgLmF0b2xsLnByb3RvY29sLnYxLlJvdXRlRGVjaXNpb25IBIgBARISCgVlcG9jaBgJIAEoDUgFiAEBQgwKCl9leHRlbnNpb25CEAoOX2FnZW50X3ZlcnNpb25CDQoLX3JlYXR0YWNoZWRCCgoIX3NhbmRib3hCCAoGX3JvdXRlQggKBl9lcG9jaCJnChVXb3JrZXJSZXF1ZXN0UmVjZWl2ZWQSHgoKcmVxdWVzdF9pZBgBIAEoCVIKcmVxdWVzdF9pZBIOCgZtZXRob2QYAiABKAkSEwoGcGFyYW1zGAMgASgJSACIAQFCCQoHX3BhcmFtcyJFChNXb3JrZXJSZXNwb25zZUV2ZW50Eh4KCnJlcXVlc3RfaWQYASABKAlSCnJlcXVlc3RfaWQSDgoGcmVzdWx0GAIgASgJIr0BChBXb3JrZXJFcnJvckV2ZW50Eh4KCnJlcXVlc3RfaWQYASABKAlSCnJlcXVlc3RfaWQSNgoEY29kZRgCIAEoDjIoLmF0b2xsLnByb3RvY29sLnYxLldvcmtlckVycm9yQ29kZS5WYWx1ZRIPCgdtZXNzYWdlGAMgASgJEhYKCXJldHJ5YWJsZRgEIAEoCEgAiAEBEhEKBGRhdGEYBSABKAlIAYgBAUIMCgpfcmV0cnlhYmxlQgcKBV9kYXRhIqwBChBXb3JrZXJBZ2VudEV2ZW50Eg4KBm1ldGhvZBgBIAEoCRIOCgZwYXJhbXMYAiABKAkSIQoJdGhyZWFkX2lkGAMgASgJSABSCXRocmVhZF9pZIgBARIxChFzZXJ2ZXJfcmVxdWVzdF9pZBgEIAEoCUgBUhFzZXJ2ZXJfcmVxdWVzdF9pZIgBAUIMCgpfdGhyZWFkX2lkQhQKEl9zZXJ2ZXJfcmVxdWVzdF9pZCKqAQoPV29ya2VySGVhcnRiZWF0ElEKD2hlYXJ0YmVhdF9zdGF0ZRgBIAEoDjInLmF0b2xsLnByb3RvY29sLnYxLkhlYXJ0YmVhdFN0YXRlLlZhbHVlUg9oZWFydGJlYXRfc3RhdGUSLwoQaGVhcnRiZWF0X2FnZV9tcxgCIAEoDUgAUhBoZWFydGJlYXRfYWdlX21ziAEBQhMKEV9oZWFydGJlYXRfYWdlX21zIlwKCldvcmtlckxvc3QSDgoGcmVhc29uGAEgASgJEhIKBWVwb2NoGAIgASgNSACIAQESIAoLcmVxdWVzdF9pZHMYAyADKAlSC3JlcXVlc3RfaWRzQggKBl9lcG9jaCJVCg9Xb3JrZXJSZWNvdmVyZWQSEgoFZXBvY2gYASABKA1IAIgBARIWCglkZWxpdmVyZWQYAiABKA1IAYgBAUIICgZfZXBvY2hCDAoKX2RlbGl2ZXJlZCJHChJDb252ZXJzYXRpb25Ib2xkZXIiMQoFVmFsdWUSDwoLdW5zcGVjaWZpZWQQABILCgdtYWNoaW5lEAESCgoGcGVyc29uEAIitwEKEFdvcmtlckhhbmRlZE92ZXISOwoGaG9sZGVyGAEgASgOMisuYXRvbGwucHJvdG9jb2wudjEuQ29udmVyc2F0aW9uSG9sZGVyLlZhbHVlEiEKCXRocmVhZF9pZBgCIAEoCUgAUgl0aHJlYWRfaWSIAQESJQoLdGVybWluYWxfaWQYAyABKAlIAVILdGVybWluYWxfaWSIAQFCDAoKX3RocmVhZF9pZEIOCgxfdGVybWluYWxfaWQirgEKDVdvcmtlclN0b3BwZWQSNQoGc3RhdHVzGAEgASgOMiUuYXRvbGwucHJvdG9jb2wudjEuV29ya2VyU3RhdHVzLlZhbHVlEhMKBnJlYXNvbhgCIAEoCUgAiAEBEjoKB21hcmtlcnMYAyABKAsyJC5hdG9sbC5wcm90b2NvbC52MS5EdXJhYmlsaXR5TWFya2Vyc0gBiAEBQgkKB19yZWFzb25CCgoIX21hcmtlcnMioQEKDldvcmtlclRvcm5Eb3duEjcKBnBvbGljeRgBIAEoDjInLmF0b2xsLnByb3RvY29sLnYxLlRlYXJkb3duUG9saWN5LlZhbHVlEg8KB3JlbW92ZWQYAiADKAkSEQoJbGVmdG92ZXJzGAMgAygJEjIKBmR1ZV9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBSBmR1ZV9hdCJ8CgtXb3JrZXJEZWx0YRIcCgl3b3JrZXJfaWQYASABKAlSCXdvcmtlcl9pZBIOCgZtZXRob2QYAiABKAkSDgoGcGFyYW1zGAMgASgJEiEKCXRocmVhZF9pZBgEIAEoCUgAUgl0aHJlYWRfaWSIAQFCDAoKX3RocmVhZF9pZCJVCgtTdGFsZUN1cnNvchIMCgRjb2RlGAEgASgJEicKDHJlc3VtZV9hZnRlchgCIAEoDUgAUgxyZXN1bWVfYWZ0ZXKIAQFCDwoNX3Jlc3VtZV9hZnRlciJbCg1Jbmdlc3RSZXF1ZXN0Eg0KBWVwb2NoGAEgASgNEg0KBWZpcnN0GAIgASgNEiwKBWl0ZW1zGAMgAygLMh0uYXRvbGwucHJvdG9jb2wudjEuSW5nZXN0SXRlbSL4AQoKSW5nZXN0SXRlbRI0CgVldmVudBgBIAEoCzIjLmF0b2xsLnByb3RvY29sLnYxLldvcmtlckFnZW50RXZlbnRIABI6CghyZXNwb25zZRgCIAEoCzImLmF0b2xsLnByb3RvY29sLnYxLldvcmtlclJlc3BvbnNlRXZlbnRIABI0CgVlcnJvchgDIAEoCzIjLmF0b2xsLnByb3RvY29sLnYxLldvcmtlckVycm9yRXZlbnRIABI3CgloZWFydGJlYXQYBCABKAsyIi5hdG9sbC5wcm90b2NvbC52MS5Xb3JrZXJIZWFydGJlYXRIAEIJCgdwYXlsb2FkIlIKDkluZ2VzdFJlc3BvbnNlEhUKCGV4cGVjdGVkGAEgASgNSACIAQESEgoFdGFrZW4YAiABKA1IAYgBAUILCglfZXhwZWN0ZWRCCAoGX3Rha2VuInYKC1dvcmtlckxlYXNlEhwKCXdvcmtlcl9pZBgBIAEoCVIJd29ya2VyX2lkEg0KBWVwb2NoGAIgASgNEjoKCmV4cGlyZXNfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wUgpleHBpcmVzX2F0IrMCCglIb3N0T2ZmZXISHAoJd29ya2VyX2lkGAEgASgJUgl3b3JrZXJfaWQSDQoFZXBvY2gYAiABKA0SDgoGbnVtYmVyGAMgASgNEjsKCXByb3Zpc2lvbhgEIAEoCzImLmF0b2xsLnByb3RvY29sLnYxLkNyZWF0ZVdvcmtlclJlcXVlc3RIABIzCgdyZXF1ZXN0GAUgASgLMiAuYXRvbGwucHJvdG9jb2wudjEuV29ya2VyUmVxdWVzdEgAEjQKBHN0b3AYBiABKAsyJC5hdG9sbC5wcm90b2NvbC52MS5TdG9wV29ya2VyUmVxdWVzdEgAEjgKBnJlbW92ZRgHIAEoCzImLmF0b2xsLnByb3RvY29sLnYxLlJlbW92ZVdvcmtlclJlcXVlc3RIAEIHCgVvZmZlciIVChNSZW1vdmVXb3JrZXJSZXF1ZXN0YgZwcm90bzM", [file_atoll_protocol_v1_codex_sandbox, file_atoll_protocol_v1_codex_workers, file_google_protobuf_timestamp]);
+  fileDesc("CiRhdG9sbC9wcm90b2NvbC92MS9jb2RleF9ldmVudHMucHJvdG8SEWF0b2xsLnByb3RvY29sLnYxIroDCgtXb3JrZXJFdmVudBIcCgl3b3JrZXJfaWQYASABKAlSCXdvcmtlcl9pZBILCgNzZXEYAiABKA0SHgoKZXZlbnRfdHlwZRgDIAEoCVIKZXZlbnRfdHlwZRIkCg1ldmVudF92ZXJzaW9uGAQgASgNUg1ldmVudF92ZXJzaW9uEjYKB3BheWxvYWQYBSABKAsyJS5hdG9sbC5wcm90b2NvbC52MS5Xb3JrZXJFdmVudFBheWxvYWQSDwoCaWQYBiABKAlIAIgBARITCgZzdHJlYW0YByABKAlIAYgBARImCgJhdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGwoGb3JnX2lkGAkgASgJSAJSBm9yZ19pZIgBARIsCgVhY3RvchgKIAEoCzIYLmF0b2xsLnByb3RvY29sLnYxLkFjdG9ySAOIAQESEwoGcmVhc29uGAsgASgJSASIAQESFQoIcG9zaXRpb24YDCABKAFIBYgBAUIFCgNfaWRCCQoHX3N0cmVhbUIJCgdfb3JnX2lkQggKBl9hY3RvckIJCgdfcmVhc29uQgsKCV9wb3NpdGlvbiIhCgVBY3RvchIMCgRraW5kGAEgASgJEgoKAmlkGAIgASgJIrYFChJXb3JrZXJFdmVudFBheWxvYWQSMwoHc3RhcnRlZBgBIAEoCzIgLmF0b2xsLnByb3RvY29sLnYxLldvcmtlclN0YXJ0ZWRIABJWChByZXF1ZXN0X3JlY2VpdmVkGAIgASgLMiguYXRvbGwucHJvdG9jb2wudjEuV29ya2VyUmVxdWVzdFJlY2VpdmVkSABSEHJlcXVlc3RfcmVjZWl2ZWQSOgoIcmVzcG9uc2UYAyABKAsyJi5hdG9sbC5wcm90b2NvbC52MS5Xb3JrZXJSZXNwb25zZUV2ZW50SAASNAoFZXJyb3IYBCABKAsyIy5hdG9sbC5wcm90b2NvbC52MS5Xb3JrZXJFcnJvckV2ZW50SAASNAoFZXZlbnQYBSABKAsyIy5hdG9sbC5wcm90b2NvbC52MS5Xb3JrZXJBZ2VudEV2ZW50SAASNwoJaGVhcnRiZWF0GAYgASgLMiIuYXRvbGwucHJvdG9jb2wudjEuV29ya2VySGVhcnRiZWF0SAASLQoEbG9zdBgHIAEoCzIdLmF0b2xsLnByb3RvY29sLnYxLldvcmtlckxvc3RIABI3CglyZWNvdmVyZWQYCCABKAsyIi5hdG9sbC5wcm90b2NvbC52MS5Xb3JrZXJSZWNvdmVyZWRIABJHCgtoYW5kZWRfb3ZlchgJIAEoCzIjLmF0b2xsLnByb3RvY29sLnYxLldvcmtlckhhbmRlZE92ZXJIAFILaGFuZGVkX292ZXISMwoHc3RvcHBlZBgKIAEoCzIgLmF0b2xsLnByb3RvY29sLnYxLldvcmtlclN0b3BwZWRIABJBCgl0b3JuX2Rvd24YCyABKAsyIS5hdG9sbC5wcm90b2NvbC52MS5Xb3JrZXJUb3JuRG93bkgAUgl0b3JuX2Rvd25CCQoHcGF5bG9hZCLOAwoNV29ya2VyU3RhcnRlZBIxCgdiYWNrZW5kGAEgASgOMiAuYXRvbGwucHJvdG9jb2wudjEuQmFja2VuZC5WYWx1ZRIWCglleHRlbnNpb24YAiABKAlIAIgBARJOCg5leGVjdXRpb25fbW9kZRgDIAEoDjImLmF0b2xsLnByb3RvY29sLnYxLkV4ZWN1dGlvbk1vZGUuVmFsdWVSDmV4ZWN1dGlvbl9tb2RlEg0KBWFnZW50GAQgASgJEikKDWFnZW50X3ZlcnNpb24YBSABKAlIAVINYWdlbnRfdmVyc2lvbogBARIXCgpyZWF0dGFjaGVkGAYgASgISAKIAQESNgoHc2FuZGJveBgHIAEoCzIgLmF0b2xsLnByb3RvY29sLnYxLldvcmtlclNhbmRib3hIA4gBARI0CgVyb3V0ZRgIIAEoCzIgLmF0b2xsLnByb3RvY29sLnYxLlJvdXRlRGVjaXNpb25IBIgBARISCgVlcG9jaBgJIAEoDUgFiAEBQgwKCl9leHRlbnNpb25CEAoOX2FnZW50X3ZlcnNpb25CDQoLX3JlYXR0YWNoZWRCCgoIX3NhbmRib3hCCAoGX3JvdXRlQggKBl9lcG9jaCJnChVXb3JrZXJSZXF1ZXN0UmVjZWl2ZWQSHgoKcmVxdWVzdF9pZBgBIAEoCVIKcmVxdWVzdF9pZBIOCgZtZXRob2QYAiABKAkSEwoGcGFyYW1zGAMgASgJSACIAQFCCQoHX3BhcmFtcyJFChNXb3JrZXJSZXNwb25zZUV2ZW50Eh4KCnJlcXVlc3RfaWQYASABKAlSCnJlcXVlc3RfaWQSDgoGcmVzdWx0GAIgASgJIr0BChBXb3JrZXJFcnJvckV2ZW50Eh4KCnJlcXVlc3RfaWQYASABKAlSCnJlcXVlc3RfaWQSNgoEY29kZRgCIAEoDjIoLmF0b2xsLnByb3RvY29sLnYxLldvcmtlckVycm9yQ29kZS5WYWx1ZRIPCgdtZXNzYWdlGAMgASgJEhYKCXJldHJ5YWJsZRgEIAEoCEgAiAEBEhEKBGRhdGEYBSABKAlIAYgBAUIMCgpfcmV0cnlhYmxlQgcKBV9kYXRhIqwBChBXb3JrZXJBZ2VudEV2ZW50Eg4KBm1ldGhvZBgBIAEoCRIOCgZwYXJhbXMYAiABKAkSIQoJdGhyZWFkX2lkGAMgASgJSABSCXRocmVhZF9pZIgBARIxChFzZXJ2ZXJfcmVxdWVzdF9pZBgEIAEoCUgBUhFzZXJ2ZXJfcmVxdWVzdF9pZIgBAUIMCgpfdGhyZWFkX2lkQhQKEl9zZXJ2ZXJfcmVxdWVzdF9pZCKqAQoPV29ya2VySGVhcnRiZWF0ElEKD2hlYXJ0YmVhdF9zdGF0ZRgBIAEoDjInLmF0b2xsLnByb3RvY29sLnYxLkhlYXJ0YmVhdFN0YXRlLlZhbHVlUg9oZWFydGJlYXRfc3RhdGUSLwoQaGVhcnRiZWF0X2FnZV9tcxgCIAEoDUgAUhBoZWFydGJlYXRfYWdlX21ziAEBQhMKEV9oZWFydGJlYXRfYWdlX21zIlwKCldvcmtlckxvc3QSDgoGcmVhc29uGAEgASgJEhIKBWVwb2NoGAIgASgNSACIAQESIAoLcmVxdWVzdF9pZHMYAyADKAlSC3JlcXVlc3RfaWRzQggKBl9lcG9jaCJVCg9Xb3JrZXJSZWNvdmVyZWQSEgoFZXBvY2gYASABKA1IAIgBARIWCglkZWxpdmVyZWQYAiABKA1IAYgBAUIICgZfZXBvY2hCDAoKX2RlbGl2ZXJlZCJHChJDb252ZXJzYXRpb25Ib2xkZXIiMQoFVmFsdWUSDwoLdW5zcGVjaWZpZWQQABILCgdtYWNoaW5lEAESCgoGcGVyc29uEAIitwEKEFdvcmtlckhhbmRlZE92ZXISOwoGaG9sZGVyGAEgASgOMisuYXRvbGwucHJvdG9jb2wudjEuQ29udmVyc2F0aW9uSG9sZGVyLlZhbHVlEiEKCXRocmVhZF9pZBgCIAEoCUgAUgl0aHJlYWRfaWSIAQESJQoLdGVybWluYWxfaWQYAyABKAlIAVILdGVybWluYWxfaWSIAQFCDAoKX3RocmVhZF9pZEIOCgxfdGVybWluYWxfaWQirgEKDVdvcmtlclN0b3BwZWQSNQoGc3RhdHVzGAEgASgOMiUuYXRvbGwucHJvdG9jb2wudjEuV29ya2VyU3RhdHVzLlZhbHVlEhMKBnJlYXNvbhgCIAEoCUgAiAEBEjoKB21hcmtlcnMYAyABKAsyJC5hdG9sbC5wcm90b2NvbC52MS5EdXJhYmlsaXR5TWFya2Vyc0gBiAEBQgkKB19yZWFzb25CCgoIX21hcmtlcnMioQEKDldvcmtlclRvcm5Eb3duEjcKBnBvbGljeRgBIAEoDjInLmF0b2xsLnByb3RvY29sLnYxLlRlYXJkb3duUG9saWN5LlZhbHVlEg8KB3JlbW92ZWQYAiADKAkSEQoJbGVmdG92ZXJzGAMgAygJEjIKBmR1ZV9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBSBmR1ZV9hdCJ8CgtXb3JrZXJEZWx0YRIcCgl3b3JrZXJfaWQYASABKAlSCXdvcmtlcl9pZBIOCgZtZXRob2QYAiABKAkSDgoGcGFyYW1zGAMgASgJEiEKCXRocmVhZF9pZBgEIAEoCUgAUgl0aHJlYWRfaWSIAQFCDAoKX3RocmVhZF9pZCJVCgtTdGFsZUN1cnNvchIMCgRjb2RlGAEgASgJEicKDHJlc3VtZV9hZnRlchgCIAEoDUgAUgxyZXN1bWVfYWZ0ZXKIAQFCDwoNX3Jlc3VtZV9hZnRlciKMAQoNSW5nZXN0UmVxdWVzdBINCgVlcG9jaBgBIAEoDRINCgVmaXJzdBgCIAEoDRIsCgVpdGVtcxgDIAMoCzIdLmF0b2xsLnByb3RvY29sLnYxLkluZ2VzdEl0ZW0SLwoGZGVsdGFzGAQgAygLMh8uYXRvbGwucHJvdG9jb2wudjEuSW5nZXN0RGVsdGFzIk0KDEluZ2VzdERlbHRhcxINCgVhZnRlchgBIAEoDRIuCgZwaWVjZXMYAiADKAsyHi5hdG9sbC5wcm90b2NvbC52MS5Jbmdlc3REZWx0YSItCgtJbmdlc3REZWx0YRIOCgZtZXRob2QYASABKAkSDgoGcGFyYW1zGAIgASgJIvgBCgpJbmdlc3RJdGVtEjQKBWV2ZW50GAEgASgLMiMuYXRvbGwucHJvdG9jb2wudjEuV29ya2VyQWdlbnRFdmVudEgAEjoKCHJlc3BvbnNlGAIgASgLMiYuYXRvbGwucHJvdG9jb2wudjEuV29ya2VyUmVzcG9uc2VFdmVudEgAEjQKBWVycm9yGAMgASgLMiMuYXRvbGwucHJvdG9jb2wudjEuV29ya2VyRXJyb3JFdmVudEgAEjcKCWhlYXJ0YmVhdBgEIAEoCzIiLmF0b2xsLnByb3RvY29sLnYxLldvcmtlckhlYXJ0YmVhdEgAQgkKB3BheWxvYWQiUgoOSW5nZXN0UmVzcG9uc2USFQoIZXhwZWN0ZWQYASABKA1IAIgBARISCgV0YWtlbhgCIAEoDUgBiAEBQgsKCV9leHBlY3RlZEIICgZfdGFrZW4idgoLV29ya2VyTGVhc2USHAoJd29ya2VyX2lkGAEgASgJUgl3b3JrZXJfaWQSDQoFZXBvY2gYAiABKA0SOgoKZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBSCmV4cGlyZXNfYXQi7QMKCUhvc3RPZmZlchIcCgl3b3JrZXJfaWQYASABKAlSCXdvcmtlcl9pZBINCgVlcG9jaBgCIAEoDRIOCgZudW1iZXIYAyABKA0SOwoJcHJvdmlzaW9uGAQgASgLMiYuYXRvbGwucHJvdG9jb2wudjEuQ3JlYXRlV29ya2VyUmVxdWVzdEgAEjMKB3JlcXVlc3QYBSABKAsyIC5hdG9sbC5wcm90b2NvbC52MS5Xb3JrZXJSZXF1ZXN0SAASNAoEc3RvcBgGIAEoCzIkLmF0b2xsLnByb3RvY29sLnYxLlN0b3BXb3JrZXJSZXF1ZXN0SAASOAoGcmVtb3ZlGAcgASgLMiYuYXRvbGwucHJvdG9jb2wudjEuUmVtb3ZlV29ya2VyUmVxdWVzdEgAEjQKBGhvbGQYCCABKAsyJC5hdG9sbC5wcm90b2NvbC52MS5Ib2xkV29ya2VyUmVxdWVzdEgAEkgKCWdpdmVfYmFjaxgJIAEoCzIoLmF0b2xsLnByb3RvY29sLnYxLkdpdmVCYWNrV29ya2VyUmVxdWVzdEgAUglnaXZlX2JhY2sSOAoGZm9sbG93GAogASgLMiYuYXRvbGwucHJvdG9jb2wudjEuRm9sbG93V29ya2VyUmVxdWVzdEgAQgcKBW9mZmVyIhUKE1JlbW92ZVdvcmtlclJlcXVlc3QiMQoRSG9sZFdvcmtlclJlcXVlc3QSHAoJdGhyZWFkX2lkGAEgASgJUgl0aHJlYWRfaWQiNQoVR2l2ZUJhY2tXb3JrZXJSZXF1ZXN0EhwKCXRocmVhZF9pZBgBIAEoCVIJdGhyZWFkX2lkIhUKE0ZvbGxvd1dvcmtlclJlcXVlc3RiBnByb3RvMw", [file_atoll_protocol_v1_codex_sandbox, file_atoll_protocol_v1_codex_workers, file_google_protobuf_timestamp]);
 
 /**
  * An event of a worker, within the envelope of Atoll's log. `seq` counts from 1, without a gap,
@@ -1222,6 +1222,13 @@ export type IngestRequest = Message<"atoll.protocol.v1.IngestRequest"> & {
    * @generated from field: repeated atoll.protocol.v1.IngestItem items = 3;
    */
   items: IngestItem[];
+
+  /**
+   * Shown to who follows now, and kept by nobody.
+   *
+   * @generated from field: repeated atoll.protocol.v1.IngestDeltas deltas = 4;
+   */
+  deltas: IngestDeltas[];
 };
 
 /**
@@ -1248,6 +1255,13 @@ export type IngestRequestJson = {
    * @generated from field: repeated atoll.protocol.v1.IngestItem items = 3;
    */
   items?: IngestItemJson[];
+
+  /**
+   * Shown to who follows now, and kept by nobody.
+   *
+   * @generated from field: repeated atoll.protocol.v1.IngestDeltas deltas = 4;
+   */
+  deltas?: IngestDeltasJson[];
 };
 
 /**
@@ -1256,6 +1270,88 @@ export type IngestRequestJson = {
  */
 export const IngestRequestSchema: GenMessage<IngestRequest, {jsonType: IngestRequestJson}> = /*@__PURE__*/
   messageDesc(file_atoll_protocol_v1_codex_events, 17);
+
+/**
+ * Pieces of text that the agent said after item `after` and before the next one.
+ *
+ * @generated from message atoll.protocol.v1.IngestDeltas
+ */
+export type IngestDeltas = Message<"atoll.protocol.v1.IngestDeltas"> & {
+  /**
+   * @generated from field: uint32 after = 1;
+   */
+  after: number;
+
+  /**
+   * @generated from field: repeated atoll.protocol.v1.IngestDelta pieces = 2;
+   */
+  pieces: IngestDelta[];
+};
+
+/**
+ * Pieces of text that the agent said after item `after` and before the next one.
+ *
+ * @generated from message atoll.protocol.v1.IngestDeltas
+ */
+export type IngestDeltasJson = {
+  /**
+   * @generated from field: uint32 after = 1;
+   */
+  after?: number;
+
+  /**
+   * @generated from field: repeated atoll.protocol.v1.IngestDelta pieces = 2;
+   */
+  pieces?: IngestDeltaJson[];
+};
+
+/**
+ * Describes the message atoll.protocol.v1.IngestDeltas.
+ * Use `create(IngestDeltasSchema)` to create a new message.
+ */
+export const IngestDeltasSchema: GenMessage<IngestDeltas, {jsonType: IngestDeltasJson}> = /*@__PURE__*/
+  messageDesc(file_atoll_protocol_v1_codex_events, 18);
+
+/**
+ * A piece of text. The params are the agent's own JSON, as text.
+ *
+ * @generated from message atoll.protocol.v1.IngestDelta
+ */
+export type IngestDelta = Message<"atoll.protocol.v1.IngestDelta"> & {
+  /**
+   * @generated from field: string method = 1;
+   */
+  method: string;
+
+  /**
+   * @generated from field: string params = 2;
+   */
+  params: string;
+};
+
+/**
+ * A piece of text. The params are the agent's own JSON, as text.
+ *
+ * @generated from message atoll.protocol.v1.IngestDelta
+ */
+export type IngestDeltaJson = {
+  /**
+   * @generated from field: string method = 1;
+   */
+  method?: string;
+
+  /**
+   * @generated from field: string params = 2;
+   */
+  params?: string;
+};
+
+/**
+ * Describes the message atoll.protocol.v1.IngestDelta.
+ * Use `create(IngestDeltaSchema)` to create a new message.
+ */
+export const IngestDeltaSchema: GenMessage<IngestDelta, {jsonType: IngestDeltaJson}> = /*@__PURE__*/
+  messageDesc(file_atoll_protocol_v1_codex_events, 19);
 
 /**
  * An item of a batch.
@@ -1325,7 +1421,7 @@ export type IngestItemJson = {
  * Use `create(IngestItemSchema)` to create a new message.
  */
 export const IngestItemSchema: GenMessage<IngestItem, {jsonType: IngestItemJson}> = /*@__PURE__*/
-  messageDesc(file_atoll_protocol_v1_codex_events, 18);
+  messageDesc(file_atoll_protocol_v1_codex_events, 20);
 
 /**
  * The answer to a batch: the number that is expected next, also after a gap.
@@ -1370,7 +1466,7 @@ export type IngestResponseJson = {
  * Use `create(IngestResponseSchema)` to create a new message.
  */
 export const IngestResponseSchema: GenMessage<IngestResponse, {jsonType: IngestResponseJson}> = /*@__PURE__*/
-  messageDesc(file_atoll_protocol_v1_codex_events, 19);
+  messageDesc(file_atoll_protocol_v1_codex_events, 21);
 
 /**
  * A dialled host's lease on one worker.
@@ -1421,12 +1517,13 @@ export type WorkerLeaseJson = {
  * Use `create(WorkerLeaseSchema)` to create a new message.
  */
 export const WorkerLeaseSchema: GenMessage<WorkerLease, {jsonType: WorkerLeaseJson}> = /*@__PURE__*/
-  messageDesc(file_atoll_protocol_v1_codex_events, 20);
+  messageDesc(file_atoll_protocol_v1_codex_events, 22);
 
 /**
  * A frame that a dialled host receives: something to do for one worker. It comes again on each
  * connection until its receipt was delivered, and is done once for each epoch and request. The acts
- * of the host itself are receipted as requests `host start`, `host stop` and `host remove`.
+ * of the host itself are receipted as requests `host start`, `host stop`, `host remove`, `host hold`,
+ * `host return` and `host follow`.
  *
  * @generated from message atoll.protocol.v1.HostOffer
  */
@@ -1473,13 +1570,32 @@ export type HostOffer = Message<"atoll.protocol.v1.HostOffer"> & {
      */
     value: RemoveWorkerRequest;
     case: "remove";
+  } | {
+    /**
+     * @generated from field: atoll.protocol.v1.HoldWorkerRequest hold = 8;
+     */
+    value: HoldWorkerRequest;
+    case: "hold";
+  } | {
+    /**
+     * @generated from field: atoll.protocol.v1.GiveBackWorkerRequest give_back = 9 [json_name = "give_back"];
+     */
+    value: GiveBackWorkerRequest;
+    case: "giveBack";
+  } | {
+    /**
+     * @generated from field: atoll.protocol.v1.FollowWorkerRequest follow = 10;
+     */
+    value: FollowWorkerRequest;
+    case: "follow";
   } | { case: undefined; value?: undefined };
 };
 
 /**
  * A frame that a dialled host receives: something to do for one worker. It comes again on each
  * connection until its receipt was delivered, and is done once for each epoch and request. The acts
- * of the host itself are receipted as requests `host start`, `host stop` and `host remove`.
+ * of the host itself are receipted as requests `host start`, `host stop`, `host remove`, `host hold`,
+ * `host return` and `host follow`.
  *
  * @generated from message atoll.protocol.v1.HostOffer
  */
@@ -1518,6 +1634,21 @@ export type HostOfferJson = {
    * @generated from field: atoll.protocol.v1.RemoveWorkerRequest remove = 7;
    */
   remove?: RemoveWorkerRequestJson;
+
+  /**
+   * @generated from field: atoll.protocol.v1.HoldWorkerRequest hold = 8;
+   */
+  hold?: HoldWorkerRequestJson;
+
+  /**
+   * @generated from field: atoll.protocol.v1.GiveBackWorkerRequest give_back = 9 [json_name = "give_back"];
+   */
+  give_back?: GiveBackWorkerRequestJson;
+
+  /**
+   * @generated from field: atoll.protocol.v1.FollowWorkerRequest follow = 10;
+   */
+  follow?: FollowWorkerRequestJson;
 };
 
 /**
@@ -1525,7 +1656,7 @@ export type HostOfferJson = {
  * Use `create(HostOfferSchema)` to create a new message.
  */
 export const HostOfferSchema: GenMessage<HostOffer, {jsonType: HostOfferJson}> = /*@__PURE__*/
-  messageDesc(file_atoll_protocol_v1_codex_events, 21);
+  messageDesc(file_atoll_protocol_v1_codex_events, 23);
 
 /**
  * Remove the files of a worker that was stopped.
@@ -1548,5 +1679,90 @@ export type RemoveWorkerRequestJson = {
  * Use `create(RemoveWorkerRequestSchema)` to create a new message.
  */
 export const RemoveWorkerRequestSchema: GenMessage<RemoveWorkerRequest, {jsonType: RemoveWorkerRequestJson}> = /*@__PURE__*/
-  messageDesc(file_atoll_protocol_v1_codex_events, 22);
+  messageDesc(file_atoll_protocol_v1_codex_events, 24);
+
+/**
+ * Give a thread to a terminal of this machine's person: the machine ends.
+ *
+ * @generated from message atoll.protocol.v1.HoldWorkerRequest
+ */
+export type HoldWorkerRequest = Message<"atoll.protocol.v1.HoldWorkerRequest"> & {
+  /**
+   * @generated from field: string thread_id = 1 [json_name = "thread_id"];
+   */
+  threadId: string;
+};
+
+/**
+ * Give a thread to a terminal of this machine's person: the machine ends.
+ *
+ * @generated from message atoll.protocol.v1.HoldWorkerRequest
+ */
+export type HoldWorkerRequestJson = {
+  /**
+   * @generated from field: string thread_id = 1 [json_name = "thread_id"];
+   */
+  thread_id?: string;
+};
+
+/**
+ * Describes the message atoll.protocol.v1.HoldWorkerRequest.
+ * Use `create(HoldWorkerRequestSchema)` to create a new message.
+ */
+export const HoldWorkerRequestSchema: GenMessage<HoldWorkerRequest, {jsonType: HoldWorkerRequestJson}> = /*@__PURE__*/
+  messageDesc(file_atoll_protocol_v1_codex_events, 25);
+
+/**
+ * End that terminal, and have the machine resume the thread.
+ *
+ * @generated from message atoll.protocol.v1.GiveBackWorkerRequest
+ */
+export type GiveBackWorkerRequest = Message<"atoll.protocol.v1.GiveBackWorkerRequest"> & {
+  /**
+   * @generated from field: string thread_id = 1 [json_name = "thread_id"];
+   */
+  threadId: string;
+};
+
+/**
+ * End that terminal, and have the machine resume the thread.
+ *
+ * @generated from message atoll.protocol.v1.GiveBackWorkerRequest
+ */
+export type GiveBackWorkerRequestJson = {
+  /**
+   * @generated from field: string thread_id = 1 [json_name = "thread_id"];
+   */
+  thread_id?: string;
+};
+
+/**
+ * Describes the message atoll.protocol.v1.GiveBackWorkerRequest.
+ * Use `create(GiveBackWorkerRequestSchema)` to create a new message.
+ */
+export const GiveBackWorkerRequestSchema: GenMessage<GiveBackWorkerRequest, {jsonType: GiveBackWorkerRequestJson}> = /*@__PURE__*/
+  messageDesc(file_atoll_protocol_v1_codex_events, 26);
+
+/**
+ * Deliver the pieces of text that the agent says, for 30 seconds: somebody follows.
+ *
+ * @generated from message atoll.protocol.v1.FollowWorkerRequest
+ */
+export type FollowWorkerRequest = Message<"atoll.protocol.v1.FollowWorkerRequest"> & {
+};
+
+/**
+ * Deliver the pieces of text that the agent says, for 30 seconds: somebody follows.
+ *
+ * @generated from message atoll.protocol.v1.FollowWorkerRequest
+ */
+export type FollowWorkerRequestJson = {
+};
+
+/**
+ * Describes the message atoll.protocol.v1.FollowWorkerRequest.
+ * Use `create(FollowWorkerRequestSchema)` to create a new message.
+ */
+export const FollowWorkerRequestSchema: GenMessage<FollowWorkerRequest, {jsonType: FollowWorkerRequestJson}> = /*@__PURE__*/
+  messageDesc(file_atoll_protocol_v1_codex_events, 27);
 
