@@ -20,6 +20,7 @@ from atoll.adapters.bus.live_channels import InProcessChannels
 from atoll.adapters.runtimes.http_clients import HttpRuntimeClients
 from atoll.client.aio.connection import Connection
 from atoll.client.aio.retries import NO_RETRIES
+from atoll.client.desktop.agent import HostedAgent
 from atoll.client.desktop.calls import Ingest
 from atoll.client.desktop.folders import WorkerFolder
 from atoll.client.desktop.lane import Lane, LaneRun
@@ -78,13 +79,16 @@ class Judged(Connection):
     """A connection to a server that does something else first with what is delivered."""
 
     judge: Callable[[Any], dict[str, Any] | None] = staticmethod(lambda _: None)
+    gate: asyncio.Event
 
     async def read(self, shape: type[S], call: Call) -> S:
         if shape is Ingest and isinstance(call.body, bytes):
             answer = self.judge(json.loads(call.body))
             if answer is not None:
                 return shape(answer)
-        return await super().read(shape, call)
+        found = await super().read(shape, call)
+        await self.gate.wait()
+        return found
 
 
 @dataclass
@@ -102,6 +106,7 @@ class Desk:
     resumes: bool = True
     starts: int = 0
     starting: asyncio.Event = field(default_factory=asyncio.Event)
+    arriving: asyncio.Event = field(default_factory=asyncio.Event)
     run: LaneRun | None = None
     judge: Callable[[Any], dict[str, Any] | None] = lambda _: None
 
@@ -136,6 +141,7 @@ class Desk:
     async def lane(self) -> AsyncIterator[LaneRun]:
         async with Judged(self.locate, NO_RETRIES) as connection:
             connection.judge = lambda batch: self.judge(batch)
+            connection.gate = self.arriving
             wall = LocalWall(BARE, self.start)
             run = LaneRun(Lane(connection, "laptop", wall, self.folder, self.said.append, PACE))
             self.run = run
@@ -225,6 +231,7 @@ async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
             running = [tasks.create_task(one()) for one in acts]
             found = Desk(atoll, client, tmp_path)
             found.starting.set()
+            found.arriving.set()
             yield found
             for one in running:
                 one.cancel()
@@ -288,6 +295,41 @@ async def test_host_that_is_cut_off_pauses_its_agent_and_returns_in_its_epoch(de
         assert [json.loads(one)["n"] for one in await desk.params()] == [1, 2]
         assert await desk.agent_state() != "paused"
         assert (await desk.ask("r1", "thread/list"))["response"]
+
+
+async def test_answer_that_was_long_on_its_way_resumes_no_agent(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says that the lease held when it was sent: the worker may be elsewhere by now."""
+    resumed: list[HostedAgent] = []
+    resume = HostedAgent.resume
+
+    async def noted(agent: HostedAgent) -> None:
+        resumed.append(agent)
+        await resume(agent)
+
+    monkeypatch.setattr(HostedAgent, "resume", noted)
+    async with desk.lane() as run:
+        await desk.create()
+        await desk.status("running")
+        desk.arriving.clear()
+        await desk.say("one", note(1))
+
+        async def paused() -> bool:
+            return run.served["w"].is_paused
+
+        await desk.until(paused)
+        desk.is_cut = True
+        await asyncio.sleep(PACE.interval * 2)
+        desk.arriving.set()
+        await asyncio.sleep(PACE.retry * 5)
+        assert resumed == [] and await desk.agent_state() == "paused"
+        desk.is_cut = False
+
+        async def goes_on() -> bool:
+            return await desk.agent_state() != "paused"
+
+        await desk.until(goes_on)
 
 
 async def test_worker_reattached_elsewhere_takes_nothing_of_a_host_that_returns(

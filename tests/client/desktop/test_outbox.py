@@ -4,8 +4,7 @@ import msgspec
 import pytest
 
 from atoll.client.desktop.items import NOTHING, delta_items, item_of, substitute
-from atoll.client.desktop.outbox import MAX_BYTES, MAX_ITEMS, MOST_WAITING, Outbox
-from atoll.domain.errors import Failed
+from atoll.client.desktop.outbox import MAX_BYTES, MAX_ITEMS, MOST_WAITING, Outbox, OutOfStep
 from atoll.wire.contract.workers import EntryKind, LiveBatch, SpoolEntry
 
 
@@ -36,8 +35,16 @@ async def test_item_that_was_taken_is_never_sent_again() -> None:
     box = Outbox()
     box.add(note(1))
     box.settle(2)
-    with pytest.raises(Failed):
+    with pytest.raises(OutOfStep):
         box.settle(1)
+
+
+async def test_item_that_somebody_else_delivered_is_found_out() -> None:
+    box = Outbox()
+    box.add(note(1))
+    box.settle(2, sent=1)
+    with pytest.raises(OutOfStep):
+        box.settle(3, sent=0)
 
 
 async def test_batches_are_bounded_and_a_large_item_is_alone() -> None:

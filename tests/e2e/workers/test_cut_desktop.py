@@ -20,6 +20,7 @@ import pytest
 
 from atoll.client import Atoll
 from atoll.testing.server import TestServer, atoll_command
+from tests.e2e.workers.conftest import counting
 from tests.e2e.workers.test_kills import Followed
 
 pytestmark = [
@@ -33,6 +34,12 @@ HERE = Path(__file__).parent
 NET, OUTER, INNER = f"atd{os.getpid()}", f"ato{os.getpid()}"[:15], f"ati{os.getpid()}"[:15]
 OUTSIDE, INSIDE = "10.213.77.1", "10.213.77.2"
 PAUSES, LOST = 25.0, 60.0
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[TestServer]:
+    with counting({"ATOLL_HOSTS": OUTSIDE}) as started:
+        yield started
 
 
 def ip(*words: str) -> None:
@@ -107,7 +114,7 @@ async def machine(server: TestServer) -> AsyncIterator[Machine]:
         program.chmod(0o755)
         async with relay(server) as url:
             env = {**os.environ, "ATOLL_URL": url, "ATOLL_TOKEN": server.token}
-            env |= {"HOME": name, "XDG_DATA_HOME": name}
+            env |= {"HOME": name, "XDG_DATA_HOME": name, "ATOLL_INSECURE_HTTP": "1"}
             argv = ["ip", "netns", "exec", NET, atoll_command(), "desktop", "run", "cutoff"]
             with (home / "log").open("wb") as log:
                 process = subprocess.Popen(
@@ -122,9 +129,11 @@ async def machine(server: TestServer) -> AsyncIterator[Machine]:
 
 async def until(look: Any, seconds: float) -> Any:
     async with asyncio.timeout(seconds):
-        while not (found := await look()):
+        while True:
+            if found := await look():
+                return found
+            # What happens to a machine and to its files is announced by nobody.
             await asyncio.sleep(0.1)
-    return found
 
 
 async def ticking(server: TestServer, atoll: Atoll, desk: Machine, **more: Any) -> None:

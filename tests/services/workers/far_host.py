@@ -47,6 +47,7 @@ class FarHost:
     intake: HostIntake
     held: set[str] = field(default_factory=set)
     tokens: dict[int, str] = field(default_factory=dict)
+    first: dict[str, str] = field(default_factory=dict)
     sent: dict[int, int] = field(default_factory=dict)
     seen: list[HostOffer] = field(default_factory=list)
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
@@ -63,6 +64,7 @@ class FarHost:
             self.arrived.set()
             if isinstance(offer.command, StartOffer):
                 self.tokens[offer.epoch] = offer.command.token
+                self.first.setdefault(offer.created.worker_id, offer.command.token)
             if not self.refuses(offer):
                 await self._answer(offer)
 

@@ -1,6 +1,7 @@
 """Workers on a desktop that dials: offers, deliveries, and a host that was cut off."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -37,7 +38,7 @@ from atoll.domain.worker.heartbeat import LEASE, Lease
 from atoll.domain.worker.ledger import ErrorCode, RequestRefusal, Response, WorkerRequest
 from atoll.domain.worker.lifecycle import Silent, Worker, WorkerStatus
 from atoll.domain.worker.record import WorkerRecord
-from atoll.ports.outside.worker_host import HostEntry, LiveHost, WorkerHost
+from atoll.ports.outside.worker_host import HostDeltas, HostEntry, LiveHost, WorkerHost
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.sandboxes.sandboxes import Sandboxes
@@ -522,22 +523,4 @@ async def test_host_that_delivers_faster_than_is_taken_waits(
     await scene.heard("started", "lost", "recovered", "event", *["event"] * taken.taken)
 
 
-@pytest.mark.parametrize("steps", range(4))
-async def test_follower_of_offers_ends_when_it_is_cancelled_as_news_come(
-    scene: DesktopScene, steps: int
-) -> None:
-    """`asyncio.wait_for` of Python 3.11 would drop the cancellation."""
-
-    async def follow() -> None:
-        async for _ in scene.far.desktops.offers(LOCAL_PERSON, "laptop"):
-            pass
-
-    async with scene.ground.store.read() as rows:
-        (laptop,) = await rows.desktops.of(LOCAL_PERSON.org_id, LOCAL_PERSON.id)
-    async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
-        following = tasks.create_task(follow())
-        await asyncio.sleep(0.1)  # it waits by now; were it late, it would end as well
-        scene.ground.bus.announce((offers_of(laptop.id),))
-        for _ in range(steps):
-            await asyncio.sleep(0)
-        following.cancel()
+from atoll.ports.outside.worker_host import HostDeltas, HostEntry, LiveHost, WorkerHost

@@ -65,10 +65,12 @@ class Scene:
         assert found is not None
         return found.key
 
-    async def until(self, wanted: Callable[[WorkerSnapshot], bool]) -> WorkerSnapshot:
+    async def until(
+        self, wanted: Callable[[WorkerSnapshot], bool], worker: str = "w"
+    ) -> WorkerSnapshot:
         with self.ground.bus.listen() as listener:
             async with asyncio.timeout(20):
-                while not wanted(shown := await self.workers.get(LOCAL_PERSON, "w")):
+                while not wanted(shown := await self.workers.get(LOCAL_PERSON, worker)):
                     await listener.wait()
         return shown
 

@@ -201,7 +201,9 @@ ACTS: dict[str, Acts] = {
     },
     "POST /v1/workers/{worker_id}/take": {
         "thread_id": "tests/services/workers/test_handing_over.py::"
-        "test_conversation_is_taken_once_and_given_back"
+        "test_conversation_is_taken_once_and_given_back",
+        "desktop": "tests/client/desktop/test_lane.py::"
+        "test_conversation_is_taken_at_the_desktop_alone_and_given_back",
     },
     "POST /v1/workers/{worker_id}/requests": {
         "request.request_id": WORKERS

@@ -822,6 +822,17 @@ export interface components {
             readonly state: components["schemas"]["DeliveryState"];
             readonly stream: string;
         };
+        /** @description A piece of text that the agent says; `params` are its own JSON, as text. */
+        readonly DeltaItem: {
+            readonly method: string;
+            /** @default null */
+            readonly params?: string;
+        };
+        /** @description Pieces of text after item `after` and before the next one; 0 is before the first. */
+        readonly DeltasBody: {
+            readonly after: number;
+            readonly pieces: readonly components["schemas"]["DeltaItem"][];
+        };
         /** @description The caller's desktops, by name. */
         readonly DesktopList: {
             readonly desktops: readonly components["schemas"]["DesktopView"][];
@@ -1371,8 +1382,13 @@ export interface components {
             readonly text: string;
             readonly title: string;
         };
-        /** @description Items of a host, numbered from `first` in this epoch. Without items it is a heartbeat. */
+        /**
+         * @description Items of a host, numbered from `first` in this epoch. Without items it is a heartbeat.
+         *     `deltas` are shown to who follows now, and kept by nobody.
+         */
         readonly HostBatchBody: {
+            /** @default [] */
+            readonly deltas?: readonly components["schemas"]["DeltasBody"][];
             readonly epoch: number;
             readonly first: number;
             /** @default [] */
@@ -3392,8 +3408,12 @@ export interface components {
             /** @default  */
             readonly repo_url?: string;
         };
-        /** @description The thread that a person takes; without one it is the newest. */
+        /**
+         * @description The thread that a person takes; without one it is the newest. `desktop` is the linked machine
+         *     that they sit at, which alone reaches the terminal of a worker there.
+         */
         readonly TakeWorkerBody: {
+            readonly desktop?: string | null;
             readonly thread_id?: string | null;
         };
         /**
@@ -3952,8 +3972,12 @@ export interface components {
             readonly status: components["schemas"]["SummaryStatus"];
             readonly worker_id: string;
         };
-        /** @description The terminal where a person has a worker's conversation. */
+        /**
+         * @description The terminal where a person has a worker's conversation; `desktop` is the machine that it is
+         *     on, null where it is in a sandbox.
+         */
         readonly WorkerTakenView: {
+            readonly desktop: string | null;
             readonly sandbox_id: string;
             readonly terminal_id: string;
             readonly thread_id: string;

@@ -3,16 +3,18 @@
 A lease outlives this program, so that a worker's end and its removal can be receipted later.
 """
 
+import fcntl
 import json
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from atoll.client.desktop.calls import HostedLease
-from atoll.domain.errors import Failed
+from atoll.domain.errors import Conflict, Failed
 from atoll.ports.outside.local_wall import LocalRuntime
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -88,6 +90,20 @@ class WorkerFolder:
         with os.fdopen(descriptor, "w") as file:
             json.dump(told, file)
         fresh.replace(self.place / name)
+
+
+@contextmanager
+def sole_lane(top: Path) -> Iterator[None]:
+    """Hold the directory of a desktop for one lane. Raises `Conflict` while another one runs."""
+    descriptor = os.open(top / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Conflict(f"`atoll desktop run {top.name}` runs on this machine already") from None
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def desktops_folder(environ: Mapping[str, str]) -> Path:

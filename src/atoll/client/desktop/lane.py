@@ -179,8 +179,8 @@ class LaneRun:
     ) -> Coroutine[object, object, None] | None:
         """Return what an offer for a worker asks for, None for what is not known."""
         match told:
-            case {"request": dict() as request}:
-                return self._request(folder, epoch, request)
+            case {"request": {"request_id": str() as name, "method": str() as method, **more}}:
+                return self._request(folder, epoch, name, method, more.get("params"))
             case {"stop": dict()}:
                 return self._stop(folder, epoch)
             case {"hold": {"thread_id": str() as thread}}:
@@ -266,15 +266,15 @@ class LaneRun:
             await gone.wait()
 
     async def _request(
-        self, folder: WorkerFolder, epoch: int, request: Mapping[str, object]
+        self, folder: WorkerFolder, epoch: int, request_id: str, method: str, text: object
     ) -> None:
-        request_id, method = str(request["request_id"]), str(request["method"])
+        """Pass a request on; params that cannot be read are none."""
         served = self._running(folder.worker_id, epoch)
         if served is None:
             await self._receipt(folder, refusal(request_id, "worker_unavailable", "It has ended."))
             return
         try:
-            params = json.loads(str(request.get("params") or "{}"))
+            params = json.loads(str(text or "{}"))
         except (ValueError, RecursionError):
             params = {}
         await served.request(request_id, method, params if isinstance(params, dict) else {})

@@ -27,8 +27,9 @@ class _Waiting:
     spooled: int
 
 
-class ServerBehind(Failed):
-    """The server has lost what it had taken: what this host says can be told to nobody in order."""
+class OutOfStep(Failed):
+    """The server has lost what it had taken, or somebody else delivers by the same lease: what this
+    host says can no longer be delivered once and in order."""
 
 
 class Outbox:
@@ -79,11 +80,13 @@ class Outbox:
         first = self._items.popleft()
         self._items.appendleft(_Waiting(item, _size(item), first.spooled))
 
-    def settle(self, expected: int) -> None:
-        """Forget items below the number that is expected next. Raises `ServerBehind` where that
-        lies before the first one."""
+    def settle(self, expected: int, *, sent: int | None = None) -> None:
+        """Forget items below the number that is expected next. Raises `OutOfStep` where that lies
+        before the first one, or after the `sent` ones of the last delivery."""
         if expected < self._first:
-            raise ServerBehind(f"item {expected} was taken once, and is expected again")
+            raise OutOfStep(f"item {expected} was taken once, and is expected again")
+        if sent is not None and expected > self._first + sent:
+            raise OutOfStep(f"item {expected} is expected, and was never sent from here")
         while self._items and self._first < expected:
             taken = self._items.popleft()
             self._first += 1

@@ -17,7 +17,7 @@ from atoll.client.desktop.agent import HostedAgent
 from atoll.client.desktop.calls import HostedLease, Ingest, Item, deliver_call, refusal, response
 from atoll.client.desktop.folders import WorkerFolder
 from atoll.client.desktop.items import item_of, substitute
-from atoll.client.desktop.outbox import Outbox, ServerBehind
+from atoll.client.desktop.outbox import Outbox, OutOfStep
 from atoll.client.desktop.pieces import ItemPlaces, LivePieces
 from atoll.domain.errors import (
     AtollError,
@@ -33,7 +33,7 @@ from atoll.wire.contract import workers as contract
 
 PAGE: Final = 100
 SPOOL_SECONDS: Final = 2
-_OVER = (Unauthenticated, NotFound, Forbidden, ServerBehind)
+_OVER = (Unauthenticated, NotFound, Forbidden, OutOfStep)
 
 log = logging.getLogger("atoll.desktop")
 
@@ -84,6 +84,7 @@ class ServedWorker:
         self._places = ItemPlaces(agent.base)
         self._pieces = LivePieces(agent, self._places, self._deliver_pieces)
         self._accepted_at = asyncio.get_running_loop().time()
+        self._unsure = False
         self._stopping = False
         self._last = False
         self._over = asyncio.Event()
@@ -179,7 +180,7 @@ class ServedWorker:
             try:
                 call = deliver_call(self.lease, first, items)
                 taken = await self._connection.read(Ingest, call)
-                await self._accepted(taken, sent_at)
+                await self._accepted(taken, len(items), sent_at)
             except AtollError as err:
                 if _is_over(err):
                     log.warning("%s: its lease is over: %s", self.lease.worker_id, err.message)
@@ -188,6 +189,7 @@ class ServedWorker:
                 if items and _is_refused(err):
                     await self._without(first, items)
                 else:
+                    self._unsure = True
                     await asyncio.sleep(self._pace.retry)
                 continue
             if items and not taken.taken:
@@ -199,7 +201,7 @@ class ServedWorker:
         one, which is an error where a request waits for its receipt."""
         try:
             taken = await self._connection.read(Ingest, deliver_call(self.lease, first, items[:1]))
-            self._outbox.settle(taken.expected)
+            self._outbox.settle(taken.expected, sent=None if self._unsure else 1)
         except AtollError as err:
             if not _is_refused(err):
                 await asyncio.sleep(self._pace.retry)
@@ -207,17 +209,22 @@ class ServedWorker:
             log.warning("%s: an item was refused: %s", self.lease.worker_id, err.message)
             self._outbox.replace(substitute(items[0], err.message))
 
-    async def _accepted(self, taken: Ingest, sent_at: float) -> None:
-        """Forget what was taken. Raises `ServerBehind`."""
+    async def _accepted(self, taken: Ingest, sent: int, sent_at: float) -> None:
+        """Forget what was taken. Raises `OutOfStep`."""
         before = self._outbox.spooled
-        self._outbox.settle(taken.expected)
+        first, _ = self._outbox.batch()
+        if taken.expected == first + sent and taken.taken < sent and not self._unsure:
+            raise OutOfStep("items of this lease were delivered from elsewhere")
+        self._outbox.settle(taken.expected, sent=None if self._unsure else sent)
+        self._unsure = False
         self._accepted_at = sent_at
         if self._outbox.spooled > before:
             done = contract.acknowledge_spool(self._agent.worker, self._outbox.spooled)
             # A spool that keeps them delivers them once all the same.
             with contextlib.suppress(AtollError):
                 await self._agent.client.call(done)
-        if self.is_paused:
+        # An answer may have been long on its way: the lease may be somebody else's by now.
+        if self.is_paused and not self._must_pause():
             self.is_paused = False
             await self._agent.resume()
 
@@ -231,11 +238,13 @@ class ServedWorker:
         """Pause the agent once the control plane may call this host lost."""
         while True:
             await asyncio.sleep(self._pace.retry)
-            silent = asyncio.get_running_loop().time() - self._accepted_at
-            since = self._pace.since(silent)
-            if not self.is_paused and must_pause(since, reattachable=self.lease.reattachable):
+            if not self.is_paused and self._must_pause():
                 self.is_paused = True
                 await self._agent.pause()
+
+    def _must_pause(self) -> bool:
+        silent = asyncio.get_running_loop().time() - self._accepted_at
+        return must_pause(self._pace.since(silent), reattachable=self.lease.reattachable)
 
     async def _lease_ended(self) -> None:
         """Kill the agent: its worker is somebody else's, or nobody's, and must not run again."""

@@ -17,7 +17,6 @@ from atoll.domain.ids import WorkerKey
 from atoll.domain.people.principal import Principal, WorkerAccess
 from atoll.domain.worker.dialled import (
     HostLease,
-    LeaseState,
     check_lease,
     contacts_of,
     receipted,
@@ -30,8 +29,11 @@ from atoll.services.workers.desktop_deltas import DesktopDeltas
 
 TICK: Final = timedelta(seconds=1)
 MOST_WAITING: Final = 5000
-"""The entries of one worker that no stream has taken yet. Beyond it nothing is taken, and the host
-tries again."""
+MOST_CHARACTERS: Final = 64 * 1024 * 1024
+"""The entries of one worker that no stream has taken yet, and their characters. Beyond it nothing
+is taken, and the host tries again."""
+FEW_WAITING: Final = 8
+"""Entries that are too few to be too much."""
 
 _log = structlog.get_logger(__name__)
 
@@ -145,8 +147,10 @@ async def _lease(rows: Transaction, access: WorkerAccess, epoch: int) -> HostLea
 
 
 async def _is_full(rows: Transaction, lease: HostLease) -> bool:
-    """Report whether too much waits; an agent that has stopped has little left to say."""
-    if lease.state is LeaseState.STOPPED:
-        return False
+    """Report whether too much waits."""
     oldest = await rows.host_entries.page(lease.key, lease.epoch, 0, 1)
-    return bool(oldest) and lease.received - oldest[0].n >= MOST_WAITING
+    waiting = lease.received - oldest[0].n + 1 if oldest else 0
+    if waiting > FEW_WAITING:
+        size = await rows.host_entries.size(lease.key, lease.epoch)
+        return waiting > MOST_WAITING or size >= MOST_CHARACTERS
+    return False

@@ -9,18 +9,29 @@ import httpx
 import pytest
 from google.protobuf import json_format
 
+from atoll.adapters.bus.live_channels import InProcessChannels
 from atoll.adapters.vaults.envelope import EnvelopeVault, MasterKey
 from atoll.adapters.workers.dialled import DialledHost
 from atoll.domain.ids import PrincipalId, WorkerKey
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.worker.create import CreateWorker, WorkerId
-from atoll.domain.worker.dialled import HostOffer, RemoveOffer, StartOffer, StopOffer
+from atoll.domain.worker.dialled import (
+    FollowOffer,
+    HoldOffer,
+    HostOffer,
+    RemoveOffer,
+    ReturnOffer,
+    StartOffer,
+    StopOffer,
+)
 from atoll.domain.worker.heartbeat import Lease
 from atoll.domain.worker.ledger import RequestRefusal, Response, WorkerRequest
 from atoll.domain.worker.lifecycle import Worker, WorkerStatus
 from atoll.domain.worker.record import WorkerRecord
 from atoll.protocol.v1 import codex_events_pb2 as events_pb2
+from atoll.services.workers.desktop_deltas import DesktopDeltas
 from atoll.surfaces.http.workers.desktops import offer_view
+from atoll.wiring.control.lifecycle import workers as wiring
 from tests.surfaces.http.world import World, client_of, world
 
 __all__ = ["atoll"]
@@ -47,6 +58,9 @@ ACTS = {
         "items.error.code": "test_items_of_every_kind_are_taken_as_they_came",
         "items.error.message": "test_items_of_every_kind_are_taken_as_they_came",
         "items.error.data": "test_items_of_every_kind_are_taken_as_they_came",
+        "deltas.after": "test_pieces_of_text_are_shown_with_a_heartbeat_and_kept_by_nobody",
+        "deltas.pieces.method": "test_pieces_of_text_are_shown_with_a_heartbeat_and_kept_by_nobody",
+        "deltas.pieces.params": "test_pieces_of_text_are_shown_with_a_heartbeat_and_kept_by_nobody",
     },
 }
 
@@ -179,6 +193,9 @@ async def test_offers_parse_strictly_and_the_token_is_beside_them(
         (WorkerRequest("r", "turn/start", {"n": 2**53 + 1}), "request"),
         (StopOffer(), "stop"),
         (RemoveOffer(), "remove"),
+        (HoldOffer("t1"), "hold"),
+        (ReturnOffer("t1"), "give_back"),
+        (FollowOffer(), "follow"),
     ],
 )
 def test_every_offer_parses_strictly(command: Any, member: str) -> None:
@@ -255,6 +272,16 @@ async def test_items_of_every_kind_are_taken_as_they_came(
         {"epoch": 1, "first": 1, "items": [{"heartbeat": {}}] * 501},
         {"epoch": 1, "first": 1, "items": [{"event": {"method": "a", "params": "[" * 100_000}}]},
         {"epoch": 1, "first": 1, "more": 1},
+        {"epoch": 1, "first": 1, "deltas": [{"after": -1, "pieces": []}]},
+        {"epoch": 1, "first": 1, "deltas": [{"after": 0}]},
+        {"epoch": 1, "first": 1, "deltas": [{"after": 0, "pieces": []}] * 101},
+        {"epoch": 1, "first": 1, "deltas": [{"after": 0, "pieces": [{"method": "a"}] * 1001}]},
+        {"epoch": 1, "first": 1, "deltas": [{"after": 0, "pieces": [{"method": "a",
+                                                                     "params": "{"}]}]},
+        {"epoch": 1, "first": 1, "deltas": [{"after": 0, "pieces": [{"method": "a",
+                                                                     "params": '1,"id":2'}]}]},
+        {"epoch": 1, "first": 1, "deltas": [{"after": 0, "pieces": [{"method": "a", "params":
+                                                                     '"' + "x" * 65536 + '"'}]}]},
     ],
 )  # fmt: skip
 async def test_batch_that_is_wrong_is_invalid_and_takes_nothing(
@@ -266,6 +293,29 @@ async def test_batch_that_is_wrong_is_invalid_and_takes_nothing(
         assert answer.status_code == 422, answer.text
         following = await host.post(EVENTS, json={"epoch": 1, "first": 1})
         assert following.json() == {"expected": 1, "taken": 0}
+
+
+async def test_pieces_of_text_are_shown_with_a_heartbeat_and_kept_by_nobody(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    channels = InProcessChannels()
+    monkeypatch.setattr(wiring, "DesktopDeltas", lambda _: DesktopDeltas(channels))
+    async with world() as atoll, client_of(atoll.url, atoll.token) as client:
+        token = await token_of(atoll, client)
+        piece = {"method": "item/agentMessage/delta", "params": '{"n": 9007199254740993}'}
+        deltas = {"after": 3, "pieces": [piece]}
+        json_format.ParseDict(deltas, events_pb2.IngestDeltas())
+        body = {"epoch": 1, "first": 1, "deltas": [deltas]}
+        with channels.subscribe(LOCAL_PERSON.org_id, "worker-deltas:wk_a:1") as heard:
+            async with client_of(atoll.url, token) as host:
+                answer = await host.post(EVENTS, json=body)
+                stale = await host.post(EVENTS, json={**body, "epoch": 2})
+            message = await heard.receive()
+        assert (answer.json(), stale.status_code) == ({"expected": 1, "taken": 0}, 409)
+        line = '{"method":"item/agentMessage/delta","params":{"n": 9007199254740993}}'
+        assert isinstance(message, bytes) and json.loads(message) == [3, [line]]
+        async with atoll.ground.store.read() as rows:
+            assert await rows.host_entries.page(WorkerKey("wk_a"), 1, 0, 10) == []
 
 
 async def test_line_of_four_mebibytes_is_taken_and_a_batch_is_bounded(

@@ -1,6 +1,7 @@
 """Tables and rows of dialled hosts: leases, sealed offers, and entries that were delivered."""
 
 from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 from sqlalchemy import (
@@ -15,6 +16,7 @@ from sqlalchemy import (
     Table,
     Text,
     delete,
+    func,
     insert,
     or_,
     select,
@@ -34,6 +36,9 @@ from atoll.ports.store.worker.dialled import (
     SealedOffer,
 )
 from atoll.ports.vault import Sealed
+
+PAGE_CHARACTERS: Final = 16 * 1024 * 1024
+"""Of the entries that are read at once, unless a single one is larger."""
 
 host_leases = Table(
     "host_leases",
@@ -222,13 +227,30 @@ class SqlHostEntryRows(HostEntryRows):
     async def page(self, key: WorkerKey, epoch: int, after: int, limit: int) -> list[HostEntry]:
         """See the port."""
         table = host_entries.c
+        these = (table.key == key, table.epoch == epoch, table.n > after)
+        sizes = await self._connection.execute(
+            select(table.n, func.length(table.body)).where(*these).order_by(table.n).limit(limit)
+        )
+        last, size = after, 0
+        for n, length in sizes:
+            size += length
+            if last > after and size > PAGE_CHARACTERS:
+                break
+            last = n
+        if last == after:
+            return []
         found = await self._connection.execute(
-            select(host_entries)
-            .where(table.key == key, table.epoch == epoch, table.n > after)
-            .order_by(table.n)
-            .limit(limit)
+            select(host_entries).where(*these, table.n <= last).order_by(table.n)
         )
         return [_entry(row) for row in found.mappings()]
+
+    async def size(self, key: WorkerKey, epoch: int) -> int:
+        """See the port."""
+        table = host_entries.c
+        found = await self._connection.execute(
+            select(func.sum(func.length(table.body))).where(table.key == key, table.epoch == epoch)
+        )
+        return int(found.scalar() or 0)
 
     async def answer(self, key: WorkerKey, epoch: int, request_id: str) -> HostEntry | None:
         """See the port."""

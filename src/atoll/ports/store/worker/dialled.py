@@ -89,7 +89,12 @@ class HostEntryRows(Protocol):
         ...
 
     async def page(self, key: WorkerKey, epoch: int, after: int, limit: int) -> list[HostEntry]:
-        """Return the first entries of an epoch after a number, in order."""
+        """Return the first entries of an epoch after a number, in order; fewer than `limit` where
+        they are large."""
+        ...
+
+    async def size(self, key: WorkerKey, epoch: int) -> int:
+        """Return the characters of the entries of an epoch."""
         ...
 
     async def answer(self, key: WorkerKey, epoch: int, request_id: str) -> HostEntry | None:

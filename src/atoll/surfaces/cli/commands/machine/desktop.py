@@ -6,6 +6,7 @@ import re
 import signal
 import socket
 from collections.abc import Awaitable
+from functools import partial
 from pathlib import Path
 
 import click
@@ -126,7 +127,7 @@ async def _serve(invocation: Invocation, name: str, wall: LocalWall) -> None:
     """Serve until SIGINT or SIGTERM. Raises `NotFound` for a machine that is not linked."""
     from atoll.client.aio.connection import Connection
     from atoll.client.aio.retries import NO_RETRIES
-    from atoll.client.desktop.folders import desktops_folder
+    from atoll.client.desktop.folders import desktops_folder, sole_lane
     from atoll.client.desktop.lane import Lane, LaneRun
 
     folder = desktops_folder(invocation.environ) / name
@@ -134,14 +135,16 @@ async def _serve(invocation: Invocation, name: str, wall: LocalWall) -> None:
     ended = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
-    async with Connection(lambda: find_server(invocation.environ), NO_RETRIES) as connection:
-        lane = LaneRun(Lane(connection, name, wall, folder, say))
-        async with asyncio.TaskGroup() as tasks:
-            serving = tasks.create_task(_failure(lane.run()))
-            ending = tasks.create_task(ended.wait())
-            await asyncio.wait((serving, ending), return_when=asyncio.FIRST_COMPLETED)
-            serving.cancel()
-            ending.cancel()
+    locate = partial(find_server, invocation.environ)
+    with sole_lane(folder):
+        async with Connection(locate, NO_RETRIES) as connection:
+            lane = LaneRun(Lane(connection, name, wall, folder, say))
+            async with asyncio.TaskGroup() as tasks:
+                serving = tasks.create_task(_failure(lane.run()))
+                ending = tasks.create_task(ended.wait())
+                await asyncio.wait((serving, ending), return_when=asyncio.FIRST_COMPLETED)
+                serving.cancel()
+                ending.cancel()
     if not serving.cancelled() and (failure := serving.result()) is not None:
         raise failure
 

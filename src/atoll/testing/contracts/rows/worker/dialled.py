@@ -93,6 +93,8 @@ async def check_entries_are_kept_until_they_are_freed(store: Store) -> None:
     async with store.begin() as rows:
         assert await rows.host_entries.page(KEY, 2, 0, 10) == entries
         assert await rows.host_entries.page(KEY, 2, 1, 1) == entries[1:2]
+        assert await rows.host_entries.size(KEY, 2) > sum(len(one.line) for one in entries)
+        assert await rows.host_entries.size(KEY, 3) == 0
         assert await rows.host_entries.answer(KEY, 2, "r") == entries[2]
         assert await rows.host_entries.answer(KEY, 1, "r") is None
         await rows.host_entries.free(KEY, 2, 2)
@@ -100,3 +102,17 @@ async def check_entries_are_kept_until_they_are_freed(store: Store) -> None:
         assert await rows.host_entries.page(KEY, 1, 0, 10) == []
         await rows.host_entries.clear(KEY)
         assert await rows.host_entries.page(KEY, 2, 0, 10) == []
+
+
+async def check_pages_of_large_entries_are_short(store: Store) -> None:
+    """A host that floods does not fill the memory of who reads."""
+    large = [HostEntry(n, NOW, line="x" * 4 * 2**20) for n in range(1, 8)]
+    async with store.begin() as rows:
+        await rows.host_entries.add(KEY, 1, large)
+    async with store.begin() as rows:
+        page = await rows.host_entries.page(KEY, 1, 0, 200)
+        assert 0 < len(page) < len(large)
+        assert [one.n for one in page] == [*range(1, len(page) + 1)]
+        huge = HostEntry(8, NOW, line="x" * 20 * 2**20)
+        await rows.host_entries.add(KEY, 1, [huge])
+        assert [one.n for one in await rows.host_entries.page(KEY, 1, 7, 200)] == [8]
