@@ -1,5 +1,5 @@
-"""A lane against a server that is not to be trusted: offers that ask for paths outside, absurd sizes,
-and what was never offered."""
+"""A lane against a server that is not to be trusted: offers that ask for paths outside, absurd
+sizes, and what was never offered."""
 
 import asyncio
 import json
@@ -194,9 +194,9 @@ async def test_fault_of_one_worker_ends_no_other(
 
 
 async def test_two_lanes_of_one_desktop_do_not_run_on_one_machine(tmp_path: Path) -> None:
-    with sole_lane(tmp_path):
-        with pytest.raises(Conflict, match="runs on this machine already"), sole_lane(tmp_path):
-            pass
+    already = pytest.raises(Conflict, match="runs on this machine already")
+    with sole_lane(tmp_path), already, sole_lane(tmp_path):
+        pass
     with sole_lane(tmp_path):
         pass
 

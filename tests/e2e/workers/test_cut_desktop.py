@@ -8,19 +8,17 @@ import asyncio
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
 from atoll.client import Atoll
-from atoll.testing.server import TestServer, atoll_command
+from atoll.testing.server import TestServer
 from tests.e2e.workers.conftest import counting
+from tests.e2e.workers.desktop_machine import Machine, machine, ticking, until
 from tests.e2e.workers.test_kills import Followed
 
 pytestmark = [
@@ -86,75 +84,14 @@ async def pumped(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> 
     target.close()
 
 
-@dataclass
-class Machine:
-    """The machine `cutoff`, and its lane."""
-
-    home: Path
-    process: "subprocess.Popen[bytes]"
-
-    def place(self, worker: str) -> Path:
-        return self.home / "atoll" / "desktop" / "cutoff" / "workers" / worker
-
-    def ticks(self, worker: str) -> int:
-        return len((self.place(worker) / "workspace" / "ticks").read_text().split())
-
-    @property
-    def log(self) -> str:
-        return (self.home / "log").read_text()
-
-
 @asynccontextmanager
-async def machine(server: TestServer) -> AsyncIterator[Machine]:
-    """A desktop in a network of its own, whose lane runs bare."""
-    with tempfile.TemporaryDirectory(prefix="atc") as name, network():
-        home, program = Path(name), Path(name) / "bin" / "codex"
-        program.parent.mkdir()
-        shutil.copy(HERE / "ticking_codex.py", program)
-        program.chmod(0o755)
+async def cutoff(server: TestServer) -> AsyncIterator[Machine]:
+    """A desktop in a network of its own."""
+    with network():
         async with relay(server) as url:
-            env = {**os.environ, "ATOLL_URL": url, "ATOLL_TOKEN": server.token}
-            env |= {"HOME": name, "XDG_DATA_HOME": name, "ATOLL_INSECURE_HTTP": "1"}
-            argv = ["ip", "netns", "exec", NET, atoll_command(), "desktop", "run", "cutoff"]
-            with (home / "log").open("wb") as log:
-                process = subprocess.Popen(
-                    [*argv, "--bare", "--codex", str(program)], env=env, stdout=log, stderr=log
-                )
-            try:
-                yield Machine(home, process)
-            finally:
-                process.terminate()
-                await asyncio.to_thread(process.wait, 60)
-
-
-async def until(look: Any, seconds: float) -> Any:
-    async with asyncio.timeout(seconds):
-        while True:
-            if found := await look():
-                return found
-            # What happens to a machine and to its files is announced by nobody.
-            await asyncio.sleep(0.1)
-
-
-async def ticking(server: TestServer, atoll: Atoll, desk: Machine, **more: Any) -> None:
-    """A worker of that machine that works."""
-
-    async def present() -> bool:
-        assert desk.process.poll() is None, desk.log
-        return [one.name for one in (await atoll.desktops.list()).desktops if one.present] == [
-            "cutoff"
-        ]
-
-    await until(present, 60)
-    await atoll.workers.create({"worker_id": "cut", **more})  # type: ignore[typeddict-item]
-    shown = await atoll.workers.ready("cut")
-    assert (shown.backend, shown.sandbox.host) == ("desktop", "cutoff")
-    await atoll.workers.result("cut", "thread/name/set", {"threadId": "th", "name": "work"})
-
-    async def works() -> bool:
-        return desk.ticks("cut") > 10
-
-    await until(works, 20)
+            words = ("ip", "netns", "exec", NET)
+            async with machine(server, "cutoff", url=url, before=words) as desk:
+                yield desk
 
 
 def said(followed: Followed) -> list[str]:
@@ -168,8 +105,8 @@ async def test_host_that_was_cut_off_past_its_lease_had_paused_and_adds_nothing_
 ) -> None:
     async with Atoll(server.url, server.token) as atoll:
         await atoll.desktops.link("cutoff")
-        async with machine(server) as desk:
-            await ticking(server, atoll, desk)
+        async with cutoff(server) as desk:
+            await ticking(atoll, desk, "cut")
             followed = Followed()
             async with asyncio.TaskGroup() as tasks:
                 following = tasks.create_task(followed.run(atoll, "cut"))
@@ -207,8 +144,8 @@ async def test_host_that_was_cut_off_past_its_lease_had_paused_and_adds_nothing_
 
                 await until(returned, 60)
                 assert desk.ticks("cut") == paused
-                done = await atoll.workers.result("cut", "thread/name/set", {"name": "elsewhere"})
-                assert done == {"name": "elsewhere"}
+                there = {"threadId": "th", "name": "elsewhere"}
+                await atoll.workers.result("cut", "thread/name/set", there)
                 await atoll.workers.stop("cut")
 
                 async def stopped() -> bool:
@@ -231,20 +168,20 @@ async def test_desktop_that_keeps_its_worker_goes_on_and_delivers_all_of_it_once
 ) -> None:
     async with Atoll(server.url, server.token) as atoll:
         await atoll.desktops.link("cutoff")
-        async with machine(server) as desk:
-            await ticking(server, atoll, desk, execution_mode="desktop")
+        async with cutoff(server) as desk:
+            await ticking(atoll, desk, "kept", execution_mode="desktop")
             followed = Followed()
             async with asyncio.TaskGroup() as tasks:
-                following = tasks.create_task(followed.run(atoll, "cut"))
+                following = tasks.create_task(followed.run(atoll, "kept"))
                 ip("link", "set", OUTER, "down")
 
                 async def lost() -> bool:
                     return any(one.event_type == "worker.lost" for one in followed.events)
 
                 await until(lost, LOST)
-                during = desk.ticks("cut")
+                during = desk.ticks("kept")
                 await asyncio.sleep(2)
-                assert desk.ticks("cut") > during + 5
+                assert desk.ticks("kept") > during + 5
                 ip("link", "set", OUTER, "up")
 
                 async def delivered() -> bool:
@@ -255,5 +192,5 @@ async def test_desktop_that_keeps_its_worker_goes_on_and_delivers_all_of_it_once
                 following.cancel()
             numbers = [one.rpartition('"id": "')[2].rstrip('"}') for one in said(followed)]
             assert numbers == [str(one) for one in range(1, len(numbers) + 1)]
-            await atoll.workers.stop("cut")
+            await atoll.workers.stop("kept")
         await atoll.desktops.unlink("cutoff")

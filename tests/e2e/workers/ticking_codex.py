@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """A Codex on a person's desktop: once it is asked to, it works without an end, and says so. What it
-did is in the file `ticks` of its workspace, what it was asked in `seen`."""
+did is in the file `ticks` of its workspace, what it was asked in `seen`. At a terminal it resumes a
+thread and repeats what is typed."""
 
 import json
 import sys
@@ -35,6 +36,8 @@ def main() -> None:
         number, method = asked.get("id"), asked.get("method")
         if number is None:
             continue
+        if method == "thread/start":
+            say({"method": "thread/started", "params": {"thread": {"id": "th"}}})
         with Path("seen").open("a") as seen:
             seen.write(f"{method}\n")
         say({"id": number, "result": {"thread": {"id": "th"}, "data": []}})
@@ -42,4 +45,15 @@ def main() -> None:
             threading.Thread(target=work, daemon=True).start()
 
 
-main()
+def talk() -> None:
+    """Repeat what a person types."""
+    thread = "th" if "th" in sys.argv else "nothing"
+    print(f"resumed {thread} in {Path.cwd().name}", flush=True)
+    for line in sys.stdin:
+        print(f"you said {line.strip()}", flush=True)
+
+
+if "resume" in sys.argv:
+    talk()
+else:
+    main()

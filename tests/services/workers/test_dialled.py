@@ -523,4 +523,100 @@ async def test_host_that_delivers_faster_than_is_taken_waits(
     await scene.heard("started", "lost", "recovered", "event", *["event"] * taken.taken)
 
 
-from atoll.ports.outside.worker_host import HostDeltas, HostEntry, LiveHost, WorkerHost
+@pytest.mark.parametrize("steps", range(4))
+async def test_follower_of_offers_ends_when_it_is_cancelled_as_news_come(
+    scene: DesktopScene, steps: int
+) -> None:
+    """`asyncio.wait_for` of Python 3.11 would drop the cancellation."""
+
+    async def follow() -> None:
+        async for _ in scene.far.desktops.offers(LOCAL_PERSON, "laptop"):
+            pass
+
+    async with scene.ground.store.read() as rows:
+        (laptop,) = await rows.desktops.of(LOCAL_PERSON.org_id, LOCAL_PERSON.id)
+    async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
+        following = tasks.create_task(follow())
+        await asyncio.sleep(0.1)  # it waits by now; were it late, it would end as well
+        scene.ground.bus.announce((offers_of(laptop.id),))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        following.cancel()
+
+
+async def test_host_that_floods_with_large_items_waits_too_also_after_its_stop(
+    scene: DesktopScene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stolen token fills neither the database nor the memory of who reads."""
+    await scene.running(WANTED)
+    monkeypatch.setattr("atoll.services.workers.intake.MOST_CHARACTERS", 1000)
+    monkeypatch.setattr("atoll.services.workers.intake.FEW_WAITING", 1)
+    await WorkerTransitions(scene.ground).apply(await scene.key(), Silent("nobody takes"))
+    monkeypatch.setattr(scene.dialled, "stream", _taken_by_nobody)
+    await scene.far.deliver(item(request_id=HostAct.STOP, result="{}"))
+    large = item(json.dumps({"method": "turn/started", "params": "x" * 900}))
+    taken = [(await scene.far.deliver(large)).taken for _ in range(4)]
+    assert taken in ([1, 1, 0, 0], [1, 0, 0, 0])
+
+
+async def _taken_by_nobody(*_: object, **__: object) -> None:
+    raise Unavailable("busy")
+
+
+async def test_token_of_one_lease_changes_nothing_of_another_worker_or_epoch(
+    scene: DesktopScene,
+) -> None:
+    """Neither by numbers that were used, nor by receipts of what was offered to another host."""
+    await scene.running(WANTED)
+    other = replace(WANTED, worker_id=WorkerId("v"))
+    scene.far.sent[1] = 0
+    await scene.workers.create(LOCAL_PERSON, other)
+    await scene.until(lambda shown: shown.worker.status is WorkerStatus.RUNNING, "v")
+    stolen = await host_of(scene.ground, scene.far.first["w"])
+    scene.far.held.add("turn/start")
+    assert await scene.workers.request(LOCAL_PERSON, "v", TURN, wait_ms=0) is None
+    forged = item(request_id="r1", result='{"forged":true}')
+    with pytest.raises(NotFound):
+        await scene.far.intake.deliver(stolen, "v", HostBatch(1, 2, [forged]))
+    taken = await scene.far.intake.deliver(stolen, "w", HostBatch(1, 2, [forged]))
+    assert taken.taken == 1
+    shown = await scene.workers.get(LOCAL_PERSON, "v")
+    assert shown.observed.pending.request_ids == ("r1",)
+    events = await scene.workers.stream(LOCAL_PERSON, "w", after=0)
+    assert [one.event_type for one in events.events] == ["worker.started"]
+
+
+async def test_pieces_reach_a_follower_of_their_epoch_within_bounds_and_no_other(
+    scene: DesktopScene,
+) -> None:
+    await scene.running(WANTED)
+    key = await scene.key()
+    async with scene.ground.store.read() as rows:
+        record = await rows.workers.get(key)
+    assert record is not None
+    heard: list[HostDeltas] = []
+    come = asyncio.Event()
+
+    async def follow() -> None:
+        async with scene.lanes.live(record) as deltas:
+            async for one in deltas:
+                heard.append(one)
+                come.set()
+
+    async with asyncio.TaskGroup() as tasks:
+        following = tasks.create_task(follow())
+        await scene.far.offered(HostAct.FOLLOW)
+        caller = await host_of(scene.ground, scene.far.tokens[1])
+        long, lines = b"x" * 100_000, tuple(b'{"n":%d}' % n for n in range(10_000))
+        batch = HostBatch(1, 1, (), [HostDeltas(3, (long, *lines))])
+        await scene.far.intake.deliver(caller, "w", batch)
+        async with asyncio.timeout(10):
+            while sum(len(one.lines) for one in heard) < len(lines):
+                come.clear()
+                await come.wait()
+        with pytest.raises(Conflict):
+            await scene.far.intake.deliver(caller, "w", replace(batch, epoch=2))
+        following.cancel()
+    assert [line for one in heard for line in one.lines] == [*lines]
+    assert {one.after for one in heard} == {3} and len(heard) > 1
+    assert await scene.said() == []

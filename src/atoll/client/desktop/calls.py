@@ -15,6 +15,12 @@ SILENCE_SECONDS: Final = 20.0
 """The server sends a heartbeat much oftener; after this a stream is taken for dead."""
 
 
+ANSWERED_SECONDS: Final = 10.0
+SLOWEST_BYTES: Final = 64 * 1024
+"""The time for the answer to a delivery: a heartbeat's, and as long as its bytes take at so many a
+second. After a cut the next delivery then goes by a new connection."""
+
+
 class Ingest(Shape):
     """The number that is expected next, and how many items were new."""
 
@@ -68,7 +74,8 @@ def deliver_call(
         ("Authorization", f"Bearer {lease.token}"),
     )
     body = json.dumps(value).encode()
-    return Call("POST", at("workers", lease.worker_id, "events"), (), headers, body)
+    timeout = ANSWERED_SECONDS + len(body) / SLOWEST_BYTES
+    return Call("POST", at("workers", lease.worker_id, "events"), (), headers, body, timeout)
 
 
 def response(request_id: str, result: Mapping[str, object]) -> Item:

@@ -2,11 +2,14 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import web
 
+from atoll.client.desktop.calls import HostedLease
+from atoll.client.desktop.folders import WorkerFolder
 from atoll.surfaces.cli.console.exits import CONFLICT, FAILED, OK, UNAVAILABLE, USAGE
 from atoll.surfaces.cli.overview import worker_stream
 from tests.surfaces.cli.conftest import Cli
@@ -443,7 +446,8 @@ def test_take_says_where_the_terminal_is_and_give_back_ends_that(
     server.answers[f"POST {PLACE}/give-back"] = lambda _: web.json_response(worker())
     ran = cli("worker", "take", "docs", "--thread", "019b", "--detached")
     assert ran.out == "docs: `atoll attach sb_one --terminal t_1`\n"
-    assert server.requests("POST", f"{PLACE}/take")[0].json == {"thread_id": "019b"}
+    sent = server.requests("POST", f"{PLACE}/take")[0].json
+    assert sent == {"thread_id": "019b", "desktop": None}
     assert json.loads(cli("worker", "take", "docs", "--json").out) == taken
     assert cli("worker", "give-back", "docs").out == "docs takes requests again\n"
 
@@ -461,6 +465,28 @@ def test_backend_of_somebody_else_is_shown_by_its_id(cli: Cli, server: Scripted)
     server.answers["GET /v1/workers"] = lambda _: web.json_response(page)
     assert "backend:      ext.mine on local\n" in cli("worker", "show", "docs").out
     assert cli("worker", "list").out.splitlines()[1].split()[2] == "ext.mine"
+
+
+def test_take_names_the_machine_only_where_the_worker_is_on_it(
+    cli: Cli, server: Scripted, environ: dict[str, str], tmp_path: Path
+) -> None:
+    environ["XDG_DATA_HOME"] = str(tmp_path)
+    for name in ("laptop", "old"):
+        folder = WorkerFolder(tmp_path / "atoll" / "desktop" / name, "docs")
+        folder.make()
+        folder.keep(HostedLease("docs", 1, "atw_x"))
+    there = {"worker_id": "docs", "sandbox_id": "dk_1.1", "terminal_id": "t_1", "thread_id": "t"}
+    server.answers[f"POST {PLACE}/take"] = lambda _: web.json_response(there)
+    for host, desktop in (("laptop", "laptop"), ("tower", None)):
+        shown = worker(sandbox={"id": "dk_1.1", "host": host})
+        server.answers[f"GET {PLACE}/snapshot"] = lambda _, shown=shown: web.json_response(shown)
+        there["desktop"] = host
+        ran = cli("worker", "take", "docs", "--detached")
+        assert ran.out == "docs: `atoll worker take docs`\n"
+        assert server.requests("POST", f"{PLACE}/take")[-1].json == {
+            "thread_id": None,
+            "desktop": desktop,
+        }
 
 
 @pytest.mark.parametrize(
