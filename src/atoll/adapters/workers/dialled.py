@@ -247,8 +247,9 @@ class DialledHost:
             if there:
                 await self._add(rows, lease, HostAct.REMOVE, RemoveOffer())
             elif lease.state is not LeaseState.REMOVED:
+                leases = await rows.host_leases.of_desktop(lease.desktop_id)
                 await self._forget(rows, worker)
-                if not lease.agent_id:
+                if not any(one.agent_id for one in leases if one.key == worker.key):
                     return WorkerTornDown(())
                 return WorkerTornDown((), (f"{place}: that machine was not there",))
         if there:
@@ -263,7 +264,7 @@ class DialledHost:
 
     async def hold(self, worker: WorkerRecord, thread_id: str) -> str:
         """Have the desktop give a thread to a terminal of its person, and return its id; the same
-        one when it is repeated. Raises `Failed` where it cannot, and `Unavailable`."""
+        one when it is repeated while that runs. Raises `Failed` where it cannot, and `Unavailable`."""
         lease = await self._handed(worker, HostAct.HOLD, HoldOffer(thread_id))
         if lease.reason is not None:
             raise Failed(f"Its desktop opened no terminal: {lease.reason}")
@@ -294,7 +295,7 @@ class DialledHost:
             lease = await rows.host_leases.get(worker.key, worker.worker.epoch)
             if lease is None or lease.state not in (LeaseState.SERVED, LeaseState.HELD):
                 raise _gone(lease)
-            if lease.state is wanted and lease.reason is None:
+            if act is HostAct.RETURN and lease.state is wanted and lease.reason is None:
                 return lease
             await rows.host_leases.put(handing_over(lease, act))
             await self._add(rows, lease, act, command)

@@ -193,7 +193,7 @@ class Desktops:
 
 
 def _held(leases: Sequence[HostLease]) -> Sequence[HostLease]:
-    over = {LeaseState.ENDED, LeaseState.REMOVED, LeaseState.REFUSED}
+    over = {LeaseState.ENDED, LeaseState.REMOVED, LeaseState.REFUSED, LeaseState.INVALID}
     return [one for one in leases if one.state not in over]
 
 
