@@ -264,7 +264,7 @@ class DialledHost:
 
     async def hold(self, worker: WorkerRecord, thread_id: str) -> str:
         """Have the desktop give a thread to a terminal of its person, and return its id; the same
-        one when it is repeated while that runs. Raises `Failed` where it cannot, and `Unavailable`."""
+        one when it is repeated while that runs. Raises `Failed` and `Unavailable`."""
         lease = await self._handed(worker, HostAct.HOLD, HoldOffer(thread_id))
         if lease.reason is not None:
             raise Failed(f"Its desktop opened no terminal: {lease.reason}")

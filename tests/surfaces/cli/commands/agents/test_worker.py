@@ -476,10 +476,11 @@ def test_take_names_the_machine_only_where_the_worker_is_on_it(
         folder.make()
         folder.keep(HostedLease("docs", 1, "atw_x"))
     there = {"worker_id": "docs", "sandbox_id": "dk_1.1", "terminal_id": "t_1", "thread_id": "t"}
+    shown = worker()
     server.answers[f"POST {PLACE}/take"] = lambda _: web.json_response(there)
+    server.answers[f"GET {PLACE}/snapshot"] = lambda _: web.json_response(shown)
     for host, desktop in (("laptop", "laptop"), ("tower", None)):
-        shown = worker(sandbox={"id": "dk_1.1", "host": host})
-        server.answers[f"GET {PLACE}/snapshot"] = lambda _, shown=shown: web.json_response(shown)
+        shown["sandbox"] = {"id": "dk_1.1", "host": host}
         there["desktop"] = host
         ran = cli("worker", "take", "docs", "--detached")
         assert ran.out == "docs: `atoll worker take docs`\n"
