@@ -82,18 +82,17 @@ def test_pod_starts_the_agents_of_its_file_by_name(tmp_path: Path) -> None:
 
 
 def test_pod_without_a_file_knows_every_agent_of_the_catalogue(tmp_path: Path) -> None:
-    # A stand-in for the real program, in the pod's own PATH.
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    (programs / "codex").write_text("#!/bin/sh\necho codex-was-started; exec cat\n")
-    (programs / "codex").chmod(0o755)
-    for folder in (programs, *programs.parents):
-        if folder.stat().st_uid == os.geteuid() and folder != Path("/tmp"):
-            folder.chmod(folder.stat().st_mode | 0o055)
-    with started(tmp_path, path=f"{programs}:{os.environ['PATH']}") as pod:
-        opened = pod.post("/sessions", json={"agent": "codex"})
-        assert opened.status_code == 201, opened.text
-        _shown(pod, opened.json()["session_id"], "codex-was-started")
+    # Not below pytest's own folder, which every run that begins closes to other users.
+    with tempfile.TemporaryDirectory(prefix="at", dir="/tmp") as folder:
+        # A stand-in for the real program, in the pod's own PATH.
+        programs = Path(folder)
+        (programs / "codex").write_text("#!/bin/sh\necho codex-was-started; exec cat\n")
+        for path in (programs / "codex", programs):
+            path.chmod(0o755)
+        with started(tmp_path, path=f"{programs}:{os.environ['PATH']}") as pod:
+            opened = pod.post("/sessions", json={"agent": "codex"})
+            assert opened.status_code == 201, opened.text
+            _shown(pod, opened.json()["session_id"], "codex-was-started")
 
 
 def test_pod_links_repo_to_its_workspace(tmp_path: Path) -> None:
