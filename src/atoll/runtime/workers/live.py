@@ -85,9 +85,9 @@ class LiveDeltas:
         self._followers = 0
         self._closed = False
 
-    def add(self, after: int, line: bytes) -> None:
-        """Take a line of the agent after entry `after`; without followers it is dropped."""
-        if not self._followers or (shown := self._redactor.clean(line)) is None:
+    def add(self, after: int, spell: Callable[[], bytes]) -> None:
+        """Take a line of the agent after entry `after`; no follower, no line."""
+        if not self._followers or (shown := self._redactor.clean(spell())) is None:
             return
         self._lines.append((after, shown))
         self._bytes += len(shown)

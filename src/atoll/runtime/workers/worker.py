@@ -162,10 +162,10 @@ class Worker:
         if step.durable:
             await self._keep(line)
         elif not step.replies and not step.events:
-            self.live.add(self._spool.last, line)
+            self.live.add(self._spool.last, lambda: line)
         for event in step.events:
             if event.live:
-                self.live.add(self._spool.last, _spelled(event, b""))
+                self.live.add(self._spool.last, partial(_spelled, event, b""))
             else:
                 await self._keep(_spelled(event, line))
         for reply in step.replies:

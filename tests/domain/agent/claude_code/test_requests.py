@@ -35,6 +35,9 @@ serverRequest/resolved
 item/completed dynamicToolCall completed *
 item/started fileChange inProgress *
 item/completed fileChange failed *
+item/agentMessage/delta Finished
+item/agentMessage/delta all
+item/agentMessage/delta three.
 item/completed agentMessage Finished all three. *
 turn/completed completed *
 turn/started inProgress
@@ -42,6 +45,11 @@ item/completed userMessage [[stall 60]]
 turn/completed interrupted *
 turn/started inProgress
 item/completed userMessage [[say Still here after the interrupt.]]
+item/agentMessage/delta Still
+item/agentMessage/delta here
+item/agentMessage/delta after
+item/agentMessage/delta the
+item/agentMessage/delta interrupt.
 item/completed agentMessage Still here after the interrupt. *
 turn/completed completed *
 """
@@ -418,6 +426,58 @@ def test_answer_holds_the_newest_turns_that_fit() -> None:
     assert [one["id"] for one in result(step.lookup.read(lines))["thread"]["turns"]] == ["v"]
 
 
+def test_pieces_of_a_recorded_text_are_live_and_make_up_their_item() -> None:
+    """Each has the name that its item has in the end, also where the thread is read again."""
+    recorded = (FIXTURES / "claude-stream-json.jsonl").read_text().splitlines()
+    lines = [json.loads(line) for line in recorded]
+    talk, pieces, items = begun(), dict[str, str](), dict[str, str]()
+    completed: list[str] = []
+    for message in (line["msg"] for line in lines if line["dir"] == "out"):
+        for event in talk.take(message).events:
+            params: Any = event.params
+            if event.live:
+                assert params["itemId"] not in items, "a piece never follows its item"
+                pieces[params["itemId"]] = pieces.get(params["itemId"], "") + params["delta"]
+            elif event.method == "item/completed" and params["item"]["type"] == "agentMessage":
+                items[params["item"]["id"]] = params["item"]["text"]
+    assert list(items.values()) == ["Finished all three.", "Still here after the interrupt."]
+    assert pieces == items
+    written = [one["msg"] for one in lines if one["msg"]["type"] in ("assistant", "user")]
+    for turn in transcripts.turns(written, FIRST):
+        said: Any = turn["items"]
+        completed += [one["id"] for one in said if one["type"] == "agentMessage"]
+    # The turns of the recording were not begun by us, so they have names of their own.
+    assert [one.partition(":")[2] for one in completed] == [one.partition(":")[2] for one in items]
+
+
+def test_thinking_comes_in_pieces_and_an_empty_thought_is_no_item() -> None:
+    talk = begun()
+    talk.ask("go")
+    introduced(talk)
+
+    def written(event: Any) -> list[str]:
+        return events_of(talk.take({"type": "stream_event", "event": event, "uuid": "e"}))
+
+    def block(at: int, **content: str) -> dict[str, Any]:
+        return {"type": "content_block_start", "index": at, "content_block": content}
+
+    def piece(at: int, **delta: str) -> dict[str, Any]:
+        return {"type": "content_block_delta", "index": at, "delta": delta}
+
+    assert written({"type": "message_start", "message": {"id": "msg_1"}}) == []
+    assert written(block(0, type="thinking", thinking="")) == []
+    assert written(piece(0, type="signature_delta", signature="x")) == []
+    assert written(block(1, type="thinking", thinking="")) == []
+    assert written(piece(1, type="thinking_delta", thinking="Hm.")) == [
+        "item/reasoning/textDelta Hm."
+    ]
+    assert written(block(2, type="text", text="")) == []
+    assert written(piece(2, type="text_delta", text="Hi.")) == ["item/agentMessage/delta Hi."]
+    aside: Any = {"type": "stream_event", "parent_tool_use_id": "t", "uuid": "e",
+             "event": piece(0, type="text_delta", text="of a subagent")}  # fmt: skip
+    assert events_of(talk.take(aside)) == []
+
+
 def test_recorded_stream_has_each_turn_and_item_once_and_in_order() -> None:
     recorded = (FIXTURES / "claude-stream-json.jsonl").read_text().splitlines()
     lines = [json.loads(line) for line in recorded]
@@ -447,6 +507,6 @@ def test_recorded_stream_has_each_turn_and_item_once_and_in_order() -> None:
     ]  # fmt: skip
     assert natives == len(kept)
     lines_told = [one for one in told(events) if not one.startswith("agent/message")]
-    assert lines_told == STORY.splitlines()
+    assert [one.rstrip() for one in lines_told] == STORY.splitlines()
     names = [one.params["item"]["id"] for one in events if one.method == "item/completed"]  # type: ignore[index,call-overload]
     assert len(names) == len(set(names))

@@ -94,10 +94,19 @@ def test_text_in_pieces_is_one_item_once_something_else_comes() -> None:
 def test_text_with_an_end_of_its_own_replaces_its_pieces() -> None:
     events = begun()
     assert events.heard([Draft("a", CardKind.TEXT, RUNNING, text="")]) == ()
-    assert events.heard([Draft("a", CardKind.TEXT, text="Hel", append=True)]) == ()
+    (piece,) = events.heard([Draft("a", CardKind.TEXT, text="Hel", append=True)], name="m1")
+    assert piece.live and piece.params["itemId"] == "m1:0" and piece.params["delta"] == "Hel"
+    assert events.heard([Draft("a", CardKind.TEXT, text="", append=True)], name="m1") == ()
     (event,) = events.heard([Draft("a", CardKind.TEXT, DONE, text="Hello")], name="m1")
     assert event.params["item"] == {"type": "agentMessage", "id": "m1:0", "text": "Hello"}
     assert events.heard([Draft("a", CardKind.TEXT, DONE, text="Hello")]) == ()
+
+
+def test_text_that_stays_empty_takes_no_name_from_the_next_one() -> None:
+    events = begun()
+    events.heard([Draft("a", CardKind.THINKING, RUNNING, text="")], name="m1")
+    (piece,) = events.heard([Draft("b", CardKind.TEXT, text="Hel", append=True)], name="m1")
+    assert piece.params["itemId"] == "m1:0"
 
 
 def test_text_that_is_broken_off_is_kept_and_an_empty_one_is_not() -> None:

@@ -6,6 +6,7 @@ once, in order.
 
 import json
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -58,16 +59,19 @@ def of_codex(lines: list[Any]) -> Iterator[Turn]:
 
 
 def of_claude(lines: list[Any]) -> Iterator[Turn]:
-    """Read a transcript. A turn begins with what a person said, and has its id."""
-    turn = Turn("", [])
+    """Read a transcript. A turn begins with what a person said, and has its id. A text has the id
+    of the model's message in that turn: its pieces come before its line has one."""
+    turn, texts = Turn("", []), Counter[str]()
     for line in lines:
         content = line.get("message", {}).get("content", [])
-        for at, block in enumerate(content):
+        for block in content:
             if block["type"] == "tool_use":
                 command = block["input"]["command"]
                 turn.items.append(Item("commandExecution", command, block["id"]))
             elif block["type"] == "text" and line["type"] == "assistant":
-                name = f"{line['uuid']}:{at}"
+                said = f"{turn.id}:{line['message']['id']}"
+                name = f"{said}:{texts[said]}"
+                texts[said] += 1
                 turn.items.append(Item("agentMessage", block["text"], name))
             elif block["type"] == "text" and not block["text"].startswith(INTERRUPTED):
                 yield from [turn] if turn.id else []

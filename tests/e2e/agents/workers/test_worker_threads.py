@@ -7,7 +7,8 @@ itself: each turn and item once, in order.
 import asyncio
 import itertools
 import json
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
@@ -212,3 +213,58 @@ async def driven(w: World, case: Case, **more: str) -> None:
     if case.agent in READERS:
         for thread in (one, two):
             assert await whole(w, sandbox, events, thread, name) == streamed(events, name, thread)
+
+
+PIECEMEAL = "one two three four five"
+TRIES = 20
+"""The connection for pieces is made beside that for events: the first ones may be missed."""
+
+
+async def spoken(w: World, name: str, since: int) -> AsyncGenerator[tuple[str, dict[str, Any]]]:
+    """What the stream says after an event: the type of each frame, and its data."""
+    url, kind = f"/v1/workers/{name}/stream?cursor={since}", ""
+    async with w.api.stream("GET", url) as answer:
+        async for line in answer.aiter_lines():
+            if line.startswith("event: "):
+                kind = line.removeprefix("event: ")
+            elif line.startswith("data: "):
+                yield kind, json.loads(line[6:])
+
+
+async def told_in_pieces(w: World, number: int, thread: str, since: int) -> tuple[int, str, str]:
+    """The last event of a turn, and its text in pieces and whole."""
+    pieces: dict[str, str] = {}
+    async with aclosing(spoken(w, "pieces", since)) as shown, asyncio.timeout(120):
+        prompt = words(f"[[say {PIECEMEAL}]]")
+        await asked(w, "pieces", f"turn-{number}", "turn/start", threadId=thread, input=prompt)
+        async for kind, data in shown:
+            event = data if kind == "worker.delta" else data["payload"].get("event", {})
+            params = json.loads(event.get("params", "{}"))
+            if kind == "worker.delta":
+                assert event["method"] == "item/agentMessage/delta"
+                name = params["itemId"]
+                pieces[name] = pieces.get(name, "") + params["delta"]
+            elif params.get("item", {}).get("type") == "agentMessage":
+                item = params["item"]
+                return data["seq"], pieces.get(item["id"], ""), item["text"]
+    raise AssertionError
+
+
+async def test_claude_code_says_its_text_in_pieces_and_then_whole(
+    w: World, provide_agent: Callable[[TestServer, str], None]
+) -> None:
+    provide_agent(w.server, "claude-code")
+    body = {"worker_id": "pieces", "agent": "claude-code"}
+    answer = await w.api.post("/v1/workers", json=body)
+    assert answer.status_code == 201, answer.text
+    since = (await until(w, "pieces", "running"))["latest_seq"]
+    thread = (await asked(w, "pieces", "t", "thread/start"))["thread"]["id"]
+    for number in range(TRIES):
+        since, pieces, whole = await told_in_pieces(w, number, thread, since)
+        assert whole == PIECEMEAL
+        if pieces == whole:
+            break
+    else:
+        raise AssertionError("no text came whole in pieces")
+    events = await stream(w, "pieces", "item/completed", 2)
+    assert not any("delta" in one["payload"].get("event", {}).get("method", "") for one in events)

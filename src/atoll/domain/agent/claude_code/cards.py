@@ -227,6 +227,16 @@ class ClaudeCards:
         return [card, Yielded()]
 
 
+def message_name(message: Message, turn: str, written: str = "") -> str:
+    """Return the name of a message of this turn: the model's own, by which its pieces are known,
+    else the line's. A model's names are not trusted to differ from turn to turn. `written` is the
+    message that pieces are of."""
+    if text(message, "type") == "stream_event":
+        return f"{turn}:{written}" if written else ""
+    own = text(part(message, "message"), "id")
+    return f"{turn}:{own}" if own else text(message, "uuid")
+
+
 def _of_person(card_id: str, words: str) -> Draft:
     return Draft(card_id, CardKind.TEXT, CardState.DONE, text=words, data={"role": "person"})
 

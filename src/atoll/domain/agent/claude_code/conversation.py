@@ -7,7 +7,7 @@ from typing import Final
 
 from atoll.domain.agent.card import Began, Card, CardKind, Value
 from atoll.domain.agent.claude_code import transcripts
-from atoll.domain.agent.claude_code.cards import ALLOW, ClaudeCards
+from atoll.domain.agent.claude_code.cards import ALLOW, ClaudeCards, message_name
 from atoll.domain.agent.claude_code.settings import ClaudeSettings
 from atoll.domain.agent.claude_code.threads import ClaudeThreads, Switch
 from atoll.domain.agent.conversation import (
@@ -54,6 +54,7 @@ class ClaudeConversation:
         self._interrupts: dict[str, str] = {}
         self._interrupted = False
         self._steers: list[str] = []
+        self._written = ""
 
     def begin(self) -> Step:
         """Send `initialize`; Claude accepts prompts at once. What a person has changed is set
@@ -77,11 +78,18 @@ class ClaudeConversation:
         events = step.events
         if own:
             given = part(part(message, "request"), "input")
-            events += self._thread.heard(step.said, name=text(message, "uuid"), given=given)
+            events += self._thread.heard(step.said, name=self._name_of(message), given=given)
         if kind == "result":
             events += self._ended()
         kept = carried(events, self._thread.thread, kept=kind not in _LIVE)
         return replace(step, events=(*kept, *self._moved()) if kind == "result" else kept)
+
+    def _name_of(self, message: Message) -> str:
+        """Return the name of a message. Pieces have the one of the message that they are of."""
+        event = part(message, "event")
+        if text(event, "type") == "message_start":
+            self._written = text(part(event, "message"), "id")
+        return message_name(message, self._thread.turn, self._written)
 
     def ask(self, words: str) -> Step:
         """Send a prompt."""

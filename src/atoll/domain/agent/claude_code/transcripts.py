@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from atoll.domain.agent.card import CardKind, Draft, Said, Value
-from atoll.domain.agent.claude_code.cards import ClaudeCards
+from atoll.domain.agent.claude_code.cards import ClaudeCards, message_name
 from atoll.domain.agent.conversation import AgentEvent
 from atoll.domain.agent.lenient_json import Message, part, parts, short, text, whole
 from atoll.domain.agent.threads.questions import Names, Questions
@@ -83,7 +83,8 @@ def _events(messages: Sequence[Message], thread: str) -> Iterator[AgentEvent]:
             if events.turn:
                 yield from events.ends()
             yield from events.begins(turn)
-        name = text(message, "uuid") or text(part(message, "attachment"), "source_uuid")
+        name = message_name(message, events.turn)
+        name = name or text(part(message, "attachment"), "source_uuid")
         if events.turn:
             yield from events.heard(_items_of(said), name=name)
     if events.turn:

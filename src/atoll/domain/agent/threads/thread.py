@@ -122,7 +122,7 @@ class ThreadEvents:
         remember(self._names, draft.id, name)
         if draft.state in FINAL and not draft.append:
             return [*events, *self._close(draft.id)]
-        if known.loose and draft.kind in _DELTAS and not is_prompt(draft):
+        if draft.append and draft.text and draft.kind in _DELTAS and not is_prompt(draft):
             events.append(self._piece(draft, name))
         if starts:
             events.append(self._event("item/started", {"item": item_of(known, name)}))
@@ -170,7 +170,9 @@ class ThreadEvents:
         # Pieces of one message may stand on both sides of a tool.
         while self._texts.get(f"{name}:{at}", draft.id) != draft.id:
             at += 1
-        remember(self._texts, f"{name}:{at}", draft.id)
+        if draft.text:
+            # A text that has not begun may stay empty, and is no item then.
+            remember(self._texts, f"{name}:{at}", draft.id)
         return f"{name}:{at}"
 
     def _event(self, method: str, params: dict[str, Value]) -> AgentEvent:
