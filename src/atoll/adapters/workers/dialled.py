@@ -106,6 +106,9 @@ class DialledHost:
 
     async def withdraw(self, worker: WorkerRecord) -> None:
         """End the leases on a worker that goes elsewhere: nothing of theirs is taken any more."""
+        async with self._store.read() as rows:
+            if await rows.host_leases.newest(worker.key) is None:
+                return  # most workers never were on a desktop, and wait for no writer
         async with self._store.begin() as rows:
             await self._end_before(rows, worker)
             await self._end(rows, await rows.host_leases.get(worker.key, worker.worker.epoch))

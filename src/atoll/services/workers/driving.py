@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import reduce
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 import structlog
@@ -48,6 +48,8 @@ from atoll.services.workers.fallback import WorkerFallback
 from atoll.services.workers.heartbeats import Heartbeats
 from atoll.services.workers.transitions import WorkerTransitions, place_of
 from atoll.wire.http.unreadable import UNREADABLE
+
+T = TypeVar("T")
 
 FOLLOW_SECONDS = int(INTERVAL.total_seconds())
 """The time that a host may hold a request for new entries. Each answer renews its lease."""
@@ -164,26 +166,32 @@ class WorkerDriver:
     async def _place(self, record: WorkerRecord) -> None:
         try:
             place = await self._host.provision(record)
-            record = await self._noted(record, _placed(record, place))
         except StoreUnavailable:
             raise
         except AtollError as err:
             await self._broke(record, err.message)
             return
-        await self._start_agent(record)
+        await self._start_agent(record, _placed(record, place))
 
-    async def _start_agent(self, record: WorkerRecord) -> None:
-        try:
-            agent_id = await self._host.start_codex(record)
-        except StoreUnavailable:
-            raise
-        except AtollError as err:
-            if await self._fallback.failed(record, err):
-                self._ground.telemetry.metrics.count(STARTS, "moved")
-            else:
-                await self._broke(record, err.message)
-            return
-        await self._started(record, agent_id)
+    async def _start_agent(self, before: WorkerRecord, record: WorkerRecord) -> None:
+        """Start the agent of a worker whose place was just found, while that is stored. Both find
+        what an earlier try of theirs has done."""
+        async with asyncio.TaskGroup() as tasks:
+            # Errors are handed back as values: a group would wrap them, and end the other task.
+            noting = tasks.create_task(_tried(self._noted(before, record)))
+            starting = tasks.create_task(_tried(self._host.start_codex(record)))
+        noted, started = noting.result(), starting.result()
+        for found in (noted, started):
+            if isinstance(found, StoreUnavailable):
+                raise found
+        if isinstance(noted, AtollError):
+            await self._broke(record, noted.message)
+        elif isinstance(started, str):
+            await self._started(record, started)
+        elif await self._fallback.failed(record, started):
+            self._ground.telemetry.metrics.count(STARTS, "moved")
+        else:
+            await self._broke(record, started.message)
 
     async def _started(self, record: WorkerRecord, agent_id: str) -> None:
         """Store that the agent serves requests, with where it is and why, in one transaction."""
@@ -192,7 +200,6 @@ class WorkerDriver:
             if now is None or now.worker.epoch != record.worker.epoch:
                 return
             now = replace(now, agent_id=agent_id)
-            await rows.workers.put(now)
             facts = started_facts(now.created.agent, *await place_of(rows, now))
             again = now.made_in != now.worker.epoch
             after, _ = await self._transitions.step(rows, now, Started(again, facts))
@@ -407,7 +414,8 @@ def _placed(record: WorkerRecord, place: HostPlace) -> WorkerRecord:
     return replace(record, sandbox_id=place.sandbox_id, collected=collected, made_in=made_in)
 
 
-async def _tried(act: Awaitable[Sequence[HostEntry]]) -> Sequence[HostEntry] | AtollError:
+async def _tried(act: Awaitable[T]) -> T | AtollError:
+    """Return the result, or the error as a value."""
     try:
         return await act
     except AtollError as err:

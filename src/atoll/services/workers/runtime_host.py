@@ -79,8 +79,9 @@ class RuntimeHost:
         served = await _record(client, worker)
         if served is not None and served.agent_id:
             return served.agent_id
-        # What a person has at a terminal, where a worker is reattached.
-        await self.quiet(worker)
+        if worker.agent_id:
+            # What a person has at a terminal, where a worker is reattached.
+            await self.quiet(worker)
         created = worker.created
         body = OpenAgentBody(
             agent=created.agent,
