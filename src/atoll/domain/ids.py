@@ -41,6 +41,9 @@ NO_ORG = OrgId("nobody")
 EVERY_MEMBER = PrincipalId("")
 """The owner of an event that is the organization's: all its members may read it."""
 
+SANDBOX_ID = "sb_"
+"""The beginning of the ids of sandboxes."""
+
 ID_ENTROPY_BYTES = 10
 
 

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import reduce
-from typing import Final, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 import msgspec
 import structlog
@@ -50,6 +50,8 @@ from atoll.services.workers.transitions import WorkerTransitions, place_of
 from atoll.wire.http.unreadable import UNREADABLE
 
 T = TypeVar("T")
+
+Facts: TypeAlias = dict[str, Json]
 
 FOLLOW_SECONDS = int(INTERVAL.total_seconds())
 """The time that a host may hold a request for new entries. Each answer renews its lease."""
@@ -178,7 +180,7 @@ class WorkerDriver:
         what an earlier try of theirs has done."""
         async with asyncio.TaskGroup() as tasks:
             # Errors are handed back as values: a group would wrap them, and end the other task.
-            noting = tasks.create_task(_tried(self._noted(before, record)))
+            noting = tasks.create_task(_tried(self._place_noted(before, record)))
             starting = tasks.create_task(_tried(self._host.start_codex(record)))
         noted, started = noting.result(), starting.result()
         for found in (noted, started):
@@ -187,20 +189,19 @@ class WorkerDriver:
         if isinstance(noted, AtollError):
             await self._broke(record, noted.message)
         elif isinstance(started, str):
-            await self._started(record, started)
+            await self._started(record, started, noted)
         elif await self._fallback.failed(record, started):
             self._ground.telemetry.metrics.count(STARTS, "moved")
         else:
             await self._broke(record, started.message)
 
-    async def _started(self, record: WorkerRecord, agent_id: str) -> None:
+    async def _started(self, record: WorkerRecord, agent_id: str, facts: Facts) -> None:
         """Store that the agent serves requests, with where it is and why, in one transaction."""
         async with self._ground.store.begin() as rows:
             now = await rows.workers.get(record.key)
             if now is None or now.worker.epoch != record.worker.epoch:
                 return
             now = replace(now, agent_id=agent_id)
-            facts = started_facts(now.created.agent, *await place_of(rows, now))
             again = now.made_in != now.worker.epoch
             after, _ = await self._transitions.step(rows, now, Started(again, facts))
         self._transitions.announce(record.key)
@@ -221,21 +222,21 @@ class WorkerDriver:
         await self._transitions.apply(record.key, WorkerBroke(reason))
         self._ground.telemetry.metrics.count(STARTS, "failed")
 
-    async def _noted(self, before: WorkerRecord, after: WorkerRecord) -> WorkerRecord:
-        """Store what is known of a worker beside its state, in the epoch it was found in."""
+    async def _place_noted(self, before: WorkerRecord, after: WorkerRecord) -> Facts:
+        """Store the place of a worker, in the epoch it was found in; returns what the stream says
+        of it."""
         async with self._ground.store.begin() as rows:
             now = await rows.workers.get(before.key)
-            if now is None or now.worker.epoch != before.worker.epoch:
-                return after
-            noted = replace(
-                now,
-                sandbox_id=after.sandbox_id,
-                agent_id=after.agent_id,
-                collected=after.collected,
-                made_in=after.made_in,
-            )
-            await rows.workers.put(noted)
-        return noted
+            if now is not None and now.worker.epoch == before.worker.epoch:
+                after = replace(
+                    now,
+                    sandbox_id=after.sandbox_id,
+                    agent_id=after.agent_id,
+                    collected=after.collected,
+                    made_in=after.made_in,
+                )
+                await rows.workers.put(after)
+            return started_facts(after.created.agent, *await place_of(rows, after))
 
     async def _follow(self, record: WorkerRecord) -> None:
         """Take in what the agent said. A stop or a reattachment ends the wait."""

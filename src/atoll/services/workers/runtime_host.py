@@ -5,6 +5,7 @@ One for all walls: an extension needs no line about workers.
 
 import asyncio
 import contextlib
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
@@ -14,7 +15,7 @@ import msgspec
 import structlog
 
 from atoll.domain.errors import AtollError, Conflict, Failed, NotFound, Unavailable
-from atoll.domain.ids import SandboxId
+from atoll.domain.ids import SandboxId, WorkerKey
 from atoll.domain.people.capability import EVERY_CAPABILITY
 from atoll.domain.people.principal import ActorKind, Principal
 from atoll.domain.route.health import Attempt
@@ -39,6 +40,8 @@ END_SECONDS: Final = 120.0
 QUIET_SECONDS: Final = 10.0
 """The time that an interrupted agent may go on talking."""
 PAGE: Final = 200
+MAX_FRESH: Final = 1000
+"""New sandboxes of workers whose agent is not started yet."""
 _PROFILED: Final = frozenset({"codex", "claude-code", "opencode"})
 """Agents with a profile of their name, for a request that names none."""
 
@@ -52,6 +55,7 @@ class RuntimeHost:
         self._sandboxes = sandboxes
         self._agents = agents
         self._saver = saver
+        self._fresh: OrderedDict[tuple[WorkerKey, int], bool] = OrderedDict()
 
     async def provision(self, worker: WorkerRecord) -> HostPlace:
         """See the port."""
@@ -63,6 +67,8 @@ class RuntimeHost:
                 _wanted(worker),
                 idempotency_key=_key(worker),
             )
+            if made.state not in RUNNING:
+                self._note_fresh(worker)
         elif kept.state in RUNNING:
             return HostPlace(kept.id, reattached=True)
         else:
@@ -76,7 +82,8 @@ class RuntimeHost:
         """See the port."""
         owner, sandbox_id = owner_of(worker), _sandbox_of(worker)
         _, client = await self._sandboxes.runtime(owner, sandbox_id, activity=True)
-        served = await _record(client, worker)
+        fresh = self._fresh.pop((worker.key, worker.worker.epoch), False)
+        served = None if fresh else await _record(client, worker)
         if served is not None and served.agent_id:
             return served.agent_id
         if worker.agent_id:
@@ -197,6 +204,12 @@ class RuntimeHost:
         if gone.state is not State.DESTROYED and not gone.leftovers:
             raise Unavailable(gone.reason or f"Sandbox {gone.name} is not gone yet.")
         return WorkerTornDown((f"sandbox:{gone.id}",), gone.leftovers)
+
+    def _note_fresh(self, worker: WorkerRecord) -> None:
+        """Note that the sandbox of a worker is new: nobody has started an agent in it."""
+        self._fresh[worker.key, worker.worker.epoch] = True
+        while len(self._fresh) > MAX_FRESH:
+            self._fresh.popitem(last=False)
 
     async def _kept(self, worker: WorkerRecord) -> Sandbox | None:
         """Return the worker's sandbox of an earlier epoch, with its files."""

@@ -54,14 +54,17 @@ async def known_worker(rows: Transaction, caller: Principal, worker_id: str) -> 
 
 async def read_page(rows: Transaction, record: WorkerRecord, after: int, limit: int) -> StreamPage:
     """Return events after a number. Raises `StaleCursor` when some of them are no longer kept."""
-    first = await rows.worker_events.first(record.key)
+    events = await rows.worker_events.page(record.key, after, limit)
+    # Numbers have no gap, and the newest event is always kept: what is missing is no longer kept.
+    first = events[0].seq if events else after + 1
     if after + 1 < first:
         raise StaleCursor(
             f"Events up to {first - 1} are no longer kept: resume after that.",
             resume_after=first - 1,
         )
-    events = await rows.worker_events.page(record.key, after, limit)
-    latest = await rows.worker_events.last(record.key)
+    latest = events[-1].seq if events else after
+    if len(events) == limit:
+        latest = await rows.worker_events.last(record.key)
     return StreamPage(events, latest, record.collected)
 
 

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from atoll.domain.errors import Failed
-from atoll.domain.ids import RouteId, SandboxId
+from atoll.domain.ids import SANDBOX_ID, RouteId, SandboxId
 from atoll.domain.route.decision import Decision, refusal
 from atoll.domain.route.policy import DESKTOP
 from atoll.domain.route.record import RouteRecord
 from atoll.domain.worker.create import CreateWorker
 from atoll.domain.worker.desktop import Desktop
+from atoll.domain.worker.dialled import HostLease
 from atoll.domain.worker.ledger import Receipt, WorkerRequest
 from atoll.domain.worker.lifecycle import DurabilityMarkers, WorkerTornDown
 from atoll.domain.worker.record import WorkerRecord
@@ -80,18 +81,23 @@ class WorkerPlaces:
 
     async def provision(self, worker: WorkerRecord) -> HostPlace:
         """See the port."""
-        if await self._on_desktop(worker):
+        async with self._ground.store.read() as rows:
+            newest = await rows.host_leases.newest(worker.key)
+        if newest is not None and newest.epoch == worker.worker.epoch:
             return await self._desktop.provision(worker)
-        chosen = await self._choose(worker)
+        chosen = await self._choose(worker, newest)
         if chosen is None:
-            await self._desktop.withdraw(worker)
+            if newest is not None:
+                await self._desktop.withdraw(worker)
             return await self._runtime.provision(worker)
         route = await self._record(worker, chosen.decision, chosen.desktop.id)
         await self._desktop.grant(worker, chosen.desktop, route=route)
         return await self._desktop.provision(worker)
 
     async def start_codex(self, worker: WorkerRecord) -> str:
-        """See the port."""
+        """See the port. The id of its place says which one that is."""
+        if str(worker.sandbox_id).startswith(SANDBOX_ID):
+            return await self._runtime.start_codex(worker)
         return await (await self._host(worker)).start_codex(worker)
 
     async def request(
@@ -144,15 +150,14 @@ class WorkerPlaces:
         async with self._ground.store.read() as rows:
             return await rows.host_leases.get(worker.key, worker.worker.epoch) is not None
 
-    async def _choose(self, worker: WorkerRecord) -> _Chosen | None:
-        """Return the desktop that takes a worker, None for a sandbox. Raises `Failed` where only a
-        desktop may."""
+    async def _choose(self, worker: WorkerRecord, before: HostLease | None) -> _Chosen | None:
+        """Return the desktop that takes a worker, None for a sandbox. `before` is its last lease on
+        one. Raises `Failed` where only a desktop may."""
         created = worker.created
         if not _asks_for_desktops(created):
             return None
         async with self._ground.store.read() as rows:
             mine = await rows.desktops.of(worker.org_id, worker.owner)
-            before = await rows.host_leases.newest(worker.key)
         now = self._ground.clock.now()
         if not created.on_desktop and not any(one.is_there(now) for one in mine):
             return None
