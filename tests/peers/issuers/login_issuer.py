@@ -4,6 +4,7 @@ Every code and refresh token can be used once. One that is used again revokes th
 RFC 9700 §4.14.2 says. It has no line of the adapters, and the real Codex logs in at it.
 """
 
+import asyncio
 import base64
 import hashlib
 import json
@@ -38,7 +39,9 @@ class Waiting:
 class Issuer:
     """What an issuer knows. `life` is that of access tokens, in seconds, and `says_life` whether
     answers name it. Each next request for tokens is answered with one of `statuses` while there are
-    any; 0 is a connection that breaks after the request was carried out."""
+    any; 0 is a connection that breaks after the request was carried out. With `grace` a refresh
+    token that comes again is answered, until the newer one was used. While `silent`, refreshes are
+    carried out, which sets `carried_out`, and not answered before `released`."""
 
     url: str = ""
     life: float = 3600
@@ -53,6 +56,11 @@ class Issuer:
     alive: dict[str, tuple[str, float]] = field(default_factory=dict)
     reused: int = 0
     traded: int = 0
+    grace: bool = False
+    silent: bool = False
+    carried_out: asyncio.Event = field(default_factory=asyncio.Event)
+    released: asyncio.Event = field(default_factory=asyncio.Event)
+    newer: dict[str, str] = field(default_factory=dict)
 
     def confirm(self, user_code: str, state: str = "confirmed") -> None:
         """Do what a person does on the page of the code."""
@@ -162,6 +170,9 @@ class Issuer:
         if status not in (0, 200):
             return web.json_response({"error": "unavailable"}, status=status)
         answer = self._granted(asked)
+        if self.silent and asked["grant_type"] == "refresh_token":
+            self.carried_out.set()
+            await self.released.wait()
         if status == 0:
             assert request.transport is not None
             request.transport.abort()
@@ -195,11 +206,14 @@ class Issuer:
         family, used = self.refreshes.get(token, ("", True))
         if family and used:
             self.reused += 1
-            self.revoked.add(family)
-        if used or family in self.revoked:
+            if not self.grace or self.refreshes[self.newer[token]][1]:
+                self.revoked.add(family)
+        if not family or family in self.revoked:
             return _error("invalid_grant")
         self.refreshes[token] = (family, True)
-        return web.json_response(self.tokens(family))
+        answer = self.tokens(family)
+        self.newer[token] = answer["refresh_token"]
+        return web.json_response(answer)
 
     def _by_device(self, device: str) -> web.Response:
         waiting = self.devices.get(device)
