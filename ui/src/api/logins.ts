@@ -28,5 +28,8 @@ export const loginsApi = {
     call('POST', `${at(id)}/redirect`, { redirect }) as Promise<AgentLogin>,
   use: (id: string, inUse: boolean) =>
     call('PUT', `${at(id)}/use`, { in_use: inUse }) as Promise<AgentLogin>,
+  /** No sandbox without doors gets its access token any more. */
+  conceal: (id: string) =>
+    call('PUT', `${at(id)}/exposure`, { exposed_to: [] }) as Promise<AgentLogin>,
   end: (id: string) => call('DELETE', at(id)) as Promise<AgentLogin>,
 };

@@ -73,6 +73,13 @@ export function Logins() {
             onReload={asked.reload}
             onTurn={(login) => (login.in_use ? turn(login, false) : setOver({ is: 'use', login }))}
             onEnd={(login) => setOver({ is: 'end', login })}
+            onConceal={({ id }) =>
+              act(
+                loginsApi.conceal(id),
+                t`No new token of it goes inside. One that is there works until its end.`,
+                t`The login was not changed`,
+              )
+            }
           />
         )}
       </Listed>
@@ -117,6 +124,7 @@ interface ListsProps {
   readonly onReload: () => void;
   readonly onTurn: (login: AgentLogin) => void;
   readonly onEnd: (login: AgentLogin) => void;
+  readonly onConceal: (login: AgentLogin) => void;
 }
 
 /** The newest first; those that ended are folded away. */
@@ -160,12 +168,13 @@ function methodWords(method: number): string {
 
 type RowProps = Omit<ListsProps, 'list'> & { readonly login: AgentLogin };
 
-function Row({ login, onReload, onTurn, onEnd }: RowProps) {
+function Row({ login, onReload, onTurn, onEnd, onConceal }: RowProps) {
   const now = useStore(tick);
   const { agent, status, reason, in_use: used, token_ref: token, scopes, created_at: made } = login;
   const { words, badge } = STATUSES()[status];
   const notes = [
     methodWords(login.method),
+    login.provider,
     expiryWords(login, now),
     scopes.length === 0 ? '' : t`for ${scopes.join(', ')}`,
     t`begun ${agoWords(made, now)}`,
@@ -179,6 +188,7 @@ function Row({ login, onReload, onTurn, onEnd }: RowProps) {
           {isOpen(login) && used && <span className="badge badge-ok">{t`in use`}</span>}
         </p>
         <p className="quiet">{notes.filter((one) => one !== '').join(' · ')}</p>
+        <Exposed login={login} />
         {reason !== '' && <p className={status === 'failed' ? 'pop-bad' : 'quiet'}>{reason}</p>}
       </div>
       <p className="secret-print" title={t`The secret that holds its tokens; nobody reads it`}>
@@ -194,6 +204,7 @@ function Row({ login, onReload, onTurn, onEnd }: RowProps) {
           >
             {used ? t`Turn off` : t`Use it`}
           </button>
+          <TakeBack login={login} onConceal={onConceal} />
           <button
             type="button"
             className="button button-small button-destroy"
@@ -206,6 +217,29 @@ function Row({ login, onReload, onTurn, onEnd }: RowProps) {
       )}
       {waits(login) && <Waiting login={login} onDone={onReload} />}
     </li>
+  );
+}
+
+/** Where its access token lies inside, by its owner's own act. */
+function Exposed({ login }: { readonly login: AgentLogin }) {
+  if (!isOpen(login) || login.exposed_to.length === 0) return null;
+  const places = login.exposed_to.join(', ');
+  return (
+    <p className="pop-bad">{t`Its access token is inside ${places}: everything there can use it.`}</p>
+  );
+}
+
+function TakeBack({ login, onConceal }: Pick<RowProps, 'login' | 'onConceal'>) {
+  if (login.exposed_to.length === 0) return null;
+  return (
+    <button
+      type="button"
+      className="button button-small"
+      aria-label={t`Take ${login.agent} back from inside`}
+      onClick={() => onConceal(login)}
+    >
+      {t`Take it back`}
+    </button>
   );
 }
 

@@ -41,6 +41,8 @@ class ScriptedLogins:
             "user_code": CODE if method == DEVICE else "",
             "created_at": now(),
             "expires_at": None,
+            "provider": "",
+            "exposed_to": [],
             **more,
         }
         self.logins[name] = shown
@@ -54,6 +56,7 @@ class ScriptedLogins:
             web.post("/v1/agent-logins", self._begin),
             web.post(one + "/redirect", self._paste),
             web.put(one + "/use", self._turn),
+            web.put(one + "/exposure", self._expose),
             web.delete(one, self._end),
             web.get("/v1/secrets", self._secrets),
         ]
@@ -88,6 +91,11 @@ class ScriptedLogins:
     async def _turn(self, request: web.Request) -> web.StreamResponse:
         shown = self._one(request)
         shown["in_use"] = (await request.json())["in_use"]
+        return web.json_response(shown)
+
+    async def _expose(self, request: web.Request) -> web.StreamResponse:
+        shown = self._one(request)
+        shown["exposed_to"] = (await request.json())["exposed_to"]
         return web.json_response(shown)
 
     async def _end(self, request: web.Request) -> web.StreamResponse:

@@ -56,6 +56,24 @@ async def test_login_by_a_code_is_confirmed_turned_on_and_ended(
     await expect(section.get_by_role("button", name="Use it: codex")).to_have_count(0)
 
 
+async def test_exposed_login_says_where_its_token_is_and_is_taken_back(
+    server: ScriptedServer, page: Page
+) -> None:
+    logins = await at_secrets(server, page)
+    logins.add(status="ready", in_use=True, exposed_to=["sandbox:sb_1"])
+    logins.add("opencode", method=KEY, provider="anthropic")
+    await page.reload()
+    section = page.get_by_role("region", name="Logins of agents")
+    row = section.get_by_role("listitem").filter(has_text="in use")
+    await expect(row).to_contain_text("Its access token is inside sandbox:sb_1")
+    key = section.get_by_role("listitem").filter(has_text="by a key")
+    await expect(key).to_contain_text("anthropic")
+    await expect(key.get_by_text("inside")).to_have_count(0)
+    await row.get_by_role("button", name="Take codex back from inside").press("Enter")
+    await expect(row.get_by_text("Its access token is inside")).to_have_count(0)
+    assert logins.logins["alg_1"]["exposed_to"] == []
+
+
 async def test_login_in_a_browser_is_finished_by_its_address_on_a_phone(
     server: ScriptedServer, browser: Browser
 ) -> None:
