@@ -63,6 +63,16 @@ describe('the body of a create', () => {
   });
 });
 
+it('what a place hides is neither sent nor named by an error', () => {
+  const moved = draft({ keptFor: 'soon', place: 'in:sb_1', teardown: 'immediate' });
+  expect(bodyOf(moved, KNOWN).teardown).toBeUndefined();
+  const hidden = ['teardown.retain_for', 'profile', 'repos', 'repos[0].branch', 'selection.region'];
+  for (const path of hidden) expect(fieldOf(path, moved)).toBeNull();
+  const named = draft({ place: 'on:docker' });
+  expect(fieldOf('selection.max_cost_per_hour.amount', named)).toBeNull();
+  expect(fieldOf('profile', named)).toBe('profile');
+});
+
 describe('what a draft lacks', () => {
   const lack = (more: Partial<WorkerDraft>) =>
     lackOf(draft(more), new Set(['taken']))?.field ?? null;

@@ -74,10 +74,14 @@ export function bodyOf(draft: WorkerDraft, known: readonly Repository[]): Schema
     worker_id: draft.name.trim(),
     agent,
     permissions,
-    teardown: {
-      policy: teardown,
-      ...(teardown === 'retain' && kept !== '' ? { retain_for: kept } : {}),
-    },
+    ...(movesIn(draft)
+      ? {}
+      : {
+          teardown: {
+            policy: teardown,
+            ...(teardown === 'retain' && kept !== '' ? { retain_for: kept } : {}),
+          },
+        }),
     ...placeOf(place),
     ...(profile === '' || movesIn(draft) ? {} : { profile }),
     ...(repos.length === 0 ? {} : { repos }),
@@ -163,9 +167,20 @@ const REPO_FIELDS: Readonly<Record<string, string>> = {
   from_branch: 'fromBranch',
 };
 
-/** The form's field that a problem document's `field` means; null where the form has none. */
+/** The form's field that a problem document's `field` means; null where the form shows none. */
 export function fieldOf(path: string | null, draft: WorkerDraft): string | null {
-  const named = path ?? '';
+  const field = namedField(path ?? '', draft);
+  return field === null || hides(draft, field) ? null : field;
+}
+
+/** Whether the form has no such field for the place of a draft. */
+function hides(draft: WorkerDraft, field: string): boolean {
+  if (['profile', 'keptFor'].includes(field)) return movesIn(draft);
+  if (['region', 'isolation', 'cost'].includes(field)) return !isRouted(draft);
+  return /^\d+\./.test(field) && !takesRepos(draft);
+}
+
+function namedField(named: string, draft: WorkerDraft): string | null {
   const repo = /^repos[.[](\d+)\]?\.?(.*)$/.exec(named);
   if (repo !== null) {
     const row = draft.repos[Number(repo[1])]?.row;

@@ -103,7 +103,6 @@ async def test_place_takes_what_belongs_to_it_and_hides_the_rest(
         "worker_id": "inside",
         "agent": "codex",
         "permissions": "ask",
-        "teardown": {"policy": "retain"},
         "workspace_ref": "sandbox:sb_0001/workspace",
     }
 
