@@ -15,7 +15,7 @@ import { Listed, useListed } from '../parts/Listed';
 import { Segments } from '../parts/Segments';
 import { Empty } from '../parts/States';
 import { KeptMark, RemovalBadge } from '../workers/details';
-import { HeartbeatMark, PlaceMark, routeLine, WorkerMark } from '../workers/marks';
+import { backendWords, HeartbeatMark, PlaceMark, routeLine, WorkerMark } from '../workers/marks';
 import { Places } from './Hosts';
 
 const LOOK_MS = 5_000;
@@ -69,7 +69,7 @@ function isShown(worker: OverseenWorker, shown: Shown): boolean {
 function Backends({ list }: { readonly list: readonly OverseenWorker[] }) {
   const now = new Map<string, { running: number; troubled: number }>();
   for (const worker of list) {
-    const name = worker.backend ?? t`no backend yet`;
+    const name = backendWords(worker);
     const { running, troubled } = now.get(name) ?? { running: 0, troubled: 0 };
     now.set(name, {
       running: running + (worker.status === 'running' ? 1 : 0),

@@ -107,10 +107,16 @@ export function PlaceMark({ worker }: { readonly worker: Placed }) {
   );
 }
 
-function whereWords({ backend: word, extension, sandbox }: Placed): string {
-  if (word === null) return t`no backend yet`;
-  // One of somebody else's has no word of its own.
-  const backend = word === 'extension' && extension !== null ? extension : word;
+/** Its backend; one of somebody else's has no word of its own. */
+export function backendWords({ backend, extension }: Pick<Placed, 'backend' | 'extension'>) {
+  if (backend === null) return t`no backend yet`;
+  return backend === 'extension' && extension !== null ? extension : backend;
+}
+
+function whereWords(worker: Placed): string {
+  const { backend: word, sandbox } = worker;
+  const backend = backendWords(worker);
+  if (word === null) return backend;
   const where = sandbox?.region ?? sandbox?.host ?? '';
   const words = where === '' ? backend : t`${backend} at ${where}`;
   return sandbox?.isolation?.weak === true ? t`${words}, weak isolation` : words;
