@@ -13,7 +13,9 @@ from atoll.domain.event import Event
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.webhook.delivery import Receipt
 from atoll.ports import EventQuery
-from atoll.services.webhooks.feed import SLOW
+from atoll.services.webhooks.feed import SLOW, WebhookFeed
+from atoll.services.webhooks.outcomes import WebhookOutcomes
+from atoll.services.webhooks.posting import WebhookPosting
 from atoll.services.webhooks.webhooks import WebhookChange
 from atoll.testing import FakeWebhookSender, VirtualClock
 from tests.services.webhooks.scene import hook_scene
@@ -176,17 +178,24 @@ async def test_event_after_a_change_amid_a_page_is_judged_by_the_new_filters() -
 
 async def test_event_after_the_webhook_was_turned_off_amid_a_page_waits() -> None:
     sender = Gated()
-    async with hook_scene(sender) as (at, _), at.working():
+    # Without the worker, which ends a feed as soon as it sees that its webhook is off.
+    async with hook_scene(sender) as (at, _), asyncio.TaskGroup() as tasks:
         report, _ = await at.endpoints.create(LOCAL_PERSON, URL)
         off, on = WebhookChange(enabled=False), WebhookChange(enabled=True, url=OTHER)
+        appended = asyncio.Event()
 
         async def turned_off() -> None:
             await at.endpoints.change(LOCAL_PERSON, report.webhook.id, off)
             await at.append([A])
+            appended.set()
 
+        posting = WebhookPosting(at.clock, at.vault, sender)
+        outcomes = WebhookOutcomes(at.ground, lambda: 1.0)
+        feed = WebhookFeed(report.webhook.id, at.ground, posting, outcomes=outcomes)
         with amid_a_page(turned_off):
-            at.ground.bus.announce((A,))
-            await at.until(report, enabled=False)
+            running = tasks.create_task(feed.run())
+            await appended.wait()
             await at.endpoints.change(LOCAL_PERSON, report.webhook.id, on)
             await sender.took((A, 1))
+        running.cancel()
         assert set(sender.sent) == {OTHER}
