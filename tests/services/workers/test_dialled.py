@@ -115,7 +115,7 @@ class DesktopScene(Scene):
 
 
 @asynccontextmanager
-async def serving(folder: Path) -> AsyncIterator[DesktopScene]:
+async def serving(folder: Path, *, driven: bool = True) -> AsyncIterator[DesktopScene]:
     async with open_store(StoreSettings(database_url(folder))) as store:
         clock, vault = SystemClock(), EnvelopeVault(lambda: [MasterKey(b"m" * 32)])
         ground = Ground(store, InProcessBus(), clock, Identifiers())
@@ -140,8 +140,8 @@ async def serving(folder: Path) -> AsyncIterator[DesktopScene]:
         far = FarHost(ground, desktops, intake)
         await far.link()
         async with asyncio.TaskGroup() as tasks:
-            acts = (runner.run(), driver.run(), far.run())
-            running = [tasks.create_task(one) for one in acts]
+            acts = (runner.run, far.run, *((driver.run,) if driven else ()))
+            running = [tasks.create_task(one()) for one in acts]
             await asyncio.sleep(0)
             streams = WorkerStreams(ground, LiveDeltas(ground, lanes, tasks=runner))
             yield DesktopScene(ground, memory, workers, streams, far, lanes, dialled)
@@ -156,7 +156,12 @@ async def scene(tmp_path: Path) -> AsyncIterator[DesktopScene]:
 
 
 class TestDialledHost(WorkerHostContract):
-    """The host of desktops runs the suite of its port."""
+    """The host of desktops runs the suite of its port. No driver takes its entries beside that."""
+
+    @pytest.fixture
+    async def scene(self, tmp_path: Path) -> AsyncIterator[DesktopScene]:
+        async with serving(tmp_path, driven=False) as found:
+            yield found
 
     @pytest.fixture
     def host(self, scene: DesktopScene) -> WorkerPlaces:
