@@ -38,7 +38,7 @@ from atoll.domain.worker.heartbeat import LEASE, Lease
 from atoll.domain.worker.ledger import ErrorCode, RequestRefusal, Response, WorkerRequest
 from atoll.domain.worker.lifecycle import Silent, Worker, WorkerStatus
 from atoll.domain.worker.record import WorkerRecord
-from atoll.ports.outside.worker_host import HostDeltas, HostEntry, LiveHost, WorkerHost
+from atoll.ports.outside.worker_host import HostDeltas, HostEntry, WorkerHost
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.sandboxes.sandboxes import Sandboxes
@@ -57,7 +57,7 @@ from atoll.services.workers.worker_places import WorkerPlaces
 from atoll.services.workers.workers import Workers
 from atoll.testing import WorkerHostContract
 from atoll.testing.contracts.event_log import NOW
-from atoll.testing.contracts.outside.worker_host import left_out, reattached
+from atoll.testing.contracts.outside.worker_host import PIECE, reattached
 from tests.peers.databases.chosen import database_url
 from tests.services.workers.far_host import NEVER, WALL, FarHost, host_of, item
 from tests.services.workers.test_workers import TURN, Anywhere, Scene
@@ -150,18 +150,13 @@ async def serving(folder: Path, *, driven: bool = True) -> AsyncIterator[Desktop
 
 
 @pytest.fixture
-async def scene(tmp_path: Path) -> AsyncIterator[DesktopScene]:
-    async with serving(tmp_path) as found:
+async def scene(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[DesktopScene]:
+    async with serving(tmp_path, driven=request.cls is None) as found:
         yield found
 
 
 class TestDialledHost(WorkerHostContract):
     """The host of desktops runs the suite of its port. No driver takes its entries beside that."""
-
-    @pytest.fixture
-    async def scene(self, tmp_path: Path) -> AsyncIterator[DesktopScene]:
-        async with serving(tmp_path, driven=False) as found:
-            yield found
 
     @pytest.fixture
     def host(self, scene: DesktopScene) -> WorkerPlaces:
@@ -192,11 +187,13 @@ class TestDialledHost(WorkerHostContract):
         self.scene.far.held.add("hang")
         return WorkerRequest("held", "hang", {})
 
-    def live(self, host: WorkerHost) -> LiveHost:
-        left_out("has desktops, of whose agents only whole items are seen")
-
     async def say(self, host: WorkerHost, worker: WorkerRecord, *lines: str) -> None:
-        await self.scene.far.deliver(*map(item, lines), epoch=worker.worker.epoch)
+        epoch, far = worker.worker.epoch, self.scene.far
+        if PIECE in lines:
+            caller = await host_of(self.scene.ground, far.tokens[epoch])
+            pieces = HostDeltas(far.sent[epoch], (PIECE.encode(),))
+            await far.intake.deliver(caller, "w", HostBatch(epoch, 1, (), [pieces]))
+        await far.deliver(*(item(one) for one in lines if one != PIECE), epoch=epoch)
 
     async def end(self, host: WorkerHost, worker: WorkerRecord) -> None:
         ended = RequestRefusal(ErrorCode.WORKER_UNAVAILABLE, "the agent exited with 1")

@@ -5,8 +5,8 @@ off, miss some; the completed items, which are events, replace them.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 import msgspec
@@ -15,7 +15,7 @@ from atoll.domain.errors import AtollError
 from atoll.domain.live import MAX_PAYLOAD_BYTES
 from atoll.domain.worker.dialled import FOLLOW_SECONDS, HostLease
 from atoll.domain.worker.record import WorkerRecord
-from atoll.ports.bus import LiveChannels, Missed
+from atoll.ports.bus import LiveChannels, LiveSubscription, Missed
 from atoll.ports.outside.worker_host import HostDeltas
 from atoll.wire.http.unreadable import UNREADABLE
 
@@ -49,26 +49,43 @@ class DesktopDeltas:
                 for payload in _payloads(one):
                     self._channels.publish(lease.org_id, _channel(lease.key, lease.epoch), payload)
 
-    async def follow(self, worker: WorkerRecord, ask: Ask) -> AsyncGenerator[HostDeltas, None]:
-        """Yield pieces of a worker in its epoch, asking its host for them again and again. Raises
-        what `ask` raises, and `LimitReached`."""
+    @asynccontextmanager
+    async def follow(
+        self, worker: WorkerRecord, ask: Ask
+    ) -> AsyncIterator[AsyncIterator[HostDeltas]]:
+        """Yield the pieces of a worker in its epoch from now on, asking its host for them again and
+        again. Raises what `ask` raises, and `LimitReached`."""
         if self._channels is None:
+            yield _nothing()
             return
         name = _channel(worker.key, worker.worker.epoch)
         with self._channels.subscribe(worker.org_id, name) as subscription:
-            loop = asyncio.get_running_loop()
-            due = loop.time()
-            while True:
-                if loop.time() >= due:
-                    await ask(worker)
-                    due = loop.time() + AGAIN_SECONDS
-                message: bytes | Missed | None = None
-                with suppress(TimeoutError):
-                    async with asyncio.timeout_at(due):
-                        message = await subscription.receive()
-                found = _read(message)
-                if found is not None:
-                    yield found
+            await ask(worker)
+            yield _heard(subscription, worker, ask)
+
+
+async def _heard(
+    subscription: LiveSubscription, worker: WorkerRecord, ask: Ask
+) -> AsyncIterator[HostDeltas]:
+    loop = asyncio.get_running_loop()
+    due = loop.time() + AGAIN_SECONDS
+    while True:
+        if loop.time() >= due:
+            await ask(worker)
+            due = loop.time() + AGAIN_SECONDS
+        message: bytes | Missed | None = None
+        with suppress(TimeoutError):
+            async with asyncio.timeout_at(due):
+                message = await subscription.receive()
+        found = _read(message)
+        if found is not None:
+            yield found
+
+
+async def _nothing() -> AsyncIterator[HostDeltas]:
+    """Yield no piece."""
+    return
+    yield
 
 
 def _channel(key: str, epoch: int) -> str:

@@ -5,7 +5,7 @@ its route; its lease says so from then on.
 """
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -117,7 +117,7 @@ class WorkerPlaces:
     async def live(self, worker: WorkerRecord) -> AsyncIterator[AsyncIterator[HostDeltas]]:
         """See `LiveHost`."""
         if await self._on_desktop(worker):
-            async with aclosing(self._deltas.follow(worker, self._desktop.follow)) as deltas:
+            async with self._deltas.follow(worker, self._desktop.follow) as deltas:
                 yield deltas
             return
         async with self._runtime.live(worker) as deltas:
