@@ -92,7 +92,7 @@ async def test_agent_finishes_a_task_on_a_rented_machine(
 @pytest.mark.docker
 @pytest.mark.timeout(600)
 @pytest.mark.skipif(bool(microvm.missing()), reason=microvm.missing())
-@pytest.mark.parametrize("agent", ["codex", "claude-code"])
+@pytest.mark.parametrize("agent", ["codex", pytest.param("claude-code", marks=pytest.mark.slow)])
 async def test_agent_finishes_a_task_in_a_machine_of_its_own(
     agent: str,
     repository: Path,
