@@ -16,6 +16,10 @@ ACTS = {
         "agent": "test_login_of_an_agent_without_an_issuer_is_not_found",
         "method": "test_login_in_a_browser_is_finished_by_its_own_redirect",
         "api_key": "test_key_is_ready_at_once_and_never_shown",
+        "provider": "test_key_names_its_provider",
+    },
+    "PUT /v1/agent-logins/{login}/exposure": {
+        "exposed_to": "test_login_is_exposed_by_its_owners_own_act_alone",
     },
     "POST /v1/agent-logins/{login}/redirect": {
         "redirect": "test_login_in_a_browser_is_finished_by_its_own_redirect",
