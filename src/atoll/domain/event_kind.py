@@ -10,8 +10,9 @@ from atoll.domain.event import Json
 from atoll.domain.event_kinds.inside import INSIDE
 from atoll.domain.event_kinds.kind import EventKind
 from atoll.domain.event_kinds.outside import OUTSIDE
+from atoll.domain.event_kinds.tools import TOOLS
 
-KINDS: Mapping[str, EventKind] = dict((*INSIDE, *OUTSIDE))
+KINDS: Mapping[str, EventKind] = dict((*INSIDE, *OUTSIDE, *TOOLS))
 
 
 def check(event_type: str, payload: Mapping[str, Json]) -> EventKind:

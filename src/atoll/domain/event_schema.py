@@ -21,7 +21,7 @@ _EXIT: Json = {"type": ["object", "null"], "description": "`code` or `signal`"}
 
 _INTEGERS = (
     *("before", "bytes", "commits", "dashboards", "decisions", "epoch", "generation"),
-    *("instructions_id", "minus"),
+    *("instructions_id", "minus", "ms"),
     *("n", "plus", "port", "pr_number", "repo", "retired", "sandboxes", "secrets", "turns"),
     *("after", "attempt", "dead", "deliveries", "event_position", "pull", "unrecorded", "up_to"),
 )

@@ -71,6 +71,8 @@ from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.secrets.secrets import Secrets
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
+from atoll.services.tools.mcp_sessions import McpSessions
+from atoll.services.tools.tool_calls import ToolCalls
 from atoll.services.webhooks.worker import WebhookServices
 from atoll.services.workers.desktops import Desktops
 from atoll.services.workers.driving import WorkerDriver
@@ -193,6 +195,14 @@ class DriveServices:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolServices:
+    """The use cases of tools that agents call, and of the sessions of their clients."""
+
+    calls: ToolCalls
+    sessions: McpSessions
+
+
+@dataclass(frozen=True, slots=True)
 class Backends:
     """The extensions, by name, and the use cases of the hosts that they place sandboxes on, and of
     the routes that choose among them; the keys of vendors, the machines that are left behind there,
@@ -242,6 +252,7 @@ class Application:
     previews: PreviewServices
     workers: WorkerServices
     drive: DriveServices
+    tools: ToolServices
 
     @property
     def agent_logins(self) -> AgentLogins:

@@ -23,6 +23,7 @@ KEY = "sk-canary-7f3a9c21e5"
 KEYS = f'[openai]\nkey = "{KEY}"\nbase_url = "http://127.0.0.1:9"\n'
 SPEC = json.loads((ROOT / "docs" / "openapi.json").read_text())
 PUBLIC = {"/healthz", "/readyz", "/auth/login", "/auth/guests", "/auth/invitations"}
+PUBLIC |= {"/.well-known/oauth-protected-resource"}
 PUBLIC |= {"/.well-known/jwks.json", "/auth/realms", "/auth/cli", "/auth/cli/poll"}
 PUBLIC |= {"/auth/drive/callback"}
 LEAK = re.compile(r'Traceback|File "|sqlalchemy|sqlite|site-packages|\.py\b')

@@ -50,6 +50,7 @@ from atoll.surfaces.http.server.front_end import FrontEnd
 from atoll.surfaces.http.server.host_names import names_for
 from atoll.surfaces.http.server.internal_access import InternalAccess
 from atoll.surfaces.http.server.metrics import MetricsAccess
+from atoll.surfaces.mcp.entry import McpEntry
 from atoll.testing import (
     FakeAgentIssuer,
     FakeAgentShelf,
@@ -530,9 +531,13 @@ async def world(
         )
         services = replace(built, readiness=_ready)
         surface = _surface(public_url, metrics, telemetry)
-        app = create_app(services, replace(surface, front_end=front_end, internal=internal))
+        mcp = McpEntry(services, version="0")
+        surface = replace(surface, front_end=front_end, internal=internal, mcp=mcp)
+        app = create_app(services, surface)
         group = await stack.enter_async_context(asyncio.TaskGroup())
         background = group.create_task(services.background.run())
+        tools = group.create_task(mcp.run())
+        stack.callback(tools.cancel)
         stack.callback(background.cancel)
         url = await stack.enter_async_context(served(app))
         yield World(

@@ -14,7 +14,8 @@ from typing import Final
 
 from fastapi import APIRouter, FastAPI
 from fastapi.telemetry import TelemetryConfig
-from starlette.routing import BaseRoute
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp
 
 from atoll.domain.people.rate_limit import RateLimit
 from atoll.services.application import Application
@@ -22,7 +23,15 @@ from atoll.services.telemetry import OFF, Telemetry
 from atoll.surfaces.http import multiplayer
 from atoll.surfaces.http.previews.gate import PreviewGate
 from atoll.surfaces.http.previews.origins import LOOPBACK_ORIGINS, PreviewOrigins
-from atoll.surfaces.http.server import health, metrics, openapi, page, problems
+from atoll.surfaces.http.server import (
+    health,
+    metrics,
+    openapi,
+    page,
+    problems,
+    resource_metadata,
+    token_paths,
+)
 from atoll.surfaces.http.server.correlation import Correlation
 from atoll.surfaces.http.server.deprecation import announced
 from atoll.surfaces.http.server.front_end import FrontEnd
@@ -69,7 +78,8 @@ class AppSettings:
     `rate_limit` holds for each caller, None where there is none.
     `front_end` may name the principal of a request, None where nobody may.
     `internal` is the access of trusted services, None where there are none.
-    `previews` are the names at which previews are served instead of the API.
+    `previews` are the names at which previews are served instead of the API. `mcp` answers at
+    `/mcp`, None where nothing does.
     `metrics` says who may read the metrics of `telemetry`, None where nobody may.
     """
 
@@ -83,6 +93,7 @@ class AppSettings:
     metrics: MetricsAccess | None = None
     telemetry: Telemetry = OFF
     previews: PreviewOrigins = LOOPBACK_ORIGINS
+    mcp: ASGIApp | None = None
 
 
 def routers() -> list[APIRouter]:
@@ -102,7 +113,13 @@ def routers() -> list[APIRouter]:
 @cache
 def _routes() -> tuple[BaseRoute, ...]:
     """Return the routes of every app. They hold nothing of one: apps of a process share them."""
-    last = (multiplayer.router, health.router, openapi.router, page.router)
+    last = (
+        multiplayer.router,
+        health.router,
+        resource_metadata.router,
+        openapi.router,
+        page.router,
+    )
     return tuple(
         announced(permitted(route)) for router in (*routers(), *last) for route in router.routes
     )
@@ -124,12 +141,7 @@ def create_app(
         lifespan=lifespan,
         telemetry=NO_TELEMETRY,
     )
-    app.state.services = services
-    app.state.public_url = settings.public_url
-    app.state.outside_url = settings.outside_url or settings.public_url
-    app.state.bundle = settings.bundle
-    app.state.origins = settings.previews
-    app.state.metrics, app.state.telemetry = settings.metrics, settings.telemetry
+    _fill(app, services, settings)
     if settings.rate_limit is not None:
         app.add_middleware(RateLimits, limit=settings.rate_limit)
     app.add_middleware(
@@ -151,6 +163,19 @@ def create_app(
     if settings.metrics is not None:
         # It needs no permission: it asks for a credential of its own.
         app.router.routes.extend(metrics.router.routes)
+    if settings.mcp is not None:
+        # It asks for the permission of each tool by itself.
+        app.router.routes.append(Route(token_paths.MCP, settings.mcp, include_in_schema=False))
     # Not `include_router`, which would build every route a second time to add nothing to it.
     app.router.routes.extend(_routes())
     return app
+
+
+def _fill(app: FastAPI, services: Application, settings: AppSettings) -> None:
+    """Put what routes read into the state of the app."""
+    app.state.services = services
+    app.state.public_url = settings.public_url
+    app.state.outside_url = settings.outside_url or settings.public_url
+    app.state.bundle = settings.bundle
+    app.state.origins = settings.previews
+    app.state.metrics, app.state.telemetry = settings.metrics, settings.telemetry

@@ -15,6 +15,7 @@ from atoll.services.application import (
     PushServices,
     ReviewServices,
     Tenancy,
+    ToolServices,
 )
 from atoll.services.approvals.approvals import Approvals
 from atoll.services.dashboards.mentions import DashboardMentions
@@ -41,6 +42,8 @@ from atoll.services.secrets.secrets import Secrets
 from atoll.services.settings import ServiceSettings
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
+from atoll.services.tools.mcp_sessions import McpSessions
+from atoll.services.tools.tool_calls import ToolCalls
 from atoll.wiring.control.access import Access, build_access
 from atoll.wiring.control.exchange import build_dashboards, build_panes, build_replication
 from atoll.wiring.control.identity import people_of
@@ -98,6 +101,9 @@ def build_application(
         workers=build_workers(
             *(ground, sandboxes, agents, ports, library),
             background=background, events=events, settings=settings.workers,
+        ),
+        tools=ToolServices(
+            ToolCalls(events, ground.clock), McpSessions(ground, tenancy.credentials.signing_keys)
         ),
         overview=build_overview(ground, library, sandboxes, statuses=statuses, secrets=secrets),
     )  # fmt: skip

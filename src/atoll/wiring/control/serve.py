@@ -14,9 +14,10 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -216,6 +217,7 @@ def _run(settings: "ControlSettings", opened: _Open, welcome: _Welcome) -> None:
 
 async def _serve(settings: "ControlSettings", opened: _Open, welcome: _Welcome) -> None:
     from atoll.surfaces.http.app import create_app
+    from atoll.surfaces.mcp.entry import McpEntry
     from atoll.wiring.control.assembly import MAIN, assembled
     from atoll.wiring.control.reach import reach_of
 
@@ -231,13 +233,15 @@ async def _serve(settings: "ControlSettings", opened: _Open, welcome: _Welcome) 
         api_url=opened.presence.url,
     )
     async with assembly as services, asyncio.TaskGroup() as group:
-        app = create_app(services, surface)
+        mcp = McpEntry(services, version=version("atoll"))
+        app = create_app(services, replace(surface, mcp=mcp))
         # What was loaded stays: no later collection has to walk through it.
         gc.freeze()
         gc.enable()
         takes = surface.previews.takes
         servers = opened.servers(app, takes)
         background = group.create_task(_background(services, settings))
+        tools = group.create_task(mcp.run())
         with _ended_by_signals([server for server, _ in servers]):
             if welcome.printed or welcome.opened:
                 here = own.public_url or opened.presence.url
@@ -248,6 +252,7 @@ async def _serve(settings: "ControlSettings", opened: _Open, welcome: _Welcome) 
                 welcome.link.keep()
             await asyncio.gather(*(server.serve(sockets=[bound]) for server, bound in servers))
         background.cancel()
+        tools.cancel()
 
 
 async def _background(services: "Application", settings: "ControlSettings") -> None:

@@ -15,10 +15,14 @@ from atoll.surfaces.http.server.credentials import PAGE_KEY
 from atoll.surfaces.http.server.host_names import Names, names_for
 from tests.surfaces.http.world import World, client_of, document_text
 
-OPEN = {"/healthz", "/readyz", "/openapi.json", "/.well-known/jwks.json"} | {
-    *("/auth/cli", "/auth/cli/poll", "/auth/drive/callback", "/auth/realms"),
-    *("/auth/login", "/auth/guests", "/auth/invitations"),
-}
+OPEN = (
+    {"/healthz", "/readyz", "/openapi.json", "/.well-known/jwks.json"}
+    | {"/.well-known/oauth-protected-resource"}
+    | {
+        *("/auth/cli", "/auth/cli/poll", "/auth/drive/callback", "/auth/realms"),
+        *("/auth/login", "/auth/guests", "/auth/invitations"),
+    }
+)
 INTERNAL = {"/internal/events", "/internal/executions/{worker_id}/artifacts"}
 """Routes closed by a token of their own, which `test_internal_token` attacks; without that setting
 they are not there."""

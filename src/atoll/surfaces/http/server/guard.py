@@ -40,7 +40,7 @@ from atoll.surfaces.http.server.internal_access import (
 )
 from atoll.surfaces.http.server.permissions import PROVIDER_PATH, PUBLIC_PATHS
 from atoll.surfaces.http.server.problems import internal_problem, refuse
-from atoll.surfaces.http.server.token_paths import token_may
+from atoll.surfaces.http.server.token_paths import MCP, token_may
 
 PAGE_FILES: Final = "/assets/"
 RECHECK_SECONDS: Final = 2.0
@@ -188,8 +188,9 @@ class Guard:
         _put_caller(scope, caller)
         state["session"], state["guest"] = credential.session, credential.guest
         self._names.check_page(scope, headers, by_cookie=credential.is_cookie)
-        if credential.named is not None and origin is not None:
-            self._names.check_origin(origin, host)  # its people come by browsers
+        # People of a front end come by browsers, and MCP wants each request checked.
+        if origin is not None and (credential.named is not None or scope["path"] == MCP):
+            self._names.check_origin(origin, host)
         if credential.is_cookie and not credential.from_page:
             raise Unauthenticated(
                 "the cookie alone is not a login: "

@@ -30,6 +30,8 @@ PUBLIC_PATHS: Final[Mapping[str, str]] = {
     "/readyz": "monitoring has no login",
     "/openapi.json": "what the routes are is public; what they answer is not",
     "/.well-known/jwks.json": "the public keys, by which anybody verifies our tokens",
+    "/.well-known/oauth-protected-resource": "clients of tools learn here how to log in",
+    "/.well-known/oauth-protected-resource/mcp": "the same, by the path of the resource",
     "/auth/login": "the login itself: it takes a one-time ticket",
     "/auth/cli": "a command line begins its login without one",
     "/auth/cli/poll": "it fetches its token by the secret of that login",

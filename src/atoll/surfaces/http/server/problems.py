@@ -21,6 +21,7 @@ from atoll.domain.errors import (
     StaleCursor,
 )
 from atoll.surfaces.http.body.answers import Json
+from atoll.surfaces.http.server.resource_metadata import challenge
 from atoll.wire.contract.correlation import REQUEST_ID
 
 PROBLEM_TYPE: Final = "application/problem+json"
@@ -89,7 +90,10 @@ def internal_problem() -> Json:
 
 async def refuse(error: AtollError, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer an HTTP request, or a WebSocket handshake, with the error's problem document."""
-    await problem(error)(scope, receive, send)
+    answer = problem(error)
+    if answer.status_code == HTTPStatus.UNAUTHORIZED:
+        answer.headers["WWW-Authenticate"] = challenge(scope)
+    await answer(scope, receive, send)
 
 
 def register(app: FastAPI) -> None:

@@ -15,6 +15,8 @@ from atoll.domain.people.principal import TokenAccess
 
 EVENTS: Final = "/v1/events/stream"
 AGENTS: Final = "/v1/agents"
+MCP: Final = "/mcp"
+"""The path of tools, which ask the token for the permission of each by themselves."""
 _ME: Final = frozenset({"/auth/me", "/v1/me"})
 _SANDBOX: Final = "/v1/sandboxes/"
 _WORKERS: Final = ("/v1/workers", "/internal/v1/codex/workers", "/api/runtime/codex/workers")
@@ -60,6 +62,9 @@ def _model(name: str) -> str:
 
 def _inside_may(scope: Scope, sandbox_id: SandboxId) -> bool:
     path: str = scope["path"]
+    if path == MCP:
+        kind: str = scope["type"]
+        return kind == "http"
     if scope["type"] == "websocket" or scope["method"] not in {"GET", "HEAD"}:
         return False
     named, _, below = path.removeprefix(_SANDBOX).partition("/")

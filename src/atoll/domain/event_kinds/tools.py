@@ -1,0 +1,14 @@
+"""Events of tools that agents call. Their arguments are in none of them, only a digest."""
+
+from typing import Final
+
+from atoll.domain.event_kinds.kind import EventKind, kind
+
+TOOLS: Final[tuple[tuple[str, EventKind], ...]] = (
+    kind(
+        "tool.called",
+        "tool permission digest outcome ms",
+        "sandbox_id",
+        "An agent or a program called a tool; `outcome` is `ok` or the code of an error.",
+    ),
+)

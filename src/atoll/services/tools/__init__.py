@@ -1,0 +1,1 @@
+"""Calls of tools by agents: judged, bounded and recorded."""

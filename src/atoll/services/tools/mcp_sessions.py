@@ -1,0 +1,77 @@
+"""Sessions of MCP clients: each is its signed id, which any replica reads.
+
+An id is bound to what its client logged in with, and says nothing else. No process holds a
+session: it survives every restart.
+"""
+
+import secrets
+from datetime import timedelta
+
+import msgspec
+
+from atoll.domain.people.principal import Principal
+from atoll.services.ground import Ground
+from atoll.services.people.signing_keys import SigningKeys
+from atoll.wire.http.unreadable import UNREADABLE
+from atoll.wire.jwt import BadToken, read_object
+
+AUDIENCE = "mcp-session"
+"""The audience of the ids, by which no other token of ours is one."""
+
+LASTS = timedelta(hours=12)
+"""The longest life of a session; its client begins another then."""
+
+
+class SessionClaims(msgspec.Struct, frozen=True, kw_only=True):
+    """The claims of a session's id. `origin` is what its client logged in with."""
+
+    aud: str
+    jti: str
+    exp: int
+    org_id: str
+    sub: str
+    origin: str
+
+
+class McpSessions:
+    """Use cases on sessions."""
+
+    def __init__(self, ground: Ground, keys: SigningKeys) -> None:
+        self._ground = ground
+        self._keys = keys
+
+    async def begin(self, caller: Principal) -> str:
+        """Return the id of a new session of this caller."""
+        claims = SessionClaims(
+            aud=AUDIENCE,
+            jti=secrets.token_urlsafe(12),
+            exp=int((self._ground.clock.now() + LASTS).timestamp()),
+            org_id=caller.org_id,
+            sub=caller.id,
+            origin=_origin(caller),
+        )
+        return await self._keys.sign(msgspec.json.encode(claims))
+
+    async def holds(self, caller: Principal, text: str) -> bool:
+        """Report whether this is the id of a session of this caller that has not ended."""
+        claims = await self._claims(text)
+        return claims is not None and (claims.org_id, claims.sub, claims.origin) == (
+            caller.org_id,
+            caller.id,
+            _origin(caller),
+        )
+
+    async def _claims(self, text: str) -> SessionClaims | None:
+        try:
+            payload = await self._keys.payload(text)
+            claims = msgspec.convert(read_object(payload), SessionClaims)
+        except (BadToken, *UNREADABLE):
+            return None
+        if claims.aud != AUDIENCE or claims.exp <= self._ground.clock.now().timestamp():
+            return None
+        return claims
+
+
+def _origin(caller: Principal) -> str:
+    """Return what a caller logged in with: the same for every token that was made from it."""
+    return "home" if caller.token is None else caller.token.origin

@@ -1,0 +1,90 @@
+"""The definition of a tool: a function, the type of its arguments, and what its callers see.
+
+A namespace is a module with a `Namespace` and functions under its `tool`. The arguments of a tool
+are a `msgspec.Struct`: their JSON Schema, and the check of what comes in, are made from it.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from atoll.domain.errors import Invalid
+from atoll.domain.event import Json
+from atoll.domain.people.principal import Principal
+from atoll.domain.tool.answer import Answer
+from atoll.domain.tool.tool import Effects, Tool
+from atoll.services.application import Application
+
+
+class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The arguments of a tool; each field with its `msgspec.Meta(description=…)` and bounds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The services and the caller that a tool is given beside its arguments."""
+
+    atoll: Application
+    caller: Principal
+
+
+A = TypeVar("A", bound=Arguments)
+Performed = Callable[[Call, A], Awaitable[Answer]]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDefinition(Generic[A]):
+    """A tool, the type of its arguments, and the function that performs it."""
+
+    tool: Tool
+    arguments: type[A]
+    perform: Performed[A]
+
+    def schema(self) -> dict[str, Any]:
+        """Return the JSON Schema of the arguments (2020-12): an object of plain fields, since not
+        every vendor of models follows references."""
+        _, parts = msgspec.json.schema_components([self.arguments])
+        fields: dict[str, dict[str, Any]] = parts[self.arguments.__name__]["properties"]
+        required: list[str] = parts[self.arguments.__name__]["required"]
+        if len(parts) != 1:
+            raise ValueError(f"the arguments of {self.tool.name} are not plain fields")
+        shown: dict[str, Any] = {"type": "object", "properties": fields}
+        if required:
+            shown["required"] = required
+        return {**shown, "additionalProperties": False}
+
+    def read(self, arguments: Mapping[str, Json]) -> A:
+        """Return the arguments that a client sent. Raises `Invalid`, with the field."""
+        try:
+            return msgspec.convert(arguments, self.arguments)
+        except msgspec.ValidationError as error:
+            text, _, path = str(error).partition(" - at `$.")
+            raise Invalid(f"{self.tool.name}: {text}", field=path.rstrip("`") or None) from None
+
+
+class Namespace:
+    """The tools of one module. Its `name` is the beginning of each of their names."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.tools: list[ToolDefinition[Any]] = []
+
+    def tool(
+        self, verb: str, permission: str, effects: Effects, *, inside: bool = False
+    ) -> Callable[[Performed[A]], Performed[A]]:
+        """Return the decorator of a tool's function. The docstring of the function is what a model
+        reads, and its second parameter's type has the arguments."""
+
+        def declare(perform: Performed[A]) -> Performed[A]:
+            text = " ".join((perform.__doc__ or "").split())
+            name = f"{self.name}.{verb}"
+            if not text:
+                raise ValueError(f"the tool {name} has no docstring, which models read")
+            arguments = list(perform.__annotations__.values())[1]
+            tool = Tool(name, text, permission, effects, inside)
+            self.tools.append(ToolDefinition(tool, arguments, perform))
+            return perform
+
+        return declare

@@ -1,0 +1,161 @@
+"""The entry of MCP over HTTP (`/mcp`): an ASGI app that loads the SDK at its first request.
+
+The SDK would keep sessions in the memory of one process. Here a session is its signed id: the SDK
+answers each request by itself, and this entry gives and checks the ids.
+"""
+
+import asyncio
+from collections.abc import MutableMapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
+
+from atoll.domain.people.principal import Principal
+from atoll.services.application import Application
+from atoll.wire.http.unreadable import UNREADABLE
+
+if TYPE_CHECKING:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+PATH: Final = "/mcp"
+MAX_BODY_BYTES: Final = 4 * 1024 * 1024
+SESSION: Final = "mcp-session-id"
+VERSION: Final = "mcp-protocol-version"
+HANDSHAKE_VERSIONS: Final = frozenset({"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"})
+"""The revisions with sessions; later ones have none."""
+
+_INVALID_REQUEST = -32600
+
+
+class _Head(msgspec.Struct):
+    """The part of a JSON-RPC message that is read before the SDK reads it."""
+
+    method: str = ""
+
+
+class McpEntry:
+    """The ASGI app of `/mcp`. `run` has to run for it to answer."""
+
+    def __init__(self, atoll: Application, *, version: str) -> None:
+        self._atoll = atoll
+        self._version = version
+        self._wanted = asyncio.Event()
+        self._loaded: asyncio.Future[StreamableHTTPSessionManager] | None = None
+
+    async def run(self) -> None:
+        """Load the SDK once somebody asks, and serve until cancelled."""
+        self._loaded = asyncio.get_running_loop().create_future()
+        await self._wanted.wait()
+        manager = await asyncio.to_thread(self._load)
+        async with manager.run():
+            self._loaded.set_result(manager)
+            await asyncio.get_running_loop().create_future()
+
+    def _load(self) -> "StreamableHTTPSessionManager":
+        server = import_module("atoll.surfaces.mcp.server")
+        toolbox = import_module("atoll.surfaces.mcp.toolbox")
+        managers = import_module("mcp.server.streamable_http_manager")
+        made: StreamableHTTPSessionManager = managers.StreamableHTTPSessionManager(
+            server.mcp_server(self._atoll, toolbox.toolbox(), version=self._version),
+            json_response=True,
+            stateless=True,
+            max_request_body_size=MAX_BODY_BYTES,
+        )
+        return made
+
+    async def _manager(self) -> "StreamableHTTPSessionManager":
+        if self._loaded is None:
+            raise RuntimeError("the entry of MCP does not run")
+        self._wanted.set()
+        return await asyncio.shield(self._loaded)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request. The guard has authenticated its caller."""
+        headers = Headers(scope=scope)
+        named = headers.get(SESSION)
+        caller: Principal = scope["state"]["caller"]
+        sessions = self._atoll.tools.sessions
+        if headers.get(VERSION, next(iter(HANDSHAKE_VERSIONS))) not in HANDSHAKE_VERSIONS:
+            await (await self._manager()).handle_request(scope, receive, send)
+            return
+        if named is not None and not await sessions.holds(caller, named):
+            await _refuse(404, _INVALID_REQUEST, "Session not found")(scope, receive, send)
+            return
+        if scope["method"] == "POST":
+            await self._post(scope, receive, send)
+            return
+        refused = _refuse(405, _INVALID_REQUEST, "Method Not Allowed")
+        refused.headers["Allow"] = "POST"
+        await refused(scope, receive, send)
+
+    async def _post(self, scope: Scope, receive: Receive, send: Send) -> None:
+        body = await _body(receive)
+        if body is None:
+            await _refuse(413, _INVALID_REQUEST, "Request body too large")(scope, receive, send)
+            return
+        try:
+            method = msgspec.json.decode(body, type=_Head).method
+        except UNREADABLE:
+            # The SDK says what is wrong with it.
+            method = ""
+        extra: list[tuple[bytes, bytes]] = []
+        if method == "initialize":
+            session = await self._atoll.tools.sessions.begin(scope["state"]["caller"])
+            extra = [(SESSION.encode(), session.encode())]
+        manager = await self._manager()
+        await manager.handle_request(
+            _without_session(scope), _replayed(body, receive), _with_headers(send, extra)
+        )
+
+
+async def _body(receive: Receive) -> bytes | None:
+    """Return the body of a request, None when it is longer than allowed."""
+    parts, size = [], 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return b""
+        part: bytes = message.get("body", b"")
+        size += len(part)
+        if size > MAX_BODY_BYTES:
+            return None
+        parts.append(part)
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """Return a `receive` that gives a body that was read, then what follows."""
+    first = [True]
+
+    async def replay() -> Message:
+        if first:
+            first.clear()
+            return {"type": "http.request", "body": body, "more_body": False}
+        return await receive()
+
+    return replay
+
+
+def _without_session(scope: Scope) -> MutableMapping[str, Any]:
+    """Return a scope without the session's id, which was checked here."""
+    headers = [one for one in scope["headers"] if one[0] != SESSION.encode()]
+    return {**scope, "headers": headers}
+
+
+def _with_headers(send: Send, extra: list[tuple[bytes, bytes]]) -> Send:
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start" and message["status"] < 400:
+            message = {**message, "headers": [*message.get("headers", ()), *extra]}
+        await send(message)
+
+    return sent
+
+
+def _refuse(status: int, code: int, text: str) -> Response:
+    told = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": text}}
+    return Response(msgspec.json.encode(told), status, media_type="application/json")

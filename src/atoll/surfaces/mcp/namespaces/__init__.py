@@ -1,0 +1,1 @@
+"""The namespaces of tools: one file each, found by `atoll.surfaces.mcp.toolbox`."""

@@ -1,0 +1,109 @@
+"""The tools `events.*`: the log of the caller's organization, or of their sandbox.
+
+What happened is told by kinds and names of ours. The payload of an event may hold words of others,
+so it comes apart.
+"""
+
+import asyncio
+import contextlib
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from atoll.domain.event import Event, Json
+from atoll.domain.people.capability import Capability
+from atoll.domain.tool.answer import MAX_ANSWER_BYTES, Answer, ForeignText
+from atoll.domain.tool.tool import READS
+from atoll.surfaces.mcp.definition import Arguments, Call, Namespace
+from atoll.surfaces.mcp.fields import WaitSeconds
+
+events = Namespace("events")
+
+PAGE = 50
+
+After = Annotated[int, Meta(description="The position after which to begin.", ge=0, le=2**53)]
+Stream = Annotated[
+    str, Meta(description="Only this stream, such as `sandbox:<id>`.", max_length=200)
+]
+
+
+class RecentArguments(Arguments, frozen=True):
+    """The arguments of `events.recent`."""
+
+    stream: Stream = ""
+    after: Annotated[
+        int, Meta(description="The position after which to begin; 0 is the newest ones.", ge=0)
+    ] = 0
+
+
+class WatchArguments(Arguments, frozen=True):
+    """The arguments of `events.watch`."""
+
+    after: After
+    stream: Stream = ""
+    seconds: WaitSeconds = 20
+
+
+@events.tool("recent", Capability.EVENT_READ, READS, inside=True)
+async def recent(call: Call, arguments: RecentArguments) -> Answer:
+    """Return what happened last. `next` is the position to watch or to go on from."""
+    found = await call.atoll.events.list(
+        call.caller,
+        stream=arguments.stream or None,
+        after=arguments.after,
+        limit=PAGE,
+        latest=arguments.after == 0,
+    )
+    return _answer(found, arguments.after or await call.atoll.events.last_position())
+
+
+@events.tool("watch", Capability.EVENT_READ, READS, inside=True)
+async def watch(call: Call, arguments: WatchArguments) -> Answer:
+    """Wait for something to happen after a position, and return it. An empty answer means that
+    nothing did: watch again from `next`."""
+    found: list[Event] = []
+    following = call.atoll.events.follow(
+        call.caller, after=arguments.after, stream=arguments.stream or None
+    )
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(arguments.seconds):
+            async for one in following:
+                if isinstance(one, Event):
+                    found.append(one)
+                    break
+    if found:
+        found += await call.atoll.events.list(
+            call.caller,
+            stream=arguments.stream or None,
+            after=found[0].position,
+            limit=PAGE - 1,
+        )
+    return _answer(found, arguments.after)
+
+
+def _answer(found: list[Event], after: int) -> Answer:
+    """Return the events as far as an answer holds them, and the position of the last of them."""
+    shown: list[Json] = []
+    foreign: list[ForeignText] = []
+    room = MAX_ANSWER_BYTES // 2
+    for one in found:
+        payload = ForeignText(f"event {one.position}", msgspec.json.encode(one.payload).decode())
+        value = _value(one)
+        room -= len(payload.shown().encode()) + len(msgspec.json.encode(value))
+        if room < 0 and shown:
+            break
+        shown.append(value)
+        foreign.append(payload)
+        after = one.position
+    return Answer({"events": shown, "next": after}, tuple(foreign))
+
+
+def _value(event: Event) -> dict[str, Json]:
+    return {
+        "position": event.position,
+        "event_type": event.event_type,
+        "stream": event.stream,
+        "at": event.at.isoformat(),
+        "actor": f"{event.actor_kind}:{event.actor_id}",
+    }

@@ -1,0 +1,121 @@
+"""The tools `atoll.*` about sandboxes: list, create, wait, destroy.
+
+Each is a use case of the API. Who may do what with which sandbox is decided there.
+"""
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from atoll.domain.event import Json
+from atoll.domain.people.capability import Capability
+from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest, Sandbox
+from atoll.domain.sandbox.task import TaskRequest
+from atoll.domain.tool.answer import Answer
+from atoll.domain.tool.tool import READS, Effects
+from atoll.surfaces.mcp.definition import Arguments, Call, Namespace
+from atoll.surfaces.mcp.fields import Cursor, SandboxName, WaitSeconds
+
+atoll = Namespace("atoll")
+
+PAGE = 50
+
+
+class ListArguments(Arguments, frozen=True):
+    """The arguments of `atoll.list`."""
+
+    cursor: Cursor = ""
+
+
+class CreateArguments(Arguments, frozen=True):
+    """The arguments of `atoll.create`."""
+
+    profile: Annotated[
+        str, Meta(description="The recipe, such as `shell` or `codex`.", max_length=100)
+    ] = "shell"
+    name: Annotated[str, Meta(description="A name; left out, one is made.", max_length=200)] = ""
+    repo_url: Annotated[str, Meta(description="A git repository to work on.", max_length=2000)] = ""
+    branch: Annotated[str, Meta(description="The branch of it.", max_length=200)] = ""
+    prompt: Annotated[
+        str,
+        Meta(description="A task for the profile's agent, begun at once.", max_length=100_000),
+    ] = ""
+    key: Annotated[
+        str,
+        Meta(description="The same key within a day gives the same sandbox.", max_length=200),
+    ] = ""
+
+
+class NamedArguments(Arguments, frozen=True):
+    """The arguments of a tool that needs to know which sandbox, and no more."""
+
+    sandbox: SandboxName
+
+
+class WaitArguments(Arguments, frozen=True):
+    """The arguments of `atoll.wait`."""
+
+    sandbox: SandboxName
+    seconds: WaitSeconds = 20
+
+
+@atoll.tool("list", Capability.SANDBOX_READ, READS)
+async def list_sandboxes(call: Call, arguments: ListArguments) -> Answer:
+    """List your sandboxes, newest first, with their states and agents."""
+    page = await call.atoll.sandboxes.list(call.caller, cursor=arguments.cursor or None, limit=PAGE)
+    shown: list[Json] = [sandbox_value(one) for one in page.sandboxes]
+    return Answer({"sandboxes": shown, "next": page.next})
+
+
+@atoll.tool("create", Capability.SANDBOX_CREATE, Effects())
+async def create_sandbox(call: Call, arguments: CreateArguments) -> Answer:
+    """Create a sandbox: a machine of its own for commands and agents. It answers at once; use
+    atoll.wait until its state is ready."""
+    repos = (RepoRequest(arguments.repo_url, arguments.branch or None),)
+    request = CreateSandbox(
+        profile=arguments.profile,
+        name=arguments.name or None,
+        repos=repos if arguments.repo_url else (),
+        task=TaskRequest(arguments.prompt) if arguments.prompt else None,
+    )
+    key = arguments.key or None
+    made = await call.atoll.sandboxes.create(call.caller, request, idempotency_key=key)
+    return Answer({"sandbox": sandbox_value(made)})
+
+
+@atoll.tool("wait", Capability.SANDBOX_READ, READS)
+async def wait_for_sandbox(call: Call, arguments: WaitArguments) -> Answer:
+    """Wait until a sandbox is ready, or cannot become so. When its state is still provisioning,
+    wait again."""
+    seen = await call.atoll.sandboxes.wait(
+        call.caller, arguments.sandbox, timeout_seconds=arguments.seconds
+    )
+    statuses = await call.atoll.statuses.of((seen,))
+    working: list[Json] = [
+        {"agent_id": one.id, "agent": one.agent, "status": one.status.status}
+        for one in statuses[seen.id]
+    ]
+    return Answer({"sandbox": sandbox_value(seen), "agents": working})
+
+
+@atoll.tool("destroy", Capability.SANDBOX_MANAGE, Effects(destructive=True, idempotent=True))
+async def destroy_sandbox(call: Call, arguments: NamedArguments) -> Answer:
+    """Destroy a sandbox with everything in it. Work that was not taken out is lost."""
+    ended = await call.atoll.sandboxes.destroy(call.caller, arguments.sandbox)
+    return Answer({"sandbox": sandbox_value(ended)})
+
+
+def sandbox_value(sandbox: Sandbox) -> dict[str, Json]:
+    """Return what a model needs to know of a sandbox."""
+    shown: dict[str, Json] = {
+        "sandbox_id": sandbox.id,
+        "name": sandbox.name,
+        "state": sandbox.state.value,
+        "profile": sandbox.profile.id,
+        "extension": sandbox.profile.extension,
+    }
+    if sandbox.reason is not None:
+        shown["reason"] = sandbox.reason
+    if sandbox.repos:
+        shown["branches"] = [repo.branch for repo in sandbox.repos]
+    return shown
