@@ -72,7 +72,9 @@ from atoll.services.secrets.secrets import Secrets
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
 from atoll.services.tools.mcp_sessions import McpSessions
+from atoll.services.tools.resources import Resources
 from atoll.services.tools.tool_calls import ToolCalls
+from atoll.services.tools.watches import Watches
 from atoll.services.webhooks.worker import WebhookServices
 from atoll.services.workers.desktops import Desktops
 from atoll.services.workers.driving import WorkerDriver
@@ -196,10 +198,13 @@ class DriveServices:
 
 @dataclass(frozen=True, slots=True)
 class ToolServices:
-    """The use cases of tools that agents call, and of the sessions of their clients."""
+    """The use cases of tools that agents call, of the sessions of their clients, and of what these
+    read and watch."""
 
     calls: ToolCalls
     sessions: McpSessions
+    resources: Resources
+    watches: Watches
 
 
 @dataclass(frozen=True, slots=True)

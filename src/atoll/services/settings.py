@@ -10,6 +10,7 @@ from atoll.services.people.settings import TokenSettings
 from atoll.services.policies.settings import PolicySettings
 from atoll.services.provisioning.settings import ProvisioningSettings
 from atoll.services.sandboxes.settings import AdmissionSettings
+from atoll.services.tools.settings import ToolSettings
 from atoll.services.workers.settings import WorkerSettings
 
 
@@ -25,6 +26,7 @@ class ServiceSettings:
     events: EventSettings = field(default_factory=EventSettings)
     audit: AuditSettings = field(default_factory=AuditSettings)
     repositories: RepositorySettings = field(default_factory=RepositorySettings)
+    tools: ToolSettings = field(default_factory=ToolSettings)
     workers: WorkerSettings = field(default_factory=WorkerSettings)
     tokens: TokenSettings = field(default_factory=TokenSettings)
     auth: AuthSettings = field(default_factory=AuthSettings)

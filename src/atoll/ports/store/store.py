@@ -47,6 +47,7 @@ from atoll.ports.store.sandboxes import IdempotencyRows, SandboxRows
 from atoll.ports.store.secrets import SecretRows
 from atoll.ports.store.shares import ShareRows
 from atoll.ports.store.tokens import SigningKeyRows, TokenRows
+from atoll.ports.store.tool.watches import WatchRows
 from atoll.ports.store.webhooks import WebhookDeliveryRows, WebhookRows
 from atoll.ports.store.worker.desktops import DesktopRows
 from atoll.ports.store.worker.dialled import HostEntryRows, HostLeaseRows, HostOfferRows
@@ -190,6 +191,9 @@ class Transaction:
 
     cli_logins: CliLoginRows
     """Logins of command lines that wait."""
+
+    watches: WatchRows
+    """What sessions of clients of tools watch."""
 
     usage: UsageRows
     """Usage over time."""

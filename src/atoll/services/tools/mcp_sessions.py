@@ -5,7 +5,7 @@ session: it survives every restart.
 """
 
 import secrets
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 
@@ -32,6 +32,11 @@ class SessionClaims(msgspec.Struct, frozen=True, kw_only=True):
     sub: str
     origin: str
 
+    @property
+    def ends_at(self) -> datetime:
+        """Return when the session ends."""
+        return datetime.fromtimestamp(self.exp, UTC)
+
 
 class McpSessions:
     """Use cases on sessions."""
@@ -52,14 +57,18 @@ class McpSessions:
         )
         return await self._keys.sign(msgspec.json.encode(claims))
 
-    async def holds(self, caller: Principal, text: str) -> bool:
-        """Report whether this is the id of a session of this caller that has not ended."""
+    async def find(self, caller: Principal, text: str) -> SessionClaims | None:
+        """Return the session of an id, None when it has ended or is not this caller's."""
         claims = await self._claims(text)
-        return claims is not None and (claims.org_id, claims.sub, claims.origin) == (
-            caller.org_id,
-            caller.id,
-            _origin(caller),
-        )
+        if claims is None:
+            return None
+        own = (caller.org_id, caller.id, _origin(caller))
+        return claims if (claims.org_id, claims.sub, claims.origin) == own else None
+
+    async def end(self, session: SessionClaims) -> None:
+        """End a session: nothing is watched for it any more."""
+        async with self._ground.store.begin() as rows:
+            await rows.watches.clear(session.jti)
 
     async def _claims(self, text: str) -> SessionClaims | None:
         try:

@@ -16,6 +16,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from atoll.domain.people.principal import Principal
 from atoll.services.application import Application
+from atoll.surfaces.mcp.standing import Standing
 from atoll.wire.http.unreadable import UNREADABLE
 
 if TYPE_CHECKING:
@@ -28,7 +29,9 @@ VERSION: Final = "mcp-protocol-version"
 HANDSHAKE_VERSIONS: Final = frozenset({"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"})
 """The revisions with sessions; later ones have none."""
 
+_OLDEST = "2024-11-05"
 _INVALID_REQUEST = -32600
+_MAX_DIGITS = 19
 
 
 class _Head(msgspec.Struct):
@@ -75,27 +78,50 @@ class McpEntry:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request. The guard has authenticated its caller."""
-        headers = Headers(scope=scope)
-        named = headers.get(SESSION)
-        caller: Principal = scope["state"]["caller"]
-        sessions = self._atoll.tools.sessions
-        if headers.get(VERSION, next(iter(HANDSHAKE_VERSIONS))) not in HANDSHAKE_VERSIONS:
+        headers, state = Headers(scope=scope), scope["state"]
+        named, state["mcp_session"] = headers.get(SESSION), None
+        caller: Principal = state["caller"]
+        if headers.get(VERSION, _OLDEST) not in HANDSHAKE_VERSIONS:
             await (await self._manager()).handle_request(scope, receive, send)
             return
-        if named is not None and not await sessions.holds(caller, named):
-            await _refuse(404, _INVALID_REQUEST, "Session not found")(scope, receive, send)
+        if named is not None:
+            state["mcp_session"] = await self._atoll.tools.sessions.find(caller, named)
+            if state["mcp_session"] is None:
+                await _refuse(404, "Session not found")(scope, receive, send)
+                return
+        match scope["method"]:
+            case "POST":
+                await self._post(scope, receive, send)
+            case "GET" if named is not None:
+                await self._stream(scope, receive, send)
+            case "DELETE" if named is not None:
+                await self._atoll.tools.sessions.end(state["mcp_session"])
+                await Response(status_code=204)(scope, receive, send)
+            case _:
+                refused = _refuse(405, "Method Not Allowed")
+                refused.headers["Allow"] = "GET, POST, DELETE"
+                await refused(scope, receive, send)
+
+    async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer with the standing stream of a session: the URIs that it watches, as they change.
+        Each has the position in the log as its id, from which a client goes on."""
+        headers = Headers(scope=scope)
+        last = headers.get("last-event-id", "")
+        if "text/event-stream" not in headers.get("accept", ""):
+            refused = _refuse(406, "Not Acceptable: Client must accept text/event-stream")
+            await refused(scope, receive, send)
             return
-        if scope["method"] == "POST":
-            await self._post(scope, receive, send)
-            return
-        refused = _refuse(405, _INVALID_REQUEST, "Method Not Allowed")
-        refused.headers["Allow"] = "POST"
-        await refused(scope, receive, send)
+        changes = self._atoll.tools.watches.follow_session(
+            scope["state"]["caller"],
+            scope["state"]["mcp_session"],
+            after=int(last) if last.isdecimal() and len(last) < _MAX_DIGITS else None,
+        )
+        await Standing(changes)(scope, receive, send)
 
     async def _post(self, scope: Scope, receive: Receive, send: Send) -> None:
         body = await _body(receive)
         if body is None:
-            await _refuse(413, _INVALID_REQUEST, "Request body too large")(scope, receive, send)
+            await _refuse(413, "Request body too large")(scope, receive, send)
             return
         try:
             method = msgspec.json.decode(body, type=_Head).method
@@ -156,6 +182,7 @@ def _with_headers(send: Send, extra: list[tuple[bytes, bytes]]) -> Send:
     return sent
 
 
-def _refuse(status: int, code: int, text: str) -> Response:
-    told = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": text}}
+def _refuse(status: int, text: str) -> Response:
+    error = {"code": _INVALID_REQUEST, "message": text}
+    told = {"jsonrpc": "2.0", "id": None, "error": error}
     return Response(msgspec.json.encode(told), status, media_type="application/json")

@@ -15,7 +15,6 @@ from atoll.services.application import (
     PushServices,
     ReviewServices,
     Tenancy,
-    ToolServices,
 )
 from atoll.services.approvals.approvals import Approvals
 from atoll.services.dashboards.mentions import DashboardMentions
@@ -42,8 +41,6 @@ from atoll.services.secrets.secrets import Secrets
 from atoll.services.settings import ServiceSettings
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
-from atoll.services.tools.mcp_sessions import McpSessions
-from atoll.services.tools.tool_calls import ToolCalls
 from atoll.wiring.control.access import Access, build_access
 from atoll.wiring.control.exchange import build_dashboards, build_panes, build_replication
 from atoll.wiring.control.identity import people_of
@@ -61,6 +58,7 @@ from atoll.wiring.control.outside.hosts import build_backends
 from atoll.wiring.control.overview.services import build_overview
 from atoll.wiring.control.replicas import readiness
 from atoll.wiring.control.tenancy import build_tenancy
+from atoll.wiring.control.tools import build_tools
 from atoll.wiring.control.webhooks import build_webhooks
 
 
@@ -102,9 +100,7 @@ def build_application(
             *(ground, sandboxes, agents, ports, library),
             background=background, events=events, settings=settings.workers,
         ),
-        tools=ToolServices(
-            ToolCalls(events, ground.clock), McpSessions(ground, tenancy.credentials.signing_keys)
-        ),
+        tools=build_tools(ground, events, tenancy, settings.tools),
         overview=build_overview(ground, library, sandboxes, statuses=statuses, secrets=secrets),
     )  # fmt: skip
 

@@ -1,0 +1,66 @@
+"""Table and rows of watches."""
+
+from datetime import datetime
+
+from sqlalchemy import BigInteger, Column, Index, Table, Text, delete, insert, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from atoll.adapters.storage.columns import from_us, metadata, to_us
+from atoll.domain.tool.watch import Watch
+from atoll.ports.store.tool.watches import WatchRows
+
+watches = Table(
+    "watches",
+    metadata,
+    Column("session_id", Text, primary_key=True),
+    Column("path", Text, primary_key=True),
+    Column("position", BigInteger, nullable=False),
+    Column("expires_us", BigInteger, nullable=False),
+    Index("watches_by_end", "expires_us"),
+)
+
+
+class SqlWatchRows(WatchRows):
+    """The `ports.store.tool.watches.WatchRows` on one connection."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def put(self, watch: Watch) -> None:
+        """See the port."""
+        key = (watches.c.session_id == watch.session_id, watches.c.path == watch.path)
+        known = await self._connection.execute(select(watches.c.path).where(*key))
+        if known.first() is not None:
+            return
+        await self._connection.execute(
+            insert(watches),
+            {
+                "session_id": watch.session_id,
+                "path": watch.path,
+                "position": watch.position,
+                "expires_us": to_us(watch.expires_at),
+            },
+        )
+
+    async def of(self, session_id: str) -> list[Watch]:
+        """See the port."""
+        query = select(watches).where(watches.c.session_id == session_id).order_by(watches.c.path)
+        found = await self._connection.execute(query)
+        return [
+            Watch(row.session_id, row.path, row.position, from_us(row.expires_us))
+            for row in found.all()
+        ]
+
+    async def remove(self, session_id: str, path: str) -> None:
+        """See the port."""
+        gone = delete(watches).where(watches.c.session_id == session_id, watches.c.path == path)
+        await self._connection.execute(gone)
+
+    async def clear(self, session_id: str) -> None:
+        """See the port."""
+        await self._connection.execute(delete(watches).where(watches.c.session_id == session_id))
+
+    async def forget(self, before: datetime) -> None:
+        """See the port."""
+        gone = delete(watches).where(watches.c.expires_us <= to_us(before))
+        await self._connection.execute(gone)

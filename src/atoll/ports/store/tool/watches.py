@@ -1,0 +1,30 @@
+"""What sessions of clients of tools watch."""
+
+from datetime import datetime
+from typing import Protocol
+
+from atoll.domain.tool.watch import Watch
+
+
+class WatchRows(Protocol):
+    """Watches, by session."""
+
+    async def put(self, watch: Watch) -> None:
+        """Add a watch; one of the same session and path stays as it is."""
+        ...
+
+    async def of(self, session_id: str) -> list[Watch]:
+        """Return the watches of a session, by path."""
+        ...
+
+    async def remove(self, session_id: str, path: str) -> None:
+        """Remove a watch; a missing one is not an error."""
+        ...
+
+    async def clear(self, session_id: str) -> None:
+        """Remove the watches of a session."""
+        ...
+
+    async def forget(self, before: datetime) -> None:
+        """Remove the watches of sessions that ended at `before` or earlier."""
+        ...

@@ -1,0 +1,56 @@
+"""Resources: what a URI names, as the log says it is.
+
+A URI is read as its last event; a pattern as the URIs that changed lately, the last one first.
+"""
+
+from dataclasses import dataclass
+
+from atoll.domain.errors import NotFound
+from atoll.domain.event import Event
+from atoll.domain.people.principal import Principal
+from atoll.domain.tool.uri import covers, is_pattern, path_of, paths_of
+from atoll.services.journals.events import MAX_LIMIT, Events
+from atoll.services.tools.watches import check_reader
+
+MAX_LISTED = 100
+"""The URIs of one list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A URI and the last event that changed it."""
+
+    uri: str
+    event: Event
+
+
+class Resources:
+    """Use cases on what URIs name. `scheme` begins every one."""
+
+    def __init__(self, events: Events, *, scheme: str) -> None:
+        self._events = events
+        self.scheme = scheme
+
+    async def read(self, caller: Principal, uri: str) -> list[Resource]:
+        """Return what a URI names, or what a pattern stands for, the last changed one first. Raises
+        `Forbidden`, `Invalid`, and `NotFound` for one that nothing is known of."""
+        path = path_of(uri, self.scheme)
+        found = await self._among_latest(caller, path)
+        if not found and not is_pattern(path):
+            raise NotFound(f"nothing is known of {uri[:100]!r}: it never changed, or long ago")
+        return found
+
+    async def all(self, caller: Principal) -> list[Resource]:
+        """Return what changed lately, the last changed one first. Raises `Forbidden`."""
+        return await self._among_latest(caller, None)
+
+    async def _among_latest(self, caller: Principal, path: str | None) -> list[Resource]:
+        check_reader(caller)
+        found: dict[str, Event] = {}
+        latest = await self._events.list(caller, limit=MAX_LIMIT, latest=True)
+        for event in reversed(latest):
+            for one in paths_of(event):
+                if path is None or one == path or (is_pattern(path) and covers(path, one)):
+                    found.setdefault(one, event)
+        listed = list(found.items())[:MAX_LISTED]
+        return [Resource(f"{self.scheme}://{one}", event) for one, event in listed]

@@ -1,0 +1,129 @@
+"""Watches: sessions of clients learn which URIs changed, from the one log.
+
+A change is told by its URI alone. A reader holds a place in the log and no queue, so a slow one
+costs no memory. Of a page of the log it receives each changed URI once.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from dataclasses import dataclass
+
+from atoll.domain.errors import Forbidden
+from atoll.domain.event import Event, Gap
+from atoll.domain.people.capability import Capability
+from atoll.domain.people.principal import Principal
+from atoll.domain.tool.uri import covers, path_of, paths_of
+from atoll.domain.tool.watch import Watch, check_room
+from atoll.services.ground import Ground
+from atoll.services.journals.events import Events
+from atoll.services.tools.mcp_sessions import SessionClaims
+
+PAGE = 200
+"""Events that are looked at at once."""
+
+Watched = Callable[[], Awaitable[Iterable[str]]]
+"""A function that returns the paths that are watched now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """URIs that changed, each once, and the position in the log up to which they did."""
+
+    uris: tuple[str, ...]
+    position: int
+
+
+class Watches:
+    """Use cases on watches. `scheme` begins every URI. Everything raises `Forbidden` without the
+    permission to read events."""
+
+    def __init__(self, ground: Ground, events: Events, *, scheme: str) -> None:
+        self._ground = ground
+        self._events = events
+        self.scheme = scheme
+
+    def check(self, caller: Principal, uris: Iterable[str]) -> None:
+        """Check that a caller may watch these. Raises `Forbidden`, `Invalid`."""
+        check_reader(caller)
+        for uri in uris:
+            path_of(uri, self.scheme)
+
+    async def begin(self, caller: Principal, session: SessionClaims, uri: str) -> None:
+        """Watch a URI or a pattern. Raises `Invalid`, and `LimitReached` when a session watches
+        too many."""
+        check_reader(caller)
+        path = path_of(uri, self.scheme)
+        async with self._ground.store.begin() as rows:
+            await rows.watches.forget(self._ground.clock.now())
+            check_room(len(await rows.watches.of(session.jti)))
+            position = await rows.events.last_position()
+            await rows.watches.put(Watch(session.jti, path, position, session.ends_at))
+
+    async def end(self, caller: Principal, session: SessionClaims, uri: str) -> None:
+        """Watch a URI no longer. Raises `Invalid`."""
+        check_reader(caller)
+        path = path_of(uri, self.scheme)
+        async with self._ground.store.begin() as rows:
+            await rows.watches.remove(session.jti, path)
+
+    async def follow_session(
+        self, caller: Principal, session: SessionClaims, *, after: int | None
+    ) -> AsyncIterator[Change]:
+        """Yield what changes of what a session watches, from a position on, or from when its first
+        watch began. Never returns."""
+        check_reader(caller)
+
+        async def watched() -> list[str]:
+            async with self._ground.store.read() as rows:
+                return [one.path for one in await rows.watches.of(session.jti)]
+
+        if after is None:
+            async with self._ground.store.read() as rows:
+                began = [one.position for one in await rows.watches.of(session.jti)]
+                after = min(began, default=await rows.events.last_position())
+        async for change in self._follow(caller, watched, after=after):
+            yield change
+
+    async def follow_uris(
+        self, caller: Principal, uris: Iterable[str], *, after: int
+    ) -> AsyncIterator[Change]:
+        """Yield what changes of these URIs and patterns after a position. Never returns. Raises
+        `Invalid`."""
+        check_reader(caller)
+        paths = [path_of(uri, self.scheme) for uri in uris]
+
+        async def watched() -> list[str]:
+            return paths
+
+        async for change in self._follow(caller, watched, after=after):
+            yield change
+
+    async def _follow(
+        self, caller: Principal, watched: Watched, *, after: int
+    ) -> AsyncIterator[Change]:
+        with self._ground.bus.listen() as listener:
+            while True:
+                page = await self._events.list(caller, after=after, limit=PAGE)
+                gap = await self._events.gap(caller, after=after)
+                # Read after the page, so that who began to watch before an event learns of it.
+                now = list(await watched()) if page or gap is not None else []
+                after = page[-1].position if page else after
+                uris = self._changed(now, page, gap)
+                if uris:
+                    yield Change(uris, after)
+                if len(page) < PAGE:
+                    await listener.wait()
+
+    def _changed(self, watched: list[str], page: list[Event], gap: Gap | None) -> tuple[str, ...]:
+        """Return the URIs that a page changed, and after a gap all that is watched."""
+        found = dict.fromkeys(watched) if gap is not None else {}
+        for event in page:
+            for path in paths_of(event):
+                if any(covers(one, path) for one in watched):
+                    found[path] = None
+        return tuple(f"{self.scheme}://{path}" for path in found)
+
+
+def check_reader(caller: Principal) -> None:
+    """Check that a caller may watch and read what changes. Raises `Forbidden`."""
+    if not caller.may(Capability.EVENT_READ):
+        raise Forbidden(f"this needs the permission {Capability.EVENT_READ}")

@@ -1,0 +1,38 @@
+"""The HTTP request behind a request of the protocol: its caller, its session, its query."""
+
+from typing import Any
+
+from mcp.server.context import ServerRequestContext
+from starlette.requests import Request
+
+from atoll.domain.people.principal import Principal
+from atoll.services.tools.mcp_sessions import SessionClaims
+
+FLAT = "flat"
+"""The value of the query parameter `names` for clients that admit no dots."""
+
+Context = ServerRequestContext[Any, Any]
+
+
+def caller_of(context: Context) -> Principal:
+    """Return the caller, whom the guard has authenticated."""
+    caller: Principal = _request(context).state.caller
+    return caller
+
+
+def session_of(context: Context) -> SessionClaims | None:
+    """Return the session that the entry has checked, None where the request has none."""
+    session: SessionClaims | None = _request(context).state.mcp_session
+    return session
+
+
+def is_flat(context: Context) -> bool:
+    """Report whether the client admits no dots in names."""
+    return _request(context).query_params.get("names") == FLAT
+
+
+def _request(context: Context) -> Request:
+    request = context.request
+    if not isinstance(request, Request):
+        raise TypeError("a request of the protocol came without its HTTP request")
+    return request

@@ -1,0 +1,155 @@
+"""Resources and their changes, in the words of the protocol: both eras read the same watches."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import mcp_types as types
+import msgspec
+from mcp.server.context import ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
+
+from atoll.domain.errors import AtollError, Forbidden, Invalid, NotFound
+from atoll.domain.event import Json
+from atoll.domain.tool.answer import ForeignText
+from atoll.domain.tool.uri import ANY, FAMILIES
+from atoll.services.application import Application
+from atoll.services.tools.mcp_sessions import SessionClaims
+from atoll.services.tools.resources import Resource
+from atoll.surfaces.mcp.request import caller_of, session_of
+
+RESOURCE_NOT_FOUND: Final = -32002
+"""The code of the revisions with a handshake for a resource that is not there."""
+
+Context = ServerRequestContext[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceServer:
+    """The handlers of resources."""
+
+    atoll: Application
+
+    async def list_resources(
+        self, context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        """Return what changed lately."""
+        del params
+        try:
+            found = await self.atoll.tools.resources.all(caller_of(context))
+        except AtollError as error:
+            raise _refused(error) from error
+        shown = [types.Resource(uri=one.uri, name=_name(one.uri)) for one in found]
+        return types.ListResourcesResult(resources=shown, cache_scope="private")
+
+    async def list_templates(
+        self, context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        """Return the families of URIs."""
+        del context, params
+        scheme = self.atoll.tools.watches.scheme
+        shown = [
+            types.ResourceTemplate(
+                uri_template=f"{scheme}://{family}/{{+tail}}",
+                name=family,
+                description=f"{text}; `{scheme}://{family}/{ANY}` lists and watches them all",
+                mime_type="application/json",
+            )
+            for family, text in FAMILIES.items()
+        ]
+        return types.ListResourceTemplatesResult(resource_templates=shown, cache_scope="private")
+
+    async def read(
+        self, context: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        """Return the last event of a URI, or those of a pattern."""
+        try:
+            found = await self.atoll.tools.resources.read(caller_of(context), params.uri)
+        except AtollError as error:
+            raise _refused(error) from error
+        return types.ReadResourceResult(
+            contents=[_contents(one) for one in found], cache_scope="private"
+        )
+
+    async def subscribe(
+        self, context: Context, params: types.SubscribeRequestParams
+    ) -> types.EmptyResult:
+        """Watch a URI for the session of the request."""
+        try:
+            await self.atoll.tools.watches.begin(caller_of(context), _session(context), params.uri)
+        except AtollError as error:
+            raise _refused(error) from error
+        return types.EmptyResult()
+
+    async def unsubscribe(
+        self, context: Context, params: types.UnsubscribeRequestParams
+    ) -> types.EmptyResult:
+        """Watch a URI no longer."""
+        try:
+            await self.atoll.tools.watches.end(caller_of(context), _session(context), params.uri)
+        except AtollError as error:
+            raise _refused(error) from error
+        return types.EmptyResult()
+
+    async def listen(
+        self, context: Context, params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
+        """Follow the URIs that a request names, after saying which of them. Ends with the
+        connection."""
+        uris = list(params.notifications.resource_subscriptions or ())
+        honored = types.SubscriptionFilter(resource_subscriptions=uris or None)
+        meta: Any = {SUBSCRIPTION_ID_META_KEY: context.request_id}
+        caller, watches = caller_of(context), self.atoll.tools.watches
+        after = await self.atoll.events.last_position()
+        changes = watches.follow_uris(caller, uris, after=after)
+        told = types.SubscriptionsAcknowledgedNotificationParams(notifications=honored, _meta=meta)
+        try:
+            watches.check(caller, uris)
+            await context.session.send_notification(
+                types.SubscriptionsAcknowledgedNotification(params=told),
+                related_request_id=context.request_id,
+            )
+            async for change in changes:
+                for uri in change.uris:
+                    updated = types.ResourceUpdatedNotificationParams(uri=uri, _meta=meta)
+                    await context.session.send_notification(
+                        types.ResourceUpdatedNotification(params=updated),
+                        related_request_id=context.request_id,
+                    )
+        except AtollError as error:
+            raise _refused(error) from error
+        return types.SubscriptionsListenResult(_meta=meta)
+
+
+def _session(context: Context) -> SessionClaims:
+    session = session_of(context)
+    if session is None:
+        raise Invalid("this needs a session: send its id in the header `Mcp-Session-Id`")
+    return session
+
+
+def _contents(found: Resource) -> types.TextResourceContents:
+    event = found.event
+    value: dict[str, Json] = {
+        "position": event.position,
+        "event_type": event.event_type,
+        "at": event.at.isoformat(),
+        "actor": f"{event.actor_kind}:{event.actor_id}",
+    }
+    payload = ForeignText(found.uri, msgspec.json.encode(event.payload).decode()).shown()
+    text = f"{msgspec.json.encode(value).decode()}\n{payload}"
+    return types.TextResourceContents(uri=found.uri, text=text, mime_type="text/plain")
+
+
+def _name(uri: str) -> str:
+    return uri.partition("://")[2]
+
+
+def _refused(error: AtollError) -> MCPError:
+    """Return the protocol's error for one of ours: it keeps our code beside its own."""
+    code = types.INVALID_PARAMS
+    if isinstance(error, NotFound):
+        code = RESOURCE_NOT_FOUND
+    elif not isinstance(error, Invalid | Forbidden):
+        code = types.INTERNAL_ERROR
+    return MCPError(code, error.message, {"code": error.code})

@@ -1,0 +1,23 @@
+"""Services of tools, built from the ground."""
+
+from atoll.services.application import Tenancy, ToolServices
+from atoll.services.ground import Ground
+from atoll.services.journals.events import Events
+from atoll.services.tools.mcp_sessions import McpSessions
+from atoll.services.tools.resources import Resources
+from atoll.services.tools.settings import ToolSettings
+from atoll.services.tools.tool_calls import ToolCalls
+from atoll.services.tools.watches import Watches
+
+
+def build_tools(
+    ground: Ground, events: Events, tenancy: Tenancy, settings: ToolSettings
+) -> ToolServices:
+    """Return the use cases of tools."""
+    scheme = settings.uri_scheme
+    return ToolServices(
+        calls=ToolCalls(events, ground.clock),
+        sessions=McpSessions(ground, tenancy.credentials.signing_keys),
+        resources=Resources(events, scheme=scheme),
+        watches=Watches(ground, events, scheme=scheme),
+    )
