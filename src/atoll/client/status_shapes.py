@@ -10,7 +10,7 @@ from atoll.client.fields import Field, Shape
 
 AgentStatusKind = Literal["working", "needs_you", "done", "idle", "stopped", "failed"]
 InboxItemKind = Literal[
-    "secret", "command", "host", "agent", "push", "end", "setup", "mention", "todo", "login"
+    "secret", "command", "host", "tool", "agent", "push", "end", "setup", "mention", "todo", "login"
 ]
 
 

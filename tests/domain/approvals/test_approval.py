@@ -22,6 +22,7 @@ from atoll.domain.approvals.approval import (
     HostAsk,
     Requester,
     SecretAsk,
+    ToolAsk,
     check_command,
     check_host,
     denied,
@@ -51,6 +52,7 @@ OPEN = Approval(
     NOW,
     NOW + timedelta(days=1),
 )
+TOOL = replace(OPEN, ask=ToolAsk("db.drop", '{"name":"one"}'))
 COMMAND = replace(OPEN, ask=CommandAsk(("rm", "-rf", "x"), "/workspace"))
 
 
@@ -87,11 +89,17 @@ def test_yes_is_bound_to_what_was_shown() -> None:
         COMMAND,
         replace(COMMAND, ask=CommandAsk(("rm", "-rf x"), "/workspace")),
         replace(COMMAND, ask=CommandAsk(("rm", "-rf", "x"), "/")),
+        TOOL,
+        replace(TOOL, ask=ToolAsk("db.drop", '{"name":"two"}')),
     ],
 )  # fmt: skip
 def test_digest_tells_any_two_questions_apart(other: Approval) -> None:
     assert digest(other) != digest(OPEN)
     assert other == COMMAND or digest(other) != digest(COMMAND)
+
+
+def test_tool_is_shown_with_its_arguments() -> None:
+    assert shown_lines(TOOL)[:2] == ("Call the tool db.drop with", '  {"name":"one"}')
 
 
 def test_digest_covers_what_was_cut_off() -> None:
@@ -109,13 +117,12 @@ def test_once_and_long_times_are_bounded() -> None:
     assert long.until == NOW + MAX_TTL
 
 
-def test_command_is_approved_once_only() -> None:
-    assert (
-        granted(COMMAND, yes(GrantScope.ONCE, of=COMMAND), by="me", now=NOW).reach
-        is GrantScope.ONCE
-    )
+@pytest.mark.parametrize("one", [COMMAND, TOOL])
+def test_command_and_tool_are_approved_once_only(one: Approval) -> None:
+    said = granted(one, yes(GrantScope.ONCE, of=one), by="me", now=NOW)
+    assert said.reach is GrantScope.ONCE
     with pytest.raises(Invalid):
-        granted(COMMAND, yes(of=COMMAND), by="me", now=NOW)
+        granted(one, yes(of=one), by="me", now=NOW)
 
 
 @pytest.mark.parametrize(

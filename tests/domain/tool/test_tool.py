@@ -7,6 +7,7 @@ from atoll.domain.errors import Forbidden
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.people.capability import SOVEREIGN_ADMIN, Capability, admin_role
 from atoll.domain.people.principal import ActorKind, Principal, TokenAccess
+from atoll.domain.tool.rule import ToolRule, default_rule
 from atoll.domain.tool.tool import (
     ORG_ADMIN,
     READS,
@@ -71,3 +72,9 @@ def test_flat_names_have_no_dots_and_stay_distinct() -> None:
     check_distinct(["a.b", "a.c"])
     with pytest.raises(ValueError, match=r"a\.b-c and a\.b\.c have one name"):
         check_distinct(["a.b-c", "a.b.c"])
+
+
+def test_destructive_tool_is_asked_about_unless_the_profile_says_otherwise() -> None:
+    drop = Tool("db.drop", "Drop.", Capability.FILE_WRITE, Effects(destructive=True))
+    assert default_rule(drop) is ToolRule.ASK
+    assert default_rule(TOOL) is ToolRule.ALLOW

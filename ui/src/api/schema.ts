@@ -207,7 +207,7 @@ export interface components {
             readonly digest: string;
             readonly for: components["schemas"]["GrantScope"] | null;
             /** @enum {string} */
-            readonly kind: "secret" | "command" | "host";
+            readonly kind: "secret" | "command" | "host" | "tool";
             readonly lines: readonly string[];
             readonly reason: string | null;
             readonly sandbox_id: string;
@@ -1641,12 +1641,12 @@ export interface components {
             readonly token_type: string;
         };
         /**
-         * @description The kind of an item: an approval of a secret, a command or a host, an agent's request, a held
-         *     push, a sandbox's end, a task whose set-up failed, a mention or a todo on a dashboard, or an
-         *     agent's login that broke.
+         * @description The kind of an item: an approval of a secret, a command, a host or a call of a tool, an
+         *     agent's request, a held push, a sandbox's end, a task whose set-up failed, a mention or a todo
+         *     on a dashboard, or an agent's login that broke.
          * @enum {string}
          */
-        readonly ItemKind: "secret" | "command" | "host" | "agent" | "push" | "end" | "setup" | "mention" | "todo" | "login";
+        readonly ItemKind: "secret" | "command" | "host" | "tool" | "agent" | "push" | "end" | "setup" | "mention" | "todo" | "login";
         /** @description The caller's kept worktrees, newest first. */
         readonly KeptList: {
             readonly kept: readonly components["schemas"]["KeptView"][];
@@ -3330,14 +3330,19 @@ export interface components {
          * @enum {string}
          */
         readonly Strictness: "owner" | "strict";
-        /** @description The subject of a request: a secret to a host, a host alone, or a command. */
+        /**
+         * @description The subject of a request: a secret to a host, a host alone, a command, or a tool with its
+         *     arguments as JSON.
+         */
         readonly SubjectView: {
+            readonly arguments?: string | null;
             readonly argv?: readonly string[] | null;
             readonly cwd?: string | null;
             readonly host?: string | null;
             readonly port?: number | null;
             readonly secret?: string | null;
             readonly secret_id?: string | null;
+            readonly tool?: string | null;
             readonly version?: number | null;
         };
         /**

@@ -86,7 +86,15 @@ class HostAsk(msgspec.Struct, frozen=True, tag="host"):
     port: int
 
 
-Ask: TypeAlias = SecretAsk | CommandAsk | HostAsk
+class ToolAsk(msgspec.Struct, frozen=True, tag="tool"):
+    """A call of a tool that needs a person's approval: exactly these arguments, as JSON with sorted
+    keys."""
+
+    tool: str
+    arguments: str
+
+
+Ask: TypeAlias = SecretAsk | CommandAsk | HostAsk | ToolAsk
 """The subjects of approvals."""
 
 
@@ -159,9 +167,11 @@ def shown_lines(approval: Approval) -> tuple[str, ...]:
         case HostAsk(host, port):
             reach = f"Let this sandbox connect to {_in_url(host)}:{port}"
             return (reach, *_other_letters(host), "from now on, until you revoke it", where)
-        case CommandAsk(argv, cwd):  # pragma: no branch - the cases are all
+        case CommandAsk(argv, cwd):
             words = (f"  {number}: {spelled_out(word)}" for number, word in enumerate(argv))
             return ("Run this command, word by word:", *words, f"at {spelled_out(cwd)}", where)
+        case ToolAsk(tool, arguments):  # pragma: no branch - the cases are all
+            return (f"Call the tool {tool} with", f"  {spelled_out(arguments)}", where)
 
 
 def digest(approval: Approval) -> str:
@@ -176,8 +186,10 @@ def digest(approval: Approval) -> str:
             parts += ["secret", secret, secret_id, str(version), host, str(port)]
         case HostAsk(host, port):
             parts += ["host", host, str(port)]
-        case CommandAsk(argv, cwd):  # pragma: no branch - the cases are all
+        case CommandAsk(argv, cwd):
             parts += ["command", cwd, *argv]
+        case ToolAsk(tool, arguments):  # pragma: no branch - the cases are all
+            parts += ["tool", tool, arguments]
     parts += shown_lines(approval)
     return hashlib.sha256(_framed(parts)).hexdigest()
 
@@ -200,8 +212,8 @@ def granted(approval: Approval, yes: ApprovalGrant, *, by: str, now: datetime) -
             f"What you were shown is not what {approval.id} asks: look at it again.",
             code="not_as_shown",
         )
-    if isinstance(approval.ask, CommandAsk) and yes.reach is not GrantScope.ONCE:
-        raise Invalid("a command is approved once, as it was shown", field="for")
+    if isinstance(approval.ask, CommandAsk | ToolAsk) and yes.reach is not GrantScope.ONCE:
+        raise Invalid("it is approved once, as it was shown", field="for")
     if isinstance(approval.ask, HostAsk):
         return _granted_host(approval, yes, by=by, now=now)
     ttl = ONCE_LIFE if yes.ttl is None and yes.reach is GrantScope.ONCE else yes.ttl

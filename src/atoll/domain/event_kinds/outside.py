@@ -8,7 +8,7 @@ _SHARE = "sandbox_id share_id"
 _VISIT = "dashboard_id share_id"
 _VALUED = "secret_id name scope purpose version"
 _APPROVAL = "approval_id sandbox_id kind"
-_ABOUT = "secret secret_id version host port argv0"
+_ABOUT = "secret secret_id version host port argv0 tool"
 _MEMBER = "org member kind name role"
 _WEBHOOK = "webhook_id host"
 _DELIVERY = _WEBHOOK + " event_id event_stream event_position attempt"
@@ -186,7 +186,7 @@ OUTSIDE: Final[tuple[tuple[str, EventKind], ...]] = (
         "approval.asked",
         _APPROVAL + " generation n",
         _ABOUT,
-        "A program in a sandbox requested an approval.",
+        "A program in a sandbox requested an approval; of a tool, `n` is 0.",
     ),
     kind("approval.granted", _APPROVAL, _ABOUT + " reach until", "A person approved a request."),
     kind("approval.denied", _APPROVAL, _ABOUT + " until", "A person denied a request."),

@@ -18,6 +18,7 @@ from atoll.domain.approvals.approval import (
     GrantScope,
     HostAsk,
     SecretAsk,
+    ToolAsk,
     digest,
     shown_lines,
     spelled_out,
@@ -38,13 +39,14 @@ MAX_TASK_CHARS = 200
 
 
 class ItemKind(StrEnum):
-    """The kind of an item: an approval of a secret, a command or a host, an agent's request, a held
-    push, a sandbox's end, a task whose set-up failed, a mention or a todo on a dashboard, or an
-    agent's login that broke."""
+    """The kind of an item: an approval of a secret, a command, a host or a call of a tool, an
+    agent's request, a held push, a sandbox's end, a task whose set-up failed, a mention or a todo
+    on a dashboard, or an agent's login that broke."""
 
     SECRET = "secret"  # noqa: S105  # a word, no value
     COMMAND = "command"
     HOST = "host"
+    TOOL = "tool"
     AGENT = "agent"
     PUSH = "push"
     END = "end"
@@ -246,8 +248,10 @@ def _scopes(approval: Approval) -> tuple[ItemKind, tuple[GrantScope, ...]]:
             return ItemKind.SECRET, tuple(GrantScope)
         case HostAsk():
             return ItemKind.HOST, (GrantScope.SANDBOX,)
-        case CommandAsk():  # pragma: no branch - the cases are all
+        case CommandAsk():
             return ItemKind.COMMAND, (GrantScope.ONCE,)
+        case ToolAsk():  # pragma: no branch - the cases are all
+            return ItemKind.TOOL, (GrantScope.ONCE,)
 
 
 _LABELS = {

@@ -20,6 +20,7 @@ from atoll.domain.approvals.approval import (
     CommandAsk,
     HostAsk,
     SecretAsk,
+    ToolAsk,
     denied,
     digest,
     granted,
@@ -204,8 +205,11 @@ class Approvals:
                 return approval
             case HostAsk():
                 return await self._switch(approval, approval.ask, caller)
-            case CommandAsk():  # pragma: no branch - the cases are all
+            case CommandAsk():
                 return await self._answer(approval, caller)
+            case ToolAsk():  # pragma: no branch - the cases are all
+                # Its call waits for this, or is repeated.
+                return approval
 
     async def _switch(self, approval: Approval, ask: HostAsk, caller: Principal) -> Approval:
         """Add or remove the rule of a host in its sandbox's network. An approval is void when the

@@ -9,6 +9,7 @@ from atoll.domain.approvals.approval import (
     CommandAsk,
     HostAsk,
     SecretAsk,
+    ToolAsk,
     overtaken,
 )
 from atoll.domain.event import EventDraft, Json, sandbox_stream
@@ -73,5 +74,7 @@ def approval_words(approval: Approval) -> dict[str, Json]:
             }
         case HostAsk(host, port):
             return {**common, "kind": "host", "host": host, "port": port}
-        case CommandAsk(argv, _):  # pragma: no branch - the cases are all
+        case CommandAsk(argv, _):
             return {**common, "kind": "command", "argv0": argv[0][:256]}
+        case ToolAsk(tool, _):  # pragma: no branch - the cases are all
+            return {**common, "kind": "tool", "tool": tool}

@@ -148,7 +148,7 @@ class Inbox:
                 await self._endings.answer(caller, item, answer.option)
             case ItemKind.SETUP:
                 await self._set_up(caller, item, answer)
-            case ItemKind.SECRET | ItemKind.COMMAND | ItemKind.HOST:
+            case ItemKind.SECRET | ItemKind.COMMAND | ItemKind.HOST | ItemKind.TOOL:
                 await self._decide(caller, item, answer)
             case ItemKind.MENTION | ItemKind.TODO | ItemKind.LOGIN:
                 raise Conflict(

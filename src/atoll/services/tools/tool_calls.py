@@ -4,60 +4,57 @@ A surface brings the tool, its arguments and what performs it. The event says wh
 a digest of the arguments, and how it ended; the arguments themselves are nowhere.
 """
 
-import hashlib
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
 
-import msgspec
 import structlog
 
-from atoll.domain.errors import AtollError
+from atoll.domain.errors import AtollError, Forbidden
 from atoll.domain.event import Json
+from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import Principal
+from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.tool.answer import Answer
-from atoll.domain.tool.tool import Tool, check_permission
-from atoll.ports import Clock
+from atoll.domain.tool.rule import ToolRule, default_rule
+from atoll.domain.tool.tool import check_permission
+from atoll.services.ground import Ground
 from atoll.services.journals.events import Events, Note
+from atoll.services.tools.bounds import CallBounds
+from atoll.services.tools.consent import Consent, Pending
+from atoll.services.tools.tool_call import ToolCall
 
 STREAM = "tools"
 """The stream of the calls of tools."""
 
 SUCCEEDED = "ok"
-"""The outcome of a call that ended without an error."""
+PENDING = "pending"
 
 Run = Callable[[], Awaitable[Answer]]
 
 _log = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """A request to call a tool, with its arguments as they came."""
-
-    tool: Tool
-    arguments: Mapping[str, Json]
-
-    @property
-    def digest(self) -> str:
-        """Return the SHA-256 of name and arguments, with sorted keys: equal for equal calls."""
-        encoded = msgspec.json.encode([self.tool.name, self.arguments], order="sorted")
-        return hashlib.sha256(encoded).hexdigest()
-
-
 class ToolCalls:
     """Use case of every tool."""
 
-    def __init__(self, events: Events, clock: Clock) -> None:
+    def __init__(self, ground: Ground, events: Events, consent: Consent) -> None:
+        self._ground = ground
         self._events = events
-        self._clock = clock
+        self._consent = consent
+        self._bounds = CallBounds(ground.clock)
 
     async def perform(self, caller: Principal, call: ToolCall, run: Run) -> Answer:
-        """Perform a call after looking at its permission, and record it. Raises `Forbidden`, and
-        what `run` raises."""
-        began, outcome = self._clock.now(), SUCCEEDED
+        """Perform a call that its caller and its sandbox's profile allow, and record it. One that a
+        person has to decide first is answered with `pending`. Raises `Forbidden`, `LimitReached`,
+        and what `run` raises."""
+        began, outcome = self._ground.clock.now(), SUCCEEDED
         try:
             check_permission(caller, call.tool)
-            return await run()
+            with self._bounds.counted(_who(caller), call.tool.name):
+                asked = await self._consented(caller, call)
+                if asked is not None:
+                    outcome = PENDING
+                    return _pending(asked)
+                return await run()
         except AtollError as error:
             outcome = error.code
             raise
@@ -65,8 +62,33 @@ class ToolCalls:
             outcome = "internal"
             raise
         finally:
-            ms = int((self._clock.now() - began).total_seconds() * 1000)
+            ms = int((self._ground.clock.now() - began).total_seconds() * 1000)
             await self._record(caller, call, outcome, ms=ms)
+
+    async def _consented(self, caller: Principal, call: ToolCall) -> Pending | None:
+        """Return the request that has to be decided before a call from inside may run. A person's
+        own agent asks that person itself."""
+        sandbox = await self._sandbox(caller)
+        if sandbox is None:
+            return None
+        match default_rule(call.tool):
+            case ToolRule.ALLOW:
+                return None
+            case ToolRule.DENY:
+                raise Forbidden(f"the profile of {sandbox.name} denies {call.tool.name}")
+            case ToolRule.ASK:
+                found = await self._consent.ask(sandbox, call)
+                return found if isinstance(found, Pending) else None
+
+    async def _sandbox(self, caller: Principal) -> Sandbox | None:
+        named = sandbox_of(caller)
+        if named is None:
+            return None
+        async with self._ground.store.read() as rows:
+            found = await rows.sandboxes.get(named)
+        if found is None:
+            raise Forbidden("the sandbox of this token is gone")
+        return found
 
     async def _record(self, caller: Principal, call: ToolCall, outcome: str, *, ms: int) -> None:
         payload: dict[str, Json] = {
@@ -76,10 +98,27 @@ class ToolCalls:
             "outcome": outcome,
             "ms": ms,
         }
-        if caller.token is not None and caller.token.sandbox_id is not None:
-            payload["sandbox_id"] = caller.token.sandbox_id
+        named = sandbox_of(caller)
+        if named is not None:
+            payload["sandbox_id"] = named
         try:
             await self._events.record(caller, Note(STREAM, "tool.called", payload))
         except AtollError as error:
             # The call is done, and its caller must learn how it ended.
             _log.warning("tool_call_unrecorded", tool=call.tool.name, reason=error.message)
+
+
+def sandbox_of(caller: Principal) -> SandboxId | None:
+    """Return the sandbox whose token a caller has, None for everybody outside."""
+    return None if caller.token is None else caller.token.sandbox_id
+
+
+def _who(caller: Principal) -> str:
+    """Return what a caller's calls are counted by."""
+    origin = "home" if caller.token is None else caller.token.origin
+    return f"{caller.org_id} {caller.id} {origin}"
+
+
+def _pending(asked: Pending) -> Answer:
+    told = "a person has to approve this call; make the very same call again once that is done"
+    return Answer({"pending": {"approval_id": asked.approval_id, "message": told}})

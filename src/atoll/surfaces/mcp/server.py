@@ -21,7 +21,7 @@ from atoll.domain.people.principal import Principal
 from atoll.domain.tool.answer import Answer
 from atoll.domain.tool.tool import Effects, flat_name
 from atoll.services.application import Application
-from atoll.services.tools.tool_calls import ToolCall
+from atoll.services.tools.tool_call import ToolCall
 from atoll.surfaces.mcp.definition import Call, ToolDefinition
 from atoll.surfaces.mcp.request import caller_of, is_flat
 from atoll.surfaces.mcp.resources import ResourceServer

@@ -3,6 +3,7 @@
 from atoll.services.application import Tenancy, ToolServices
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Events
+from atoll.services.tools.consent import Consent
 from atoll.services.tools.mcp_sessions import McpSessions
 from atoll.services.tools.resources import Resources
 from atoll.services.tools.settings import ToolSettings
@@ -16,7 +17,7 @@ def build_tools(
     """Return the use cases of tools."""
     scheme = settings.uri_scheme
     return ToolServices(
-        calls=ToolCalls(events, ground.clock),
+        calls=ToolCalls(ground, events, Consent(ground)),
         sessions=McpSessions(ground, tenancy.credentials.signing_keys),
         resources=Resources(events, scheme=scheme),
         watches=Watches(ground, events, scheme=scheme),

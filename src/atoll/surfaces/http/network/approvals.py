@@ -20,6 +20,7 @@ from atoll.domain.approvals.approval import (
     Ask,
     CommandAsk,
     GrantScope,
+    ToolAsk,
     digest,
     shown_lines,
     spelled_out,
@@ -54,7 +55,8 @@ class ApproveBody(Body):
 
 
 class SubjectView(Partial):
-    """The subject of a request: a secret to a host, a host alone, or a command."""
+    """The subject of a request: a secret to a host, a host alone, a command, or a tool with its
+    arguments as JSON."""
 
     secret: str | None = None
     secret_id: str | None = None
@@ -63,6 +65,8 @@ class SubjectView(Partial):
     port: int | None = None
     argv: list[str] | None = None
     cwd: str | None = None
+    tool: str | None = None
+    arguments: str | None = None
 
 
 class ApprovalView(ResponseModel):
@@ -70,7 +74,7 @@ class ApprovalView(ResponseModel):
     one may be requested again."""
 
     approval_id: str
-    kind: Literal["secret", "command", "host"]
+    kind: Literal["secret", "command", "host", "tool"]
     state: ApprovalState
     sandbox_id: str
     sandbox_name: str
@@ -177,6 +181,8 @@ def _view(approval: Approval) -> dict[str, Any]:
 
 
 def _subject(ask: Ask) -> dict[str, Any]:
+    if isinstance(ask, ToolAsk):
+        return {"tool": ask.tool, "arguments": spelled_out(ask.arguments)}
     if not isinstance(ask, CommandAsk):
         return asdict(ask)
     return {"argv": [spelled_out(word) for word in ask.argv], "cwd": spelled_out(ask.cwd)}
