@@ -104,6 +104,7 @@ async def test_ended_watch_and_ended_session_are_silent(atoll: World) -> None:
             assert [w.path for w in await rows.watches.of(claims.jti)] == ["agent/*"]
         async with client_of(atoll.url, atoll.token) as client:
             assert (await client.delete("/mcp", headers=one.headers)).status_code == 204
+            assert (await client.delete("/mcp", headers=one.headers)).status_code == 404
         async with atoll.ground.store.read() as rows:
             assert await rows.watches.of(claims.jti) == []
 

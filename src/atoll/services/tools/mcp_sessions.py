@@ -63,12 +63,15 @@ class McpSessions:
         if claims is None:
             return None
         own = (caller.org_id, caller.id, _origin(caller))
-        return claims if (claims.org_id, claims.sub, claims.origin) == own else None
+        if (claims.org_id, claims.sub, claims.origin) != own:
+            return None
+        async with self._ground.store.read() as rows:
+            return None if await rows.watches.ended(claims.jti) else claims
 
     async def end(self, session: SessionClaims) -> None:
-        """End a session: nothing is watched for it any more."""
+        """End a session: its id is no longer valid, and nothing is watched for it."""
         async with self._ground.store.begin() as rows:
-            await rows.watches.clear(session.jti)
+            await rows.watches.end(session.jti, session.ends_at)
 
     async def _claims(self, text: str) -> SessionClaims | None:
         try:

@@ -19,6 +19,9 @@ watches = Table(
     Index("watches_by_end", "expires_us"),
 )
 
+_ENDED = ""
+"""The path of the row of a session that has ended: no watch has it."""
+
 
 class SqlWatchRows(WatchRows):
     """The `ports.store.tool.watches.WatchRows` on one connection."""
@@ -44,7 +47,8 @@ class SqlWatchRows(WatchRows):
 
     async def of(self, session_id: str) -> list[Watch]:
         """See the port."""
-        query = select(watches).where(watches.c.session_id == session_id).order_by(watches.c.path)
+        own = (watches.c.session_id == session_id, watches.c.path != _ENDED)
+        query = select(watches).where(*own).order_by(watches.c.path)
         found = await self._connection.execute(query)
         return [
             Watch(row.session_id, row.path, row.position, from_us(row.expires_us))
@@ -56,9 +60,16 @@ class SqlWatchRows(WatchRows):
         gone = delete(watches).where(watches.c.session_id == session_id, watches.c.path == path)
         await self._connection.execute(gone)
 
-    async def clear(self, session_id: str) -> None:
+    async def end(self, session_id: str, until: datetime) -> None:
         """See the port."""
         await self._connection.execute(delete(watches).where(watches.c.session_id == session_id))
+        await self.put(Watch(session_id, _ENDED, 0, until))
+
+    async def ended(self, session_id: str) -> bool:
+        """See the port."""
+        key = (watches.c.session_id == session_id, watches.c.path == _ENDED)
+        found = await self._connection.execute(select(watches.c.path).where(*key))
+        return found.first() is not None
 
     async def forget(self, before: datetime) -> None:
         """See the port."""

@@ -21,8 +21,12 @@ class WatchRows(Protocol):
         """Remove a watch; a missing one is not an error."""
         ...
 
-    async def clear(self, session_id: str) -> None:
-        """Remove the watches of a session."""
+    async def end(self, session_id: str, until: datetime) -> None:
+        """Remove the watches of a session, and note until a time that it has ended."""
+        ...
+
+    async def ended(self, session_id: str) -> bool:
+        """Report whether a session has ended before its time."""
         ...
 
     async def forget(self, before: datetime) -> None:

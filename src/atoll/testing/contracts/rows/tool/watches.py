@@ -23,8 +23,11 @@ async def check_watch_is_kept_once_and_removed(store: Store) -> None:
     async with store.begin() as rows:
         await rows.watches.remove("s_1", ONE.path)
         assert [one.path for one in await rows.watches.of("s_1")] == ["sandbox/*"]
-        await rows.watches.clear("s_1")
+        assert not await rows.watches.ended("s_1")
+        await rows.watches.end("s_1", ONE.expires_at)
         assert await rows.watches.of("s_1") == []
+        assert await rows.watches.ended("s_1")
+        assert not await rows.watches.ended("s_2")
         assert len(await rows.watches.of("s_2")) == 1
 
 
@@ -36,3 +39,6 @@ async def check_watches_of_ended_sessions_are_forgotten(store: Store) -> None:
         await rows.watches.forget(NOW)
         assert len(await rows.watches.of("s_1")) == 1
         assert await rows.watches.of("s_2") == []
+        await rows.watches.end("s_1", NOW)
+        await rows.watches.forget(NOW)
+        assert not await rows.watches.ended("s_1")
