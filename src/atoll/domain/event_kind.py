@@ -7,12 +7,13 @@ other change needs a new version.
 from collections.abc import Mapping
 
 from atoll.domain.event import Json
+from atoll.domain.event_kinds.hooks import HOOKS
 from atoll.domain.event_kinds.inside import INSIDE
 from atoll.domain.event_kinds.kind import EventKind
 from atoll.domain.event_kinds.outside import OUTSIDE
 from atoll.domain.event_kinds.tools import TOOLS
 
-KINDS: Mapping[str, EventKind] = dict((*INSIDE, *OUTSIDE, *TOOLS))
+KINDS: Mapping[str, EventKind] = dict((*INSIDE, *OUTSIDE, *HOOKS, *TOOLS))
 
 
 def check(event_type: str, payload: Mapping[str, Json]) -> EventKind:

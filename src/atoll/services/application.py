@@ -20,6 +20,7 @@ from atoll.services.dashboards.sweep import DashboardSweep
 from atoll.services.drive.connections import DriveConnections
 from atoll.services.drive.transfers import DriveTransfers
 from atoll.services.forges.pull_requests import PullRequests
+from atoll.services.hooks.hooks import Hooks
 from atoll.services.hosts.hosts import Hosts
 from atoll.services.hosts.strays import Strays
 from atoll.services.inbox.end_reports import EndReports
@@ -258,6 +259,7 @@ class Application:
     workers: WorkerServices
     drive: DriveServices
     tools: ToolServices
+    hooks: Hooks
 
     @property
     def agent_logins(self) -> AgentLogins:

@@ -14,6 +14,7 @@ from atoll.domain.ids import (
     DesktopId,
     EventId,
     GuestId,
+    HookId,
     HostId,
     InvitationId,
     MentionId,
@@ -109,6 +110,10 @@ class Identifiers:
     def invitation(self) -> InvitationId:
         """Return a new id of an invitation; not its secret."""
         return InvitationId(spell("inv", self._entropy(ID_ENTROPY_BYTES)))
+
+    def hook(self) -> HookId:
+        """Return a new hook id."""
+        return HookId(spell("hook", self._entropy(ID_ENTROPY_BYTES)))
 
     def webhook(self) -> WebhookId:
         """Return a new webhook id."""

@@ -280,6 +280,7 @@ async def _things(atoll: World) -> Things:
             f"/v1/sandboxes/{box}/previews", {"app": "web", "port": 3000}, "preview_id"
         ),
         "token": await made("/auth/pat", {"name": "of-ann"}, "id"),
+        "hook": await made("/v1/hooks", {"source": "flux", "name": "a hook"}, "hook_id"),
         "webhook": await made("/v1/webhooks", {"url": "https://hook.example.org/"}, "webhook_id"),
         "dashboard": board,
         "comment": await made(f"/v1/dashboards/{board}/comments", comment, "id"),

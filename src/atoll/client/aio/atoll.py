@@ -29,7 +29,7 @@ from atoll.client.aio.areas import (
 )
 from atoll.client.aio.connection import Connection
 from atoll.client.aio.events import AsyncEvents
-from atoll.client.aio.records import AsyncAudit, AsyncWebhooks
+from atoll.client.aio.records import AsyncAudit, AsyncHooks, AsyncWebhooks
 from atoll.client.aio.retries import USUAL_RETRIES, Retries
 from atoll.client.aio.work import (
     AsyncExecs,
@@ -89,6 +89,7 @@ class Atoll:
         self.inbox = AsyncInbox(self._connection)
         self.events = AsyncEvents(self._connection)
         self.webhooks = AsyncWebhooks(self._connection)
+        self.hooks = AsyncHooks(self._connection)
         self.tokens = AsyncTokens(self._connection)
         self.organizations = AsyncOrganizations(self._connection)
         self.hosts = AsyncHosts(self._connection)

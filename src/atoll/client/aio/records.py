@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 
 from atoll.client.aio.nouns import AsyncNoun, Awaited
 from atoll.client.audit import Audit, AuditEntry
+from atoll.client.hooks import Hooks
 from atoll.client.transport import Pairs, get
 from atoll.client.webhooks import Delivery, DeliveryState, Webhooks
 
@@ -36,6 +37,16 @@ class AsyncWebhooks(AsyncNoun[Webhooks]):
             if not page.deliveries or not page.value.get("next"):
                 return
             after = (("after", str(page.next)),)
+
+
+class AsyncHooks(AsyncNoun[Hooks]):
+    """Addresses to which other systems report."""
+
+    blocking = Hooks
+    list = Awaited(Hooks.list)
+    create = Awaited(Hooks.create)
+    remove = Awaited(Hooks.remove)
+    test = Awaited(Hooks.test)
 
 
 class AsyncAudit(AsyncNoun[Audit]):

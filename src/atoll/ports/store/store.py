@@ -20,6 +20,7 @@ from atoll.ports.store.dashboards.dashboards import (
 )
 from atoll.ports.store.dashboards.mentions import DashboardMentionRows
 from atoll.ports.store.events import EventRows
+from atoll.ports.store.hook.hooks import HookRows
 from atoll.ports.store.host.hosts import HostRows
 from atoll.ports.store.host.routes import RouteRows
 from atoll.ports.store.identity.people import (
@@ -191,6 +192,9 @@ class Transaction:
 
     cli_logins: CliLoginRows
     """Logins of command lines that wait."""
+
+    hooks: HookRows
+    """Hooks, and the reports they took."""
 
     watches: WatchRows
     """What sessions of clients of tools watch."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, LimitReached, NotFound
 from atoll.domain.event import Json
+from atoll.domain.hook.hook import bound_to as hook_binding
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import ActorKind, Principal
@@ -190,6 +191,7 @@ class Secrets:
         async with self._ground.store.read() as rows:
             sealed = [one.sealed for one in await rows.secrets.everything()]
             sealed += [one.sealed for one in await rows.host_offers.everything()]
+            sealed += [secret for _, secret in await rows.hooks.all()]
             for webhook in await rows.webhooks.everything():
                 sealed += [key.sealed for key in webhook.keys]
             tokens = map(RuntimeTokens(self._vault).key_of, await rows.sandboxes.unfinished())
@@ -208,6 +210,7 @@ class Secrets:
             count = len(kept) + await self._rewrap_webhooks(rows)
             await self._rewrap_tokens(rows)
             await self._rewrap_offers(rows)
+            await self._rewrap_hooks(rows)
             told: dict[str, Json] = {"key_id": key_id, "secrets": count}
             await self._note(rows, caller, Note("vault", "vault.rotated", told))
         self._ground.bus.announce(("vault",))
@@ -236,6 +239,11 @@ class Secrets:
             binding = offer_binding(offer.key, offer.epoch, offer.request_id)
             sealed = self._vault.rewrap(offer.sealed, binding)
             await rows.host_offers.put(replace(offer, sealed=sealed))
+
+    async def _rewrap_hooks(self, rows: Transaction) -> None:
+        """Put the secrets of hooks under the newest master key."""
+        for hook, sealed in await rows.hooks.all():
+            await rows.hooks.put(hook, self._vault.rewrap(sealed, hook_binding(hook)))
 
     def _rewrapped(self, webhook: Webhook, key: SealedKey) -> SealedKey:
         try:

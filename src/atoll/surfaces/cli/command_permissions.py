@@ -73,6 +73,7 @@ _BY_PERMISSION: dict[str, tuple[str, ...]] = {
         *("dashboard restore", "dashboard give"),
     ),
     "webhook.manage": (
+        *("hook add", "hook list", "hook rm", "hook test"),
         *("webhook add", "webhook list", "webhook show", "webhook change", "webhook remove"),
         *("webhook test", "webhook rotate", "webhook failed", "webhook replay"),
     ),

@@ -78,6 +78,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "deny",
         "revoke",
         "webhook",
+        "hook",
     ),
     "people": (
         "dashboard",

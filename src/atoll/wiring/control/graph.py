@@ -20,6 +20,7 @@ from atoll.services.approvals.approvals import Approvals
 from atoll.services.dashboards.mentions import DashboardMentions
 from atoll.services.forges.pull_requests import PullRequests
 from atoll.services.ground import Ground
+from atoll.services.hooks.hooks import Hooks
 from atoll.services.inbox.inbox import Inbox
 from atoll.services.journals.audit import AuditLog
 from atoll.services.journals.events import Events
@@ -94,6 +95,7 @@ def build_application(
         replication=build_replication(ground, own.exchange),
         dashboards=build_dashboards(ground, access, own.exchange, background, terminals),
         webhooks=build_webhooks(ground, ports.vault, own.webhooks),
+        hooks=Hooks(ground, ports.vault, access.owners, access.logins),
         drive=build_drive(ground, sandboxes, calls, own.drive, vault=ports.vault, events=events),
         previews=build_previews(ground, sandboxes, access, tenancy),
         workers=build_workers(

@@ -30,6 +30,7 @@ PUBLIC_PATHS: Final[Mapping[str, str]] = {
     "/readyz": "monitoring has no login",
     "/openapi.json": "what the routes are is public; what they answer is not",
     "/.well-known/jwks.json": "the public keys, by which anybody verifies our tokens",
+    "/v1/ingest/{source}/{hook}": "its credential is the signature of the body",
     "/.well-known/oauth-protected-resource": "clients of tools learn here how to log in",
     "/.well-known/oauth-protected-resource/mcp": "the same, by the path of the resource",
     "/auth/login": "the login itself: it takes a one-time ticket",
@@ -51,7 +52,9 @@ WITHOUT_PERMISSION: Final[Mapping[str, str]] = {
 }
 """The routes that need a credential and no permission, and why."""
 
-PROVIDER_PATH: Final = re.compile(r"/auth/oidc/[^/]{1,100}/(login|callback)")
+PROVIDER_PATH: Final = re.compile(
+    r"/auth/oidc/[^/]{1,100}/(login|callback)|/v1/ingest/[^/]{1,20}/[^/]{1,64}"
+)
 """The public paths with a parameter, as requests name them."""
 
 NEWCOMER_PATHS: Final = frozenset(

@@ -1,0 +1,61 @@
+"""Hooks over the API: addresses to which other systems report by signed requests."""
+
+from typing import Literal, Required, TypedDict
+
+from atoll.client import fields
+from atoll.client.fields import Field, Shape
+from atoll.client.transport import Call, Transport, at, get, post
+
+HookSource = Literal["gitea", "github", "flux"]
+
+
+class Hook(Shape):
+    """A hook. `address` is the path at which its reports arrive."""
+
+    hook_id = fields.text()
+    source: Field[HookSource] = fields.word()
+    name = fields.text()
+    address = fields.text()
+    created_at = fields.text()
+
+
+class MadeHook(Hook):
+    """A hook with its new secret."""
+
+    secret = fields.text()
+
+
+class HookList(Shape):
+    """The caller's hooks."""
+
+    hooks = fields.many(Hook)
+
+
+class HookBody(TypedDict):
+    """A hook for the reports of one system."""
+
+    source: Required[HookSource]
+    name: Required[str]
+
+
+class Hooks:
+    """The hooks of the caller. Every method raises the classes of `atoll.domain.errors`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self) -> HookList:
+        """Return the hooks, without their secrets."""
+        return self._transport.read(HookList, get("hooks"))
+
+    def create(self, body: HookBody) -> MadeHook:
+        """Make a hook; only this answer has its secret."""
+        return self._transport.read(MadeHook, post("hooks", value=body))
+
+    def remove(self, hook_id: str) -> None:
+        """Remove a hook: its reports are refused from now on."""
+        self._transport.call(Call("DELETE", at("hooks", hook_id)))
+
+    def test(self, hook_id: str) -> Hook:
+        """Append the event `hook.tested` to the hook's stream."""
+        return self._transport.read(Hook, post("hooks", hook_id, "test"))

@@ -1,0 +1,1 @@
+"""Hooks: what other systems report by signed requests, as events of ours. Pure."""

@@ -1,0 +1,57 @@
+"""A hook: an address for the signed reports of one other system.
+
+Pure. Every event it makes belongs to its owner's organization: nothing in a report says whose it
+is.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+from atoll.domain.ids import HookId, OrgId, PrincipalId
+from atoll.domain.people.name import shown_name
+
+MAX_HOOKS: Final = 50
+"""The number of a person's hooks."""
+
+MAX_BODY: Final = 1024 * 1024
+"""The bytes of a report."""
+
+REMEMBERED: Final = timedelta(days=30)
+"""The time for which a report is known again; the same one is taken once."""
+
+KEY_BYTES: Final = 32
+
+
+class HookSource(StrEnum):
+    """The system that reports."""
+
+    GITEA = "gitea"
+    GITHUB = "github"
+    FLUX = "flux"
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """A hook, without its secret. Raises `Invalid` for a name that cannot be shown."""
+
+    id: HookId
+    org_id: OrgId
+    owner: PrincipalId
+    source: HookSource
+    name: str
+    created_at: datetime
+
+    def __post_init__(self) -> None:
+        shown_name(self.name)
+
+
+def bound_to(hook: Hook) -> tuple[str, ...]:
+    """Return the data that a sealed secret is bound to: it opens for its own hook only."""
+    return ("hook", hook.org_id, hook.owner, hook.id)
+
+
+def stream_of(hook: Hook) -> str:
+    """Return the name of the stream of a hook's events."""
+    return f"hook:{hook.id}"

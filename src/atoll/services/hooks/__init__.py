@@ -1,0 +1,1 @@
+"""Hooks: addresses for the signed reports of other systems."""

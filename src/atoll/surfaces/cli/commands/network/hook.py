@@ -1,0 +1,86 @@
+"""`atoll hook`: addresses to which Gitea, GitHub and Flux report by signed requests."""
+
+import click
+
+from atoll.client.hooks import Hook, HookList, Hooks, HookSource, MadeHook
+from atoll.surfaces.cli.console.candidates import listed
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.moments import since
+from atoll.surfaces.cli.console.options import json_option, utc_option, yes_option
+from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
+from atoll.surfaces.cli.dispatch.verbs import Verbs
+
+_hook = click.argument(
+    "hook",
+    shell_complete=listed("hooks", HookList, lambda found: (one.hook_id for one in found.hooks)),
+)
+
+
+@click.group("hook", cls=Verbs)
+def command() -> None:
+    """Let Gitea, GitHub and Flux report to Atoll."""
+
+
+@command.command("add")
+@click.argument("source", type=click.Choice(["gitea", "github", "flux"]))
+@click.argument("name")
+@json_option()
+@pass_invocation
+def add(invocation: Invocation, source: HookSource, name: str, *, as_json: bool) -> None:
+    """Make a hook, and print its address and its secret, this once."""
+    api = invocation.api()
+    made: MadeHook = Hooks(api.transport).create({"source": source, "name": name})
+    if as_json:
+        show_json(made.value)
+        return
+    say(f"{made.hook_id}  {made.address}")
+    say(made.secret)
+    note(
+        f"atoll: give {source} this address below the one of Atoll, and the secret; "
+        "it is not shown again"
+    )
+
+
+@command.command("list")
+@utc_option()
+@json_option()
+@pass_invocation
+def show_all(invocation: Invocation, *, as_json: bool) -> None:
+    """List your hooks."""
+    found = Hooks(invocation.api().transport).list()
+    if as_json:
+        show_json(found.value)
+        return
+    rows = [
+        (one.hook_id, one.source, one.name, one.address, since(one.created_at))
+        for one in found.hooks
+    ]
+    if rows:
+        show_table(("HOOK", "SOURCE", "NAME", "ADDRESS", "MADE"), rows)
+    else:
+        note("no hooks: make one with `atoll hook add SOURCE NAME`")
+
+
+@command.command("rm")
+@_hook
+@yes_option()
+@pass_invocation
+def remove(invocation: Invocation, hook: str, *, yes: bool) -> None:
+    """Remove a hook: its reports are refused from now on."""
+    if not confirmed(f"Remove {hook}?", yes=yes):
+        return
+    Hooks(invocation.api().transport).remove(hook)
+    note(f"atoll: {hook} is removed")
+
+
+@command.command("test")
+@_hook
+@json_option()
+@pass_invocation
+def test(invocation: Invocation, hook: str, *, as_json: bool) -> None:
+    """Append an event to a hook's stream, to see that whoever watches it learns of it."""
+    tested: Hook = Hooks(invocation.api().transport).test(hook)
+    if as_json:
+        show_json(tested.value)
+        return
+    say(f"hook:{tested.hook_id} has the event hook.tested")
