@@ -34,6 +34,7 @@ VALUE = "the one value or rule of its noun: a neighbour would get a second noun"
 SHARED = "used by several modules, none of which is nearer than the others"
 SMALL = {
     "domain/inbox/login.py": "one item, as `ending.py` has one",
+    "domain/event_kinds/hooks.py": "the kinds of one noun",
     "domain/event_kinds/tools.py": "the kinds of one noun",
     "surfaces/mcp/fields.py": SHARED,
     "wire/contract/ports.py": "one call, which no other area of the contract makes",

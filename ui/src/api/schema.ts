@@ -1382,6 +1382,28 @@ export interface components {
             readonly text: string;
             readonly title: string;
         };
+        /** @description A hook for the reports of one system. */
+        readonly HookBody: {
+            readonly name: string;
+            readonly source: components["schemas"]["HookSource"];
+        };
+        /** @description The caller's hooks. */
+        readonly HookList: {
+            readonly hooks: readonly components["schemas"]["HookView"][];
+        };
+        /**
+         * @description The system that reports.
+         * @enum {string}
+         */
+        readonly HookSource: "gitea" | "github" | "flux";
+        /** @description A hook. `address` is the path at which its reports arrive. */
+        readonly HookView: {
+            readonly address: string;
+            readonly created_at: string;
+            readonly hook_id: string;
+            readonly name: string;
+            readonly source: components["schemas"]["HookSource"];
+        };
         /**
          * @description Items of a host, numbered from `first` in this epoch. Without items it is a heartbeat.
          *     `deltas` are shown to who follows now, and kept by nobody.
@@ -1755,6 +1777,15 @@ export interface components {
         /** @description The address at the provider that ends the login there, for the browser to open. */
         readonly LogoutView: {
             readonly end_session_url: string;
+        };
+        /** @description A hook with its new secret, which no other answer has. */
+        readonly MadeHookView: {
+            readonly address: string;
+            readonly created_at: string;
+            readonly hook_id: string;
+            readonly name: string;
+            readonly secret: string;
+            readonly source: components["schemas"]["HookSource"];
         };
         /** @description An invitation just made: `secret`, and the link `url` with it, are returned only once. */
         readonly MadeOrgInvitationView: {
@@ -3420,6 +3451,14 @@ export interface components {
         readonly TakeWorkerBody: {
             readonly desktop?: string | null;
             readonly thread_id?: string | null;
+        };
+        /**
+         * @description The outcome of a report: the kind of its event, null where it tells of none; `repeated` where
+         *     it was taken before.
+         */
+        readonly TakenView: {
+            readonly event_type: string | null;
+            readonly repeated: boolean;
         };
         /**
          * @description The way in which the agent takes the prompt: at a terminal, or as a machine that may ask.

@@ -17,7 +17,7 @@ from tests.surfaces.http.world import World, client_of, document_text
 
 OPEN = (
     {"/healthz", "/readyz", "/openapi.json", "/.well-known/jwks.json"}
-    | {"/.well-known/oauth-protected-resource"}
+    | {"/.well-known/oauth-protected-resource", "/v1/ingest/{source}/{hook}"}
     | {
         *("/auth/cli", "/auth/cli/poll", "/auth/drive/callback", "/auth/realms"),
         *("/auth/login", "/auth/guests", "/auth/invitations"),
