@@ -131,7 +131,7 @@ async def test_denied_call_says_so_until_the_cooldown_ends() -> None:
         await s.approvals.deny(LOCAL_PERSON, first)
         with pytest.raises(Forbidden, match="denied") as denied:
             await calls.of(caller, DROP)
-        assert denied.value.code == "denied"
+        assert denied.value.code == "tool_denied"
         s.clock.turn(COOLDOWN.total_seconds() + 1)
         assert _waits(await calls.of(caller, DROP)) != first
         assert calls.runs == 0

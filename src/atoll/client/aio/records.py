@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 from atoll.client.aio.nouns import AsyncNoun, Awaited
 from atoll.client.audit import Audit, AuditEntry
-from atoll.client.hooks import Hooks
+from atoll.client.outside.hooks import Hooks
 from atoll.client.transport import Pairs, get
 from atoll.client.webhooks import Delivery, DeliveryState, Webhooks
 

@@ -37,7 +37,7 @@ _MAX_HEADER = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
+class ReportMarks:
     """A report that arrived: the kind of event that its sender names (empty where it names none),
     and two marks, by either of which it is known again."""
 
@@ -54,9 +54,9 @@ def is_signed(source: HookSource, headers: Mapping[str, str], body: bytes, key: 
     return hmac.compare_digest(told.encode("utf-8", "replace"), f"{before}{signed}".encode())
 
 
-def delivery_of(source: HookSource, headers: Mapping[str, str], body: bytes) -> Delivery:
+def delivery_of(source: HookSource, headers: Mapping[str, str], body: bytes) -> ReportMarks:
     """Return what a report is known by."""
     digest = f"body:{hashlib.sha256(body).hexdigest()}"
     named = headers.get(_DELIVERIES[source], "")[:_MAX_HEADER]
     event = headers.get(_EVENTS[source], "")[:_MAX_HEADER]
-    return Delivery(event, (digest, f"id:{named}" if named else digest))
+    return ReportMarks(event, (digest, f"id:{named}" if named else digest))

@@ -6,7 +6,7 @@ from atoll.domain.tool.tool import Tool
 
 
 class ToolRule(StrEnum):
-    """What happens when an agent inside calls a tool."""
+    """The answer to a call of a tool by an agent inside."""
 
     ALLOW = "allow"
     ASK = "ask"

@@ -197,7 +197,7 @@ class Transaction:
     """Hooks, and the reports they took."""
 
     watches: WatchRows
-    """What sessions of clients of tools watch."""
+    """Watches of sessions of clients of tools."""
 
     usage: UsageRows
     """Usage over time."""

@@ -19,7 +19,7 @@ from atoll.domain.hook.hook import (
     stream_of,
 )
 from atoll.domain.hook.reports import Reported, read_report
-from atoll.domain.hook.signature import Delivery, delivery_of, is_signed
+from atoll.domain.hook.signature import ReportMarks, delivery_of, is_signed
 from atoll.domain.ids import HookId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import ActorKind, Principal
@@ -41,7 +41,7 @@ class MadeHook:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class ReportOutcome:
     """The outcome of a report: the kind of the event that it became, None where it tells of none
     of ours; `repeated` where it was taken before."""
 
@@ -96,7 +96,7 @@ class Hooks:
 
     async def take(
         self, address: tuple[str, str], headers: Mapping[str, str], body: bytes, *, client: str
-    ) -> Taken:
+    ) -> ReportOutcome:
         """Take a report for the source and hook of an address. `client` is where it came from.
         Raises `Unauthenticated` for a wrong signature or hook, `LimitReached` after too many,
         `Invalid` for a signed body that cannot be read."""
@@ -119,21 +119,23 @@ class Hooks:
             raise Invalid(str(error)[:500], field="body") from error
         return await self._append(hook, delivery, told)
 
-    async def _append(self, hook: Hook, delivery: Delivery, told: Reported | None) -> Taken:
+    async def _append(
+        self, hook: Hook, delivery: ReportMarks, told: Reported | None
+    ) -> ReportOutcome:
         now = self._ground.clock.now()
         async with self._ground.store.begin() as rows:
             await rows.hooks.forget(now)
             if not await rows.hooks.take(hook.id, delivery.marks, now + REMEMBERED):
-                return Taken(None, repeated=True)
+                return ReportOutcome(None, repeated=True)
             if told is None:
-                return Taken(None)
+                return ReportOutcome(None)
             payload: dict[str, Json] = {**told.payload, "hook_id": hook.id}
             reporter = Principal(hook.org_id, hook.owner, ActorKind.AUTOMATION)
             note = Note(stream_of(hook), told.kind, payload)
             event_id = self._ground.ids.event()
             await rows.events.append((draft_of(note, reporter, at=now, event_id=event_id),))
         self._announce(hook)
-        return Taken(told.kind)
+        return ReportOutcome(told.kind)
 
     async def _own(self, rows: Transaction, caller: Principal, hook_id: str) -> Hook:
         found = await rows.hooks.get(HookId(hook_id))

@@ -100,7 +100,7 @@ class Consent:
                     raise Forbidden(
                         f"your person denied this call of {ask.tool}; it is not asked again before "
                         f"{one.until.isoformat(timespec='seconds')}",
-                        code="denied",
+                        code="tool_denied",
                     )
             if not has_room(wanted, others, now):
                 raise LimitReached("too many requests of this sandbox wait for its person")

@@ -56,11 +56,11 @@ from atoll.wiring.control.lifecycle.sandboxes import SandboxPorts, build_sandbox
 from atoll.wiring.control.lifecycle.workers import build_workers
 from atoll.wiring.control.outside.drive import build_drive
 from atoll.wiring.control.outside.hosts import build_backends
+from atoll.wiring.control.outside.webhooks import build_webhooks
 from atoll.wiring.control.overview.services import build_overview
 from atoll.wiring.control.replicas import readiness
 from atoll.wiring.control.tenancy import build_tenancy
 from atoll.wiring.control.tools import build_tools
-from atoll.wiring.control.webhooks import build_webhooks
 
 
 def build_application(

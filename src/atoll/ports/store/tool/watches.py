@@ -1,4 +1,4 @@
-"""What sessions of clients of tools watch."""
+"""Watches of sessions of clients of tools."""
 
 from datetime import datetime
 from typing import Protocol

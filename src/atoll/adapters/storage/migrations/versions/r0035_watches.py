@@ -1,4 +1,4 @@
-"""What sessions of clients of tools watch. Before, there were no such clients."""
+"""Watches of sessions of clients of tools. Before, there were no such clients."""
 
 import sqlalchemy as sa
 from alembic import op

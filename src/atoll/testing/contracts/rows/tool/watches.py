@@ -32,7 +32,7 @@ async def check_watch_is_kept_once_and_removed(store: Store) -> None:
 
 
 async def check_watches_of_ended_sessions_are_forgotten(store: Store) -> None:
-    """What ends at a time is gone at it, and not before."""
+    """Rows that end at a time are gone at it, and not before."""
     async with store.begin() as rows:
         await rows.watches.put(ONE)
         await rows.watches.put(replace(ONE, session_id="s_2", expires_at=NOW))
