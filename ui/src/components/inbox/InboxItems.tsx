@@ -22,6 +22,7 @@ const KINDS = worded<Readonly<Record<InboxItem['kind'], { icon: IconName; words:
     mention: { icon: 'comment', words: t`mentions you` },
     todo: { icon: 'todo', words: t`has a todo for you` },
     login: { icon: 'key', words: t`needs a new login` },
+    tool: { icon: 'command', words: t`wants to call a tool` },
   }),
 );
 
