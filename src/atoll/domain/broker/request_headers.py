@@ -71,6 +71,7 @@ _VENDORS = {
     "mistral": _known(prefixes=("x-mistral-",)),
     "replicate": _known("cancel-after"),
     "huggingface": _known("x-use-cache", "x-wait-for-model", "x-compute-type"),
+    "mcp": _known("last-event-id", prefixes=("mcp-",)),
 }  # fmt: skip
 _VENDOR = _known()
 

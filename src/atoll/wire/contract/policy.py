@@ -152,6 +152,16 @@ class ApiAccess(_Message, frozen=True, kw_only=True):
     token: Annotated[str, msgspec.Meta(min_length=1, max_length=8192)]
 
 
+class ToolAccess(_Message, frozen=True, kw_only=True):
+    """Access of the agents inside to the tools (MCP) of the control plane at `base_url`. The broker
+    adds `token` on the way out. It ends at Unix second `ends_at`; a newer policy brings the next
+    one before."""
+
+    base_url: Word
+    token: Annotated[str, msgspec.Meta(min_length=1, max_length=8192)]
+    ends_at: float
+
+
 class Policy(_Message, frozen=True, kw_only=True, omit_defaults=True):
     """Whole policy of one sandbox. `revision` grows with every change the control plane makes.
     `env` are variables of processes started from now on, over the sandbox's own. `record`: every
@@ -172,6 +182,7 @@ class Policy(_Message, frozen=True, kw_only=True, omit_defaults=True):
     dev: bool = False
     api: ApiAccess | None = None
     logins: tuple[LoginToken, ...] = ()
+    tools: ToolAccess | None = None
 
 
 class PolicyView(msgspec.Struct, frozen=True):

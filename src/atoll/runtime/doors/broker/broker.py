@@ -30,6 +30,7 @@ from atoll.runtime.doors.broker.route import BrokerRoute
 from atoll.runtime.doors.broker.route_table import RouteTable
 from atoll.runtime.doors.broker.secret_requests import SecretRequests
 from atoll.runtime.doors.broker.spending import Spending
+from atoll.runtime.doors.broker.tool_requests import send_once_reachable
 from atoll.runtime.doors.broker.upstream_connections import AddressRefused, UpstreamConnections
 from atoll.runtime.doors.listener.connection_limit import Door, serve
 from atoll.runtime.policy.policy import StandingPolicy
@@ -170,8 +171,11 @@ class Broker:
             # Under a cap no amount may be lost, even if this process is killed.
             self._spending.keep(self._allowance.spent)
         self._call_audit.record(call)
-        if exchange.outbound is not None:
-            self._connections.put_back(exchange.outbound)
+        outbound = exchange.outbound
+        if outbound is not None and exchange.route.credential.kind == "tools":
+            outbound.close()
+        elif outbound is not None:
+            self._connections.put_back(outbound)
 
     def _begin(self, request: BrokerRequest, client: Inbound) -> Exchange | Refusal | OwnAnswer:
         """Run the steps up to the dial, in order and without an await in between."""
@@ -221,11 +225,20 @@ class Broker:
             self._audit("approval.used", {"approval_id": credential.approval_id})
         call.step, call.rule = "dial", passage.rule
         self._live.add(exchange)
+        if credential.kind == "tools":
+            waiting = send_once_reachable(exchange, self._route_again, self._connections)
+            self._tasks.spawn(waiting, "tool request")
+            return
         idle = self._connections.take(passage.origin)
         if idle is not None:
             exchange.connected(idle)
         else:
             self._tasks.spawn(self._open_connection(exchange), "broker dial")
+
+    def _route_again(self, exchange: Exchange) -> BrokerRoute | Refusal | OwnAnswer:
+        route = self._routes.find(exchange.request, used=self._used, call=exchange.call)
+        exchange.call.step = "dial"
+        return route
 
     async def _open_connection(self, exchange: Exchange) -> None:
         service = exchange.call.service

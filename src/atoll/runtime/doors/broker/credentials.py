@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import unquote
 
-from atoll.domain.broker.control_plane import CONTROL_PLANE
+from atoll.domain.broker.control_plane import CONTROL_PLANE, TOOLS
 from atoll.domain.broker.passage import BrokerSecret
 from atoll.domain.broker.provider import (
     LOGIN_PROVIDERS,
@@ -40,7 +40,7 @@ class CredentialRef:
     (`login_id`) may last as long as that is lent, whatever the version of its token, which ends at
     `ends_at`."""
 
-    kind: Literal["provider", "login", "custom", "git", "api"]
+    kind: Literal["provider", "login", "custom", "git", "api", "tools"]
     name: str
     version: int = 0
     login_id: str = ""
@@ -53,8 +53,9 @@ class CredentialRef:
 @dataclass(frozen=True, slots=True)
 class Credentials:
     """The credentials of one policy by name. `no_fetch` are providers that may not be made to fetch
-    or call anything; `api` is the control plane, for what runs inside. `logins` are the tokens of
-    the upstreams that are called with a person's login."""
+    or call anything; `api` is the control plane, for what runs inside, and `tools` its tools, whose
+    token ends at `tools_end`. `logins` are the tokens of the upstreams that are called with a
+    person's login."""
 
     upstreams: Mapping[str, Upstream] = field(default_factory=dict)
     customs: Mapping[str, CustomSecret] = field(default_factory=dict)
@@ -64,6 +65,8 @@ class Credentials:
     no_fetch: frozenset[str] = frozenset()
     api: Upstream | None = None
     logins: Mapping[str, LoginToken] = field(default_factory=dict)
+    tools: Upstream | None = None
+    tools_end: float = 0.0
 
     def refer(self, provider: str) -> CredentialRef:
         """Return the reference to the credential of a provider."""
@@ -99,6 +102,8 @@ class Credentials:
                 return login is not None and login.login_id == credential.login_id
             case "api":
                 return self.api is not None
+            case "tools":
+                return self.tools is not None
             case "git":
                 return any(_address(one) == credential.name for one in self.remotes)
             case "custom":
@@ -148,6 +153,8 @@ def read_credentials(
         _read_no_fetch(policy),
         _read_api(policy),
         logins,
+        _read_tools(policy),
+        policy.tools.ends_at if policy.tools is not None else 0.0,
     )
 
 
@@ -210,6 +217,16 @@ def _read_api(policy: Policy) -> Upstream | None:
         log.error("the access to the control plane cannot be used")
         return None
     return Upstream(CONTROL_PLANE, api.base_url, api.token)
+
+
+def _read_tools(policy: Policy) -> Upstream | None:
+    tools = policy.tools
+    if tools is None:
+        return None
+    if not safe_base_url(tools.base_url) or not _is_sendable(tools.token):
+        log.error("the access to the tools of the control plane cannot be used")
+        return None
+    return Upstream(TOOLS, tools.base_url, tools.token)
 
 
 def _is_usable(custom: CustomSecret) -> bool:

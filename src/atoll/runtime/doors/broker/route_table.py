@@ -9,7 +9,13 @@ import time
 from dataclasses import replace
 
 from atoll.domain.agent.login_use import placeholder_tokens
-from atoll.domain.broker.control_plane import CONTROL_PLANE, judge_api
+from atoll.domain.broker.control_plane import (
+    CONTROL_PLANE,
+    TOOLS,
+    TOOLS_DOOR,
+    judge_api,
+    judge_tools,
+)
 from atoll.domain.broker.fetching import fetching_parameter
 from atoll.domain.broker.passage import (
     IncomingRequest,
@@ -39,6 +45,8 @@ _NO_SECRET = Refusal(404, "unknown_secret", "no such secret here")
 _OUTSIDE = Refusal(
     404, "not_found", "there is /broker/{provider}/…, /broker/custom/{secret}?target=…, /git/…"
 )
+
+_NO_TOOLS = Refusal(404, "not_found", "the profile of this sandbox gives its agents no tools")
 
 
 class RouteTable:
@@ -94,6 +102,10 @@ def _find_route(
     if place == "atoll":
         incoming = IncomingRequest(method, path.removeprefix("/atoll"), query, headers)
         return _find_api(request, incoming, credentials, call)
+    if path == TOOLS_DOOR:
+        return _find_tools(
+            request, IncomingRequest(method, path, query, headers), credentials, call
+        )
     if place == "git":
         call.service = "git"
         incoming = IncomingRequest(method, path.removeprefix("/git"), query, headers)
@@ -191,6 +203,20 @@ def _find_api(
     if isinstance(verdict, Refusal):
         return verdict
     return make_route(request, verdict, CredentialRef("api", CONTROL_PLANE.name))
+
+
+def _find_tools(
+    request: BrokerRequest, incoming: IncomingRequest, credentials: Credentials, call: BrokerCall
+) -> BrokerRoute | Refusal:
+    call.service = TOOLS.name
+    if credentials.tools is None:
+        return _NO_TOOLS
+    call.step = "judge"
+    verdict = judge_tools(credentials.tools, incoming)
+    if isinstance(verdict, Refusal):
+        return verdict
+    credential = CredentialRef("tools", TOOLS.name, ends_at=credentials.tools_end)
+    return make_route(request, verdict, credential)
 
 
 def _find_remote(
