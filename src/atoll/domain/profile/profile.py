@@ -10,6 +10,7 @@ from enum import StrEnum
 from atoll.domain.network.network import Network
 from atoll.domain.route.policy import DEFAULT_EXTENSION, RoutePolicy
 from atoll.domain.terminal.softlock import Strictness
+from atoll.domain.tool.profile_tools import ProfileTools
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.domain.wall.resources import NO_LIMITS, Resources
 
@@ -144,7 +145,8 @@ class Profile:
     `image` is `host`, a root tree, or an OCI reference; `root` tells whether a writable layer lies
     above it. `agent_catalogue` names the agents that may run; None allows all of the
     installation's. `resume_agents`: agents that ran when it stopped are resumed when it starts.
-    `softlock`: whom an agent's lock stops while the agent works.
+    `softlock`: whom an agent's lock stops while the agent works. `mcp`: the tools that its agents
+    are given.
     """
 
     id: str
@@ -174,3 +176,4 @@ class Profile:
     latency_class: str = "standard"
     labels: tuple[tuple[str, str], ...] = field(default=())
     route: RoutePolicy | None = None
+    mcp: ProfileTools = field(default_factory=ProfileTools)

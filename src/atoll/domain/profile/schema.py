@@ -31,6 +31,7 @@ from atoll.domain.profile.profile import (
     WorkspaceMode,
 )
 from atoll.domain.profile.route import read_extension, read_route, route_document
+from atoll.domain.profile.tools import read_tools, tools_document
 from atoll.domain.profile.yaml_fields import Fields, choice, matching, number, text
 from atoll.domain.profile.yaml_tree import Node, read_tree
 from atoll.domain.terminal.softlock import Strictness
@@ -115,6 +116,7 @@ def read_profile(document: str) -> Profile:
         cost_class=_cost_class(metadata),
         latency_class=_latency_class(metadata),
         labels=metadata.pairs("labels") if metadata else (),
+        mcp=read_tools(fields.part("mcp")),
     )
     if metadata:
         metadata.done()
@@ -155,6 +157,7 @@ def profile_document(profile: Profile) -> dict[str, Json]:
         "recording": profile.recording.value,
         "resume_agents": profile.resume_agents,
         "softlock": profile.softlock.value,
+        "mcp": tools_document(profile.mcp),
         "metadata": {
             "cost_class": profile.cost_class,
             "latency_class": profile.latency_class,

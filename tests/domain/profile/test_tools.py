@@ -1,0 +1,72 @@
+"""The `mcp:` section: what a sandbox's agents may call, read strictly and written back."""
+
+import json
+
+import pytest
+
+from atoll.domain.errors import Invalid
+from atoll.domain.people.capability import Capability
+from atoll.domain.profile.schema import profile_document, read_profile
+from atoll.domain.tool.profile_tools import ProfileTools
+from atoll.domain.tool.rule import ToolRule
+from atoll.domain.tool.tool import READS, Effects, Tool
+
+HEAD = "id: profile.x\nversion: '1.0.0'\n"
+
+
+def tool(name: str, effects: Effects = READS) -> Tool:
+    return Tool(name, "Does it.", Capability.EVENT_READ, effects, inside=True)
+
+
+def test_section_is_read_and_written_back() -> None:
+    profile = read_profile(
+        HEAD + "mcp: {enabled: true, namespaces: [events, sandbox.stripe], "
+        "tools: {events.watch: deny, atoll.write: ask}, watch: [gha/run/*, hr/apps/shop]}\n"
+    )
+    assert profile.mcp.namespaces == ("events", "sandbox.stripe")
+    assert profile.mcp.rules == {"atoll.write": ToolRule.ASK, "events.watch": ToolRule.DENY}
+    assert profile.mcp.watch == ("gha/run/*", "hr/apps/shop")
+    assert read_profile(json.dumps(profile_document(profile))) == profile
+
+
+def test_profile_without_the_section_has_every_tool() -> None:
+    for document in (HEAD, HEAD + "mcp: {}\n"):
+        profile = read_profile(document)
+        assert profile.mcp == ProfileTools()
+        assert profile.mcp.rule_of(tool("events.recent")) is ToolRule.ALLOW
+        assert profile.mcp.rule_of(tool("flux.undo", Effects(destructive=True))) is ToolRule.ASK
+        assert read_profile(json.dumps(profile_document(profile))) == profile
+
+
+def test_rule_of_a_tool_precedes_its_namespace_and_disabled_precedes_both() -> None:
+    tools = ProfileTools(
+        namespaces=("events", "sandbox"),
+        rules={"events.watch": ToolRule.DENY, "atoll.list": ToolRule.ALLOW},
+    )
+    names = ("events.recent", "events.watch", "sandbox.stripe.list", "sandboxes.list", "atoll.list")
+    verdicts = [tools.rule_of(tool(name)) for name in names]
+    allow, deny = ToolRule.ALLOW, ToolRule.DENY
+    assert verdicts == [allow, deny, allow, deny, allow]
+    off = ProfileTools(enabled=False, rules={"events.recent": allow})
+    assert off.rule_of(tool("events.recent")) is deny
+    assert ProfileTools(namespaces=()).rule_of(tool("events.recent")) is deny
+
+
+@pytest.mark.parametrize(
+    ("section", "field"),
+    [
+        ("mcp: [a]\n", "mcp"),
+        ("mcp: {enabled: perhaps}\n", "mcp.enabled"),
+        ("mcp: {namespaces: ['a b']}\n", "mcp.namespaces"),
+        ("mcp: {tools: [events.recent]}\n", "mcp.tools"),
+        ("mcp: {tools: {recent: deny}}\n", "mcp.tools.recent"),
+        ("mcp: {tools: {events.recent: maybe}}\n", "mcp.tools.events.recent"),
+        ("mcp: {watch: ['atoll://gha/run/*']}\n", "mcp.watch"),
+        ("mcp: {watch: [weather/x]}\n", "mcp.watch"),
+        ("mcp: {tool: {}}\n", "mcp.tool"),
+    ],
+)
+def test_wrong_section_is_refused_with_its_field(section: str, field: str) -> None:
+    with pytest.raises(Invalid) as caught:
+        read_profile(HEAD + section)
+    assert str(caught.value.field).startswith(field)
