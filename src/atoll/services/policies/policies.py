@@ -36,6 +36,7 @@ from atoll.wire.contract.policy import (
     Policy,
     ProviderKey,
     RedactedValue,
+    ToolAccess,
     get_policy,
     put_policy,
 )
@@ -48,8 +49,17 @@ API_DOOR = "http://127.0.0.1:8082/atoll"
 RENEWED_AFTER = timedelta(minutes=10)
 """The time after which the access of a sandbox to this API is renewed: it lasts 15 minutes."""
 
-Inside = Callable[[Sandbox], Awaitable[ApiAccess | None]]
-"""Returns a new access of a sandbox to this API, for the policy of its runtime."""
+
+@dataclass(frozen=True, slots=True)
+class InsideAccess:
+    """Access of what runs inside to this control plane: to its API, and to its tools."""
+
+    api: ApiAccess | None = None
+    tools: ToolAccess | None = None
+
+
+Inside = Callable[[Sandbox], Awaitable[InsideAccess]]
+"""Returns new access of a sandbox to this control plane, for the policy of its runtime."""
 
 LentLogin: TypeAlias = LoginToken | ProviderKey | ExposedLogin
 """A token or key for the doors; or the login whose token goes inside, where there are none."""
@@ -63,7 +73,7 @@ _log = structlog.get_logger(__name__)
 @dataclass(frozen=True, slots=True)
 class ComposedPolicy:
     """A policy, and the names of the secrets whose values it puts inside; `exposed_login` is one of
-    them. What it lends of this API has to be renewed at `renew_at`."""
+    them. What it lends of this control plane has to be renewed at `renew_at`."""
 
     policy: Policy = field(repr=False)
     exposed: tuple[str, ...]
@@ -139,7 +149,7 @@ class Policies:
         self._requesters.discard(sandbox_id)
 
     def due_renewals(self) -> frozenset[SandboxId]:
-        """Return the sandboxes whose access to this API has to be renewed, each once."""
+        """Return the sandboxes whose access to this control plane has to be renewed, each once."""
         now = self._ground.clock.now()
         due = frozenset(one for one, at in self._renewals.items() if at <= now)
         for sandbox_id in due:
@@ -170,7 +180,7 @@ class Policies:
         mine = [one for one in opened if one.secret.id in chosen]
         settings, tokens = self._settings, [one for one in lent if isinstance(one, LoginToken)]
         keys = [one for one in lent if isinstance(one, ProviderKey)]
-        api = None if self._inside is None else await self._inside(sandbox)
+        access = await self._access(sandbox)
         policy = Policy(
             revision=revision,
             # The login of the sandbox's own agent takes precedence over its owner's keys.
@@ -182,14 +192,15 @@ class Policies:
             limits=settings.limits,
             commands=commands_of(sandbox),
             remotes=tuple(_remote(one) for one in mine if _is(one, Purpose.GIT)),
-            env=_environment(sandbox, mine, api, lent),
+            env=_environment(sandbox, mine, access.api, lent),
             record=sandbox.profile.recording is Recording.ALWAYS,
             dev=settings.allow_loopback_remotes,
-            api=api,
+            api=access.api,
             logins=tuple(tokens),
+            tools=access.tools,
         )
         login = next((one for one in lent if isinstance(one, ExposedLogin)), None)
-        renew_at = None if api is None else self._ground.clock.now() + RENEWED_AFTER
+        renew_at = None if access == InsideAccess() else self._ground.clock.now() + RENEWED_AFTER
         return ComposedPolicy(policy, _exposed(mine, login), renew_at, login)
 
     async def put(
@@ -243,6 +254,11 @@ class Policies:
         if not set(composed.exposed) <= set(sandbox.exposed_secrets):
             await self._transitions.apply(sandbox.id, Exposed(composed.exposed))
 
+    async def _access(self, sandbox: Sandbox) -> InsideAccess:
+        if self._inside is None or is_far(sandbox):
+            return InsideAccess()
+        return await self._inside(sandbox)
+
     def _open(self, sandbox: Sandbox, kept: Sequence[Kept]) -> list[_OpenSecret]:
         wanted = set(references(sandbox))
         found = []
@@ -280,6 +296,12 @@ class Policies:
         now = int(self._ground.clock.now().timestamp() * 1_000_000)
         self._revision = max(self._revision + 1, now)
         return self._revision
+
+
+def is_far(sandbox: Sandbox) -> bool:
+    """Report whether a runtime may be on another machine, where the address of this control plane
+    leads to others. It gets no access."""
+    return (sandbox.attachment.address or "").startswith(("http://", "https://"))
 
 
 def references(sandbox: Sandbox) -> tuple[str, ...]:
@@ -452,7 +474,14 @@ def _placeholder(secret: Secret) -> str:
 
 
 async def _send(client: RuntimeClient, composed: ComposedPolicy) -> None:
-    await client.call(put_policy(composed.policy))
+    policy = composed.policy
+    try:
+        await client.call(put_policy(policy))
+    except Invalid:
+        if policy.tools is None:
+            raise
+        # A runtime of an earlier version knows no tools, and refuses what it does not know.
+        await client.call(put_policy(msgspec.structs.replace(policy, tools=None)))
 
 
 async def _revision_of(client: RuntimeClient) -> int:

@@ -40,7 +40,7 @@ from atoll.ports import (
 )
 from atoll.ports.telemetry.metrics import Metric
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
-from atoll.services.policies.policies import ComposedPolicy, Policies
+from atoll.services.policies.policies import ComposedPolicy, Policies, is_far
 from atoll.services.provisioning.compose_file import read_compose_file
 from atoll.services.provisioning.instructions import check_instructions, resolve_instructions
 from atoll.services.provisioning.project_setup import begin_setup
@@ -165,8 +165,9 @@ class Provisioning:
             handle, reach = await self._raised(extension, replace(request, report=report), sandbox)
         report(f"The runtime answers ({reach.isolation.mechanism}).")
         client = self._runtimes.client_at(reach)
-        if changes != self._policies.changes:
-            composed = await self._policies.compose(sandbox)
+        reached = replace(sandbox, attachment=Attachment(address=reach.address))
+        if changes != self._policies.changes or is_far(reached):
+            composed = await self._policies.compose(reached)
         await self._policies.put(client, sandbox, composed)
         if sandbox.profile.workspace.access is Access.READ_WRITE:
             with self._phase("workspace"):
@@ -251,7 +252,9 @@ class Provisioning:
             return
         agent = self._agents.known(sandbox.agent)
         use = LOGIN_USES.get(agent.name)
-        await write_seeds(client, agent.seeds, use.files if use else (), login=composed.login)
+        told = agent.mcp.seeds if agent.mcp is not None and sandbox.profile.mcp.enabled else ()
+        seeds = (*agent.seeds, *told)
+        await write_seeds(client, seeds, use.files if use else (), login=composed.login)
 
     async def _filled(
         self, sandbox: Sandbox, request: Provision, report: Report

@@ -20,10 +20,10 @@ from atoll.services.people.settings import TokenSettings
 from atoll.services.people.signing_keys import SigningKeys
 from atoll.services.people.token_issuer import Issuer, TokenIssuer
 from atoll.services.people.tokens import Owners, TokenBounds, Tokens
-from atoll.services.policies.policies import Inside
+from atoll.services.policies.policies import Inside, InsideAccess
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.wakeups import Wakeups
-from atoll.wire.contract.policy import ApiAccess
+from atoll.wire.contract.policy import ApiAccess, ToolAccess
 from atoll.wiring.control.identity import People
 
 _log = structlog.get_logger(__name__)
@@ -52,19 +52,28 @@ class Access:
 
     def inside(self, url: str | None) -> Inside | None:
         """Return what gives a runtime its access to this control plane, which listens at `url`;
-        None when the settings give none."""
-        if url is None or not self.settings.sandbox_tokens:
+        None where it does not listen. The settings say whether that is also access to the API, the
+        profile whether it is access to tools."""
+        if url is None:
             return None
-        base_url = url.rstrip("/")
+        base_url, reads = url.rstrip("/"), self.settings.sandbox_tokens
 
-        async def access(sandbox: Sandbox) -> ApiAccess | None:
+        async def access(sandbox: Sandbox) -> InsideAccess:
+            if not (reads or sandbox.profile.mcp.enabled):
+                return InsideAccess()
             try:
                 issued = await self.issuer.inside(sandbox)
             except AtollError as error:
                 # The sandbox itself does not need it.
                 _log.warning("sandbox_token_not_made", sandbox=sandbox.id, reason=error.message)
-                return None
-            return None if issued is None else ApiAccess(base_url=base_url, token=issued.text)
+                issued = None
+            if issued is None:
+                return InsideAccess()
+            api = ApiAccess(base_url=base_url, token=issued.text)
+            tools = ToolAccess(base_url=base_url, token=issued.text, ends_at=issued.claims.exp)
+            return InsideAccess(
+                api if reads else None, tools if sandbox.profile.mcp.enabled else None
+            )
 
         return access
 
