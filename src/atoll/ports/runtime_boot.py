@@ -35,6 +35,15 @@ class WatchFile:
 
 
 @dataclass(frozen=True, slots=True)
+class AgentTools:
+    """How an agent learns of Atoll's tools (`domain.agent.agent.AgentTools`)."""
+
+    argv: tuple[str, ...] = ()
+    files: tuple[WatchFile, ...] = ()
+    machine_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Agent:
     """A coding agent the sandbox knows by name (`domain.agent.agent.Agent`)."""
 
@@ -48,6 +57,7 @@ class Agent:
     transcript: str = ""
     prompt_argv: tuple[str, ...] | None = None
     machine: Machine | None = None
+    mcp: AgentTools | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,13 +158,14 @@ def _confined(journal: Path) -> Callable[[], None]:
 def _all_agents() -> tuple[Agent, ...]:
     """Return the catalogue, under every name its agents answer to."""
     return tuple(
-        replace(msgspec.convert(agent, Agent, from_attributes=True), name=name)
+        replace(msgspec.convert(agent, Agent, from_attributes=True), name=name, mcp=None)
         for name, agent in named(AGENTS)
     )
 
 
 def _agent(told: zygote.Agent) -> Agent:
-    return msgspec.convert(told, Agent, from_attributes=True)
+    """Return an agent without tools: no control plane can be reached from a pod's doors."""
+    return replace(msgspec.convert(told, Agent, from_attributes=True), mcp=None)
 
 
 def _read_agents(path: Path) -> tuple[zygote.Agent, ...]:

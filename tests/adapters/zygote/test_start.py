@@ -5,6 +5,7 @@ from atoll.adapters.zygote.start import agents_of, host_mounts_of, hostname
 from atoll.domain.files.host_mount import HostMount
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile
+from atoll.domain.tool.profile_tools import ProfileTools
 from atoll.ports.extension import Provision
 from atoll.wire.zygote import messages as wire
 
@@ -38,6 +39,15 @@ def test_runtime_is_told_of_the_agents_its_sandbox_may_use() -> None:
     request = Provision(SandboxId("sb_a"), 1, "x", Profile("p", "1"))
     assert agents_of(request, known) == known
     assert agents_of(replace(request, agents=frozenset({"b"})), known) == known[1:]
+
+
+def test_profile_without_tools_tells_no_agent_of_them() -> None:
+    known = (wire.Agent(name="a", argv=("a",), mcp=wire.AgentTools(argv=("--mcp",))),)
+    request = Provision(SandboxId("sb_a"), 1, "x", Profile("p", "1"))
+    assert agents_of(request, known) == known
+    without = replace(request.profile, mcp=ProfileTools(enabled=False))
+    (told,) = agents_of(replace(request, profile=without), known)
+    assert told == wire.Agent(name="a", argv=("a",))
     assert agents_of(replace(request, maintenance_seconds=60), known) == ()
 
 

@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from atoll.ports.runtime_boot import Agent, WatchFile
+from atoll.ports.runtime_boot import Agent, AgentTools, WatchFile
 from tests.runtime.agents.test_agents import act, at
 from tests.runtime.stage import Runtime, runtime
 
@@ -33,7 +34,18 @@ FILED = Agent(
     ("sh", "-c", 'cat "$MEMO"; echo; read -r line'),
     watch_files=(WatchFile(".json", "tell {report_pipe} 'so'", "MEMO"), WatchFile(".js", "more")),
 )
-AGENTS = (NAMER, PLAIN, FILED)
+TOOLED = Agent(
+    "tooled",
+    ("echo", "own"),
+    watch_argv=("--watched",),
+    mcp=AgentTools(argv=("--tools", "here")),
+)
+TOOLED_FILE = replace(
+    FILED,
+    name="tooled-file",
+    mcp=AgentTools(files=(WatchFile(".json", "tell and call {report_pipe}", "MEMO"),)),
+)
+AGENTS = (NAMER, PLAIN, FILED, TOOLED, TOOLED_FILE)
 
 
 def told(rt: Runtime) -> list[tuple[str, dict[str, object]]]:
@@ -117,6 +129,15 @@ async def test_files_that_make_an_agent_tell_lie_beside_its_ear_while_it_lives()
         async with rt.attach(shown["id"]) as watcher:
             await watcher.until_bytes(b"\n")
             assert b"tell" not in watcher.seen
+
+
+async def test_agent_learns_of_tools_by_its_arguments_or_by_the_file_of_its_hooks() -> None:
+    async with runtime(agents=AGENTS) as rt:
+        async with at(rt, "tooled") as (_, person):
+            await person.sees(b"--tools here own --watched")
+        async with at(rt, "tooled-file") as (agent_id, person):
+            await person.sees(f"tell and call /tmp/.atoll-{agent_id}".encode())
+            assert Path(f"/tmp/.atoll-{agent_id}.js").read_text() == "more"
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ other.
 
 import re
 
+import msgspec
+
 from atoll.ports.extension import Provision
 from atoll.wire.zygote import messages as wire
 
@@ -23,10 +25,13 @@ def hostname(name: str) -> str:
 
 def agents_of(request: Provision, known: tuple[wire.Agent, ...]) -> tuple[wire.Agent, ...]:
     """Return the agents that the sandbox's runtime may start: the allowed ones of `known`, and
-    none in a maintenance start."""
+    none in a maintenance start. They learn of tools unless the profile says otherwise."""
     if request.maintenance_seconds is not None:
         return ()
-    return tuple(one for one in known if request.agents is None or one.name in request.agents)
+    found = tuple(one for one in known if request.agents is None or one.name in request.agents)
+    if request.profile.mcp.enabled:
+        return found
+    return tuple(msgspec.structs.replace(one, mcp=None) for one in found)
 
 
 def host_mounts_of(request: Provision) -> tuple[wire.HostMount, ...]:

@@ -86,6 +86,21 @@ class WatchFile:
 
 
 @dataclass(frozen=True, slots=True)
+class AgentTools:
+    """How an agent learns of Atoll's tools (MCP) without a change of a person's own files.
+
+    `argv` follows the first word wherever the agent starts. `files` are written at a terminal as
+    `WatchFile` says, in place of a file with the same suffix. `machine_url` is named to a machine
+    whose protocol takes the servers of a session. `seeds` are written with the agent's own.
+    """
+
+    argv: tuple[str, ...] = ()
+    files: tuple[WatchFile, ...] = ()
+    machine_url: str = ""
+    seeds: tuple[Seed, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Agent:
     """A coding agent.
 
@@ -98,7 +113,8 @@ class Agent:
     `watch_files` make the agent at a terminal report its turns (`domain.agent.hooks`), `transcript`
     names the reader of the file it then writes; `prompt_argv` comes before a first prompt (None: it
     takes none). `machine` is the mode in which programs drive it. `own_hosts` are hosts that the
-    program calls for itself, whatever its task is: nobody is asked when they are refused.
+    program calls for itself, whatever its task is: nobody is asked when they are refused. `mcp`
+    gives it Atoll's tools; None: it takes none.
     """
 
     name: str
@@ -121,6 +137,7 @@ class Agent:
     prompt_argv: tuple[str, ...] | None = None
     machine: Machine | None = None
     own_hosts: tuple[str, ...] = ()
+    mcp: AgentTools | None = None
 
 
 def layer_path(agent: Agent) -> str:

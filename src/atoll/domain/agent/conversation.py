@@ -86,7 +86,8 @@ class Terms:
 
     With `ask` the agent asks before it acts; otherwise everything is allowed, since the sandbox is
     the boundary. `resume` resumes its last conversation, `conversation` the one of that name.
-    `fresh` is a new UUID: the name of a new conversation, and the seed of other names.
+    `fresh` is a new UUID: the name of a new conversation, and the seed of other names. `tools_url`
+    is the address of Atoll's tools, empty where the protocol does not name them.
     """
 
     cwd: str
@@ -94,6 +95,7 @@ class Terms:
     resume: bool = False
     conversation: str | None = None
     fresh: str = ""
+    tools_url: str = ""
 
 
 class Conversation(Protocol):

@@ -14,7 +14,7 @@ from atoll.domain.agent.resumable import ResumeFallback
 from atoll.domain.errors import AtollError, Invalid, LimitReached, NotFound
 from atoll.domain.ids import ID_ENTROPY_BYTES, TerminalId, spell
 from atoll.domain.terminal.softlock import AgentState, Work
-from atoll.ports.runtime_boot import Agent, Machine
+from atoll.ports.runtime_boot import Agent, Machine, WatchFile
 from atoll.ports.spawner import Spawner
 from atoll.runtime.agents.lines import Program, lines
 from atoll.runtime.agents.lock import AgentLock, AgentTerminal, RunningWatch, TerminalAnnouncer
@@ -52,6 +52,7 @@ class _MachineStart:
     """A machine that is about to start, and who waits for it."""
 
     identity: Identity
+    agent: Agent
     machine: Machine
     order: AgentOrder
     terms: Terms
@@ -62,7 +63,7 @@ class _MachineStart:
     def again(self, restart: Restart) -> Program:
         """Return the program that runs after a restart."""
         order = replace(self.order, resume=False, conversation=restart.conversation)
-        argv = _as_machine(self.identity.name, self.machine, order, fresh=restart.fresh)
+        argv = _as_machine(self.agent, self.machine, order, fresh=restart.fresh)
         return replace(self.program, argv=argv)
 
 
@@ -235,16 +236,16 @@ class Agents:
             resume=order.resume,
             conversation=order.conversation,
             fresh=str(uuid.UUID(bytes=os.urandom(16), version=4)),
+            tools_url="" if agent.mcp is None else agent.mcp.machine_url,
         )
         known = {**dict(self._terminals.environment), **dict(agent.env), **env}
         start = _MachineStart(
             Identity(spell("g", os.urandom(ID_ENTROPY_BYTES)), agent.name, MACHINE, timestamp()),
+            agent,
             agent.machine,
             order,
             terms,
-            Program(
-                _first_argv(agent.name, agent.machine, order, terms), tuple(known.items()), where
-            ),
+            Program(_first_argv(agent, agent.machine, order, terms), tuple(known.items()), where),
             AgentStart(
                 cwd=cwd,
                 by=by,
@@ -278,7 +279,7 @@ class Agents:
             return None
         program = Program((), self._terminals.environment, "/")
         pipe = report_pipe_path(identity.id)
-        sources = WatchSources(pipe, agent.transcript, agent.watch_files)
+        sources = WatchSources(pipe, agent.transcript, _files(agent))
         session = asyncio.get_running_loop().create_future()
         watch = AgentWatch(self._spawner, program, sources, session=session)
         task = self._tasks.spawn(watch.run(), f"watch {identity.id}")
@@ -353,7 +354,7 @@ class Agents:
 
 def _at_terminal(agent: Agent, order: AgentOrder) -> tuple[str, ...]:
     """Return the argv at a terminal."""
-    argv = _begun(agent, order) + agent.watch_argv
+    argv = _with_tools(agent, _begun(agent, order)) + agent.watch_argv
     words = order.first_prompt
     if agent.prompt_argv is None or words is None:
         return argv
@@ -364,8 +365,19 @@ def _at_terminal(agent: Agent, order: AgentOrder) -> tuple[str, ...]:
 def _watched_env(agent: Agent, request: TerminalRequest) -> Mapping[str, str]:
     """Return the environment of an agent that reports into its pipe."""
     pipe = report_pipe_path(str(request.id))
-    reported = {one.variable: pipe + one.suffix for one in agent.watch_files if one.variable}
+    reported = {one.variable: pipe + one.suffix for one in _files(agent) if one.variable}
     return {**reported, **request.env, "ATOLL_EAR": pipe}
+
+
+def _files(agent: Agent) -> tuple[WatchFile, ...]:
+    """Return the files beside the report pipe: those that name tools have the others' content."""
+    told = () if agent.mcp is None else agent.mcp.files
+    return tuple({one.suffix: one for one in (*agent.watch_files, *told)}.values())
+
+
+def _with_tools(agent: Agent, argv: tuple[str, ...]) -> tuple[str, ...]:
+    """Return an argv that also names Atoll's tools."""
+    return argv if agent.mcp is None else (*argv[:1], *agent.mcp.argv, *argv[1:])
 
 
 def _begun(agent: Agent, order: AgentOrder) -> tuple[str, ...]:
@@ -401,22 +413,23 @@ def _machine_otherwise(machine: Machine, order: AgentOrder) -> ResumeFallback:
     return ResumeFallback.LAST if order.resume else ResumeFallback.AFRESH
 
 
-def _first_argv(name: str, machine: Machine, order: AgentOrder, terms: Terms) -> tuple[str, ...]:
+def _first_argv(agent: Agent, machine: Machine, order: AgentOrder, terms: Terms) -> tuple[str, ...]:
     """Return the argv of its first start: a new conversation has the name of its terms."""
     if order.resume or order.conversation is not None or not machine.fresh_argv:
-        return _as_machine(name, machine, order)
-    return _as_machine(name, machine, replace(order, conversation=terms.fresh), fresh=True)
+        return _as_machine(agent, machine, order)
+    return _as_machine(agent, machine, replace(order, conversation=terms.fresh), fresh=True)
 
 
 def _as_machine(
-    name: str, machine: Machine, order: AgentOrder, *, fresh: bool = False
+    agent: Agent, machine: Machine, order: AgentOrder, *, fresh: bool = False
 ) -> tuple[str, ...]:
     """Return the argv of its machine mode. A `fresh` conversation gets the order's name."""
-    argv = machine.argv if order.ask else (*machine.argv, *machine.allow_argv)
+    argv = _with_tools(agent, machine.argv)
+    argv = argv if order.ask else (*argv, *machine.allow_argv)
     if order.conversation is None:
         return (*argv, *machine.resume_argv) if order.resume else argv
     if machine.conversation_argv is None:
-        raise _no_such_return(name)
+        raise _no_such_return(agent.name)
     own = machine.fresh_argv if fresh else machine.conversation_argv
     return (*argv, *own, order.conversation) if own else argv
 

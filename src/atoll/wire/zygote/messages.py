@@ -90,6 +90,14 @@ class WatchFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     variable: Text = ""
 
 
+class AgentTools(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How an agent learns of Atoll's tools (`domain.agent.agent.AgentTools`)."""
+
+    argv: tuple[Text, ...] = ()
+    files: tuple[WatchFile, ...] = ()
+    machine_url: Text = ""
+
+
 class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An agent the runtime may start by name (`domain.agent.agent.Agent`)."""
 
@@ -103,6 +111,7 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     transcript: Text = ""
     prompt_argv: tuple[Text, ...] | None = None
     machine: Machine | None = None
+    mcp: AgentTools | None = None
 
 
 class Start(msgspec.Struct, frozen=True, tag_field="verb", tag="start", forbid_unknown_fields=True):

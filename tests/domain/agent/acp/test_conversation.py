@@ -32,6 +32,25 @@ def standing(*, ask: bool = False) -> AcpConversation:
     return talk
 
 
+@pytest.mark.parametrize("able", [{}, {"mcpCapabilities": {"http": False}}, {"mcpCapabilities": 3}])
+def test_agent_that_cannot_dial_a_server_of_tools_is_named_none(able: dict[str, Any]) -> None:
+    talk = AcpConversation(Terms("/workspace", tools_url="http://127.0.0.1:8082/mcp"))
+    talk.begin()
+    (new,) = talk.take({"id": 1, "result": {"agentCapabilities": able}}).send
+    assert new["params"] == {"cwd": "/workspace", "mcpServers": []}
+
+
+@pytest.mark.parametrize("conversation", [None, "s"])
+def test_session_is_named_the_server_of_tools(conversation: str | None) -> None:
+    url = "http://127.0.0.1:8082/mcp"
+    talk = AcpConversation(Terms("/workspace", conversation=conversation, tools_url=url))
+    talk.begin()
+    able = {"loadSession": True, "mcpCapabilities": {"http": True, "sse": False}}
+    (sent,) = talk.take({"id": 1, "result": {"agentCapabilities": able}}).send
+    params: Any = sent["params"]
+    assert params["mcpServers"] == [{"type": "http", "name": "atoll", "url": url, "headers": []}]
+
+
 def permission(number: int, options: list[Any] = OPTIONS) -> dict[str, Any]:
     params = {"toolCall": {"toolCallId": "t", "rawInput": {"command": "ls"}}, "options": options}
     return {"id": number, "method": "session/request_permission", "params": params}

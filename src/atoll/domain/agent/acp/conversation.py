@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from atoll.domain.agent.acp.messages import after, allowing, error_of, rpc, selected
+from atoll.domain.agent.acp.messages import after, allowing, error_of, rpc, selected, servers
 from atoll.domain.agent.acp.settings import AcpSettings, update_of
 from atoll.domain.agent.acp.threads import (
     AcpReplay,
@@ -72,6 +72,7 @@ class AcpConversation:
         self._replays: dict[str, AcpReplay] = {}
         self._loads = False
         self._lists = False
+        self._able: Message = {}
 
     def begin(self) -> Step:
         """Send `initialize`. Raises `Invalid` when the last conversation is to be resumed: the
@@ -173,7 +174,7 @@ class AcpConversation:
     def _greeted(self, result: Message, error: str) -> Step:
         if error:
             return self._failed("initialize", error)
-        able = part(result, "agentCapabilities")
+        able = self._able = part(result, "agentCapabilities")
         self._loads = able.get("loadSession") is True
         self._lists = "list" in part(able, "sessionCapabilities")
         return self._open_session()
@@ -449,7 +450,7 @@ class AcpConversation:
         return replace(after(step, more), replies=requests.answered(key))
 
     def _place(self) -> dict[str, Value]:
-        return {"cwd": self._terms.cwd, "mcpServers": []}
+        return {"cwd": self._terms.cwd, "mcpServers": servers(self._terms.tools_url, self._able)}
 
     def _load(self, session: str, then: _Answered, replay: AcpReplay | None = None) -> Outgoing:
         """Have a session told again; nothing of that is said once more."""

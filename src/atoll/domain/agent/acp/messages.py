@@ -38,3 +38,11 @@ def selected(number: Value, option: str) -> Outgoing:
 
 def rpc(**fields: Value) -> Outgoing:
     return {"jsonrpc": "2.0", **fields}
+
+
+def servers(tools_url: str, able: Message) -> list[Value]:
+    """Return the servers of a session: that of Atoll's tools, for an agent that is `able` to dial
+    one."""
+    if not tools_url or part(able, "mcpCapabilities").get("http") is not True:
+        return []
+    return [{"type": "http", "name": "atoll", "url": tools_url, "headers": []}]

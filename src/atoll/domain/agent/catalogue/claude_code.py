@@ -2,7 +2,8 @@
 
 import json
 
-from atoll.domain.agent.agent import HOOK_COMMAND, Agent, Machine, Package, Seed
+from atoll.domain.agent.agent import HOOK_COMMAND, Agent, AgentTools, Machine, Package, Seed
+from atoll.domain.broker.control_plane import TOOLS_URL
 from atoll.domain.broker.provider import ANTHROPIC, placeholder
 
 _KEY = placeholder(ANTHROPIC)
@@ -21,6 +22,7 @@ _EVENTS = (
 )  # fmt: skip
 _HOOK = {"matcher": "", "hooks": [{"type": "command", "timeout": 5, "command": HOOK_COMMAND}]}
 _WATCH = json.dumps({"hooks": {event: [_HOOK] for event in _EVENTS}})
+_TOOLS = json.dumps({"mcpServers": {"atoll": {"type": "http", "url": TOOLS_URL}}})
 
 AGENT = Agent(
     name="claude-code",
@@ -65,4 +67,5 @@ AGENT = Agent(
         fresh_argv=("--session-id",),
     ),
     own_hosts=("downloads.claude.ai",),
+    mcp=AgentTools(argv=("--mcp-config", _TOOLS)),
 )  # fmt: skip

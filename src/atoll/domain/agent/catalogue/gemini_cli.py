@@ -6,7 +6,8 @@ terminal they do nothing.
 
 import json
 
-from atoll.domain.agent.agent import HOOK_COMMAND, Agent, Machine, Package, Seed
+from atoll.domain.agent.agent import HOOK_COMMAND, Agent, AgentTools, Machine, Package, Seed
+from atoll.domain.broker.control_plane import TOOLS_URL
 
 _EVENTS = (
     "SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "Notification", "AfterAgent",
@@ -25,6 +26,10 @@ _SETTINGS = (
     })
     + "\n"
 )  # fmt: skip
+# An extension, which it loads in every mode: a person's settings stay theirs.
+_TOOLS = json.dumps({
+    "name": "atoll", "version": "1.0.0", "mcpServers": {"atoll": {"httpUrl": TOOLS_URL}},
+})  # fmt: skip
 
 AGENT = Agent(
     name="gemini-cli",
@@ -49,4 +54,5 @@ AGENT = Agent(
     transcript="gemini",
     prompt_argv=("--prompt-interactive",),
     machine=Machine(protocol="acp", argv=("gemini", "--skip-trust", "--acp"), conversation_argv=()),
+    mcp=AgentTools(seeds=(Seed(".gemini/extensions/atoll/gemini-extension.json", _TOOLS),)),
 )

@@ -6,7 +6,8 @@ choose one of them as its model.
 
 import json
 
-from atoll.domain.agent.agent import Agent, Machine, Package, Seed, WatchFile
+from atoll.domain.agent.agent import Agent, AgentTools, Machine, Package, Seed, WatchFile
+from atoll.domain.broker.control_plane import TOOLS_URL
 
 _CONFIG = (
     '{"$schema":"https://opencode.ai/config.json","autoupdate":false,"share":"disabled",'
@@ -56,7 +57,10 @@ export const Atoll = async () => ({
   },
 });
 """
-_WATCH = json.dumps({"plugin": ["file://{report_pipe}.js"]})
+_REPORTING = {"plugin": ["file://{report_pipe}.js"]}
+_WATCH = json.dumps(_REPORTING)
+_SERVER = {"type": "remote", "url": TOOLS_URL, "enabled": True, "oauth": False}
+_TOOLS = json.dumps({**_REPORTING, "mcp": {"atoll": _SERVER}})
 
 # As a machine it asks before each act, and the conversation allows what nobody is to be asked.
 _ASKING = 'OPENCODE_PERMISSION={"edit":"ask","bash":"ask","webfetch":"ask"}'
@@ -98,4 +102,5 @@ AGENT = Agent(
     prompt_argv=("--prompt",),
     machine=Machine(protocol="acp", argv=("env", _ASKING, "opencode", "acp"), conversation_argv=()),
     own_hosts=("models.dev", "models.opencode.ai", "opencode.ai"),
+    mcp=AgentTools(files=(WatchFile(".json", _TOOLS, "OPENCODE_CONFIG"),), machine_url=TOOLS_URL),
 )

@@ -7,7 +7,16 @@ The model is the person's choice: `OPENAI_MODEL` in `--env` or the profile.
 
 import json
 
-from atoll.domain.agent.agent import HOOK_COMMAND, Agent, Machine, Package, Seed, WatchFile
+from atoll.domain.agent.agent import (
+    HOOK_COMMAND,
+    Agent,
+    AgentTools,
+    Machine,
+    Package,
+    Seed,
+    WatchFile,
+)
+from atoll.domain.broker.control_plane import FLAT_TOOLS_URL
 
 _SETTINGS = (
     '{"security":{"auth":{"selectedType":"openai"}},'
@@ -28,7 +37,11 @@ _EVENTS = (
 )  # fmt: skip
 # Its timeouts are milliseconds. Defaults are the least of its settings: a person's own win.
 _HOOK = {"hooks": [{"type": "command", "timeout": 5000, "command": HOOK_COMMAND}]}
-_WATCH = json.dumps({"hooks": {event: [_HOOK] for event in _EVENTS}})
+_HOOKS = {"hooks": {event: [_HOOK] for event in _EVENTS}}
+_WATCH = json.dumps(_HOOKS)
+# It passes names of tools on as they are, and OpenAI's API admits no dots.
+_SERVER = {"httpUrl": FLAT_TOOLS_URL, "trust": True}
+_TOOLS = json.dumps({**_HOOKS, "mcpServers": {"atoll": _SERVER}})
 
 AGENT = Agent(
     name="qwen-code",
@@ -55,4 +68,8 @@ AGENT = Agent(
     transcript="qwen",
     prompt_argv=("--prompt-interactive",),
     machine=Machine(protocol="acp", argv=(*_QWEN[:-1], "--acp"), conversation_argv=()),
+    mcp=AgentTools(
+        files=(WatchFile(".json", _TOOLS, "QWEN_CODE_SYSTEM_DEFAULTS_PATH"),),
+        machine_url=FLAT_TOOLS_URL,
+    ),
 )
