@@ -30,6 +30,10 @@ class ProfileTools:
             return named
         return default_rule(tool) if self._includes(tool.namespace) else ToolRule.DENY
 
+    def offers(self, tool: Tool) -> bool:
+        """Report whether agents inside see a tool: all but denied ones."""
+        return self.rule_of(tool) is not ToolRule.DENY
+
     def _includes(self, namespace: str) -> bool:
         listed = self.namespaces
         return listed is None or any(

@@ -49,8 +49,10 @@ class ToolServer:
     ) -> types.ListToolsResult:
         """Return the tools that the caller may call, in one page."""
         del params
-        flat = is_flat(context)
-        shown = [_shown(one, flat=flat) for one in self.tools.shown_to(caller_of(context))]
+        flat, caller = is_flat(context), caller_of(context)
+        offers = await self.atoll.tools.offers.to(caller)
+        found = [one for one in self.tools.shown_to(caller) if offers.offers(one.tool)]
+        shown = [_shown(one, flat=flat) for one in found]
         return types.ListToolsResult(tools=shown, cache_scope="private")
 
     async def call_tool(
@@ -60,7 +62,7 @@ class ToolServer:
         is a result, so that a model can read it."""
         caller = caller_of(context)
         found = self.tools.find(params.name)
-        if found is None or not found.tool.shown_to(caller):
+        if found is None or not await self._is_shown(found, caller):
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name[:100]}")
         arguments: Mapping[str, Json] = params.arguments or {}
         try:
@@ -73,6 +75,10 @@ class ToolServer:
             _log.exception("tool_failed", tool=found.tool.name, reason=str(error))
             return _failure(AtollError("an internal error occurred; the server's log has more"))
         return _result(answer)
+
+    async def _is_shown(self, found: ToolDefinition[Any], caller: Principal) -> bool:
+        offers = await self.atoll.tools.offers.to(caller)
+        return found.tool.shown_to(caller) and offers.offers(found.tool)
 
     async def _run(
         self, caller: Principal, found: ToolDefinition[Any], arguments: Mapping[str, Json]
