@@ -109,7 +109,9 @@ def row(*, transcript: str) -> str:
     text = text.replace('name="codex"', 'name="mine"').replace('command="codex"', 'command="mine"')
     text = text.replace('(".codex",)', '(".mine",)')
     text = text.replace('transcript="codex"', f'transcript="{transcript}"')
-    imports = "from atoll.domain.agent.agent import Agent, Machine, Package, Seed, WatchFile"
+    imports = (
+        "from atoll.domain.agent.agent import Agent, AgentTools, Machine, Package, Seed, WatchFile"
+    )
     return f'"""Mine."""\n\n{imports}\n\n_CONFIG = _HOOKS = ""\n\n{text}'
 
 

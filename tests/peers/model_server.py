@@ -25,8 +25,9 @@ from typing import Any
 
 from aiohttp import web
 
-SCRIPT = re.compile(r"\[\[tool (\w+) (\{.*?\})\]\]", re.DOTALL)
-_QUOTED = re.compile(r'\[\[tool \w+ \{\\"')
+SCRIPT = re.compile(r"\[\[tool ([\w.]+) (\{.*?\})\]\]", re.DOTALL)
+_SERVERS = re.compile(r"(mcp__[a-z]+)__(\w+)")
+_QUOTED = re.compile(r'\[\[tool [\w.]+ \{\\"')
 _HOLD = re.compile(r"\[\[hold (\S+)\]\]")
 _SAY = re.compile(r"\[\[say (.*?)\]\]", re.DOTALL)
 _FAIL = "[[fail]]"
@@ -168,7 +169,7 @@ class ModelServer:
         if tool:
             item: dict[str, Any] = {
                 "type": "function_call", "id": f"fc_{number}", "call_id": f"call_{number}",
-                "name": tool[0], "arguments": tool[1], "status": "completed",
+                "arguments": tool[1], "status": "completed", **_named(tool[0]),
             }  # fmt: skip
         else:
             item = {
@@ -282,6 +283,12 @@ class ModelServer:
         if request.match_info["verb"] == "generateContent":
             return web.json_response(answer)
         return await _sse(request, [("", answer)])
+
+
+def _named(tool: str) -> dict[str, str]:
+    """Return the name of a tool as models of OpenAI call it: a server's are in its namespace."""
+    found = _SERVERS.fullmatch(tool)
+    return {"name": tool} if found is None else {"namespace": found[1], "name": found[2]}
 
 
 def _waited_for(output: dict[str, Any]) -> tuple[str, str] | None:

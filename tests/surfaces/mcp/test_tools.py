@@ -12,7 +12,8 @@ def value_of(result: CallToolResult) -> dict[str, Any]:
     first = result.content[0]
     assert isinstance(first, TextContent)
     value: dict[str, Any] = json.loads(first.text)
-    assert value == result.structured_content
+    # Some agents would show a model the structured content alone, and not what others wrote.
+    assert result.structured_content == (value if len(result.content) == 1 else None)
     return value
 
 

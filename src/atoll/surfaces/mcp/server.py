@@ -143,11 +143,13 @@ def _annotations(effects: Effects) -> types.ToolAnnotations:
 
 
 def _result(answer: Answer) -> types.CallToolResult:
+    """Return an answer as its model reads it. Claude Code and Codex show a model the structured
+    content alone where there is some, so one with texts of others has none."""
     value = msgspec.json.encode(answer.value).decode()
     texts = [value, *(one.shown() for one in answer.foreign)]
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=text) for text in texts],
-        structured_content=dict(answer.value),
+        structured_content=None if answer.foreign else dict(answer.value),
     )
 
 
