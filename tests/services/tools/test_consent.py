@@ -185,3 +185,22 @@ async def test_calls_are_bounded_by_caller_and_tool() -> None:
         await calls.of(LOCAL_PERSON, LOOK)
         s.clock.turn(61)
         await calls.of(caller, LOOK)
+
+
+async def test_profile_says_what_is_called_asked_about_and_denied() -> None:
+    document = (
+        "id: profile.ruled\nversion: '1.0.0'\nextension: in_memory\nisolation: {level: none}\n"
+        "mcp: {tools: {db.look: ask, db.drop: allow}}\n"
+    )
+    async with scene() as s:
+        await s.profiles.save(LOCAL_PERSON, "ruled", document)
+        await s.profiles.save(
+            LOCAL_PERSON, "mute", document.replace("ruled", "mute").replace("ask", "deny")
+        )
+        ruled = inside(await s.ready(name="ruled", profile="ruled"))
+        mute, calls = inside(await s.ready(name="mute", profile="mute")), Calls(s)
+        assert _waits(await calls.of(ruled, LOOK))
+        assert (await calls.of(ruled, DROP)).value == {"done": True}
+        with pytest.raises(Forbidden, match="denies db.look"):
+            await calls.of(mute, LOOK)
+        assert calls.runs == 1

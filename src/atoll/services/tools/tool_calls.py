@@ -14,7 +14,7 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.tool.answer import Answer
-from atoll.domain.tool.rule import ToolRule, default_rule
+from atoll.domain.tool.rule import ToolRule
 from atoll.domain.tool.tool import check_permission
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Events, Note
@@ -71,7 +71,7 @@ class ToolCalls:
         sandbox = await self._sandbox(caller)
         if sandbox is None:
             return None
-        match default_rule(call.tool):
+        match sandbox.profile.mcp.rule_of(call.tool):
             case ToolRule.ALLOW:
                 return None
             case ToolRule.DENY:
