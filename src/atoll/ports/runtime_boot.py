@@ -36,7 +36,7 @@ class WatchFile:
 
 @dataclass(frozen=True, slots=True)
 class AgentTools:
-    """How an agent learns of Atoll's tools (`domain.agent.agent.AgentTools`)."""
+    """The ways by which an agent learns of Atoll's tools (`domain.agent.agent.AgentTools`)."""
 
     argv: tuple[str, ...] = ()
     files: tuple[WatchFile, ...] = ()

@@ -73,7 +73,6 @@ from atoll.services.secrets.secrets import Secrets
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
 from atoll.services.tools.mcp_sessions import McpSessions
-from atoll.services.tools.offers import ToolOffers
 from atoll.services.tools.resources import Resources
 from atoll.services.tools.tool_calls import ToolCalls
 from atoll.services.tools.watches import Watches
@@ -200,11 +199,10 @@ class DriveServices:
 
 @dataclass(frozen=True, slots=True)
 class ToolServices:
-    """The use cases of tools that agents call, of which are offered to them, of the sessions of
-    their clients, and of what these read and watch."""
+    """The use cases of tools that agents call, of the sessions of their clients, and of what these
+    read and watch."""
 
     calls: ToolCalls
-    offers: ToolOffers
     sessions: McpSessions
     resources: Resources
     watches: Watches

@@ -7,8 +7,7 @@ import pytest
 from atoll.domain.errors import Invalid
 from atoll.domain.people.capability import Capability
 from atoll.domain.profile.schema import profile_document, read_profile
-from atoll.domain.tool.profile_tools import ProfileTools
-from atoll.domain.tool.rule import ToolRule
+from atoll.domain.tool.rule import ProfileTools, ToolRule
 from atoll.domain.tool.tool import READS, Effects, Tool
 
 HEAD = "id: profile.x\nversion: '1.0.0'\n"

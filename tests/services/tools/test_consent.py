@@ -201,6 +201,6 @@ async def test_profile_says_what_is_called_asked_about_and_denied() -> None:
         mute, calls = inside(await s.ready(name="mute", profile="mute")), Calls(s)
         assert _waits(await calls.of(ruled, LOOK))
         assert (await calls.of(ruled, DROP)).value == {"done": True}
-        with pytest.raises(Forbidden, match="denies db.look"):
+        with pytest.raises(Forbidden, match=r"denies db\.look"):
             await calls.of(mute, LOOK)
         assert calls.runs == 1

@@ -87,7 +87,7 @@ class WatchFile:
 
 @dataclass(frozen=True, slots=True)
 class AgentTools:
-    """How an agent learns of Atoll's tools (MCP) without a change of a person's own files.
+    """An agent's ways to learn of Atoll's tools (MCP), which change no file of a person.
 
     `argv` follows the first word wherever the agent starts. `files` are written at a terminal as
     `WatchFile` says, in place of a file with the same suffix. `machine_url` is named to a machine

@@ -6,8 +6,7 @@ from atoll.domain.errors import Invalid
 from atoll.domain.event import Json
 from atoll.domain.profile.yaml_fields import Fields, choice, matching, text
 from atoll.domain.profile.yaml_tree import Node
-from atoll.domain.tool.profile_tools import ProfileTools
-from atoll.domain.tool.rule import ToolRule
+from atoll.domain.tool.rule import ProfileTools, ToolRule
 from atoll.domain.tool.uri import path_of
 
 MAX_RULES = 200

@@ -178,9 +178,8 @@ class Policies:
             secret.id for secret in applied((one.secret for one in opened), scope_subject(sandbox))
         }
         mine = [one for one in opened if one.secret.id in chosen]
-        settings, tokens = self._settings, [one for one in lent if isinstance(one, LoginToken)]
+        settings, access = self._settings, await self._access(sandbox)
         keys = [one for one in lent if isinstance(one, ProviderKey)]
-        access = await self._access(sandbox)
         policy = Policy(
             revision=revision,
             # The login of the sandbox's own agent takes precedence over its owner's keys.
@@ -196,7 +195,7 @@ class Policies:
             record=sandbox.profile.recording is Recording.ALWAYS,
             dev=settings.allow_loopback_remotes,
             api=access.api,
-            logins=tuple(tokens),
+            logins=tuple(one for one in lent if isinstance(one, LoginToken)),
             tools=access.tools,
         )
         login = next((one for one in lent if isinstance(one, ExposedLogin)), None)

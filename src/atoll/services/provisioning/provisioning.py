@@ -183,9 +183,12 @@ class Provisioning:
         project = await begin_setup(sandbox, client, report)
         task = await begin_task(replace(sandbox, project=project), client, report)
         report("Ready.")
-        token = self._runtimes.tokens.seal(sandbox.id, reach.token)
-        attachment = Attachment(handle.data, reach.address, token, reach.isolation)
+        attachment = self._attachment(sandbox, handle, reach)
         return Provisioned(attachment, sandbox.repos, instructions, task, project)
+
+    def _attachment(self, sandbox: Sandbox, handle: Handle, reach: Reachability) -> Attachment:
+        token = self._runtimes.tokens.seal(sandbox.id, reach.token)
+        return Attachment(handle.data, reach.address, token, reach.isolation)
 
     async def _raised(
         self, extension: Extension, request: Provision, sandbox: Sandbox

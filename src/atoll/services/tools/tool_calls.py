@@ -14,7 +14,7 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.tool.answer import Answer
-from atoll.domain.tool.rule import ToolRule
+from atoll.domain.tool.rule import ProfileTools, ToolRule
 from atoll.domain.tool.tool import check_permission
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Events, Note
@@ -64,6 +64,12 @@ class ToolCalls:
         finally:
             ms = int((self._ground.clock.now() - began).total_seconds() * 1000)
             await self._record(caller, call, outcome, ms=ms)
+
+    async def offered_to(self, caller: Principal) -> ProfileTools:
+        """Return what is offered to a caller. A sandbox's token is bounded by its profile, anybody
+        else by their permissions alone. Raises `Forbidden` for a sandbox that is gone."""
+        sandbox = await self._sandbox(caller)
+        return ProfileTools() if sandbox is None else sandbox.profile.mcp
 
     async def _consented(self, caller: Principal, call: ToolCall) -> Pending | None:
         """Return the request that has to be decided before a call from inside may run. A person's

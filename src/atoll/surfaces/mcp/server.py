@@ -50,8 +50,8 @@ class ToolServer:
         """Return the tools that the caller may call, in one page."""
         del params
         flat, caller = is_flat(context), caller_of(context)
-        offers = await self.atoll.tools.offers.to(caller)
-        found = [one for one in self.tools.shown_to(caller) if offers.offers(one.tool)]
+        offered = await self.atoll.tools.calls.offered_to(caller)
+        found = [one for one in self.tools.shown_to(caller) if offered.offers(one.tool)]
         shown = [_shown(one, flat=flat) for one in found]
         return types.ListToolsResult(tools=shown, cache_scope="private")
 
@@ -77,8 +77,8 @@ class ToolServer:
         return _result(answer)
 
     async def _is_shown(self, found: ToolDefinition[Any], caller: Principal) -> bool:
-        offers = await self.atoll.tools.offers.to(caller)
-        return found.tool.shown_to(caller) and offers.offers(found.tool)
+        offered = await self.atoll.tools.calls.offered_to(caller)
+        return found.tool.shown_to(caller) and offered.offers(found.tool)
 
     async def _run(
         self, caller: Principal, found: ToolDefinition[Any], arguments: Mapping[str, Json]

@@ -91,7 +91,7 @@ class WatchFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AgentTools(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How an agent learns of Atoll's tools (`domain.agent.agent.AgentTools`)."""
+    """The ways by which an agent learns of Atoll's tools (`domain.agent.agent.AgentTools`)."""
 
     argv: tuple[Text, ...] = ()
     files: tuple[WatchFile, ...] = ()

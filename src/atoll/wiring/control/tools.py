@@ -5,7 +5,6 @@ from atoll.services.ground import Ground
 from atoll.services.journals.events import Events
 from atoll.services.tools.consent import Consent
 from atoll.services.tools.mcp_sessions import McpSessions
-from atoll.services.tools.offers import ToolOffers
 from atoll.services.tools.resources import Resources
 from atoll.services.tools.settings import ToolSettings
 from atoll.services.tools.tool_calls import ToolCalls
@@ -19,7 +18,6 @@ def build_tools(
     scheme = settings.uri_scheme
     return ToolServices(
         calls=ToolCalls(ground, events, Consent(ground)),
-        offers=ToolOffers(ground),
         sessions=McpSessions(ground, tenancy.credentials.signing_keys),
         resources=Resources(events, scheme=scheme),
         watches=Watches(ground, events, scheme=scheme),

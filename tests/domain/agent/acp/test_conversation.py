@@ -45,7 +45,7 @@ def test_session_is_named_the_server_of_tools(conversation: str | None) -> None:
     url = "http://127.0.0.1:8082/mcp"
     talk = AcpConversation(Terms("/workspace", conversation=conversation, tools_url=url))
     talk.begin()
-    able = {"loadSession": True, "mcpCapabilities": {"http": True, "sse": False}}
+    able: dict[str, Any] = {"loadSession": True, "mcpCapabilities": {"http": True, "sse": False}}
     (sent,) = talk.take({"id": 1, "result": {"agentCapabilities": able}}).send
     params: Any = sent["params"]
     assert params["mcpServers"] == [{"type": "http", "name": "atoll", "url": url, "headers": []}]
