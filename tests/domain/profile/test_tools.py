@@ -46,6 +46,7 @@ def test_rule_of_a_tool_precedes_its_namespace_and_disabled_precedes_both() -> N
     verdicts = [tools.rule_of(tool(name)) for name in names]
     allow, deny = ToolRule.ALLOW, ToolRule.DENY
     assert verdicts == [allow, deny, allow, deny, allow]
+    assert [tools.offers(tool(name)) for name in names] == [one is allow for one in verdicts]
     off = ProfileTools(enabled=False, rules={"events.recent": allow})
     assert off.rule_of(tool("events.recent")) is deny
     assert ProfileTools(namespaces=()).rule_of(tool("events.recent")) is deny
