@@ -22,7 +22,7 @@ from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.tool.answer import Answer
 from atoll.domain.tool.tool import Effects, Tool
 from atoll.services.tools.bounds import PER_MINUTE
-from atoll.services.tools.consent import Consent
+from atoll.services.tools.consent import MAX_ARGUMENTS, Consent
 from atoll.services.tools.tool_call import ToolCall
 from atoll.services.tools.tool_calls import ToolCalls
 from tests.services.scene import Scene, scene
@@ -204,3 +204,19 @@ async def test_profile_says_what_is_called_asked_about_and_denied() -> None:
         with pytest.raises(Forbidden, match=r"denies db\.look"):
             await calls.of(mute, LOOK)
         assert calls.runs == 1
+
+
+async def test_long_arguments_are_shown_whole() -> None:
+    async with scene() as s:
+        caller, calls = inside(await s.ready()), Calls(s)
+        waits = _waits(await calls.of(caller, DROP, {"a": "x" * 9000, "z": "the end"}))
+        shown = shown_lines(await s.approvals.get(LOCAL_PERSON, waits))
+        assert shown[1].endswith('x","z":"the end"}')
+        with pytest.raises(LimitReached):
+            await calls.of(caller, DROP, {"a": "x" * MAX_ARGUMENTS})
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), "\ud800"])
+async def test_arguments_that_would_be_shown_as_others_are_refused(value: Json) -> None:
+    with pytest.raises(Invalid):
+        ToolCall(DROP, {"value": value})

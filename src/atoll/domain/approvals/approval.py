@@ -171,7 +171,12 @@ def shown_lines(approval: Approval) -> tuple[str, ...]:
             words = (f"  {number}: {spelled_out(word)}" for number, word in enumerate(argv))
             return ("Run this command, word by word:", *words, f"at {spelled_out(cwd)}", where)
         case ToolAsk(tool, arguments):  # pragma: no branch - the cases are all
-            return (f"Call the tool {tool} with", f"  {spelled_out(arguments)}", where)
+            # Whole: what is not shown is not approved.
+            return (
+                f"Call the tool {tool} with",
+                f"  {spelled_out(arguments, len(arguments))}",
+                where,
+            )
 
 
 def digest(approval: Approval) -> str:

@@ -36,7 +36,7 @@ from atoll.services.tools.tool_call import ToolCall
 PATIENCE = timedelta(seconds=20)
 """The wait for a decision before a call is answered."""
 
-MAX_ARGUMENTS = 100_000
+MAX_ARGUMENTS = 10_000
 """The longest arguments that a person can be shown, in characters of JSON."""
 
 

@@ -6,16 +6,27 @@ from dataclasses import dataclass
 
 import msgspec
 
+from atoll.domain.errors import Invalid
 from atoll.domain.event import Json
 from atoll.domain.tool.tool import Tool
+from atoll.wire.http.unreadable import UNREADABLE
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A request to call a tool, with its arguments as they came."""
+    """A request to call a tool, with its arguments as they came. Raises `Invalid` for those that
+    JSON cannot say, such as NaN: a person would be shown others than what runs."""
 
     tool: Tool
     arguments: Mapping[str, Json]
+
+    def __post_init__(self) -> None:
+        try:
+            same = msgspec.json.decode(self.canonical) == self.arguments
+        except UNREADABLE:
+            same = False
+        if not same:
+            raise Invalid("the arguments have a number or a letter that JSON cannot say")
 
     @property
     def canonical(self) -> str:

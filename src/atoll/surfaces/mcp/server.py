@@ -66,8 +66,9 @@ class ToolServer:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name[:100]}")
         arguments: Mapping[str, Json] = params.arguments or {}
         try:
+            call = ToolCall(found.tool, arguments)
             answer = await self.atoll.tools.calls.perform(
-                caller, ToolCall(found.tool, arguments), lambda: self._run(caller, found, arguments)
+                caller, call, lambda: self._run(caller, found, arguments)
             )
         except AtollError as error:
             return _failure(error)
