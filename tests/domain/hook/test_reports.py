@@ -172,3 +172,12 @@ def test_hook_has_a_name_and_a_stream_of_its_own() -> None:
     assert bound_to(one) == ("hook", "acme", "ada", "hook_1")
     with pytest.raises(Invalid):
         Hook(*args, "\x1b", at)
+
+
+@pytest.mark.parametrize("name", [".", ".."])
+def test_name_that_is_a_step_in_a_path_is_none(name: str) -> None:
+    involved = {"kind": "HelmRelease", "namespace": name, "name": "web"}
+    assert _read(HookSource.FLUX, "", {**RELEASE, "involvedObject": involved}) is None
+    repository = {"repository": {"full_name": f"acme/{name}"}}
+    assert _read(HookSource.GITEA, "pull_request", {**PULL, **repository}) is None
+    assert _read(HookSource.GITHUB, "workflow_run", {**RUN, **repository}) is None

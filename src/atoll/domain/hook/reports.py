@@ -17,7 +17,7 @@ from atoll.domain.hook.hook import HookSource
 from atoll.wire.http.unreadable import UNREADABLE
 
 MAX_TEXT: Final = 200
-_PART = re.compile(r"[A-Za-z0-9._-]{1,100}\Z")
+_PART = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,100}\Z")
 
 
 @dataclass(frozen=True, slots=True)
