@@ -23,7 +23,12 @@ class Watch:
 
 def check_room(count: int) -> None:
     """Check that a session may watch one more thing. Raises `LimitReached`."""
-    if count >= MAX_WATCHES:
+    check_number(count + 1)
+
+
+def check_number(count: int) -> None:
+    """Check that so many URIs may be watched at once. Raises `LimitReached`."""
+    if count > MAX_WATCHES:
         raise LimitReached(
             f"a session watches {MAX_WATCHES} URIs at most: watch a pattern such as `…/*` instead"
         )

@@ -4,7 +4,7 @@ A change is told by its URI alone. A reader holds a place in the log and no queu
 costs no memory. Of a page of the log it receives each changed URI once.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from atoll.domain.errors import Forbidden
@@ -12,7 +12,7 @@ from atoll.domain.event import Event, Gap
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.tool.uri import covers, path_of, paths_of
-from atoll.domain.tool.watch import Watch, check_room
+from atoll.domain.tool.watch import Watch, check_number, check_room
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Events
 from atoll.services.tools.mcp_sessions import SessionClaims
@@ -41,9 +41,10 @@ class Watches:
         self._events = events
         self.scheme = scheme
 
-    def check(self, caller: Principal, uris: Iterable[str]) -> None:
-        """Check that a caller may watch these. Raises `Forbidden`, `Invalid`."""
+    def check(self, caller: Principal, uris: Collection[str]) -> None:
+        """Check that a caller may watch these. Raises `Forbidden`, `Invalid`, `LimitReached`."""
         check_reader(caller)
+        check_number(len(uris))
         for uri in uris:
             path_of(uri, self.scheme)
 

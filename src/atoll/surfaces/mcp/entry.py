@@ -16,6 +16,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from atoll.domain.people.principal import Principal
 from atoll.services.application import Application
+from atoll.services.tools.watches import check_reader
 from atoll.surfaces.mcp.standing import Standing
 from atoll.wire.http.unreadable import UNREADABLE
 
@@ -111,8 +112,11 @@ class McpEntry:
             refused = _refuse(406, "Not Acceptable: Client must accept text/event-stream")
             await refused(scope, receive, send)
             return
+        caller: Principal = scope["state"]["caller"]
+        # Here, while the answer can still say so.
+        check_reader(caller)
         changes = self._atoll.tools.watches.follow_session(
-            scope["state"]["caller"],
+            caller,
             scope["state"]["mcp_session"],
             after=int(last) if last.isdecimal() and len(last) < _MAX_DIGITS else None,
         )

@@ -11,7 +11,7 @@ from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
 
 from atoll.domain.errors import AtollError, Forbidden, Invalid, NotFound
 from atoll.domain.event import Json
-from atoll.domain.tool.answer import ForeignText
+from atoll.domain.tool.answer import MAX_ANSWER_BYTES, ForeignText, text_page
 from atoll.domain.tool.uri import ANY, FAMILIES
 from atoll.services.application import Application
 from atoll.services.tools.mcp_sessions import SessionClaims
@@ -67,9 +67,7 @@ class ResourceServer:
             found = await self.atoll.tools.resources.read(caller_of(context), params.uri)
         except AtollError as error:
             raise _refused(error) from error
-        return types.ReadResourceResult(
-            contents=[_contents(one) for one in found], cache_scope="private"
-        )
+        return types.ReadResourceResult(contents=_page(found), cache_scope="private")
 
     async def subscribe(
         self, context: Context, params: types.SubscribeRequestParams
@@ -128,6 +126,19 @@ def _session(context: Context) -> SessionClaims:
     return session
 
 
+def _page(found: list[Resource]) -> list[types.TextResourceContents | types.BlobResourceContents]:
+    """Return the first of these, as many as an answer holds."""
+    shown: list[types.TextResourceContents | types.BlobResourceContents] = []
+    room = MAX_ANSWER_BYTES
+    for one in found:
+        contents = _contents(one)
+        room -= len(contents.text.encode()) + len(contents.uri)
+        if room < 0 and shown:
+            break
+        shown.append(contents)
+    return shown
+
+
 def _contents(found: Resource) -> types.TextResourceContents:
     event = found.event
     value: dict[str, Json] = {
@@ -136,7 +147,8 @@ def _contents(found: Resource) -> types.TextResourceContents:
         "at": event.at.isoformat(),
         "actor": f"{event.actor_kind}:{event.actor_id}",
     }
-    payload = ForeignText(found.uri, msgspec.json.encode(event.payload).decode()).shown()
+    told = text_page(msgspec.json.encode(event.payload).decode(), 0).text
+    payload = ForeignText(found.uri, told).shown()
     text = f"{msgspec.json.encode(value).decode()}\n{payload}"
     return types.TextResourceContents(uri=found.uri, text=text, mime_type="text/plain")
 

@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from atoll.domain.event import Event, Json
 from atoll.domain.people.capability import Capability
-from atoll.domain.tool.answer import MAX_ANSWER_BYTES, Answer, ForeignText
+from atoll.domain.tool.answer import MAX_ANSWER_BYTES, Answer, ForeignText, text_page
 from atoll.domain.tool.tool import READS
 from atoll.surfaces.mcp.definition import Arguments, Call, Namespace
 from atoll.surfaces.mcp.fields import WaitSeconds
@@ -33,7 +33,7 @@ class RecentArguments(Arguments, frozen=True):
 
     stream: Stream = ""
     after: Annotated[
-        int, Meta(description="The position after which to begin; 0 is the newest ones.", ge=0)
+        int, Meta(description="Where to begin, as a position; 0 is the newest.", ge=0, le=2**53)
     ] = 0
 
 
@@ -88,7 +88,9 @@ def _answer(found: list[Event], after: int) -> Answer:
     foreign: list[ForeignText] = []
     room = MAX_ANSWER_BYTES // 2
     for one in found:
-        payload = ForeignText(f"event {one.position}", msgspec.json.encode(one.payload).decode())
+        # Whole in the API; here it is cut, so that no event is longer than an answer.
+        told = text_page(msgspec.json.encode(one.payload).decode(), 0).text
+        payload = ForeignText(f"event {one.position}", told)
         value = _value(one)
         room -= len(payload.shown().encode()) + len(msgspec.json.encode(value))
         if room < 0 and shown:

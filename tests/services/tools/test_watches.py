@@ -1,0 +1,52 @@
+import asyncio
+from contextlib import aclosing
+
+import pytest
+
+from atoll.domain.errors import LimitReached
+from atoll.domain.event import sandbox_stream
+from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.services.journals.events import MAX_LIMIT, Note
+from atoll.services.tools.resources import Resources
+from atoll.services.tools.watches import PAGE, Watches
+from tests.services.scene import Scene, scene
+from tests.services.tools.test_consent import inside
+
+CALLED = {"tool": "t", "permission": "p", "digest": "d", "outcome": "ok", "ms": 1}
+
+
+async def _noise(s: Scene, count: int) -> None:
+    """Append events that no token of a sandbox reads."""
+    for _ in range(count):
+        await s.events.record(LOCAL_PERSON, Note("tools", "tool.called", CALLED))
+
+
+async def test_token_of_a_sandbox_learns_of_changes_behind_many_foreign_events() -> None:
+    async with scene() as s:
+        sandbox = await s.ready()
+        watches = Watches(s.ground, s.events, scheme="atoll")
+        after = await s.events.last_position()
+        await _noise(s, PAGE + 1)
+        await s.sandboxes.stop(LOCAL_PERSON, sandbox.id)
+        changes = watches.follow_uris(inside(sandbox), ["atoll://sandbox/*"], after=after)
+        async with asyncio.timeout(5), aclosing(changes):  # type: ignore[type-var]
+            assert (await anext(changes)).uris == (f"atoll://sandbox/{sandbox.id}",)
+
+
+async def test_token_of_a_sandbox_reads_it_behind_many_foreign_events() -> None:
+    async with scene() as s:
+        sandbox, other = await s.ready(), await s.ready()
+        await _noise(s, MAX_LIMIT)
+        resources = Resources(s.events, scheme="atoll")
+        found = await resources.read(inside(sandbox), "atoll://sandbox/*")
+        assert [one.uri for one in found] == [f"atoll://sandbox/{sandbox.id}"]
+        listed = await s.events.list(inside(other), limit=3)
+        assert {one.stream for one in listed} == {sandbox_stream(other.id)}
+
+
+async def test_very_many_uris_are_refused() -> None:
+    async with scene() as s:
+        watches = Watches(s.ground, s.events, scheme="atoll")
+        watches.check(LOCAL_PERSON, ["atoll://hr/a/b"] * 100)
+        with pytest.raises(LimitReached):
+            watches.check(LOCAL_PERSON, ["atoll://hr/a/b"] * 101)
