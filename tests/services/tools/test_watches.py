@@ -4,7 +4,7 @@ from contextlib import aclosing
 import pytest
 
 from atoll.domain.errors import LimitReached
-from atoll.domain.event import sandbox_stream
+from atoll.domain.event import Json, sandbox_stream
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.services.journals.events import MAX_LIMIT, Note
 from atoll.services.tools.resources import Resources
@@ -12,7 +12,7 @@ from atoll.services.tools.watches import PAGE, Watches
 from tests.services.scene import Scene, scene
 from tests.services.tools.test_consent import inside
 
-CALLED = {"tool": "t", "permission": "p", "digest": "d", "outcome": "ok", "ms": 1}
+CALLED: dict[str, Json] = {"tool": "t", "permission": "p", "digest": "d", "outcome": "ok", "ms": 1}
 
 
 async def _noise(s: Scene, count: int) -> None:

@@ -4,7 +4,9 @@ import asyncio
 from typing import Any
 
 import pytest
+from mcp_types import TextContent
 
+from atoll.domain.event import Json
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.services.journals.events import Note
@@ -16,10 +18,8 @@ from tests.surfaces.mcp.test_watches import session
 
 
 async def _called(atoll: World, arguments: str) -> Any:
-    body = (
-        '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":'
-        '{"name":"events.recent","arguments":%s}}' % arguments
-    )
+    head = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":'
+    body = f'{head}{{"name":"events.recent","arguments":{arguments}}}}}'
     async with client_of(atoll.url, atoll.token) as client:
         told = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
         answer = await client.post("/mcp", content=body, headers=told)
@@ -28,16 +28,23 @@ async def _called(atoll: World, arguments: str) -> Any:
 
 @pytest.mark.parametrize("number", ["NaN", "1e999", "-Infinity", str(2**70 + 1), str(2**63)])
 async def test_number_that_cannot_be_is_invalid(atoll: World, number: str) -> None:
-    assert (await _called(atoll, '{"after":%s}' % number))["code"] == "invalid"
+    assert (await _called(atoll, f'{{"after":{number}}}'))["code"] == "invalid"
 
 
 async def test_answer_is_bounded_however_long_an_event_is(atoll: World, connect: Connect) -> None:
-    payload = {"tool": "x" * 200_000, "permission": "p", "digest": "d", "outcome": "ok", "ms": 1}
+    payload: dict[str, Json] = {
+        "tool": "x" * 200_000,
+        "permission": "p",
+        "digest": "d",
+        "outcome": "ok",
+        "ms": 1,
+    }
     await atoll.services.events.record(LOCAL_PERSON, Note("tools", "tool.called", payload))
     async with connect() as client:
         recent = await client.call_tool("events.recent", {})
     assert len(value_of(recent)["events"]) == 1
-    assert sum(len(one.text.encode()) for one in recent.content) <= 32 * 1024  # type: ignore[union-attr]
+    texts = [one.text for one in recent.content if isinstance(one, TextContent)]
+    assert sum(len(one.encode()) for one in texts) <= 32 * 1024
 
 
 async def test_one_request_cannot_listen_to_very_many(
@@ -70,6 +77,9 @@ async def test_standing_stream_without_the_permission_is_refused(atoll: World) -
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
 async def test_no_stream_opens_without_a_session(atoll: World, version: str, method: str) -> None:
     headers = {"Accept": "text/event-stream, application/json", "MCP-Protocol-Version": version}
-    async with client_of(atoll.url, atoll.token) as client, asyncio.timeout(5):
-        async with client.stream(method, "/mcp", headers=headers) as answer:
-            assert answer.status_code in {400, 405}
+    async with (
+        client_of(atoll.url, atoll.token) as client,
+        asyncio.timeout(5),
+        client.stream(method, "/mcp", headers=headers) as answer,
+    ):
+        assert answer.status_code in {400, 405}
