@@ -115,6 +115,17 @@ async def test_changed_arguments_need_a_grant_of_their_own() -> None:
         assert calls.runs == 0
 
 
+async def test_recreated_sandbox_asks_anew() -> None:
+    async with scene() as s:
+        sandbox = await s.ready()
+        caller, calls = inside(sandbox), Calls(s)
+        await _approve(s, first := _waits(await calls.of(caller, DROP)))
+        await s.sandboxes.recreate(LOCAL_PERSON, sandbox.id)
+        await s.sandboxes.wait(LOCAL_PERSON, sandbox.id)
+        assert _waits(await calls.of(caller, DROP)) != first
+        assert calls.runs == 0
+
+
 async def test_two_parallel_repeats_run_once() -> None:
     async with scene() as s:
         caller, calls = inside(await s.ready()), Calls(s)

@@ -88,7 +88,7 @@ class Consent:
             )
             expired, others = await sweep(rows, self._ground, others)
             await rows.events.append(expired)
-            same = [one for one in others if same_question(one, wanted)]
+            same = [one for one in others if _is_same(one, wanted)]
             for one in same:
                 if holds(one, now):
                     await self._use(rows, one)
@@ -130,3 +130,9 @@ class Consent:
         used = replace(approval, verdict=ApprovalState.USED)
         await rows.approvals.put(used)
         await rows.events.append((approval_event(self._ground, used, actor=SYSTEM),))
+
+
+def _is_same(one: Approval, wanted: Approval) -> bool:
+    """Report whether an approval is of this call: a sandbox that was recreated asks anew."""
+    generations = {one.requester.generation, wanted.requester.generation}
+    return same_question(one, wanted) and len(generations) == 1
