@@ -13,6 +13,7 @@ from atoll.domain.approvals.approval import (
     HostAsk,
     Requester,
     SecretAsk,
+    ToolAsk,
     digest,
     shown_lines,
 )
@@ -106,6 +107,7 @@ def test_question_without_its_card_is_for_the_terminal() -> None:
         (SecretAsk("KEY", "sec_1", 1, "a.example", 443), ItemKind.SECRET, 4),
         (HostAsk("a.example", 443), ItemKind.HOST, 2),
         (CommandAsk(("make",), "/workspace"), ItemKind.COMMAND, 2),
+        (ToolAsk("db.drop", "{}"), ItemKind.TOOL, 2),
     ],
 )
 def test_approval_is_an_item_with_the_answers_it_takes(
