@@ -302,7 +302,7 @@ async def dialogs(at: Survey) -> None:
     await at.check_dialog(page.get_by_role("button", name="network"), "network")
     await page.get_by_role("button", name="Share this terminal").click()
     await page.get_by_role("button", name="Make a link").click()
-    await expect(page.get_by_label("Share link")).to_be_visible()
+    await expect(page.get_by_role("textbox", name="Share link")).to_be_visible()
     await at.check("share")
     await page.keyboard.press("Escape")
     for words in ("Stop", "Recreate", "Destroy"):

@@ -107,7 +107,7 @@ async def share(page: Page, *, types: bool) -> str:
     if types:
         await dialog.get_by_role("radio", name="Watch and ask to type").check()
     await dialog.get_by_role("button", name="Make a link").click()
-    link = await dialog.get_by_label("Share link").input_value()
+    link = await dialog.get_by_role("textbox", name="Share link").input_value()
     assert re.fullmatch(r"http://[^/]+/#share=\S{20,}", link)
     await page.keyboard.press("Escape")
     return link

@@ -182,7 +182,7 @@ async def _arrive(
     dialog = ann.get_by_role("dialog", name="Share")
     await dialog.get_by_label("They may watch its terminals").check()
     await dialog.get_by_role("button", name="Make a link").click()
-    link = await dialog.get_by_label("Link to this dashboard").input_value()
+    link = await dialog.get_by_role("textbox", name="Link to this dashboard").input_value()
     await ann.keyboard.press("Escape")
     carl = await stack.enter_async_context(guest(browser, theirs.at(link), "Carl"))
     await expect(carl.get_by_text("View only")).to_be_visible()

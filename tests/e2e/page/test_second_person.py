@@ -70,7 +70,7 @@ async def invited(ann: Page) -> str:
     await ann.get_by_role("button", name="Invite somebody").click()
     dialog = ann.get_by_role("dialog")
     await dialog.get_by_role("button", name="Make a link").click()
-    link = await dialog.get_by_label("Invitation link").input_value()
+    link = await dialog.get_by_role("textbox", name="Invitation link").input_value()
     await dialog.get_by_role("button", name="Done").click()
     await ann.get_by_role("link", name="together").click()
     return link

@@ -145,7 +145,7 @@ async def invited(ada: Seat) -> str:
     await hand.press(page.get_by_role("button", name="Invite somebody"))
     dialog = page.get_by_role("dialog")
     await hand.press(dialog.get_by_role("button", name="Make a link"))
-    link = await dialog.get_by_label("Invitation link").input_value()
+    link = await dialog.get_by_role("textbox", name="Invitation link").input_value()
     await hand.press(dialog.get_by_role("button", name="Done"))
     return link
 

@@ -29,7 +29,7 @@ async def test_administrator_invites_by_a_link_that_is_shown_once(
     await dialog.get_by_label("As", exact=True).select_option("Viewer")
     await dialog.get_by_label("For whom").fill("bob@example.org")
     await dialog.get_by_role("button", name="Make a link").click()
-    link = dialog.get_by_label("Invitation link")
+    link = dialog.get_by_role("textbox", name="Invitation link")
     await expect(link).to_have_value(f"{server.url}#join={SECRET}")
     await dialog.get_by_role("button", name="Done").click()
     waiting = page.get_by_role("list", name="Invitations").get_by_role("listitem")
