@@ -61,6 +61,7 @@ class AsyncAgentLogins(AsyncNoun[AgentLogins]):
     get = Awaited(AgentLogins.get)
     paste = Awaited(AgentLogins.paste)
     turn = Awaited(AgentLogins.turn)
+    expose = Awaited(AgentLogins.expose)
     revoke = Awaited(AgentLogins.revoke)
 
 

@@ -107,10 +107,13 @@ class SigningKeys:
             # Another request or replica may have made the first key meanwhile.
             if unless_there and await self._signed(rows, b"{}") is not None:
                 return kid
+            first = not await rows.signing_keys.all()
             await rows.signing_keys.retire(now)
             await rows.signing_keys.forget(now if at_once else now - _KEPT)
             await rows.signing_keys.add(SigningKey(kid, pair.public, now), sealed)
-            await rows.events.append((event,))
+            # The first key replaces none, and nobody asked for it.
+            if not (first and unless_there):
+                await rows.events.append((event,))
         self._read_at = None
         self._ground.bus.announce(("auth",))
         return kid
