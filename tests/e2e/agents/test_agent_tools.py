@@ -141,6 +141,7 @@ async def mortal() -> AsyncIterator[World]:
         yield made
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("agent", FAST)
 async def test_call_while_the_control_plane_is_dead_is_answered_by_the_next(
     mortal: World,

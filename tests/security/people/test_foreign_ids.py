@@ -78,6 +78,7 @@ FILLED: dict[str, Any] = {
 """Bodies that a schema alone does not say."""
 
 ALIKE = {
+    "POST /v1/ingest/{source}/{hook}": "signed by nobody here: 401, whichever hook it names",
     "PUT /v1/secrets/{secret}": "an id is no name; by a name it sets a secret of the caller's own",
     "PUT /v1/repositories/local/{key}": "each organization has keys of its own to upload under",
     "POST /v1/repositories/local/{key}/have": "what is not there has no commits",
@@ -280,6 +281,7 @@ async def _things(atoll: World) -> Things:
             f"/v1/sandboxes/{box}/previews", {"app": "web", "port": 3000}, "preview_id"
         ),
         "token": await made("/auth/pat", {"name": "of-ann"}, "id"),
+        "source": "flux",
         "hook": await made("/v1/hooks", {"source": "flux", "name": "a hook"}, "hook_id"),
         "webhook": await made("/v1/webhooks", {"url": "https://hook.example.org/"}, "webhook_id"),
         "dashboard": board,
