@@ -83,7 +83,7 @@ async def test_token_is_shown_once_listed_and_revoked(server: ScriptedServer, pa
     await expect(dialog.get_by_role("alert")).to_have_text("a token lives at most 90 days here")
     await dialog.get_by_label("Valid for").select_option("30 days")
     await dialog.get_by_role("button", name="Make it").click()
-    await expect(dialog.get_by_label("Token")).to_have_value(PAT)
+    await expect(dialog.get_by_role("textbox", name="Token")).to_have_value(PAT)
     await dialog.get_by_role("button", name="Done").click()
     tokens = main.get_by_role("list", name="Tokens").get_by_role("listitem")
     await expect(tokens).to_contain_text(["never used"])
