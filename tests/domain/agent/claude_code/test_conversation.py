@@ -49,6 +49,20 @@ def test_interrupt_is_sent_only_while_it_works() -> None:
     assert talk.interrupt().send[0]["request"] == {"subtype": "interrupt"}
 
 
+def test_interrupt_before_claude_introduces_itself_is_sent_again() -> None:
+    talk = ClaudeConversation(Terms("/"))
+    init = {"type": "system", "subtype": "init", "session_id": "s"}
+    talk.ask("go")
+    assert talk.take(init).send == ()
+    talk.take({"type": "result", "subtype": "success"})
+    talk.ask("on")
+    talk.interrupt()
+    assert talk.take(init).send[0]["request"] == {"subtype": "interrupt"}
+    talk.take({"type": "result", "subtype": "error_during_execution"})
+    talk.ask("again")
+    assert talk.take(init).send == ()
+
+
 @pytest.mark.parametrize(
     ("words", "told"), [(None, "The person declined this."), ("use tabs", "use tabs")]
 )

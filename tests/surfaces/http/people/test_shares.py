@@ -202,7 +202,7 @@ ALLOWED = {
 }
 PUBLIC = {
     *("/healthz", "/readyz", "/openapi.json", "/.well-known/jwks.json"),
-    "/.well-known/oauth-protected-resource",
+    *("/.well-known/oauth-protected-resource", "/v1/ingest/{source}/{hook}"),
     *("/auth/login", "/auth/guests", "/auth/invitations", "/auth/realms"),
     *("/auth/cli", "/auth/cli/poll", "/auth/drive/callback"),
     *("/auth/oidc/{realm}/login", "/auth/oidc/{realm}/callback"),

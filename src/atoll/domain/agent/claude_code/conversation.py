@@ -142,9 +142,12 @@ class ClaudeConversation:
         # Claude repeats its introduction at each prompt.
         introduces = text(message, "subtype") == "init"
         session = text(message, "session_id") if introduces else ""
+        # An interrupt that came before, while Claude waited for its tools, is lost.
+        send = self.interrupt().send if introduces and self._interrupted else ()
         events = self._introduced(session) if session else ()
         return Step(
             said=(*said, Began()) if events else said,
+            send=send,
             conversation=session,
             settings=self._settings.told(message),
             events=events,

@@ -4,6 +4,7 @@ import click
 
 from atoll.client.outside.hooks import Hook, HookList, Hooks, HookSource, MadeHook
 from atoll.surfaces.cli.console.candidates import listed
+from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.moments import since
 from atoll.surfaces.cli.console.options import json_option, utc_option, yes_option
@@ -67,8 +68,8 @@ def show_all(invocation: Invocation, *, as_json: bool) -> None:
 @pass_invocation
 def remove(invocation: Invocation, hook: str, *, yes: bool) -> None:
     """Remove a hook: its reports are refused from now on."""
-    if not confirmed(f"Remove {hook}?", yes=yes):
-        return
+    if not confirmed(f"Remove the hook {hook}?", yes=yes):
+        raise click.exceptions.Exit(FAILED)
     Hooks(invocation.api().transport).remove(hook)
     note(f"atoll: {hook} is removed")
 
