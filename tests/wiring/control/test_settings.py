@@ -61,6 +61,7 @@ EVERYTHING = {
     "event_days": 5,
     "events_per_sandbox": 11,
     "worker_event_days": 6,
+    "uri_scheme": "openova",
     "internal_api_token": "t" * 32,
     "audit_days": 12,
     "door_limits": {"concurrent": 2, "spend_micros": {"openai": 3}},
@@ -115,6 +116,7 @@ def test_every_setting_reaches_the_sections_that_declare_it(tmp_path: Path) -> N
     assert own.admission.allow_loopback_remotes
     assert own.policies.allow_loopback_remotes
     assert own.repositories.allow_loopback_remotes
+    assert own.tools.uri_scheme == "openova"
     assert own.journals.away_seconds == 9
     assert own.kept.retention == timedelta(days=3)
     assert (own.events.retention.age, own.events.retention.most) == (timedelta(days=5), 11)
