@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from nats.js import JetStreamContext, api
 
-from atoll.adapters.bus.jetstream import MAX_MESSAGE_BYTES, JetStreamSink
+from atoll.adapters.bus.jetstream import MAX_MESSAGE_BYTES, JetStreamSink, subject_of
 from atoll.adapters.bus.nats_link import NatsLink
 from atoll.adapters.bus.settings import BusSettings
 from atoll.domain.errors import Failed, Unavailable
@@ -61,7 +61,10 @@ async def test_message_is_the_envelope_with_its_tenant_under_the_events_subject(
 
 
 def test_every_kind_of_event_fits_the_subjects_of_the_stream() -> None:
-    assert not [name for name in KINDS if len(name.split(".")) != 2 or not name.isascii()]
+    subjects = [subject_of(name) for name in KINDS]
+    assert not [one for one in subjects if len(one.split(".")) != 2 or not one.isascii()]
+    assert len(set(subjects)) == len(KINDS)
+    assert subject_of("gitea.pr.opened") == "gitea.pr_opened"
 
 
 async def test_stream_is_made_as_the_settings_say_and_follows_them(

@@ -153,7 +153,7 @@ class JetStreamSink:
                         subject, future = acks.expect()
                         expected.append(future)
                         await client.publish(
-                            f"{self._settings.bus_prefix}.{event.event_type}",
+                            f"{self._settings.bus_prefix}.{subject_of(event.event_type)}",
                             envelope(event, most),
                             reply=subject,
                             headers=self._headers(event, number, before),
@@ -267,3 +267,9 @@ async def _translated() -> AsyncIterator[None]:
         raise Unavailable("JetStream did not answer in time: may this user use it?") from error
     except errors.Error as error:
         raise Unavailable(f"JetStream was not reached: {str(error)[:200]}") from error
+
+
+def subject_of(event_type: str) -> str:
+    """Return the end of the subject of a kind, `<domain>.<event>`: further dots are `_`."""
+    domain, _, event = event_type.partition(".")
+    return f"{domain}.{event.replace('.', '_')}"
