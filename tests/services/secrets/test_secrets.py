@@ -6,7 +6,9 @@ import msgspec
 import pytest
 
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, LimitReached, NotFound
-from atoll.domain.ids import PrincipalId
+from atoll.domain.hook.hook import Hook, HookSource
+from atoll.domain.hook.hook import bound_to as hook_binding
+from atoll.domain.ids import PERSONAL_ORG, HookId, PrincipalId
 from atoll.domain.people.capability import OrgRole, capabilities_of
 from atoll.domain.people.principal import LOCAL_PERSON, ActorKind
 from atoll.domain.sandbox.sandbox import Sandbox, SetupMetadata
@@ -20,6 +22,7 @@ from atoll.services.secrets.secrets import SetSecret
 from atoll.services.webhooks.posting import WebhookPosting
 from atoll.services.webhooks.webhooks import Webhooks
 from atoll.testing import FakeWebhookSender
+from atoll.testing.contracts.event_log import NOW
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wire.contract.policy import Policy, PolicyView, decode_policy
 from tests.peers.receivers.webhook_receiver import verify
@@ -384,6 +387,18 @@ async def test_master_key_turns_over_for_the_secrets_of_webhooks_too() -> None:
         ((headers, body),) = sender.sent[HOOK]
         for secret in (former, newest):
             verify(secret, dict(headers), body)
+
+
+async def test_master_key_turns_over_for_the_secrets_of_hooks_too() -> None:
+    async with scene() as s:
+        hook = Hook(HookId("hook_1"), PERSONAL_ORG, LOCAL_PERSON.id, HookSource.FLUX, "x", NOW)
+        async with s.store.begin() as rows:
+            await rows.hooks.put(hook, s.vault.seal(KEY, hook_binding(hook)))
+        await s.secrets.rotate_master(LOCAL_PERSON)
+        async with s.store.read() as rows:
+            ((_, sealed),) = await rows.hooks.all()
+        assert sealed.key_id == s.vault.seal("newest", ()).key_id
+        assert s.vault.open(sealed, hook_binding(hook)) == KEY
 
 
 async def test_master_key_does_not_turn_over_a_webhooks_secret_it_cannot_open() -> None:

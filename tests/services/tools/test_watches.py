@@ -4,8 +4,8 @@ from contextlib import aclosing
 import pytest
 
 from atoll.domain.errors import LimitReached
-from atoll.domain.event import Json, sandbox_stream
-from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.event import Gap, Json, sandbox_stream
+from atoll.domain.people.principal import LOCAL_PERSON, Principal
 from atoll.services.journals.events import MAX_LIMIT, Note
 from atoll.services.tools.resources import Resources
 from atoll.services.tools.watches import PAGE, Watches
@@ -42,6 +42,30 @@ async def test_token_of_a_sandbox_reads_it_behind_many_foreign_events() -> None:
         assert [one.uri for one in found] == [f"atoll://sandbox/{sandbox.id}"]
         listed = await s.events.list(inside(other), limit=3)
         assert {one.stream for one in listed} == {sandbox_stream(other.id)}
+
+
+async def test_gap_in_the_log_is_told_once() -> None:
+    async with scene() as s:
+        await s.ready()
+        gaps: list[int] = []
+
+        async def gap(
+            caller: Principal, *, stream: str | None = None, after: int = 0
+        ) -> Gap | None:
+            gaps.append(after)
+            return Gap(0, 900) if after < 900 else None
+
+        s.events.gap = gap  # type: ignore[method-assign]
+        watches = Watches(s.ground, s.events, scheme="atoll")
+        after = await s.events.last_position()
+        changes = watches.follow_uris(LOCAL_PERSON, ["atoll://hr/*"], after=after)
+        async with aclosing(changes):  # type: ignore[type-var]
+            assert (await anext(changes)).uris == ("atoll://hr/*",)
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.2):
+                    s.ground.bus.announce(("tools",))
+                    await anext(changes)
+        assert gaps == [after, 900]
 
 
 async def test_very_many_uris_are_refused() -> None:

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import httpx
+import pytest
 from mcp.client.subscriptions import ResourceUpdated
 
 from tests.surfaces.http.world import World, client_of
@@ -127,9 +128,8 @@ async def test_resource_is_read_with_its_last_position(atoll: World) -> None:
     assert len(templates["result"]["resourceTemplates"]) == 9  # type: ignore[index]
 
 
-async def test_newest_revision_listens(atoll: World, connect: Connect, era: str) -> None:
-    if era == "legacy":
-        return
+@pytest.mark.parametrize("era", ["auto"], indirect=True)
+async def test_newest_revision_listens(atoll: World, connect: Connect) -> None:
     async with (
         connect() as client,
         client.listen(resource_subscriptions=["atoll://sandbox/*"]) as s,

@@ -101,13 +101,15 @@ class Watches:
     async def _follow(
         self, caller: Principal, watched: Watched, *, after: int
     ) -> AsyncIterator[Change]:
+        told = 0
         with self._ground.bus.listen() as listener:
             while True:
                 page = await self._events.list(caller, after=after, limit=PAGE)
-                gap = await self._events.gap(caller, after=after)
+                gap = await self._events.gap(caller, after=max(after, told))
                 # Read after the page, so that who began to watch before an event learns of it.
                 now = list(await watched()) if page or gap is not None else []
                 after = page[-1].position if page else after
+                told = told if gap is None else gap.to
                 uris = self._changed(now, page, gap)
                 if uris:
                     yield Change(uris, after)

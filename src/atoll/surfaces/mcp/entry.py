@@ -23,7 +23,6 @@ from atoll.wire.http.unreadable import UNREADABLE
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-PATH: Final = "/mcp"
 MAX_BODY_BYTES: Final = 4 * 1024 * 1024
 SESSION: Final = "mcp-session-id"
 VERSION: Final = "mcp-protocol-version"

@@ -5,7 +5,6 @@ from typing import Any, Final
 
 import mcp_types as types
 import msgspec
-from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
 
@@ -16,12 +15,10 @@ from atoll.domain.tool.uri import ANY, FAMILIES
 from atoll.services.application import Application
 from atoll.services.tools.mcp_sessions import SessionClaims
 from atoll.services.tools.resources import Resource
-from atoll.surfaces.mcp.request import caller_of, session_of
+from atoll.surfaces.mcp.request import Context, caller_of, session_of
 
 RESOURCE_NOT_FOUND: Final = -32002
 """The code of the revisions with a handshake for a resource that is not there."""
-
-Context = ServerRequestContext[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +50,7 @@ class ResourceServer:
                 uri_template=f"{scheme}://{family}/{{+tail}}",
                 name=family,
                 description=f"{text}; `{scheme}://{family}/{ANY}` lists and watches them all",
-                mime_type="application/json",
+                mime_type="text/plain",
             )
             for family, text in FAMILIES.items()
         ]

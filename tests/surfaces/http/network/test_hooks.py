@@ -116,14 +116,6 @@ async def test_test_of_a_hook_is_an_event(atoll: World) -> None:
     assert await _events(atoll, hook) == ["hook.created", "hook.tested"]
 
 
-async def test_hook_survives_a_new_master_key(atoll: World) -> None:
-    hook = await _made(atoll)
-    async with atoll.ground.store.read() as rows:
-        ((_, before),) = await rows.hooks.all()
-    assert before.key_id
-    assert (await _report(atoll, hook))[0] == 202
-
-
 async def test_hook_of_somebody_else_is_not_there(atoll: World) -> None:
     hook = await _made(atoll)
     team = await team_of(atoll, bob="member")

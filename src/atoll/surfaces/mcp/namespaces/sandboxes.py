@@ -18,7 +18,11 @@ from atoll.surfaces.mcp.fields import Cursor, SandboxName, WaitSeconds
 
 atoll = Namespace("atoll")
 
-PAGE = 50
+PAGE = 20
+"""Sandboxes of one answer, which holds them all with names and reasons of the greatest length."""
+
+MAX_REASON = 500
+"""The characters of a reason that a model is shown."""
 
 
 class ListArguments(Arguments, frozen=True):
@@ -115,7 +119,5 @@ def sandbox_value(sandbox: Sandbox) -> dict[str, Json]:
         "extension": sandbox.profile.extension,
     }
     if sandbox.reason is not None:
-        shown["reason"] = sandbox.reason
-    if sandbox.repos:
-        shown["branches"] = [repo.branch for repo in sandbox.repos]
+        shown["reason"] = sandbox.reason[:MAX_REASON]
     return shown
