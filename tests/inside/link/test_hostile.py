@@ -14,6 +14,7 @@ from atoll.wire import init as wire
 from atoll.wire.link.frames import Kind, Passed, PassedDescriptor, encode_frame, encode_packet
 from atoll.wire.link.handshake import (
     CHALLENGE_BYTES,
+    HELLO_MAGIC,
     Continuation,
     Hello,
     Unproven,
@@ -200,12 +201,39 @@ def test_random_frames_never_end_the_far_end(fars: FarEnds, near: TestNearEnd, s
     goes_on(fars, 2)
 
 
-def test_random_bytes_before_a_hello_are_skipped(fars: FarEnds) -> None:
+def noise(seed: int) -> bytes:
+    """Return random bytes with beginnings of a hello in them, but no whole one: not even where a
+    beginning and the random bytes behind it make one."""
+    chance = random.Random(seed)
+    parts = (chance.randbytes(1000) + HELLO_MAGIC[: at % 4] for at in range(6))
+    return b"".join(parts).replace(HELLO_MAGIC, b"noise") + b"AATATL"
+
+
+def test_noise_of_any_seed_has_no_hello() -> None:
+    assert not any(HELLO_MAGIC in noise(seed) for seed in range(1000))
+
+
+# With 77, random bytes go on where a beginning of a hello ends.
+@pytest.mark.parametrize("seed", [0, 77])
+def test_random_bytes_before_a_hello_are_skipped(fars: FarEnds, seed: int) -> None:
     fars.start()
     line = connected(fars.path)
-    for start in range(6):
-        line.sendall(os.urandom(1000).replace(b"ATLK", b"") + b"ATLK"[: start % 4])
-    line.sendall(b"AATATL")
+    sent = noise(seed)
+    for start in range(0, len(sent), 1001):
+        line.sendall(sent[start : start + 1001])
+    assert challenged(line, fars.key, Hello(1, os.urandom(16)))
+    line.close()
+
+
+def test_hello_of_another_version_is_refused_and_the_next_connection_is_not(fars: FarEnds) -> None:
+    fars.start()
+    line = connected(fars.path)
+    hello = Hello(1, os.urandom(16)).encode()
+    line.sendall(hello[:4] + b"\x02" + hello[5:])
+    with pytest.raises(Refused):
+        exactly(line, 1)
+    line.close()
+    line = connected(fars.path)
     assert challenged(line, fars.key, Hello(1, os.urandom(16)))
     line.close()
 
