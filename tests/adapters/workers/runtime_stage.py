@@ -105,7 +105,7 @@ async def runtime_stage(
                 await rows.hosts.put(host)
         async with asyncio.TaskGroup() as tasks:
             running = tasks.create_task(background.run())
-            made = RuntimeHost(sandboxes, agents, EmptyWorkspaces())
+            made = RuntimeHost(ground, sandboxes, agents, EmptyWorkspaces())
             yield RuntimeStage(ground, extension, sandboxes, made)
             running.cancel()
 

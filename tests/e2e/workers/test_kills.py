@@ -10,7 +10,7 @@ import random
 import signal
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,11 @@ STEPS = {
     "before its entries are read": f"{WORKERS}.runtime_host:RuntimeHost.stream:before",
     "entries read, and not stored": f"{WORKERS}.driving:WorkerDriver._take:before",
     "entries stored, and not freed": f"{WORKERS}.driving:WorkerDriver._take:after",
+}
+STARTS = {
+    "its sandbox is stored": "atoll.services.sandboxes.sandboxes:Sandboxes.create:after",
+    "its sandbox is ready": f"{WORKERS}.runtime_host:RuntimeHost.provision:after",
+    "its agent serves, and that is not stored": f"{WORKERS}.driving:WorkerDriver._started:before",
 }
 IN_CI = {"answered, and not stored"}
 
@@ -82,6 +87,33 @@ async def working(server: TestServer, name: str) -> AsyncIterator[tuple[Atoll, F
             yield atoll, followed
             following.cancel()
         await insisted(lambda: atoll.workers.stop(name))
+
+
+@asynccontextmanager
+async def killed_at(
+    server: TestServer, step: str, name: str
+) -> AsyncIterator[tuple[Path, Callable[[int], Awaitable[None]]]]:
+    """A control plane that ends at a step once a file is there, and the wait for that, after which
+    it is there as usual."""
+    at = server.home.parent / f"kill-{name}"
+    armed = {"ATOLL_TEST_KILL": step, "ATOLL_TEST_KILL_AT": str(at)}
+    usual = (server.env, server.before)
+
+    async def restarted(port: int) -> None:
+        assert server.process is not None
+        ended = await asyncio.to_thread(server.process.wait, PATIENCE)
+        assert ended == -signal.SIGKILL
+        server.env, server.before = usual
+        await asyncio.to_thread(server.start, port)
+
+    port = int(server.url.rpartition(":")[2])
+    await asyncio.to_thread(server.kill)
+    server.env, server.before = {**server.env, **armed}, (sys.executable, str(HERE / "armed.py"))
+    await asyncio.to_thread(server.start, port)
+    try:
+        yield at, restarted
+    finally:
+        server.env, server.before = usual
 
 
 async def insisted(act: Any) -> Any:
@@ -152,27 +184,39 @@ def items_of(events: list[WorkerEvent]) -> list[str]:
 async def test_control_plane_killed_at_a_step_of_a_request(server: TestServer, step: str) -> None:
     worker = f"step-{list(STEPS).index(step)}"
     port = int(server.url.rpartition(":")[2])
-    at = server.home.parent / f"kill-{worker}"
-    armed = {"ATOLL_TEST_KILL": STEPS[step], "ATOLL_TEST_KILL_AT": str(at)}
-    usual = (server.env, server.before)
-    await asyncio.to_thread(server.kill)
-    server.env, server.before = {**server.env, **armed}, (sys.executable, str(HERE / "armed.py"))
-    await asyncio.to_thread(server.start, port)
-    try:
-        async with working(server, worker) as (atoll, followed):
-            await asked(atoll, worker, "first")
-            at.touch()
-            async with asyncio.TaskGroup() as tasks:
-                asking = tasks.create_task(asked(atoll, worker, "second"))
-                assert server.process is not None
-                ended = await asyncio.to_thread(server.process.wait, PATIENCE)
-                assert ended == -signal.SIGKILL
-                server.env, server.before = usual
-                await asyncio.to_thread(server.start, port)
-                await asking
-            await checked(server, atoll, worker, followed, ["first", "second"])
-    finally:
-        server.env, server.before = usual
+    async with (
+        killed_at(server, STEPS[step], worker) as (at, restarted),
+        working(server, worker) as (atoll, followed),
+    ):
+        await asked(atoll, worker, "first")
+        at.touch()
+        async with asyncio.TaskGroup() as tasks:
+            asking = tasks.create_task(asked(atoll, worker, "second"))
+            await restarted(port)
+            await asking
+        await checked(server, atoll, worker, followed, ["first", "second"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", STARTS)
+async def test_worker_that_is_stopped_after_a_kill_amid_its_start_leaves_nothing(
+    server: TestServer, api: Api, step: str
+) -> None:
+    worker = f"start-{list(STARTS).index(step)}"
+    port = int(server.url.rpartition(":")[2])
+    async with (
+        killed_at(server, STARTS[step], worker) as (at, restarted),
+        Atoll(server.url, server.token) as atoll,
+    ):
+        at.touch()
+        with contextlib.suppress(Unavailable):  # it may be killed before it answers
+            await atoll.workers.create({"worker_id": worker, "teardown": {"policy": "immediate"}})
+        await restarted(port)
+        await insisted(lambda: atoll.workers.stop(worker))
+        told = [event async for event in atoll.workers.follow(worker)]
+        assert told[-1].event_type == "worker.torn_down"
+        assert told[-1].said["leftovers"] == []
+    assert api.call("GET", "/v1/sandboxes")["sandboxes"] == []
 
 
 async def test_control_plane_killed_at_random(

@@ -8,6 +8,7 @@ import pytest
 
 from atoll.adapters.bus.in_process import InProcessBus
 from atoll.adapters.storage.store import Settings, open_store
+from atoll.domain.errors import Conflict
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, WorkerKey
 from atoll.domain.worker.create import CreateWorker, WorkerId
 from atoll.domain.worker.heartbeat import LEASE, Lease
@@ -18,6 +19,7 @@ from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.workers.heartbeats import SILENCE, Heartbeats
 from atoll.services.workers.transitions import WorkerTransitions
+from atoll.testing import FakeLeadership
 from atoll.testing.fakes.clock import VirtualClock
 from tests.peers.databases.chosen import database_url
 
@@ -148,6 +150,18 @@ async def test_worker_that_stops_owes_no_heartbeat(scene: Scene) -> None:
         await rows.workers.put(replace(record, worker=stopping))
     await scene.after(LEASE_SECONDS)
     assert await scene.told() == []
+
+
+async def test_leader_that_was_replaced_calls_no_host_silent(scene: Scene) -> None:
+    """It stood still, and the next leader has the newer heartbeats."""
+    record = await scene.put()
+    stale = Heartbeats(replace(scene.ground, leadership=FakeLeadership()), scene.transitions)
+    stale.watch(record)
+    scene.clock.turn(LEASE_SECONDS)
+    with pytest.raises(Conflict):
+        await stale.store()
+    assert await scene.told() == []
+    assert (await scene.get()).worker.contact is HostContact.PRESENT
 
 
 async def test_heartbeats_of_a_second_are_one_transaction(scene: Scene) -> None:

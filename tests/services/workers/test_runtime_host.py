@@ -3,8 +3,10 @@
 import dataclasses
 import json
 from collections.abc import AsyncIterator
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any, cast
 
 import msgspec
@@ -23,7 +25,10 @@ from atoll.domain.worker.heartbeat import Lease
 from atoll.domain.worker.ledger import WorkerRequest
 from atoll.domain.worker.lifecycle import Holder, Worker, WorkerTornDown
 from atoll.domain.worker.record import WorkerRecord
+from atoll.ports import Transaction
 from atoll.ports.outside.worker_host import HostDeltas
+from atoll.services.lifecycle.transitions import Also
+from atoll.services.sole_leader import SoleLeader
 from atoll.services.workers.runtime_host import RuntimeHost, _batches
 from atoll.testing.fakes.workspaces import FakeWorkspaces
 from atoll.wire.contract import workers as contract
@@ -31,6 +36,19 @@ from atoll.wire.contract.agents import ActionBody, AgentList, AgentRecord, OpenA
 from tests.peers.contract import AGENT
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
+
+
+class NoWorkers:
+    """A store without workers: what a host does is compared with none."""
+
+    async def get(self, _key: WorkerKey) -> None:
+        return None
+
+
+EMPTY = cast(Transaction, SimpleNamespace(workers=NoWorkers()))
+GROUND = SimpleNamespace(
+    leadership=SoleLeader(), store=SimpleNamespace(read=lambda: nullcontext(EMPTY))
+)
 MADE, THERE = SandboxId("sb_made"), SandboxId("sb_there")
 WORKSPACE = f"sandbox:{THERE}/workspace"
 
@@ -57,10 +75,11 @@ class Asked:
     calls: list[tuple[str, object]] = dataclasses.field(default_factory=list)
 
     async def create(
-        self, _owner: object, wanted: CreateSandbox, *, idempotency_key: str
+        self, _owner: object, wanted: CreateSandbox, *, idempotency_key: str, also: Also
     ) -> Sandbox:
         self.calls.append(("create", wanted))
         self.sandboxes[MADE] = sandbox(MADE)
+        await also(EMPTY, self.sandboxes[MADE])
         return self.sandboxes[MADE]
 
     async def get(self, _owner: object, sandbox_id: str) -> Sandbox:
@@ -76,10 +95,12 @@ class Asked:
         self.sandboxes[sandbox_id] = replace(self.sandboxes[sandbox_id], state=State.READY)
         return self.sandboxes[sandbox_id]
 
-    async def stop(self, _owner: object, sandbox_id: str) -> None:
+    async def stop(self, _owner: object, sandbox_id: str, *, also: Also) -> None:
+        await also(EMPTY, self.sandboxes[sandbox_id])
         self.calls.append(("stop", sandbox_id))
 
-    async def destroy(self, _owner: object, sandbox_id: str) -> None:
+    async def destroy(self, _owner: object, sandbox_id: str, *, also: Also) -> None:
+        await also(EMPTY, self.sandboxes[sandbox_id])
         self.calls.append(("destroy", sandbox_id))
         self.sandboxes[sandbox_id] = replace(self.sandboxes[sandbox_id], state=State.DESTROYED)
 
@@ -110,7 +131,7 @@ class Asked:
             self.agents = []
 
     def host(self) -> RuntimeHost:
-        return RuntimeHost(cast(Any, self), cast(Any, self), self.saver)
+        return RuntimeHost(cast(Any, GROUND), cast(Any, self), cast(Any, self), self.saver)
 
 
 def record(created: CreateWorker, sandbox_id: SandboxId | None = None) -> WorkerRecord:

@@ -46,7 +46,7 @@ class PartHost(RuntimeHost):
     """Real sandboxes, and agents that start where `failing` does not name their backend."""
 
     def __init__(self, s: Scene) -> None:
-        super().__init__(s.sandboxes, cast(Any, None), FakeWorkspaces())
+        super().__init__(s.ground, s.sandboxes, cast(Any, None), FakeWorkspaces())
         self._scene = s
         self.failing: dict[str, AtollError] = {}
         self.standing: str = ""

@@ -44,7 +44,7 @@ from atoll.ports import (
 )
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.room import SandboxRoom
-from atoll.services.lifecycle.transitions import Transitions, Work
+from atoll.services.lifecycle.transitions import Also, Transitions, Work
 from atoll.services.policies.policies import check_secrets, references
 from atoll.services.provisioning.instructions import check_instructions
 from atoll.services.routes.routing import Routing
@@ -94,11 +94,16 @@ class Admission:
         self._settings = settings
 
     async def admit(
-        self, caller: Principal, request: CreateSandbox, *, key: str | None
+        self,
+        caller: Principal,
+        request: CreateSandbox,
+        *,
+        key: str | None,
+        also: Also | None = None,
     ) -> Admitted:
-        """Store the sandbox, or find the one that a repeated key or an agent already has.
-        Raises `Invalid`, `Forbidden` (agent), `Conflict` (also when no host has room),
-        `LimitReached`."""
+        """Store the sandbox, or find the one that a repeated key or an agent already has. `also`
+        changes more in the transaction that does so. Raises `Invalid`, `Forbidden` (agent),
+        `Conflict` (also when no host has room), `LimitReached`."""
         check_references(request)
         digest = None if key is None else _digest(key, request)
         profile = await self._profiles.get(caller, request.profile, version=request.profile_version)
@@ -110,23 +115,39 @@ class Admission:
             tentative = grant(request, profile, self._circumstances(caller, frozenset()))
             await check_instructions(tentative, self._workspaces, fetched=False)
         async with self._ground.store.begin() as rows:
-            if key is not None and digest is not None:
-                earlier = await self._earlier(rows, caller, key=key, digest=digest)
-                if earlier is not None:
-                    return earlier, ()
-            held = await rows.sandboxes.held(caller.org_id, caller.id)
-            belonging = await _belonging(rows, profile, request=request, held=held)
-            if belonging is not None:
-                return belonging, ()
-            self._check_limit(held)
-            project = await _approved(rows, caller, request, profile)
-            sandbox, work = await self._add(
-                rows, caller, request, profile=profile, held=held, project=project
-            )
-            if key is not None and digest is not None:
-                record = IdempotencyRecord(digest, sandbox.id, self._ground.clock.now())
-                await rows.idempotency.forget(record.at - KEY_LIFE)
-                await rows.idempotency.put(caller.org_id, caller.id, key=key, record=record)
+            named = None if key is None or digest is None else (key, digest)
+            sandbox, work = await self._admitted(rows, caller, request, profile=profile, key=named)
+            if also is not None:
+                await also(rows, sandbox)
+        return sandbox, work
+
+    async def _admitted(
+        self,
+        rows: Transaction,
+        caller: Principal,
+        request: CreateSandbox,
+        *,
+        profile: Profile,
+        key: tuple[str, str] | None,
+    ) -> Admitted:
+        """Admit a request with its key and the digest of that request, if it has one."""
+        if key is not None:
+            earlier = await self._earlier(rows, caller, key=key[0], digest=key[1])
+            if earlier is not None:
+                return earlier, ()
+        held = await rows.sandboxes.held(caller.org_id, caller.id)
+        belonging = await _belonging(rows, profile, request=request, held=held)
+        if belonging is not None:
+            return belonging, ()
+        self._check_limit(held)
+        project = await _approved(rows, caller, request, profile)
+        sandbox, work = await self._add(
+            rows, caller, request, profile=profile, held=held, project=project
+        )
+        if key is not None:
+            record = IdempotencyRecord(key[1], sandbox.id, self._ground.clock.now())
+            await rows.idempotency.forget(record.at - KEY_LIFE)
+            await rows.idempotency.put(caller.org_id, caller.id, key=key[0], record=record)
         return sandbox, work
 
     async def explain(self, caller: Principal, request: CreateSandbox) -> Decision:

@@ -125,12 +125,19 @@ class Sandboxes:
         return self._tracer
 
     async def create(
-        self, caller: Principal, request: CreateSandbox, *, idempotency_key: str | None = None
+        self,
+        caller: Principal,
+        request: CreateSandbox,
+        *,
+        idempotency_key: str | None = None,
+        also: Also | None = None,
     ) -> Sandbox:
-        """Ask for a sandbox; returns at once. Raises `Invalid` (with `field`), `Conflict` (name
-        taken, key used for another request), `LimitReached`."""
+        """Ask for a sandbox; returns at once. `also` changes more in the transaction that stores
+        or finds it. Raises `Invalid` (with `field`), `Conflict` (name taken, key used for another
+        request), `LimitReached`."""
+        key = idempotency_key
         with self._tracer.span("sandbox.create") as span:
-            sandbox, work = await self._admission.admit(caller, request, key=idempotency_key)
+            sandbox, work = await self._admission.admit(caller, request, key=key, also=also)
             span.note("atoll.sandbox", sandbox.id)
         if is_queued(sandbox):
             self._reconciler.begin(sandbox, ())
@@ -203,9 +210,10 @@ class Sandboxes:
                 return await self._look(sandbox)
         return sandbox
 
-    async def stop(self, caller: Principal, ref: str) -> Sandbox:
-        """End the sandbox's processes and keep its workspace."""
-        return await self._act(caller, ref, Stop())
+    async def stop(self, caller: Principal, ref: str, *, also: Also | None = None) -> Sandbox:
+        """End the sandbox's processes and keep its workspace. `also` is done in the transaction
+        that does so, or keeps it from being done."""
+        return await self._act(caller, ref, Stop(), also)
 
     async def start(
         self, caller: Principal, ref: str, *, resume_agents: bool | None = None
@@ -219,10 +227,12 @@ class Sandboxes:
         work."""
         return await self._act(caller, ref, Recreate())
 
-    async def destroy(self, caller: Principal, ref: str, *, kept_at: str | None = None) -> Sandbox:
+    async def destroy(
+        self, caller: Principal, ref: str, *, kept_at: str | None = None, also: Also | None = None
+    ) -> Sandbox:
         """Destroy the sandbox permanently; `kept_at` names where its files were written first.
-        Idempotent."""
-        return await self._act(caller, ref, Destroy(kept_at))
+        `also` as with `stop`. Idempotent."""
+        return await self._act(caller, ref, Destroy(kept_at), also)
 
     async def pulled(self, caller: Principal, ref: str, *, repo: int, commit: str) -> Sandbox:
         """Remember that its owner has `commit` of repository number `repo` outside."""
@@ -391,10 +401,12 @@ class Sandboxes:
         """`actor` began the terminal or agent `thing_id`: its events will say so."""
         await self._journals.remember(sandbox, thing_id, actor)
 
-    async def _act(self, caller: Principal, ref: str, stimulus: Stimulus) -> Sandbox:
+    async def _act(
+        self, caller: Principal, ref: str, stimulus: Stimulus, also: Also | None = None
+    ) -> Sandbox:
         sandbox = await self.get(caller, ref)
         check_may_manage(caller, sandbox)
-        return await self._reconciler.apply(sandbox.id, stimulus, actor=caller)
+        return await self._reconciler.apply(sandbox.id, stimulus, actor=caller, also=also)
 
     async def _find(self, rows: Transaction, caller: Principal, ref: str) -> Sandbox:
         sandbox = await rows.sandboxes.get(SandboxId(ref))

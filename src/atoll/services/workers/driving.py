@@ -45,6 +45,7 @@ from atoll.ports.telemetry.metrics import Metric
 from atoll.services.ground import Ground
 from atoll.services.task_runner import TaskRunner
 from atoll.services.workers.fallback import WorkerFallback
+from atoll.services.workers.fence import OutdatedWork, check_work
 from atoll.services.workers.heartbeats import Heartbeats
 from atoll.services.workers.transitions import WorkerTransitions, place_of
 from atoll.wire.http.unreadable import UNREADABLE
@@ -136,7 +137,11 @@ class WorkerDriver:
                     record = await rows.workers.get(key)
                 if record is None or is_settled(record.worker):
                     return
-                await self._step(record)
+                try:
+                    await self._step(record)
+                except OutdatedWork as err:
+                    _log.info("worker_step_outdated", worker=key, reason=err.message)
+                    await self._pause(record)
         except StoreUnavailable as err:
             _log.warning("worker_waits_for_store", worker=key, reason=err.message)
         except Exception:  # noqa: BLE001 - the task's root
@@ -168,7 +173,7 @@ class WorkerDriver:
     async def _place(self, record: WorkerRecord) -> None:
         try:
             place = await self._host.provision(record)
-        except StoreUnavailable:
+        except (StoreUnavailable, OutdatedWork):
             raise
         except AtollError as err:
             await self._broke(record, err.message)
@@ -184,7 +189,7 @@ class WorkerDriver:
             starting = tasks.create_task(_tried(self._host.start_codex(record)))
         noted, started = noting.result(), starting.result()
         for found in (noted, started):
-            if isinstance(found, StoreUnavailable):
+            if isinstance(found, StoreUnavailable | OutdatedWork):
                 raise found
         if isinstance(noted, AtollError):
             await self._broke(record, noted.message)
@@ -198,8 +203,9 @@ class WorkerDriver:
     async def _started(self, record: WorkerRecord, agent_id: str, facts: Facts) -> None:
         """Store that the agent serves requests, with where it is and why, in one transaction."""
         async with self._ground.store.begin() as rows:
+            await check_work(self._ground, rows, record)
             now = await rows.workers.get(record.key)
-            if now is None or now.worker.epoch != record.worker.epoch:
+            if now is None:
                 return
             now = replace(now, agent_id=agent_id)
             again = now.made_in != now.worker.epoch
@@ -219,13 +225,14 @@ class WorkerDriver:
             await self._broke(record, staying)
 
     async def _broke(self, record: WorkerRecord, reason: str) -> None:
-        await self._transitions.apply(record.key, WorkerBroke(reason))
+        await self._transitions.apply(record.key, WorkerBroke(reason), driven=record)
         self._ground.telemetry.metrics.count(STARTS, "failed")
 
     async def _place_noted(self, before: WorkerRecord, after: WorkerRecord) -> Facts:
         """Store the place of a worker, in the epoch it was found in; returns what the stream says
         of it."""
         async with self._ground.store.begin() as rows:
+            await self._ground.leadership.check(rows)
             now = await rows.workers.get(before.key)
             if now is not None and now.worker.epoch == before.worker.epoch:
                 after = replace(
@@ -249,7 +256,7 @@ class WorkerDriver:
             # The spool of an agent that ended can be read like that of a silent one.
             if not entries and (reason := await self._host.snapshot(record)) is not None:
                 await self._died(record, reason)
-        except StoreUnavailable:
+        except (StoreUnavailable, OutdatedWork):
             raise
         except AtollError as err:
             reason = await self._host.snapshot(record)
@@ -263,9 +270,8 @@ class WorkerDriver:
         """Tell of a loss, unless the conversation was handed over meanwhile: its agent ends."""
         async with self._ground.store.begin() as rows:
             now = await rows.workers.get(record.key)
-            if now is None or now.worker.epoch != record.worker.epoch:
-                return
-            if now.worker.holder is not record.worker.holder:
+            await check_work(self._ground, rows, record)
+            if now is None or now.worker.holder is not record.worker.holder:
                 return
             await self._transitions.step(rows, now, Died(reason))
         self._transitions.announce(record.key)
@@ -300,7 +306,7 @@ class WorkerDriver:
             back = Returned(record.worker.epoch, delivered=len(kept))
             # A reattachment that came first has begun another epoch.
             with contextlib.suppress(Conflict):
-                await self._transitions.apply(record.key, back)
+                await self._transitions.apply(record.key, back, driven=record)
             return
         await self._pause(record)
 
@@ -309,7 +315,7 @@ class WorkerDriver:
         async with self._ground.store.read() as rows:
             waiting = await rows.worker_requests.open(record.key)
         if waiting:
-            await self._transitions.apply(record.key, Died(reason))
+            await self._transitions.apply(record.key, Died(reason), driven=record)
 
     async def _stop(self, record: WorkerRecord) -> None:
         try:
@@ -318,7 +324,7 @@ class WorkerDriver:
                 await self._host.quiet(record)
                 record = await self._take_last_words(record)
             markers = await self._host.stop(record)
-        except StoreUnavailable:
+        except (StoreUnavailable, OutdatedWork):
             raise
         except AtollError as err:
             _log.warning("worker_stop_waits", worker=record.key, reason=err.message)
@@ -329,7 +335,7 @@ class WorkerDriver:
             talk = (await rows.workers.get(record.key) or record).talk
         threads = tuple(one.thread_id for one in talk.threads)
         ended = WorkerEnded(replace(markers, last_seq=last, thread_ids=threads))
-        await self._transitions.apply(record.key, ended)
+        await self._transitions.apply(record.key, ended, driven=record)
 
     async def _take_last_words(self, record: WorkerRecord) -> WorkerRecord:
         """Take in what the agent has said until now, however much it is. An agent that never stops
@@ -345,19 +351,19 @@ class WorkerDriver:
         return record
 
     async def _remove(self, record: WorkerRecord) -> None:
-        _, left = await self._transitions.apply(record.key, RemovalDue())
+        _, left = await self._transitions.apply(record.key, RemovalDue(), driven=record)
         if not any(isinstance(one, Remove) for one in left):
             await self._wait_until_due(record)
             return
         try:
             report = await self._host.teardown(record)
-        except StoreUnavailable:
+        except (StoreUnavailable, OutdatedWork):
             raise
         except AtollError as err:
             _log.warning("worker_removal_waits", worker=record.key, reason=err.message)
             await self._pause(record)
             return
-        await self._transitions.apply(record.key, report)
+        await self._transitions.apply(record.key, report, driven=record)
 
     async def _wait_until_due(self, record: WorkerRecord) -> None:
         due = record.worker.remove_at or self._ground.clock.now()

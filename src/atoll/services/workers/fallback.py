@@ -10,12 +10,12 @@ from atoll.domain.errors import AtollError, Failed, Unavailable
 from atoll.domain.route.health import Attempt, Outcome
 from atoll.domain.route.policy import DESKTOP
 from atoll.domain.route.record import RouteRecord
-from atoll.domain.worker.lifecycle import WorkerStatus
 from atoll.domain.worker.placement import place_of_sandbox
 from atoll.domain.worker.record import WorkerRecord, leaving, left
 from atoll.ports import StoreUnavailable, Transaction
 from atoll.ports.outside.worker_host import WorkerHost
 from atoll.services.ground import Ground
+from atoll.services.workers.fence import OutdatedWork, check_work
 
 
 class WorkerFallback:
@@ -34,8 +34,9 @@ class WorkerFallback:
         at = self._ground.clock.now()
         reason = f"its agent did not start: {error.message}"
         async with self._ground.store.begin() as rows:
+            await check_work(self._ground, rows, record)
             now = await rows.workers.get(record.key)
-            if now is None or not _is_new(now, record.worker.epoch):
+            if now is None or now.made_in != now.worker.epoch:
                 return False
             tried = await _tried(rows, now, Attempt("", "", at, reason))
             if tried is None:
@@ -51,15 +52,16 @@ class WorkerFallback:
         elsewhere; None when the next candidate may try."""
         try:
             report = await self._host.teardown(record)
-        except StoreUnavailable:
+        except (StoreUnavailable, OutdatedWork):
             raise
         except AtollError as err:
             return _stays(record, err.message)
         if report.leftovers:
             return _stays(record, "; ".join(report.leftovers))
         async with self._ground.store.begin() as rows:
+            await check_work(self._ground, rows, record)
             now = await rows.workers.get(record.key)
-            if now is not None and now.leaves and now.worker.epoch == record.worker.epoch:
+            if now is not None and now.leaves:
                 await rows.workers.put(left(now))
         return None
 
@@ -83,13 +85,6 @@ async def _tried(rows: Transaction, record: WorkerRecord, failed: Attempt) -> Ro
     await rows.routes.note(place_of_sandbox(sandbox), Outcome(failed.at, None))
     place = (sandbox.profile.extension, sandbox.host, failed.at, failed.reason, sandbox.region)
     return route.after(Attempt(*place))
-
-
-def _is_new(record: WorkerRecord, epoch: int) -> bool:
-    """Report whether the sandbox of a worker was made by its present start."""
-    worker = record.worker
-    starting = worker.status is WorkerStatus.STARTING and worker.epoch == epoch
-    return starting and record.made_in == epoch
 
 
 def _stays(record: WorkerRecord, standing: str) -> str:

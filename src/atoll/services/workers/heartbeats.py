@@ -11,6 +11,7 @@ from typing import Final
 
 import structlog
 
+from atoll.domain.errors import Conflict
 from atoll.domain.ids import WorkerKey
 from atoll.domain.worker.heartbeat import HeartbeatState, Lease, heartbeat_state, renew
 from atoll.domain.worker.lifecycle import HostContact, Silent, WorkerStatus
@@ -73,18 +74,20 @@ class Heartbeats:
             await clock.sleep_until(clock.now() + TICK)
             try:
                 await self.store()
-            except StoreUnavailable as err:
-                _log.warning("heartbeats_wait_for_store", reason=err.message)
+            except (StoreUnavailable, Conflict) as err:
+                _log.warning("heartbeats_not_stored", reason=err.message)
 
     async def store(self) -> None:
         """Store what changed since the last call, in one transaction. Raises
-        `StoreUnavailable`; then nothing is stored, and the next call stores it."""
+        `StoreUnavailable`; then nothing is stored, and the next call stores it. Raises `Conflict`
+        where another control plane leads by now, which knows newer ones."""
         now = self._ground.clock.now()
         due = {key: one.lease for key, one in self._watched.items() if one.is_due(now)}
         if not due:
             return
         after: dict[WorkerKey, WorkerRecord | None] = {}
         async with self._ground.store.begin() as rows:
+            await self._ground.leadership.check(rows)
             for key, lease in due.items():
                 after[key] = await self._renewed(rows, await rows.workers.get(key), lease)
         for key, record in after.items():

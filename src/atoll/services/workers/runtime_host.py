@@ -8,6 +8,7 @@ import contextlib
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -25,10 +26,13 @@ from atoll.domain.worker.create import CreateWorker
 from atoll.domain.worker.ledger import ErrorCode, Receipt, RequestRefusal, Response, WorkerRequest
 from atoll.domain.worker.lifecycle import DurabilityMarkers, Holder, WorkerTornDown
 from atoll.domain.worker.record import WorkerRecord
-from atoll.ports import RuntimeClient, WorkSaver
+from atoll.ports import RuntimeClient, Transaction, WorkSaver
 from atoll.ports.outside.worker_host import HostDeltas, HostEntry, HostPlace
 from atoll.services.agents.agents import Agents
+from atoll.services.ground import Ground
+from atoll.services.lifecycle.transitions import Also
 from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.workers.fence import check_work, check_work_epoch
 from atoll.wire.contract import workers as contract
 from atoll.wire.contract.agents import ActionBody, AgentRecord, OpenAgentBody, list_agents
 from atoll.wire.contract.call import PathId
@@ -42,6 +46,7 @@ QUIET_SECONDS: Final = 10.0
 PAGE: Final = 200
 MAX_FRESH: Final = 1000
 """New sandboxes of workers whose agent is not started yet."""
+_BEGINNING: Final = frozenset({State.REQUESTED, State.PROVISIONING})
 _PROFILED: Final = frozenset({"codex", "claude-code", "opencode"})
 """Agents with a profile of their name, for a request that names none."""
 
@@ -51,7 +56,10 @@ _log = structlog.get_logger(__name__)
 class RuntimeHost:
     """The `ports.outside.worker_host.WorkerHost` over sandboxes and their runtimes."""
 
-    def __init__(self, sandboxes: Sandboxes, agents: Agents, saver: WorkSaver) -> None:
+    def __init__(
+        self, ground: Ground, sandboxes: Sandboxes, agents: Agents, saver: WorkSaver
+    ) -> None:
+        self._ground = ground
         self._sandboxes = sandboxes
         self._agents = agents
         self._saver = saver
@@ -66,11 +74,14 @@ class RuntimeHost:
                 owner,
                 _wanted(worker),
                 idempotency_key=_key(worker),
+                also=self._made_for(worker),
             )
             if made.state not in RUNNING:
                 self._note_fresh(worker)
         elif kept.state in RUNNING:
             return HostPlace(kept.id, reattached=True)
+        elif kept.state in _BEGINNING:
+            made = kept
         else:
             made = await self._sandboxes.start(owner, kept.id, resume_agents=False)
         ready = await self._sandboxes.wait(owner, made.id, timeout_seconds=READY_SECONDS)
@@ -163,6 +174,8 @@ class RuntimeHost:
         if agent is None:
             return
         owner = owner_of(worker)
+        # After the look: the agent of a later epoch has another id.
+        await check_work_epoch(self._ground, worker)
         if agent.turn == Work.WORKING:
             interrupt = ActionBody(action="interrupt")
             # Its turn may just have ended, or it knows no interrupt: it is ended anyway.
@@ -195,7 +208,7 @@ class RuntimeHost:
             return WorkerTornDown(())
         owner = owner_of(worker)
         try:
-            await self._sandboxes.destroy(owner, worker.sandbox_id)
+            await self._sandboxes.destroy(owner, worker.sandbox_id, also=self._fenced(worker))
         except NotFound:
             return WorkerTornDown(())
         gone = await self._sandboxes.wait(
@@ -204,6 +217,28 @@ class RuntimeHost:
         if gone.state is not State.DESTROYED and not gone.leftovers:
             raise Unavailable(gone.reason or f"Sandbox {gone.name} is not gone yet.")
         return WorkerTornDown((f"sandbox:{gone.id}",), gone.leftovers)
+
+    def _fenced(self, worker: WorkerRecord) -> Also:
+        """Return the check that a sandbox is still ended for this worker."""
+
+        async def check(rows: Transaction, _sandbox: Sandbox) -> None:
+            await check_work(self._ground, rows, worker)
+
+        return check
+
+    def _made_for(self, worker: WorkerRecord) -> Also:
+        """Return what stores the sandbox of a worker with the worker, so that no kill between the
+        two leaves a sandbox that nobody knows. A new sandbox numbers its entries from 1."""
+
+        async def note(rows: Transaction, sandbox: Sandbox) -> None:
+            await check_work(self._ground, rows, worker)
+            now = await rows.workers.get(worker.key)
+            if now is not None and now.sandbox_id != sandbox.id:
+                epoch = worker.worker.epoch
+                made = replace(now, sandbox_id=sandbox.id, made_in=epoch, collected=0)
+                await rows.workers.put(made)
+
+        return note
 
     def _note_fresh(self, worker: WorkerRecord) -> None:
         """Note that the sandbox of a worker is new: nobody has started an agent in it."""
@@ -219,7 +254,8 @@ class RuntimeHost:
             found = await self._sandboxes.get(owner_of(worker), worker.sandbox_id)
         except NotFound:
             return None
-        return found if found.state in RUNNING or keeps_files(found) else None
+        stands = found.state in RUNNING | _BEGINNING or keeps_files(found)
+        return found if stands else None
 
     async def _named(self, worker: WorkerRecord) -> Sandbox | None:
         """Return the sandbox that the worker moves into. Raises `Failed` when its owner has none
@@ -270,7 +306,7 @@ class RuntimeHost:
         """Stop the sandbox, and wait for that."""
         owner = owner_of(worker)
         if sandbox.state in RUNNING:
-            await self._sandboxes.stop(owner, sandbox.id)
+            await self._sandboxes.stop(owner, sandbox.id, also=self._fenced(worker))
         await self._sandboxes.wait(owner, sandbox.id, settled=True, timeout_seconds=END_SECONDS)
 
     async def _client(self, worker: WorkerRecord) -> RuntimeClient:

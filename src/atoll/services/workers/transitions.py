@@ -32,6 +32,7 @@ from atoll.domain.worker.talk import answered, quieted
 from atoll.ports import Transaction
 from atoll.ports.telemetry.metrics import Metric
 from atoll.services.ground import Ground
+from atoll.services.workers.fence import check_work
 
 REQUESTS: Final = Metric(
     "atoll_worker_requests_total",
@@ -48,11 +49,14 @@ class WorkerTransitions:
         self._ground = ground
 
     async def apply(
-        self, key: WorkerKey, stimulus: Stimulus
+        self, key: WorkerKey, stimulus: Stimulus, *, driven: WorkerRecord | None = None
     ) -> tuple[WorkerRecord, tuple[Instruction, ...]]:
         """Apply a stimulus; returns the worker, and the instructions that are left to perform.
-        Raises `NotFound`, and what `step` raises."""
+        With `driven` it is the outcome of the leader's work on the worker as that was.
+        Raises `NotFound`, what `step` raises, and `OutdatedWork`."""
         async with self._ground.store.begin() as rows:
+            if driven is not None:
+                await check_work(self._ground, rows, driven)
             before = await rows.workers.get(key)
             if before is None:
                 raise NotFound("There is no such worker.")

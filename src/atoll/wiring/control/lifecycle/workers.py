@@ -47,7 +47,7 @@ def build_workers(
     host = WorkerPlaces(
         ground,
         sandboxes,
-        runtime=RuntimeHost(sandboxes, agents, library.preparation.saver),
+        runtime=RuntimeHost(ground, sandboxes, agents, library.preparation.saver),
         desktop=desktop,
         deltas=deltas,
     )
