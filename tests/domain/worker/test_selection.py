@@ -49,11 +49,12 @@ def wrong(request: CreateWorker) -> str | None:
 
 def test_selection_is_asked_of_routes() -> None:
     limits = Constraints(HourlyCost(5), IsolationLevel.CONTAINER, "eu", None, 900, 0.9)
-    selection = Selection(("cloudflare_sandbox", "ext.mine"), Strategy.LOWEST_COST, limits)
+    selection = Selection(("cloudflare_sandbox", "ext.mine"), Strategy.LOWEST_COST, limits, True)
     asked = replace(WANTED, selection=selection, execution_mode=ExecutionMode.SANDBOX).route()
     assert asked == RouteOptions(
         Strategy.LOWEST_COST,
         constraints=replace(limits, execution_mode=ExecutionMode.SANDBOX),
+        accept_open_network=True,
         allow=("ext.cloudflare", "ext.mine"),
     )
 

@@ -24,6 +24,7 @@ from atoll.domain.worker.lifecycle import Died, Silent, WorkerStatus
 from atoll.domain.worker.record import WorkerEvent, WorkerRecord
 from atoll.domain.worker.selection import Selection
 from atoll.domain.worker.snapshot import WorkerSnapshot
+from atoll.ports import Capabilities
 from atoll.ports.outside.worker_host import HostEntry
 from atoll.protocol.v1 import codex_events_pb2 as events_pb2
 from atoll.services.task_runner import TaskRunner
@@ -36,8 +37,8 @@ from atoll.services.workers.transitions import WorkerTransitions
 from atoll.services.workers.workers import Workers
 from atoll.surfaces.http.workers.views import event_view
 from atoll.testing.fakes.workspaces import FakeWorkspaces
-from tests.services.routes.test_routes import routed, routes
-from tests.services.scene import Scene
+from tests.services.routes.test_routes import EXPLICIT, routed, routes
+from tests.services.scene import Scene, scene
 
 WANTED = CreateWorker(WorkerId("w"), profile="routed")
 
@@ -364,6 +365,21 @@ async def test_cheapest_that_keeps_the_limits_is_chosen() -> None:
         assert (shown.observed.sandbox.extension, shown.observed.sandbox.region) == (
             *("ext.vendor", "us-1"),
         )
+
+
+async def test_open_network_is_taken_only_where_the_create_accepts_it() -> None:
+    """By the field `selection.accept_open_network`."""
+    able = Capabilities(IsolationLevel.NONE, closes_network=False)
+    async with scene(others=(InMemory(called="ext.second", able=able),)) as s:
+        s.runtime.answers["POST", "/execs"] = (200, {"exit": {"exit_code": 0}})
+        await s.profiles.save(LOCAL_PERSON, "second", EXPLICIT)
+        wanted = replace(WANTED, profile="second")
+        async with another(s) as p:
+            with pytest.raises(Conflict, match="it cannot close its network"):
+                await p.workers.create(LOCAL_PERSON, wanted)
+            shown = await p.started(replace(wanted, selection=Selection(accept_open_network=True)))
+            assert shown.observed.sandbox is not None
+            assert shown.observed.sandbox.extension == "ext.second"
 
 
 async def test_candidate_whose_wall_fails_is_left_for_the_next_one_too() -> None:

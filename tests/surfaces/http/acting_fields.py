@@ -195,6 +195,8 @@ ACTS: dict[str, Acts] = {
             + "test_worker_that_no_backend_takes_is_refused_and_not_stored"
             for field in ("max_ready_ms", "min_success", "require_isolation")
         },
+        "selection.accept_open_network": SELECTED
+        + "test_open_network_is_taken_only_where_the_create_accepts_it",
         "worker_id": WORKERS + "test_retained_worker_is_reattached_after_a_stop",
         "teardown.policy": WORKERS + "test_stopped_worker_that_is_not_retained_is_removed",
         "teardown.retain_for": WORKERS + "test_retained_worker_is_removed_once_retain_for_is_over",

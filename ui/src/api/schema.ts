@@ -3130,8 +3130,11 @@ export interface components {
          * @description Limits of the backend's choice, which narrow what the installation allows. `allow` are
          *     backends by word or id; none are all. `max_ready_ms` is the slowest median time until a sandbox
          *     is ready, `min_success` the least share of starts that succeed, from 0 to 1.
+         *     `accept_open_network` agrees to a backend that cannot close its network.
          */
         readonly SelectionBody: {
+            /** @default false */
+            readonly accept_open_network?: boolean;
             /** @default [] */
             readonly allow?: readonly string[];
             readonly max_cost_per_hour?: components["schemas"]["WorkerCostBody"] | null;
@@ -3857,6 +3860,7 @@ export interface components {
             readonly repos?: readonly components["schemas"]["RepoBody"][];
             /**
              * @default {
+             *       "accept_open_network": false,
              *       "allow": []
              *     }
              */

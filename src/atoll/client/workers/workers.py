@@ -77,6 +77,7 @@ class SelectionBody(TypedDict, total=False):
     min_success: float | None
     require_isolation: IsolationLevel | None
     strategy: Strategy | None
+    accept_open_network: bool
 
 
 class WorkerBody(TypedDict, total=False):

@@ -53,11 +53,13 @@ _NO_LIMITS: Final = Constraints()
 class Selection:
     """Limits of the choice. `allow` are backends by their words or their ids; none are all.
     `constraints` are the region, the latency, the cost, the share of successes and the isolation
-    that a backend must keep."""
+    that a backend must keep. `accept_open_network`: its caller agrees to one that cannot close its
+    network."""
 
     allow: tuple[str, ...] = ()
     strategy: Strategy | None = None
     constraints: Constraints = _NO_LIMITS
+    accept_open_network: bool = False
 
 
 NO_SELECTION: Final = Selection()
@@ -109,6 +111,7 @@ def options_of(
         strategy=None if usual else selection.strategy,
         extension=extension,
         constraints=replace(selection.constraints, execution_mode=execution_mode),
+        accept_open_network=selection.accept_open_network,
         allow=tuple(dict.fromkeys(map(extension_of, selection.allow))),
         prefers_desktop=usual and extension is None and execution_mode is not ExecutionMode.SANDBOX,
         failed=failed,

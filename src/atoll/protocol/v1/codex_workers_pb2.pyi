@@ -96,7 +96,7 @@ class WorkerRepository(_message.Message):
     def __init__(self, repo_url: _Optional[str] = ..., key: _Optional[str] = ..., branch: _Optional[str] = ..., from_branch: _Optional[str] = ..., path: _Optional[str] = ..., sparse: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Selection(_message.Message):
-    __slots__ = ("allow", "region", "max_ready_ms", "max_cost_per_hour", "min_success", "require_isolation", "strategy")
+    __slots__ = ("allow", "region", "max_ready_ms", "max_cost_per_hour", "min_success", "require_isolation", "strategy", "accept_open_network")
     ALLOW_FIELD_NUMBER: _ClassVar[int]
     REGION_FIELD_NUMBER: _ClassVar[int]
     MAX_READY_MS_FIELD_NUMBER: _ClassVar[int]
@@ -104,6 +104,7 @@ class Selection(_message.Message):
     MIN_SUCCESS_FIELD_NUMBER: _ClassVar[int]
     REQUIRE_ISOLATION_FIELD_NUMBER: _ClassVar[int]
     STRATEGY_FIELD_NUMBER: _ClassVar[int]
+    ACCEPT_OPEN_NETWORK_FIELD_NUMBER: _ClassVar[int]
     allow: _containers.RepeatedScalarFieldContainer[str]
     region: str
     max_ready_ms: int
@@ -111,7 +112,8 @@ class Selection(_message.Message):
     min_success: float
     require_isolation: _codex_sandbox_pb2.IsolationLevel.Value
     strategy: str
-    def __init__(self, allow: _Optional[_Iterable[str]] = ..., region: _Optional[str] = ..., max_ready_ms: _Optional[int] = ..., max_cost_per_hour: _Optional[_Union[Cost, _Mapping]] = ..., min_success: _Optional[float] = ..., require_isolation: _Optional[_Union[_codex_sandbox_pb2.IsolationLevel.Value, str]] = ..., strategy: _Optional[str] = ...) -> None: ...
+    accept_open_network: bool
+    def __init__(self, allow: _Optional[_Iterable[str]] = ..., region: _Optional[str] = ..., max_ready_ms: _Optional[int] = ..., max_cost_per_hour: _Optional[_Union[Cost, _Mapping]] = ..., min_success: _Optional[float] = ..., require_isolation: _Optional[_Union[_codex_sandbox_pb2.IsolationLevel.Value, str]] = ..., strategy: _Optional[str] = ..., accept_open_network: _Optional[bool] = ...) -> None: ...
 
 class Cost(_message.Message):
     __slots__ = ("amount", "currency")

@@ -43,6 +43,11 @@ def selection_options(function: Callable[P, R]) -> Callable[P, R]:
         click.option(
             "--isolation", type=click.Choice(LEVELS), default=None, help="At least this wall."
         ),
+        click.option(
+            "--accept-open-network",
+            is_flag=True,
+            help="Also behind a wall that cannot close its network.",
+        ),
     )
     for option in reversed(options):
         function = option(function)
@@ -59,6 +64,8 @@ def selection_of(options: dict[str, Any]) -> SelectionBody:
         "require_isolation": options["isolation"],
         "max_cost_per_hour": None if options["max_cost"] is None else _cost(options["max_cost"]),
     }
+    if options["accept_open_network"]:
+        body["accept_open_network"] = True
     if options["allow"]:
         body["allow"] = [*options["allow"]]
     return given(body)

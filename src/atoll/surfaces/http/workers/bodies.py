@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, cast
 
-from pydantic import Field, StrictInt
+from pydantic import Field, StrictBool, StrictInt
 
 from atoll.domain.host.reading import read_cost
 from atoll.domain.profile.route import MAX_READY_MS
@@ -47,7 +47,8 @@ class WorkerCostBody(Body):
 class SelectionBody(Body):
     """Limits of the backend's choice, which narrow what the installation allows. `allow` are
     backends by word or id; none are all. `max_ready_ms` is the slowest median time until a sandbox
-    is ready, `min_success` the least share of starts that succeed, from 0 to 1."""
+    is ready, `min_success` the least share of starts that succeed, from 0 to 1.
+    `accept_open_network` agrees to a backend that cannot close its network."""
 
     allow: Annotated[tuple[Word, ...], Field(max_length=MAX_NAMED)] = ()
     region: Word | None = None
@@ -56,6 +57,7 @@ class SelectionBody(Body):
     min_success: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, strict=True)] | None = None
     require_isolation: IsolationLevel | None = None
     strategy: Strategy | None = None
+    accept_open_network: StrictBool = False
 
     def to_domain(self) -> Selection:
         """Return the domain's value. Raises `Invalid`."""
@@ -70,6 +72,7 @@ class SelectionBody(Body):
                 max_ready_ms=self.max_ready_ms,
                 min_success=self.min_success,
             ),
+            self.accept_open_network,
         )
 
 

@@ -149,6 +149,7 @@ def test_create_sends_the_limits_of_the_choice(cli: Cli, server: Scripted) -> No
         *("worker", "create", "docs", "--allow", "docker", "--allow", "ext.mine"),
         *("--strategy", "lowest-cost", "--region", "eu", "--max-cost", "0.12 EUR"),
         *("--max-ready", "900", "--min-success", "0.9", "--isolation", "container"),
+        "--accept-open-network",
     )
     assert ran.code == OK
     assert server.requests("POST", "/v1/workers")[0].json["selection"] == {
@@ -159,6 +160,7 @@ def test_create_sends_the_limits_of_the_choice(cli: Cli, server: Scripted) -> No
         "max_ready_ms": 900,
         "min_success": 0.9,
         "require_isolation": "container",
+        "accept_open_network": True,
     }
     assert cli("worker", "create", "docs", "--max-cost", "cheap").code == USAGE
 
