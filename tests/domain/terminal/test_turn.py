@@ -6,6 +6,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from atoll.domain.terminal.turn import (
     GRACE_SECONDS,
     IDLE_SECONDS,
+    USING_SECONDS,
     Act,
     Change,
     Party,
@@ -367,3 +368,12 @@ class Turns(RuleBasedStateMachine):
 
 Turns.TestCase.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
 test_turn_under_any_stimuli_keeps_its_promises = Turns.TestCase
+
+
+def test_driver_uses_the_terminal_for_a_minute_after_a_key() -> None:
+    turn = Turn()
+    assert not turn.in_use(0.0)
+    turn.joined(OWNER, 0.0)
+    assert turn.in_use(USING_SECONDS - 1) and not turn.in_use(USING_SECONDS)
+    turn.typed(OWNER.client, 100.0)
+    assert turn.in_use(100.0 + USING_SECONDS - 1) and not turn.in_use(100.0 + USING_SECONDS)

@@ -17,6 +17,11 @@ IDLE_SECONDS = 15 * 60.0
 """The time without input after which a driver loses control, but only while somebody waits."""
 
 
+USING_SECONDS = 60.0
+"""The time without input, or since it was given control, in which a driver counts as using the
+terminal."""
+
+
 class Role(StrEnum):
     """The role of a client: it may watch; request control; take it."""
 
@@ -107,6 +112,10 @@ class Turn:
     def drives(self, client: str) -> bool:
         """Report whether this client holds control."""
         return self.driver is not None and self.driver.client == client
+
+    def in_use(self, now: float) -> bool:
+        """Report whether a person uses the terminal: one who only looks on does not."""
+        return self.driver is not None and now < self._used + USING_SECONDS
 
     def claimed(self, client: str, principal: str) -> bool:
         """Report whether a client id belongs to another principal: attached, or within its

@@ -39,12 +39,19 @@ _OWN: Final[Mapping[str, tuple[str, ...]]] = {
 _OUTSIDE: Final = ("flux.", "gha.run.", "gitea.pr.", "hr.", "deploy.")
 """The beginnings of the kinds of events that name their path themselves, as `path`."""
 
+_TESTED: Final[Mapping[str, tuple[str, ...]]] = {
+    "gitea": ("gitea/pr",),
+    "github": ("gha/run",),
+    "flux": ("flux", "hr"),
+}
+"""The families of a hook's reports, by its source: its test is a change of `<family>/test/<id>`."""
+
 
 def path_of(uri: str, scheme: str) -> str:
     """Return the path of a URI or a pattern. Raises `Invalid` for any other text."""
     path = uri.removeprefix(f"{scheme}://")
-    family = next((one for one in FAMILIES if path.startswith(f"{one}/")), None)
-    if path == uri or family is None or len(uri) > MAX_URI or not path.isprintable():
+    family = family_of(path)
+    if path == uri or not family or len(uri) > MAX_URI or not path.isprintable():
         families = ", ".join(FAMILIES)
         raise Invalid(
             f"{uri[:100]!r} cannot be watched: a URI is `{scheme}://<family>/<tail>`, and the "
@@ -55,6 +62,11 @@ def path_of(uri: str, scheme: str) -> str:
     if not all(parts) or ANY in parts[:-1]:
         raise Invalid(f"{uri[:100]!r} has an empty part, or `*` before its end", field="uri")
     return path
+
+
+def family_of(path: str) -> str:
+    """Return the family of a path, empty for one of none."""
+    return next((one for one in FAMILIES if path.startswith(f"{one}/")), "")
 
 
 def is_pattern(path: str) -> bool:
@@ -75,6 +87,9 @@ def paths_of(event: Event) -> tuple[str, ...]:
     if kind.startswith(_OUTSIDE):
         path = payload.get("path")
         return (path,) if isinstance(path, str) else ()
+    if kind == "hook.tested":
+        families = _TESTED.get(_part(payload, "source"), ())
+        return tuple(f"{one}/test/{_part(payload, 'hook_id')}" for one in families)
     family = kind.partition(".")[0]
     tail = tuple(_part(payload, name) for name in _OWN.get(family, ()))
     return (f"{family}/{'/'.join(tail)}",) if tail and all(tail) else ()
