@@ -292,6 +292,8 @@ async def _page(
 ) -> list[Event]:
     position = events.c.position
     place = position.desc() if query.latest else position
+    if query.kinds is not None:
+        conditions = [*conditions, events.c.event_type.in_(sorted(query.kinds))]
     found = await connection.execute(
         select(events).where(*conditions).order_by(place).limit(query.limit)
     )

@@ -13,7 +13,8 @@ from atoll.domain.ids import OrgId, PrincipalId
 class EventQuery:
     """Events of one owner in an organization after a position, oldest first: the first `limit`
     of them, or with `latest` the last. In a `team` also those of the organization itself, and of
-    the sandboxes that others share in it; for the owner `EVERY_MEMBER` these alone."""
+    the sandboxes that others share in it; for the owner `EVERY_MEMBER` these alone. With `kinds` a
+    page has those alone; what was removed is told of all."""
 
     org_id: OrgId
     owner: PrincipalId
@@ -22,6 +23,7 @@ class EventQuery:
     limit: int = 100
     latest: bool = False
     team: bool = False
+    kinds: frozenset[str] | None = None
 
 
 class EventRows(Protocol):

@@ -48,6 +48,7 @@ from atoll.ports.store.sandboxes import IdempotencyRows, SandboxRows
 from atoll.ports.store.secrets import SecretRows
 from atoll.ports.store.shares import ShareRows
 from atoll.ports.store.tokens import SigningKeyRows, TokenRows
+from atoll.ports.store.tool.wakings import WakingRows
 from atoll.ports.store.tool.watches import WatchRows
 from atoll.ports.store.webhooks import WebhookDeliveryRows, WebhookRows
 from atoll.ports.store.worker.desktops import DesktopRows
@@ -198,6 +199,9 @@ class Transaction:
 
     watches: WatchRows
     """Watches of sessions of clients of tools."""
+
+    wakings: WakingRows
+    """What sandboxes watch."""
 
     usage: UsageRows
     """Usage over time."""

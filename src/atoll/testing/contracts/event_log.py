@@ -107,6 +107,9 @@ class EventLogContract:
                 assert [event.seq for event in rest] == [2]
                 newest = EventQuery(PERSONAL_ORG, OWNER, limit=2, latest=True)
                 assert await rows.events.page(newest) == page[-2:]
+                login, none = frozenset({page[0].event_type}), frozenset[str]()
+                assert await rows.events.page(replace(newest, kinds=login)) == page[-2:]
+                assert await rows.events.page(replace(newest, kinds=none)) == []
                 assert await rows.events.last_position() > positions[-1]
                 assert await rows.events.page(EventQuery(OrgId("else"), OWNER)) == []
 
