@@ -16,6 +16,7 @@ from aiohttp import web
 
 from atoll.ports.runtime_boot import Agent
 from atoll.runtime.agents.agents import Agents
+from atoll.runtime.agents.waking import Wakes
 from atoll.runtime.api.announced_end import AnnouncedEnd
 from atoll.runtime.api.app import build
 from atoll.runtime.api.parts import Parts, expect_parts
@@ -201,13 +202,15 @@ async def runtime(
                 make_stage=make_stage,
             )
             control_plane.subscribe(terminals.resume)
+            speakers = Agents(spawner, agents, terminals, journal=journal, tasks=tasks)
             execs = Execs(spawner, env=ENV, cwd=spawner.root, journal=journal, tasks=tasks)
             activity = Activity("sb_test", 1)
             app = build(token=token)
             expect_parts(app).set_result(
                 Parts(
                     terminals=terminals,
-                    agents=Agents(spawner, agents, terminals, journal=journal, tasks=tasks),
+                    agents=speakers,
+                    wakes=Wakes(speakers, terminals),
                     workers=workers,
                     execs=execs,
                     files=Files(spawner),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from atoll.ports.runtime_boot import LinkBoot, RuntimeBoot
 from atoll.ports.spawner import Spawner
 from atoll.runtime.agents.agents import Agents
+from atoll.runtime.agents.waking import Wakes
 from atoll.runtime.api.announced_end import AnnouncedEnd
 from atoll.runtime.api.parts import Parts
 from atoll.runtime.api.tracing import SpanBuffer
@@ -65,9 +66,11 @@ def build_parts(
     )
     for part in (ground.redactions, terminals, recordings, execs):
         policy.subscribe(part.apply)
+    agents = _build_agents(boot, ground, terminals)
     return Parts(
         terminals=terminals,
-        agents=_build_agents(boot, ground, terminals),
+        agents=agents,
+        wakes=Wakes(agents, terminals),
         workers=_build_workers(boot, ground),
         execs=execs,
         files=Files(spawner, changed=_file_changed(ground)),

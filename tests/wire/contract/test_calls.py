@@ -115,6 +115,10 @@ CALLS: list[tuple[RuntimeCall[Any], str]] = [
         agents.ask_agent("g_1", agents.AskBody(prompt="x"), ()),
         'POST /sessions/g_1/ask {"prompt":"x"}',
     ),
+    (
+        agents.wake_agent(agents.WakeBody(wake_id="w", prompt="p", title="t", text="x")),
+        'POST /wakes {"wake_id":"w","prompt":"p","title":"t","text":"x"}',
+    ),
     (agents.get_card("g_1", "c_1"), "GET /sessions/g_1/cards/c_1"),
     (agents.list_cards("g_1", since=4), "GET /sessions/g_1/cards?since=4"),
     (

@@ -26,6 +26,7 @@ from atoll.domain.agent.status import (
 from atoll.domain.broker.audit_budget import AuditBudget
 from atoll.runtime.agents.status import AgentStatus
 from atoll.runtime.clock import Alarm, timestamp
+from atoll.wire.contract.agents import StatusRecord
 
 HEADLINE_SECONDS = 3.0
 """The least time between two reports that differ in the last tool or sentence only."""
@@ -56,6 +57,11 @@ class StatusReport:
         self._alarm = Alarm(self._publish)
         self._starts = False
         self._patience = Alarm(self._never_began)
+
+    @property
+    def known(self) -> StatusRecord:
+        """What is known by now: what is published may lag behind."""
+        return self._known
 
     def began(self) -> None:
         """Record that a turn began, or goes on after an answer. What was said of one that had ended

@@ -29,6 +29,7 @@ from atoll.domain.agent.status import AttentionBudget
 from atoll.domain.broker.audit_budget import AuditBudget
 from atoll.domain.errors import Conflict, Forbidden, NotFound
 from atoll.domain.terminal.softlock import REASONS, AgentState, LockReason, Work
+from atoll.domain.tool.waking import SleepingAgent
 from atoll.ports.spawner import Process
 from atoll.runtime.agents.neighbours import AgentChannel, Record, SessionObserver, Tap
 from atoll.runtime.agents.reporting import StatusReport
@@ -93,6 +94,7 @@ class AgentSession:
         self._report = StatusReport(status, context.record, context.attention)
         self._written = WrittenEnd(self._over_by_record)
         self.settings = AgentSettings()
+        self._led = False
 
     def shown(self) -> AgentRecord:
         """Return the agent's record as the contract defines it."""
@@ -115,6 +117,20 @@ class AgentSession:
     def works(self) -> bool:
         """True while the agent is at its turn and not paused."""
         return self._status.works
+
+    @property
+    def asleep(self) -> SleepingAgent:
+        """Return the agent as a wake finds it, wherever it runs."""
+        known, lock = self._report.known, self.lock
+        return SleepingAgent(
+            self.identity.id,
+            AgentState.STOPPED if self.stopping else lock.state,
+            lock.work,
+            known.status,
+            reports=self.reports_turns,
+            led=self._led,
+            in_use=False,
+        )
 
     @property
     def stopping(self) -> bool:
@@ -318,6 +334,7 @@ class AgentSession:
         """Give every later message of the agent to one follower. Raises `Conflict`, `Invalid`."""
         self._alive()
         self._channel.follow(tap)
+        self._led = True
 
     async def request(self, key: str, method: str, params: Message, *, trace: str = "") -> Step:
         """Send a request in the agent's own protocol. Raises `Invalid`, `Conflict`."""

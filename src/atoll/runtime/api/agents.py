@@ -29,6 +29,8 @@ from atoll.wire.contract.agents import (
     AskBody,
     OpenAgentBody,
     SettingsBody,
+    WakeBody,
+    WokenRecord,
 )
 from atoll.wire.contract.terminals import RING_BYTES
 
@@ -44,6 +46,7 @@ def routes() -> list[web.RouteDef]:
         web.get("/agents/{id}", _show),
         web.get("/agents/{id}/settings", _settings),
         web.patch("/agents/{id}/settings", _change),
+        web.post("/wakes", _wake),
         web.post("/sessions/{id}/agent", _act_on),
         web.post("/sessions/{id}/ask", _ask),
         web.get("/sessions/{id}/cards", _cards),
@@ -117,6 +120,14 @@ async def _ask(request: web.Request) -> web.Response:
     parts_of(request).activity.touch()
     await session.ask(check_prompt(body.prompt))
     return answer(session.shown(), 202)
+
+
+async def _wake(request: web.Request) -> web.Response:
+    body = await read_json(request, WakeBody)
+    check_prompt(body.prompt)
+    woken = await parts_of(request).wakes.give(body)
+    parts_of(request).activity.touch()
+    return answer(WokenRecord(woken.identity.id, woken.identity.name))
 
 
 async def _cards(request: web.Request) -> web.StreamResponse:

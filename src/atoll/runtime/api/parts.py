@@ -13,6 +13,7 @@ from typing import Final
 from aiohttp import web
 
 from atoll.runtime.agents.agents import Agents
+from atoll.runtime.agents.waking import Wakes
 from atoll.runtime.api.announced_end import AnnouncedEnd
 from atoll.runtime.api.tracing import SpanBuffer
 from atoll.runtime.doors.approvals.command_requests import CommandRequests
@@ -39,6 +40,7 @@ class Parts:
 
     terminals: Terminals
     agents: Agents
+    wakes: Wakes
     workers: Workers
     execs: Execs
     files: Files

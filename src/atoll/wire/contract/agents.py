@@ -45,6 +45,16 @@ class AskBody(RequestBody):
     prompt: str
 
 
+class WakeBody(RequestBody):
+    """The body of `POST /wakes`. A wake of the same id is given once. `title` and `text` are those
+    of the card that says why the agent was asked."""
+
+    wake_id: str
+    prompt: str
+    title: str
+    text: str
+
+
 class AnswerBody(RequestBody):
     """The body of `POST /sessions/{id}/cards/{card}/answer`."""
 
@@ -138,6 +148,13 @@ class AgentRecord(msgspec.Struct, frozen=True):
     permission_mode: str = ""
 
 
+class WokenRecord(msgspec.Struct, frozen=True):
+    """The agent that a wake reached."""
+
+    id: str
+    agent: str
+
+
 class AgentList(msgspec.Struct, frozen=True):
     """The sandbox's agents."""
 
@@ -204,6 +221,11 @@ def change_agent(agent_id: str, body: SettingsBody, who: Query) -> RuntimeCall[S
 def ask_agent(agent_id: str, body: AskBody, who: Query) -> RuntimeCall[AgentRecord]:
     """Give an agent a prompt."""
     return json_call("POST", f"/sessions/{agent_id}/ask", AgentRecord, query=who, body=body)
+
+
+def wake_agent(body: WakeBody) -> RuntimeCall[WokenRecord]:
+    """Ask the sandbox's agent, if it is idle and no person uses it; once for each id."""
+    return json_call("POST", "/wakes", WokenRecord, body=body)
 
 
 def list_cards(agent_id: str, *, since: int) -> RuntimeCall[CardsPage[msgspec.Raw]]:
