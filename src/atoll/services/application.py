@@ -75,6 +75,8 @@ from atoll.services.terminals.terminals import Terminals
 from atoll.services.tools.mcp_sessions import McpSessions
 from atoll.services.tools.resources import Resources
 from atoll.services.tools.tool_calls import ToolCalls
+from atoll.services.tools.waker import Waker
+from atoll.services.tools.wakings import Wakings
 from atoll.services.tools.watches import Watches
 from atoll.services.webhooks.worker import WebhookServices
 from atoll.services.workers.desktops import Desktops
@@ -199,13 +201,15 @@ class DriveServices:
 
 @dataclass(frozen=True, slots=True)
 class ToolServices:
-    """The use cases of tools that agents call, of the sessions of their clients, and of what these
-    read and watch."""
+    """The use cases of tools that agents call, of the sessions of their clients, of what these read
+    and watch, and of what sandboxes watch, whose agents the leader wakes."""
 
     calls: ToolCalls
     sessions: McpSessions
     resources: Resources
     watches: Watches
+    wakings: Wakings
+    waker: Waker
 
 
 @dataclass(frozen=True, slots=True)

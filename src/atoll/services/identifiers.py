@@ -123,6 +123,10 @@ class Identifiers:
         """Return a new preview id."""
         return PreviewId(spell("pv", self._entropy(ID_ENTROPY_BYTES)))
 
+    def wake(self) -> str:
+        """Return a new id of a wake."""
+        return spell("wake", self._entropy(ID_ENTROPY_BYTES))
+
     def signing_key(self) -> bytes:
         """Return the 32 random bytes of a webhook's new secret."""
         return self._entropy(SIGNING_KEY_BYTES)

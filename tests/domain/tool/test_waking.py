@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from atoll.domain.event import Event, Json
+from atoll.domain.ids import EventId, OrgId
 from atoll.domain.terminal.softlock import AgentState, Work
 from atoll.domain.tool.change import WatchedChange
 from atoll.domain.tool.waking import (
@@ -30,9 +32,11 @@ from atoll.domain.tool.waking import (
     WakeRefused,
     Waking,
     WakingStimulus,
+    gives_reason,
     hold_of,
     step,
     wake_list,
+    wake_title,
     woken_among,
 )
 
@@ -144,7 +148,8 @@ def test_what_was_read_wakes_nobody_and_what_was_told_still_does() -> None:
     assert part.changes == (change(2, "gha/run/acme/app/2"),)
     read = after(part, ChangesRead(2))
     assert not read.waits and step(read, WakeDue("w", START + WITHIN)) == (read, None)
-    assert after(QUIET, came(change(5)), ChangesRead(9)).untold == 0
+    early = after(QUIET, ChangesRead(9))
+    assert step(early, came(change(5))) == (early, None)
 
 
 def test_change_that_is_known_changes_nothing() -> None:
@@ -254,3 +259,44 @@ def test_agent_is_woken_only_when_idle_or_done_and_undisturbed(
     agent: SleepingAgent, reason: HoldReason | None
 ) -> None:
     assert hold_of(agent) == reason
+
+
+@pytest.mark.parametrize(
+    ("kind", "payload", "gives"),
+    [
+        ("agent.status", {"status": "done"}, True),
+        ("agent.status", {"status": "working"}, False),
+        ("agent.state", {"agent_state": "running"}, True),
+        ("agent.state", {"agent_state": "paused"}, False),
+        ("sandbox.ready", {}, True),
+        ("terminal.control", {"act": "released"}, True),
+        ("agent.tool", {}, False),
+    ],
+)
+def test_event_after_which_an_agent_may_be_idle_gives_reason_to_look(
+    kind: str, payload: dict[str, Json], gives: bool
+) -> None:
+    event = Event(
+        EventId("ev"),
+        1,
+        "sandbox:sb_1",
+        1,
+        kind,
+        1,
+        START,
+        OrgId("acme"),
+        "agt",
+        "x",
+        None,
+        payload,
+    )
+    assert gives_reason(event) is gives
+
+
+@pytest.mark.parametrize(
+    ("changes", "unnamed", "title"),
+    [(1, 0, "a change"), (2, 0, "2 changes"), (1, 3, "4 changes")],
+)
+def test_card_is_titled_with_how_much_changed(changes: int, unnamed: int, title: str) -> None:
+    wake = Wake("w", tuple(change(n) for n in range(changes)), unnamed)
+    assert wake_title(wake) == f"Woken by Atoll: {title} of what it watches"

@@ -25,6 +25,7 @@ from atoll.services.tools.bounds import PER_MINUTE
 from atoll.services.tools.consent import MAX_ARGUMENTS, Consent
 from atoll.services.tools.tool_call import ToolCall
 from atoll.services.tools.tool_calls import ToolCalls
+from atoll.services.tools.wakings import Wakings
 from tests.services.scene import Scene, scene
 
 DROP = Tool("db.drop", "Drop.", Capability.FILE_WRITE, Effects(destructive=True), inside=True)
@@ -36,8 +37,9 @@ class Calls:
     """The service, and how often it ran what it was asked."""
 
     def __init__(self, s: Scene) -> None:
-        self._calls = ToolCalls(s.ground, s.events, Consent(s.ground, patience=timedelta()))
-        self.patient = ToolCalls(s.ground, s.events, Consent(s.ground))
+        hasty, wakings = Consent(s.ground, patience=timedelta()), Wakings(s.ground, s.events)
+        self._calls = ToolCalls(s.ground, s.events, hasty, wakings)
+        self.patient = ToolCalls(s.ground, s.events, Consent(s.ground), wakings)
         self.runs = 0
 
     async def of(

@@ -211,6 +211,12 @@ INSIDE: Final[tuple[tuple[str, EventKind], ...]] = (
         "unrecorded",
         "The owner changed an agent's model or permission mode.",
     ),
+    kind(
+        "agent.woken",
+        "sandbox_id generation id agent wake_id uris",
+        "more",
+        "Atoll asked an idle agent: what its profile watches had changed (`uris`, and `more`).",
+    ),
     kind("agent.ended", _INSIDE + " agent why", "", "An agent ended by itself, or was stopped."),
     kind(
         "agent.forgotten",

@@ -41,10 +41,12 @@ class ForeignText:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer of a tool: a JSON object, and text of others beside it."""
+    """The answer of a tool: a JSON object, and text of others beside it. `news` is how many changes
+    of what its sandbox watches an agent has yet to learn."""
 
     value: Mapping[str, Json]
     foreign: tuple[ForeignText, ...] = ()
+    news: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, TypeAlias
 
+from atoll.domain.event import Event
 from atoll.domain.terminal.softlock import AgentState, Work
 from atoll.domain.tool.change import WatchedChange
 from atoll.wire.contract.agents import StatusKind
@@ -64,7 +65,8 @@ class Waking:
 
     `changes` has the last of each URI, in the order of the log; `unnamed` counts those beyond. The
     first of them came at `began_at`, the last at `changed_at`. `untold` counts the changes that no
-    answer of a tool has told. `woken_at` are the wakes that count against the bound.
+    answer of a tool has told. `woken_at` are the wakes that count against the bound. Up to
+    `position` the log was taken in, or read by the agent itself.
     """
 
     watch: tuple[str, ...]
@@ -75,6 +77,7 @@ class Waking:
     changed_at: datetime | None = None
     woken_at: tuple[datetime, ...] = ()
     wake: Wake | None = None
+    position: int = 0
 
     @property
     def waits(self) -> bool:
@@ -164,14 +167,14 @@ def step(waking: Waking, stimulus: WakingStimulus) -> tuple[Waking, WakingInstru
             again = AGAIN if by_person else AGAIN_LATER
             return replace(waking, wake=None), LookAgain(at + again)
         case ChangesRead(position):
-            return _without(waking, position, unnamed=waking.unnamed), None
+            read = replace(waking, position=max(waking.position, position))
+            return _without(read, position, unnamed=waking.unnamed), None
         case CountTold():  # pragma: no branch - the cases are all
             return replace(waking, untold=0), None
 
 
 def _came(waking: Waking, stimulus: ChangesCame) -> tuple[Waking, WakingInstruction]:
-    known = max((one.position for one in waking.changes), default=0)
-    fresh = [one for one in stimulus.changes if one.position > known]
+    fresh = [one for one in stimulus.changes if one.position > waking.position]
     if not fresh:
         return waking, None
     kept = {one.path: one for one in waking.changes}
@@ -188,6 +191,7 @@ def _came(waking: Waking, stimulus: ChangesCame) -> tuple[Waking, WakingInstruct
         untold=waking.untold + len(fresh),
         began_at=began,
         changed_at=stimulus.at,
+        position=fresh[-1].position,
     )
     return after, LookAgain(_settled_at(began, stimulus.at))
 
@@ -304,3 +308,23 @@ def wake_list(wake: Wake, scheme: str) -> str:
     """Return the changes of a wake, a line each."""
     lines: Sequence[str] = [f"- {one.shown(scheme)}" for one in wake.named]
     return "\n".join([*lines, f"- and {wake.more} more"] if wake.more else lines)
+
+
+def wake_title(wake: Wake) -> str:
+    """Return the title of the card that says why an agent was asked."""
+    count = len(wake.changes) + wake.unnamed
+    return f"Woken by Atoll: {'a change' if count == 1 else f'{count} changes'} of what it watches"
+
+
+def gives_reason(event: Event) -> bool:
+    """Report whether, after an event of its sandbox, an agent may be woken that could not be."""
+    match event.event_type:
+        case "agent.status":
+            return event.payload.get("status") in ("idle", "done")
+        case "agent.state":
+            return event.payload.get("agent_state") == AgentState.RUNNING
+        case _:
+            return event.event_type in _REASONS
+
+
+_REASONS: Final = frozenset({"agent.started", "agent.ended", "sandbox.ready", "terminal.control"})

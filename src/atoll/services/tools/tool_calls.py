@@ -5,12 +5,12 @@ a digest of the arguments, and how it ended; the arguments themselves are nowher
 """
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import structlog
 
 from atoll.domain.errors import AtollError, Forbidden
 from atoll.domain.event import Json
-from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.tool.answer import Answer
@@ -21,6 +21,7 @@ from atoll.services.journals.events import Events, Note
 from atoll.services.tools.bounds import CallBounds
 from atoll.services.tools.consent import Consent, Pending
 from atoll.services.tools.tool_call import ToolCall
+from atoll.services.tools.wakings import Wakings, sandbox_of, watched_by
 
 STREAM = "tools"
 """The stream of the calls of tools."""
@@ -36,7 +37,8 @@ _log = structlog.get_logger(__name__)
 class ToolCalls:
     """Use case of every tool."""
 
-    def __init__(self, ground: Ground, events: Events, consent: Consent) -> None:
+    def __init__(self, ground: Ground, events: Events, consent: Consent, wakings: Wakings) -> None:
+        self._wakings = wakings
         self._ground = ground
         self._events = events
         self._consent = consent
@@ -50,11 +52,12 @@ class ToolCalls:
         try:
             check_permission(caller, call.tool)
             with self._bounds.counted(_who(caller), call.tool.name):
-                asked = await self._consented(caller, call)
+                sandbox = await self._sandbox(caller)
+                asked = await self._consented(sandbox, call)
                 if asked is not None:
                     outcome = PENDING
-                    return _pending(asked)
-                return await run()
+                answer = await run() if asked is None else _pending(asked)
+                return await self._with_news(sandbox, answer)
         except AtollError as error:
             outcome = error.code
             raise
@@ -71,10 +74,15 @@ class ToolCalls:
         sandbox = await self._sandbox(caller)
         return ProfileTools() if sandbox is None else sandbox.profile.mcp
 
-    async def _consented(self, caller: Principal, call: ToolCall) -> Pending | None:
+    async def _with_news(self, sandbox: Sandbox | None, answer: Answer) -> Answer:
+        """Return an answer that also says how much is new of what the sandbox watches."""
+        if sandbox is None or not watched_by(sandbox):
+            return answer
+        return replace(answer, news=await self._wakings.untold(sandbox))
+
+    async def _consented(self, sandbox: Sandbox | None, call: ToolCall) -> Pending | None:
         """Return the request that has to be decided before a call from inside may run. A person's
         own agent asks that person itself."""
-        sandbox = await self._sandbox(caller)
         if sandbox is None:
             return None
         match sandbox.profile.mcp.rule_of(call.tool):
@@ -112,11 +120,6 @@ class ToolCalls:
         except AtollError as error:
             # The call is done, and its caller must learn how it ended.
             _log.warning("tool_call_unrecorded", tool=call.tool.name, reason=error.message)
-
-
-def sandbox_of(caller: Principal) -> SandboxId | None:
-    """Return the sandbox whose token a caller has, None for everybody outside."""
-    return None if caller.token is None else caller.token.sandbox_id
 
 
 def _who(caller: Principal) -> str:

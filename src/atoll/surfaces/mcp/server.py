@@ -32,6 +32,9 @@ INSTRUCTIONS: Final = (
     "Lists and long texts come in pages: call again with `next`."
 )
 
+READER: Final = "events.recent"
+"""The tool by which an agent reads what is new."""
+
 _log = structlog.get_logger(__name__)
 
 
@@ -73,7 +76,7 @@ class ToolServer:
         except Exception as error:  # noqa: BLE001 - the root of a call: nothing may leak out
             _log.exception("tool_failed", tool=found.tool.name, reason=str(error))
             return _failure(AtollError("an internal error occurred; the server's log has more"))
-        return _result(answer)
+        return _result(answer, read_by=flat_name(READER) if is_flat(context) else READER)
 
     async def _is_shown(self, found: ToolDefinition[Any], caller: Principal) -> bool:
         offered = await self.atoll.tools.calls.offered_to(caller)
@@ -129,14 +132,19 @@ def _annotations(effects: Effects) -> types.ToolAnnotations:
     )
 
 
-def _result(answer: Answer) -> types.CallToolResult:
+def _result(answer: Answer, *, read_by: str) -> types.CallToolResult:
     """Return an answer as its model reads it. Claude Code and Codex show a model the structured
-    content alone where there is some, so one with texts of others has none."""
-    value = msgspec.json.encode(answer.value).decode()
-    texts = [value, *(one.shown() for one in answer.foreign)]
+    content alone where there is some, so one with texts of others has none, and what is new is in
+    both."""
+    value = dict(answer.value)
+    texts = [one.shown() for one in answer.foreign]
+    if answer.news:
+        value["news"] = {"count": answer.news, "read_by": read_by}
+        texts.append(f"{answer.news} changes of what you watch are new: read them by {read_by}.")
+    texts.insert(0, msgspec.json.encode(value).decode())
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=text) for text in texts],
-        structured_content=None if answer.foreign else dict(answer.value),
+        structured_content=None if answer.foreign else value,
     )
 
 

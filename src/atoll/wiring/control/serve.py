@@ -284,6 +284,7 @@ def _leading(services: "Application", settings: "ControlSettings") -> "Sequence[
         services.workers.heartbeats.run,
         services.workers.summaries.run,
         services.workers.retention.run,
+        services.tools.waker.run,
     )
 
 

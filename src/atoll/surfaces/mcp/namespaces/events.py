@@ -6,6 +6,8 @@ so it comes apart.
 
 import asyncio
 import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
 import msgspec
@@ -48,14 +50,14 @@ class WatchArguments(Arguments, frozen=True):
 @events.tool("recent", Capability.EVENT_READ, READS, inside=True)
 async def recent(call: Call, arguments: RecentArguments) -> Answer:
     """Return what happened last. `next` is the position to watch or to go on from."""
-    found = await call.atoll.events.list(
-        call.caller,
-        stream=arguments.stream or None,
-        after=arguments.after,
-        limit=PAGE,
-        latest=arguments.after == 0,
+    found = await call.atoll.tools.wakings.recent(
+        call.caller, stream=arguments.stream or None, after=arguments.after, limit=PAGE
     )
-    return _answer(found, arguments.after or await call.atoll.events.last_position())
+    end = found.position or await call.atoll.events.last_position()
+    answer = _answer(found.events, arguments.after or end, end)
+    if not arguments.stream:
+        await call.atoll.tools.wakings.read(call.caller, answer.next)
+    return answer.told
 
 
 @events.tool("watch", Capability.EVENT_READ, READS, inside=True)
@@ -79,11 +81,20 @@ async def watch(call: Call, arguments: WatchArguments) -> Answer:
             after=found[0].position,
             limit=PAGE - 1,
         )
-    return _answer(found, arguments.after)
+    return _answer(found, arguments.after, arguments.after).told
 
 
-def _answer(found: list[Event], after: int) -> Answer:
-    """Return the events as far as an answer holds them, and the position of the last of them."""
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """An answer with events, and the position from which to go on."""
+
+    told: Answer
+    next: int
+
+
+def _answer(found: Sequence[Event], after: int, end: int) -> _Told:
+    """Return the events as far as an answer holds them. It goes on from the last of them, or from
+    `end` where that is later and all are in it."""
     shown: list[Json] = []
     foreign: list[ForeignText] = []
     room = MAX_ANSWER_BYTES // 2
@@ -98,7 +109,9 @@ def _answer(found: list[Event], after: int) -> Answer:
         shown.append(value)
         foreign.append(payload)
         after = one.position
-    return Answer({"events": shown, "next": after}, tuple(foreign))
+    else:
+        after = max(after, end)
+    return _Told(Answer({"events": shown, "next": after}, tuple(foreign)), after)
 
 
 def _value(event: Event) -> dict[str, Json]:
