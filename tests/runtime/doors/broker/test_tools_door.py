@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from atoll.runtime.doors.broker import tool_requests
+from atoll.runtime.doors.broker.tools import tool_requests
 from atoll.wire.contract.policy import Policy, ToolAccess
 from tests.peers.broker import Door, broker_door
 from tests.runtime.doors.broker.test_broker import serving

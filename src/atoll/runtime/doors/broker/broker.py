@@ -16,12 +16,13 @@ from pathlib import Path
 from time import monotonic
 
 from atoll.domain.broker.allowance import Allowance, Bounds
+from atoll.domain.broker.control_plane import TOOLS
 from atoll.domain.broker.passage import OwnAnswer, Refusal
 from atoll.domain.broker.provider import Upstream
 from atoll.runtime.doors.broker.call_audit import Audit, BrokerCall, CallAudit
 from atoll.runtime.doors.broker.credentials import Credentials, read_credentials
-from atoll.runtime.doors.broker.exchange import Exchange
-from atoll.runtime.doors.broker.inbound import Inbound
+from atoll.runtime.doors.broker.exchange import Exchange, Requester
+from atoll.runtime.doors.broker.inbound import Inbound, RequestHandler
 from atoll.runtime.doors.broker.login_renewals import LoginRenewals, is_late, is_renewed
 from atoll.runtime.doors.broker.metering import meter
 from atoll.runtime.doors.broker.push_gate import RefusedPush
@@ -30,7 +31,8 @@ from atoll.runtime.doors.broker.route import BrokerRoute
 from atoll.runtime.doors.broker.route_table import RouteTable
 from atoll.runtime.doors.broker.secret_requests import SecretRequests
 from atoll.runtime.doors.broker.spending import Spending
-from atoll.runtime.doors.broker.tool_requests import send_once_reachable
+from atoll.runtime.doors.broker.tools.service import ToolService
+from atoll.runtime.doors.broker.tools.tool_requests import send_once_reachable
 from atoll.runtime.doors.broker.upstream_connections import AddressRefused, UpstreamConnections
 from atoll.runtime.doors.listener.connection_limit import Door, serve
 from atoll.runtime.policy.policy import StandingPolicy
@@ -71,6 +73,7 @@ class Broker:
         self._secret_requests = SecretRequests(audit)
         self._renewals = LoginRenewals(audit)
         self._tasks = tasks
+        self._tools = ToolService(self._begin, tasks.spawn)
         self._connections = UpstreamConnections(parts.trust)
         self._spending = Spending(parts.spent)
         self._allowance = Allowance(monotonic(), self._spending.kept)
@@ -85,7 +88,7 @@ class Broker:
     def make_protocol(self) -> Inbound:
         """Return the protocol of a new connection."""
         self._busy.set()
-        return Inbound(self._begin, self._shapes, self._clients)
+        return Inbound(self._receive, self._shapes, self._clients)
 
     def apply(self, policy: Policy) -> None:
         """Apply a new policy. Exchanges whose credential it no longer grants are ended."""
@@ -126,6 +129,7 @@ class Broker:
 
     def close(self) -> None:
         """Close all connections."""
+        self._tools.close()
         for exchange in list(self._live):
             exchange.cut("closing")
         for client in list(self._clients):
@@ -177,7 +181,17 @@ class Broker:
         elif outbound is not None:
             self._connections.put_back(outbound)
 
-    def _begin(self, request: BrokerRequest, client: Inbound) -> Exchange | Refusal | OwnAnswer:
+    def _receive(
+        self, request: BrokerRequest, client: Inbound
+    ) -> RequestHandler | Refusal | OwnAnswer:
+        """Begin to handle the request of a client."""
+        offered = self._routes.credentials.tools is not None
+        handler = self._tools.handler(request, client) if offered else None
+        if isinstance(handler, Refusal):
+            return self._refuse(BrokerCall(request.shape.method, TOOLS.name, step="admit"), handler)
+        return handler or self._begin(request, client)
+
+    def _begin(self, request: BrokerRequest, client: Requester) -> Exchange | Refusal | OwnAnswer:
         """Run the steps up to the dial, in order and without an await in between."""
         call = BrokerCall(request.shape.method)
         route = self._routes.find(request, used=self._used, call=call)

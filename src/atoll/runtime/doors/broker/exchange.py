@@ -6,7 +6,7 @@ come. Each side is paused while the other is slow, and the end of one side ends 
 """
 
 from time import monotonic, time
-from typing import Final, Protocol
+from typing import ClassVar, Final, Protocol
 
 from atoll.domain.broker.answer import SWITCHING
 from atoll.domain.broker.passage import Refusal
@@ -88,6 +88,8 @@ class ExchangeOwner(Protocol):
 
 class Exchange:
     """A request and its response, until `ExchangeOwner.finish`."""
+
+    half_closes: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -190,6 +192,9 @@ class Exchange:
             self.cut("bytes_used_up")
         elif self.outbound is not None:
             self.outbound.send(data)
+
+    def input_ended(self) -> None:
+        """Do nothing: another protocol ends with either side."""
 
     def answer_hold(self, paused: bool) -> None:
         """Pause or resume the response, as fast as the client reads."""

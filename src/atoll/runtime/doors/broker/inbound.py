@@ -12,10 +12,9 @@ import select
 from collections import deque
 from collections.abc import Callable
 from time import monotonic
-from typing import Final, cast
+from typing import ClassVar, Final, Protocol, cast
 
 from atoll.domain.broker.passage import OwnAnswer, Refusal
-from atoll.runtime.doors.broker.exchange import Exchange
 from atoll.runtime.doors.broker.machine.client_phases import (
     START,
     ClientInstruction,
@@ -46,8 +45,28 @@ _REPLY_ENDED: Final = ClientStimulus.REPLY_ENDED
 _END_BODY: Final = ClientInstruction.END_BODY
 _ADVANCE: Final = ClientInstruction.ADVANCE
 
-Begin = Callable[[BrokerRequest, "Inbound"], Exchange | Refusal | OwnAnswer]
-"""Starts the exchange of a request. The exchange may have ended when this returns."""
+
+class RequestHandler(Protocol):
+    """The receiver of one request: its exchange, or a service of the door's own.
+
+    After a 101 response one that `half_closes` outlives the end of the client's input.
+    """
+
+    half_closes: ClassVar[bool]
+
+    @property
+    def ended(self) -> bool: ...
+    def body(self, data: bytes) -> None: ...
+    def body_end(self) -> None: ...
+    def asked(self) -> None: ...
+    def raw(self, data: bytes) -> None: ...
+    def input_ended(self) -> None: ...
+    def answer_hold(self, paused: bool) -> None: ...
+    def gone(self) -> None: ...
+
+
+Begin = Callable[[BrokerRequest, "Inbound"], RequestHandler | Refusal | OwnAnswer]
+"""Starts the handling of a request. It may have ended when this returns."""
 
 
 class Inbound(asyncio.Protocol):
@@ -63,7 +82,7 @@ class Inbound(asyncio.Protocol):
         self._phases = START
         self._queue: deque[BrokerRequest] = deque()
         self._current: BrokerRequest | None = None
-        self._exchange: Exchange | None = None
+        self._exchange: RequestHandler | None = None
         self._newest: BrokerRequest | None = None
         self._advancing = self._paused = False
         self._upstream_slow = self._client_slow = False
@@ -81,7 +100,8 @@ class Inbound(asyncio.Protocol):
         if not self._paused or self._transport is None or self._transport.is_closing():
             return False
         poll = select.poll()
-        poll.register(self._transport.get_extra_info("socket").fileno(), select.POLLRDHUP)
+        ends = 0 if self._half_closes else select.POLLRDHUP
+        poll.register(self._transport.get_extra_info("socket").fileno(), ends)
         return bool(poll.poll(0))
 
     # The transport's side.
@@ -107,6 +127,13 @@ class Inbound(asyncio.Protocol):
             self._advance()
         elif self._phases.input is InputPhase.SWITCHED and self._exchange is not None:
             self._exchange.raw(data)
+
+    def eof_received(self) -> bool:
+        """Take the end of the client's input. Returns True to keep the connection for answers."""
+        if self._exchange is None or not self._half_closes:
+            return False
+        self._exchange.input_ended()
+        return True
 
     def pause_writing(self) -> None:
         """Pause the response and start no further request until the client reads."""
@@ -179,6 +206,12 @@ class Inbound(asyncio.Protocol):
             (self._transport.abort if self._client_slow else self._transport.close)()
 
     # Requests in turn.
+
+    @property
+    def _half_closes(self) -> bool:
+        """True when the client may end its input and read on."""
+        switched = self._phases.input is InputPhase.SWITCHED
+        return switched and self._exchange is not None and self._exchange.half_closes
 
     @property
     def _full(self) -> bool:

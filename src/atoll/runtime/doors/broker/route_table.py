@@ -102,7 +102,7 @@ def _find_route(
     if place == "atoll":
         incoming = IncomingRequest(method, path.removeprefix("/atoll"), query, headers)
         return _find_api(request, incoming, credentials, call)
-    if path == TOOLS_DOOR:
+    if place == TOOLS_DOOR[1:]:
         return _find_tools(
             request, IncomingRequest(method, path, query, headers), credentials, call
         )
