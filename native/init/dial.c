@@ -4,9 +4,11 @@
 #include "tree.h"
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -58,11 +60,31 @@ static void pump(int from, int to)
 	}
 }
 
+int carry(int fd)
+{
+	int told[2];
+	char byte = 0;
+	pid_t up;
+
+	if (pipe2(told, O_CLOEXEC | O_NONBLOCK) < 0 || (up = fork()) < 0)
+		return -1;
+	if (up == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pump(STDIN_FILENO, fd);
+		(void)!write(told[1], &byte, 1);
+		shutdown(fd, SHUT_WR);
+		_exit(0);
+	}
+	pump(fd, STDOUT_FILENO);
+	kill(up, SIGKILL);
+	waitpid(up, NULL, 0);
+	return read(told[0], &byte, 1) == 1 ? 0 : -1;
+}
+
 int do_dial(struct request *it)
 {
 	char *end;
 	long port = strtol(it->paths[0], &end, 10);
-	pid_t up;
 	int fd;
 
 	if (*end || port < 1 || port > MOST_PORT)
@@ -71,16 +93,6 @@ int do_dial(struct request *it)
 	fd = reached((int)port);
 	if (fd < 0)
 		return failed("the port");
-	up = fork();
-	if (up < 0)
-		return failed("a process");
-	if (up == 0) {
-		pump(STDIN_FILENO, fd);
-		shutdown(fd, SHUT_WR);
-		_exit(0);
-	}
-	pump(fd, STDOUT_FILENO);
-	kill(up, SIGKILL);
-	waitpid(up, NULL, 0);
+	carry(fd);
 	return OK;
 }

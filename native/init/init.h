@@ -87,6 +87,12 @@ int open_beneath(int root, const char *path, int flags, int mode);
 /* ask.c: a person's word on one command, then that command; or sudo's, run from outside */
 int ask(int argc, char **argv);
 
+/* dial.c: standard input and output by a connection, both ways; -1 when that ended first */
+int carry(int fd);
+
+/* mcp.c: the tools of the door, for agents and scripts */
+int mcp(int argc, char **argv);
+
 /* enter.c: one command in a sandbox, from outside */
 int enter_sandbox(int argc, char **argv);
 

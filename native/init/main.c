@@ -4,6 +4,7 @@
  *   init --control-fd N | --connect PATH [--door PORT]… [--root DIR] [--nproc N] [--files N] [--netlink N --filters N]
  *   init [--root DIR] list|stat|mkdir|move|remove|commit|tar|untar|watch|search|dial|total|listening …
  *   init ask operator|check|sudo -- ARGV…
+ *   init mcp [--flat] | mcp call TOOL [JSON|-] | mcp list
  *   init enter UID PID CWD -- ARGV…   (by the zygote, outside) */
 #define _GNU_SOURCE
 #include "init.h"
@@ -144,6 +145,8 @@ int main(int argc, char **argv)
 
 	if (argc > 2 && !strcmp(argv[1], "ask"))
 		return ask(argc - 2, argv + 2);
+	if (argc > 1 && !strcmp(argv[1], "mcp"))
+		return mcp(argc - 2, argv + 2);
 	if (argc > 2 && !strcmp(argv[1], "enter"))
 		return enter_sandbox(argc - 2, argv + 2);
 	for (i = 1; i + 1 < argc && !strncmp(argv[i], "--", 2); i += 2) {

@@ -7,6 +7,7 @@ import signal
 import socket
 from pathlib import Path
 
+from .kernel import SET_PDEATHSIG, prctl
 from .places import Denied
 
 CHUNK_BYTES = 65536
@@ -21,17 +22,29 @@ def do_dial(port: bytes) -> int:
     if not port.isdigit() or not 1 <= int(port) <= MOST_PORT:
         raise Denied(USAGE, "no port")
     with _reached(int(port)) as line:
-        up = os.fork()
-        if up == 0:
-            try:
-                _pump(0, line.fileno())
-                line.shutdown(socket.SHUT_WR)
-            finally:
-                os._exit(0)
-        _pump(line.fileno(), 1)
-        os.kill(up, signal.SIGKILL)
-        os.waitpid(up, 0)
+        carry(line)
     return 0
+
+
+def carry(line: socket.socket) -> bool:
+    """Carry standard input and output by a connection. Returns False when that ended first."""
+    told, telling = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+    up = os.fork()
+    if up == 0:
+        try:
+            prctl(SET_PDEATHSIG, signal.SIGKILL)
+            _pump(0, line.fileno())
+            os.write(telling, b".")
+            line.shutdown(socket.SHUT_WR)
+        finally:
+            os._exit(0)
+    _pump(line.fileno(), 1)
+    os.kill(up, signal.SIGKILL)
+    os.waitpid(up, 0)
+    try:
+        return bool(os.read(told, 1))
+    except BlockingIOError:
+        return False
 
 
 def do_listening() -> int:

@@ -23,6 +23,10 @@ def main() -> None:
         from .asking import ask
 
         sys.exit(ask(words[1], words[2:]))
+    if words and words[0] == "mcp":
+        from .tool_door import tools
+
+        sys.exit(tools(words[1:]))
     options: dict[str, list[str]] = {"--root": ["/workspace"]}
     while len(words) > 1 and words[0] in OPTIONS:
         if words[0] == "--root":
