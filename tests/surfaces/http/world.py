@@ -41,6 +41,7 @@ from atoll.services.people.logins import Logins
 from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.settings import ServiceSettings
 from atoll.services.telemetry import OFF, Telemetry
+from atoll.services.tools.settings import ToolSettings
 from atoll.surfaces.http.app import AppSettings, create_app
 from atoll.surfaces.http.previews.origins import LOOPBACK_ORIGINS
 from atoll.surfaces.http.server.connections.bounded_head import BoundedHead
@@ -481,6 +482,7 @@ async def world(
     front_end: FrontEnd | None = None,
     internal: InternalAccess | None = None,
     public_url: str | None = None,
+    mcp_events: bool = False,
 ) -> AsyncIterator[World]:
     """The whole control plane over a database and a scripted runtime, behind the real server."""
     clock, bus, identifiers = TurnedClock(), InProcessBus(), Identifiers()
@@ -507,7 +509,11 @@ async def world(
         token = load_or_make_token(folder / "token")
         kept = KeptFolder(folder / "kept")
         own_auth = auth or AuthSettings()
-        settings = ServiceSettings(AdmissionSettings(max_sandboxes=max_sandboxes), auth=own_auth)
+        settings = ServiceSettings(
+            AdmissionSettings(max_sandboxes=max_sandboxes),
+            auth=own_auth,
+            tools=ToolSettings(mcp_events=mcp_events),
+        )
         hooks, forge, drive = FakeWebhookSender(), FakeForge(), FakeDrive()
         machines = FakeSshMachines()
         shelves = LibraryPorts(

@@ -62,6 +62,7 @@ EVERYTHING = {
     "events_per_sandbox": 11,
     "worker_event_days": 6,
     "uri_scheme": "openova",
+    "mcp_events": True,
     "internal_api_token": "t" * 32,
     "audit_days": 12,
     "door_limits": {"concurrent": 2, "spend_micros": {"openai": 3}},
@@ -116,7 +117,7 @@ def test_every_setting_reaches_the_sections_that_declare_it(tmp_path: Path) -> N
     assert own.admission.allow_loopback_remotes
     assert own.policies.allow_loopback_remotes
     assert own.repositories.allow_loopback_remotes
-    assert own.tools.uri_scheme == "openova"
+    assert (own.tools.uri_scheme, own.tools.mcp_events) == ("openova", True)
     assert own.journals.away_seconds == 9
     assert own.kept.retention == timedelta(days=3)
     assert (own.events.retention.age, own.events.retention.most) == (timedelta(days=5), 11)

@@ -51,7 +51,7 @@ class ToolCalls:
         began, outcome = self._ground.clock.now(), SUCCEEDED
         try:
             check_permission(caller, call.tool)
-            with self._bounds.counted(_who(caller), call.tool.name):
+            with self._bounds.counted(who_calls(caller), call.tool.name):
                 sandbox = await self._sandbox(caller)
                 asked = await self._consented(sandbox, call)
                 if asked is not None:
@@ -122,7 +122,7 @@ class ToolCalls:
             _log.warning("tool_call_unrecorded", tool=call.tool.name, reason=error.message)
 
 
-def _who(caller: Principal) -> str:
+def who_calls(caller: Principal) -> str:
     """Return what a caller's calls are counted by."""
     origin = "home" if caller.token is None else caller.token.origin
     return f"{caller.org_id} {caller.id} {origin}"

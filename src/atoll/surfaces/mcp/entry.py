@@ -6,6 +6,8 @@ answers each request by itself, and this entry gives and checks the ids.
 
 import asyncio
 from collections.abc import MutableMapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,12 +18,17 @@ from starlette.types import Message, Receive, Scope, Send
 
 from atoll.domain.people.principal import Principal
 from atoll.services.application import Application
+from atoll.services.tools.event_feeds import EventFeeds
 from atoll.services.tools.watches import check_reader
 from atoll.surfaces.mcp.standing import Standing
 from atoll.wire.http.unreadable import UNREADABLE
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+METHOD: Final = "mcp-method"
+EVENT_STREAM: Final = "events/stream"
+"""The method of the Events extension whose answer is a stream, never JSON."""
 
 MAX_BODY_BYTES: Final = 4 * 1024 * 1024
 SESSION: Final = "mcp-session-id"
@@ -40,6 +47,16 @@ class _Head(msgspec.Struct):
     method: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Managers:
+    """The SDK's servers: for revisions with a handshake, for later ones, and for the streams of the
+    Events extension there. Without the extension all are the same."""
+
+    handshake: "StreamableHTTPSessionManager"
+    modern: "StreamableHTTPSessionManager"
+    streams: "StreamableHTTPSessionManager"
+
+
 class McpEntry:
     """The ASGI app of `/mcp`. `run` has to run for it to answer."""
 
@@ -47,30 +64,41 @@ class McpEntry:
         self._atoll = atoll
         self._version = version
         self._wanted = asyncio.Event()
-        self._loaded: asyncio.Future[StreamableHTTPSessionManager] | None = None
+        self._loaded: asyncio.Future[_Managers] | None = None
 
     async def run(self) -> None:
         """Load the SDK once somebody asks, and serve until cancelled."""
         self._loaded = asyncio.get_running_loop().create_future()
         await self._wanted.wait()
-        manager = await asyncio.to_thread(self._load)
-        async with manager.run():
-            self._loaded.set_result(manager)
+        managers = await asyncio.to_thread(self._load)
+        async with AsyncExitStack() as stack:
+            for one in {managers.handshake, managers.modern, managers.streams}:
+                await stack.enter_async_context(one.run())
+            self._loaded.set_result(managers)
             await asyncio.get_running_loop().create_future()
 
-    def _load(self) -> "StreamableHTTPSessionManager":
+    def _load(self) -> _Managers:
+        plain, feeds = self._manager_over(None, json=True), self._atoll.tools.feeds
+        if feeds is None:
+            return _Managers(plain, plain, plain)
+        extended = (self._manager_over(feeds, json=json) for json in (True, False))
+        return _Managers(plain, *extended)
+
+    def _manager_over(
+        self, feeds: EventFeeds | None, *, json: bool
+    ) -> "StreamableHTTPSessionManager":
         server = import_module("atoll.surfaces.mcp.server")
         toolbox = import_module("atoll.surfaces.mcp.toolbox")
         managers = import_module("mcp.server.streamable_http_manager")
         made: StreamableHTTPSessionManager = managers.StreamableHTTPSessionManager(
-            server.mcp_server(self._atoll, toolbox.toolbox(), version=self._version),
-            json_response=True,
+            server.mcp_server(self._atoll, toolbox.toolbox(), version=self._version, feeds=feeds),
+            json_response=json,
             stateless=True,
             max_request_body_size=MAX_BODY_BYTES,
         )
         return made
 
-    async def _manager(self) -> "StreamableHTTPSessionManager":
+    async def _managers(self) -> _Managers:
         if self._loaded is None:
             raise RuntimeError("the entry of MCP does not run")
         self._wanted.set()
@@ -82,7 +110,11 @@ class McpEntry:
         named, state["mcp_session"] = headers.get(SESSION), None
         caller: Principal = state["caller"]
         if headers.get(VERSION, _OLDEST) not in HANDSHAKE_VERSIONS:
-            await (await self._manager()).handle_request(scope, receive, send)
+            managers = await self._managers()
+            # The SDK refuses a header that the body does not agree with.
+            streams = headers.get(METHOD) == EVENT_STREAM
+            manager = managers.streams if streams else managers.modern
+            await manager.handle_request(scope, receive, send)
             return
         if named is not None:
             state["mcp_session"] = await self._atoll.tools.sessions.find(caller, named)
@@ -135,7 +167,7 @@ class McpEntry:
         if method == "initialize":
             session = await self._atoll.tools.sessions.begin(scope["state"]["caller"])
             extra = [(SESSION.encode(), session.encode())]
-        manager = await self._manager()
+        manager = (await self._managers()).handshake
         await manager.handle_request(
             _without_session(scope), _replayed(body, receive), _with_headers(send, extra)
         )

@@ -20,8 +20,10 @@ from atoll.domain.people.principal import Principal
 from atoll.domain.tool.answer import Answer
 from atoll.domain.tool.tool import Effects, flat_name
 from atoll.services.application import Application
+from atoll.services.tools.event_feeds import EventFeeds
 from atoll.services.tools.tool_call import ToolCall
 from atoll.surfaces.mcp.definition import Call, ToolDefinition
+from atoll.surfaces.mcp.event_methods import add_events
 from atoll.surfaces.mcp.request import Context, caller_of, is_flat
 from atoll.surfaces.mcp.resources import ResourceServer
 from atoll.surfaces.mcp.toolbox import Toolbox
@@ -88,10 +90,13 @@ class ToolServer:
         return await found.perform(Call(self.atoll, caller), found.read(arguments))
 
 
-def mcp_server(atoll: Application, tools: Toolbox, *, version: str) -> Server[Any]:
-    """Return the SDK's server over these services and tools."""
+def mcp_server(
+    atoll: Application, tools: Toolbox, *, version: str, feeds: EventFeeds | None = None
+) -> Server[Any]:
+    """Return the SDK's server over these services and tools, with the Events extension where there
+    are feeds for it."""
     handlers, resources = ToolServer(atoll, tools), ResourceServer(atoll)
-    return Server(
+    server: Server[Any] = Server(
         NAME,
         version=version,
         title="Atoll",
@@ -106,6 +111,9 @@ def mcp_server(atoll: Application, tools: Toolbox, *, version: str) -> Server[An
         on_unsubscribe_resource=resources.unsubscribe,
         on_subscriptions_listen=resources.listen,
     )
+    if feeds is not None:
+        add_events(server, atoll, feeds)
+    return server
 
 
 def _schema(tools: Toolbox, name: str) -> Mapping[str, Any] | None:

@@ -5,6 +5,7 @@ from atoll.services.ground import Ground
 from atoll.services.journals.events import Events
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.tools.consent import Consent
+from atoll.services.tools.event_feeds import EventFeeds
 from atoll.services.tools.mcp_sessions import McpSessions
 from atoll.services.tools.resources import Resources
 from atoll.services.tools.settings import ToolSettings
@@ -33,4 +34,5 @@ def build_tools(
         sessions=McpSessions(ground, tenancy.credentials.signing_keys),
         resources=Resources(events, scheme=scheme),
         watches=Watches(ground, events, scheme=scheme),
+        feeds=EventFeeds(ground, events, scheme=scheme) if settings.mcp_events else None,
     )
