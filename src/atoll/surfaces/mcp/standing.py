@@ -43,7 +43,9 @@ class Standing:
 
     async def _tell(self, send: Send) -> None:
         async for change in self._changes:
-            parts = [_event(uri, change.position) for uri in change.uris]
+            *rest, last = change.uris
+            # Only after the last of them may a client that was cut off go on from the position.
+            parts = [*(_event(uri, None) for uri in rest), _event(last, change.position)]
             await self._send(send, b"".join(parts))
 
     async def _ping(self, send: Send) -> None:
@@ -56,8 +58,10 @@ class Standing:
             await send({"type": "http.response.body", "body": body, "more_body": True})
 
 
-def _event(uri: str, position: int) -> bytes:
-    """Return the notification of a changed URI as one event (HTML, 9.2.6)."""
+def _event(uri: str, position: int | None) -> bytes:
+    """Return the notification of a changed URI as one event (HTML, 9.2.6), with the position as its
+    id where there is one."""
     params = {"uri": uri}
     told = {"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": params}
-    return b"id: %d\nevent: message\ndata: %s\n\n" % (position, msgspec.json.encode(told))
+    identity = b"" if position is None else b"id: %d\n" % position
+    return b"%sevent: message\ndata: %s\n\n" % (identity, msgspec.json.encode(told))
