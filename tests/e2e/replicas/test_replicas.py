@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import random
 import threading
 import time
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from atoll.wire.zygote import messages as wire
 from atoll.wiring.launch import zygote_process
 from atoll.zygote.host.home import Home
 from tests.e2e.replicas.fleet import ELECTED_SECONDS, Fleet, fleet_on
+from tests.e2e.replicas.push import watched_through_kills
 from tests.e2e.terminals.test_turns import attach_with
 from tests.peers.api import Api, api_of, until
 from tests.peers.databases.postgres import PostgresServer
@@ -24,7 +26,7 @@ from tests.surfaces.http.dashboards.tab import Tab, item_id
 
 @pytest.fixture(scope="module")
 def fleet(postgres: PostgresServer) -> Iterator[Fleet]:
-    with fleet_on(postgres) as made:
+    with fleet_on(postgres, config="mcp_events = true\n") as made:
         yield made
 
 
@@ -239,3 +241,9 @@ def test_down_ends_all_and_further_replicas_need_postgresql(postgres: PostgresSe
         named = alone.run("up", "--no-browser", "--replica", "../x", "--home", str(alone.home))
         assert named.returncode != 0
         assert "no name of a replica" in named.stderr
+
+
+async def test_reader_of_each_dialect_misses_nothing_when_a_replica_is_killed(
+    fleet: Fleet,
+) -> None:
+    await watched_through_kills(fleet, 300, seed=random.randrange(1, 2**32), many=False)
