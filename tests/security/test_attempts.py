@@ -34,6 +34,7 @@ NUMBERS = (
     *(951, 952),
     962,
     *(996, 997, 998),
+    999,
 )
 """Of the list of threats Atoll is built against; some numbers are not taken. From 301 on: attempts
 at pools of the whole machine; from 311 on: at the person's browser, checkout and disk; from 401 on:

@@ -116,6 +116,7 @@ class Sandbox(Shape):
     project = fields.one(SandboxProject)
     repos = fields.many(Repo)
     leftovers = fields.texts()
+    parent = fields.text()
     exposed_secrets = fields.texts()
     created_at = fields.text()
     ready_at = fields.text()

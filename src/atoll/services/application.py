@@ -72,6 +72,7 @@ from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.secrets.secrets import Secrets
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
+from atoll.services.tools.children import Children
 from atoll.services.tools.event_feeds import EventFeeds
 from atoll.services.tools.mcp_sessions import McpSessions
 from atoll.services.tools.resources import Resources
@@ -202,11 +203,12 @@ class DriveServices:
 
 @dataclass(frozen=True, slots=True)
 class ToolServices:
-    """The use cases of tools that agents call, of the sessions of their clients, of what these read
-    and watch, and of what sandboxes watch, whose agents the leader wakes. `feeds` are those of the
-    Events extension, None while it is off."""
+    """The use cases of tools that agents call, of the sandboxes they act upon, of the sessions of
+    their clients, of what these read and watch, and of what sandboxes watch, whose agents the
+    leader wakes. `feeds` are those of the Events extension, None while it is off."""
 
     calls: ToolCalls
+    children: Children
     sessions: McpSessions
     resources: Resources
     watches: Watches

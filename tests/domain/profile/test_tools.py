@@ -7,14 +7,14 @@ import pytest
 from atoll.domain.errors import Invalid
 from atoll.domain.people.capability import Capability
 from atoll.domain.profile.schema import profile_document, read_profile
-from atoll.domain.tool.rule import ProfileTools, ToolRule
+from atoll.domain.tool.rule import ChildQuota, ProfileTools, ToolRule
 from atoll.domain.tool.tool import READS, Effects, Tool
 
 HEAD = "id: profile.x\nversion: '1.0.0'\n"
 
 
 def tool(name: str, effects: Effects = READS) -> Tool:
-    return Tool(name, "Does it.", Capability.EVENT_READ, effects, inside=True)
+    return Tool(name, "Does it.", Capability.EVENT_READ, effects, inside=Capability.EVENT_READ)
 
 
 def test_section_is_read_and_written_back() -> None:
@@ -64,9 +64,24 @@ def test_rule_of_a_tool_precedes_its_namespace_and_disabled_precedes_both() -> N
         ("mcp: {watch: ['atoll://gha/run/*']}\n", "mcp.watch"),
         ("mcp: {watch: [weather/x]}\n", "mcp.watch"),
         ("mcp: {tool: {}}\n", "mcp.tool"),
+        ("mcp: {children: 3}\n", "mcp.children"),
+        ("mcp: {children: {depth: 1}}\n", "mcp.children"),
+        ("mcp: {children: {live: 0}}\n", "mcp.children.live"),
+        ("mcp: {children: {live: 1, per_hour: 101}}\n", "mcp.children.per_hour"),
+        ("mcp: {children: {live: 1, depth: 4}}\n", "mcp.children.depth"),
+        ("mcp: {children: {live: 1, width: 4}}\n", "mcp.children.width"),
     ],
 )
 def test_wrong_section_is_refused_with_its_field(section: str, field: str) -> None:
     with pytest.raises(Invalid) as caught:
         read_profile(HEAD + section)
     assert str(caught.value.field).startswith(field)
+
+
+def test_children_are_read_with_the_least_that_is_left_out() -> None:
+    profile = read_profile(HEAD + "mcp: {children: {live: 3}}\n")
+    assert profile.mcp.children == ChildQuota(3, 3, 1)
+    assert profile.mcp.children.of_children is None
+    assert read_profile(json.dumps(profile_document(profile))) == profile
+    deep = read_profile(HEAD + "mcp: {children: {live: 3, per_hour: 9, depth: 2}}\n").mcp.children
+    assert deep is not None and deep.of_children == ChildQuota(3, 9, 1)

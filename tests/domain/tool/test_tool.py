@@ -34,7 +34,16 @@ def test_tool_is_shown_to_who_has_its_permission() -> None:
 def test_tool_is_shown_inside_only_when_it_says_so() -> None:
     inside = replace(READER, token=INSIDE)
     assert not TOOL.shown_to(inside)
-    assert replace(TOOL, inside=True).shown_to(inside)
+    children = replace(TOOL, inside=Capability.SANDBOX_CHILDREN)
+    assert not children.shown_to(inside)
+    capable = replace(inside, capabilities=frozenset({Capability.SANDBOX_CHILDREN}))
+    assert children.shown_to(capable) and not TOOL.shown_to(capable)
+
+
+def test_permission_that_is_missing_inside_is_the_one_of_inside() -> None:
+    children = replace(TOOL, inside=Capability.SANDBOX_CHILDREN)
+    with pytest.raises(Forbidden, match=r"needs the permission sandbox\.children"):
+        check_permission(replace(READER, token=INSIDE), children)
 
 
 def test_missing_permission_is_named() -> None:

@@ -28,8 +28,16 @@ from atoll.services.tools.tool_calls import ToolCalls
 from atoll.services.tools.wakings import Wakings
 from tests.services.scene import Scene, scene
 
-DROP = Tool("db.drop", "Drop.", Capability.FILE_WRITE, Effects(destructive=True), inside=True)
-LOOK = Tool("db.look", "Look.", Capability.FILE_READ, Effects(read_only=True), inside=True)
+DROP = Tool(
+    "db.drop",
+    "Drop.",
+    Capability.FILE_WRITE,
+    Effects(destructive=True),
+    inside=Capability.FILE_WRITE,
+)
+LOOK = Tool(
+    "db.look", "Look.", Capability.FILE_READ, Effects(read_only=True), inside=Capability.FILE_READ
+)
 ARGUMENTS: Mapping[str, Json] = {"name": "prod", "also": ["a\x1b[2J"]}
 
 
@@ -45,10 +53,12 @@ class Calls:
     async def of(
         self, caller: Principal, tool: Tool, arguments: Mapping[str, Json] = ARGUMENTS
     ) -> Answer:
-        return await self._calls.perform(caller, ToolCall(tool, arguments), self._run)
+        known = await self._calls.caller(caller)
+        return await self._calls.perform(known, ToolCall(tool, arguments), self._run)
 
     async def waiting(self, caller: Principal, tool: Tool) -> Answer:
-        return await self.patient.perform(caller, ToolCall(tool, ARGUMENTS), self._run)
+        known = await self.patient.caller(caller)
+        return await self.patient.perform(known, ToolCall(tool, ARGUMENTS), self._run)
 
     async def _run(self) -> Answer:
         self.runs += 1

@@ -3028,6 +3028,7 @@ export interface components {
             readonly network_mode: components["schemas"]["NetworkMode"];
             readonly org_id: string;
             readonly owner: string;
+            readonly parent: string | null;
             readonly poll_url: string;
             readonly profile: components["schemas"]["ProfileName"];
             readonly project: components["schemas"]["SandboxProjectView"] | null;

@@ -15,7 +15,7 @@ INSIDE: Final[tuple[tuple[str, EventKind], ...]] = (
     kind(
         "sandbox.requested",
         _LIFE,
-        "profile extension host route_id",
+        "profile extension host route_id parent",
         "A sandbox was requested.",
     ),
     kind(

@@ -23,6 +23,9 @@ class Capability(StrEnum):
     SANDBOX_CREATE = "sandbox.create"
     SANDBOX_MANAGE = "sandbox.manage"
     """Stop, start, recreate, extend, destroy; its processes, network and ends."""
+    SANDBOX_CHILDREN = "sandbox.children"
+    """Make sandboxes from inside one, and use those. Its owner has it; the token of a sandbox has
+    it where the profile says so."""
     TERMINAL_WATCH = "terminal.watch"
     TERMINAL_USE = "terminal.use"
     """Open, drive, resize, signal and close terminals."""

@@ -36,12 +36,14 @@ NEVER_INSIDE = frozenset(
         *(Capability.TOKEN_MANAGE, Capability.SECRET_READ, Capability.SECRET_MANAGE),
         *(Capability.SHARE_MANAGE, Capability.WEBHOOK_MANAGE, Capability.ORG_MANAGE),
         *(Capability.ORG_READ, Capability.AUDIT_READ, Capability.SYSTEM_MANAGE),
-        *(Capability.SANDBOX_CREATE, Capability.PROFILE_MANAGE, Capability.AGENT_INSTALL),
+        *(Capability.SANDBOX_CREATE, Capability.SANDBOX_CHILDREN),
+        *(Capability.PROFILE_MANAGE, Capability.AGENT_INSTALL),
         *(Capability.DASHBOARD_READ, Capability.DASHBOARD_USE, Capability.DASHBOARD_MANAGE),
     }
 )
 """The capabilities that no token of a sandbox has, whatever its owner has: all that reaches beyond
-the sandbox, and all that a person has to do."""
+the sandbox, and all that a person has to do. The token that a runtime holds may have
+`sandbox.children` nevertheless, by the profile."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,20 @@
 """The `mcp:` section of a profile document, read strictly and written back."""
 
 import re
+from dataclasses import asdict
 
 from atoll.domain.errors import Invalid
 from atoll.domain.event import Json
-from atoll.domain.profile.yaml_fields import Fields, choice, matching, text
+from atoll.domain.profile.yaml_fields import Fields, choice, matching, text, whole
 from atoll.domain.profile.yaml_tree import Node
-from atoll.domain.tool.rule import ProfileTools, ToolRule
+from atoll.domain.tool.rule import ChildQuota, ProfileTools, ToolRule
 from atoll.domain.tool.uri import path_of
 
 MAX_RULES = 200
+MAX_LIVE = 20
+MAX_PER_HOUR = 100
+MAX_DEPTH = 3
+"""The bounds of what a profile may let agents inside make."""
 
 _SCHEME = "profile"
 """A stand-in: paths in a profile have no scheme, which is a setting of the installation."""
@@ -30,6 +35,7 @@ def read_tools(part: Fields | None) -> ProfileTools:
         namespaces=part.listed("namespaces", _namespace),
         rules=_rules(part.take("tools")),
         watch=part.items("watch", _watched),
+        children=_children(part.part("children")),
     )
     part.done()
     return tools
@@ -42,6 +48,7 @@ def tools_document(tools: ProfileTools) -> dict[str, Json]:
         "namespaces": None if tools.namespaces is None else [*tools.namespaces],
         "tools": {name: rule.value for name, rule in tools.rules.items()},
         "watch": [*tools.watch],
+        "children": None if tools.children is None else dict(asdict(tools.children)),
     }
 
 
@@ -54,6 +61,16 @@ def _rules(node: Node | None) -> dict[str, ToolRule]:
         if not _TOOL.fullmatch(name):
             raise rule.wrong(f"must be a tool such as `events.recent`, not {name[:60]!r}")
     return {name: choice(rule, ToolRule) for name, rule in sorted(node.value.items())}
+
+
+def _children(part: Fields | None) -> ChildQuota | None:
+    if part is None:
+        return None
+    live = whole(part.need("live"), least=1, most=MAX_LIVE)
+    per_hour = part.whole("per_hour", least=1, most=MAX_PER_HOUR)
+    depth = part.whole("depth", least=1, most=MAX_DEPTH)
+    part.done()
+    return ChildQuota(live, per_hour or live, depth or 1)
 
 
 def _watched(node: Node) -> str:

@@ -26,6 +26,7 @@ from atoll.domain.sandbox.stimulus import (
     AgentEnded,
     AgentStarted,
     Broke,
+    ChildMade,
     ConsumerEnded,
     Destroy,
     Due,
@@ -35,6 +36,7 @@ from atoll.domain.sandbox.stimulus import (
     Give,
     Idle,
     Instructed,
+    ParentEnded,
     Pulled,
     Queued,
     Reached,
@@ -68,7 +70,7 @@ def step(sandbox: Sandbox, stimulus: Stimulus, now: datetime) -> Outcome:
     match stimulus:
         case Stop() | Start() | Recreate() | Destroy() | ExtendTtl() | SwitchNetwork() | Give():
             return asked(sandbox, stimulus, now)
-        case Due() | Idle() | Touched() | ConsumerEnded():
+        case Due() | Idle() | Touched() | ConsumerEnded() | ChildMade() | ParentEnded():
             return in_time(sandbox, stimulus, now)
         case Exposed() | Pulled() | Instructed() | Queued() | AcceptEnd():
             return noted(sandbox, stimulus)

@@ -188,6 +188,9 @@ class Sandbox:
     - `leftovers`: what stands of one that is being destroyed, on a host where nothing may be sent:
       its destruction rests until that host is trusted again.
     - `accepts_open_network`: its caller agreed to a wall that cannot close its network.
+    - `ancestors`: the sandboxes from whose inside it was made, its parent last; none for one that
+      a person made. `share`: its doors may spend that part of what others may, as 1 to `share`.
+    - `children_made`: the times at which sandboxes were made from inside it or below, lately.
     """
 
     id: SandboxId
@@ -236,6 +239,14 @@ class Sandbox:
     accepts_open_network: bool = False
     region: str = ""
     leftovers: tuple[str, ...] = ()
+    ancestors: tuple[SandboxId, ...] = ()
+    share: int = 1
+    children_made: tuple[datetime, ...] = ()
+
+    @property
+    def parent(self) -> SandboxId | None:
+        """Return the sandbox from whose inside it was made, None when a person made it."""
+        return self.ancestors[-1] if self.ancestors else None
 
 
 def may_see(caller: Principal, sandbox: Sandbox) -> bool:

@@ -147,6 +147,19 @@ class ConsumerEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class ChildMade:
+    """A report that a child was made from inside it, or from inside a child of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParentEnded:
+    """A report that the sandbox from whose inside it was made, named `name`, does not run any
+    more."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class SwitchNetwork:
     """A request to change what it may reach."""
 
@@ -298,6 +311,8 @@ Stimulus = (
     | ExtendTtl
     | AcceptEnd
     | ConsumerEnded
+    | ChildMade
+    | ParentEnded
     | SwitchNetwork
     | Pulled
     | Give

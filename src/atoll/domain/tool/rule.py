@@ -1,7 +1,7 @@
 """The rules of a profile for tools: call one, ask a person first, or never. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from atoll.domain.tool.tool import Tool
@@ -22,18 +22,36 @@ def default_rule(tool: Tool) -> ToolRule:
 
 
 @dataclass(frozen=True, slots=True)
+class ChildQuota:
+    """The sandboxes that agents inside a sandbox may make: how many live at a time, how many are
+    made an hour, and to which depth; a child of depth 1 makes none. All counts are of the whole
+    family."""
+
+    live: int
+    per_hour: int
+    depth: int = 1
+
+    @property
+    def of_children(self) -> "ChildQuota | None":
+        """Return what a child may make itself."""
+        return replace(self, depth=self.depth - 1) if self.depth > 1 else None
+
+
+@dataclass(frozen=True, slots=True)
 class ProfileTools:
     """The section `mcp` of a profile.
 
     Unless it is `enabled`, the agents of the sandbox know no tools. `namespaces` are those they may
     call; None allows all, and one includes those below it. `rules` by name take precedence. A
     change of what `watch` names, paths as in `domain.tool.uri`, wakes the sandbox's agent.
+    `children`: the sandboxes that agents may make; None makes none.
     """
 
     enabled: bool = True
     namespaces: tuple[str, ...] | None = None
     rules: Mapping[str, ToolRule] = field(default_factory=dict)
     watch: tuple[str, ...] = ()
+    children: ChildQuota | None = None
 
     def rule_of(self, tool: Tool) -> ToolRule:
         """Return what happens when an agent inside calls a tool."""

@@ -42,14 +42,14 @@ READS: Final = Effects(read_only=True, idempotent=True)
 @dataclass(frozen=True, slots=True)
 class Tool:
     """A tool as its callers see it. `permission` is a capability, `ORG_ADMIN` or the role
-    `sovereign-admin`. One that is not `inside` is shown to no token of a sandbox. Raises
-    `ValueError` for a name or a permission that cannot be."""
+    `sovereign-admin`. `inside` is the permission of callers with a token of a sandbox in its place;
+    None shows it to none of them. Raises `ValueError` for a name or a permission that cannot be."""
 
     name: str
     description: str
     permission: str
     effects: Effects = Effects()
-    inside: bool = False
+    inside: Capability | None = None
 
     def __post_init__(self) -> None:
         if not _NAME.match(self.name) or len(self.name) > MAX_NAME:
@@ -64,10 +64,15 @@ class Tool:
         """Return the name without its last part."""
         return self.name.rpartition(".")[0]
 
+    def needed_by(self, caller: Principal) -> str | None:
+        """Return the permission that this caller needs; None for one who may never call it."""
+        bound = caller.token is not None and caller.token.sandbox_id is not None
+        return self.inside if bound else self.permission
+
     def shown_to(self, caller: Principal) -> bool:
         """Report whether the caller may call it, and so sees it."""
-        bound = caller.token is not None and caller.token.sandbox_id is not None
-        return (self.inside or not bound) and has_permission(caller, self.permission)
+        needed = self.needed_by(caller)
+        return needed is not None and has_permission(caller, needed)
 
 
 def has_permission(caller: Principal, permission: str) -> bool:
@@ -83,9 +88,10 @@ def check_permission(caller: Principal, tool: Tool) -> None:
     """Check that the caller may call a tool. Raises `Forbidden` with the permission that is
     missing."""
     if not tool.shown_to(caller):
+        needed = tool.needed_by(caller) or tool.permission
         raise Forbidden(
-            f"{tool.name} needs the permission {tool.permission}, which your role or your token "
-            "does not have here"
+            f"{tool.name} needs the permission {needed}, which your role or your token does not "
+            "have here"
         )
 
 

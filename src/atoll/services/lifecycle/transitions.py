@@ -17,8 +17,8 @@ from atoll.domain.sandbox.instruction import (
     Teardown,
 )
 from atoll.domain.sandbox.lifecycle import step
-from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, State
-from atoll.domain.sandbox.stimulus import Stimulus
+from atoll.domain.sandbox.sandbox import KEPT, LIVE, RUNNING, Sandbox, State
+from atoll.domain.sandbox.stimulus import ParentEnded, Stimulus, SwitchNetwork
 from atoll.ports import LogLine, Transaction
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.directory import Directory
@@ -29,6 +29,9 @@ from atoll.services.lifecycle.room import SandboxRoom
 Work = Provision | Teardown | Relocate
 """Instructions that are left to do once a transition is stored."""
 
+
+Stored = tuple[Sandbox, tuple[Work, ...]]
+"""A sandbox as it was stored, and the work that is left to do for it."""
 
 Also = Callable[[Transaction, Sandbox], Awaitable[None]]
 """A change beside a transition, given the sandbox as it was before."""
@@ -66,33 +69,48 @@ class Transitions:
         lines: Sequence[LogLine] = (),
         also: Also | None = None,
         leading: bool = False,
-    ) -> tuple[Sandbox, tuple[Work, ...]]:
-        """Apply a stimulus. Returns the sandbox and the work to do. `lines` are added to its log;
-        `also` changes more in the same transaction, before the events are appended.
+    ) -> tuple[Stored, ...]:
+        """Apply a stimulus. Returns the sandbox and the work to do, then those of its family that
+        changed with it. `lines` are added to its log; `also` changes more in the same transaction,
+        before the events are appended.
         Raises `NotFound`, and `Conflict` when its state does not allow the act. With `leading` it
         is the outcome of a leader's work, `Conflict` when another one leads by now."""
         async with self._store.begin() as rows:
             before = await self._read(rows, sandbox_id, leading=leading)
             after, instructions = step(before, stimulus, self._clock.now())
-            if after.state is State.PROVISIONING and before.state is not after.state:
-                after = await self._room.take(rows, after)
-                await self._hosts.check(rows, after)
-            elif after.state is State.PROVISIONING and _place(before) != _place(after):
-                await self._hosts.admit(rows, after)
-            if before.state in RUNNING and after.state not in RUNNING:
-                await rows.sessions.clear(after.id)
+            after = await self._admitted(rows, before, after)
             if lines:
                 await rows.logs.append(after, lines)
-            if after is not before:
-                await rows.sandboxes.update(after)
+            await _write(rows, before, after)
             if also is not None:
                 await also(rows, before)
             if after.state is State.DESTROYED and self._leadership.shared:
                 await rows.logs.forget_actors(after.id)
             decided = ((after, one) for one in instructions)
-            work = await self.append(rows, decided, actor=actor)
-        self.publish(after)
-        return after, work
+            stored = [(after, await self.append(rows, decided, actor=actor))]
+            for child, effect in await effects_on_family(rows, before, after, stimulus):
+                stored.append(await self._follow(rows, child, effect, actor=actor))
+        for sandbox, _ in stored:
+            self.publish(sandbox)
+        return tuple(stored)
+
+    async def _follow(
+        self, rows: Transaction, before: Sandbox, stimulus: Stimulus, *, actor: Principal
+    ) -> Stored:
+        """Apply to one of a family what follows from a change of its parent."""
+        after, instructions = step(before, stimulus, self._clock.now())
+        await _write(rows, before, after)
+        decided = ((after, one) for one in instructions)
+        return after, await self.append(rows, decided, actor=actor)
+
+    async def _admitted(self, rows: Transaction, before: Sandbox, after: Sandbox) -> Sandbox:
+        """Return a sandbox that starts, or goes elsewhere, once it has room."""
+        if after.state is State.PROVISIONING and before.state is not after.state:
+            after = await self._room.take(rows, after)
+            await self._hosts.check(rows, after)
+        elif after.state is State.PROVISIONING and _place(before) != _place(after):
+            await self._hosts.admit(rows, after)
+        return after
 
     async def _read(self, rows: Transaction, sandbox_id: SandboxId, *, leading: bool) -> Sandbox:
         if leading:
@@ -163,6 +181,35 @@ class Transitions:
             reason=told.reason,
             payload=payload,
         )
+
+
+async def _write(rows: Transaction, before: Sandbox, after: Sandbox) -> None:
+    if before.state in RUNNING and after.state not in RUNNING:
+        await rows.sessions.clear(after.id)
+    if after is not before:
+        await rows.sandboxes.update(after)
+
+
+async def effects_on_family(
+    rows: Transaction, before: Sandbox, after: Sandbox, stimulus: Stimulus
+) -> list[tuple[Sandbox, Stimulus]]:
+    """Return what a change of a sandbox causes to those that were made from inside it: they run no
+    longer than it does, and a change of its network is one of theirs."""
+    if before.profile.mcp.children is None:
+        return []
+    effect: Stimulus | None = None
+    if before.state in RUNNING and after.state not in RUNNING:
+        effect = ParentEnded(before.name)
+    elif isinstance(stimulus, SwitchNetwork):
+        effect = stimulus
+    if effect is None:
+        return []
+    kin = await rows.sandboxes.unfinished(before.org_id, before.owner)
+    return [(one, effect) for one in kin if _concerns(before, one)]
+
+
+def _concerns(parent: Sandbox, one: Sandbox) -> bool:
+    return parent.id in one.ancestors and one.state in LIVE | KEPT
 
 
 def _place(sandbox: Sandbox) -> tuple[str, str, str]:

@@ -103,7 +103,14 @@ class TokenIssuer:
             audience=SANDBOX,
             origin=f"{INSIDE}{sandbox.id}",
             ends_at=self._clock.now() + LIFE,
-            capabilities=allowed(owner.capabilities, None, inside=True),
+            capabilities=allowed(owner.capabilities, None, inside=True) | _given(owner, sandbox),
             sandbox_id=sandbox.id,
         )
         return await self.issue(owner, wanted)
+
+
+def _given(owner: Principal, sandbox: Sandbox) -> frozenset[Capability]:
+    """Return what a profile gives beside what every token of a sandbox has."""
+    children = Capability.SANDBOX_CHILDREN
+    given = sandbox.profile.mcp.children is not None and owner.may(children)
+    return frozenset({children}) if given else frozenset()

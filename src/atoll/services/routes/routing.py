@@ -101,8 +101,28 @@ class Routing:
     async def elsewhere(self, rows: Transaction, sandbox: Sandbox) -> Decision:
         """Return the decision for another host of a sandbox's own backend: what it was placed by
         still holds. A caller's choice of a host leaves no other."""
+        request = await self._as_placed(rows, sandbox)
+        placing = Placing(sandbox, request.host)
+        found = await self._candidates.of(rows, placing, (sandbox.profile.extension,))
+        return decide(request, [one for one in found if one.host != sandbox.host])
+
+    async def beside(self, rows: Transaction, sandbox: Sandbox, parent: Sandbox) -> Decision:
+        """Return the decision for a child: where its parent is, under the limits that placed it."""
+        placed = await self._as_placed(rows, parent)
+        region = Constraints(region=parent.region) if parent.region else Constraints()
+        request = replace(
+            placed,
+            host=parent.host or None,
+            limits=tuple(one for one in (*placed.limits, region) if one != Constraints()),
+        )
+        placing = Placing(sandbox, request.host)
+        return decide(
+            request, await self._candidates.of(rows, placing, (parent.profile.extension,))
+        )
+
+    async def _as_placed(self, rows: Transaction, sandbox: Sandbox) -> RouteRequest:
+        """Return the request that placed a sandbox, for its own backend under today's rules."""
         record = None if sandbox.route is None else await rows.routes.get(sandbox.route)
-        name = sandbox.profile.extension
         if record is None:
             limits = _limits(Constraints(), Constraints(), self._required)
             placed = RouteRequest(
@@ -112,9 +132,8 @@ class Routing:
             placed = replace(record.decision.request, strategy=Strategy.PREFER_SELF_HOSTED)
         rules = await rules_of(rows, sandbox.org_id)
         allowed = tuple(canonical(each, self._candidates.installed) for each in rules.allowed)
-        request = replace(placed, extensions=(), only=name, allowed=allowed, failed=())
-        found = await self._candidates.of(rows, Placing(sandbox, placed.host), (name,))
-        return decide(request, [one for one in found if one.host != sandbox.host])
+        name = sandbox.profile.extension
+        return replace(placed, extensions=(), only=name, allowed=allowed, failed=())
 
     async def place(
         self, rows: Transaction, sandbox: Sandbox, options: RouteOptions, *, host: str | None
@@ -122,6 +141,18 @@ class Routing:
         """Return the sandbox with its backend and its host, and the record to store. Raises
         `Conflict` with every candidate's reasons."""
         decision = await self.decide(rows, sandbox, options, host=host)
+        agreed = replace(sandbox, accepts_open_network=options.accept_open_network)
+        return self._placed(agreed, decision, options)
+
+    async def place_child(
+        self, rows: Transaction, sandbox: Sandbox, parent: Sandbox
+    ) -> tuple[Sandbox, RouteRecord]:
+        """Return the same for a child, beside its parent. Raises `Conflict`."""
+        return self._placed(sandbox, await self.beside(rows, sandbox, parent), NO_OPTIONS)
+
+    def _placed(
+        self, sandbox: Sandbox, decision: Decision, options: RouteOptions
+    ) -> tuple[Sandbox, RouteRecord]:
         chosen = decision.chosen
         if chosen is None:
             raise self.refused(decision)
@@ -141,7 +172,6 @@ class Routing:
             host=chosen.host,
             region=chosen.rented_in,
             route=record.id,
-            accepts_open_network=options.accept_open_network,
         )
         return placed, record
 

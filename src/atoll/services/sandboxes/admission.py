@@ -6,18 +6,28 @@ transaction itself reads, so two hundred requests at once cannot slip past any o
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from datetime import timedelta
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Protocol
 
 import msgspec
 
 from atoll.domain.agent.agent import takes_prompts
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, LimitReached
+from atoll.domain.event import Json
 from atoll.domain.people.principal import Principal
 from atoll.domain.profile.profile import Profile, Scope
 from atoll.domain.repository.project import DecidedProject, ProjectDecision
 from atoll.domain.route.decision import Decision
+from atoll.domain.route.record import RouteRecord
+from atoll.domain.sandbox.child import (
+    as_child,
+    check_parent,
+    check_quota,
+    child_key,
+    child_profile,
+    child_request,
+)
 from atoll.domain.sandbox.create import (
     Circumstances,
     agent_key,
@@ -30,7 +40,7 @@ from atoll.domain.sandbox.create import (
 from atoll.domain.sandbox.instruction import Append
 from atoll.domain.sandbox.lifecycle import step
 from atoll.domain.sandbox.sandbox import KEPT, CreateSandbox, Sandbox
-from atoll.domain.sandbox.stimulus import Requested
+from atoll.domain.sandbox.stimulus import ChildMade, Requested
 from atoll.domain.sandbox.task import queued
 from atoll.domain.wall.isolation import IsolationLevel, reaches
 from atoll.ports import (
@@ -57,6 +67,18 @@ KEY_LIFE = timedelta(hours=24)
 
 Admitted = tuple[Sandbox, tuple[Work, ...]]
 """A sandbox and what is to be done for it: nothing when it was there before."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A request with its recipe, and its idempotency key with the digest of the request. `parent`
+    is the sandbox from whose inside it comes."""
+
+    request: CreateSandbox
+    profile: Profile
+    key: str | None
+    digest: str
+    parent: Sandbox | None = None
 
 
 class ProfileSource(Protocol):
@@ -105,8 +127,8 @@ class Admission:
         changes more in the transaction that does so. Raises `Invalid`, `Forbidden` (agent),
         `Conflict` (also when no host has room), `LimitReached`."""
         check_references(request)
-        digest = None if key is None else _digest(key, request)
-        profile = await self._profiles.get(caller, request.profile, version=request.profile_version)
+        asked = await self._asked(caller, request, key)
+        request, profile = asked.request, asked.profile
         self._check_extension(profile)
         self._check_catalogue(request, profile)
         await self._check_agent(request.agent or profile.agent, prompted=request.task is not None)
@@ -115,40 +137,41 @@ class Admission:
             tentative = grant(request, profile, self._circumstances(caller, frozenset()))
             await check_instructions(tentative, self._workspaces, fetched=False)
         async with self._ground.store.begin() as rows:
-            named = None if key is None or digest is None else (key, digest)
-            sandbox, work = await self._admitted(rows, caller, request, profile=profile, key=named)
+            sandbox, work = await self._admitted(rows, caller, asked)
             if also is not None:
                 await also(rows, sandbox)
         return sandbox, work
 
-    async def _admitted(
-        self,
-        rows: Transaction,
-        caller: Principal,
-        request: CreateSandbox,
-        *,
-        profile: Profile,
-        key: tuple[str, str] | None,
-    ) -> Admitted:
-        """Admit a request with its key and the digest of that request, if it has one."""
-        if key is not None:
-            earlier = await self._earlier(rows, caller, key=key[0], digest=key[1])
-            if earlier is not None:
-                return earlier, ()
+    async def _admitted(self, rows: Transaction, caller: Principal, asked: _Asked) -> Admitted:
+        """Admit a request within a transaction."""
+        earlier = await self._earlier(rows, caller, asked)
+        if earlier is not None:
+            return earlier, ()
         held = await rows.sandboxes.held(caller.org_id, caller.id)
-        belonging = await _belonging(rows, profile, request=request, held=held)
+        belonging = await _belonging(rows, asked.profile, request=asked.request, held=held)
         if belonging is not None:
             return belonging, ()
         self._check_limit(held)
-        project = await _approved(rows, caller, request, profile)
-        sandbox, work = await self._add(
-            rows, caller, request, profile=profile, held=held, project=project
-        )
-        if key is not None:
-            record = IdempotencyRecord(key[1], sandbox.id, self._ground.clock.now())
+        sandbox, work = await self._add(rows, caller, asked, held=held)
+        if asked.key is not None:
+            record = IdempotencyRecord(asked.digest, sandbox.id, self._ground.clock.now())
             await rows.idempotency.forget(record.at - KEY_LIFE)
-            await rows.idempotency.put(caller.org_id, caller.id, key=key[0], record=record)
+            await rows.idempotency.put(caller.org_id, caller.id, key=asked.key, record=record)
         return sandbox, work
+
+    async def _asked(self, caller: Principal, request: CreateSandbox, key: str | None) -> _Asked:
+        """Return a request with its recipe: the named profile, or for a caller inside a sandbox the
+        one of that."""
+        digest = "" if key is None else _digest(key, request)
+        inside = None if caller.token is None else caller.token.sandbox_id
+        if inside is None:
+            version = request.profile_version
+            profile = await self._profiles.get(caller, request.profile, version=version)
+            return _Asked(request, profile, key, digest)
+        async with self._ground.store.read() as rows:
+            parent = check_parent(caller, await rows.sandboxes.get(inside))
+        own = child_request(parent, request)
+        return _Asked(own, child_profile(parent), child_key(parent, key), digest, parent)
 
     async def explain(self, caller: Principal, request: CreateSandbox) -> Decision:
         """Return the decision that a create would make now; nothing is stored. Raises what `admit`
@@ -177,13 +200,13 @@ class Admission:
                 rows, asked, request.route, host=request.host, worker=True
             )
 
-    async def _earlier(
-        self, rows: Transaction, caller: Principal, *, key: str, digest: str
-    ) -> Sandbox | None:
-        record = await rows.idempotency.get(caller.org_id, caller.id, key)
+    async def _earlier(self, rows: Transaction, caller: Principal, asked: _Asked) -> Sandbox | None:
+        if asked.key is None:
+            return None
+        record = await rows.idempotency.get(caller.org_id, caller.id, asked.key)
         if record is None or record.at < self._ground.clock.now() - KEY_LIFE:
             return None
-        if record.digest != digest:
+        if record.digest != asked.digest:
             raise Conflict(
                 "This Idempotency-Key was used for a different request: use a new one.",
                 code="idempotency_mismatch",
@@ -192,35 +215,21 @@ class Admission:
         return await rows.sandboxes.get(record.sandbox_id)
 
     async def _add(
-        self,
-        rows: Transaction,
-        caller: Principal,
-        request: CreateSandbox,
-        *,
-        profile: Profile,
-        held: Sequence[Holding],
-        project: DecidedProject | None,
+        self, rows: Transaction, caller: Principal, asked: _Asked, *, held: Sequence[Holding]
     ) -> Admitted:
         """Insert the sandbox as requested and starting: both events in one transaction."""
-        taken = frozenset(holding.name for holding in held)
-        branches = await _branches(rows, caller) if request.task is not None else frozenset()
-        known = self._circumstances(caller, taken)
-        circumstances = replace(known, project=project, branches=branches)
-        asked = grant(request, profile, circumstances)
-        allowed = await self._room.take(rows, asked)
-        sandbox, route = await self._routing.place(rows, allowed, request.route, host=request.host)
+        sandbox, route = await self._placed(rows, caller, asked, held=held)
         if references(sandbox):
             check_secrets(sandbox, await rows.secrets.visible(caller.org_id, caller.id))
-        told = Append(
-            "sandbox.requested",
-            None,
-            {
-                "profile": profile.id,
-                "extension": sandbox.profile.extension,
-                "host": sandbox.host,
-                "route_id": route.id,
-            },
-        )
+        extra: dict[str, Json] = {
+            "profile": asked.profile.id,
+            "extension": sandbox.profile.extension,
+            "host": sandbox.host,
+            "route_id": route.id,
+        }
+        if sandbox.parent is not None:
+            extra["parent"] = sandbox.parent
+        told = Append("sandbox.requested", None, extra)
         await rows.routes.put(route)
         task, most = sandbox.task, self._settings.max_working
         if task is not None and (task.max_working or most):
@@ -228,12 +237,44 @@ class Admission:
             waiting = replace(sandbox, task=queued(task, task.max_working or most))
             await rows.sandboxes.insert(waiting)
             return waiting, await self._transitions.append(rows, ((waiting, told),), actor=caller)
-        begun, instructions = step(sandbox, Requested(), circumstances.now)
+        begun, instructions = step(sandbox, Requested(), sandbox.created_at)
         await rows.sandboxes.insert(begun)
         work = await self._transitions.append(
             rows, ((sandbox, told), *((begun, one) for one in instructions)), actor=caller
         )
         return begun, work
+
+    async def _placed(
+        self, rows: Transaction, caller: Principal, asked: _Asked, *, held: Sequence[Holding]
+    ) -> tuple[Sandbox, RouteRecord]:
+        """Return the sandbox in its place, and the record of why it is there."""
+        request, taken = asked.request, frozenset(holding.name for holding in held)
+        branches = await _branches(rows, caller) if request.task is not None else frozenset()
+        known = self._circumstances(caller, taken)
+        if asked.parent is not None:
+            parent = await self._family(rows, caller, asked.parent, known.now)
+            known = replace(known, branches=branches)
+            child = as_child(parent, grant(request, child_profile(parent), known))
+            return await self._routing.place_child(rows, await self._room.take(rows, child), parent)
+        project = await _approved(rows, caller, request, asked.profile)
+        circumstances = replace(known, project=project, branches=branches)
+        allowed = await self._room.take(rows, grant(request, asked.profile, circumstances))
+        return await self._routing.place(rows, allowed, request.route, host=request.host)
+
+    async def _family(
+        self, rows: Transaction, caller: Principal, parent: Sandbox, now: datetime
+    ) -> Sandbox:
+        """Return a parent as it is now, and count one more child of its family. Raises
+        `LimitReached` beyond its quota."""
+        parent = check_parent(caller, await rows.sandboxes.get(parent.id))
+        head = await rows.sandboxes.get((*parent.ancestors, parent.id)[0])
+        quota = parent.profile.mcp.children
+        if head is None or quota is None:
+            raise Forbidden(f"the family of {parent.name} has ended: it makes no sandboxes")
+        kin = await rows.sandboxes.unfinished(parent.org_id, parent.owner)
+        check_quota(quota, head, kin, now)
+        await self._transitions.apply_within(rows, head, ChildMade())
+        return parent
 
     def _circumstances(self, caller: Principal, taken: frozenset[str]) -> Circumstances:
         return Circumstances(

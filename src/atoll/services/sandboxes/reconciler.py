@@ -37,7 +37,7 @@ from atoll.ports import CleanupReport, LogLine, StoreUnavailable
 from atoll.ports.telemetry.metrics import Metric
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.live_log import LiveLog
-from atoll.services.lifecycle.transitions import Also, Transitions, Work
+from atoll.services.lifecycle.transitions import Also, Stored, Transitions, Work
 from atoll.services.provisioning.provisioning import BackendFailed, Provisioning
 from atoll.services.provisioning.relocation import Relocations
 from atoll.services.routes.rerouting import Rerouting, Tried
@@ -132,9 +132,8 @@ class Reconciler:
         also: Also | None = None,
     ) -> Sandbox:
         """Apply a stimulus and see to what follows. Raises what `Transitions.apply` raises."""
-        sandbox, work = await self._transitions.apply(sandbox_id, stimulus, actor=actor, also=also)
-        self._stored(sandbox, work)
-        return sandbox
+        stored = await self._transitions.apply(sandbox_id, stimulus, actor=actor, also=also)
+        return self._see_to(stored)
 
     async def perform_owed(self) -> None:
         """Perform what replicas decided, until cancelled."""
@@ -155,6 +154,12 @@ class Reconciler:
             self._followed.add(sandbox.id)
         self._deadlines.set(sandbox.id, deadline(sandbox))
         self._work_queues.submit(sandbox, work, self)
+
+    def _see_to(self, stored: Sequence[Stored]) -> Sandbox:
+        """See to the work of all that a stimulus changed. Returns the sandbox it was applied to."""
+        for sandbox, work in stored:
+            self._stored(sandbox, work)
+        return stored[0][0]
 
     def _stored(self, sandbox: Sandbox, work: Sequence[Work]) -> None:
         """See to work that was just stored. Where others may have stored more, the leader derives
@@ -343,11 +348,10 @@ class Reconciler:
         also: Also | None = None,
     ) -> Sandbox:
         """Apply the outcome of work, unless another process leads by now and does it again."""
-        sandbox, work = await self._transitions.apply(
+        stored = await self._transitions.apply(
             sandbox_id, stimulus, lines=lines, leading=True, also=also
         )
-        self._stored(sandbox, work)
-        return sandbox
+        return self._see_to(stored)
 
     async def _elsewhere(self, tried: Tried, live: LiveLog) -> None:
         """Have the next candidate try, once nothing stands at the one that failed. Two walls, and

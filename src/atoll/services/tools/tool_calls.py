@@ -5,7 +5,7 @@ a digest of the arguments, and how it ended; the arguments themselves are nowher
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import structlog
 
@@ -14,8 +14,8 @@ from atoll.domain.event import Json
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.tool.answer import Answer
-from atoll.domain.tool.rule import ProfileTools, ToolRule
-from atoll.domain.tool.tool import check_permission
+from atoll.domain.tool.rule import ToolRule
+from atoll.domain.tool.tool import Tool, check_permission
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Events, Note
 from atoll.services.tools.bounds import CallBounds
@@ -34,6 +34,20 @@ Run = Callable[[], Awaitable[Answer]]
 _log = structlog.get_logger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class ToolCaller:
+    """A caller of tools, and the sandbox inside which it is; None for everybody outside."""
+
+    principal: Principal
+    sandbox: Sandbox | None = None
+
+    def sees(self, tool: Tool) -> bool:
+        """Report whether a tool is offered to the caller. A sandbox's token is bounded by its
+        profile, anybody else by their permissions alone."""
+        offered = self.sandbox is None or self.sandbox.profile.mcp.offers(tool)
+        return offered and tool.shown_to(self.principal)
+
+
 class ToolCalls:
     """Use case of every tool."""
 
@@ -44,20 +58,30 @@ class ToolCalls:
         self._consent = consent
         self._bounds = CallBounds(ground.clock)
 
-    async def perform(self, caller: Principal, call: ToolCall, run: Run) -> Answer:
+    async def caller(self, principal: Principal) -> ToolCaller:
+        """Return a caller of tools. Raises `Forbidden` for a sandbox that is gone."""
+        named = sandbox_of(principal)
+        if named is None:
+            return ToolCaller(principal)
+        async with self._ground.store.read() as rows:
+            found = await rows.sandboxes.get(named)
+        if found is None:
+            raise Forbidden("the sandbox of this token is gone")
+        return ToolCaller(principal, found)
+
+    async def perform(self, caller: ToolCaller, call: ToolCall, run: Run) -> Answer:
         """Perform a call that its caller and its sandbox's profile allow, and record it. One that a
         person has to decide first is answered with `pending`. Raises `Forbidden`, `LimitReached`,
         and what `run` raises."""
         began, outcome = self._ground.clock.now(), SUCCEEDED
         try:
-            check_permission(caller, call.tool)
-            with self._bounds.counted(who_calls(caller), call.tool.name):
-                sandbox = await self._sandbox(caller)
-                asked = await self._consented(sandbox, call)
+            check_permission(caller.principal, call.tool)
+            with self._bounds.counted(who_calls(caller.principal), call.tool.name):
+                asked = await self._consented(caller, call)
                 if asked is not None:
                     outcome = PENDING
                 answer = await run() if asked is None else _pending(asked)
-                return await self._with_news(sandbox, answer)
+                return await self._with_news(caller, answer)
         except AtollError as error:
             outcome = error.code
             raise
@@ -66,23 +90,19 @@ class ToolCalls:
             raise
         finally:
             ms = int((self._ground.clock.now() - began).total_seconds() * 1000)
-            await self._record(caller, call, outcome, ms=ms)
+            await self._record(caller.principal, call, outcome, ms=ms)
 
-    async def offered_to(self, caller: Principal) -> ProfileTools:
-        """Return what is offered to a caller. A sandbox's token is bounded by its profile, anybody
-        else by their permissions alone. Raises `Forbidden` for a sandbox that is gone."""
-        sandbox = await self._sandbox(caller)
-        return ProfileTools() if sandbox is None else sandbox.profile.mcp
-
-    async def _with_news(self, sandbox: Sandbox | None, answer: Answer) -> Answer:
+    async def _with_news(self, caller: ToolCaller, answer: Answer) -> Answer:
         """Return an answer that also says how much is new of what the sandbox watches."""
+        sandbox = caller.sandbox
         if sandbox is None or not watched_by(sandbox):
             return answer
         return replace(answer, news=await self._wakings.untold(sandbox))
 
-    async def _consented(self, sandbox: Sandbox | None, call: ToolCall) -> Pending | None:
+    async def _consented(self, caller: ToolCaller, call: ToolCall) -> Pending | None:
         """Return the request that has to be decided before a call from inside may run. A person's
         own agent asks that person itself."""
+        sandbox = caller.sandbox
         if sandbox is None:
             return None
         match sandbox.profile.mcp.rule_of(call.tool):
@@ -94,20 +114,10 @@ class ToolCalls:
                 found = await self._consent.ask(sandbox, call)
                 return found if isinstance(found, Pending) else None
 
-    async def _sandbox(self, caller: Principal) -> Sandbox | None:
-        named = sandbox_of(caller)
-        if named is None:
-            return None
-        async with self._ground.store.read() as rows:
-            found = await rows.sandboxes.get(named)
-        if found is None:
-            raise Forbidden("the sandbox of this token is gone")
-        return found
-
     async def _record(self, caller: Principal, call: ToolCall, outcome: str, *, ms: int) -> None:
         payload: dict[str, Json] = {
             "tool": call.tool.name,
-            "permission": call.tool.permission,
+            "permission": call.tool.needed_by(caller) or call.tool.permission,
             "digest": call.digest,
             "outcome": outcome,
             "ms": ms,

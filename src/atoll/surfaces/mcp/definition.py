@@ -12,10 +12,12 @@ import msgspec
 
 from atoll.domain.errors import Invalid
 from atoll.domain.event import Json
+from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.tool.answer import Answer
 from atoll.domain.tool.tool import Effects, Tool
 from atoll.services.application import Application
+from atoll.services.tools.children import Reach
 
 
 class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -28,6 +30,16 @@ class Call:
 
     atoll: Application
     caller: Principal
+
+    @property
+    def inside(self) -> bool:
+        """Report whether the caller is inside a sandbox."""
+        return self.caller.token is not None and self.caller.token.sandbox_id is not None
+
+    async def reach(self, ref: str) -> Reach:
+        """Return the caller for an act upon a sandbox. Raises `NotFound` for one that a caller
+        inside did not make."""
+        return await self.atoll.tools.children.reach(self.caller, ref)
 
 
 A = TypeVar("A", bound=Arguments)
@@ -72,10 +84,15 @@ class Namespace:
         self.tools: list[ToolDefinition[Any]] = []
 
     def tool(
-        self, verb: str, permission: str, effects: Effects, *, inside: bool = False
+        self,
+        verb: str,
+        permission: str,
+        effects: Effects,
+        *,
+        inside: Capability | None = None,
     ) -> Callable[[Performed[A]], Performed[A]]:
         """Return the decorator of a tool's function. The docstring of the function is what a model
-        reads, and its second parameter's type has the arguments."""
+        reads, and its second parameter's type has the arguments. `inside` as in `Tool`."""
 
         def declare(perform: Performed[A]) -> Performed[A]:
             text = " ".join((perform.__doc__ or "").split())

@@ -22,6 +22,7 @@ from atoll.domain.tool.tool import Effects, flat_name
 from atoll.services.application import Application
 from atoll.services.tools.event_feeds import EventFeeds
 from atoll.services.tools.tool_call import ToolCall
+from atoll.services.tools.tool_calls import ToolCaller
 from atoll.surfaces.mcp.definition import Call, ToolDefinition
 from atoll.surfaces.mcp.event_methods import add_events
 from atoll.surfaces.mcp.request import Context, caller_of, is_flat
@@ -52,10 +53,8 @@ class ToolServer:
     ) -> types.ListToolsResult:
         """Return the tools that the caller may call, in one page."""
         del params
-        flat, caller = is_flat(context), caller_of(context)
-        offered = await self.atoll.tools.calls.offered_to(caller)
-        found = [one for one in self.tools.shown_to(caller) if offered.offers(one.tool)]
-        shown = [_shown(one, flat=flat) for one in found]
+        flat, caller = is_flat(context), await self._caller(context)
+        shown = [_shown(one, flat=flat) for one in self.tools.all() if caller.sees(one.tool)]
         return types.ListToolsResult(tools=shown, cache_scope="private")
 
     async def call_tool(
@@ -63,15 +62,15 @@ class ToolServer:
     ) -> types.CallToolResult:
         """Call a tool. Raises `MCPError` for one that the caller does not see; every other failure
         is a result, so that a model can read it."""
-        caller = caller_of(context)
+        caller = await self._caller(context)
         found = self.tools.find(params.name)
-        if found is None or not await self._is_shown(found, caller):
+        if found is None or not caller.sees(found.tool):
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name[:100]}")
         arguments: Mapping[str, Json] = params.arguments or {}
         try:
             call = ToolCall(found.tool, arguments)
             answer = await self.atoll.tools.calls.perform(
-                caller, call, lambda: self._run(caller, found, arguments)
+                caller, call, lambda: self._run(caller.principal, found, arguments)
             )
         except AtollError as error:
             return _failure(error)
@@ -80,9 +79,8 @@ class ToolServer:
             return _failure(AtollError("an internal error occurred; the server's log has more"))
         return _result(answer, read_by=flat_name(READER) if is_flat(context) else READER)
 
-    async def _is_shown(self, found: ToolDefinition[Any], caller: Principal) -> bool:
-        offered = await self.atoll.tools.calls.offered_to(caller)
-        return found.tool.shown_to(caller) and offered.offers(found.tool)
+    async def _caller(self, context: Context) -> ToolCaller:
+        return await self.atoll.tools.calls.caller(caller_of(context))
 
     async def _run(
         self, caller: Principal, found: ToolDefinition[Any], arguments: Mapping[str, Json]

@@ -10,7 +10,6 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
-from atoll.domain.people.principal import Principal
 from atoll.domain.tool.tool import check_distinct, flat_name
 from atoll.surfaces.mcp import namespaces
 from atoll.surfaces.mcp.definition import Namespace, ToolDefinition
@@ -28,10 +27,6 @@ class Toolbox:
     def all(self) -> Sequence[ToolDefinition[Any]]:
         """Return every tool, sorted by name."""
         return self._tools
-
-    def shown_to(self, caller: Principal) -> list[ToolDefinition[Any]]:
-        """Return the tools that a caller may call, sorted by name."""
-        return [one for one in self._tools if one.tool.shown_to(caller)]
 
     def find(self, name: str) -> ToolDefinition[Any] | None:
         """Return the tool of a name, plain or flat; None where there is none."""

@@ -4,6 +4,7 @@ from atoll.services.application import Tenancy, ToolServices
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Events
 from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.tools.children import Children
 from atoll.services.tools.consent import Consent
 from atoll.services.tools.event_feeds import EventFeeds
 from atoll.services.tools.mcp_sessions import McpSessions
@@ -20,8 +21,8 @@ def build_tools(
     ground: Ground,
     events: Events,
     tenancy: Tenancy,
-    *,
     sandboxes: Sandboxes,
+    *,
     settings: ToolSettings,
 ) -> ToolServices:
     """Return the use cases of tools, and the waker of agents."""
@@ -33,6 +34,7 @@ def build_tools(
         waker=Waker(ground, WakeGiving(ground, sandboxes, scheme=scheme)),
         sessions=McpSessions(ground, tenancy.credentials.signing_keys),
         resources=Resources(events, scheme=scheme),
+        children=Children(ground, sandboxes),
         watches=Watches(ground, events, scheme=scheme),
         feeds=EventFeeds(ground, events, scheme=scheme) if settings.mcp_events else None,
     )

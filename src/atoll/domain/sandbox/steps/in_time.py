@@ -15,11 +15,14 @@ from atoll.domain.sandbox.sandbox import (
     State,
 )
 from atoll.domain.sandbox.steps.asked import destroy, stop_running
+from atoll.domain.sandbox.steps.family import family
 from atoll.domain.sandbox.steps.outcome import Outcome, end_life, end_told, enter
 from atoll.domain.sandbox.stimulus import (
+    ChildMade,
     ConsumerEnded,
     Due,
     Idle,
+    ParentEnded,
     Touched,
 )
 
@@ -28,14 +31,19 @@ TOUCH_SECONDS = 30.0
 
 
 def in_time(
-    sandbox: Sandbox, stimulus: Due | Idle | Touched | ConsumerEnded, now: datetime
+    sandbox: Sandbox,
+    stimulus: Due | Idle | Touched | ConsumerEnded | ChildMade | ParentEnded,
+    now: datetime,
 ) -> Outcome:
-    """Return the outcome of a look at the clock, of activity, or of a consumer's end."""
+    """Return the outcome of a look at the clock, of activity, or of the end of a consumer or a
+    parent."""
     match stimulus:
         case ConsumerEnded():
             if sandbox.scope is not Scope.SESSION or sandbox.state not in LIVE:
                 return sandbox, ()
             return end_life(sandbox, State.EXPIRED, now, reason="Its consumer's session ended.")
+        case ChildMade() | ParentEnded():
+            return family(sandbox, stimulus, now)
         case Due():
             return _due(sandbox, now)
         case Idle():

@@ -90,6 +90,8 @@ def _state(sandbox: Sandbox) -> str:
     if sandbox.task.state == "queued":
         return f"queued ({sandbox.task.before} before it)"
     marks = ["exposed"] if sandbox.exposed_secrets else []
+    if sandbox.parent:
+        marks.append(f"child of {sandbox.parent}")
     if sandbox.project.state in SETUP_MARKS:
         marks.append(SETUP_MARKS[sandbox.project.state])
     if sandbox.ends_soon:

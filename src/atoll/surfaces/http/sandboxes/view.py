@@ -126,6 +126,7 @@ class SandboxView(ResponseModel):
     generation: int
     reason: str | None
     leftovers: list[str]
+    parent: str | None
     profile: ProfileName
     extension: str
     host: str

@@ -47,7 +47,7 @@ class WatchArguments(Arguments, frozen=True):
     seconds: WaitSeconds = 20
 
 
-@events.tool("recent", Capability.EVENT_READ, READS, inside=True)
+@events.tool("recent", Capability.EVENT_READ, READS, inside=Capability.EVENT_READ)
 async def recent(call: Call, arguments: RecentArguments) -> Answer:
     """Return what happened last. `next` is the position to watch or to go on from."""
     found = await call.atoll.tools.wakings.recent(
@@ -60,7 +60,7 @@ async def recent(call: Call, arguments: RecentArguments) -> Answer:
     return answer.told
 
 
-@events.tool("watch", Capability.EVENT_READ, READS, inside=True)
+@events.tool("watch", Capability.EVENT_READ, READS, inside=Capability.EVENT_READ)
 async def watch(call: Call, arguments: WatchArguments) -> Answer:
     """Wait for something to happen after a position, and return it. An empty answer means that
     nothing did: watch again from `next`."""

@@ -72,13 +72,14 @@ class AskArguments(Arguments, frozen=True):
     ] = ""
 
 
-@inside.tool("exec", Capability.EXEC_USE, Effects(destructive=False))
+@inside.tool("exec", Capability.EXEC_USE, Effects(), inside=Capability.SANDBOX_CHILDREN)
 async def run_command(call: Call, arguments: ExecArguments) -> Answer:
     """Run a command in a sandbox and return its output. When its state is running after the wait,
     or `next` is not null, call again with its exec_id and that offset."""
-    calls, caller, ref = call.atoll.runtime_calls, call.caller, arguments.sandbox
     if bool(arguments.command) == bool(arguments.exec_id):
         raise Invalid("give either `command` or `exec_id`", field="command")
+    reach = await call.reach(arguments.sandbox)
+    calls, caller, ref = call.atoll.runtime_calls, reach.caller, reach.ref
     if arguments.command:
         body = execs.ExecBody(shell=arguments.command, cwd=arguments.cwd or None, background=True)
         exec_id = PathId((await calls.run(caller, ref, body)).exec_id)
@@ -88,18 +89,18 @@ async def run_command(call: Call, arguments: ExecArguments) -> Answer:
     return _command_answer(await calls.call(caller, ref, execs.get_exec(exec_id)), arguments)
 
 
-@inside.tool("read", Capability.FILE_READ, READS)
+@inside.tool("read", Capability.FILE_READ, READS, inside=Capability.SANDBOX_CHILDREN)
 async def read_file(call: Call, arguments: ReadArguments) -> Answer:
     """Read a text file of a sandbox. `next` is the offset in bytes of what follows."""
     first = arguments.offset
     query = (("path", arguments.path),)
-    entry = await call.atoll.runtime_calls.look(
-        call.caller, arguments.sandbox, files.stat_file(query)
-    )
+    reach = await call.reach(arguments.sandbox)
+    calls, caller, ref = call.atoll.runtime_calls, reach.caller, reach.ref
+    entry = await calls.look(caller, ref, files.stat_file(query))
     if entry.type == "file" and entry.size <= first:
         return Answer({"path": entry.path, "size": entry.size, "next": None})
     asked = files.read_file(query, byte_range=f"bytes={first}-{first + READ_BYTES - 1}")
-    async with call.atoll.runtime_calls.take(call.caller, arguments.sandbox, asked) as answer:
+    async with calls.take(caller, ref, asked) as answer:
         data = b"".join([part async for part in answer.body])
     page = text_page(data.decode("utf-8", "surrogateescape"), 0)
     following = first + len(page.text.encode("utf-8", "surrogateescape"))
@@ -108,28 +109,34 @@ async def read_file(call: Call, arguments: ReadArguments) -> Answer:
     return Answer({"path": entry.path, "size": entry.size, "next": rest}, (text,))
 
 
-@inside.tool("write", Capability.FILE_WRITE, Effects(destructive=True, idempotent=True))
+@inside.tool(
+    "write",
+    Capability.FILE_WRITE,
+    Effects(destructive=True, idempotent=True),
+    inside=Capability.SANDBOX_CHILDREN,
+)
 async def write_file(call: Call, arguments: WriteArguments) -> Answer:
     """Write a text file of a sandbox, whole or not at all; missing directories are made."""
     query = (("path", arguments.path), ("parents", "true"))
     asked = files.write_file(query, arguments.text.encode())
-    written = await call.atoll.runtime_calls.call(
-        call.caller, arguments.sandbox, asked, activity=True
-    )
+    reach = await call.reach(arguments.sandbox)
+    calls = call.atoll.runtime_calls
+    written = await calls.call(reach.caller, reach.ref, asked, activity=True)
     return Answer({"path": written.entry.path, "size": written.entry.size, "new": written.new})
 
 
-@inside.tool("ask", Capability.AGENT_USE, Effects())
+@inside.tool("ask", Capability.AGENT_USE, Effects(), inside=Capability.SANDBOX_CHILDREN)
 async def ask_agent(call: Call, arguments: AskArguments) -> Answer:
     """Send words to an agent that runs in a sandbox. It answers once they were sent; the events of
     the sandbox say when it is done."""
-    running = (await call.atoll.agents.list(call.caller, arguments.sandbox)).agents
+    reach = await call.reach(arguments.sandbox)
+    running = (await call.atoll.agents.list(reach.caller, reach.ref)).agents
     named = [one for one in running if arguments.agent_id in ("", one.id)]
     if len(named) != 1:
         ids = ", ".join(one.id for one in running) or "none"
         raise Invalid(f"name one of the agents that run there: {ids}", field="agent_id")
     body = agents.AskBody(prompt=arguments.prompt)
-    asked = await call.atoll.agents.ask(call.caller, arguments.sandbox, named[0].id, body=body)
+    asked = await call.atoll.agents.ask(reach.caller, reach.ref, named[0].id, body=body)
     return Answer({"agent_id": asked.id, "agent": asked.agent, "turn": asked.turn})
 
 

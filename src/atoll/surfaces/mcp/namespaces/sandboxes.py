@@ -1,6 +1,7 @@
 """The tools `atoll.*` about sandboxes: list, create, wait, destroy.
 
-Each is a use case of the API. Who may do what with which sandbox is decided there.
+Each is a use case of the API. Who may do what with which sandbox is decided there. From inside a
+sandbox they are about those that were made there.
 """
 
 from typing import Annotated
@@ -21,6 +22,9 @@ atoll = Namespace("atoll")
 PAGE = 20
 """Sandboxes of one answer, which holds them all with names and reasons of the greatest length."""
 
+PROFILE = "shell"
+"""The recipe of a sandbox that a person's own agent makes without naming one."""
+
 MAX_REASON = 500
 """The characters of a reason that a model is shown."""
 
@@ -35,8 +39,12 @@ class CreateArguments(Arguments, frozen=True):
     """The arguments of `atoll.create`."""
 
     profile: Annotated[
-        str, Meta(description="The recipe, such as `shell` or `codex`.", max_length=100)
-    ] = "shell"
+        str,
+        Meta(
+            description="Such as `shell` or `codex`; from inside a sandbox always that one's.",
+            max_length=100,
+        ),
+    ] = ""
     name: Annotated[str, Meta(description="A name; left out, one is made.", max_length=200)] = ""
     repo_url: Annotated[str, Meta(description="A git repository to work on.", max_length=2000)] = ""
     branch: Annotated[str, Meta(description="The branch of it.", max_length=200)] = ""
@@ -63,21 +71,22 @@ class WaitArguments(Arguments, frozen=True):
     seconds: WaitSeconds = 20
 
 
-@atoll.tool("list", Capability.SANDBOX_READ, READS)
+@atoll.tool("list", Capability.SANDBOX_READ, READS, inside=Capability.SANDBOX_CHILDREN)
 async def list_sandboxes(call: Call, arguments: ListArguments) -> Answer:
     """List your sandboxes, newest first, with their states and agents."""
-    page = await call.atoll.sandboxes.list(call.caller, cursor=arguments.cursor or None, limit=PAGE)
+    children = call.atoll.tools.children
+    page = await children.list(call.caller, cursor=arguments.cursor or None, limit=PAGE)
     shown: list[Json] = [sandbox_value(one) for one in page.sandboxes]
     return Answer({"sandboxes": shown, "next": page.next})
 
 
-@atoll.tool("create", Capability.SANDBOX_CREATE, Effects())
+@atoll.tool("create", Capability.SANDBOX_CREATE, Effects(), inside=Capability.SANDBOX_CHILDREN)
 async def create_sandbox(call: Call, arguments: CreateArguments) -> Answer:
     """Create a sandbox: a machine of its own for commands and agents. It answers at once; use
     atoll.wait until its state is ready."""
     repos = (RepoRequest(arguments.repo_url, arguments.branch or None),)
     request = CreateSandbox(
-        profile=arguments.profile,
+        profile=arguments.profile or ("" if call.inside else PROFILE),
         name=arguments.name or None,
         repos=repos if arguments.repo_url else (),
         task=TaskRequest(arguments.prompt) if arguments.prompt else None,
@@ -87,12 +96,13 @@ async def create_sandbox(call: Call, arguments: CreateArguments) -> Answer:
     return Answer({"sandbox": sandbox_value(made)})
 
 
-@atoll.tool("wait", Capability.SANDBOX_READ, READS)
+@atoll.tool("wait", Capability.SANDBOX_READ, READS, inside=Capability.SANDBOX_CHILDREN)
 async def wait_for_sandbox(call: Call, arguments: WaitArguments) -> Answer:
     """Wait until a sandbox is ready, or cannot become so. When its state is still provisioning,
     wait again."""
+    reach = await call.reach(arguments.sandbox)
     seen = await call.atoll.sandboxes.wait(
-        call.caller, arguments.sandbox, timeout_seconds=arguments.seconds
+        reach.caller, reach.ref, timeout_seconds=arguments.seconds
     )
     statuses = await call.atoll.statuses.of((seen,))
     working: list[Json] = [
@@ -102,10 +112,16 @@ async def wait_for_sandbox(call: Call, arguments: WaitArguments) -> Answer:
     return Answer({"sandbox": sandbox_value(seen), "agents": working})
 
 
-@atoll.tool("destroy", Capability.SANDBOX_MANAGE, Effects(destructive=True, idempotent=True))
+@atoll.tool(
+    "destroy",
+    Capability.SANDBOX_MANAGE,
+    Effects(destructive=True, idempotent=True),
+    inside=Capability.SANDBOX_CHILDREN,
+)
 async def destroy_sandbox(call: Call, arguments: NamedArguments) -> Answer:
     """Destroy a sandbox with everything in it. Work that was not taken out is lost."""
-    ended = await call.atoll.sandboxes.destroy(call.caller, arguments.sandbox)
+    reach = await call.reach(arguments.sandbox)
+    ended = await call.atoll.sandboxes.destroy(reach.caller, reach.ref)
     return Answer({"sandbox": sandbox_value(ended)})
 
 
@@ -118,6 +134,8 @@ def sandbox_value(sandbox: Sandbox) -> dict[str, Json]:
         "profile": sandbox.profile.id,
         "extension": sandbox.profile.extension,
     }
+    if sandbox.parent is not None:
+        shown["parent"] = sandbox.parent
     if sandbox.reason is not None:
         shown["reason"] = sandbox.reason[:MAX_REASON]
     return shown

@@ -93,6 +93,7 @@ def _lines(sandbox: Sandbox) -> list[tuple[str, str]]:
         ("backend", sandbox.extension),
         ("host", sandbox.host),
         ("route", sandbox.route),
+        ("made inside", sandbox.parent),
         ("wall", _wall(sandbox.isolation)),
         ("network", sandbox.network_mode),
         ("created", since(sandbox.created_at)),
