@@ -12,7 +12,7 @@ from atoll.domain.login.agent_login import AgentLoginRecord, LoginMethod, LoginS
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import Transaction, Vault
 from atoll.services.logins.payload import LoginVault
-from atoll.services.policies.policies import LentLogin
+from atoll.services.policies.secret_policies import LentLogin
 from atoll.wire.contract.policy import LoginToken, ProviderKey
 
 HasDoors = Callable[[Sandbox], bool]

@@ -7,44 +7,49 @@ and are kept nowhere. A value that does not open is left out, so its door stays 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TypeAlias
 
 import msgspec
 import structlog
 
-from atoll.domain.agent.login_use import LOGIN_USES, ExposedLogin, LoginInside
-from atoll.domain.approvals.approval import Approval, GrantScope, SecretAsk, holds
-from atoll.domain.broker.provider import PLACEHOLDER_PREFIX, PROVIDERS, broker_environment
+from atoll.domain.agent.login_use import ExposedLogin, LoginInside
+from atoll.domain.approvals.approval import Approval, SecretAsk, holds
 from atoll.domain.errors import AtollError, Conflict, Failed, Invalid
 from atoll.domain.ids import SandboxId, SecretId
 from atoll.domain.profile.profile import Recording
-from atoll.domain.repository.git_remote import git_environment
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.sandbox.stimulus import Exposed
 from atoll.domain.secrets.secret import Purpose, ScopeSubject, Secret, applied, bound_to
 from atoll.ports import Kept, RuntimeClient, Transaction, Vault
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.transitions import Transitions
+from atoll.services.policies.environments import environment_of
 from atoll.services.policies.network_policies import commands_of, network_of
+from atoll.services.policies.secret_policies import (
+    LentLogin,
+    OpenSecret,
+    custom_secret,
+    exposed_names,
+    git_remote,
+    granted,
+    is_current,
+    masked,
+    masked_logins,
+    places,
+    provider_key,
+    reaches,
+    serves,
+)
 from atoll.services.policies.settings import PolicySettings
 from atoll.wire.contract.policy import (
     ApiAccess,
     Approved,
-    CustomSecret,
-    GitRemote,
     LoginToken,
     Policy,
     ProviderKey,
-    RedactedValue,
     ToolAccess,
     get_policy,
     put_policy,
 )
-
-BROKER = "http://127.0.0.1:8082/broker"
-GIT_DOOR = "http://127.0.0.1:8082/git"
-API_DOOR = "http://127.0.0.1:8082/atoll"
-"""As seen from inside."""
 
 RENEWED_AFTER = timedelta(minutes=10)
 """The time after which the access of a sandbox to this API is renewed: it lasts 15 minutes."""
@@ -60,9 +65,6 @@ class InsideAccess:
 
 Inside = Callable[[Sandbox], Awaitable[InsideAccess]]
 """Returns new access of a sandbox to this control plane, for the policy of its runtime."""
-
-LentLogin: TypeAlias = LoginToken | ProviderKey | ExposedLogin
-"""A token or key for the doors; or the login whose token goes inside, where there are none."""
 
 Lent = Callable[[Transaction, Sandbox], Awaitable[Sequence[LentLogin]]]
 """Returns what the logins of a sandbox's owner lend to it."""
@@ -91,14 +93,6 @@ class ComposedPolicy:
     def plain(self) -> bool:
         """Return whether this policy is what a new runtime begins with."""
         return msgspec.structs.replace(self.policy, revision=0) == Policy()
-
-
-@dataclass(frozen=True, slots=True)
-class _OpenSecret:
-    """A secret with its value in the clear, for as long as one policy is composed."""
-
-    secret: Secret
-    value: str = field(repr=False)
 
 
 async def _nothing_lent(_rows: Transaction, _sandbox: Sandbox) -> Sequence[LentLogin]:
@@ -183,15 +177,18 @@ class Policies:
         policy = Policy(
             revision=revision,
             # The login of the sandbox's own agent takes precedence over its owner's keys.
-            providers=(*(_provider(one) for one in mine if _is(one, Purpose.PROVIDER)), *keys),
-            customs=tuple(_custom(one) for one in mine if _is(one, Purpose.CUSTOM)),
+            providers=(
+                *(provider_key(one) for one in mine if serves(one, Purpose.PROVIDER)),
+                *keys,
+            ),
+            customs=tuple(custom_secret(one) for one in mine if serves(one, Purpose.CUSTOM)),
             approvals=self._approved(sandbox, mine, approvals),
             network=network_of(sandbox),
-            redacted=(*_masked(opened), *_masked_logins(lent)),
-            limits=settings.limits,
+            redacted=(*masked(opened), *masked_logins(lent)),
+            limits=settings.limits(sandbox.share),
             commands=commands_of(sandbox),
-            remotes=tuple(_remote(one) for one in mine if _is(one, Purpose.GIT)),
-            env=_environment(sandbox, mine, access.api, lent),
+            remotes=tuple(git_remote(one) for one in mine if serves(one, Purpose.GIT)),
+            env=environment_of(sandbox, mine, access.api, lent),
             record=sandbox.profile.recording is Recording.ALWAYS,
             dev=settings.allow_loopback_remotes,
             api=access.api,
@@ -200,7 +197,7 @@ class Policies:
         )
         login = next((one for one in lent if isinstance(one, ExposedLogin)), None)
         renew_at = None if access == InsideAccess() else self._ground.clock.now() + RENEWED_AFTER
-        return ComposedPolicy(policy, _exposed(mine, login), renew_at, login)
+        return ComposedPolicy(policy, exposed_names(mine, login), renew_at, login)
 
     async def put(
         self, client: RuntimeClient, sandbox: Sandbox, composed: ComposedPolicy | None = None
@@ -235,9 +232,9 @@ class Policies:
         async with self._ground.store.read() as rows:
             kept = await rows.secrets.sealed(sandbox.org_id, sandbox.owner)
         opened = self._open(sandbox, kept)
-        masked = _masked(opened)
-        if masked:
-            await _send(client, ComposedPolicy(Policy(revision=revision, redacted=masked), ()))
+        values = masked(opened)
+        if values:
+            await _send(client, ComposedPolicy(Policy(revision=revision, redacted=values), ()))
 
     def adopt(self, sandbox: Sandbox) -> None:
         """Have the policy sent in any case: an earlier process may have sent another."""
@@ -258,7 +255,7 @@ class Policies:
             return InsideAccess()
         return await self._inside(sandbox)
 
-    def _open(self, sandbox: Sandbox, kept: Sequence[Kept]) -> list[_OpenSecret]:
+    def _open(self, sandbox: Sandbox, kept: Sequence[Kept]) -> list[OpenSecret]:
         wanted = set(references(sandbox))
         found = []
         for one in kept:
@@ -266,7 +263,7 @@ class Policies:
             if secret.use.purpose in (Purpose.DRIVE, Purpose.EXTENSION, Purpose.OAUTH):
                 continue  # no runtime has a use for it
             try:
-                found.append(_OpenSecret(secret, self._vault.open(one.sealed, bound_to(secret))))
+                found.append(OpenSecret(secret, self._vault.open(one.sealed, bound_to(secret))))
             except AtollError as err:
                 _log.error("value_unopened", id=secret.id, name=secret.name, reason=err.message)
                 if wanted & {secret.name, secret.id}:
@@ -277,19 +274,19 @@ class Policies:
         return found
 
     def _approved(
-        self, sandbox: Sandbox, mine: Sequence[_OpenSecret], approvals: Sequence[Approval]
+        self, sandbox: Sandbox, mine: Sequence[OpenSecret], approvals: Sequence[Approval]
     ) -> tuple[Approved, ...]:
         now = self._ground.clock.now()
         secrets = {one.secret.id: one.secret for one in mine}
-        granted = (
-            _grant(approval, approval.ask)
+        decided = (
+            granted(approval, approval.ask)
             for approval in approvals
             if isinstance(approval.ask, SecretAsk)
             and holds(approval, now)
-            and _reaches(approval, sandbox)
-            and _current(secrets.get(SecretId(approval.ask.secret_id)), approval.ask)
+            and reaches(approval, sandbox)
+            and is_current(secrets.get(SecretId(approval.ask.secret_id)), approval.ask)
         )
-        return (*(place for one in secrets.values() for place in _places(one)), *granted)
+        return (*(place for one in secrets.values() for place in places(one)), *decided)
 
     def _next_revision(self) -> int:
         now = int(self._ground.clock.now().timestamp() * 1_000_000)
@@ -328,148 +325,6 @@ def check_secrets(sandbox: Sandbox, secrets: Sequence[Secret]) -> None:
 def scope_subject(sandbox: Sandbox) -> ScopeSubject:
     """Return everything a secret's scope can mean to it."""
     return ScopeSubject(sandbox.org_id, sandbox.owner, sandbox.id, sandbox.profile.id)
-
-
-def _exposed(mine: Sequence[_OpenSecret], login: ExposedLogin | None) -> tuple[str, ...]:
-    names = {one.secret.name for one in mine if one.secret.exposed}
-    return tuple(sorted(names if login is None else {*names, login.name}))
-
-
-def _masked(opened: Sequence[_OpenSecret]) -> tuple[RedactedValue, ...]:
-    return tuple(RedactedValue(name=one.secret.name, value=one.value) for one in opened)
-
-
-def _masked_logins(lent: Sequence[LentLogin]) -> tuple[RedactedValue, ...]:
-    return tuple(
-        RedactedValue(name=one.name, value=one.inside.token)
-        if isinstance(one, ExposedLogin)
-        else RedactedValue(name=f"login_{one.provider}", value=one.value)
-        for one in lent
-    )
-
-
-def _is(one: _OpenSecret, purpose: Purpose) -> bool:
-    return one.secret.use.purpose is purpose
-
-
-def _provider(one: _OpenSecret) -> ProviderKey:
-    secret = one.secret
-    return ProviderKey(
-        provider=secret.use.target,
-        secret_id=secret.id,
-        version=secret.version,
-        value=one.value,
-        base_url=secret.use.base_url,
-    )
-
-
-def _custom(one: _OpenSecret) -> CustomSecret:
-    secret = one.secret
-    return CustomSecret(
-        secret_id=secret.id,
-        name=secret.name,
-        version=secret.version,
-        value=one.value,
-        slot=secret.use.slot,
-        slot_name=secret.use.slot_name,
-        headers=secret.use.headers,
-    )
-
-
-def _remote(one: _OpenSecret) -> GitRemote:
-    secret = one.secret
-    return GitRemote(
-        url=secret.use.target,
-        secret_id=secret.id,
-        version=secret.version,
-        value=one.value,
-        push=secret.use.push,
-    )
-
-
-def _places(secret: Secret) -> tuple[Approved, ...]:
-    """Return the hosts its owner named when setting it."""
-    return tuple(
-        Approved(
-            approval_id=f"{secret.id}.{number}",
-            secret_id=secret.id,
-            version=secret.version,
-            host=place.host,
-            port=place.port,
-        )
-        for number, place in enumerate(secret.use.places)
-    )
-
-
-def _grant(approval: Approval, ask: SecretAsk) -> Approved:
-    return Approved(
-        approval_id=approval.id,
-        secret_id=ask.secret_id,
-        version=ask.version,
-        host=ask.host,
-        port=ask.port,
-        until=None if approval.until is None else approval.until.timestamp(),
-        once=approval.reach is GrantScope.ONCE,
-    )
-
-
-def _reaches(approval: Approval, sandbox: Sandbox) -> bool:
-    return approval.reach is GrantScope.ORGANIZATION or approval.requester.sandbox_id == sandbox.id
-
-
-def _current(secret: Secret | None, ask: SecretAsk) -> bool:
-    """Return whether a grant holds for this secret: it was given to one version."""
-    return secret is not None and (secret.name, secret.version) == (ask.secret, ask.version)
-
-
-def _environment(
-    sandbox: Sandbox,
-    mine: Sequence[_OpenSecret],
-    api: ApiAccess | None,
-    lent: Sequence[LentLogin],
-) -> tuple[tuple[str, str], ...]:
-    """Variables for new processes inside. What the caller or the profile set themselves stays."""
-    uses = [one.secret.use for one in mine if _is(one, Purpose.GIT)]
-    remotes = tuple(use.target for use in uses)
-    pushed = tuple(use.target for use in uses if use.push)
-    found: dict[str, str] = dict(git_environment(remotes, GIT_DOOR, pushed=pushed))
-    for one in mine:
-        found.update(_variables(one))
-    for login in lent:
-        found.update(_login_variables(login))
-    if api is not None:
-        found["ATOLL_API_URL"] = API_DOOR
-    for name, _ in (*sandbox.profile.env, *sandbox.env):
-        found.pop(name, None)
-    return tuple(sorted(found.items()))
-
-
-def _variables(one: _OpenSecret) -> dict[str, str]:
-    secret, use = one.secret, one.secret.use
-    found: dict[str, str] = {}
-    if use.purpose is Purpose.PROVIDER:
-        provider = PROVIDERS[use.target]
-        found.update(broker_environment(provider, BROKER))
-        if secret.exposed and provider.key_env:
-            found[provider.key_env] = one.value
-    if use.variable is not None:
-        found[use.variable] = one.value if secret.exposed else _placeholder(secret)
-        if use.purpose is Purpose.CUSTOM:
-            found[f"{use.variable}_BROKER_URL"] = f"{BROKER}/custom/{secret.name}"
-    return found
-
-
-def _login_variables(lent: LentLogin) -> tuple[tuple[str, str], ...]:
-    if isinstance(lent, ExposedLogin):
-        return LOGIN_USES[lent.agent].exposed_environment(BROKER, lent.inside.token)
-    if isinstance(lent, ProviderKey):
-        return broker_environment(PROVIDERS[lent.provider], BROKER)
-    uses = (one for one in LOGIN_USES.values() if one.provider.name == lent.provider)
-    return next((one.environment(BROKER) for one in uses), ())
-
-
-def _placeholder(secret: Secret) -> str:
-    return f"{PLACEHOLDER_PREFIX}{secret.name}-no-value-inside"
 
 
 async def _send(client: RuntimeClient, composed: ComposedPolicy) -> None:

@@ -42,10 +42,12 @@ class PolicySettings:
     door_limits: DoorLimitSettings = field(default_factory=DoorLimitSettings)
     allow_loopback_remotes: bool = False
 
-    @property
-    def limits(self) -> DoorLimits:
-        """Return the bounds of the broker as a policy holds them."""
-        return DoorLimits(**msgspec.structs.asdict(self.door_limits))
+    def limits(self, share: int = 1) -> DoorLimits:
+        """Return the bounds of a broker as a policy holds them. One that has a `share` may spend
+        that part of the money, and a millionth of a dollar at least."""
+        given = DoorLimits(**msgspec.structs.asdict(self.door_limits))
+        parts = {name: max(1, most // share) for name, most in given.spend_micros.items()}
+        return msgspec.structs.replace(given, spend_micros=parts)
 
 
 def _check_caps(caps: Mapping[str, int]) -> None:

@@ -1,0 +1,69 @@
+"""Variables of new processes inside a sandbox: the ways to its doors, and placeholders of secrets.
+
+A value is among them only where its owner exposes it.
+"""
+
+from collections.abc import Sequence
+
+from atoll.domain.agent.login_use import LOGIN_USES, ExposedLogin
+from atoll.domain.broker.provider import PLACEHOLDER_PREFIX, PROVIDERS, broker_environment
+from atoll.domain.repository.git_remote import git_environment
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.secrets.secret import Purpose, Secret
+from atoll.services.policies.secret_policies import LentLogin, OpenSecret, serves
+from atoll.wire.contract.policy import ApiAccess, ProviderKey
+
+BROKER = "http://127.0.0.1:8082/broker"
+GIT_DOOR = "http://127.0.0.1:8082/git"
+API_DOOR = "http://127.0.0.1:8082/atoll"
+"""As seen from inside."""
+
+
+def environment_of(
+    sandbox: Sandbox,
+    mine: Sequence[OpenSecret],
+    api: ApiAccess | None,
+    lent: Sequence[LentLogin],
+) -> tuple[tuple[str, str], ...]:
+    """Variables for new processes inside. What the caller or the profile set themselves stays."""
+    uses = [one.secret.use for one in mine if serves(one, Purpose.GIT)]
+    remotes = tuple(use.target for use in uses)
+    pushed = tuple(use.target for use in uses if use.push)
+    found: dict[str, str] = dict(git_environment(remotes, GIT_DOOR, pushed=pushed))
+    for one in mine:
+        found.update(_variables(one))
+    for login in lent:
+        found.update(_login_variables(login))
+    if api is not None:
+        found["ATOLL_API_URL"] = API_DOOR
+    for name, _ in (*sandbox.profile.env, *sandbox.env):
+        found.pop(name, None)
+    return tuple(sorted(found.items()))
+
+
+def _variables(one: OpenSecret) -> dict[str, str]:
+    secret, use = one.secret, one.secret.use
+    found: dict[str, str] = {}
+    if use.purpose is Purpose.PROVIDER:
+        provider = PROVIDERS[use.target]
+        found.update(broker_environment(provider, BROKER))
+        if secret.exposed and provider.key_env:
+            found[provider.key_env] = one.value
+    if use.variable is not None:
+        found[use.variable] = one.value if secret.exposed else _placeholder(secret)
+        if use.purpose is Purpose.CUSTOM:
+            found[f"{use.variable}_BROKER_URL"] = f"{BROKER}/custom/{secret.name}"
+    return found
+
+
+def _login_variables(lent: LentLogin) -> tuple[tuple[str, str], ...]:
+    if isinstance(lent, ExposedLogin):
+        return LOGIN_USES[lent.agent].exposed_environment(BROKER, lent.inside.token)
+    if isinstance(lent, ProviderKey):
+        return broker_environment(PROVIDERS[lent.provider], BROKER)
+    uses = (one for one in LOGIN_USES.values() if one.provider.name == lent.provider)
+    return next((one.environment(BROKER) for one in uses), ())
+
+
+def _placeholder(secret: Secret) -> str:
+    return f"{PLACEHOLDER_PREFIX}{secret.name}-no-value-inside"

@@ -1,0 +1,133 @@
+"""Secrets in the words of a runtime's policy: keys, places, grants, and values to mask.
+
+Which of them apply is decided in `domain.secrets.secret`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from atoll.domain.agent.login_use import ExposedLogin
+from atoll.domain.approvals.approval import Approval, GrantScope, SecretAsk
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.secrets.secret import Purpose, Secret
+from atoll.wire.contract.policy import (
+    Approved,
+    CustomSecret,
+    GitRemote,
+    LoginToken,
+    ProviderKey,
+    RedactedValue,
+)
+
+LentLogin: TypeAlias = LoginToken | ProviderKey | ExposedLogin
+"""A token or key for the doors; or the login whose token goes inside, where there are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSecret:
+    """A secret with its value in the clear, for as long as one policy is composed."""
+
+    secret: Secret
+    value: str = field(repr=False)
+
+
+def exposed_names(mine: Sequence[OpenSecret], login: ExposedLogin | None) -> tuple[str, ...]:
+    """Return the names of the secrets whose values go inside."""
+    names = {one.secret.name for one in mine if one.secret.exposed}
+    return tuple(sorted(names if login is None else {*names, login.name}))
+
+
+def masked(opened: Sequence[OpenSecret]) -> tuple[RedactedValue, ...]:
+    """Return the values that may not be shown."""
+    return tuple(RedactedValue(name=one.secret.name, value=one.value) for one in opened)
+
+
+def masked_logins(lent: Sequence[LentLogin]) -> tuple[RedactedValue, ...]:
+    """Return the values of logins that may not be shown."""
+    return tuple(
+        RedactedValue(name=one.name, value=one.inside.token)
+        if isinstance(one, ExposedLogin)
+        else RedactedValue(name=f"login_{one.provider}", value=one.value)
+        for one in lent
+    )
+
+
+def serves(one: OpenSecret, purpose: Purpose) -> bool:
+    """Report whether a secret has this purpose."""
+    return one.secret.use.purpose is purpose
+
+
+def provider_key(one: OpenSecret) -> ProviderKey:
+    """Return a secret as the key of a provider."""
+    secret = one.secret
+    return ProviderKey(
+        provider=secret.use.target,
+        secret_id=secret.id,
+        version=secret.version,
+        value=one.value,
+        base_url=secret.use.base_url,
+    )
+
+
+def custom_secret(one: OpenSecret) -> CustomSecret:
+    """Return a secret as one that goes where its owner allows it."""
+    secret = one.secret
+    return CustomSecret(
+        secret_id=secret.id,
+        name=secret.name,
+        version=secret.version,
+        value=one.value,
+        slot=secret.use.slot,
+        slot_name=secret.use.slot_name,
+        headers=secret.use.headers,
+    )
+
+
+def git_remote(one: OpenSecret) -> GitRemote:
+    """Return a secret as the login at a git remote."""
+    secret = one.secret
+    return GitRemote(
+        url=secret.use.target,
+        secret_id=secret.id,
+        version=secret.version,
+        value=one.value,
+        push=secret.use.push,
+    )
+
+
+def places(secret: Secret) -> tuple[Approved, ...]:
+    """Return the hosts its owner named when setting it."""
+    return tuple(
+        Approved(
+            approval_id=f"{secret.id}.{number}",
+            secret_id=secret.id,
+            version=secret.version,
+            host=place.host,
+            port=place.port,
+        )
+        for number, place in enumerate(secret.use.places)
+    )
+
+
+def granted(approval: Approval, ask: SecretAsk) -> Approved:
+    """Return what a person approved."""
+    return Approved(
+        approval_id=approval.id,
+        secret_id=ask.secret_id,
+        version=ask.version,
+        host=ask.host,
+        port=ask.port,
+        until=None if approval.until is None else approval.until.timestamp(),
+        once=approval.reach is GrantScope.ONCE,
+    )
+
+
+def reaches(approval: Approval, sandbox: Sandbox) -> bool:
+    """Report whether an approval is for this sandbox."""
+    return approval.reach is GrantScope.ORGANIZATION or approval.requester.sandbox_id == sandbox.id
+
+
+def is_current(secret: Secret | None, ask: SecretAsk) -> bool:
+    """Return whether a grant holds for this secret: it was given to one version."""
+    return secret is not None and (secret.name, secret.version) == (ask.secret, ask.version)
