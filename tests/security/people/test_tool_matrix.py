@@ -135,7 +135,7 @@ async def test_token_of_a_sandbox_reads_nothing_of_another(
         ).json()
         call["params"]["arguments"]["stream"] = f"sandbox:{foreign}"
         asked = (await _posted(client, call)).json()
-    assert ("error" in told) is not definition.tool.inside
+    assert ("error" in told) is (definition.tool.inside is None)
     assert foreign not in json.dumps([told, seen])
     assert "secret-name" not in json.dumps([told, seen, one, asked])
     assert one["error"]["code"] == -32002
