@@ -21,7 +21,7 @@ _EXIT: Json = {"type": ["object", "null"], "description": "`code` or `signal`"}
 
 _INTEGERS = (
     *("before", "bytes", "commits", "dashboards", "decisions", "epoch", "generation"),
-    *("instructions_id", "minus", "ms"),
+    *("instructions_id", "minus", "more", "ms"),
     *("n", "plus", "port", "pr_number", "repo", "retired", "sandboxes", "secrets", "turns"),
     *("after", "attempt", "dead", "deliveries", "event_position", "pull", "unrecorded", "up_to"),
 )
@@ -46,7 +46,7 @@ _TYPES: Mapping[str, Json] = {
     **dict.fromkeys(
         (
             *("allowed", "argv", "capabilities", "denied", "exposed_to", "leftovers", "names"),
-            *("pushed", "ranges", "readers"),
+            *("pushed", "ranges", "readers", "uris"),
         ),
         _STRINGS,
     ),
