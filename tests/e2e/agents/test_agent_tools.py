@@ -90,10 +90,10 @@ LIST = """curl -sf http://127.0.0.1:8082/mcp -H 'Content-Type: application/json'
   -d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'"""
 
 
-async def sandbox_with_tools(w: World, agent: str, repository: Path) -> Scene:
+async def sandbox_with_tools(w: World, agent: str, repository: Path, *more: str) -> Scene:
     """A sandbox for an agent. The server has loaded what tools need: an agent that waits for that
     at its start asks its model without them."""
-    scene = Scene(w, await sandbox_for(w, agent, repository), agent)
+    scene = Scene(w, await sandbox_for(w, agent, repository, *more), agent)
     code, listed = await run(w, scene.sandbox, "/bin/sh", "-c", LIST)
     assert code == 0 and b"events.recent" in listed
     return scene
