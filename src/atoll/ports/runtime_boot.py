@@ -41,6 +41,7 @@ class AgentTools:
     argv: tuple[str, ...] = ()
     files: tuple[WatchFile, ...] = ()
     machine_url: str = ""
+    machine_argv: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

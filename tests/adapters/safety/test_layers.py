@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from atoll.adapters.safety.layers import TARGET, SafetyFolders, files_of
+from atoll.domain.agent.agent import TOOLS_PROGRAM
 from atoll.domain.errors import Failed
 from atoll.domain.profile.profile import Safety
 from atoll.ports import SafetyLayers
@@ -20,12 +21,12 @@ ODD = Safety(
 )
 
 
-async def test_profile_without_layers_gets_shell_marks_and_nothing_else(tmp_path: Path) -> None:
+async def test_profile_without_layers_gets_shell_marks_and_the_way_to_tools(tmp_path: Path) -> None:
     folders = SafetyFolders(tmp_path)
     (mount,) = await folders.mounts_for(Safety())
     found = {str(each.relative_to(mount.source)) for each in Path(mount.source).rglob("*")}
     assert found == {
-        "bin", "marks.bash", ".zshenv", ".zprofile", ".zshrc",
+        "bin", "bin/atoll-mcp", "marks.bash", ".zshenv", ".zprofile", ".zshrc",
         "fish", "fish/vendor_conf.d", "fish/vendor_conf.d/atoll.fish",
     }  # fmt: skip
     assert "BASH_ENV" not in dict(folders.env_for(Safety()))
@@ -44,8 +45,13 @@ async def test_layer_is_made_once_for_all_and_readable_by_everybody(tmp_path: Pa
 def test_odd_names_of_programs_stay_in_the_folder() -> None:
     names = {name for name in files_of(ODD) if name.startswith("bin/")}
     assert names == {
-        "bin/it's", "bin/cron", "bin/git", "bin/sudo", "bin/operator-approve",
+        "bin/it's", "bin/cron", "bin/git", "bin/sudo", "bin/operator-approve", "bin/atoll-mcp",
     }  # fmt: skip
+
+
+def test_program_of_tools_is_where_agents_are_told_it_is() -> None:
+    assert f"{TARGET}/bin/atoll-mcp" == TOOLS_PROGRAM
+    assert "/.atoll/init mcp" in files_of(Safety())["bin/atoll-mcp"]
 
 
 def test_scripts_are_whole_for_the_shells_that_read_them(tmp_path: Path) -> None:

@@ -1,11 +1,13 @@
 from dataclasses import replace
 
+import msgspec
+
 from atoll.adapters.zygote.environment import environment, environment_with_image
 from atoll.adapters.zygote.start import agents_of, host_mounts_of, hostname
 from atoll.domain.files.host_mount import HostMount
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile
-from atoll.domain.tool.rule import ProfileTools
+from atoll.domain.tool.rule import ProfileTools, ToolTransport
 from atoll.ports.extension import Provision
 from atoll.wire.zygote import messages as wire
 
@@ -45,6 +47,11 @@ def test_profile_without_tools_tells_no_agent_of_them() -> None:
     known = (wire.Agent(name="a", argv=("a",), mcp=wire.AgentTools(argv=("--mcp",))),)
     request = Provision(SandboxId("sb_a"), 1, "x", Profile("p", "1"))
     assert agents_of(request, known) == known
+    stdio = replace(request.profile, mcp=ProfileTools(transport=ToolTransport.STDIO))
+    both = (msgspec.structs.replace(known[0], mcp_stdio=wire.AgentTools(argv=("--stdio",))),)
+    assert agents_of(request, both) == known
+    (told,) = agents_of(replace(request, profile=stdio), both)
+    assert told == wire.Agent(name="a", argv=("a",), mcp=wire.AgentTools(argv=("--stdio",)))
     without = replace(request.profile, mcp=ProfileTools(enabled=False))
     (told,) = agents_of(replace(request, profile=without), known)
     assert told == wire.Agent(name="a", argv=("a",))

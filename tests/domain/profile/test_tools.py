@@ -7,7 +7,7 @@ import pytest
 from atoll.domain.errors import Invalid
 from atoll.domain.people.capability import Capability
 from atoll.domain.profile.schema import profile_document, read_profile
-from atoll.domain.tool.rule import ChildQuota, ProfileTools, ToolRule
+from atoll.domain.tool.rule import ChildQuota, ProfileTools, ToolRule, ToolTransport, chosen_setup
 from atoll.domain.tool.tool import READS, Effects, Tool
 
 HEAD = "id: profile.x\nversion: '1.0.0'\n"
@@ -20,11 +20,13 @@ def tool(name: str, effects: Effects = READS) -> Tool:
 def test_section_is_read_and_written_back() -> None:
     profile = read_profile(
         HEAD + "mcp: {enabled: true, namespaces: [events, sandbox.stripe], "
-        "tools: {events.watch: deny, atoll.write: ask}, watch: [gha/run/*, hr/apps/shop]}\n"
+        "tools: {events.watch: deny, atoll.write: ask}, watch: [gha/run/*, hr/apps/shop], "
+        "transport: stdio}\n"
     )
     assert profile.mcp.namespaces == ("events", "sandbox.stripe")
     assert profile.mcp.rules == {"atoll.write": ToolRule.ASK, "events.watch": ToolRule.DENY}
     assert profile.mcp.watch == ("gha/run/*", "hr/apps/shop")
+    assert profile.mcp.transport is ToolTransport.STDIO
     assert read_profile(json.dumps(profile_document(profile))) == profile
 
 
@@ -70,6 +72,7 @@ def test_rule_of_a_tool_precedes_its_namespace_and_disabled_precedes_both() -> N
         ("mcp: {children: {live: 1, per_hour: 101}}\n", "mcp.children.per_hour"),
         ("mcp: {children: {live: 1, depth: 4}}\n", "mcp.children.depth"),
         ("mcp: {children: {live: 1, width: 4}}\n", "mcp.children.width"),
+        ("mcp: {transport: pigeon}\n", "mcp.transport"),
     ],
 )
 def test_wrong_section_is_refused_with_its_field(section: str, field: str) -> None:
@@ -85,3 +88,11 @@ def test_children_are_read_with_the_least_that_is_left_out() -> None:
     assert read_profile(json.dumps(profile_document(profile))) == profile
     deep = read_profile(HEAD + "mcp: {children: {live: 3, per_hour: 9, depth: 2}}\n").mcp.children
     assert deep is not None and deep.of_children == ChildQuota(3, 9, 1)
+
+
+def test_agent_is_told_in_the_profiles_way_or_in_the_only_one_it_takes() -> None:
+    http, stdio = ProfileTools(), ProfileTools(transport=ToolTransport.STDIO)
+    assert (chosen_setup(http, "h", "s"), chosen_setup(stdio, "h", "s")) == ("h", "s")
+    assert (chosen_setup(http, None, "s"), chosen_setup(stdio, "h", None)) == ("s", "h")
+    assert chosen_setup(http, None, None) is None
+    assert chosen_setup(ProfileTools(enabled=False), "h", "s") is None

@@ -1,8 +1,9 @@
 """`ports.safety.SafetyLayers`: one read-only directory per set of shims, shared by its sandboxes.
 
-Each of them holds the shell marks. The shims only request approval (`init ask`, see
-`runtime.doors.approvals.endpoint`); they have no privilege, so nothing is lost when a program
-inside bypasses them. Directories are named by their content and never changed.
+Each of them holds the shell marks and `atoll-mcp`, which leads to Atoll's tools. The shims only
+request approval (`init ask`, see `runtime.doors.approvals.endpoint`); they have no privilege, so
+nothing is lost when a program inside bypasses them. Directories are named by their content and
+never changed.
 """
 
 import asyncio
@@ -22,10 +23,11 @@ from atoll.ports.extension import Mount
 TARGET = f"{LAYERS}/.safety"
 GUARD_PATH = f"{TARGET}/guard.sh"
 
-_SHIM = """#!/bin/sh
-if [ -x /.atoll/init ]; then exec /.atoll/init ask {words} "$@"; fi
-exec /usr/bin/python3 -I -S /.atoll/init.py ask {words} "$@"
+_PROGRAM = """#!/bin/sh
+if [ -x /.atoll/init ]; then exec /.atoll/init {words} "$@"; fi
+exec /usr/bin/python3 -I -S /.atoll/init.py {words} "$@"
 """
+_SHIM = _PROGRAM.replace("{words}", "ask {words}")
 
 _APT = """// For apt under sudo: here nobody is but one user, so it cannot fetch as another.
 APT::Sandbox::User "root";
@@ -84,7 +86,7 @@ def files_of(safety: Safety) -> dict[str, str]:
     """Return the files of a layer, by path."""
     programs = {rule[0].rpartition("/")[2] for rule in safety.operator}
     shims = {f"bin/{name}": _SHIM.format(words=f"check -- {_quoted(name)}") for name in programs}
-    files = scripts(TARGET)
+    files = {**scripts(TARGET), "bin/atoll-mcp": _PROGRAM.format(words="mcp")}
     if safety != Safety():
         files |= {
             **shims,

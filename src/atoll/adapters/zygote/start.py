@@ -8,6 +8,7 @@ import re
 
 import msgspec
 
+from atoll.domain.tool.rule import chosen_setup
 from atoll.ports.extension import Provision
 from atoll.wire.zygote import messages as wire
 
@@ -25,13 +26,18 @@ def hostname(name: str) -> str:
 
 def agents_of(request: Provision, known: tuple[wire.Agent, ...]) -> tuple[wire.Agent, ...]:
     """Return the agents that the sandbox's runtime may start: the allowed ones of `known`, and
-    none in a maintenance start. They learn of tools unless the profile says otherwise."""
+    none in a maintenance start. They learn of tools unless the profile says otherwise, each in the
+    one way that `mcp` then has."""
     if request.maintenance_seconds is not None:
         return ()
     found = tuple(one for one in known if request.agents is None or one.name in request.agents)
-    if request.profile.mcp.enabled:
-        return found
-    return tuple(msgspec.structs.replace(one, mcp=None) for one in found)
+    tools = request.profile.mcp
+    return tuple(
+        msgspec.structs.replace(
+            one, mcp=chosen_setup(tools, one.mcp, one.mcp_stdio), mcp_stdio=None
+        )
+        for one in found
+    )
 
 
 def host_mounts_of(request: Provision) -> tuple[wire.HostMount, ...]:

@@ -15,6 +15,10 @@ LAYERS = "/opt/atoll/agents"
 """The directory inside that shows installed agents, read-only: a subdirectory per agent name."""
 
 
+TOOLS_PROGRAM = f"{LAYERS}/.safety/bin/atoll-mcp"
+"""The program inside by which Atoll's tools are reached over standard input and output."""
+
+
 @dataclass(frozen=True, slots=True)
 class Seed:
     """A file written in the sandbox's home whenever it is brought up, if it is absent.
@@ -90,13 +94,15 @@ class AgentTools:
     """An agent's ways to learn of Atoll's tools (MCP), which change no file of a person.
 
     `argv` follows the first word wherever the agent starts. `files` are written at a terminal as
-    `WatchFile` says, in place of a file with the same suffix. `machine_url` is named to a machine
-    whose protocol takes the servers of a session. `seeds` are written with the agent's own.
+    `WatchFile` says, in place of a file with the same suffix. `machine_url` or `machine_argv` is
+    named to a machine whose protocol takes the servers of a session; with both the agent's
+    abilities decide. `seeds` are written with the agent's own.
     """
 
     argv: tuple[str, ...] = ()
     files: tuple[WatchFile, ...] = ()
     machine_url: str = ""
+    machine_argv: tuple[str, ...] = ()
     seeds: tuple[Seed, ...] = ()
 
 
@@ -114,7 +120,7 @@ class Agent:
     names the reader of the file it then writes; `prompt_argv` comes before a first prompt (None: it
     takes none). `machine` is the mode in which programs drive it. `own_hosts` are hosts that the
     program calls for itself, whatever its task is: nobody is asked when they are refused. `mcp`
-    gives it Atoll's tools; None: it takes none.
+    gives it Atoll's tools by HTTP, `mcp_stdio` by a program; None: it does not take them so.
     """
 
     name: str
@@ -138,6 +144,7 @@ class Agent:
     machine: Machine | None = None
     own_hosts: tuple[str, ...] = ()
     mcp: AgentTools | None = None
+    mcp_stdio: AgentTools | None = None
 
 
 def layer_path(agent: Agent) -> str:

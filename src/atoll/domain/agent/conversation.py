@@ -87,7 +87,8 @@ class Terms:
     With `ask` the agent asks before it acts; otherwise everything is allowed, since the sandbox is
     the boundary. `resume` resumes its last conversation, `conversation` the one of that name.
     `fresh` is a new UUID: the name of a new conversation, and the seed of other names. `tools_url`
-    is the address of Atoll's tools, empty where the protocol does not name them.
+    is the address of Atoll's tools and `tools_argv` the program that leads to them, both empty
+    where the protocol does not name them.
     """
 
     cwd: str
@@ -96,6 +97,7 @@ class Terms:
     conversation: str | None = None
     fresh: str = ""
     tools_url: str = ""
+    tools_argv: tuple[str, ...] = ()
 
 
 class Conversation(Protocol):

@@ -7,7 +7,7 @@ from atoll.domain.errors import Invalid
 from atoll.domain.event import Json
 from atoll.domain.profile.yaml_fields import Fields, choice, matching, text, whole
 from atoll.domain.profile.yaml_tree import Node
-from atoll.domain.tool.rule import ChildQuota, ProfileTools, ToolRule
+from atoll.domain.tool.rule import ChildQuota, ProfileTools, ToolRule, ToolTransport
 from atoll.domain.tool.uri import path_of
 
 MAX_RULES = 200
@@ -36,6 +36,7 @@ def read_tools(part: Fields | None) -> ProfileTools:
         rules=_rules(part.take("tools")),
         watch=part.items("watch", _watched),
         children=_children(part.part("children")),
+        transport=part.choice("transport", ToolTransport.HTTP),
     )
     part.done()
     return tools
@@ -49,6 +50,7 @@ def tools_document(tools: ProfileTools) -> dict[str, Json]:
         "tools": {name: rule.value for name, rule in tools.rules.items()},
         "watch": [*tools.watch],
         "children": None if tools.children is None else dict(asdict(tools.children)),
+        "transport": tools.transport.value,
     }
 
 

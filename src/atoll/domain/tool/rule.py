@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import TypeVar
 
 from atoll.domain.tool.tool import Tool
 
@@ -13,6 +14,17 @@ class ToolRule(StrEnum):
     ALLOW = "allow"
     ASK = "ask"
     DENY = "deny"
+
+
+class ToolTransport(StrEnum):
+    """The way by which agents inside reach the tools: the door's address, or the program
+    `atoll-mcp`."""
+
+    HTTP = "http"
+    STDIO = "stdio"
+
+
+_Setup = TypeVar("_Setup")
 
 
 def default_rule(tool: Tool) -> ToolRule:
@@ -45,6 +57,7 @@ class ProfileTools:
     call; None allows all, and one includes those below it. `rules` by name take precedence. A
     change of what `watch` names, paths as in `domain.tool.uri`, wakes the sandbox's agent.
     `children`: the sandboxes that agents may make; None makes none.
+    `transport` is how agents learn of the tools.
     """
 
     enabled: bool = True
@@ -52,6 +65,7 @@ class ProfileTools:
     rules: Mapping[str, ToolRule] = field(default_factory=dict)
     watch: tuple[str, ...] = ()
     children: ChildQuota | None = None
+    transport: ToolTransport = ToolTransport.HTTP
 
     def rule_of(self, tool: Tool) -> ToolRule:
         """Return what happens when an agent inside calls a tool."""
@@ -71,3 +85,15 @@ class ProfileTools:
         return listed is None or any(
             namespace == one or namespace.startswith(f"{one}.") for one in listed
         )
+
+
+def chosen_setup(tools: ProfileTools, http: _Setup | None, stdio: _Setup | None) -> _Setup | None:
+    """Return the way in which an agent is told of the tools: the profile's, else the only one that
+    the agent takes; None where the profile gives it no tools."""
+    if not tools.enabled:
+        return None
+    match tools.transport:
+        case ToolTransport.HTTP:
+            return stdio if http is None else http
+        case ToolTransport.STDIO:
+            return http if stdio is None else stdio

@@ -237,6 +237,7 @@ class Agents:
             conversation=order.conversation,
             fresh=str(uuid.UUID(bytes=os.urandom(16), version=4)),
             tools_url="" if agent.mcp is None else agent.mcp.machine_url,
+            tools_argv=() if agent.mcp is None else agent.mcp.machine_argv,
         )
         known = {**dict(self._terminals.environment), **dict(agent.env), **env}
         start = _MachineStart(

@@ -21,6 +21,7 @@ from atoll.domain.sandbox.project import SandboxProject
 from atoll.domain.sandbox.sandbox import Attachment, Sandbox, SandboxRepo
 from atoll.domain.sandbox.stimulus import Idle
 from atoll.domain.sandbox.task import Task
+from atoll.domain.tool.rule import chosen_setup
 from atoll.domain.wall.isolation import Isolation, shortfall
 from atoll.domain.wall.probe import PROBE, open_network, probed
 from atoll.ports import (
@@ -255,8 +256,8 @@ class Provisioning:
             return
         agent = self._agents.known(sandbox.agent)
         use = LOGIN_USES.get(agent.name)
-        told = agent.mcp.seeds if agent.mcp is not None and sandbox.profile.mcp.enabled else ()
-        seeds = (*agent.seeds, *told)
+        told = chosen_setup(sandbox.profile.mcp, agent.mcp, agent.mcp_stdio)
+        seeds = (*agent.seeds, *(told.seeds if told is not None else ()))
         await write_seeds(client, seeds, use.files if use else (), login=composed.login)
 
     async def _filled(

@@ -96,6 +96,7 @@ class AgentTools(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     argv: tuple[Text, ...] = ()
     files: tuple[WatchFile, ...] = ()
     machine_url: Text = ""
+    machine_argv: tuple[Text, ...] = ()
 
 
 class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -112,6 +113,7 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     prompt_argv: tuple[Text, ...] | None = None
     machine: Machine | None = None
     mcp: AgentTools | None = None
+    mcp_stdio: AgentTools | None = None
 
 
 class Start(msgspec.Struct, frozen=True, tag_field="verb", tag="start", forbid_unknown_fields=True):

@@ -40,6 +40,17 @@ def test_agent_that_cannot_dial_a_server_of_tools_is_named_none(able: dict[str, 
     assert new["params"] == {"cwd": "/workspace", "mcpServers": []}
 
 
+@pytest.mark.parametrize("url", ["", "http://127.0.0.1:8082/mcp"])
+def test_agent_that_dials_no_server_or_is_not_to_is_told_of_a_program(url: str) -> None:
+    argv = ("/x/atoll-mcp", "--flat")
+    talk = AcpConversation(Terms("/workspace", tools_url=url, tools_argv=argv))
+    talk.begin()
+    (new,) = talk.take({"id": 1, "result": {"protocolVersion": 1}}).send
+    program = {"name": "atoll", "command": "/x/atoll-mcp", "args": ["--flat"], "env": []}
+    params = new["params"]
+    assert isinstance(params, dict) and params["mcpServers"] == [program]
+
+
 @pytest.mark.parametrize("conversation", [None, "s"])
 def test_session_is_named_the_server_of_tools(conversation: str | None) -> None:
     url = "http://127.0.0.1:8082/mcp"

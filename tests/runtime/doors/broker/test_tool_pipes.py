@@ -85,6 +85,8 @@ class Server:
                 error = {"code": -32602, "message": "no"}
                 told = {"jsonrpc": "2.0", "id": body["id"], "error": error}
                 return web.json_response(told, status=400)
+            case _:
+                pass
         told = {"jsonrpc": "2.0", "id": body["id"], "result": result}
         return web.Response(text=json.dumps(told, indent=1), headers=headers)
 

@@ -450,7 +450,7 @@ class AcpConversation:
         return replace(after(step, more), replies=requests.answered(key))
 
     def _place(self) -> dict[str, Value]:
-        return {"cwd": self._terms.cwd, "mcpServers": servers(self._terms.tools_url, self._able)}
+        return {"cwd": self._terms.cwd, "mcpServers": servers(self._terms, self._able)}
 
     def _load(self, session: str, then: _Answered, replay: AcpReplay | None = None) -> Outgoing:
         """Have a session told again; nothing of that is said once more."""

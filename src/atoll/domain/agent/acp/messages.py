@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from atoll.domain.agent.card import Draft, Said, Value
-from atoll.domain.agent.conversation import Outgoing, Step
+from atoll.domain.agent.conversation import Outgoing, Step, Terms
 from atoll.domain.agent.lenient_json import Message, part, text
 
 
@@ -40,9 +40,12 @@ def rpc(**fields: Value) -> Outgoing:
     return {"jsonrpc": "2.0", **fields}
 
 
-def servers(tools_url: str, able: Message) -> list[Value]:
-    """Return the servers of a session: that of Atoll's tools, for an agent that is `able` to dial
-    one."""
-    if not tools_url or part(able, "mcpCapabilities").get("http") is not True:
-        return []
-    return [{"type": "http", "name": "atoll", "url": tools_url, "headers": []}]
+def servers(terms: Terms, able: Message) -> list[Value]:
+    """Return the servers of a session: that of Atoll's tools, by its address for an agent that is
+    `able` to dial one, else by a program, which every agent can start."""
+    if terms.tools_url and part(able, "mcpCapabilities").get("http") is True:
+        return [{"type": "http", "name": "atoll", "url": terms.tools_url, "headers": []}]
+    if terms.tools_argv:
+        command, *words = terms.tools_argv
+        return [{"name": "atoll", "command": command, "args": [*words], "env": []}]
+    return []

@@ -2,7 +2,15 @@
 
 import json
 
-from atoll.domain.agent.agent import HOOK_COMMAND, Agent, AgentTools, Machine, Package, Seed
+from atoll.domain.agent.agent import (
+    HOOK_COMMAND,
+    TOOLS_PROGRAM,
+    Agent,
+    AgentTools,
+    Machine,
+    Package,
+    Seed,
+)
 from atoll.domain.broker.control_plane import TOOLS_URL
 from atoll.domain.broker.provider import ANTHROPIC, placeholder
 
@@ -23,6 +31,9 @@ _EVENTS = (
 _HOOK = {"matcher": "", "hooks": [{"type": "command", "timeout": 5, "command": HOOK_COMMAND}]}
 _WATCH = json.dumps({"hooks": {event: [_HOOK] for event in _EVENTS}})
 _TOOLS = json.dumps({"mcpServers": {"atoll": {"type": "http", "url": TOOLS_URL}}})
+_TOOLS_STDIO = json.dumps(
+    {"mcpServers": {"atoll": {"type": "stdio", "command": TOOLS_PROGRAM, "args": []}}}
+)
 
 AGENT = Agent(
     name="claude-code",
@@ -68,4 +79,5 @@ AGENT = Agent(
     ),
     own_hosts=("downloads.claude.ai",),
     mcp=AgentTools(argv=("--mcp-config", _TOOLS)),
+    mcp_stdio=AgentTools(argv=("--mcp-config", _TOOLS_STDIO)),
 )  # fmt: skip

@@ -2,7 +2,15 @@
 
 import json
 
-from atoll.domain.agent.agent import HOOK_COMMAND, Agent, AgentTools, Machine, Package, Seed
+from atoll.domain.agent.agent import (
+    HOOK_COMMAND,
+    TOOLS_PROGRAM,
+    Agent,
+    AgentTools,
+    Machine,
+    Package,
+    Seed,
+)
 from atoll.domain.broker.control_plane import TOOLS_URL
 
 _CONFIG = """\
@@ -56,8 +64,9 @@ _EVENTS = (
 # A JSON text is a TOML text too; TOML's own syntax is needed around it only.
 _HOOK = f'{{type="command",timeout=5,command={json.dumps(HOOK_COMMAND)}}}'
 _WATCH = tuple(word for event in _EVENTS for word in ("-c", f"hooks.{event}=[{{hooks=[{_HOOK}]}}]"))
-_TOOLS = (f'mcp_servers.atoll.url="{TOOLS_URL}"',
-          'mcp_servers.atoll.default_tools_approval_mode="approve"')  # fmt: skip
+_APPROVED = 'mcp_servers.atoll.default_tools_approval_mode="approve"'
+_TOOLS = ("-c", f'mcp_servers.atoll.url="{TOOLS_URL}"', "-c", _APPROVED)
+_TOOLS_STDIO = ("-c", f'mcp_servers.atoll.command="{TOOLS_PROGRAM}"', "-c", _APPROVED)
 
 AGENT = Agent(
     name="codex",
@@ -86,5 +95,6 @@ AGENT = Agent(
     prompt_argv=("--",),
     machine=Machine(protocol="codex", argv=("codex", "app-server"), conversation_argv=()),
     own_hosts=("ab.chatgpt.com", "chatgpt.com", "raw.githubusercontent.com"),
-    mcp=AgentTools(argv=tuple(word for one in _TOOLS for word in ("-c", one))),
+    mcp=AgentTools(argv=_TOOLS),
+    mcp_stdio=AgentTools(argv=_TOOLS_STDIO),
 )

@@ -2,12 +2,18 @@
 Cursor's own servers with a login of its own, which the broker does not cover.
 """
 
-from atoll.domain.agent.agent import Agent, Seed
+import json
+
+from atoll.domain.agent.agent import TOOLS_PROGRAM, Agent, AgentTools, Seed
+from atoll.domain.broker.control_plane import TOOLS_URL
 
 _CONFIG = (
     '{"version":1,"editor":{"vimMode":false},'
     '"permissions":{"allow":["Shell(*)","Read(**)","Write(**)"],"deny":[]}}\n'
 )
+
+_TOOLS = json.dumps({"mcpServers": {"atoll": {"url": TOOLS_URL}}})
+_TOOLS_STDIO = json.dumps({"mcpServers": {"atoll": {"command": TOOLS_PROGRAM}}})
 
 AGENT = Agent(
     name="cursor-agent",
@@ -19,5 +25,7 @@ AGENT = Agent(
     seeds=(Seed(".cursor/cli-config.json", _CONFIG),),
     aliases=("cursor",),
     prompt_argv=(),
+    mcp=AgentTools(seeds=(Seed(".cursor/mcp.json", _TOOLS),)),
+    mcp_stdio=AgentTools(seeds=(Seed(".cursor/mcp.json", _TOOLS_STDIO),)),
     hint="install it for everyone on this machine (it must be in /usr/local/bin or /usr/bin)",
 )

@@ -6,7 +6,15 @@ terminal they do nothing.
 
 import json
 
-from atoll.domain.agent.agent import HOOK_COMMAND, Agent, AgentTools, Machine, Package, Seed
+from atoll.domain.agent.agent import (
+    HOOK_COMMAND,
+    TOOLS_PROGRAM,
+    Agent,
+    AgentTools,
+    Machine,
+    Package,
+    Seed,
+)
 from atoll.domain.broker.control_plane import TOOLS_URL
 
 _EVENTS = (
@@ -27,9 +35,10 @@ _SETTINGS = (
     + "\n"
 )  # fmt: skip
 # An extension, which it loads in every mode: a person's settings stay theirs.
-_TOOLS = json.dumps({
-    "name": "atoll", "version": "1.0.0", "mcpServers": {"atoll": {"httpUrl": TOOLS_URL}},
-})  # fmt: skip
+_EXTENSION = {"name": "atoll", "version": "1.0.0"}
+_TOOLS = json.dumps({**_EXTENSION, "mcpServers": {"atoll": {"httpUrl": TOOLS_URL}}})
+_TOOLS_STDIO = json.dumps({**_EXTENSION, "mcpServers": {"atoll": {"command": TOOLS_PROGRAM}}})
+_MANIFEST = ".gemini/extensions/atoll/gemini-extension.json"
 
 AGENT = Agent(
     name="gemini-cli",
@@ -54,5 +63,6 @@ AGENT = Agent(
     transcript="gemini",
     prompt_argv=("--prompt-interactive",),
     machine=Machine(protocol="acp", argv=("gemini", "--skip-trust", "--acp"), conversation_argv=()),
-    mcp=AgentTools(seeds=(Seed(".gemini/extensions/atoll/gemini-extension.json", _TOOLS),)),
+    mcp=AgentTools(seeds=(Seed(_MANIFEST, _TOOLS),)),
+    mcp_stdio=AgentTools(seeds=(Seed(_MANIFEST, _TOOLS_STDIO),)),
 )

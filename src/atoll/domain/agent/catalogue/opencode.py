@@ -6,7 +6,15 @@ choose one of them as its model.
 
 import json
 
-from atoll.domain.agent.agent import Agent, AgentTools, Machine, Package, Seed, WatchFile
+from atoll.domain.agent.agent import (
+    TOOLS_PROGRAM,
+    Agent,
+    AgentTools,
+    Machine,
+    Package,
+    Seed,
+    WatchFile,
+)
 from atoll.domain.broker.control_plane import TOOLS_URL
 
 _CONFIG = (
@@ -61,6 +69,8 @@ _REPORTING = {"plugin": ["file://{report_pipe}.js"]}
 _WATCH = json.dumps(_REPORTING)
 _SERVER = {"type": "remote", "url": TOOLS_URL, "enabled": True, "oauth": False}
 _TOOLS = json.dumps({**_REPORTING, "mcp": {"atoll": _SERVER}})
+_PROGRAM = {"type": "local", "command": [TOOLS_PROGRAM], "enabled": True}
+_TOOLS_STDIO = json.dumps({**_REPORTING, "mcp": {"atoll": _PROGRAM}})
 
 # As a machine it asks before each act, and the conversation allows what nobody is to be asked.
 _ASKING = 'OPENCODE_PERMISSION={"edit":"ask","bash":"ask","webfetch":"ask"}'
@@ -102,5 +112,13 @@ AGENT = Agent(
     prompt_argv=("--prompt",),
     machine=Machine(protocol="acp", argv=("env", _ASKING, "opencode", "acp"), conversation_argv=()),
     own_hosts=("models.dev", "models.opencode.ai", "opencode.ai"),
-    mcp=AgentTools(files=(WatchFile(".json", _TOOLS, "OPENCODE_CONFIG"),), machine_url=TOOLS_URL),
+    mcp=AgentTools(
+        files=(WatchFile(".json", _TOOLS, "OPENCODE_CONFIG"),),
+        machine_url=TOOLS_URL,
+        machine_argv=(TOOLS_PROGRAM,),
+    ),
+    mcp_stdio=AgentTools(
+        files=(WatchFile(".json", _TOOLS_STDIO, "OPENCODE_CONFIG"),),
+        machine_argv=(TOOLS_PROGRAM,),
+    ),
 )

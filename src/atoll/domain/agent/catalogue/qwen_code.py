@@ -9,6 +9,7 @@ import json
 
 from atoll.domain.agent.agent import (
     HOOK_COMMAND,
+    TOOLS_PROGRAM,
     Agent,
     AgentTools,
     Machine,
@@ -42,6 +43,8 @@ _WATCH = json.dumps(_HOOKS)
 # It passes names of tools on as they are, and OpenAI's API admits no dots.
 _SERVER = {"httpUrl": FLAT_TOOLS_URL, "trust": True}
 _TOOLS = json.dumps({**_HOOKS, "mcpServers": {"atoll": _SERVER}})
+_PROGRAM = {"command": TOOLS_PROGRAM, "args": ["--flat"], "trust": True}
+_TOOLS_STDIO = json.dumps({**_HOOKS, "mcpServers": {"atoll": _PROGRAM}})
 
 AGENT = Agent(
     name="qwen-code",
@@ -71,5 +74,10 @@ AGENT = Agent(
     mcp=AgentTools(
         files=(WatchFile(".json", _TOOLS, "QWEN_CODE_SYSTEM_DEFAULTS_PATH"),),
         machine_url=FLAT_TOOLS_URL,
+        machine_argv=(TOOLS_PROGRAM, "--flat"),
+    ),
+    mcp_stdio=AgentTools(
+        files=(WatchFile(".json", _TOOLS_STDIO, "QWEN_CODE_SYSTEM_DEFAULTS_PATH"),),
+        machine_argv=(TOOLS_PROGRAM, "--flat"),
     ),
 )
