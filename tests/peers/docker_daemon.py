@@ -182,6 +182,16 @@ def small_tree(tree: Path) -> None:
             shutil.copytree(each, tree / each.relative_to("/"), symlinks=True, dirs_exist_ok=True)
 
 
+def add_program(daemon: DockerDaemon, name: str) -> None:
+    """Add a program of this machine, and what it loads, to the daemon's image."""
+    found = shutil.which(name)
+    assert found is not None, f"{name} is not on this machine"
+    tree = daemon.folder / "tree"
+    _copy_with_libraries(tree, [Path(found)])
+    pack(tree, daemon.folder / "small.tar")
+    daemon.run("import", str(daemon.folder / "small.tar"), IMAGE)
+
+
 _PATH = "/usr/bin:/bin:/usr/sbin:/sbin"
 
 

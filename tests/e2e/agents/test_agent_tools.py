@@ -2,16 +2,22 @@
 of the control plane."""
 
 import asyncio
+import json
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
+import pytest_asyncio
 
+from atoll.domain.agent.registry import find
 from atoll.testing.server import TestServer
-from tests.e2e.agents.agent_world import CHOICES, KEY, World, run, sandbox_for, world
+from tests.e2e.agents.agent_world import CHOICES, KEY, Wall, World, run, sandbox_for, world
 from tests.peers.canary import HUNT, memory_holds, pids_of
+from tests.peers.docker_daemon import IMAGE, DockerDaemon, add_program, docker_daemon, why_not
 
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
 
@@ -24,14 +30,70 @@ NAMES = {
 }
 """What the models of these agents call `events.recent`."""
 
-FAST = [pytest.param(name, id=name) for name in ("claude-code", "codex")]
-SLOWER = [
-    pytest.param(name, id=name, marks=[pytest.mark.slow, pytest.mark.timeout(1200)])
-    for name in ("opencode", "qwen-code", "gemini-cli")
+AGENTS = tuple(NAMES)
+WAYS = ("http", "stdio")
+MODES = ("machine", "tui")
+IN_DOCKER = [
+    pytest.mark.docker,
+    pytest.mark.skipif(bool(why_not()), reason=f"no Docker daemon: {why_not()}"),
 ]
+
+
+def cases(walls: Iterable[str], modes: Iterable[str], quick: Callable[..., bool]) -> list[Any]:
+    """Every agent in every way; all but the `quick` ones are slow."""
+    found = []
+    for wall, agent, mode, way in product(walls, AGENTS, modes, WAYS):
+        marks = [*IN_DOCKER] if wall == "docker" else []
+        if not quick(wall, agent, mode, way):
+            marks += [pytest.mark.slow, pytest.mark.timeout(1200)]
+        name = "-".join((agent, way, mode, wall))
+        found.append(pytest.param(wall, agent, mode, way, id=name, marks=marks))
+    return found
+
+
+def in_every_run(wall: str, agent: str, mode: str, way: str) -> bool:
+    """By HTTP the two that install fast; one of them by stdio, as a machine."""
+    if wall != "namespaces" or agent not in ("claude-code", "codex"):
+        return False
+    return way == "http" or (agent, mode) == ("claude-code", "machine")
+
+
 ANSWERED = "untrusted text from event"
-RESULTS = {"claude-code": '"tool_result"', "codex": '"function_call_output"'}
+RESULTS = {
+    "claude-code": '"tool_result"',
+    "codex": '"function_call_output"',
+    "opencode": '"function_call_output"',
+    "qwen-code": '"role":"tool"',
+    "gemini-cli": '"functionResponse"',
+}
 """What each result of a tool has in a request to a model."""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def contained() -> AsyncIterator[tuple[World, DockerDaemon]]:
+    """A server whose sandboxes are containers, of an image in which agents of node run, too."""
+    with docker_daemon() as daemon:
+        await asyncio.to_thread(add_program, daemon, "node")
+        async with world(KEY, daemon) as made:
+            yield made, daemon
+
+
+@pytest.fixture
+def placed(request: pytest.FixtureRequest) -> tuple[World, Wall]:
+    """The world whose wall the test asks for by its parameter, and that wall."""
+    if request.param == "docker":
+        found: tuple[World, Wall] = request.getfixturevalue("contained")
+        return found
+    return request.getfixturevalue("w"), None
+
+
+HANDSHAKE = (
+    {"jsonrpc": "2.0", "id": 1, "method": "initialize",
+     "params": {"protocolVersion": "2025-11-25", "capabilities": {},
+                "clientInfo": {"name": "script", "version": "1"}}},
+    {"jsonrpc": "2.0", "method": "notifications/initialized"},
+    {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
+)  # fmt: skip
 
 
 @dataclass
@@ -85,18 +147,23 @@ class Scene:
         ]
 
 
-LIST = """curl -sf http://127.0.0.1:8082/mcp -H 'Content-Type: application/json' \\
-  -H 'Accept: application/json, text/event-stream' \\
-  -d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'"""
-
-
 async def sandbox_with_tools(w: World, agent: str, repository: Path, *more: str) -> Scene:
     """A sandbox for an agent. The server has loaded what tools need: an agent that waits for that
     at its start asks its model without them."""
     scene = Scene(w, await sandbox_for(w, agent, repository, *more), agent)
-    code, listed = await run(w, scene.sandbox, "/bin/sh", "-c", LIST)
-    assert code == 0 and b"events.recent" in listed
+    code, listed = await run(w, scene.sandbox, "atoll-mcp", "list")
+    assert code == 0 and b'"events.recent"' in listed, listed
     return scene
+
+
+async def scene_of(w: World, agent: str, repository: Path, way: str, wall: Wall) -> Scene:
+    """A sandbox of a wall for an agent that is told of the tools in a way."""
+    profile = {"id": f"profile.{way}", "version": "1.0.0", "mcp": {"transport": way}}
+    if isinstance(wall, DockerDaemon):
+        profile |= {"extension": "ext.docker", "image": IMAGE}
+    put = await w.api.put(f"/v1/profiles/{profile['id']}", json=profile)
+    assert put.is_success, put.text
+    return await sandbox_with_tools(w, agent, repository, "--profile", way)
 
 
 async def beginning_of_tokens(w: World) -> str:
@@ -107,28 +174,38 @@ async def beginning_of_tokens(w: World) -> str:
     return f"{header}.{payload[:12]}"
 
 
-@pytest.mark.parametrize("mode", ["machine", "tui"])
-@pytest.mark.parametrize("agent", [*FAST, *SLOWER])
+@pytest.mark.parametrize(
+    ("placed", "agent", "mode", "way"),
+    cases(("namespaces", "docker"), MODES, in_every_run),
+    indirect=["placed"],
+)
 @pytest.mark.asyncio(loop_scope="session")
 async def test_agent_lists_and_calls_a_tool_and_no_token_is_inside(
-    w: World,
+    placed: tuple[World, Wall],
     agent: str,
     mode: str,
+    way: str,
     repository: Path,
     provide_agent: Callable[[TestServer, str], None],
 ) -> None:
+    w, wall = placed
     await asyncio.to_thread(provide_agent, w.server, agent)
-    scene = await sandbox_with_tools(w, agent, repository)
+    scene = await scene_of(w, agent, repository, way, wall)
     # At a terminal some go on before they know their servers, so the first turn needs no tool.
     await scene.open(mode, "Good morning.")
     await scene.until_asked(lambda body: "Good morning." in body)
     await scene.ask(f"What happened? {scene.call}")
     await scene.until_asked(lambda body: ANSWERED in body)
     assert await scene.called() == [("events.recent", "ok")]
+    await assert_no_token_inside(w, scene.sandbox)
+
+
+async def assert_no_token_inside(w: World, sandbox: str) -> None:
+    """Neither in files and environments nor in the memory of programs."""
     needle = await beginning_of_tokens(w)
-    code, found = await run(w, scene.sandbox, "/bin/sh", "-c", HUNT, "sh", needle[3:])
+    code, found = await run(w, sandbox, "/bin/sh", "-c", HUNT, "sh", needle[3:])
     assert (code, found) == (0, b""), found.decode()
-    uid = (await w.api.get(f"/v1/sandboxes/{scene.sandbox}")).json()["isolation"]["host_uid"]
+    uid = (await w.api.get(f"/v1/sandboxes/{sandbox}")).json()["isolation"]["host_uid"]
     if os.geteuid() == 0 and uid != w.server.home.stat().st_uid:
         inside = pids_of(uid)
         assert inside and not [pid for pid in inside if memory_holds(pid, needle.encode())]
@@ -142,17 +219,27 @@ async def mortal() -> AsyncIterator[World]:
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("agent", FAST)
+@pytest.mark.parametrize(
+    ("wall", "agent", "mode", "way"),
+    cases(
+        ("namespaces",),
+        ("machine",),
+        lambda wall, agent, mode, way: agent in ("claude-code", "codex") and way == "http",
+    ),
+)
 async def test_call_while_the_control_plane_is_dead_is_answered_by_the_next(
     mortal: World,
+    wall: str,
     agent: str,
+    mode: str,
+    way: str,
     repository: Path,
     provide_agent: Callable[[TestServer, str], None],
 ) -> None:
     w = mortal
     await asyncio.to_thread(provide_agent, w.server, agent)
-    scene = await sandbox_with_tools(w, agent, repository)
-    await scene.open("machine", f"What happened? {scene.call}")
+    scene = await scene_of(w, agent, repository, way, None)
+    await scene.open(mode, f"What happened? {scene.call}")
     await scene.until_asked(lambda body: ANSWERED in body)
     await scene.ask(f"And now? [[hold dead]] {scene.call}")
     await scene.until_asked(lambda body: "[[hold dead]]" in body)
@@ -165,3 +252,44 @@ async def test_call_while_the_control_plane_is_dead_is_answered_by_the_next(
     assert "upstream_unreachable" not in last and "not sent" not in last
     w.api.base_url = w.server.url
     assert await scene.called() == [("events.recent", "ok")] * 2
+
+
+@pytest.mark.parametrize(
+    "placed", ["namespaces", pytest.param("docker", marks=IN_DOCKER)], indirect=True
+)
+@pytest.mark.asyncio(loop_scope="session")
+async def test_script_calls_a_tool_by_its_name(
+    placed: tuple[World, Wall], repository: Path
+) -> None:
+    w, wall = placed
+    scene = await scene_of(w, "shell", repository, "stdio", wall)
+    code, said = await run(w, scene.sandbox, "atoll-mcp", "call", "events.recent", "{}")
+    assert code == 0 and ANSWERED.encode() in said, said
+    assert json.loads(said.partition(b"\n")[0])["events"]
+    code, said = await run(w, scene.sandbox, "atoll-mcp", "call", "events.recent", '{"limit":1}')
+    assert code == 1 and said.startswith(b"atoll-mcp: invalid: "), said
+    code, said = await run(w, scene.sandbox, "atoll-mcp", "call", "no.such")
+    assert code == 1 and b"Unknown tool" in said
+    lines = b"".join(json.dumps(one).encode() + b"\n" for one in HANDSHAKE)
+    piped = f"printf '%s' '{lines.decode()}' | atoll-mcp"
+    code, said = await run(w, scene.sandbox, "/bin/sh", "-c", piped)
+    answers = [json.loads(line) for line in said.splitlines()]
+    assert code == 0 and [one["id"] for one in answers] == [1, 2], said
+    assert "events.recent" in {tool["name"] for tool in answers[1]["result"]["tools"]}
+    await assert_no_token_inside(w, scene.sandbox)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.asyncio(loop_scope="session")
+async def test_aider_calls_a_tool_by_a_command(
+    w: World, repository: Path, provide_agent: Callable[[TestServer, str], None]
+) -> None:
+    await asyncio.to_thread(provide_agent, w.server, "aider")
+    scene = await scene_of(w, "aider", repository, "stdio", None)
+    words = "/run atoll-mcp call events.recent"
+    argv, env = find("aider").task_argv, CHOICES["aider"]
+    code, said = await run(w, scene.sandbox, *argv, words, env=env, timeout=300)
+    assert code == 0 and ANSWERED.encode() in said, said
+    assert await scene.called() == [("events.recent", "ok")]
+    await assert_no_token_inside(w, scene.sandbox)
