@@ -4,8 +4,9 @@ from contextlib import aclosing
 import pytest
 
 from atoll.domain.errors import LimitReached
-from atoll.domain.event import Gap, Json, sandbox_stream
-from atoll.domain.people.principal import LOCAL_PERSON, Principal
+from atoll.domain.event import Event, Gap, Json, sandbox_stream
+from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.ports import EventQuery
 from atoll.services.journals.events import MAX_LIMIT, Note
 from atoll.services.tools.resources import Resources
 from atoll.services.tools.watches import PAGE, Watches
@@ -49,13 +50,11 @@ async def test_gap_in_the_log_is_told_once() -> None:
         await s.ready()
         gaps: list[int] = []
 
-        async def gap(
-            caller: Principal, *, stream: str | None = None, after: int = 0
-        ) -> Gap | None:
-            gaps.append(after)
-            return Gap(0, 900) if after < 900 else None
+        async def gap(query: EventQuery) -> Gap | None:
+            gaps.append(query.after)
+            return Gap(0, 900) if query.after < 900 else None
 
-        s.events.gap = gap  # type: ignore[method-assign]
+        s.events._gap = gap  # type: ignore[method-assign]
         watches = Watches(s.ground, s.events, scheme="atoll")
         after = await s.events.last_position()
         changes = watches.follow_uris(LOCAL_PERSON, ["atoll://hr/*"], after=after)
@@ -74,3 +73,26 @@ async def test_very_many_uris_are_refused() -> None:
         watches.check(LOCAL_PERSON, ["atoll://hr/a/b"] * 100)
         with pytest.raises(LimitReached):
             watches.check(LOCAL_PERSON, ["atoll://hr/a/b"] * 101)
+
+
+async def test_watchers_at_the_same_place_share_the_read_of_the_log() -> None:
+    async with scene() as s:
+        sandbox = await s.ready()
+        reads, page = 0, s.events._page
+
+        async def counted(query: EventQuery) -> list[Event]:
+            nonlocal reads
+            reads += 1
+            return await page(query)
+
+        s.events._page = counted  # type: ignore[method-assign]
+        watches = Watches(s.ground, s.events, scheme="atoll")
+        after = await s.events.last_position()
+        followed = [
+            watches.follow_uris(LOCAL_PERSON, ["atoll://sandbox/*"], after=after) for _ in range(20)
+        ]
+        async with asyncio.TaskGroup() as tasks:
+            first = [tasks.create_task(anext(one)) for one in followed]  # type: ignore[arg-type]
+            await s.sandboxes.stop(LOCAL_PERSON, sandbox.id)
+        assert {one.result().uris for one in first} == {(f"atoll://sandbox/{sandbox.id}",)}
+        assert reads < len(followed)

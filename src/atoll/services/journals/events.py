@@ -42,6 +42,17 @@ class Note:
     reason: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class LogPage:
+    """A page of the log as a follower reads it: the events that they may see, the gap before them,
+    and the position to go on from. `last`: there is nothing more yet."""
+
+    events: tuple[Event, ...]
+    gap: Gap | None
+    position: int
+    last: bool
+
+
 class Events:
     """The log of the caller's organization."""
 
@@ -112,20 +123,41 @@ class Events:
         """Yield every event after `after`, then new ones as they come. A gap is yielded before the
         page that it affects. Never returns. Raises `NotFound` for a stream that the caller's token
         does not name."""
-        told, streams = 0, _readable(caller, stream)
+        told = 0
         with self._bus.listen(stream) as listener:
             while True:
-                query = EventQuery(caller.org_id, caller.id, stream, after, FOLLOW_PAGE)
-                page, gap = await self._looks.of((query, max(after, told)))
-                if gap is not None:
-                    told = gap.to
-                    yield gap
-                for event in page:
-                    if streams is None or event.stream in streams:
-                        yield event
-                    after = event.position
-                if len(page) < FOLLOW_PAGE:
+                page = await self.look(
+                    caller, after=after, told=told, stream=stream, limit=FOLLOW_PAGE
+                )
+                if page.gap is not None:
+                    told = page.gap.to
+                    yield page.gap
+                for event in page.events:
+                    yield event
+                after = page.position
+                if page.last:
                     await listener.wait()
+
+    async def look(
+        self,
+        caller: Principal,
+        *,
+        after: int,
+        told: int = 0,
+        limit: int,
+        stream: str | None = None,
+    ) -> LogPage:
+        """Return a follower's next page; all who stand at the same place share the read. A gap is
+        returned from `told` on. Raises `NotFound` for a stream that the caller's token does not
+        name."""
+        streams = _readable(caller, stream)
+        if streams is not None and len(streams) == 1:
+            (stream,) = streams
+        query = EventQuery(caller.org_id, caller.id, stream, after, limit)
+        page, gap = await self._looks.of((query, max(after, told)))
+        seen = (one for one in page if streams is None or one.stream in streams)
+        position = page[-1].position if page else after
+        return LogPage(tuple(seen), gap, position, len(page) < limit)
 
     async def appended(self, caller: Principal) -> AsyncIterator[Event]:
         """Yield each event that is appended from now on. While the log cannot be read it is tried

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iter
 from dataclasses import dataclass
 
 from atoll.domain.errors import Forbidden
-from atoll.domain.event import Event, Gap
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.tool.uri import covers, path_of, paths_of
@@ -17,8 +16,8 @@ from atoll.services.ground import Ground
 from atoll.services.journals.events import Events
 from atoll.services.tools.mcp_sessions import SessionClaims
 
-PAGE = 200
-"""Events that are looked at at once."""
+PAGE = 50
+"""Events that are looked at at once: a reader that does not take what they changed holds that."""
 
 Watched = Callable[[], Awaitable[Iterable[str]]]
 """A function that returns the paths that are watched now."""
@@ -104,25 +103,29 @@ class Watches:
         told = 0
         with self._ground.bus.listen() as listener:
             while True:
-                page = await self._events.list(caller, after=after, limit=PAGE)
-                gap = await self._events.gap(caller, after=max(after, told))
+                page = await self._events.look(caller, after=after, told=told, limit=PAGE)
+                after, last, gap = page.position, page.last, page.gap
+                changed = [path for event in page.events for path in paths_of(event)]
+                # Nothing of the page is held while its reader takes what it changed.
+                del page
+                if gap is not None:
+                    told = gap.to
                 # Read after the page, so that who began to watch before an event learns of it.
-                now = list(await watched()) if page or gap is not None else []
-                after = page[-1].position if page else after
-                told = told if gap is None else gap.to
-                uris = self._changed(now, page, gap)
+                now = list(await watched()) if changed or gap is not None else []
+                uris = self._uris(now, changed, all_of_them=gap is not None)
                 if uris:
                     yield Change(uris, after)
-                if len(page) < PAGE:
+                if last:
                     await listener.wait()
 
-    def _changed(self, watched: list[str], page: list[Event], gap: Gap | None) -> tuple[str, ...]:
-        """Return the URIs that a page changed, and after a gap all that is watched."""
-        found = dict.fromkeys(watched) if gap is not None else {}
-        for event in page:
-            for path in paths_of(event):
-                if any(covers(one, path) for one in watched):
-                    found[path] = None
+    def _uris(
+        self, watched: list[str], changed: list[str], *, all_of_them: bool
+    ) -> tuple[str, ...]:
+        """Return the URIs that changed and are watched, after a gap all that are watched."""
+        found = dict.fromkeys(watched) if all_of_them else {}
+        found |= dict.fromkeys(
+            path for path in changed if any(covers(one, path) for one in watched)
+        )
         return tuple(f"{self.scheme}://{path}" for path in found)
 
 

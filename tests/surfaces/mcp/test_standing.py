@@ -1,0 +1,31 @@
+"""The standing stream of a session: changed URIs, and where a client goes on from."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from starlette.types import Message
+
+from atoll.services.tools.watches import Change
+from atoll.surfaces.mcp.standing import Standing
+
+
+async def test_part_of_a_change_gives_no_place_to_go_on_from() -> None:
+    sent: list[bytes] = []
+    told = asyncio.Event()
+
+    async def changes() -> AsyncIterator[Change]:
+        yield Change(("atoll://hr/a/b", "atoll://hr/c/d"), 7)
+        told.set()
+        await asyncio.Event().wait()
+
+    async def receive() -> Message:
+        await told.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        sent.append(message.get("body", b""))
+
+    await Standing(changes())({"type": "http"}, receive, send)
+    first, last = b"".join(sent).replace(b": ping\n\n", b"").removesuffix(b"\n\n").split(b"\n\n")
+    assert b"atoll://hr/a/b" in first and b"id: " not in first
+    assert b"atoll://hr/c/d" in last and last.startswith(b"id: 7\n")
