@@ -6,6 +6,7 @@ The standard library's client brings its mail parser along, which takes longer t
 
 import socket
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
 from atoll.domain.errors import Invalid
@@ -64,6 +65,11 @@ class Exchange:
     def close(self) -> None:
         """Close the connection, also in the middle of an answer."""
         self._line.close()
+
+    def abort(self) -> None:
+        """Break the connection off, also while another thread reads from it."""
+        with suppress(OSError):
+            self._line.shutdown(socket.SHUT_RDWR)
 
     def send(self, method: str, target: str, headers: Mapping[str, str], body: Body) -> None:
         """Send a request. A body that is no `bytes` goes in chunks unless its length is given.

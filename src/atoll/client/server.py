@@ -51,7 +51,7 @@ class SavedLogin(NamedTuple):
 
 class Server(NamedTuple):  # a data class would load `inspect`, at every start of `atoll`
     """A control plane: `prefix` is the path below which its API lies, usually empty. A guest's has
-    a `guest` key and no token."""
+    a `guest` key and no token. `by_home`: the token is that of the home, which nobody named."""
 
     url: str
     secure: bool
@@ -60,6 +60,7 @@ class Server(NamedTuple):  # a data class would load `inspect`, at every start o
     prefix: str
     token: str = ""
     guest: GuestKey | None = None
+    by_home: bool = False
 
     def __repr__(self) -> str:
         """Return it without its token."""
@@ -117,8 +118,9 @@ def find_server(environ: Mapping[str, str]) -> Server:
     token = environ.get("ATOLL_TOKEN")
     if not token and saved is not None and _same(url, saved.url):
         token = saved.token
-    token = token or _home_token(home, ours=_same(url, local))
-    return server._replace(token=token)
+    if token:
+        return server._replace(token=token)
+    return server._replace(token=_home_token(home, ours=_same(url, local)), by_home=True)
 
 
 def saved_login(home: str) -> SavedLogin | None:

@@ -66,7 +66,7 @@ _BY_PERMISSION: dict[str, tuple[str, ...]] = {
         *("share new", "share list", "share rm"),
         *("dashboard link", "dashboard links", "dashboard unlink"),
     ),
-    "event.read": ("events",),
+    "event.read": ("events", "mcp"),
     "dashboard.read": ("dashboard list", "dashboard open", "inbox dismiss"),
     "dashboard.manage": (
         *("dashboard create", "dashboard rename", "dashboard share", "dashboard delete"),

@@ -61,6 +61,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "inbox",
         "agent",
         "worker",
+        "mcp",
         "image",
         "profile",
         "record",

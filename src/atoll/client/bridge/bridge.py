@@ -1,0 +1,217 @@
+"""The bridge between a client on stdio and the endpoint `/mcp`: a pump, and no second server.
+
+Each request is one thread and one connection, so that a slow tool holds up no other. What a client
+sends and what it is sent passes unchanged; the bridge adds what HTTP says beside a message.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Final
+
+from atoll.client.bridge.endpoint import Cancelled, Endpoint, Flight, McpAnswer
+from atoll.client.bridge.messages import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    MAX_LINE_BYTES,
+    BadMessage,
+    Lines,
+    Message,
+    MessageId,
+    error_line,
+    failure_line,
+    headers_of,
+    one_line,
+    read_message,
+)
+from atoll.client.bridge.session import LOST, HandshakeSession
+from atoll.client.bridge.standing import StandingStream
+from atoll.domain.errors import AtollError, LimitReached, Unavailable
+
+MAX_FLIGHTS: Final = 32
+"""The requests under way at a time."""
+
+LAST_SECONDS: Final = 30.0
+"""The wait for answers after the client has closed its end."""
+
+_CANCELLED: Final = "notifications/cancelled"
+_REFUSED: Final = 300
+_ACCEPTED: Final = 202
+
+
+class Bridge:
+    """The pump of one client. `write` sends a line without its end; any thread may call it."""
+
+    def __init__(self, endpoint: Endpoint, write: Callable[[bytes], None]) -> None:
+        self._endpoint = endpoint
+        self._write = write
+        self._session = HandshakeSession(endpoint)
+        self._standing = StandingStream(endpoint, self._session, write)
+        self._changed = threading.Condition()
+        self._flights: dict[MessageId, Flight] = {}
+
+    def run(self, read: Callable[[], bytes]) -> None:
+        """Pump until `read` returns nothing: the client has closed its end."""
+        lines = Lines()
+        try:
+            while data := read():
+                for line in lines.feed(data):
+                    self._take(line)
+            for line in lines.rest():
+                self._take(line)
+            self._wait_for_answers()
+        finally:
+            self._standing.end()
+            with self._changed:
+                open_flights = list(self._flights.values())
+            for flight in open_flights:
+                flight.cancel()
+            self._session.end()
+
+    def _take(self, line: bytes | None) -> None:
+        if line is None:
+            text = f"a message has at most {MAX_LINE_BYTES // 1024**2} MiB"
+            self._write(error_line(None, INVALID_REQUEST, text))
+            return
+        try:
+            message = read_message(line)
+            headers = headers_of(message)
+        except BadMessage as error:
+            self._write(error_line(error.request_id, error.code, error.text))
+            return
+        if message.method == _CANCELLED:
+            self._cancel(message)
+        elif not message.is_request:
+            self._notify(message, headers)
+        elif message.method == "initialize":
+            # In order: what follows belongs to the session that it begins.
+            self._serve(message, headers, Flight())
+        else:
+            self._start(message, headers)
+
+    def _cancel(self, message: Message) -> None:
+        """Close the connection of a request, which ends it in every revision."""
+        named = message.params.get("requestId")
+        if isinstance(named, str | int):
+            with self._changed:
+                flight = self._flights.get(named)
+            if flight is not None:
+                flight.cancel()
+
+    def _notify(self, message: Message, headers: dict[str, str]) -> None:
+        """Send what needs no answer. Nobody can be told that it was not sent."""
+        try:
+            told = headers or self._session.headers()
+            answer = self._endpoint.post(message, told, Flight())
+            answer.close()
+        except AtollError:
+            pass
+        if message.method == "notifications/initialized":
+            self._standing.begin()
+
+    def _start(self, message: Message, headers: dict[str, str]) -> None:
+        flight, known = Flight(), message.id
+        if known is None:
+            return
+        with self._changed:
+            if known in self._flights:
+                text = "a request with this id is under way"
+                self._write(error_line(known, INVALID_REQUEST, text))
+                return
+            if len(self._flights) >= MAX_FLIGHTS:
+                full = LimitReached(f"{MAX_FLIGHTS} requests are under way: wait for one of them")
+                self._write(failure_line(known, full))
+                return
+            self._flights[known] = flight
+        work = (message, headers, flight)
+        threading.Thread(target=self._fly, args=work, daemon=True).start()
+
+    def _fly(self, message: Message, headers: dict[str, str], flight: Flight) -> None:
+        try:
+            self._serve(message, headers, flight)
+        finally:
+            with self._changed:
+                if message.id is not None:
+                    del self._flights[message.id]
+                self._changed.notify_all()
+
+    def _serve(self, message: Message, headers: dict[str, str], flight: Flight) -> None:
+        """Write the answer to a request, unless it is cancelled."""
+        try:
+            self._exchange(message, headers, flight)
+        except Cancelled:
+            return
+        except AtollError as error:
+            if not flight.cancelled:
+                self._write(failure_line(message.id, error))
+
+    def _exchange(self, message: Message, headers: dict[str, str], flight: Flight) -> None:
+        told = headers
+        if not headers and message.method != "initialize":
+            told = self._session.headers()
+        session = told.get("Mcp-Session-Id", "")
+        answer = self._endpoint.post(message, told, flight)
+        if answer.status == LOST and session:
+            # It was refused before anything was done, so it may be sent in another session.
+            answer.close()
+            for line in self._session.renew(session, flight):
+                self._write(line)
+            answer = self._endpoint.post(message, self._session.headers(), flight)
+        try:
+            self._answer(message, answer, flight)
+        finally:
+            answer.close()
+
+    def _answer(self, message: Message, answer: McpAnswer, flight: Flight) -> None:
+        """Write what the server answers, and note what it says of the session."""
+        if answer.status >= _REFUSED:
+            refused = answer.refusal()
+            if isinstance(refused, AtollError):
+                raise refused
+            code, text = refused.get("code"), refused.get("message")
+            line = error_line(
+                message.id,
+                code if isinstance(code, int) else INTERNAL_ERROR,
+                text if isinstance(text, str) else "the server refused this",
+                refused.get("data"),
+            )
+            self._write(line)
+        elif answer.is_stream:
+            flight.streams = True
+            with self._changed:
+                self._changed.notify_all()
+            self._relay(message, answer, flight)
+        elif answer.status == _ACCEPTED or not self._pass(message, answer, answer.whole(), flight):
+            raise Unavailable("the server did not answer this request", code="answer_lost")
+
+    def _relay(self, message: Message, answer: McpAnswer, flight: Flight) -> None:
+        """Write the messages of a stream, up to the answer that ends it."""
+        for event in answer.events(silence=None):
+            if self._pass(message, answer, event.data, flight):
+                return
+        if not flight.cancelled:
+            raise Unavailable("the stream of this request broke off", code="answer_lost")
+
+    def _pass(self, message: Message, answer: McpAnswer, body: bytes, flight: Flight) -> bool:
+        """Write one message of the server; returns whether it is the answer."""
+        try:
+            found = one_line(body)
+        except BadMessage as error:
+            raise Unavailable(
+                "the server sent what is no message: is this Atoll's address?", code="answer_lost"
+            ) from error
+        if flight.cancelled:
+            return True
+        ends = not found.method and found.id == message.id
+        if ends and message.method == "initialize":
+            self._session.begin(message, answer, found)
+        elif ends:
+            self._session.note(message, found)
+        self._write(found.body)
+        return ends
+
+    def _wait_for_answers(self) -> None:
+        def answered() -> bool:
+            return all(one.streams for one in self._flights.values())
+
+        with self._changed:
+            self._changed.wait_for(answered, LAST_SECONDS)

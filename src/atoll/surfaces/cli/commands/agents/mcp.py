@@ -1,0 +1,47 @@
+"""`atoll mcp`: the tools of `/mcp` on stdio, for an agent of one's own."""
+
+import os
+from pathlib import Path
+
+import click
+
+from atoll.surfaces.cli.console.candidates import sandboxes
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.output import note
+
+
+@click.command("mcp")
+@click.option(
+    "--sandbox",
+    metavar="NAME",
+    default="",
+    shell_complete=sandboxes(),
+    help="Only the tools that agents in this sandbox have, as they have them.",
+)
+@click.option(
+    "--flat", is_flag=True, help="Underscores for the dots in names, for models that take no dots."
+)
+@click.option(
+    "--env-file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    default=None,
+    help="The file with ATOLL_URL and ATOLL_TOKEN, in place of the environment.",
+)
+@pass_invocation
+def command(invocation: Invocation, *, sandbox: str, flat: bool, env_file: Path | None) -> None:
+    """Serve Atoll's tools to an agent of yours, on stdin and stdout."""
+    from atoll.client.bridge.bridge import Bridge
+    from atoll.client.bridge.endpoint import Endpoint, Wish
+    from atoll.client.bridge.stdio import Stdio
+    from atoll.client.env_file import with_env_file
+    from atoll.client.server import find_server
+
+    environ = invocation.environ
+    if env_file is not None:
+        environ = with_env_file(environ, env_file)
+    if os.isatty(0):
+        note("atoll: an agent starts this and speaks MCP with it; Ctrl-D ends it")
+    stdio = Stdio(0, 1)
+    endpoint = Endpoint(lambda: find_server(environ), Wish(sandbox, flat))
+    Bridge(endpoint, stdio.write).run(stdio.read)
