@@ -15,6 +15,7 @@ from atoll.client.shapes import (
     Safety,
     Sandbox,
     SandboxList,
+    SandboxTools,
     ShareList,
     Sync,
     Unpulled,
@@ -96,6 +97,10 @@ class Sandboxes:
     def processes(self, name: str) -> Processes:
         """Return what commands left running, and what the runtime takes."""
         return self._transport.read(Processes, get("sandboxes", name, "processes"))
+
+    def tools(self, name: str) -> SandboxTools:
+        """Return the tools that agents inside have, and why not the rest."""
+        return self._transport.read(SandboxTools, get("sandboxes", name, "tools"))
 
     def end_processes(self, name: str) -> None:
         """End what commands left running."""

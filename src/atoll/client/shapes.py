@@ -22,6 +22,14 @@ SandboxState = Literal[
     "destroyed",
 ]
 
+ToolMissing = Literal[
+    "not_inside",
+    "not_configured",
+    "tools_off",
+    "denied_by_profile",
+    "not_in_profile",
+    "no_permission",
+]
 ApprovalState = Literal["pending", "granted", "used", "denied", "revoked", "expired"]
 
 
@@ -197,6 +205,22 @@ class Processes(Shape):
     processes = fields.many(Process)
     more = fields.flag()
     runtime = fields.one(Usage)
+
+
+class SandboxTool(Shape):
+    """A tool, as far as agents inside a sandbox have it."""
+
+    name = fields.text()
+    permission = fields.text()
+    rule: Field[Literal["allow", "ask", "deny"]] = fields.word()
+    missing: Field[ToolMissing] = fields.word()
+    reason = fields.text()
+
+
+class SandboxTools(Shape):
+    """The tools of an installation, as far as agents inside a sandbox have them."""
+
+    tools = fields.many(SandboxTool)
 
 
 class Rule(Shape):

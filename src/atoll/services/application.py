@@ -77,6 +77,7 @@ from atoll.services.tools.event_feeds import EventFeeds
 from atoll.services.tools.mcp_sessions import McpSessions
 from atoll.services.tools.resources import Resources
 from atoll.services.tools.tool_calls import ToolCalls
+from atoll.services.tools.tool_lists import ToolLists
 from atoll.services.tools.waker import Waker
 from atoll.services.tools.wakings import Wakings
 from atoll.services.tools.watches import Watches
@@ -215,6 +216,7 @@ class ToolServices:
     feeds: EventFeeds | None
     wakings: Wakings
     waker: Waker
+    lists: ToolLists
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,7 @@ EVERYTHING = {
     "worker_event_days": 6,
     "uri_scheme": "openova",
     "mcp_events": True,
+    "outside_namespaces": ["github"],
     "internal_api_token": "t" * 32,
     "audit_days": 12,
     "door_limits": {"concurrent": 2, "spend_micros": {"openai": 3}},
@@ -118,12 +119,13 @@ def test_every_setting_reaches_the_sections_that_declare_it(tmp_path: Path) -> N
     assert own.policies.allow_loopback_remotes
     assert own.repositories.allow_loopback_remotes
     assert (own.tools.uri_scheme, own.tools.mcp_events) == ("openova", True)
+    assert own.tools.outside_namespaces == ("github",)
     assert own.journals.away_seconds == 9
     assert own.kept.retention == timedelta(days=3)
     assert (own.events.retention.age, own.events.retention.most) == (timedelta(days=5), 11)
     assert own.workers.retention == timedelta(days=6)
-    assert own.policies.limits.concurrent == 2
-    assert own.policies.limits.spend_micros == {"openai": 3}
+    assert own.policies.limits().concurrent == 2
+    assert own.policies.limits().spend_micros == {"openai": 3}
     assert found.zygote.mount_roots == ("/srv",)
     assert own.auth.used_realms["corp"].client_id == "atoll"
     assert own.auth.lives.whole == timedelta(days=3)

@@ -45,12 +45,12 @@ def test_command_goes_before_both(tmp_path: Path) -> None:
 
 
 def test_limits_of_the_doors_are_read(tmp_path: Path) -> None:
-    assert read_settings(tmp_path, {}, {}).services.policies.limits == DoorLimits()
+    assert read_settings(tmp_path, {}, {}).services.policies.limits() == DoorLimits()
     (tmp_path / "config.toml").write_text(
         "[door_limits]\nrequests_per_minute = 60\nno_fetch = ['gemini']\n"
         "[door_limits.spend_micros]\nopenai = 5_000_000\n"
     )
-    limits = read_settings(tmp_path, {}, {}).services.policies.limits
+    limits = read_settings(tmp_path, {}, {}).services.policies.limits()
     assert limits == DoorLimits(
         requests_per_minute=60, spend_micros={"openai": 5_000_000}, no_fetch=("gemini",)
     )

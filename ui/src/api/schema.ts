@@ -1956,6 +1956,11 @@ export interface components {
             readonly ssh_mode: "disabled";
             readonly sync_ssh: number;
         };
+        /**
+         * @description The reason why agents inside do not have a tool.
+         * @enum {string}
+         */
+        readonly Missing: "not_inside" | "not_configured" | "tools_off" | "denied_by_profile" | "not_in_profile" | "no_permission";
         /** @description A directory to make, with its parents if requested. */
         readonly MkdirBody: {
             /** @default false */
@@ -3000,6 +3005,21 @@ export interface components {
             readonly state: components["schemas"]["SetupState"];
             readonly terminal_id: string | null;
         };
+        /**
+         * @description A tool. `rule` is what happens when an agent inside calls it; `missing` is a code for why it
+         *     has none, and `reason` says it in words. Both are null for a tool that it has.
+         */
+        readonly SandboxToolView: {
+            readonly missing: components["schemas"]["Missing"] | null;
+            readonly name: string;
+            readonly permission: string;
+            readonly reason: string | null;
+            readonly rule: components["schemas"]["ToolRule"];
+        };
+        /** @description The tools of this installation, as far as a sandbox has them, by name. */
+        readonly SandboxToolsView: {
+            readonly tools: readonly components["schemas"]["SandboxToolView"][];
+        };
         /** @description A sandbox. In a list `inputs.compose_bundle` is null. */
         readonly SandboxView: {
             readonly agent: string | null;
@@ -3647,6 +3667,11 @@ export interface components {
             readonly sandbox_id: string | null;
             readonly used_at: string | null;
         };
+        /**
+         * @description The answer to a call of a tool by an agent inside.
+         * @enum {string}
+         */
+        readonly ToolRule: "allow" | "ask" | "deny";
         /**
          * @description Changes of a repository: the first files of `total`. `commits` counts what HEAD has beyond
          *     `base`.

@@ -42,6 +42,7 @@ class AsyncSandboxes(AsyncNoun[Sandboxes]):
     extend_ttl = Awaited(Sandboxes.extend_ttl)
     log = Awaited(Sandboxes.log)
     processes = Awaited(Sandboxes.processes)
+    tools = Awaited(Sandboxes.tools)
     end_processes = Awaited(Sandboxes.end_processes)
     unpulled = Awaited(Sandboxes.unpulled)
     sync = Awaited(Sandboxes.sync)

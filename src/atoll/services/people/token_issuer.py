@@ -103,14 +103,14 @@ class TokenIssuer:
             audience=SANDBOX,
             origin=f"{INSIDE}{sandbox.id}",
             ends_at=self._clock.now() + LIFE,
-            capabilities=allowed(owner.capabilities, None, inside=True) | _given(owner, sandbox),
+            capabilities=held_inside(owner, sandbox),
             sandbox_id=sandbox.id,
         )
         return await self.issue(owner, wanted)
 
 
-def _given(owner: Principal, sandbox: Sandbox) -> frozenset[Capability]:
-    """Return what a profile gives beside what every token of a sandbox has."""
+def held_inside(owner: Principal, sandbox: Sandbox) -> frozenset[Capability]:
+    """Return what every token of a sandbox has, and what the profile gives beside it."""
     children = Capability.SANDBOX_CHILDREN
     given = sandbox.profile.mcp.children is not None and owner.may(children)
-    return frozenset({children}) if given else frozenset()
+    return allowed(owner.capabilities, None, inside=True) | ({children} if given else set())

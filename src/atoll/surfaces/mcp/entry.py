@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, QueryParams
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
@@ -108,7 +108,7 @@ class McpEntry:
         """Answer one request. The guard has authenticated its caller."""
         headers, state = Headers(scope=scope), scope["state"]
         named, state["mcp_session"] = headers.get(SESSION), None
-        caller: Principal = state["caller"]
+        caller = state["caller"] = await self._bound(scope)
         if headers.get(VERSION, _OLDEST) not in HANDSHAKE_VERSIONS:
             managers = await self._managers()
             # The SDK refuses a header that the body does not agree with.
@@ -133,6 +133,12 @@ class McpEntry:
                 refused = _refuse(405, "Method Not Allowed")
                 refused.headers["Allow"] = "GET, POST, DELETE"
                 await refused(scope, receive, send)
+
+    async def _bound(self, scope: Scope) -> Principal:
+        """Return the caller, bounded to the sandbox that the query names. Raises `NotFound`."""
+        caller: Principal = scope["state"]["caller"]
+        named = QueryParams(scope["query_string"]).get("sandbox")
+        return caller if named is None else await self._atoll.tools.lists.bound(caller, named)
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer with the standing stream of a session: the URIs that it watches, as they change.

@@ -11,6 +11,9 @@ from atoll.services.tools.mcp_sessions import SessionClaims
 FLAT = "flat"
 """The value of the query parameter `names` for clients that admit no dots."""
 
+HOME_REACH = "home"
+"""The value of the query parameter `reach` for agents that nobody gave a token."""
+
 Context = ServerRequestContext[Any, Any]
 
 
@@ -29,6 +32,11 @@ def session_of(context: Context) -> SessionClaims | None:
 def is_flat(context: Context) -> bool:
     """Report whether the client admits no dots in names."""
     return _request(context).query_params.get("names") == FLAT
+
+
+def stays_home(context: Context) -> bool:
+    """Report whether the client is an anonymous agent, for which nothing reaches outside."""
+    return _request(context).query_params.get("reach") == HOME_REACH
 
 
 def _request(context: Context) -> Request:

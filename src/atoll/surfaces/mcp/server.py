@@ -18,6 +18,7 @@ from atoll.domain.errors import AtollError, LimitReached, Unavailable
 from atoll.domain.event import Json
 from atoll.domain.people.principal import Principal
 from atoll.domain.tool.answer import Answer
+from atoll.domain.tool.offer import HOME
 from atoll.domain.tool.tool import Effects, flat_name
 from atoll.services.application import Application
 from atoll.services.tools.event_feeds import EventFeeds
@@ -25,7 +26,7 @@ from atoll.services.tools.tool_call import ToolCall
 from atoll.services.tools.tool_calls import ToolCaller
 from atoll.surfaces.mcp.definition import Call, ToolDefinition
 from atoll.surfaces.mcp.event_methods import add_events
-from atoll.surfaces.mcp.request import Context, caller_of, is_flat
+from atoll.surfaces.mcp.request import Context, caller_of, is_flat, stays_home
 from atoll.surfaces.mcp.resources import ResourceServer
 from atoll.surfaces.mcp.toolbox import Toolbox
 
@@ -54,7 +55,8 @@ class ToolServer:
         """Return the tools that the caller may call, in one page."""
         del params
         flat, caller = is_flat(context), await self._caller(context)
-        shown = [_shown(one, flat=flat) for one in self.tools.all() if caller.sees(one.tool)]
+        found = [one for one in self.tools.all() if self._is_shown(context, caller, one)]
+        shown = [_shown(one, flat=flat) for one in found]
         return types.ListToolsResult(tools=shown, cache_scope="private")
 
     async def call_tool(
@@ -64,7 +66,7 @@ class ToolServer:
         is a result, so that a model can read it."""
         caller = await self._caller(context)
         found = self.tools.find(params.name)
-        if found is None or not caller.sees(found.tool):
+        if found is None or not self._is_shown(context, caller, found):
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name[:100]}")
         arguments: Mapping[str, Json] = params.arguments or {}
         try:
@@ -81,6 +83,10 @@ class ToolServer:
 
     async def _caller(self, context: Context) -> ToolCaller:
         return await self.atoll.tools.calls.caller(caller_of(context))
+
+    def _is_shown(self, context: Context, caller: ToolCaller, found: ToolDefinition[Any]) -> bool:
+        reach = HOME if stays_home(context) else self.atoll.tools.lists.reach
+        return caller.sees(found.tool) and reach.includes(found.tool)
 
     async def _run(
         self, caller: Principal, found: ToolDefinition[Any], arguments: Mapping[str, Json]

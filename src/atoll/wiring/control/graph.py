@@ -102,7 +102,7 @@ def build_application(
             *(ground, sandboxes, agents, ports, library),
             background=background, events=events, settings=settings.workers,
         ),
-        tools=build_tools(ground, events, tenancy, sandboxes, settings=settings.tools),
+        tools=build_tools(ground, events, sandboxes, tenancy, settings=settings.tools),
         overview=build_overview(ground, library, sandboxes, statuses=statuses, secrets=secrets),
     )  # fmt: skip
 

@@ -1,5 +1,9 @@
 """Services of tools, built from the ground."""
 
+from collections.abc import Sequence
+
+from atoll.domain.tool.offer import Reach
+from atoll.domain.tool.tool import Tool
 from atoll.services.application import Tenancy, ToolServices
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Events
@@ -11,6 +15,7 @@ from atoll.services.tools.mcp_sessions import McpSessions
 from atoll.services.tools.resources import Resources
 from atoll.services.tools.settings import ToolSettings
 from atoll.services.tools.tool_calls import ToolCalls
+from atoll.services.tools.tool_lists import ToolLists
 from atoll.services.tools.wake_giving import WakeGiving
 from atoll.services.tools.waker import Waker
 from atoll.services.tools.wakings import Wakings
@@ -20,21 +25,33 @@ from atoll.services.tools.watches import Watches
 def build_tools(
     ground: Ground,
     events: Events,
-    tenancy: Tenancy,
     sandboxes: Sandboxes,
+    tenancy: Tenancy,
     *,
     settings: ToolSettings,
 ) -> ToolServices:
     """Return the use cases of tools, and the waker of agents."""
-    scheme = settings.uri_scheme
+    scheme, credentials = settings.uri_scheme, tenancy.credentials
     wakings = Wakings(ground, events)
     return ToolServices(
         calls=ToolCalls(ground, events, Consent(ground), wakings),
         wakings=wakings,
         waker=Waker(ground, WakeGiving(ground, sandboxes, scheme=scheme)),
-        sessions=McpSessions(ground, tenancy.credentials.signing_keys),
+        sessions=McpSessions(ground, credentials.signing_keys),
         resources=Resources(events, scheme=scheme),
         children=Children(ground, sandboxes),
         watches=Watches(ground, events, scheme=scheme),
         feeds=EventFeeds(ground, events, scheme=scheme) if settings.mcp_events else None,
+        lists=ToolLists(
+            sandboxes,
+            credentials.tokens.owner,
+            _all_tools,
+            reach=Reach(settings.outside_namespaces),
+        ),
     )
+
+
+def _all_tools() -> Sequence[Tool]:
+    from atoll.surfaces.mcp.toolbox import toolbox  # loaded late: most servers never use it
+
+    return [one.tool for one in toolbox().all()]

@@ -5,7 +5,16 @@ from contextlib import suppress
 import click
 
 from atoll.client.client import Client
-from atoll.client.shapes import Isolation, Processes, Repo, Sandbox, SandboxProject, Setup
+from atoll.client.shapes import (
+    Isolation,
+    Processes,
+    Repo,
+    Sandbox,
+    SandboxProject,
+    SandboxTool,
+    SandboxTools,
+    Setup,
+)
 from atoll.domain.errors import AtollError
 from atoll.domain.login.agent_login import NAMED_LOGIN
 from atoll.domain.wall.interior import MIB
@@ -31,14 +40,15 @@ def command(invocation: Invocation, name: str | None, *, as_json: bool) -> None:
     """Show everything about one sandbox."""
     api = invocation.api()
     sandbox = select(invocation, api, name)
-    left = _left_running(api, sandbox)
+    left, tools = _left_running(api, sandbox), _tools(api, sandbox)
     if as_json:
-        inside = {"left_running": left.value.get("processes", [])}
+        inside = {"left_running": left.value.get("processes", []), **tools.value}
         show_json({**sandbox.value, **inside, "runtime_usage": left.value.get("runtime")})
         return
     click.echo(f"{'name':<{WIDTH}}{clean(name_of(sandbox))}")
     click.echo(f"{'state':<{WIDTH}}{painted(clean(sandbox.state))}{_reason(sandbox)}")
     lines = [*_lines(sandbox), *_agents(sandbox), *_processes(left), ("runtime", _usage(left))]
+    lines += [("tool", _tool(one)) for one in tools.tools]
     for label, text in lines:
         if text:
             click.echo(f"{label:<{WIDTH}}{clean(text)}")
@@ -54,6 +64,19 @@ def _left_running(api: Client, sandbox: Sandbox) -> Processes:
         with suppress(AtollError):
             return api.sandboxes.processes(sandbox.sandbox_id)
     return Processes({})
+
+
+def _tools(api: Client, sandbox: Sandbox) -> SandboxTools:
+    """Return the tools of its agents; none from a server that does not list them."""
+    with suppress(AtollError):
+        return api.sandboxes.tools(sandbox.sandbox_id)
+    return SandboxTools({})
+
+
+def _tool(one: SandboxTool) -> str:
+    if one.missing:
+        return f"{one.name}: no, {one.reason}"
+    return f"{one.name}: {'after a person approves' if one.rule == 'ask' else 'yes'}"
 
 
 def _processes(left: Processes) -> list[tuple[str, str]]:
