@@ -8,7 +8,8 @@ TOOLS: Final[tuple[tuple[str, EventKind], ...]] = (
     kind(
         "tool.called",
         "tool permission digest outcome ms",
-        "sandbox_id",
-        "An agent or a program called a tool; `outcome` is `ok` or the code of an error.",
+        "sandbox_id trace_id",
+        "An agent or a program called a tool; `outcome` is `ok` or the code of an error, and "
+        "`trace_id` the trace that the call is a part of.",
     ),
 )

@@ -9,16 +9,19 @@ import msgspec
 from atoll.domain.errors import Invalid
 from atoll.domain.event import Json
 from atoll.domain.tool.tool import Tool
+from atoll.wire.contract.correlation import TraceParent
 from atoll.wire.http.unreadable import UNREADABLE
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A request to call a tool, with its arguments as they came. Raises `Invalid` for those that
-    JSON cannot say, such as NaN: a person would be shown others than what runs."""
+    """A request to call a tool, with its arguments as they came. `trace` is the span that its
+    client names. Raises `Invalid` for arguments that JSON cannot say, such as NaN: a person would
+    be shown others than what runs."""
 
     tool: Tool
     arguments: Mapping[str, Json]
+    trace: TraceParent | None = None
 
     def __post_init__(self) -> None:
         try:

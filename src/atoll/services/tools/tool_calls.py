@@ -4,10 +4,12 @@ A surface brings the tool, its arguments and what performs it. The event says wh
 a digest of the arguments, and how it ended; the arguments themselves are nowhere.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import structlog
+from structlog.contextvars import bound_contextvars, get_contextvars
 
 from atoll.domain.errors import AtollError, Forbidden
 from atoll.domain.event import Json
@@ -22,6 +24,7 @@ from atoll.services.tools.bounds import CallBounds
 from atoll.services.tools.consent import Consent, Pending
 from atoll.services.tools.tool_call import ToolCall
 from atoll.services.tools.wakings import Wakings, sandbox_of, watched_by
+from atoll.wire.contract.correlation import TRACE_ID
 
 STREAM = "tools"
 """The stream of the calls of tools."""
@@ -73,6 +76,10 @@ class ToolCalls:
         """Perform a call that its caller and its sandbox's profile allow, and record it. One that a
         person has to decide first is answered with `pending`. Raises `Forbidden`, `LimitReached`,
         and what `run` raises."""
+        with self._traced(call):
+            return await self._performed(caller, call, run)
+
+    async def _performed(self, caller: ToolCaller, call: ToolCall, run: Run) -> Answer:
         began, outcome = self._ground.clock.now(), SUCCEEDED
         try:
             check_permission(caller.principal, call.tool)
@@ -99,6 +106,16 @@ class ToolCalls:
             return answer
         return replace(answer, news=await self._wakings.untold(sandbox))
 
+    @contextmanager
+    def _traced(self, call: ToolCall) -> Iterator[None]:
+        """Continue the trace of a call's client: its span, and its log lines and its event also
+        where no spans are kept."""
+        told = {} if call.trace is None else {TRACE_ID: call.trace.trace_id}
+        tracer = self._ground.telemetry.tracer
+        with bound_contextvars(**told), tracer.span("tool.call", parent=call.trace) as span:
+            span.note("atoll.tool", call.tool.name)
+            yield
+
     async def _consented(self, caller: ToolCaller, call: ToolCall) -> Pending | None:
         """Return the request that has to be decided before a call from inside may run. A person's
         own agent asks that person itself."""
@@ -122,9 +139,11 @@ class ToolCalls:
             "outcome": outcome,
             "ms": ms,
         }
-        named = sandbox_of(caller)
+        named, trace_id = sandbox_of(caller), get_contextvars().get(TRACE_ID)
         if named is not None:
             payload["sandbox_id"] = named
+        if isinstance(trace_id, str):
+            payload["trace_id"] = trace_id
         try:
             await self._events.record(caller, Note(STREAM, "tool.called", payload))
         except AtollError as error:

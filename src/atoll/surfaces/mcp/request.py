@@ -7,6 +7,7 @@ from starlette.requests import Request
 
 from atoll.domain.people.principal import Principal
 from atoll.services.tools.mcp_sessions import SessionClaims
+from atoll.wire.contract.correlation import TRACE_HEADER, TraceParent, read_trace_parent
 
 FLAT = "flat"
 """The value of the query parameter `names` for clients that admit no dots."""
@@ -27,6 +28,12 @@ def session_of(context: Context) -> SessionClaims | None:
     """Return the session that the entry has checked, None where the request has none."""
     session: SessionClaims | None = _request(context).state.mcp_session
     return session
+
+
+def trace_of(context: Context) -> TraceParent | None:
+    """Return the span that the client names in `_meta`, None where that is not well-formed."""
+    named = dict(context.meta or {}).get(TRACE_HEADER)
+    return read_trace_parent(named) if isinstance(named, str) else None
 
 
 def is_flat(context: Context) -> bool:

@@ -26,7 +26,7 @@ from atoll.services.tools.tool_call import ToolCall
 from atoll.services.tools.tool_calls import ToolCaller
 from atoll.surfaces.mcp.definition import Call, ToolDefinition
 from atoll.surfaces.mcp.event_methods import add_events
-from atoll.surfaces.mcp.request import Context, caller_of, is_flat, stays_home
+from atoll.surfaces.mcp.request import Context, caller_of, is_flat, stays_home, trace_of
 from atoll.surfaces.mcp.resources import ResourceServer
 from atoll.surfaces.mcp.toolbox import Toolbox
 
@@ -70,7 +70,7 @@ class ToolServer:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name[:100]}")
         arguments: Mapping[str, Json] = params.arguments or {}
         try:
-            call = ToolCall(found.tool, arguments)
+            call = ToolCall(found.tool, arguments, trace_of(context))
             answer = await self.atoll.tools.calls.perform(
                 caller, call, lambda: self._run(caller.principal, found, arguments)
             )
