@@ -18,18 +18,18 @@ export const loginsApi = {
     return ((await call('GET', 'v1/agent-logins?limit=100')) as Schemas['AgentLoginList']).logins;
   },
   /** The key goes in, and never comes out. */
-  begin: (agent: string, method: LoginMethod, key: string) =>
+  begin: (agent: string, method: LoginMethod, key: string, provider: string) =>
     call('POST', 'v1/agent-logins', {
       agent,
       method: METHODS[method],
-      ...(method === 'key' ? { api_key: key } : {}),
+      ...(method === 'key' ? { api_key: key, provider } : {}),
     }) as Promise<AgentLogin>,
   paste: (id: string, redirect: string) =>
     call('POST', `${at(id)}/redirect`, { redirect }) as Promise<AgentLogin>,
   use: (id: string, inUse: boolean) =>
     call('PUT', `${at(id)}/use`, { in_use: inUse }) as Promise<AgentLogin>,
-  /** No sandbox without doors gets its access token any more. */
-  conceal: (id: string) =>
-    call('PUT', `${at(id)}/exposure`, { exposed_to: [] }) as Promise<AgentLogin>,
+  /** Puts its access token into these sandboxes and profiles without doors, and into no other. */
+  expose: (id: string, places: readonly string[]) =>
+    call('PUT', `${at(id)}/exposure`, { exposed_to: places }) as Promise<AgentLogin>,
   end: (id: string) => call('DELETE', at(id)) as Promise<AgentLogin>,
 };

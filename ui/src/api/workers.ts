@@ -78,6 +78,12 @@ export interface OpenQuestion {
   readonly params: string;
 }
 
+/** The person's own machine that a worker is on, empty before that is known; null for others. Its
+ *  terminals are reached there alone. */
+export function desktopOf({ extension, sandbox }: Worker): string | null {
+  return extension === 'ext.desktop' ? (sandbox?.host ?? '') : null;
+}
+
 /** Its usage; null where the snapshot has none, or nothing was used yet. */
 export function usageOf(worker: Worker): Usage | null {
   const counted = fieldsOf(member(worker, 'usage')) ?? {};

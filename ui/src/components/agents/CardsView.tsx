@@ -10,6 +10,7 @@ import { AgentSettings } from './AgentSettings';
 import type { SendAnswer } from './Answer';
 import { AskBar } from './AskBar';
 import { Talk } from './Talk';
+import { useStill } from './useStill';
 
 interface CardsViewProps {
   readonly sandboxId: string;
@@ -39,7 +40,7 @@ export function CardsView({ sandboxId, id, onTerminal, onRun = null }: CardsView
     [sandboxId, id],
   );
 
-  const { cards, dropped, agent } = list;
+  const { cards, dropped, agent } = useStill(list);
   return (
     <div className="talk">
       <Talk {...{ cards, dropped, connected, onAnswer, works, onTerminal, onRun }} />

@@ -33,6 +33,7 @@ export function LoginDialog({ onClose, onDone }: LoginDialogProps) {
   const [agent, setAgent] = useState('codex');
   const [method, setMethod] = useState<LoginMethod>('device');
   const [key, setKey] = useState('');
+  const [chosen, setChosen] = useState('');
   const [trouble, setTrouble] = useState<{ field: string | null; text: string } | null>(null);
   const [busy, setBusy] = useState(false);
   const at = (field: string): string | null => (trouble?.field === field ? trouble.text : null);
@@ -44,6 +45,10 @@ export function LoginDialog({ onClose, onDone }: LoginDialogProps) {
     );
   }, []);
 
+  const providers = agents.find(({ name }) => name === agent)?.providers ?? [];
+  // An agent calls its first one where nobody chooses.
+  const provider = providers.includes(chosen) ? chosen : (providers[0] ?? '');
+
   async function begin(): Promise<void> {
     if (method === 'key' && key === '') {
       setTrouble({ field: 'api_key', text: t`Paste the key.` });
@@ -51,7 +56,7 @@ export function LoginDialog({ onClose, onDone }: LoginDialogProps) {
     }
     setBusy(true);
     try {
-      const made = await loginsApi.begin(agent, method, key);
+      const made = await loginsApi.begin(agent, method, key, provider);
       if (made.status === 'ready') notify(t`${agent} has its key. Turn it on to use it.`);
       onDone();
       onClose();
@@ -103,6 +108,22 @@ export function LoginDialog({ onClose, onDone }: LoginDialogProps) {
           }}
         />
         <p className="quiet">{NOTES()[method]}</p>
+        {method === 'key' && providers.length > 1 && (
+          <Choice
+            label={t`Provider`}
+            hint={t`Whose key it is: ${agent} calls each of these`}
+            value={provider}
+            trouble={at('provider')}
+            onChange={(name) => {
+              setChosen(name);
+              setTrouble(null);
+            }}
+          >
+            {providers.map((name) => (
+              <option key={name}>{name}</option>
+            ))}
+          </Choice>
+        )}
         {method === 'key' && (
           <Line
             label={t`API key`}
@@ -132,5 +153,5 @@ export function LoginDialog({ onClose, onDone }: LoginDialogProps) {
 /** An agent without an issuer here is the agent's trouble, whichever words say so. */
 function fieldOf({ field, code }: Problem): string | null {
   if (code === 'no_issuer') return 'agent';
-  return ['agent', 'api_key'].find((one) => one === field) ?? null;
+  return ['agent', 'api_key', 'provider'].find((one) => one === field) ?? null;
 }

@@ -11,6 +11,7 @@ import { Confirm } from '../parts/Dialog';
 import { Icon } from '../parts/icons';
 import { Listed, useListed } from '../parts/Listed';
 import { Empty } from '../parts/States';
+import { ExposeDialog, useDoorless } from './ExposeDialog';
 import { LoginDialog } from './LoginDialog';
 import { Waiting } from './Waiting';
 
@@ -23,7 +24,8 @@ const OPEN: readonly LoginStatus[] = ['requested', 'pending', 'ready'];
 const isOpen = ({ status }: AgentLogin): boolean => OPEN.includes(status);
 const waits = ({ status }: AgentLogin): boolean => status === 'requested' || status === 'pending';
 
-type Over = { readonly is: 'new' } | { readonly is: 'use' | 'end'; readonly login: AgentLogin };
+type Over =
+  { readonly is: 'new' } | { readonly is: 'use' | 'end' | 'expose'; readonly login: AgentLogin };
 
 export function Logins() {
   const [over, setOver] = useState<Over | null>(null);
@@ -32,6 +34,7 @@ export function Logins() {
   const now = asked.list?.some(waits) ?? false;
   if (now !== waiting) setWaiting(now);
   const close = (): void => setOver(null);
+  const doorless = useDoorless();
 
   function act(doIt: Promise<unknown>, done: string, failed: string): void {
     doIt.then(() => notify(done), notifyFailure(failed)).finally(asked.reload);
@@ -73,9 +76,10 @@ export function Logins() {
             onReload={asked.reload}
             onTurn={(login) => (login.in_use ? turn(login, false) : setOver({ is: 'use', login }))}
             onEnd={(login) => setOver({ is: 'end', login })}
+            onExpose={doorless.length > 0 ? (login) => setOver({ is: 'expose', login }) : null}
             onConceal={({ id }) =>
               act(
-                loginsApi.conceal(id),
+                loginsApi.expose(id, []),
                 t`No new token of it goes inside. One that is there works until its end.`,
                 t`The login was not changed`,
               )
@@ -83,6 +87,7 @@ export function Logins() {
           />
         )}
       </Listed>
+      <Exposing over={over} doorless={doorless} onClose={close} onDone={asked.reload} />
       {over?.is === 'new' && <LoginDialog onClose={close} onDone={asked.reload} />}
       {over?.is === 'use' && (
         <Confirm
@@ -119,12 +124,25 @@ export function Logins() {
   );
 }
 
+interface ExposingProps {
+  readonly over: Over | null;
+  readonly doorless: readonly string[];
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}
+
+function Exposing({ over, ...rest }: ExposingProps) {
+  return over?.is === 'expose' ? <ExposeDialog login={over.login} {...rest} /> : null;
+}
+
 interface ListsProps {
   readonly list: readonly AgentLogin[];
   readonly onReload: () => void;
   readonly onTurn: (login: AgentLogin) => void;
   readonly onEnd: (login: AgentLogin) => void;
   readonly onConceal: (login: AgentLogin) => void;
+  /** Null where every backend has doors, which serve it. */
+  readonly onExpose: ((login: AgentLogin) => void) | null;
 }
 
 /** The newest first; those that ended are folded away. */
@@ -168,7 +186,7 @@ function methodWords(method: number): string {
 
 type RowProps = Omit<ListsProps, 'list'> & { readonly login: AgentLogin };
 
-function Row({ login, onReload, onTurn, onEnd, onConceal }: RowProps) {
+function Row({ login, onReload, onTurn, onEnd, onConceal, onExpose }: RowProps) {
   const now = useStore(tick);
   const { agent, status, reason, in_use: used, token_ref: token, scopes, created_at: made } = login;
   const { words, badge } = STATUSES()[status];
@@ -204,6 +222,7 @@ function Row({ login, onReload, onTurn, onEnd, onConceal }: RowProps) {
           >
             {used ? t`Turn off` : t`Use it`}
           </button>
+          <PutInside login={login} onExpose={onExpose} />
           <TakeBack login={login} onConceal={onConceal} />
           <button
             type="button"
@@ -226,6 +245,21 @@ function Exposed({ login }: { readonly login: AgentLogin }) {
   const places = login.exposed_to.join(', ');
   return (
     <p className="pop-bad">{t`Its access token is inside ${places}: everything there can use it.`}</p>
+  );
+}
+
+function PutInside({ login, onExpose }: Pick<RowProps, 'login' | 'onExpose'>) {
+  const { agent, status, method } = login;
+  if (onExpose === null || status !== 'ready' || method === METHODS.key) return null;
+  return (
+    <button
+      type="button"
+      className="button button-small"
+      aria-label={t`Put the token of ${agent} inside…`}
+      onClick={() => onExpose(login)}
+    >
+      {t`Put inside…`}
+    </button>
   );
 }
 

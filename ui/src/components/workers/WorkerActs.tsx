@@ -1,7 +1,7 @@
 /** What may be done to a worker: stop it, start it again, take its conversation and give it back. */
 
 import { useState } from 'react';
-import { removalOf, workersApi, type Worker } from '../../api/workers';
+import { desktopOf, removalOf, workersApi, type Worker } from '../../api/workers';
 import { t, worded } from '../../language/t';
 import { notifyFailure } from '../../state/announce';
 import { go } from '../../state/route';
@@ -102,9 +102,11 @@ function actsOf(worker: Worker): WorkerAct[] {
     // One whose sandbox was removed never starts again.
     return removalOf(worker) === null ? ['again'] : [];
   }
-  if (held) return ['open', 'give', 'stop'];
+  // The page opens no terminal on a person's own machine.
+  const opens = desktopOf(worker) === null;
+  if (held) return opens ? ['open', 'give', 'stop'] : ['give', 'stop'];
   if (heart === 'missing') return ['again', 'stop'];
-  return status === 'running' ? ['take', 'stop'] : ['stop'];
+  return status === 'running' && opens ? ['take', 'stop'] : ['stop'];
 }
 
 /** Whether a stop removes its sandbox at once: not one that it only moved into. */

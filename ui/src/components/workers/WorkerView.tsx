@@ -2,7 +2,7 @@
 
 import { useCallback, useMemo, useState } from 'react';
 import { Problem } from '../../api/call';
-import { removalOf, threadsOf, workersApi, type Worker } from '../../api/workers';
+import { desktopOf, removalOf, threadsOf, workersApi, type Worker } from '../../api/workers';
 import { t } from '../../language/t';
 import { goTo } from '../../state/route';
 import { notifyFailure } from '../../state/announce';
@@ -16,6 +16,7 @@ import { useTalk, type LiveTalk } from '../../state/workers/useTalk';
 import type { SendAnswer } from '../agents/Answer';
 import { AskBar } from '../agents/AskBar';
 import { Talk } from '../agents/Talk';
+import { useStill } from '../agents/useStill';
 import { word } from '../../terminal/cards/fields';
 import { visible } from '../../unseen';
 import { Icon } from '../parts/icons';
@@ -132,7 +133,7 @@ function Missing({ id, problem, onRetry }: MissingProps) {
 
 /** Why it is in its state, where somebody should know. */
 function Note({ worker }: { readonly worker: Worker }) {
-  const { status, heartbeat_state: heart, held_by_person: held } = worker;
+  const { status, heartbeat_state: heart } = worker;
   const reason = worker.reason ?? '';
   const left = removalOf(worker)?.left ?? [];
   if (left.length > 0) {
@@ -156,16 +157,34 @@ function Note({ worker }: { readonly worker: Worker }) {
       </p>
     );
   }
-  if (held) {
-    return (
-      <p className="reason" role="status">
-        {t`A person has the conversation in a terminal: it takes no prompts until it is given back.`}
-      </p>
-    );
-  }
+  if (isElsewhere(worker)) return <Elsewhere worker={worker} />;
   return status === 'stopped' && reason !== '' ? (
     <p className="quiet">{t`Stopped: ${reason}`}</p>
   ) : null;
+}
+
+/** Whether its conversation is in a terminal, or its terminals are somewhere else. */
+function isElsewhere(worker: Worker): boolean {
+  return worker.held_by_person || (worker.status === 'running' && desktopOf(worker) !== null);
+}
+
+/** A terminal on a person's own machine is reached there alone, and not through this server. */
+function Elsewhere({ worker }: { readonly worker: Worker }) {
+  const name = desktopOf(worker);
+  if (!worker.held_by_person) {
+    return (
+      <p className="quiet">
+        {t`It runs on your machine ${name ?? ''}. Take it over there: ${(<code>{`atoll worker take ${worker.worker_id}`}</code>)}`}
+      </p>
+    );
+  }
+  return (
+    <p className="reason" role="status">
+      {name === null
+        ? t`A person has the conversation in a terminal: it takes no prompts until it is given back.`
+        : t`Its conversation is in a terminal on ${name}: it takes no prompts until it is given back.`}
+    </p>
+  );
 }
 
 interface ConversationProps {
@@ -174,8 +193,9 @@ interface ConversationProps {
   readonly works: boolean;
 }
 
-function Conversation({ worker, talk, works }: ConversationProps) {
-  const { view, connected, shortened, stale, readAll, answer } = talk;
+function Conversation({ worker: newest, talk, works }: ConversationProps) {
+  const worker = useStill(newest);
+  const { view, connected, shortened, stale, readAll, answer } = useStill(talk);
   const [chosen, setChosen] = useState<string | null>(null);
   const takes = takesRequests(worker);
   const threads = useMemo(() => merged(view.threads, worker), [view.threads, worker]);

@@ -114,5 +114,9 @@ describe('a worker', () => {
     const torn_down = { removed: ['sandbox:sb_1'], leftovers: [] };
     expect(words({ status: 'stopped', torn_down })).toEqual(['']);
     expect(words({ heartbeat_state: 'missing' })).toEqual(['Start again', 'Stop']);
+    // A terminal on a person's own machine is reached there alone.
+    const there = { extension: 'ext.desktop', sandbox: { id: 'dk', host: 'laptop' } };
+    expect(words(there)).toEqual(['Stop']);
+    expect(words({ ...there, held_by_person: true })).toEqual(['Give back', 'Stop']);
   });
 });

@@ -398,3 +398,39 @@ async def test_worker_that_is_not_there_or_at_a_terminal_takes_no_prompt(
     await workers.say("held", APPROVAL, **ASKS)
     await expect(page.locator(".talk-asks")).to_contain_text("cannot be answered from here")
     await expect(page.get_by_role("textbox", name="Ask codex")).to_have_count(0)
+
+
+#: Resolves when the page, which gathers events for 40 ms, has had the time to draw them.
+CAME = "() => new Promise((done) => setTimeout(() => requestAnimationFrame(done), 400))"
+
+
+async def test_button_under_a_finger_stays_there_while_the_agent_goes_on(
+    server: ScriptedServer, browser: Browser
+) -> None:
+    """Nothing moves between a finger's touch and its end: the tap is on what was aimed at."""
+    context = await browser.new_context(**PHONE_SCREEN)
+    page = await context.new_page()
+    server.workers.add("docs")
+    workers = await come_in(server, page, "workers/docs")
+    await begun(workers, "docs")
+    await workers.say("docs", APPROVAL, **ASKS)
+    asked = page.locator(".talk-asks")
+    box = await asked.get_by_role("button", name="Decline and stop").bounding_box()
+    assert box is not None
+    cdp = await context.new_cdp_session(page)
+    at = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+    await cdp.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [at]})
+    for n in range(5):
+        said = {"type": "agentMessage", "id": f"s{n}", "text": "Meanwhile.\n\n" * 20}
+        await workers.item("docs", **said)
+    await workers.item("docs", type="agentMessage", id="last", text="The last line.")
+    # It came: the page has gathered it, and would have drawn it.
+    await page.evaluate(CAME)
+    still = await asked.get_by_role("button", name="Decline and stop").bounding_box()
+    assert still == box
+    await cdp.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    answer = {"server_request_id": "7", "result": {"decision": "cancel"}}
+    assert await workers.requested("serverRequest/respond") == answer
+    # After the tap the view goes on, at its end.
+    await expect(log_of(page).get_by_text("The last line.")).to_be_in_viewport()
+    await context.close()

@@ -1,0 +1,45 @@
+/**
+ * Holds still what a finger is on: between its touch and the tap that this becomes nothing is drawn
+ * anew, so a tap never lands on another button that moved there.
+ */
+
+import { useState } from 'react';
+import { Store, useStore } from '../../state/store';
+
+/** A tap follows the end of a touch at once, but in a later task. */
+const TAP_MS = 100;
+/** Whoever holds a finger down longer wants something else, such as a selection. */
+const MOST_MS = 2_000;
+
+/** Whether a finger or a button is down on a conversation. */
+export const pressed = new Store(false);
+
+let timer: number | undefined;
+
+function releaseAfter(ms: number): void {
+  window.clearTimeout(timer);
+  timer = window.setTimeout(() => pressed.set(false), ms);
+}
+
+function onDown({ target }: PointerEvent): void {
+  if (!(target instanceof Element) || target.closest('.talk') === null) return;
+  pressed.set(true);
+  releaseAfter(MOST_MS);
+}
+
+const onUp = (): void => releaseAfter(TAP_MS);
+const onOver = (): void => releaseAfter(0);
+
+window.addEventListener('pointerdown', onDown, true);
+window.addEventListener('pointerup', onUp, true);
+window.addEventListener('pointercancel', onOver, true);
+// After the handlers of what was clicked.
+window.addEventListener('click', onOver);
+
+/** The newest value; while something is pressed, the one that is shown. */
+export function useStill<T>(value: T): T {
+  const still = useStore(pressed);
+  const [shown, setShown] = useState(value);
+  if (!still && !Object.is(shown, value)) setShown(value);
+  return still ? shown : value;
+}
