@@ -76,6 +76,7 @@ from atoll.services.tools.children import Children
 from atoll.services.tools.event_feeds import EventFeeds
 from atoll.services.tools.mcp_sessions import McpSessions
 from atoll.services.tools.resources import Resources
+from atoll.services.tools.subscriptions import EventSubscriptions
 from atoll.services.tools.tool_calls import ToolCalls
 from atoll.services.tools.tool_lists import ToolLists
 from atoll.services.tools.waker import Waker
@@ -203,17 +204,25 @@ class DriveServices:
 
 
 @dataclass(frozen=True, slots=True)
+class EventServices:
+    """The use cases of the Events extension of MCP: readers by a cursor, and by a webhook."""
+
+    feeds: EventFeeds
+    subscriptions: EventSubscriptions
+
+
+@dataclass(frozen=True, slots=True)
 class ToolServices:
     """The use cases of tools that agents call, of the sandboxes they act upon, of the sessions of
     their clients, of what these read and watch, and of what sandboxes watch, whose agents the
-    leader wakes. `feeds` are those of the Events extension, None while it is off."""
+    leader wakes. `events` are those of the Events extension, None while it is off."""
 
     calls: ToolCalls
     children: Children
     sessions: McpSessions
     resources: Resources
     watches: Watches
-    feeds: EventFeeds | None
+    events: EventServices | None
     wakings: Wakings
     waker: Waker
     lists: ToolLists

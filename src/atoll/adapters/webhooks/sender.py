@@ -1,8 +1,8 @@
 """Posts to the endpoints of webhooks: to checked addresses, in a bounded time.
 
 A person names the endpoint, so the name is resolved, checked and dialled as checked. Redirects are
-not followed, cookies and proxies of this process are not used, and nothing of an answer but its
-status and `Retry-After` is kept.
+not followed, cookies and proxies of this process are not used. Of an answer its status and
+`Retry-After` are kept, and to a challenge the beginning of its body.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from yarl import URL
 from atoll.adapters.outgoing.addresses import CheckedResolver, Reach, resolved
 from atoll.adapters.webhooks.settings import WebhookSettings
 from atoll.domain.errors import AtollError, Unavailable
-from atoll.domain.webhook.delivery import Receipt
+from atoll.domain.webhook.delivery import Echo, Receipt
 from atoll.domain.webhook.webhook import checked_url
 
 SEND_SECONDS = 15.0
@@ -62,6 +62,17 @@ class HttpWebhookSender:
 
     async def send(self, url: str, headers: Mapping[str, str], body: bytes) -> Receipt:
         """See the port."""
+        receipt, _ = await self._send(url, headers, body)
+        return receipt
+
+    async def ask(self, url: str, headers: Mapping[str, str], body: bytes) -> Echo:
+        """See the port."""
+        receipt, beginning = await self._send(url, headers, body)
+        return Echo(receipt.status, beginning)
+
+    async def _send(
+        self, url: str, headers: Mapping[str, str], body: bytes
+    ) -> tuple[Receipt, bytes]:
         host = urlsplit(url).hostname or ""
         try:
             async with asyncio.timeout(self._seconds):
@@ -80,17 +91,24 @@ class HttpWebhookSender:
         for session in self._sessions.values():
             await session.close()
 
-    async def _post(self, url: str, headers: Mapping[str, str], body: bytes) -> Receipt:
+    async def _post(
+        self, url: str, headers: Mapping[str, str], body: bytes
+    ) -> tuple[Receipt, bytes]:
         session = self._session(urlsplit(url).scheme)
         async with session.post(
             URL(url, encoded=True), data=body, headers=headers, allow_redirects=False
         ) as answer:
             receipt = Receipt(answer.status, _seconds(answer.headers.get("Retry-After", "")))
+            beginning = bytearray()
             # The status counts, also when the rest never ends or breaks off.
-            with suppress(aiohttp.ClientError, TimeoutError, OSError, EOFError):
+            with suppress(aiohttp.ClientError, TimeoutError, OSError):
                 async with asyncio.timeout(READ_SECONDS):
-                    await answer.content.readexactly(READ_BYTES)
-        return receipt
+                    while len(beginning) < READ_BYTES:
+                        part = await answer.content.read(READ_BYTES - len(beginning))
+                        if not part:
+                            break
+                        beginning += part
+        return receipt, bytes(beginning)
 
     def _session(self, scheme: str) -> aiohttp.ClientSession:
         if scheme not in self._sessions:

@@ -48,6 +48,17 @@ INPUT_SCHEMA: Final[Mapping[str, Json]] = {
 """The schema of the arguments of a subscription."""
 
 
+FORBIDDEN: Final = -32024
+"""The extension's code for what a caller may not, or no longer, do."""
+
+REVOKED: Final[Mapping[str, Json]] = {
+    "code": FORBIDDEN,
+    "message": "Forbidden",
+    "data": {"reason": "Access revoked"},
+}
+"""The error with which a subscription ends whose credential or permission is gone."""
+
+
 class _Arguments(msgspec.Struct, forbid_unknown_fields=True):
     """The arguments of a subscription, as a client sends them."""
 

@@ -16,6 +16,7 @@ from atoll.domain.errors import Invalid
 from atoll.domain.event import Event
 from atoll.domain.event_kind import KINDS
 from atoll.domain.ids import OrgId, PrincipalId, WebhookId
+from atoll.domain.webhook.subscription import EventSubscription
 
 MAX_WEBHOOKS = 20
 """The number of webhooks of one person."""
@@ -44,7 +45,8 @@ class Webhook:
 
     `reason` says why Atoll disabled it. `failure` and `failed_at` are of the last failure, and
     `failing_since` is the first one since the last success. `secret_version` counts rotations from
-    1, `replays` how often the owner moved the cursor back.
+    1, `replays` how often the owner moved the cursor back. One with a `subscription` was made by
+    the Events extension of MCP, and is none of its owner's list.
     """
 
     id: WebhookId
@@ -64,6 +66,7 @@ class Webhook:
     failed_at: datetime | None = None
     replays: int = 0
     scope: WebhookScope = WebhookScope.OWN
+    subscription: EventSubscription | None = None
 
     @property
     def stream(self) -> str:
@@ -84,9 +87,16 @@ class Webhook:
         posted to it: a failing endpoint would cause its own next event."""
         if event.stream == self.stream:
             return False
+        if self.subscription is not None:
+            return self.subscription.wanted.covers(event)
         return _passes(event.event_type, self.event_types, ".") and _passes(
             event.stream, self.streams, ":"
         )
+
+
+def has_ended(webhook: Webhook, now: datetime) -> bool:
+    """Report whether a webhook is a subscription that was not renewed in time."""
+    return webhook.subscription is not None and webhook.subscription.expires_at <= now
 
 
 def webhook_stream(webhook_id: WebhookId) -> str:

@@ -12,12 +12,14 @@ from datetime import timedelta
 
 from atoll.domain.event import Event, Gap
 from atoll.domain.ids import WebhookId
+from atoll.domain.tool.occurrence import REVOKED, cursor_of
 from atoll.domain.webhook.delivery import MAX_HELD, MAX_UNFINISHED
-from atoll.domain.webhook.webhook import Webhook
+from atoll.domain.webhook.signature import message_for
+from atoll.domain.webhook.webhook import Webhook, has_ended
 from atoll.ports import EventQuery, Transaction
 from atoll.ports.store.webhooks import KeptWebhook
 from atoll.services.ground import Ground
-from atoll.services.webhooks.log import PAGE, reading
+from atoll.services.webhooks.log import PAGE, reading, safe_position
 from atoll.services.webhooks.outcomes import RETRYING, Behind, WebhookOutcomes
 from atoll.services.webhooks.posting import WebhookPosting
 
@@ -44,7 +46,8 @@ class _Progress:
 @dataclass(frozen=True, slots=True)
 class _Page:
     """A page of the log, as the webhook sees it. `left` has of each stream that waits for a retry
-    the first event after the one that is retried, `streams` the events of the others."""
+    the first event after the one that is retried, `streams` the events of the others. `safe` is the
+    position up to which everything was accepted or given up before it."""
 
     kept: KeptWebhook
     last: int
@@ -52,6 +55,7 @@ class _Page:
     gap: Gap | None
     left: Sequence[Event]
     streams: Sequence[Sequence[Event]]
+    safe: int
 
 
 class WebhookFeed:
@@ -104,10 +108,11 @@ class WebhookFeed:
             # webhook, is judged by what it is since.
             now = await rows.webhooks.get(self._id)
             judged = None if now is None else await reading(rows, now.webhook)
+            safe = await safe_position(rows, kept.webhook)
         if now is None or not now.webhook.enabled:
             return None
-        if judged is None:
-            await self._outcomes.forbidden(now.webhook)
+        if judged is None or has_ended(now.webhook, self._ground.clock.now()):
+            await self._end(now, revoked=judged is None)
             return None
         if judged != query or not now.webhook.stands_as(kept.webhook):
             return await self._page()
@@ -124,7 +129,14 @@ class WebhookFeed:
             for event in [one for one in streams.get(stream, ()) if one.position > at][:1]
         )
         others = [events for stream, events in streams.items() if stream not in waiting]
-        return _Page(now, last, len(found) == PAGE, gap, left, others)
+        return _Page(now, last, len(found) == PAGE, gap, left, others, safe)
+
+    async def _end(self, kept: KeptWebhook, *, revoked: bool) -> None:
+        """End what may read nothing any more. The endpoint of a subscription that was revoked is
+        told so."""
+        await self._outcomes.forbidden(kept.webhook)
+        if revoked and kept.webhook.subscription is not None:
+            await self._posting.tell(kept, "terminated", {"error": dict(REVOKED)})
 
     async def _found(
         self, rows: Transaction, query: EventQuery | None
@@ -144,12 +156,14 @@ class WebhookFeed:
             self._seen, self._gap_told = webhook.cursor, 0
 
     async def _post(self, page: _Page) -> None:
+        if page.gap is not None and page.kept.webhook.subscription is not None:
+            await self._posting.tell(page.kept, "gap", {"cursor": cursor_of(page.safe)})
         streams = [(events, _Progress(events[0])) for events in page.streams]
         progress = [one for _, one in streams]
         try:
             async with asyncio.TaskGroup() as tasks:
                 for events, one in streams:
-                    tasks.create_task(self._post_stream(page.kept, events, one))
+                    tasks.create_task(self._post_stream(page, events, one))
             await self._advance(page, progress)
         except asyncio.CancelledError:
             # Also where this was under way: an advance that was stored makes the next one void.
@@ -174,17 +188,17 @@ class WebhookFeed:
         if page.gap is not None:
             self._gap_told = page.gap.to
 
-    async def _post_stream(
-        self, kept: KeptWebhook, events: Sequence[Event], progress: _Progress
-    ) -> None:
+    async def _post_stream(self, page: _Page, events: Sequence[Event], progress: _Progress) -> None:
         """Post events of one stream in their order, up to the first that has to wait."""
+        kept = page.kept
         async with self._slots:
             until = self._ground.clock.now() + SLOW
             for event in events:
                 progress.left = event
                 if self._ground.clock.now() >= until:
                     return
-                failure = await self._posting.post(kept, event)
+                message = message_for(kept.webhook, event, safe=page.safe)
+                failure = await self._posting.send(kept, event.id, message)
                 if failure is None:
                     progress.accepted += 1
                 elif await self._outcomes.failed_first(kept.webhook, event, failure):

@@ -20,12 +20,12 @@ from atoll.domain.webhook.delivery import (
     is_told,
     waiting,
 )
-from atoll.domain.webhook.signature import body_of
+from atoll.domain.webhook.signature import message_for
 from atoll.domain.webhook.webhook import Webhook, after_success, disabled
 from atoll.ports import Transaction
 from atoll.ports.store.webhooks import KeptWebhook
 from atoll.services.ground import Ground
-from atoll.services.webhooks.log import NOT_ALLOWED, WebhookLog
+from atoll.services.webhooks.log import NOT_ALLOWED, WebhookLog, safe_position
 
 RETRYING = frozenset({DeliveryState.RETRYING})
 
@@ -88,7 +88,8 @@ class WebhookOutcomes:
             if kept is None or not kept.webhook.stands_as(read):
                 return True
             first = waiting(read.id, event, self._ground.clock.now())
-            first = copied(first, body_of(event))
+            safe = await safe_position(rows, kept.webhook)
+            first = copied(first, message_for(kept.webhook, event, safe=safe))
             tried, webhook = await self._fail(rows, kept, first, failure)
         self._announce(webhook)
         return tried.state is not DeliveryState.DEAD
@@ -121,10 +122,16 @@ class WebhookOutcomes:
                 await self._go_on(rows, webhook, delivery)
 
     async def forbidden(self, read: Webhook) -> None:
-        """Disable a webhook whose owner's role does not allow it any more."""
+        """Disable a webhook whose owner's role does not allow it any more. A subscription of the
+        Events extension is removed."""
         async with self._ground.store.begin() as rows:
             kept = await rows.webhooks.get(read.id)
             if kept is None or not kept.webhook.enabled:
+                return
+            if kept.webhook.subscription is not None:
+                await rows.webhooks.remove(kept.webhook.id)
+                await self._log.append(rows, kept.webhook, "webhook.removed")
+                self._log.announce_change(kept.webhook)
                 return
             webhook = disabled(kept.webhook, NOT_ALLOWED)
             await rows.webhooks.put(replace(kept, webhook=webhook))

@@ -17,8 +17,7 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from atoll.domain.people.principal import Principal
-from atoll.services.application import Application
-from atoll.services.tools.event_feeds import EventFeeds
+from atoll.services.application import Application, EventServices
 from atoll.services.tools.watches import check_reader
 from atoll.surfaces.mcp.standing import Standing
 from atoll.wire.http.unreadable import UNREADABLE
@@ -78,20 +77,20 @@ class McpEntry:
             await asyncio.get_running_loop().create_future()
 
     def _load(self) -> _Managers:
-        plain, feeds = self._manager_over(None, json=True), self._atoll.tools.feeds
-        if feeds is None:
+        plain, events = self._manager_over(None, json=True), self._atoll.tools.events
+        if events is None:
             return _Managers(plain, plain, plain)
-        extended = (self._manager_over(feeds, json=json) for json in (True, False))
+        extended = (self._manager_over(events, json=json) for json in (True, False))
         return _Managers(plain, *extended)
 
     def _manager_over(
-        self, feeds: EventFeeds | None, *, json: bool
+        self, events: EventServices | None, *, json: bool
     ) -> "StreamableHTTPSessionManager":
         server = import_module("atoll.surfaces.mcp.server")
         toolbox = import_module("atoll.surfaces.mcp.toolbox")
         managers = import_module("mcp.server.streamable_http_manager")
         made: StreamableHTTPSessionManager = managers.StreamableHTTPSessionManager(
-            server.mcp_server(self._atoll, toolbox.toolbox(), version=self._version, feeds=feeds),
+            server.mcp_server(self._atoll, toolbox.toolbox(), version=self._version, events=events),
             json_response=json,
             stateless=True,
             max_request_body_size=MAX_BODY_BYTES,

@@ -17,6 +17,7 @@ from pydantic import BaseModel, Field
 from atoll.domain.errors import AtollError, Forbidden, Invalid, LimitReached, NotFound
 from atoll.domain.event import Json
 from atoll.domain.tool.occurrence import (
+    FORBIDDEN,
     Wanted,
     cursor_of,
     descriptor_of,
@@ -25,8 +26,17 @@ from atoll.domain.tool.occurrence import (
     position_of,
     wanted_of,
 )
-from atoll.services.application import Application
+from atoll.domain.webhook.subscription import DEFAULT, LONGEST
+from atoll.domain.webhook.webhook import MAX_URL
+from atoll.services.application import EventServices
 from atoll.services.tools.event_feeds import MAX_BATCH, Batch, EventFeeds
+from atoll.services.tools.subscriptions import (
+    Asked,
+    EventSubscriptions,
+    Granted,
+    Unverified,
+    check_subscriber,
+)
 from atoll.services.tools.watches import check_reader
 from atoll.surfaces.mcp.entry import EVENT_STREAM
 from atoll.surfaces.mcp.request import Context, caller_of
@@ -35,12 +45,13 @@ EXTENSION: Final = "io.modelcontextprotocol/events"
 BEAT_SECONDS: Final = 15.0
 """The interval of heartbeats on a stream on which nothing happens."""
 
+WEBHOOK: Final = "webhook"
 NEXT_POLL_MS: Final = 2000
 
 NOT_FOUND: Final = -32023
-FORBIDDEN: Final = -32024
 EXHAUSTED: Final = -32025
 UNSUPPORTED: Final = -32026
+CALLBACK_FAILED: Final = -32027
 
 _LONGEST_AGE: Final = timedelta(days=36500)
 _MAX_INTEGER: Final = 2**53
@@ -74,6 +85,34 @@ class PollParams(ReplayParams):
     max_events: int | None = Field(default=None, alias="maxEvents", ge=1, le=_MAX_INTEGER)
 
 
+class Endpoint(BaseModel):
+    """The endpoint of a subscription, by its URL."""
+
+    url: str = Field(max_length=MAX_URL)
+
+
+class SignedEndpoint(Endpoint):
+    """The endpoint of a subscription, with the secret that signs what it receives."""
+
+    mode: str = WEBHOOK
+    secret: str = Field(max_length=200, repr=False)
+
+
+class SubscribeParams(ReplayParams):
+    """The parameters of `events/subscribe`."""
+
+    delivery: SignedEndpoint
+    ttl_ms: int | None = Field(
+        default=int(DEFAULT.total_seconds() * 1000), alias="ttlMs", ge=0, le=_MAX_INTEGER
+    )
+
+
+class UnsubscribeParams(EventParams):
+    """The parameters of `events/unsubscribe`."""
+
+    delivery: Endpoint
+
+
 class EventNotice(BaseModel):
     """A notification of the extension."""
 
@@ -85,8 +124,8 @@ class EventNotice(BaseModel):
 class EventServer:
     """The handlers of the extension."""
 
-    atoll: Application
     feeds: EventFeeds
+    subscriptions: EventSubscriptions
 
     async def list_events(self, context: Context, params: ListParams) -> dict[str, Any]:
         """Return a page of the kinds of events, none to a caller who may read no events."""
@@ -97,7 +136,8 @@ class EventServer:
             return {"events": []}
         except AtollError as error:
             raise refused(error) from error
-        shown = [descriptor_of(kind, ("poll", "push")) for kind in page]
+        delivery = ["poll", "push", *([WEBHOOK] if _may_subscribe(context) else [])]
+        shown = [descriptor_of(kind, delivery) for kind in page]
         return {"events": shown, **({"nextCursor": following} if following else {})}
 
     async def poll(self, context: Context, params: PollParams) -> dict[str, Any]:
@@ -159,17 +199,58 @@ class EventServer:
             for one in batch.events:
                 await send("event", {**occurrence_of(one), "cursor": cursor_of(one.position)})
 
+    async def subscribe(self, context: Context, params: SubscribeParams) -> dict[str, Any]:
+        """Make or renew a subscription by webhook, after its endpoint answered a challenge."""
+        if params.delivery.mode != WEBHOOK:
+            told = {"feature": "deliveryMode", "value": params.delivery.mode[:60]}
+            raise MCPError(UNSUPPORTED, "Unsupported", told)
+        made = await _answered(self._subscribed(context, params))
+        if isinstance(made, Unverified):
+            raise MCPError(CALLBACK_FAILED, "CallbackEndpointError", {"reason": made.reason})
+        answer: dict[str, Any] = {
+            "id": made.id,
+            "refreshBefore": made.expires_at.isoformat(),
+            "cursor": cursor_of(made.position),
+            "truncated": made.truncated,
+        }
+        if made.was_active is not None:
+            delivered = None if made.delivered_at is None else made.delivered_at.isoformat()
+            answer["deliveryStatus"] = {"active": made.was_active, "lastDeliveryAt": delivered}
+        return answer
+
+    async def _subscribed(self, context: Context, params: SubscribeParams) -> Granted | Unverified:
+        asked = Asked(
+            wanted=self._wanted(params),
+            url=params.delivery.url,
+            secret=params.delivery.secret,
+            after=position_of(params.cursor),
+            lasts=_duration(params.ttl_ms, LONGEST),
+            max_age=_age(params),
+        )
+        return await self.subscriptions.subscribe(caller_of(context), asked)
+
+    async def unsubscribe(self, context: Context, params: UnsubscribeParams) -> dict[str, Any]:
+        """End a subscription by webhook."""
+        await _answered(self._unsubscribed(context, params))
+        return {}
+
+    async def _unsubscribed(self, context: Context, params: UnsubscribeParams) -> None:
+        wanted, url = self._wanted(params), params.delivery.url
+        await self.subscriptions.unsubscribe(caller_of(context), wanted, url)
+
     def _wanted(self, params: EventParams) -> Wanted:
         arguments: dict[str, Json] = params.arguments
         return wanted_of(params.name, arguments, scheme=self.feeds.scheme)
 
 
-def add_events(server: Server[Any], atoll: Application, feeds: EventFeeds) -> None:
+def add_events(server: Server[Any], services: EventServices) -> None:
     """Add the extension to a server: its methods, and its name among the capabilities."""
-    events = EventServer(atoll, feeds)
+    events = EventServer(services.feeds, services.subscriptions)
     server.add_request_handler("events/list", ListParams, events.list_events)
     server.add_request_handler("events/poll", PollParams, events.poll)
     server.add_request_handler(EVENT_STREAM, ReplayParams, events.stream)
+    server.add_request_handler("events/subscribe", SubscribeParams, events.subscribe)
+    server.add_request_handler("events/unsubscribe", UnsubscribeParams, events.unsubscribe)
     server.extensions[EXTENSION] = {}
 
 
@@ -198,6 +279,19 @@ def refused(error: AtollError) -> MCPError:
 
 
 def _age(params: ReplayParams) -> timedelta | None:
-    if params.max_age_ms is None:
-        return None
-    return min(timedelta(milliseconds=params.max_age_ms), _LONGEST_AGE)
+    return None if params.max_age_ms is None else _duration(params.max_age_ms, _LONGEST_AGE)
+
+
+def _duration(milliseconds: int | None, longest: timedelta) -> timedelta:
+    """Return a duration, the longest for None."""
+    if milliseconds is None:
+        return longest
+    return min(timedelta(milliseconds=milliseconds), longest)
+
+
+def _may_subscribe(context: Context) -> bool:
+    try:
+        check_subscriber(caller_of(context))
+    except Forbidden:
+        return False
+    return True

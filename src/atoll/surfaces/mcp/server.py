@@ -20,8 +20,7 @@ from atoll.domain.people.principal import Principal
 from atoll.domain.tool.answer import Answer
 from atoll.domain.tool.offer import HOME
 from atoll.domain.tool.tool import Effects, flat_name
-from atoll.services.application import Application
-from atoll.services.tools.event_feeds import EventFeeds
+from atoll.services.application import Application, EventServices
 from atoll.services.tools.tool_call import ToolCall
 from atoll.services.tools.tool_calls import ToolCaller
 from atoll.surfaces.mcp.definition import Call, ToolDefinition
@@ -95,10 +94,10 @@ class ToolServer:
 
 
 def mcp_server(
-    atoll: Application, tools: Toolbox, *, version: str, feeds: EventFeeds | None = None
+    atoll: Application, tools: Toolbox, *, version: str, events: EventServices | None = None
 ) -> Server[Any]:
     """Return the SDK's server over these services and tools, with the Events extension where there
-    are feeds for it."""
+    are services for it."""
     handlers, resources = ToolServer(atoll, tools), ResourceServer(atoll)
     server: Server[Any] = Server(
         NAME,
@@ -115,8 +114,8 @@ def mcp_server(
         on_unsubscribe_resource=resources.unsubscribe,
         on_subscriptions_listen=resources.listen,
     )
-    if feeds is not None:
-        add_events(server, atoll, feeds)
+    if events is not None:
+        add_events(server, events)
     return server
 
 

@@ -102,7 +102,10 @@ def build_application(
             *(ground, sandboxes, agents, ports, library),
             background=background, events=events, settings=settings.workers,
         ),
-        tools=build_tools(ground, events, sandboxes, tenancy, settings=settings.tools),
+        tools=build_tools(
+            *(ground, events, sandboxes, tenancy),
+            settings=settings.tools, outgoing=(ports.vault, own.webhooks),
+        ),
         overview=build_overview(ground, library, sandboxes, statuses=statuses, secrets=secrets),
     )  # fmt: skip
 

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 from atoll.domain.tool.offer import Reach
 from atoll.domain.tool.tool import Tool
-from atoll.services.application import Tenancy, ToolServices
+from atoll.ports import Vault
+from atoll.ports.senders.webhooks import WebhookSender
+from atoll.services.application import EventServices, Tenancy, ToolServices
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Events
 from atoll.services.sandboxes.sandboxes import Sandboxes
@@ -14,12 +16,14 @@ from atoll.services.tools.event_feeds import EventFeeds
 from atoll.services.tools.mcp_sessions import McpSessions
 from atoll.services.tools.resources import Resources
 from atoll.services.tools.settings import ToolSettings
+from atoll.services.tools.subscriptions import EventSubscriptions
 from atoll.services.tools.tool_calls import ToolCalls
 from atoll.services.tools.tool_lists import ToolLists
 from atoll.services.tools.wake_giving import WakeGiving
 from atoll.services.tools.waker import Waker
 from atoll.services.tools.wakings import Wakings
 from atoll.services.tools.watches import Watches
+from atoll.services.webhooks.posting import WebhookPosting
 
 
 def build_tools(
@@ -29,8 +33,10 @@ def build_tools(
     tenancy: Tenancy,
     *,
     settings: ToolSettings,
+    outgoing: tuple[Vault, WebhookSender],
 ) -> ToolServices:
-    """Return the use cases of tools, and the waker of agents."""
+    """Return the use cases of tools, and the waker of agents. `outgoing` is what messages are
+    signed and sent by."""
     scheme, credentials = settings.uri_scheme, tenancy.credentials
     wakings = Wakings(ground, events)
     return ToolServices(
@@ -41,7 +47,7 @@ def build_tools(
         resources=Resources(events, scheme=scheme),
         children=Children(ground, sandboxes),
         watches=Watches(ground, events, scheme=scheme),
-        feeds=EventFeeds(ground, events, scheme=scheme) if settings.mcp_events else None,
+        events=_events(ground, events, scheme, *outgoing) if settings.mcp_events else None,
         lists=ToolLists(
             sandboxes,
             credentials.tokens.owner,
@@ -55,3 +61,11 @@ def _all_tools() -> Sequence[Tool]:
     from atoll.surfaces.mcp.toolbox import toolbox  # loaded late: most servers never use it
 
     return [one.tool for one in toolbox().all()]
+
+
+def _events(
+    ground: Ground, events: Events, scheme: str, vault: Vault, sender: WebhookSender
+) -> EventServices:
+    feeds = EventFeeds(ground, events, scheme=scheme)
+    posting = WebhookPosting(ground.clock, vault, sender)
+    return EventServices(feeds, EventSubscriptions(ground, vault, posting, feeds))
