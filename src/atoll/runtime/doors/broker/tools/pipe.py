@@ -28,8 +28,9 @@ MAX_REQUESTS: Final = 8
 """The messages that are under way at a time."""
 
 END_SECONDS = 30.0
-"""How long a client that ended its input is waited for. It may be gone, which nothing would say."""
+"""The longest wait for answers to a client that ended its input: it may be gone altogether."""
 
+_HANDSHAKE: Final = "initialize"
 _HEAD: Final = (
     b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %b\r\n\r\n"
     % PROTOCOL.encode()
@@ -40,7 +41,7 @@ _OVERLONG: Final = error_line(
 
 
 class ToolPipe:
-    """One connection with lines. It ends with the client, or once the input of the client has
+    """A connection with lines. It ends with the client, or once the input of the client has
     ended and all of it is answered."""
 
     half_closes: ClassVar[bool] = True
@@ -53,7 +54,7 @@ class ToolPipe:
         self._running: dict[asyncio.Task[None], Message] = {}
         self._others: set[asyncio.Task[None]] = set()
         self._under_way = 0
-        self._opening = self._slow = self._input_ended = self._switched = False
+        self._slow = self._input_ended = self._switched = False
         self.ended = False
 
     # The client's side.
@@ -102,7 +103,8 @@ class ToolPipe:
         """True when another message may be begun. A handshake comes alone: what follows it needs
         its session."""
         full = len(self._running) >= MAX_REQUESTS or self._under_way > MAX_LINE_BYTES
-        return not (full or self._slow or self._opening or self.ended)
+        opening = any(one.method == _HANDSHAKE for one in self._running.values())
+        return not (full or opening or self._slow or self.ended)
 
     def _advance(self) -> None:
         while self._ready and (line := self._lines.take()) is not None:
@@ -132,7 +134,6 @@ class ToolPipe:
             return
         if message.cancels is not None:
             self._cancel(message.cancels)
-        self._opening = message.method == "initialize"
         self._under_way += len(message.line)
         task = self._spawn_task(self._session.answer(message), "request of a tool pipe")
         self._running[task] = message
@@ -141,13 +142,11 @@ class ToolPipe:
     def _finish(self, task: asyncio.Task[None]) -> None:
         message = self._running.pop(task)
         self._under_way -= len(message.line)
-        if message.method == "initialize":
-            self._opening = False
         self._advance()
 
     def _cancel(self, number: bytes) -> None:
         for task, message in self._running.items():
-            if message.id == number and message.method != "initialize":
+            if message.id == number and message.method != _HANDSHAKE:
                 task.cancel()
 
     def _write(self, line: bytes) -> None:

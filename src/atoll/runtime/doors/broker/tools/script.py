@@ -48,7 +48,7 @@ class _Answer(msgspec.Struct):
 
 
 class ToolScript:
-    """One request of a script. `listing` asks for the tools and has no body."""
+    """A request of a script. `listing` asks for the tools and has no body."""
 
     half_closes: ClassVar[bool] = False
 

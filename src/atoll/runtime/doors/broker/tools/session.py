@@ -191,7 +191,7 @@ class ToolSession:
 
 
 class _Answered:
-    """Whether a stream has brought the answer to a request."""
+    """A mark that a stream has brought the answer to a request."""
 
     def __init__(self, number: bytes | None) -> None:
         self._number = number
