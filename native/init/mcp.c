@@ -136,6 +136,8 @@ static int ask_door(const char *request, const char *tool, const char *json, siz
 	}
 	if (pass_rest(fd, code == 0 ? STDOUT_FILENO : STDERR_FILENO) < 0)
 		return no_door();
+	if (!found)
+		fprintf(stderr, "\n"); /* a refusal of the door, as it says that to anybody */
 	return code;
 }
 

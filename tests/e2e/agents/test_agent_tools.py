@@ -93,6 +93,8 @@ HANDSHAKE = (
                 "clientInfo": {"name": "script", "version": "1"}}},
     {"jsonrpc": "2.0", "method": "notifications/initialized"},
     {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
+    {"jsonrpc": "2.0", "id": 3, "method": "resources/subscribe",
+     "params": {"uri": "atoll://sandbox/*"}},
 )  # fmt: skip
 
 
@@ -274,8 +276,11 @@ async def test_script_calls_a_tool_by_its_name(
     piped = f"printf '%s' '{lines.decode()}' | atoll-mcp"
     code, said = await run(w, scene.sandbox, "/bin/sh", "-c", piped)
     answers = [json.loads(line) for line in said.splitlines()]
-    assert code == 0 and [one["id"] for one in answers] == [1, 2], said
-    assert "events.recent" in {tool["name"] for tool in answers[1]["result"]["tools"]}
+    assert code == 0 and sorted(one["id"] for one in answers) == [1, 2, 3], said
+    (listed, watched) = sorted(answers[1:], key=lambda one: int(one["id"]))
+    assert "events.recent" in {tool["name"] for tool in listed["result"]["tools"]}
+    # Only a session can watch.
+    assert watched["result"] == {}
     await assert_no_token_inside(w, scene.sandbox)
 
 

@@ -179,7 +179,8 @@ def test_call_prints_its_answer_where_its_outcome_says(twin: bool) -> None:
 @pytest.mark.parametrize("twin", INITS)
 def test_call_that_cannot_be_made_has_its_own_code(twin: bool) -> None:
     assert asked("", "call", "a.b", "{}", twin=twin)[1] == 69
-    assert asked("refuse", "call", "a.b", "{}", twin=twin)[1:3] == (1, "")
+    refused = 'atoll-mcp: {"error":"not_found"}\n'
+    assert asked("refuse", "call", "a.b", "{}", twin=twin)[1:] == (1, "", refused)
     assert asked("", "call", "a.b", "-", twin=twin, given=3 * 2**20)[1] == 64
     for words in (("call",), ("call", "a", "{}", "b"), ("--help",), ("list", "all")):
         _, code, out, said = asked("", *words, twin=twin)

@@ -9,7 +9,7 @@ from atoll.wire.mcp.messages import (
     Message,
     error_line,
     header_text,
-    is_token,
+    is_value,
     one_line,
     read_error,
     read_message,
@@ -77,7 +77,8 @@ def test_text_becomes_a_header_that_cannot_break_out() -> None:
     assert header_text("a\r\nX: y") == "=?base64?YQ0KWDogeQ==?="
     assert header_text("=?base64?YQ==?=").startswith("=?base64?PT9i")
     assert header_text("é" * 1000).isascii() and header_text("x" * 2001) == ""
-    assert is_token("s.1") and not is_token("a b") and not is_token("") and not is_token("a\n")
+    assert is_value("s.1" * 200) and not is_value("a b") and not is_value("")
+    assert not is_value("a\n") and not is_value("x" * 4097)
 
 
 def test_errors_and_requests_are_lines() -> None:

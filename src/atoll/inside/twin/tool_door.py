@@ -77,6 +77,8 @@ def _ask(head: bytes, body: bytes) -> int:
         if failed:
             os.write(2, b"atoll-mcp: ")
         _pass_rest(door, 2 if failed else 1)
+        if not mark:
+            os.write(2, b"\n")  # a refusal of the door, as it says that to anybody
         return failed
 
 

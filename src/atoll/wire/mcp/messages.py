@@ -26,6 +26,7 @@ _NAMED_BY: Final = {"tools/call": "name", "prompts/get": "name", "resources/read
 
 _TOKEN = re.compile(r"[\x21-\x7e]{1,200}")
 _MAX_NAME = 2000
+_VALUE = re.compile(r"[\x21-\x7e]{1,4096}")
 _ID_STARTS = frozenset(bytes([each]) for each in b'"-0123456789')
 
 
@@ -140,9 +141,9 @@ def header_text(text: str) -> str:
     return f"=?base64?{base64.b64encode(text.encode()).decode()}?="
 
 
-def is_token(text: str) -> bool:
-    """Report whether a text may be the value of a header as it is."""
-    return _TOKEN.fullmatch(text) is not None
+def is_value(text: str) -> bool:
+    """Report whether a text, such as the id of a session, may be the value of a header as it is."""
+    return _VALUE.fullmatch(text) is not None
 
 
 def read_error(body: bytes, number: bytes | None) -> bytes | None:

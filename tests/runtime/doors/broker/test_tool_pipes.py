@@ -70,7 +70,8 @@ class Server:
         headers = {}
         match body["method"]:
             case "initialize":
-                self.sessions.add(name := f"s.{len(self.seen)}")
+                # As long as a signed one.
+                self.sessions.add(name := f"s.{len(self.seen)}." + "x" * 500)
                 result, headers = {"protocolVersion": "2025-11-25"}, {"Mcp-Session-Id": name}
             case "subscriptions/listen":
                 return await self._stream(request)
@@ -174,7 +175,7 @@ async def test_session_is_spoken_for_and_every_request_has_the_token(at: World) 
     (_, first), *others = at.server.seen
     assert "Mcp-Session-Id" not in first
     for _, headers in others:
-        assert headers["Mcp-Session-Id"] == "s.1"
+        assert headers["Mcp-Session-Id"].startswith("s.1.")
         assert headers["MCP-Protocol-Version"] == "2025-11-25"
     assert all(headers["Authorization"] == f"Bearer {TOKEN}" for _, headers in at.server.seen)
     assert len(at.door.audit) == 3 and TOKEN not in str(at.door.journal)

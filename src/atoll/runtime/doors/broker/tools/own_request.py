@@ -52,7 +52,7 @@ class OwnRequest:
         self._exchange: Exchange | None = None
         self._done: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._status, self._session = 0, ""
-        self._streams = False
+        self._streams = self._paused = False
         self._body: list[bytes] = []
         self._size = 0
         self._lines = LineReader()
@@ -80,6 +80,7 @@ class OwnRequest:
 
     def pause(self, paused: bool) -> None:
         """Pause or resume the response, as fast as its messages are taken."""
+        self._paused = paused
         if self._exchange is not None:
             self._exchange.answer_hold(paused)
 
@@ -99,6 +100,8 @@ class OwnRequest:
         self._session = fields.get("mcp-session-id", "")
         kind = fields.get("content-type", "").partition(";")[0].strip().lower()
         self._streams = kind == _STREAM and self._received is not None
+        if self._paused:
+            self.pause(True)
         return b""
 
     def reply_data(self, data: bytes) -> None:

@@ -16,7 +16,7 @@ from atoll.wire.mcp.messages import (
     Message,
     error_line,
     header_text,
-    is_token,
+    is_value,
     one_line,
     read_error,
     read_message,
@@ -93,6 +93,7 @@ class ToolSession:
         self, method: str, fields: Fields, body: bytes, received: Callable[[str, bytes], None]
     ) -> Reply:
         request = OwnRequest(received)
+        request.pause(self._paused)
         self._streams.add(request)
         try:
             return await request.answered(
@@ -121,7 +122,7 @@ class ToolSession:
     def _open(self, message: Message, reply: Reply) -> None:
         """Begin to use the session of an answered handshake."""
         version = read_version(reply.body)
-        if version and is_token(reply.session):
+        if version and is_value(reply.session):
             self._opening, self._id, self._version = message, reply.session, version
 
     async def _renew(self, lost: str) -> None:
@@ -182,7 +183,7 @@ class ToolSession:
     def _stream_fields(self) -> Iterator[tuple[str, str]]:
         yield "Accept", "text/event-stream"
         yield from self._own_fields()
-        if is_token(self._place):
+        if is_value(self._place):
             yield "Last-Event-ID", self._place
 
     def _changed(self, place: str, data: bytes) -> None:
