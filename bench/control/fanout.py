@@ -9,7 +9,7 @@ import itertools
 import resource
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -37,13 +37,14 @@ Send = Callable[[int], Awaitable[None]]
 
 
 @dataclass
-class _Viewers:
+class Viewers:
     """The process of readers; `seen` is the number of events that all of them have."""
 
     process: asyncio.subprocess.Process
     seen: int = 0
 
     async def ready(self) -> None:
+        """Wait until all are connected."""
         assert await self._line() == ["ready"]
 
     async def all_have(self, count: int) -> tuple[float, float]:
@@ -63,15 +64,18 @@ class _Viewers:
 
 
 @asynccontextmanager
-async def _viewers(url: str, token: str) -> AsyncIterator[_Viewers]:
+async def viewers_of(
+    url: str, token: str, *, count: int = SUBSCRIBERS, path: str = PATH, more: Sequence[str] = ()
+) -> AsyncIterator[Viewers]:
+    """Run so many readers of a stream in a process; `more` as there."""
     place = urlsplit(url)
-    words = (str(SUBSCRIBERS), str(place.hostname), str(place.port), PATH, token)
+    words = (str(count), str(place.hostname), str(place.port), path, token, *more)
     argv = ("-m", "bench.control.event_viewers", *words)
     process = await asyncio.create_subprocess_exec(
         sys.executable, *argv, stdout=asyncio.subprocess.PIPE
     )
     try:
-        made = _Viewers(process)
+        made = Viewers(process)
         await made.ready()
         yield made
     finally:
@@ -98,7 +102,7 @@ async def _floor() -> tuple[Series, Series]:
     server = await asyncio.start_server(entered, "127.0.0.1", 0, backlog=SUBSCRIBERS)
     async with server:
         port = server.sockets[0].getsockname()[1]
-        async with _viewers(f"http://127.0.0.1:{port}", "none") as viewers:
+        async with viewers_of(f"http://127.0.0.1:{port}", "none") as viewers:
             found = await _measure("a bare server", viewers, send)
         for writer in writers:
             writer.close()
@@ -106,7 +110,7 @@ async def _floor() -> tuple[Series, Series]:
 
 
 async def _ours() -> tuple[Series, Series]:
-    async with world() as made, _viewers(made.url, made.token) as viewers:
+    async with world() as made, viewers_of(made.url, made.token) as viewers:
 
         async def send(count: int) -> None:
             drafts = [draft(next(_numbers), owner=LOCAL_PERSON.id) for _ in range(count)]
@@ -117,7 +121,7 @@ async def _ours() -> tuple[Series, Series]:
         return await _measure("atoll", viewers, send)
 
 
-async def _measure(name: str, viewers: _Viewers, send: Send) -> tuple[Series, Series]:
+async def _measure(name: str, viewers: Viewers, send: Send) -> tuple[Series, Series]:
     """Return the time until all have an event, and the thousands of them that arrive a second."""
     one, many = Series(f"{name}: all have it"), Series(f"{name}: {CROWD} events at once", "k/s")
     half = Series(f"{name}: half have it")

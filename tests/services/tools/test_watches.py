@@ -1,4 +1,5 @@
 import asyncio
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 
 import pytest
@@ -6,10 +7,10 @@ import pytest
 from atoll.domain.errors import LimitReached
 from atoll.domain.event import Event, Gap, Json, sandbox_stream
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.ports import EventQuery
+from atoll.ports import EventQuery, Transaction
 from atoll.services.journals.events import MAX_LIMIT, Note
 from atoll.services.tools.resources import Resources
-from atoll.services.tools.watches import PAGE, Watches
+from atoll.services.tools.watches import PAGE, Change, Watches
 from tests.services.scene import Scene, scene
 from tests.services.tools.test_consent import inside
 
@@ -50,11 +51,13 @@ async def test_gap_in_the_log_is_told_once() -> None:
         await s.ready()
         gaps: list[int] = []
 
-        async def gap(query: EventQuery) -> Gap | None:
-            gaps.append(query.after)
-            return Gap(0, 900) if query.after < 900 else None
+        async def read(
+            rows: Transaction, query: EventQuery, gap_after: int
+        ) -> tuple[list[Event], Gap | None]:
+            gaps.append(gap_after)
+            return [], Gap(0, 900) if gap_after < 900 else None
 
-        s.events._gap = gap  # type: ignore[method-assign]
+        s.events.read = read  # type: ignore[method-assign]
         watches = Watches(s.ground, s.events, scheme="atoll")
         after = await s.events.last_position()
         changes = watches.follow_uris(LOCAL_PERSON, ["atoll://hr/*"], after=after)
@@ -75,24 +78,30 @@ async def test_very_many_uris_are_refused() -> None:
             watches.check(LOCAL_PERSON, ["atoll://hr/a/b"] * 101)
 
 
+async def _first(changes: AsyncIterator[Change]) -> Change:
+    return await anext(changes)
+
+
 async def test_watchers_at_the_same_place_share_the_read_of_the_log() -> None:
     async with scene() as s:
         sandbox = await s.ready()
-        reads, page = 0, s.events._page
+        reads, read = 0, s.events.read
 
-        async def counted(query: EventQuery) -> list[Event]:
+        async def counted(
+            rows: Transaction, query: EventQuery, gap_after: int
+        ) -> tuple[list[Event], Gap | None]:
             nonlocal reads
             reads += 1
-            return await page(query)
+            return await read(rows, query, gap_after)
 
-        s.events._page = counted  # type: ignore[method-assign]
+        s.events.read = counted  # type: ignore[method-assign]
         watches = Watches(s.ground, s.events, scheme="atoll")
         after = await s.events.last_position()
         followed = [
             watches.follow_uris(LOCAL_PERSON, ["atoll://sandbox/*"], after=after) for _ in range(20)
         ]
         async with asyncio.TaskGroup() as tasks:
-            first = [tasks.create_task(anext(one)) for one in followed]  # type: ignore[arg-type]
+            first = [tasks.create_task(_first(one)) for one in followed]
             await s.sandboxes.stop(LOCAL_PERSON, sandbox.id)
         assert {one.result().uris for one in first} == {(f"atoll://sandbox/{sandbox.id}",)}
         assert reads < len(followed)

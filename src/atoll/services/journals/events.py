@@ -42,17 +42,6 @@ class Note:
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LogPage:
-    """A page of the log as a follower reads it: the events that they may see, the gap before them,
-    and the position to go on from. `last`: there is nothing more yet."""
-
-    events: tuple[Event, ...]
-    gap: Gap | None
-    position: int
-    last: bool
-
-
 class Events:
     """The log of the caller's organization."""
 
@@ -76,10 +65,17 @@ class Events:
 
     async def _look(self, place: tuple[EventQuery, int]) -> tuple[list[Event], Gap | None]:
         """Return a follower's next page, and the gap before it from a position on."""
-        query, gap_after = place
-        page = await self._page(query)
+        async with self._store.read() as rows:
+            return await self.read(rows, *place)
+
+    async def read(
+        self, rows: Transaction, query: EventQuery, gap_after: int
+    ) -> tuple[list[Event], Gap | None]:
+        """Return the page of a query, and the gap before it from a position on."""
+        asked = replace(query, team=await self._in_team(rows, query.org_id))
+        page = await rows.events.page(asked)
         # After the page: what was removed in between is told of, and never missed.
-        return page, await self._gap(replace(query, after=gap_after))
+        return page, await rows.events.gap(replace(asked, after=gap_after))
 
     async def list(
         self,
@@ -108,6 +104,18 @@ class Events:
         `list`."""
         return await self._gap(EventQuery(caller.org_id, caller.id, stream, after))
 
+    def query(self, caller: Principal, *, after: int, limit: int) -> EventQuery:
+        """Return the query for a page of what a caller may read. A token of several streams reads
+        more than `sees` lets through."""
+        streams = _readable(caller, None)
+        stream = next(iter(streams)) if streams is not None and len(streams) == 1 else None
+        return EventQuery(caller.org_id, caller.id, stream, after, limit)
+
+    def sees(self, caller: Principal, event: Event) -> bool:
+        """Report whether a caller's token lets them read an event of their page."""
+        streams = _readable(caller, None)
+        return streams is None or event.stream in streams
+
     def check_stream(self, caller: Principal, stream: str | None) -> None:
         """Raise `NotFound` for a stream that the caller's token does not name."""
         _readable(caller, stream)
@@ -123,41 +131,20 @@ class Events:
         """Yield every event after `after`, then new ones as they come. A gap is yielded before the
         page that it affects. Never returns. Raises `NotFound` for a stream that the caller's token
         does not name."""
-        told = 0
+        told, streams = 0, _readable(caller, stream)
         with self._bus.listen(stream) as listener:
             while True:
-                page = await self.look(
-                    caller, after=after, told=told, stream=stream, limit=FOLLOW_PAGE
-                )
-                if page.gap is not None:
-                    told = page.gap.to
-                    yield page.gap
-                for event in page.events:
-                    yield event
-                after = page.position
-                if page.last:
+                query = EventQuery(caller.org_id, caller.id, stream, after, FOLLOW_PAGE)
+                page, gap = await self._looks.of((query, max(after, told)))
+                if gap is not None:
+                    told = gap.to
+                    yield gap
+                for event in page:
+                    if streams is None or event.stream in streams:
+                        yield event
+                    after = event.position
+                if len(page) < FOLLOW_PAGE:
                     await listener.wait()
-
-    async def look(
-        self,
-        caller: Principal,
-        *,
-        after: int,
-        told: int = 0,
-        limit: int,
-        stream: str | None = None,
-    ) -> LogPage:
-        """Return a follower's next page; all who stand at the same place share the read. A gap is
-        returned from `told` on. Raises `NotFound` for a stream that the caller's token does not
-        name."""
-        streams = _readable(caller, stream)
-        if streams is not None and len(streams) == 1:
-            (stream,) = streams
-        query = EventQuery(caller.org_id, caller.id, stream, after, limit)
-        page, gap = await self._looks.of((query, max(after, told)))
-        seen = (one for one in page if streams is None or one.stream in streams)
-        position = page[-1].position if page else after
-        return LogPage(tuple(seen), gap, position, len(page) < limit)
 
     async def appended(self, caller: Principal) -> AsyncIterator[Event]:
         """Yield each event that is appended from now on. While the log cannot be read it is tried

@@ -1,5 +1,6 @@
 """Table and rows of watches."""
 
+from collections.abc import Collection
 from datetime import datetime
 
 from sqlalchemy import BigInteger, Column, Index, Table, Text, delete, insert, select
@@ -18,6 +19,9 @@ watches = Table(
     Column("expires_us", BigInteger, nullable=False),
     Index("watches_by_end", "expires_us"),
 )
+
+AT_ONCE = 500
+"""The sessions of one statement."""
 
 _ENDED = ""
 """The path of the row of a session that has ended: no watch has it."""
@@ -47,13 +51,21 @@ class SqlWatchRows(WatchRows):
 
     async def of(self, session_id: str) -> list[Watch]:
         """See the port."""
-        own = (watches.c.session_id == session_id, watches.c.path != _ENDED)
-        query = select(watches).where(*own).order_by(watches.c.path)
-        found = await self._connection.execute(query)
-        return [
-            Watch(row.session_id, row.path, row.position, from_us(row.expires_us))
-            for row in found.all()
-        ]
+        return await self.among((session_id,))
+
+    async def among(self, session_ids: Collection[str]) -> list[Watch]:
+        """See the port."""
+        found, ids = list[Watch](), list(session_ids)
+        for first in range(0, len(ids), AT_ONCE):
+            some = ids[first : first + AT_ONCE]
+            theirs = (watches.c.session_id.in_(some), watches.c.path != _ENDED)
+            query = select(watches).where(*theirs).order_by(watches.c.path)
+            rows = (await self._connection.execute(query)).all()
+            found += [
+                Watch(row.session_id, row.path, row.position, from_us(row.expires_us))
+                for row in rows
+            ]
+        return found
 
     async def remove(self, session_id: str, path: str) -> None:
         """See the port."""

@@ -1,5 +1,6 @@
 """Watches of sessions of clients of tools."""
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Protocol
 
@@ -15,6 +16,10 @@ class WatchRows(Protocol):
 
     async def of(self, session_id: str) -> list[Watch]:
         """Return the watches of a session, by path."""
+        ...
+
+    async def among(self, session_ids: Collection[str]) -> list[Watch]:
+        """Return the watches of all of these sessions."""
         ...
 
     async def remove(self, session_id: str, path: str) -> None:

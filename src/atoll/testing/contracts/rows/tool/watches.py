@@ -20,6 +20,11 @@ async def check_watch_is_kept_once_and_removed(store: Store) -> None:
         await rows.watches.remove("s_1", "no/such")
     async with store.read() as rows:
         assert await rows.watches.of("s_1") == [replace(ONE, path="sandbox/*"), ONE]
+        both = await rows.watches.among(("s_1", "s_none", "s_2"))
+        mine = [one for one in both if one.session_id == "s_1"]
+        assert mine == await rows.watches.of("s_1")
+        assert [one.session_id for one in both if one not in mine] == ["s_2"]
+        assert await rows.watches.among(()) == []
     async with store.begin() as rows:
         await rows.watches.remove("s_1", ONE.path)
         assert [one.path for one in await rows.watches.of("s_1")] == ["sandbox/*"]

@@ -1,0 +1,1 @@
+"""Figures of tools for agents (MCP)."""
