@@ -55,7 +55,7 @@ class Gated(FakeWebhookSender):
             self._changed.notify_all()
         return await super().send(url, headers, body)
 
-    async def took(self, *wanted: tuple[str, int]) -> None:
+    async def took_all(self, *wanted: tuple[str, int]) -> None:
         """Return once these were accepted."""
         async with asyncio.timeout(60), self._changed:
             await self._changed.wait_for(lambda: set(wanted) <= set(self.accepted))
@@ -73,13 +73,13 @@ async def test_retry_that_ends_before_its_page_leaves_the_stream_to_go_on() -> N
         sender.failing.add(A)
         sender.held.add(B)
         await at.append([A, B, A, A])
-        await sender.took((A, 1))
+        await sender.took_all((A, 1))
         assert sender.of(A) == [1]
         sender.released.set()
-        await sender.took((B, 1), (A, 3))
+        await sender.took_all((B, 1), (A, 3))
         assert sender.of(A) == [1, 2, 3]
         await at.append([A])
-        await sender.took((A, 4))
+        await sender.took_all((A, 4))
         assert sender.of(A) == [1, 2, 3, 4]
 
 
@@ -95,7 +95,7 @@ async def test_replay_amid_a_page_sends_everything_again() -> None:
         # To where it is: the page under way is void nevertheless, as its delivery is gone.
         await at.deliveries.replay_from(LOCAL_PERSON, report.webhook.id, start)
         sender.released.set()
-        await sender.took((A, 1), (A, 2), (B, 1))
+        await sender.took_all((A, 1), (A, 2), (B, 1))
         assert sender.of(A) == [1, 2]
         assert sender.of(B) == [1, 1]
 
@@ -106,7 +106,7 @@ async def test_slow_stream_is_left_behind_and_comes_in_its_order() -> None:
         sender.clock, sender.seconds = at.clock, SLOW.total_seconds()
         report, _ = await at.endpoints.create(LOCAL_PERSON, URL)
         await at.append([A, A, A, B])
-        await sender.took((A, 3), (B, 1))
+        await sender.took_all((A, 3), (B, 1))
         assert sender.of(A) == [1, 2, 3]
         after = await at.until(report, retrying=0)
         assert after.webhook.failure is None
@@ -123,7 +123,7 @@ async def test_webhook_that_is_removed_or_turned_off_amid_a_delivery_ends_quietl
         await at.endpoints.change(LOCAL_PERSON, two.webhook.id, WebhookChange(enabled=False))
         sender.released.set()
         await at.endpoints.change(LOCAL_PERSON, two.webhook.id, WebhookChange(enabled=True))
-        await sender.took((B, 1))
+        await sender.took_all((B, 1))
         assert [found.webhook.id for found in await at.endpoints.list(LOCAL_PERSON)] == [
             two.webhook.id
         ]
@@ -141,7 +141,7 @@ async def test_enabled_webhook_retries_at_once() -> None:
         for on in (False, True):
             change = WebhookChange(enabled=on)
             await at.endpoints.change(LOCAL_PERSON, held.webhook.id, change)
-        await sender.took((A, 1))
+        await sender.took_all((A, 1))
 
 
 @contextmanager
@@ -171,7 +171,7 @@ async def test_event_after_a_change_amid_a_page_is_judged_by_the_new_filters() -
 
         with amid_a_page(turned_to_b):
             at.ground.bus.announce((A,))
-            await sender.took((B, 1))
+            await sender.took_all((B, 1))
         assert sender.accepted == [(B, 1)]
         assert set(sender.sent) == {OTHER}
 
@@ -196,6 +196,6 @@ async def test_event_after_the_webhook_was_turned_off_amid_a_page_waits() -> Non
             running = tasks.create_task(feed.run())
             await appended.wait()
             await at.endpoints.change(LOCAL_PERSON, report.webhook.id, on)
-            await sender.took((A, 1))
+            await sender.took_all((A, 1))
         running.cancel()
         assert set(sender.sent) == {OTHER}
