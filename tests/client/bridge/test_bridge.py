@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from atoll.client.bridge import bridge as pump
-from atoll.client.bridge.endpoint import Endpoint, Wish, target_of
+from atoll.client.bridge.endpoint import Endpoint, McpOptions, target_of
 from atoll.client.bridge.messages import INVALID_REQUEST, MAX_LINE_BYTES, PARSE_ERROR, VERSION_KEY
 from tests.client.bridge.conftest import SECONDS, TOKEN, Peer, Request, Talk
 
@@ -147,7 +147,7 @@ def test_stream_of_a_request_ends_with_its_answer(peer: Peer, talk: Talk) -> Non
 def test_stream_that_breaks_off_is_an_error(peer: Peer, talk: Talk) -> None:
     peer.handle = lambda request: request.stream({"method": "notifications/message"})
     talk.ask("subscriptions/listen")
-    assert talk.line()["error"]["data"] == {"code": "answer_lost"}
+    assert talk.line()["error"]["data"] == {"code": "reply_lost"}
 
 
 def test_cancelled_request_is_ended_and_not_answered(peer: Peer, talk: Talk) -> None:
@@ -181,7 +181,7 @@ def test_slow_request_holds_up_no_other(peer: Peer, talk: Talk) -> None:
 def test_requests_at_a_time_are_bounded(
     peer: Peer, talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pump, "MAX_FLIGHTS", 2)
+    monkeypatch.setattr(pump, "MAX_PENDING", 2)
     peer.handle = lambda request: request.stream(ends=False)
     for number in range(2):
         talk.say("slow", number)
@@ -220,10 +220,10 @@ def test_lines_that_are_no_messages_are_answered_and_the_next_one_read(
 @pytest.mark.parametrize(
     ("status", "kind", "body", "code"),
     [
-        (200, "text/html", b"<p>hello\n</p>", "answer_lost"),
-        (200, "application/json", b"[1]", "answer_lost"),
-        (200, "application/json", b"{" * 9000, "answer_lost"),
-        (202, "application/json", b"", "answer_lost"),
+        (200, "text/html", b"<p>hello\n</p>", "reply_lost"),
+        (200, "application/json", b"[1]", "reply_lost"),
+        (200, "application/json", b"{" * 9000, "reply_lost"),
+        (202, "application/json", b"", "reply_lost"),
         (401, "application/problem+json", b'{"code":"unauthenticated"}', "unauthenticated"),
         (502, "text/html", b"<p>Bad Gateway", "failed"),
     ],
@@ -244,7 +244,7 @@ def test_error_of_the_protocol_passes_with_the_id_of_its_request(peer: Peer, tal
 
 def test_lost_answer_is_an_error_and_nothing_is_sent_twice(peer: Peer, talk: Talk) -> None:
     peer.handle = Request.drop
-    assert talk.ask("tools/call", 1)["error"]["data"] == {"code": "answer_lost"}
+    assert talk.ask("tools/call", 1)["error"]["data"] == {"code": "reply_lost"}
     peer.handle = lambda request: request.result({})
     assert talk.ask("ping", 2)["id"] == 2
     assert peer.methods() == ["tools/call", "ping"]
@@ -283,8 +283,11 @@ def test_server_that_stays_away_is_an_error_after_fifteen_seconds(peer: Peer) ->
 
 def test_token_of_a_home_reaches_that_home_alone(peer: Peer) -> None:
     server = peer.locate()
-    assert target_of(server, Wish()) == "/mcp"
-    assert target_of(server, Wish("a b/c?")) == "/mcp?sandbox=a+b%2Fc%3F"
+    assert target_of(server, McpOptions()) == "/mcp"
+    assert target_of(server, McpOptions("a b/c?")) == "/mcp?sandbox=a+b%2Fc%3F"
     home = server._replace(by_home=True, prefix="/below")
-    assert target_of(home, Wish()) == "/below/mcp?reach=home"
-    assert target_of(home, Wish("box", flat=True)) == "/below/mcp?sandbox=box&names=flat&reach=home"
+    assert target_of(home, McpOptions()) == "/below/mcp?reach=home"
+    assert (
+        target_of(home, McpOptions("box", flat=True))
+        == "/below/mcp?sandbox=box&names=flat&reach=home"
+    )

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from atoll.domain.people.capability import Capability
-from atoll.domain.tool.offer import HOME, REASONS, Missing, Reach, ToolOffer, offer_of
+from atoll.domain.tool.offer import HOME, REASONS, ToolMissing, ToolReach, ToolOffer, offer_of
 from atoll.domain.tool.rule import ProfileTools, ToolRule
 from atoll.domain.tool.tool import READS, Effects, Tool
 from tests.domain.tool.test_tool import INSIDE, READER
@@ -18,29 +18,29 @@ AGENT = replace(READER, token=INSIDE)
     ("tool", "profile", "reach", "missing"),
     [
         (TOOL, ALL, HOME, None),
-        (replace(TOOL, inside=None), ALL, HOME, Missing.NOT_INSIDE),
-        (FAR, ALL, HOME, Missing.NOT_CONFIGURED),
-        (FAR, ALL, Reach(("flu", "gitea")), Missing.NOT_CONFIGURED),
-        (FAR, ALL, Reach(("flux",)), None),
-        (TOOL, ProfileTools(enabled=False), HOME, Missing.TOOLS_OFF),
-        (TOOL, ProfileTools(namespaces=()), HOME, Missing.NOT_IN_PROFILE),
+        (replace(TOOL, inside=None), ALL, HOME, ToolMissing.NOT_INSIDE),
+        (FAR, ALL, HOME, ToolMissing.NOT_CONFIGURED),
+        (FAR, ALL, ToolReach(("flu", "gitea")), ToolMissing.NOT_CONFIGURED),
+        (FAR, ALL, ToolReach(("flux",)), None),
+        (TOOL, ProfileTools(enabled=False), HOME, ToolMissing.TOOLS_OFF),
+        (TOOL, ProfileTools(namespaces=()), HOME, ToolMissing.NOT_IN_PROFILE),
         (TOOL, ProfileTools(namespaces=("flux",)), HOME, None),
         (
             TOOL,
             ProfileTools(rules={"flux.status": ToolRule.DENY}),
             HOME,
-            Missing.DENIED_BY_PROFILE,
+            ToolMissing.DENIED_BY_PROFILE,
         ),
         (
             replace(TOOL, inside=Capability.SECRET_MANAGE),
             ALL,
             HOME,
-            Missing.NO_PERMISSION,
+            ToolMissing.NO_PERMISSION,
         ),
     ],
 )
 def test_reason_of_a_missing_tool_is_the_first_that_holds(
-    tool: Tool, profile: ProfileTools, reach: Reach, missing: Missing | None
+    tool: Tool, profile: ProfileTools, reach: ToolReach, missing: ToolMissing | None
 ) -> None:
     rule = ToolRule.ALLOW if missing is None else ToolRule.DENY
     assert offer_of(tool, AGENT, profile, reach) == ToolOffer(tool, rule, missing)
@@ -53,10 +53,10 @@ def test_tool_that_a_person_decides_is_there() -> None:
 
 def test_namespaces_below_a_configured_one_are_there() -> None:
     below = replace(FAR, name="sandbox.stripe.list")
-    assert Reach(("sandbox",)).includes(below)
-    assert Reach(("sandbox.stripe",)).includes(below)
-    assert not Reach(("sandbox.str",)).includes(below)
+    assert ToolReach(("sandbox",)).includes(below)
+    assert ToolReach(("sandbox.stripe",)).includes(below)
+    assert not ToolReach(("sandbox.str",)).includes(below)
 
 
 def test_every_reason_has_words() -> None:
-    assert set(REASONS) == set(Missing)
+    assert set(REASONS) == set(ToolMissing)

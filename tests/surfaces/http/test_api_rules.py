@@ -209,6 +209,8 @@ ROW = re.compile(r"^\| `([a-z_]+)` \| ([^|]+) \| [^|]+ \|$", re.MULTILINE)
 NOT_SENT = {
     *("base_missing", "both_changed", "branch_checked_out", "holds_repository", "not_fast_forward"),
     "timeout",
+    # Those that `atoll mcp` tells its client.
+    *("reply_lost", "session_lost", "upstream_unreachable"),
 }
 
 

@@ -9,7 +9,7 @@ from mcp.shared.exceptions import MCPError
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.tool.answer import Answer
-from atoll.domain.tool.offer import Reach
+from atoll.domain.tool.offer import ToolReach
 from atoll.domain.tool.tool import Effects
 from atoll.surfaces.mcp import toolbox as tools
 from atoll.surfaces.mcp.definition import Arguments, Call, Namespace
@@ -84,7 +84,7 @@ async def test_what_reaches_outside_is_there_where_it_is_configured_and_not_for_
     async with connect() as client:
         with pytest.raises(MCPError, match="Unknown tool"):
             await client.call_tool("far.send", {})
-        atoll.services.tools.lists.reach = Reach(("far",))
+        atoll.services.tools.lists.reach = ToolReach(("far",))
         assert value_of(await client.call_tool("far.send", {})) == {"sent": True}
     async with connect(query="?reach=home") as client:
         names = [one.name for one in (await client.list_tools()).tools]

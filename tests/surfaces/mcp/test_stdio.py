@@ -21,7 +21,7 @@ LOADS_NOTHING = """
 import sys
 from atoll.surfaces.cli.command_table import Commands, atoll
 from atoll.client.bridge import bridge, stdio
-from atoll.client import env_file
+from atoll.client.bridge import env_file
 atoll.get_command(None, "mcp")
 heavy = {"mcp", "mcp_types", "pydantic", "asyncio", "anyio", "httpx", "httpx2", "msgspec"}
 assert not heavy & sys.modules.keys(), heavy & sys.modules.keys()

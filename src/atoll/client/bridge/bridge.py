@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
-from atoll.client.bridge.endpoint import Cancelled, Endpoint, Flight, McpAnswer
+from atoll.client.bridge.endpoint import Cancelled, Endpoint, McpAnswer, OpenRequest
 from atoll.client.bridge.messages import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -27,7 +27,7 @@ from atoll.client.bridge.session import LOST, HandshakeSession
 from atoll.client.bridge.standing import StandingStream
 from atoll.domain.errors import AtollError, LimitReached, Unavailable
 
-MAX_FLIGHTS: Final = 32
+MAX_PENDING: Final = 32
 """The requests under way at a time."""
 
 LAST_SECONDS: Final = 30.0
@@ -47,7 +47,7 @@ class Bridge:
         self._session = HandshakeSession(endpoint)
         self._standing = StandingStream(endpoint, self._session, write)
         self._changed = threading.Condition()
-        self._flights: dict[MessageId, Flight] = {}
+        self._open: dict[MessageId, OpenRequest] = {}
 
     def run(self, read: Callable[[], bytes]) -> None:
         """Pump until `read` returns nothing: the client has closed its end."""
@@ -62,9 +62,9 @@ class Bridge:
         finally:
             self._standing.end()
             with self._changed:
-                open_flights = list(self._flights.values())
-            for flight in open_flights:
-                flight.cancel()
+                left = list(self._open.values())
+            for pending in left:
+                pending.cancel()
             self._session.end()
 
     def _take(self, line: bytes | None) -> None:
@@ -84,24 +84,24 @@ class Bridge:
             self._notify(message, headers)
         elif message.method == "initialize":
             # In order: what follows belongs to the session that it begins.
-            self._serve(message, headers, Flight())
+            self._serve(message, headers, OpenRequest())
         else:
             self._start(message, headers)
 
     def _cancel(self, message: Message) -> None:
         """Close the connection of a request, which ends it in every revision."""
         named = message.params.get("requestId")
-        if isinstance(named, str | int):
+        if isinstance(named, str | int) and not isinstance(named, bool):
             with self._changed:
-                flight = self._flights.get(named)
-            if flight is not None:
-                flight.cancel()
+                pending = self._open.get(named)
+            if pending is not None:
+                pending.cancel()
 
     def _notify(self, message: Message, headers: dict[str, str]) -> None:
         """Send what needs no answer. Nobody can be told that it was not sent."""
         try:
             told = headers or self._session.headers()
-            answer = self._endpoint.post(message, told, Flight())
+            answer = self._endpoint.post(message, told, OpenRequest())
             answer.close()
         except AtollError:
             pass
@@ -109,59 +109,63 @@ class Bridge:
             self._standing.begin()
 
     def _start(self, message: Message, headers: dict[str, str]) -> None:
-        flight, known = Flight(), message.id
-        if known is None:
+        pending = OpenRequest()
+        refused = self._admit(message, pending)
+        if refused is not None:
+            self._write(refused)
             return
-        with self._changed:
-            if known in self._flights:
-                text = "a request with this id is under way"
-                self._write(error_line(known, INVALID_REQUEST, text))
-                return
-            if len(self._flights) >= MAX_FLIGHTS:
-                full = LimitReached(f"{MAX_FLIGHTS} requests are under way: wait for one of them")
-                self._write(failure_line(known, full))
-                return
-            self._flights[known] = flight
-        work = (message, headers, flight)
-        threading.Thread(target=self._fly, args=work, daemon=True).start()
+        work = (message, headers, pending)
+        threading.Thread(target=self._work, args=work, daemon=True).start()
 
-    def _fly(self, message: Message, headers: dict[str, str], flight: Flight) -> None:
+    def _admit(self, message: Message, pending: OpenRequest) -> bytes | None:
+        """Count a request among those under way. Returns the answer to one too many."""
+        known = message.id
+        with self._changed:
+            if known is None or known in self._open:
+                return error_line(known, INVALID_REQUEST, "a request with this id is under way")
+            if len(self._open) >= MAX_PENDING:
+                full = LimitReached(f"{MAX_PENDING} requests are under way: wait for one of them")
+                return failure_line(known, full)
+            self._open[known] = pending
+        return None
+
+    def _work(self, message: Message, headers: dict[str, str], pending: OpenRequest) -> None:
         try:
-            self._serve(message, headers, flight)
+            self._serve(message, headers, pending)
         finally:
             with self._changed:
                 if message.id is not None:
-                    del self._flights[message.id]
+                    del self._open[message.id]
                 self._changed.notify_all()
 
-    def _serve(self, message: Message, headers: dict[str, str], flight: Flight) -> None:
+    def _serve(self, message: Message, headers: dict[str, str], pending: OpenRequest) -> None:
         """Write the answer to a request, unless it is cancelled."""
         try:
-            self._exchange(message, headers, flight)
+            self._exchange(message, headers, pending)
         except Cancelled:
             return
         except AtollError as error:
-            if not flight.cancelled:
+            if not pending.cancelled:
                 self._write(failure_line(message.id, error))
 
-    def _exchange(self, message: Message, headers: dict[str, str], flight: Flight) -> None:
+    def _exchange(self, message: Message, headers: dict[str, str], pending: OpenRequest) -> None:
         told = headers
         if not headers and message.method != "initialize":
             told = self._session.headers()
         session = told.get("Mcp-Session-Id", "")
-        answer = self._endpoint.post(message, told, flight)
+        answer = self._endpoint.post(message, told, pending)
         if answer.status == LOST and session:
             # It was refused before anything was done, so it may be sent in another session.
             answer.close()
-            for line in self._session.renew(session, flight):
+            for line in self._session.renew(session, pending):
                 self._write(line)
-            answer = self._endpoint.post(message, self._session.headers(), flight)
+            answer = self._endpoint.post(message, self._session.headers(), pending)
         try:
-            self._answer(message, answer, flight)
+            self._answer(message, answer, pending)
         finally:
             answer.close()
 
-    def _answer(self, message: Message, answer: McpAnswer, flight: Flight) -> None:
+    def _answer(self, message: Message, answer: McpAnswer, pending: OpenRequest) -> None:
         """Write what the server answers, and note what it says of the session."""
         if answer.status >= _REFUSED:
             refused = answer.refusal()
@@ -176,30 +180,30 @@ class Bridge:
             )
             self._write(line)
         elif answer.is_stream:
-            flight.streams = True
+            pending.streams = True
             with self._changed:
                 self._changed.notify_all()
-            self._relay(message, answer, flight)
-        elif answer.status == _ACCEPTED or not self._pass(message, answer, answer.whole(), flight):
-            raise Unavailable("the server did not answer this request", code="answer_lost")
+            self._relay(message, answer, pending)
+        elif answer.status == _ACCEPTED or not self._pass(message, answer, answer.whole(), pending):
+            raise Unavailable("the server did not answer this request", code="reply_lost")
 
-    def _relay(self, message: Message, answer: McpAnswer, flight: Flight) -> None:
+    def _relay(self, message: Message, answer: McpAnswer, pending: OpenRequest) -> None:
         """Write the messages of a stream, up to the answer that ends it."""
         for event in answer.events(silence=None):
-            if self._pass(message, answer, event.data, flight):
+            if self._pass(message, answer, event.data, pending):
                 return
-        if not flight.cancelled:
-            raise Unavailable("the stream of this request broke off", code="answer_lost")
+        if not pending.cancelled:
+            raise Unavailable("the stream of this request broke off", code="reply_lost")
 
-    def _pass(self, message: Message, answer: McpAnswer, body: bytes, flight: Flight) -> bool:
+    def _pass(self, message: Message, answer: McpAnswer, body: bytes, pending: OpenRequest) -> bool:
         """Write one message of the server; returns whether it is the answer."""
         try:
             found = one_line(body)
         except BadMessage as error:
             raise Unavailable(
-                "the server sent what is no message: is this Atoll's address?", code="answer_lost"
+                "the server sent what is no message: is this Atoll's address?", code="reply_lost"
             ) from error
-        if flight.cancelled:
+        if pending.cancelled:
             return True
         ends = not found.method and found.id == message.id
         if ends and message.method == "initialize":
@@ -211,7 +215,7 @@ class Bridge:
 
     def _wait_for_answers(self) -> None:
         def answered() -> bool:
-            return all(one.streams for one in self._flights.values())
+            return all(one.streams for one in self._open.values())
 
         with self._changed:
             self._changed.wait_for(answered, LAST_SECONDS)

@@ -31,32 +31,32 @@ MAX_PROBLEM_BYTES: Final = 64 * 1024
 _OK = 300
 
 
-class Wish(NamedTuple):
-    """What a client wants: the tools of one sandbox where `sandbox` names it, and names of tools
-    without dots where `flat`."""
+class McpOptions(NamedTuple):
+    """Options of a client: with `sandbox` the tools of the one it names, with `flat` names without
+    dots."""
 
     sandbox: str = ""
     flat: bool = False
 
 
-PLAIN: Final = Wish()
-"""The wish of most clients."""
+PLAIN: Final = McpOptions()
+"""The options of most clients."""
 
 
-def target_of(server: Server, wish: Wish) -> str:
+def target_of(server: Server, options: McpOptions) -> str:
     """Return the path and query of the endpoint. Who comes by the token of a home is anonymous, and
     reaches no further than that home."""
     from urllib.parse import urlencode
 
-    query = {"sandbox": wish.sandbox} if wish.sandbox else {}
-    if wish.flat:
+    query = {"sandbox": options.sandbox} if options.sandbox else {}
+    if options.flat:
         query["names"] = "flat"
     if server.by_home:
         query["reach"] = "home"
     return f"{server.prefix}/mcp?{urlencode(query)}" if query else f"{server.prefix}/mcp"
 
 
-class Flight:
+class OpenRequest:
     """A request under way, which another thread may cancel. `streams` once its answer is a
     stream."""
 
@@ -162,27 +162,27 @@ class Endpoint:
     def __init__(
         self,
         locate: Callable[[], Server],
-        wish: Wish = PLAIN,
+        options: McpOptions = PLAIN,
         *,
         away_seconds: float = AWAY_SECONDS,
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._locate = locate
-        self._wish = wish
+        self._options = options
         self._away_seconds = away_seconds
         self._sleep = sleep
         self._clock = clock
 
-    def post(self, message: Message, headers: Mapping[str, str], flight: Flight) -> McpAnswer:
+    def post(self, message: Message, headers: Mapping[str, str], pending: OpenRequest) -> McpAnswer:
         """Send a message, once the control plane listens. Raises `Cancelled`, and the classes of
         `atoll.domain.errors`."""
         told = {"Content-Type": "application/json", **headers}
-        return self._ask(_Request("POST", told, message.body), flight)
+        return self._ask(_Request("POST", told, message.body), pending)
 
-    def stream(self, headers: Mapping[str, str], flight: Flight) -> McpAnswer:
+    def stream(self, headers: Mapping[str, str], pending: OpenRequest) -> McpAnswer:
         """Open the standing stream of a session. Raises as `post` does."""
-        return self._ask(_Request("GET", headers), flight)
+        return self._ask(_Request("GET", headers), pending)
 
     def end(self, headers: Mapping[str, str]) -> None:
         """End a session, if the control plane is there. Raises as `post` does."""
@@ -191,19 +191,19 @@ class Endpoint:
         if exchange is not None:
             self._send(exchange, server, _Request("DELETE", headers)).close()
 
-    def _ask(self, request: "_Request", flight: Flight) -> McpAnswer:
-        server, exchange = self._reached(flight)
+    def _ask(self, request: "_Request", pending: OpenRequest) -> McpAnswer:
+        server, exchange = self._reached(pending)
         try:
-            flight.carry(exchange)
+            pending.carry(exchange)
         except Cancelled:
             exchange.close()
             raise
         return self._send(exchange, server, request)
 
-    def _reached(self, flight: Flight) -> tuple[Server, Exchange]:
+    def _reached(self, pending: OpenRequest) -> tuple[Server, Exchange]:
         """Return an open connection. Raises `Unavailable` after the longest wait."""
         until = self._clock() + self._away_seconds
-        while not flight.cancelled:
+        while not pending.cancelled:
             try:
                 server = self._locate()
                 exchange = self._open(server)
@@ -238,7 +238,7 @@ class Endpoint:
         }
         exchange.wait_at_most(ANSWER_SECONDS)
         try:
-            exchange.send(request.method, target_of(server, self._wish), told, request.body)
+            exchange.send(request.method, target_of(server, self._options), told, request.body)
             exchange.receive_head()
         except OSError as error:
             exchange.close()
@@ -262,5 +262,5 @@ def lost(error: OSError) -> Unavailable:
     why = error.strerror or str(error) or type(error).__name__
     return Unavailable(
         f"the answer was lost ({why}); look before you call again, as it may have been done",
-        code="answer_lost",
+        code="reply_lost",
     )

@@ -8,7 +8,7 @@ import json
 from threading import Lock
 from typing import Final
 
-from atoll.client.bridge.endpoint import Endpoint, Flight, McpAnswer
+from atoll.client.bridge.endpoint import Endpoint, McpAnswer, OpenRequest
 from atoll.client.bridge.messages import BadMessage, Message, one_line, read_message
 from atoll.client.fields import Json
 from atoll.domain.errors import AtollError, Unavailable
@@ -20,7 +20,7 @@ LOST: Final = 404
 
 _OK: Final = 200
 _KEPT: Final = ("protocolVersion", "capabilities")
-"""What a client was told at its handshake and goes by."""
+"""The members of the answer to a handshake that a client goes by."""
 
 
 class HandshakeSession:
@@ -56,22 +56,22 @@ class HandshakeSession:
         elif asked.method == UNSUBSCRIBE:
             self._watched.pop(asked.names("uri"), None)
 
-    def renew(self, gone: str, flight: Flight) -> list[bytes]:
+    def renew(self, gone: str, pending: OpenRequest) -> list[bytes]:
         """Begin anew after the session of an id is gone, unless another thread has. Returns lines
         for the client. Raises `Unavailable` where it would notice, `Cancelled`, and what
         `Endpoint.post` raises."""
         with self._renewing:
             if self.id != gone or self._hello is None:
                 return []
-            answer = self._endpoint.post(self._hello, {}, flight)
+            answer = self._endpoint.post(self._hello, {}, pending)
             try:
                 self._take(answer)
             finally:
                 answer.close()
-            self._say(_notification("notifications/initialized", {}), flight)
+            self._say(_notification("notifications/initialized", {}), pending)
             watched = list(self._watched)
             for number, uri in enumerate(watched):
-                self._say(_request(f"atoll-{number}", SUBSCRIBE, {"uri": uri}), flight)
+                self._say(_request(f"atoll-{number}", SUBSCRIBE, {"uri": uri}), pending)
         changed = "notifications/resources/updated"
         return [_notification(changed, {"uri": uri}).body for uri in watched]
 
@@ -88,8 +88,8 @@ class HandshakeSession:
             raise _gone("it is another version now")
         self.id = answer.session
 
-    def _say(self, message: Message, flight: Flight) -> None:
-        answer = self._endpoint.post(message, self.headers(), flight)
+    def _say(self, message: Message, pending: OpenRequest) -> None:
+        answer = self._endpoint.post(message, self.headers(), pending)
         try:
             answer.whole()
         finally:

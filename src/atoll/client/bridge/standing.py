@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
-from atoll.client.bridge.endpoint import Cancelled, Endpoint, Flight, McpAnswer
+from atoll.client.bridge.endpoint import Cancelled, Endpoint, McpAnswer, OpenRequest
 from atoll.client.bridge.messages import BadMessage, one_line
 from atoll.client.bridge.session import LOST, HandshakeSession
 from atoll.domain.errors import AtollError
@@ -30,7 +30,7 @@ class StandingStream:
         self._session = session
         self._write = write
         self._ended = threading.Event()
-        self._flight = Flight()
+        self._flight = OpenRequest()
         self._begun = False
         self._last = ""
 

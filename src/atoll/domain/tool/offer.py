@@ -1,4 +1,4 @@
-"""What agents inside a sandbox have of the tools, and why not the rest. Pure."""
+"""The tools that agents inside a sandbox have, and why not the rest. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from atoll.domain.tool.tool import Tool
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
-    """How far tools reach. One that reaches outside this installation is there only in the
-    `outside` namespaces, which an administrator has configured, and those below them."""
+class ToolReach:
+    """The bound on how far tools reach. One that reaches outside this installation is there only
+    in the `outside` namespaces, which an administrator has configured, and those below them."""
 
     outside: tuple[str, ...] = ()
 
@@ -23,11 +23,11 @@ class Reach:
         return not tool.effects.outside or any(named.startswith(f"{one}.") for one in self.outside)
 
 
-HOME: Final = Reach()
+HOME: Final = ToolReach()
 """The reach of an anonymous agent: nothing outside this installation."""
 
 
-class Missing(StrEnum):
+class ToolMissing(StrEnum):
     """The reason why agents inside do not have a tool."""
 
     NOT_INSIDE = "not_inside"
@@ -38,13 +38,13 @@ class Missing(StrEnum):
     NO_PERMISSION = "no_permission"
 
 
-REASONS: Final[Mapping[Missing, str]] = {
-    Missing.NOT_INSIDE: "it is for people's own agents, and no sandbox has it",
-    Missing.NOT_CONFIGURED: "its namespace reaches outside, and no administrator configured it",
-    Missing.TOOLS_OFF: "the profile turns tools off",
-    Missing.DENIED_BY_PROFILE: "the profile denies it",
-    Missing.NOT_IN_PROFILE: "the profile's namespaces leave it out",
-    Missing.NO_PERMISSION: "its permission is not one of the owner's inside a sandbox",
+REASONS: Final[Mapping[ToolMissing, str]] = {
+    ToolMissing.NOT_INSIDE: "it is for people's own agents, and no sandbox has it",
+    ToolMissing.NOT_CONFIGURED: "its namespace reaches outside, and no administrator configured it",
+    ToolMissing.TOOLS_OFF: "the profile turns tools off",
+    ToolMissing.DENIED_BY_PROFILE: "the profile denies it",
+    ToolMissing.NOT_IN_PROFILE: "the profile's namespaces leave it out",
+    ToolMissing.NO_PERMISSION: "its permission is not one of the owner's inside a sandbox",
 }
 """The reasons in words."""
 
@@ -55,24 +55,26 @@ class ToolOffer:
 
     tool: Tool
     rule: ToolRule
-    missing: Missing | None
+    missing: ToolMissing | None
 
 
-def offer_of(tool: Tool, caller: Principal, profile: ProfileTools, reach: Reach) -> ToolOffer:
+def offer_of(tool: Tool, caller: Principal, profile: ProfileTools, reach: ToolReach) -> ToolOffer:
     """Return what a caller with the token of a sandbox has of a tool under its profile."""
     missing = _missing(tool, caller, profile, reach)
     rule = profile.rule_of(tool)
     return ToolOffer(tool, rule if missing is None else ToolRule.DENY, missing)
 
 
-def _missing(tool: Tool, caller: Principal, profile: ProfileTools, reach: Reach) -> Missing | None:
+def _missing(
+    tool: Tool, caller: Principal, profile: ProfileTools, reach: ToolReach
+) -> ToolMissing | None:
     if not tool.inside:
-        return Missing.NOT_INSIDE
+        return ToolMissing.NOT_INSIDE
     if not reach.includes(tool):
-        return Missing.NOT_CONFIGURED
+        return ToolMissing.NOT_CONFIGURED
     if not profile.enabled:
-        return Missing.TOOLS_OFF
+        return ToolMissing.TOOLS_OFF
     if not profile.offers(tool):
         named = tool.name in profile.rules
-        return Missing.DENIED_BY_PROFILE if named else Missing.NOT_IN_PROFILE
-    return None if tool.shown_to(caller) else Missing.NO_PERMISSION
+        return ToolMissing.DENIED_BY_PROFILE if named else ToolMissing.NOT_IN_PROFILE
+    return None if tool.shown_to(caller) else ToolMissing.NO_PERMISSION

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from atoll.domain.errors import NotFound
 from atoll.domain.people.principal import Principal, TokenAccess
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.tool.offer import Reach, ToolOffer, offer_of
+from atoll.domain.tool.offer import ToolOffer, ToolReach, offer_of
 from atoll.domain.tool.tool import Tool
 from atoll.services.people.token_issuer import held_inside
 from atoll.services.people.tokens import Owners, standing_for
@@ -22,7 +22,7 @@ class ToolLists:
     """Use cases on the tools of one sandbox. `reach` is what an administrator configured."""
 
     def __init__(
-        self, sandboxes: Sandboxes, owners: Owners, catalogue: Catalogue, *, reach: Reach
+        self, sandboxes: Sandboxes, owners: Owners, catalogue: Catalogue, *, reach: ToolReach
     ) -> None:
         self._sandboxes = sandboxes
         self._owners = owners

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from atoll.domain.tool.offer import Reach
+from atoll.domain.tool.offer import ToolReach
 from atoll.domain.tool.tool import Tool
 from atoll.ports import Vault
 from atoll.ports.senders.webhooks import WebhookSender
@@ -52,7 +52,7 @@ def build_tools(
             sandboxes,
             credentials.tokens.owner,
             _all_tools,
-            reach=Reach(settings.outside_namespaces),
+            reach=ToolReach(settings.outside_namespaces),
         ),
     )
 

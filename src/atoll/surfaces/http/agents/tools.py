@@ -4,7 +4,7 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from atoll.domain.people.capability import Capability
-from atoll.domain.tool.offer import REASONS, Missing, ToolOffer
+from atoll.domain.tool.offer import REASONS, ToolMissing, ToolOffer
 from atoll.domain.tool.rule import ToolRule
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import ResponseModel
@@ -26,7 +26,7 @@ class SandboxToolView(ResponseModel):
     name: str
     permission: str
     rule: ToolRule
-    missing: Missing | None
+    missing: ToolMissing | None
     reason: str | None
 
 

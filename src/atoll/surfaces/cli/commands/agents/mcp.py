@@ -32,9 +32,9 @@ from atoll.surfaces.cli.console.output import note
 def command(invocation: Invocation, *, sandbox: str, flat: bool, env_file: Path | None) -> None:
     """Serve Atoll's tools to an agent of yours, on stdin and stdout."""
     from atoll.client.bridge.bridge import Bridge
-    from atoll.client.bridge.endpoint import Endpoint, Wish
+    from atoll.client.bridge.endpoint import Endpoint, McpOptions
+    from atoll.client.bridge.env_file import with_env_file
     from atoll.client.bridge.stdio import Stdio
-    from atoll.client.env_file import with_env_file
     from atoll.client.server import find_server
 
     environ = invocation.environ
@@ -43,5 +43,5 @@ def command(invocation: Invocation, *, sandbox: str, flat: bool, env_file: Path 
     if os.isatty(0):
         note("atoll: an agent starts this and speaks MCP with it; Ctrl-D ends it")
     stdio = Stdio(0, 1)
-    endpoint = Endpoint(lambda: find_server(environ), Wish(sandbox, flat))
+    endpoint = Endpoint(lambda: find_server(environ), McpOptions(sandbox, flat))
     Bridge(endpoint, stdio.write).run(stdio.read)

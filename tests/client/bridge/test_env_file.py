@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.client.env_file import with_env_file
+from atoll.client.bridge.env_file import with_env_file
 from atoll.client.server import find_server
 from atoll.domain.errors import AtollError, Forbidden, Invalid, NotFound, Unauthenticated
 
