@@ -1,15 +1,19 @@
 """`atoll mcp` between the official SDK's client on stdio and the real server, in both eras."""
 
+import asyncio
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.subscriptions import ResourceUpdated
 from mcp.shared.exceptions import MCPError
+from mcp_types import ResourceUpdatedNotification
 
 from tests.surfaces.http.people.test_tokens import _sandbox
 from tests.surfaces.http.world import World
@@ -35,11 +39,10 @@ def started(atoll: World, era: Era, tmp_path: Path) -> Started:
     file.write_text(f"ATOLL_URL={atoll.url}\nATOLL_TOKEN={atoll.token}\n")
 
     @asynccontextmanager
-    async def start(*words: str) -> AsyncIterator[Client]:
+    async def start(note: Any = None, words: Sequence[str] = ()) -> AsyncIterator[Client]:
         own = ["-m", "atoll.wiring.command", "mcp", "--env-file", str(file), *words]
-        async with Client(
-            stdio_client(StdioServerParameters(command=sys.executable, args=own)), mode=era
-        ) as client:
+        command = stdio_client(StdioServerParameters(command=sys.executable, args=own))
+        async with Client(command, mode=era, message_handler=note) as client:
             yield client
 
     return start
@@ -58,13 +61,32 @@ async def test_tools_are_listed_and_called(started: Started, era: Era) -> None:
 async def test_tools_are_those_of_one_sandbox(atoll: World, started: Started) -> None:
     await _sandbox(atoll, name="one")
     await _sandbox(atoll, name="two")
-    async with started("--sandbox", "one") as client:
+    async with started(words=("--sandbox", "one")) as client:
         names = [one.name for one in (await client.list_tools()).tools]
         assert names == ["events.recent", "events.watch"]
         found = value_of(await client.call_tool("events.recent", {}))["events"]
         with pytest.raises(MCPError, match="Unknown tool"):
             await client.call_tool("atoll.list", {})
     assert len({one["stream"] for one in found}) == 1
+
+
+@pytest.mark.filterwarnings("ignore:resources/subscribe is removed")
+async def test_changes_come_unasked(atoll: World, started: Started, era: Era) -> None:
+    told: asyncio.Queue[str] = asyncio.Queue()
+
+    async def note(message: object) -> None:
+        if isinstance(message, ResourceUpdatedNotification):
+            told.put_nowait(message.params.uri)
+
+    async with started(note) as client, asyncio.timeout(20):
+        if era == "legacy":
+            await client.subscribe_resource("atoll://sandbox/*")
+            made = await _sandbox(atoll, name="one")
+            assert await told.get() == f"atoll://sandbox/{made}"
+        else:
+            async with client.listen(resource_subscriptions=["atoll://sandbox/*"]) as changes:
+                made = await _sandbox(atoll, name="one")
+                assert await anext(aiter(changes)) == ResourceUpdated(f"atoll://sandbox/{made}")
 
 
 def test_command_loads_no_sdk() -> None:
