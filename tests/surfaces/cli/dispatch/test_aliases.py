@@ -111,7 +111,8 @@ def test_suggestion_is_short_and_of_known_names_only() -> None:
     assert unknown("atach", ["attach"]).count("`attach`") == 1
 
 
-WITHOUT_A_SERVER = ("up", "down", "doctor", "completion", "wait-up")
+# `mcp` tells its client of a server that is away, and waits for it.
+WITHOUT_A_SERVER = ("up", "down", "doctor", "completion", "wait-up", "mcp")
 
 
 def _every_command() -> list[tuple[str, ...]]:

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from tests.surfaces.cli.conftest import Cli, spawned
 from tests.surfaces.cli.scripted import Scripted
@@ -75,6 +76,24 @@ def test_info_says_what_each_agent_does(cli: Cli, server: Scripted) -> None:
         row.split(maxsplit=1)[1] for row in cli("info", "one").out.splitlines() if "codex:" in row
     ]
     assert shown == ["codex: needs you 0s: Allow?\\x1b[2J", "codex: idle 0s"]
+
+
+def test_info_says_why_agents_do_not_have_a_tool(cli: Cli, server: Scripted) -> None:
+    server.add("one")
+    assert "tool " not in cli("info", "one").out
+    told = [
+        {"name": "events.recent", "rule": "allow", "missing": None, "reason": None},
+        {"name": "far.send", "rule": "ask", "missing": None, "reason": None},
+        {"name": "atoll.exec", "rule": "deny", "missing": "not_inside", "reason": "it\x1b[2J is"},
+    ]
+    server.answers["GET /v1/sandboxes/sb_one/tools"] = lambda _: web.json_response({"tools": told})
+    shown = [row.split(maxsplit=1)[1] for row in cli("info", "one").out.splitlines()[-3:]]
+    assert shown == [
+        "events.recent: yes",
+        "far.send: after a person approves",
+        "atoll.exec: no, it\\x1b[2J is",
+    ]
+    assert json.loads(cli("info", "one", "--json").out)["tools"] == told
 
 
 def test_watched_list_is_shown_again_at_a_change(environ: dict[str, str], server: Scripted) -> None:
