@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from atoll.domain.people.capability import Capability
-from atoll.domain.tool.offer import HOME, REASONS, ToolMissing, ToolReach, ToolOffer, offer_of
+from atoll.domain.tool.offer import HOME, REASONS, ToolMissing, ToolOffer, ToolReach, offer_of
 from atoll.domain.tool.rule import ProfileTools, ToolRule
 from atoll.domain.tool.tool import READS, Effects, Tool
 from tests.domain.tool.test_tool import INSIDE, READER
