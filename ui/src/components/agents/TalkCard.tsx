@@ -50,6 +50,7 @@ export const TalkCard = memo(function TalkCard(props: TalkCardProps) {
     case 'turn':
       return <TurnLine card={card} />;
     case 'status':
+      if (typeof card.data['wake'] === 'string') return <Woken card={card} />;
       return <p className="talk-status">{card.text || card.title}</p>;
     case 'text':
       return <Said card={card} />;
@@ -85,6 +86,19 @@ function Asked({ card }: { readonly card: Card }) {
     return <RichText text={card.text} />;
   }
   return <pre className="talk-out">{visibleLines(card.text)}</pre>;
+}
+
+/** Why Atoll asked an agent by itself: what it watches changed. */
+function Woken({ card }: { readonly card: Card }) {
+  return (
+    <section className="talk-card talk-done">
+      <header className="talk-head">
+        <Icon name="bell" />
+        <span className="talk-title">{visible(card.title)}</span>
+      </header>
+      <pre className="talk-out">{visibleLines(card.text)}</pre>
+    </section>
+  );
 }
 
 function TurnLine({ card }: { readonly card: Card }) {

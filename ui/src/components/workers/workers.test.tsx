@@ -57,6 +57,16 @@ it('what an agent asks for is spelled: nothing of it hides or turns around', () 
   expect(html).toContain('Allow\\u{200b}');
 });
 
+it('a wake says why the agent was asked, and what changed', () => {
+  const text = '- gha.run.completed atoll://gha/run/acme/app/17: failure';
+  const told = { kind: 'status', state: 'done', title: 'Woken by Atoll: a change', text };
+  const card = { ...ASKED, ...told, options: [], data: { wake: 'wake_1' } } as unknown as Card;
+  const none = () => Promise.resolve();
+  const shown = { card, works: true, onTerminal: null, onRun: null, onAnswer: none };
+  const html = renderToStaticMarkup(createElement(TalkCard, shown));
+  for (const words of ['Woken by Atoll: a change', text]) expect(html).toContain(words);
+});
+
 describe('a worker', () => {
   it('shows its heartbeat, its place and its agent, and no usage where there is none', () => {
     const html = facts(WORKER);

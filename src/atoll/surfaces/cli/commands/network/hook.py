@@ -79,7 +79,7 @@ def remove(invocation: Invocation, hook: str, *, yes: bool) -> None:
 @json_option()
 @pass_invocation
 def test(invocation: Invocation, hook: str, *, as_json: bool) -> None:
-    """Append an event to a hook's stream, to see that whoever watches it learns of it."""
+    """Append an event to a hook's stream: who watches its reports learns of it, agents too."""
     tested: Hook = Hooks(invocation.api().transport).test(hook)
     if as_json:
         show_json(tested.value)
