@@ -53,17 +53,10 @@ def build_parts(
     end: Callable[[], None],
 ) -> Parts:
     """Return the parts of the runtime that `boot` describes. `end` ends it."""
-    spawner, journal, tasks = ground.spawner, ground.journal, ground.tasks
+    spawner, journal = ground.spawner, ground.journal
     policy, control_plane = StandingPolicy(), ControlPlane()
     recordings, terminals = _build_terminals(boot, ground, control_plane)
-    execs = Execs(
-        spawner,
-        env=boot.env,
-        cwd=boot.cwd,
-        journal=journal,
-        tasks=tasks,
-        make_stage=ground.redactions.stream,
-    )
+    execs = _build_execs(boot, ground)
     for part in (ground.redactions, terminals, recordings, execs):
         policy.subscribe(part.apply)
     agents = _build_agents(boot, ground, terminals)
@@ -110,6 +103,18 @@ def _build_agents(boot: RuntimeBoot, ground: RuntimeGround, terminals: Terminals
         clean=ground.redactions.text,
         on_turn=checkpoints.begin,
         count=checkpoints.count,
+    )
+
+
+def _build_execs(boot: RuntimeBoot, ground: RuntimeGround) -> Execs:
+    """Return the commands, whose output is redacted."""
+    return Execs(
+        ground.spawner,
+        env=boot.env,
+        cwd=boot.cwd,
+        journal=ground.journal,
+        tasks=ground.tasks,
+        make_stage=ground.redactions.stream,
     )
 
 

@@ -146,6 +146,15 @@ async def test_hook_wakes_the_agent_once_without_a_word_of_its_report() -> None:
         }
 
 
+async def test_test_of_a_hook_wakes_the_agent() -> None:
+    told: dict[str, Json] = {"hook_id": "hook_1", "source": "github", "name": WORDS}
+    async with watching() as w, running(w.s, w.waker()):
+        await w.settled(await w.s.events.record(LOCAL_PERSON, Note("hook:h", "hook.tested", told)))
+        (event,) = await w.woken()
+        assert event.payload["uris"] == ["atoll://gha/run/test/hook_1"]
+        assert WORDS not in str(w.wakes)
+
+
 async def test_control_plane_that_dies_before_the_wake_leaves_it_to_the_next() -> None:
     async with watching() as w:
         async with running(w.s, w.waker()):

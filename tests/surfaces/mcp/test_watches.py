@@ -74,6 +74,16 @@ async def test_watched_pattern_names_what_changed(atoll: World) -> None:
             assert await stream.next() == f"atoll://sandbox/{made}"
 
 
+async def test_test_of_a_hook_is_told_to_who_watches_its_reports(atoll: World) -> None:
+    async with session(atoll) as one, client_of(atoll.url, atoll.token) as client:
+        made = await client.post("/v1/hooks", json={"source": "github", "name": "ours"})
+        hook = made.json()["hook_id"]
+        await one.ask("resources/subscribe", uri="atoll://gha/run/*")
+        async with one.stream() as stream:
+            assert (await client.post(f"/v1/hooks/{hook}/test")).is_success
+            assert await stream.next() == f"atoll://gha/run/test/{hook}"
+
+
 async def test_change_before_the_stream_is_not_missed(atoll: World) -> None:
     async with session(atoll) as one:
         await one.ask("resources/subscribe", uri="atoll://sandbox/*")

@@ -61,7 +61,7 @@ class Wake:
 
 @dataclass(frozen=True, slots=True)
 class Waking:
-    """What one sandbox watches, and what of it changed since its agent was woken or read it.
+    """The watch of one sandbox, and what of it changed since its agent was woken or read it.
 
     `changes` has the last of each URI, in the order of the log; `unnamed` counts those beyond. The
     first of them came at `began_at`, the last at `changed_at`. `untold` counts the changes that no

@@ -201,7 +201,7 @@ class Transaction:
     """Watches of sessions of clients of tools."""
 
     wakings: WakingRows
-    """What sandboxes watch."""
+    """Watches of sandboxes, whose agents are woken."""
 
     usage: UsageRows
     """Usage over time."""

@@ -60,7 +60,7 @@ class StatusReport:
 
     @property
     def known(self) -> StatusRecord:
-        """What is known by now: what is published may lag behind."""
+        """Return the status as it is known by now: the published one may lag behind."""
         return self._known
 
     def began(self) -> None:

@@ -1,4 +1,4 @@
-"""What sandboxes watch: changes found in the log, and what their agents learn of them by tools.
+"""Watches of sandboxes: changes found in the log, and what their agents learn of them by tools.
 
 A sandbox's profile lets its agents read the events that it watches, as far as the sandbox's owner
 may. Other agents of that owner's sandboxes learn nothing by it.
@@ -121,8 +121,8 @@ def watched_by(sandbox: Sandbox) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class LogPage:
-    """What a page of the log means for wakings: the sandboxes that came, changed or went (None),
-    and what changed for which of them."""
+    """The meaning of a page of the log: the sandboxes that came, changed or went (None), and what
+    changed for which of them."""
 
     registered: Mapping[SandboxId, Sandbox | None]
     changes: Mapping[SandboxId, tuple[WatchedChange, ...]]

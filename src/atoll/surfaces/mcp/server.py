@@ -151,7 +151,7 @@ def _result(answer: Answer, *, read_by: str) -> types.CallToolResult:
     texts = [one.shown() for one in answer.foreign]
     if answer.news:
         value["news"] = {"count": answer.news, "read_by": read_by}
-        texts.append(f"{answer.news} changes of what you watch are new: read them by {read_by}.")
+        texts.append(f"New changes of what you watch: {answer.news}. Read them by {read_by}.")
     texts.insert(0, msgspec.json.encode(value).decode())
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=text) for text in texts],
