@@ -378,8 +378,9 @@ class ScriptedServer:
         lacking = {"state": "key_missing", "reason": "There is no key.", "providers": ["gemini"]}
         found = [
             agent | {"name": "claude-code", "state": "works"},
-            agent | {"name": "codex", "state": "works"},
+            agent | {"name": "codex", "state": "works", "providers": ["openai"]},
             agent | {"name": "gemini-cli"} | lacking,
+            agent | {"name": "opencode", "state": "works", "providers": ["openai", "anthropic"]},
         ]
         return web.json_response({"agents": found})
 

@@ -1,6 +1,12 @@
 /** Marks of a worker: its state, its heartbeat, where it is and why there, and what it used. */
 
-import { usageOf, type HeartbeatState, type Worker, type WorkerStatus } from '../../api/workers';
+import {
+  desktopOf,
+  usageOf,
+  type HeartbeatState,
+  type Worker,
+  type WorkerStatus,
+} from '../../api/workers';
 import type { Isolation, SandboxState } from '../../api/types';
 import { plural, t, worded } from '../../language/t';
 import { duration } from '../../state/clock';
@@ -171,11 +177,11 @@ function UsageMark({ worker }: { readonly worker: Worker }) {
   );
 }
 
-/** Leads to its sandbox. */
+/** Leads to its sandbox; a person's own machine is none. */
 function SandboxLink({ worker }: { readonly worker: Worker }) {
   const list = useStore(sandboxes);
   const id = worker.sandbox?.id ?? null;
-  if (id === null) return null;
+  if (id === null || desktopOf(worker) !== null) return null;
   const name = list?.find((one) => one.sandbox_id === id)?.name ?? id;
   return (
     <a
@@ -216,7 +222,7 @@ export function WorkerFacts({ worker, onErased }: FactsProps) {
         </li>
       )}
       <ArtifactsMark worker={worker} />
-      {worker.sandbox !== null && (
+      {worker.sandbox !== null && desktopOf(worker) === null && (
         <li>
           <SandboxLink worker={worker} />
         </li>

@@ -74,6 +74,48 @@ async def test_exposed_login_says_where_its_token_is_and_is_taken_back(
     assert logins.logins["alg_1"]["exposed_to"] == []
 
 
+def backend(name: str, *, doors: bool) -> dict[str, object]:
+    return {"name": name, "available": True, "reason": None, "capabilities": {"doors": doors}}
+
+
+async def test_login_is_put_inside_where_no_doors_are_after_its_risk_was_read(
+    server: ScriptedServer, page: Page
+) -> None:
+    mine = server.add_sandbox("pod", extension="ext.mine")
+    server.add_sandbox("box")
+    logins = await at_secrets(server, page)
+    logins.add(status="ready", expires_at="2099-01-01T00:00:00.000Z")
+    logins.add("opencode", method=KEY, provider="anthropic")
+    section = page.get_by_role("region", name="Logins of agents")
+    found = {"extensions": [backend("ext.namespaces", doors=True)]}
+    await page.route("**/v1/extensions*", lambda route: route.fulfill(json=found))
+    await page.reload()
+    await expect(section.get_by_role("listitem")).to_have_count(2)
+    # Every backend has doors, which serve it.
+    await expect(section.get_by_role("button", name="inside")).to_have_count(0)
+    found["extensions"].append(backend("ext.mine", doors=False))
+    await page.reload()
+    # A key is exposed nowhere.
+    await expect(section.get_by_role("button", name="inside")).to_have_count(1)
+    await section.get_by_role("button", name="Put the token of codex inside").press("Enter")
+    dialog = page.get_by_role("dialog", name="Put the token of codex inside?")
+    await expect(dialog.get_by_role("button", name="Cancel")).to_be_focused()
+    await expect(dialog.get_by_role("note")).to_contain_text("The risk is yours.")
+    await expect(dialog.get_by_role("note")).to_contain_text("does not end a token that is inside")
+    where = dialog.get_by_label("Where")
+    offered = await where.get_by_role("option").all_inner_texts()
+    assert "Sandbox pod" in offered and "Sandbox box" not in offered
+    submit = dialog.get_by_role("button", name="Put it inside, at my risk")
+    await submit.click()
+    await expect(dialog.get_by_role("alert")).to_have_text("Choose where it goes.")
+    assert logins.logins["alg_1"]["exposed_to"] == []
+    await where.select_option(label="Sandbox pod")
+    await submit.click()
+    await expect(dialog).to_have_count(0)
+    assert logins.logins["alg_1"]["exposed_to"] == [f"sandbox:{mine}"]
+    await expect(section).to_contain_text(f"Its access token is inside sandbox:{mine}")
+
+
 async def test_login_in_a_browser_is_finished_by_its_address_on_a_phone(
     server: ScriptedServer, browser: Browser
 ) -> None:
@@ -125,8 +167,25 @@ async def test_key_goes_in_once_and_what_is_wrong_stands_at_its_field(
     await key.fill("sk-good")
     await dialog.get_by_role("button", name="Begin").click()
     await expect(dialog).to_have_count(0)
-    assert logins.begun[-1] == {"agent": "codex", "method": KEY, "api_key": "sk-good"}
+    asked = {"agent": "codex", "method": KEY, "api_key": "sk-good", "provider": "openai"}
+    assert logins.begun[-1] == asked
     assert "sk-good" not in await page.content()
+
+
+async def test_key_is_for_the_provider_that_was_chosen(server: ScriptedServer, page: Page) -> None:
+    logins = await at_secrets(server, page)
+    await page.get_by_role("button", name="Log an agent in").click()
+    dialog = page.get_by_role("dialog", name="Log an agent in")
+    await dialog.get_by_text("An API key").click()
+    # Codex calls one alone.
+    await expect(dialog.get_by_label("Provider")).to_have_count(0)
+    await dialog.get_by_label("Agent").select_option("opencode")
+    await expect(dialog.get_by_label("Provider")).to_have_value("openai")
+    await dialog.get_by_label("Provider").select_option("anthropic")
+    await dialog.get_by_label("API key", exact=True).fill("sk-other")
+    await dialog.get_by_role("button", name="Begin").click()
+    await expect(dialog).to_have_count(0)
+    assert (logins.begun[-1]["agent"], logins.begun[-1]["provider"]) == ("opencode", "anthropic")
 
 
 async def test_logins_that_failed_say_why_and_a_page_that_is_none_is_no_link(

@@ -384,6 +384,25 @@ async def test_usage_threads_and_open_questions_are_shown_where_a_snapshot_has_t
     await expect(page.locator(".talk-asks").get_by_role("button")).to_have_count(0)
 
 
+async def test_worker_on_a_linked_machine_is_taken_over_there(
+    server: ScriptedServer, page: Page
+) -> None:
+    there = {"id": "dk_1.1", "isolation": None, "region": None, "host": "laptop"}
+    server.workers.add("docs", backend="desktop", extension="ext.desktop", sandbox=there)
+    await come_in(server, page, "workers/docs")
+    head = page.locator(".sandbox-head")
+    await expect(head).to_contain_text("It runs on your machine laptop.")
+    await expect(head.get_by_text("atoll worker take docs")).to_be_visible()
+    await expect(head.get_by_role("button", name="Stop")).to_be_visible()
+    await expect(head.get_by_role("button", name="Take over")).to_have_count(0)
+    await expect(head.get_by_text("sandbox dk_1.1")).to_have_count(0)
+    server.workers.workers["docs"]["held_by_person"] = True
+    await page.reload()
+    await expect(head).to_contain_text("in a terminal on laptop")
+    await expect(head.get_by_role("button", name="Give back")).to_be_visible()
+    await expect(head.get_by_role("button", name="Open its terminal")).to_have_count(0)
+
+
 async def test_worker_that_is_not_there_or_at_a_terminal_takes_no_prompt(
     server: ScriptedServer, page: Page
 ) -> None:
