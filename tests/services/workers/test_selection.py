@@ -13,11 +13,11 @@ from google.protobuf import json_format
 from atoll.adapters.extensions.in_memory import FailurePoint, InMemory
 from atoll.domain.errors import AtollError, Conflict, Failed, Invalid, NotFound, Unavailable
 from atoll.domain.host.host import HourlyCost
-from atoll.domain.ids import WorkerKey
+from atoll.domain.ids import PrincipalId, WorkerKey
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.route.health import Breaker, Health
 from atoll.domain.route.policy import Constraints, Strategy
-from atoll.domain.sandbox.sandbox import State
+from atoll.domain.sandbox.sandbox import CreateSandbox, State
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.domain.worker.create import CreateWorker, TeardownPolicy, WorkerId, WorkerTeardown
 from atoll.domain.worker.lifecycle import Died, Silent, WorkerStatus
@@ -353,6 +353,26 @@ async def test_worker_that_no_backend_takes_is_refused_and_not_stored(
         assert (found.value.code, found.value.field or "") == (code, field)
         with pytest.raises(NotFound):
             await p.workers.get(LOCAL_PERSON, "w")
+
+
+async def test_sandbox_to_move_into_is_looked_for_before_the_worker_is_stored() -> None:
+    """A missing one and somebody else's answer alike."""
+    async with placed() as p:
+        foreign = await p.s.sandboxes.create(
+            replace(LOCAL_PERSON, id=PrincipalId("other")), CreateSandbox("routed")
+        )
+        for there in (foreign.id, "sb_nowhere"):
+            moved = CreateWorker(WorkerId("w"), workspace_ref=f"sandbox:{there}/workspace")
+            with pytest.raises(NotFound, match=f"^You have no sandbox {there}.$") as found:
+                await p.workers.create(LOCAL_PERSON, moved)
+            assert found.value.field == "workspace_ref"
+            with pytest.raises(NotFound):
+                await p.workers.get(LOCAL_PERSON, "w")
+        mine = await p.s.sandboxes.create(LOCAL_PERSON, CreateSandbox("routed"))
+        moved = CreateWorker(WorkerId("w"), workspace_ref=f"sandbox:{mine.id}/workspace")
+        shown = await p.started(moved)
+        assert shown.observed.sandbox is not None
+        assert shown.observed.sandbox.id == mine.id
 
 
 async def test_cheapest_that_keeps_the_limits_is_chosen() -> None:

@@ -25,7 +25,7 @@ from atoll.domain.people.principal import LOCAL_PERSON, Principal
 from atoll.domain.route.candidate import Candidate
 from atoll.domain.route.decision import Decision, RouteRequest, decide
 from atoll.domain.route.policy import Strategy
-from atoll.domain.sandbox.sandbox import CreateSandbox
+from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
 from atoll.domain.worker.create import CreateWorker, TeardownPolicy, WorkerId, WorkerTeardown
 from atoll.domain.worker.ledger import LOST, Response, WorkerRequest
 from atoll.domain.worker.lifecycle import Silent, WorkerStatus
@@ -97,6 +97,9 @@ class Anywhere:
     async def explain(self, caller: Principal, request: CreateSandbox) -> Decision:
         del caller, request
         return decide(RouteRequest(Strategy.PREFER_SELF_HOSTED), (Candidate("ext.namespaces"),))
+
+    async def get(self, caller: Principal, ref: str) -> Sandbox:
+        raise NotFound(f"nothing is {ref} of {caller.id}")
 
     async def place_worker(
         self, caller: Principal, request: CreateSandbox, *, walled: bool

@@ -14,6 +14,7 @@ LARGEST: Final = 2**32 - 1
 """The bytes of one."""
 
 _TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,63}/[a-z0-9][a-z0-9!#$&^_.+-]{0,63}\Z")
+_PARTS = re.compile(r"[/\\]")
 _SHA256 = re.compile(r"[0-9a-f]{64}\Z")
 
 
@@ -32,6 +33,8 @@ class WorkerArtifact:
             raise Invalid(
                 f"a name has 1 to {LONGEST_NAME} characters that can be seen", field="name"
             )
+        if self.name.startswith("/") or not {".", ".."}.isdisjoint(_PARTS.split(self.name)):
+            raise Invalid("a name is no path that leads elsewhere, such as ../x", field="name")
         if not _TYPE.match(self.type):
             raise Invalid("a type is a media type, such as text/plain", field="type")
         if not 0 <= self.size <= LARGEST:

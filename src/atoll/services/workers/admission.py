@@ -4,14 +4,15 @@ The decision itself is made, and kept, when the sandbox of the worker is admitte
 """
 
 from collections.abc import Collection
+from contextlib import suppress
 from typing import Protocol
 
-from atoll.domain.errors import Conflict, Forbidden, Invalid
+from atoll.domain.errors import Conflict, Forbidden, Invalid, NotFound
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.route.decision import Decision, refusal
 from atoll.domain.route.policy import DESKTOP
-from atoll.domain.sandbox.sandbox import CreateSandbox
+from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
 from atoll.domain.worker.create import CreateWorker
 from atoll.domain.worker.selection import extension_of, unavailable_backend
 from atoll.services.workers.runtime_host import wanted_sandbox
@@ -25,6 +26,10 @@ class Explained(Protocol):
 
     async def explain(self, caller: Principal, request: CreateSandbox) -> Decision:
         """Return the decision that a create would make now. Raises what the create raises."""
+        ...
+
+    async def get(self, caller: Principal, ref: str) -> Sandbox:
+        """Return a sandbox. Raises `NotFound`."""
         ...
 
     async def place_worker(
@@ -44,8 +49,9 @@ class WorkerAdmission:
     async def check(self, caller: Principal, request: CreateWorker) -> None:
         """Check that some backend takes the worker. Raises `Conflict`, with the code
         `backend_unavailable` or with `no_route` and the reasons of every candidate; `Invalid`, and
-        `NotFound` for the profile."""
+        `NotFound` for the profile or the sandbox to move into."""
         if request.named_sandbox is not None:
+            await self._check_sandbox(caller, request.named_sandbox)
             return
         backend = request.backend
         if backend is not None and extension_of(backend) not in {*self._installed, DESKTOP}:
@@ -60,6 +66,14 @@ class WorkerAdmission:
             raise Invalid(err.message, code=err.code, field=field) from err
         if decision.chosen is None:
             raise Conflict(refusal(decision), code="no_route", field="selection")
+
+    async def _check_sandbox(self, caller: Principal, sandbox_id: str) -> None:
+        """Check that the sandbox to move into is the caller's. A missing one answers alike."""
+        with suppress(NotFound):
+            found = await self._sandboxes.get(caller, sandbox_id)
+            if found.id == sandbox_id and found.owner == caller.id:
+                return
+        raise NotFound(f"You have no sandbox {sandbox_id}.", field="workspace_ref")
 
 
 def check_right(caller: Principal, capability: Capability) -> None:
