@@ -7,6 +7,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
+from .news import learns
 from .open_page import OpenPage
 from .scripted import TICKET, ScriptedServer
 
@@ -121,7 +122,7 @@ async def test_working_agent_turns_typing_off_and_a_person_can_interrupt(
     await open_page.type("echo hi\r")
     await open_page.sees("hi")
     assert bytes(open_page.terminal.typed) == b"echo hi\r"
-    assert open_page.server.agent.actions == ["interrupt"]
+    await learns(open_page.page, lambda: open_page.server.agent.actions, ["interrupt"])
 
 
 async def test_recording_is_shown_to_everybody_and_played_with_jumps(open_page: OpenPage) -> None:

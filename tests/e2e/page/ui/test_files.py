@@ -12,6 +12,7 @@ import pytest
 from playwright.async_api import Page, Route, expect
 
 from tests.e2e.page.test_axe import AXE
+from tests.e2e.page.ui.news import learns
 from tests.e2e.page.ui.open_page import OpenPage
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -257,7 +258,8 @@ async def is_changed_by_keyboard(page: Page, workspace: Workspace) -> None:
     await page.get_by_role("textbox", name="Name").fill("new")
     await page.keyboard.press("Enter")
     await expect(page.get_by_role("dialog")).to_have_count(0)
-    assert [act for act, _ in workspace.asked] == ["move", "remove", "mkdir"]
+    acts = ["move", "remove", "mkdir"]
+    await learns(page, lambda: [act for act, _ in workspace.asked], acts)
     assert workspace.asked[0][1] == {"from": "empty", "to": "full", "overwrite": False}
 
 

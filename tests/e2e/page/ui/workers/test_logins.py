@@ -4,6 +4,7 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from tests.e2e.page.test_people import PHONE_SCREEN, STING
+from tests.e2e.page.ui.news import learns
 from tests.e2e.page.ui.scripted import ScriptedServer
 
 from .scripted_logins import CODE, KEY, ScriptedLogins
@@ -29,7 +30,7 @@ async def test_login_by_a_code_is_confirmed_turned_on_and_ended(
     dialog = page.get_by_role("dialog", name="Log an agent in")
     await expect(dialog.get_by_label("Agent")).to_be_focused()
     await dialog.get_by_role("button", name="Begin").press("Enter")
-    assert logins.begun == [{"agent": "codex", "method": 1}]
+    await learns(page, lambda: logins.begun, [{"agent": "codex", "method": 1}])
     row = section.get_by_role("listitem")
     await expect(row).to_contain_text("waits for you")
     link = row.get_by_role("link", name="the page at auth.example")
@@ -126,7 +127,7 @@ async def test_login_in_a_browser_is_finished_by_its_address_on_a_phone(
     dialog = page.get_by_role("dialog", name="Log an agent in")
     await dialog.get_by_text("This browser", exact=True).tap()
     await dialog.get_by_role("button", name="Begin").tap()
-    assert logins.begun == [{"agent": "codex", "method": 0}]
+    await learns(page, lambda: logins.begun, [{"agent": "codex", "method": 0}])
     line = page.get_by_label("Address", exact=True)
     await expect(line).to_be_visible()
     finish = page.get_by_role("button", name="Finish the login")
