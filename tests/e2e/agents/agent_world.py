@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 import httpx
+import pytest
 
 from atoll.domain.broker.provider import PROVIDERS
 from atoll.testing.server import TestServer, test_server
@@ -44,6 +45,13 @@ SECRET_ENV = "ATOLL_TEST_OIDC_SECRET"
 """Names the secret of Atoll at a login provider, for a `config`."""
 
 PROFILE = f"id: profile.small\nversion: '1.0.0'\nextension: ext.docker\nimage: {IMAGE}\n"
+
+
+def first_here(here: str, *others: str) -> pytest.MarkDecorator:
+    """Run a test with one agent, and with others in `make test-agents` alone: what differs between
+    them is tested elsewhere, and the rest of the path is the same."""
+    slow = [pytest.param(name, marks=pytest.mark.slow) for name in others]
+    return pytest.mark.parametrize("agent", [here, *slow])
 
 
 @dataclass

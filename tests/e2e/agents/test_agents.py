@@ -57,9 +57,11 @@ IN_CONTAINERS = [
         marks=[
             pytest.mark.docker,
             pytest.mark.skipif(bool(why_not()), reason=f"no Docker daemon: {why_not()}"),
+            *more,
         ],
     )
-    for name in ("codex", "claude-code")
+    # The container is the same for both: `make test-agents` has the second one.
+    for name, more in (("codex", ()), ("claude-code", (pytest.mark.slow,)))
 ]
 WITHOUT_RIGHTS = [
     pytest.param("rootless", name, id=f"{name}-rootless", marks=pytest.mark.slow)

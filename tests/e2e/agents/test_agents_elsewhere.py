@@ -10,7 +10,7 @@ import pytest
 
 from atoll.domain.agent.registry import find
 from atoll.testing.server import TestServer
-from tests.e2e.agents.agent_world import KEY, World, forgotten, run, sandbox_for, world
+from tests.e2e.agents.agent_world import KEY, World, first_here, forgotten, run, sandbox_for, world
 from tests.e2e.agents.test_agents import prompt
 from tests.e2e.walls import test_microvm
 from tests.e2e.walls.test_openshell import PROFILE as POLICY
@@ -36,7 +36,7 @@ def box() -> Iterator[SshServer]:
 
 
 @pytest.mark.skipif(bool(NOT_HERE), reason=NOT_HERE)
-@pytest.mark.parametrize("agent", ["codex", "claude-code"])
+@first_here("claude-code", "codex")
 async def test_agent_finishes_a_task_on_another_machine(
     agent: str,
     box: SshServer,
@@ -64,7 +64,7 @@ def peer(cloud: Cloud) -> Iterator[Any]:
 
 
 @pytest.mark.skipif(bool(missing()), reason=str(missing()))
-@pytest.mark.parametrize("agent", ["codex", "claude-code"])
+@first_here("codex", "claude-code")
 async def test_agent_finishes_a_task_on_a_rented_machine(
     agent: str,
     cloud: Cloud,
@@ -89,10 +89,11 @@ async def test_agent_finishes_a_task_on_a_rented_machine(
         assert peer.live == []
 
 
+@pytest.mark.slow
 @pytest.mark.docker
 @pytest.mark.timeout(600)
 @pytest.mark.skipif(bool(microvm.missing()), reason=microvm.missing())
-@pytest.mark.parametrize("agent", ["codex", pytest.param("claude-code", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("agent", ["codex", "claude-code"])
 async def test_agent_finishes_a_task_in_a_machine_of_its_own(
     agent: str,
     repository: Path,

@@ -10,7 +10,7 @@ import pytest
 
 from atoll.client import Atoll
 from atoll.testing.server import TestServer
-from tests.e2e.agents.agent_world import World
+from tests.e2e.agents.agent_world import World, first_here
 from tests.e2e.agents.workers.test_worker_threads import ASKING
 from tests.e2e.agents.workers.test_workers import ASKS
 from tests.peers.model_server import DONE
@@ -54,7 +54,7 @@ async def test_python_of_the_page_asks_answers_follows_and_stops(
     assert [one["exitCode"] for one in done if one["type"] == "commandExecution"] == [0]
 
 
-@pytest.mark.parametrize("agent", ["codex", "claude-code"])
+@first_here("codex", "claude-code")
 async def test_command_line_creates_asks_answers_follows_and_stops(
     w: World, provide_agent: Callable[[TestServer, str], None], agent: str
 ) -> None:

@@ -11,7 +11,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from atoll.testing.server import TestServer
-from tests.e2e.agents.agent_world import TOOLS, World, run
+from tests.e2e.agents.agent_world import TOOLS, World, first_here, run
 from tests.e2e.agents.workers.test_worker_threads import ASKING
 from tests.e2e.agents.workers.test_workers import asked, eventually, trees, until
 from tests.e2e.page.test_people import DESKTOP, PHONE_SCREEN, STING, TESTING
@@ -33,7 +33,6 @@ _SHOWS = """([id, words]) => {
   return false;
 }"""
 NARROW = "() => document.documentElement.scrollWidth <= innerWidth"
-AGENTS = pytest.mark.parametrize("agent", ["codex", "claude-code"])
 PROGRAMS = {"codex": "codex", "claude-code": "claude"}
 REASONS = {"codex": "May I?", "claude-code": "Allow Bash?"}
 QUESTION = (
@@ -87,7 +86,7 @@ async def created(w: World, name: str, **body: str) -> str:
     return sandbox
 
 
-@AGENTS
+@first_here("codex", "claude-code")
 async def test_question_of_a_worker_is_answered_on_a_phone(
     w: World, provide_agent: Callable[[TestServer, str], None], agent: str
 ) -> None:
@@ -144,7 +143,7 @@ async def test_claude_code_asks_which_of_several_and_is_answered_on_a_phone(
     assert '\\"Which colour?\\"=\\"blue\\"' in told
 
 
-@AGENTS
+@first_here("claude-code", "codex")
 async def test_worker_is_taken_over_typed_to_and_given_back(
     w: World, provide_agent: Callable[[TestServer, str], None], agent: str
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from atoll.testing.server import TestServer
-from tests.e2e.agents.agent_world import KEY, TOOLS, World, run, world
+from tests.e2e.agents.agent_world import KEY, TOOLS, World, first_here, run, world
 from tests.e2e.agents.workers.test_worker_threads import Case, driven
 from tests.e2e.agents.workers.test_workers import asked, stream, until
 from tests.e2e.walls.test_ssh import NOT_HERE, add_host
@@ -63,7 +63,7 @@ async def worked(w: World, agent: str, **body: Any) -> None:
 
 @pytest.mark.docker
 @pytest.mark.skipif(bool(why_not()), reason=str(why_not()))
-@pytest.mark.parametrize("agent", ["codex", "claude-code"])
+@first_here("claude-code", "codex")
 async def test_worker_is_in_a_container_of_docker(
     agent: str, daemon: DockerDaemon, provide_agent: Callable[[TestServer, str], None]
 ) -> None:
@@ -76,7 +76,7 @@ async def test_worker_is_in_a_container_of_docker(
 
 
 @pytest.mark.skipif(bool(NOT_HERE), reason=NOT_HERE)
-@pytest.mark.parametrize("agent", ["codex", "claude-code"])
+@first_here("codex", "claude-code")
 async def test_worker_is_on_another_machine(
     agent: str, box: SshServer, provide_agent: Callable[[TestServer, str], None]
 ) -> None:
