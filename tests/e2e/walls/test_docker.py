@@ -1,4 +1,5 @@
-"""A whole Atoll on a real Docker daemon: the tests of crashes run unchanged, and its own."""
+"""A whole Atoll on a real Docker daemon: tests of crashes run unchanged, and its own. Those of
+`tests/e2e/waiting/test_kept_in_containers.py` are run by `make test-backends`."""
 
 import json
 import os
@@ -16,48 +17,22 @@ from tests.e2e.servers import emptied
 from tests.e2e.test_crashes import (
     test_control_plane_killed_while_a_terminal_prints_costs_no_byte,
     test_destroyed_sandbox_leaves_nothing_on_the_machine,
-    test_exec_running_over_a_killed_control_plane_resumes_by_offset,
     test_killed_runtime_fails_its_sandbox_within_two_seconds_and_leaves_nothing,
     test_killed_zygote_is_said_and_the_next_start_cleans_up,
-    test_runtime_killed_while_no_control_plane_was_there_is_told_by_its_reason,
     test_sandboxes_nobody_has_written_down_are_ended_at_the_start,
     test_stop_and_start_keep_workspace_and_agent_state,
-    test_what_happened_while_no_control_plane_was_there_is_logged_once,
-)
-from tests.e2e.waiting.test_kept import (
-    checkout,
-    test_destroyed_sandbox_leaves_files_and_commits_to_its_person,
-    test_sandbox_that_does_not_run_leaves_its_files_and_commits,
-)
-from tests.e2e.waiting.test_kept_files import (
-    test_expired_sandbox_gives_its_files_and_starts_with_its_whole_time,
-    test_maintenance_start_killed_while_it_is_read_leaves_the_state_as_it_was,
-    test_maintenance_start_of_a_killed_control_plane_ends_by_itself,
-)
-from tests.e2e.waiting.test_recordings_kept import (
-    test_recording_is_had_of_a_sandbox_that_does_not_run,
 )
 from tests.peers.api import Api, until
 from tests.peers.docker_daemon import IMAGE, DockerDaemon, docker_daemon, pack, small_tree, why_not
 from tests.peers.remains import pids_of, remains, uids_of
 
 __all__ = [
-    "checkout",
     "test_control_plane_killed_while_a_terminal_prints_costs_no_byte",
-    "test_destroyed_sandbox_leaves_files_and_commits_to_its_person",
     "test_destroyed_sandbox_leaves_nothing_on_the_machine",
-    "test_exec_running_over_a_killed_control_plane_resumes_by_offset",
-    "test_expired_sandbox_gives_its_files_and_starts_with_its_whole_time",
     "test_killed_runtime_fails_its_sandbox_within_two_seconds_and_leaves_nothing",
     "test_killed_zygote_is_said_and_the_next_start_cleans_up",
-    "test_maintenance_start_killed_while_it_is_read_leaves_the_state_as_it_was",
-    "test_maintenance_start_of_a_killed_control_plane_ends_by_itself",
-    "test_recording_is_had_of_a_sandbox_that_does_not_run",
-    "test_runtime_killed_while_no_control_plane_was_there_is_told_by_its_reason",
-    "test_sandbox_that_does_not_run_leaves_its_files_and_commits",
     "test_sandboxes_nobody_has_written_down_are_ended_at_the_start",
     "test_stop_and_start_keep_workspace_and_agent_state",
-    "test_what_happened_while_no_control_plane_was_there_is_logged_once",
 ]
 
 pytestmark = [
