@@ -1,12 +1,14 @@
 """A runtime in a process of its own that kills itself at one step of a request.
 
-`python killed.py HOME STEP METHOD` opens the worker `w1` and sends it the request `r1`.
+`python killed.py HOME PLACE STEP METHOD` opens the worker `w1` and sends it the request `r1`. What
+the runtime cannot remove any more is in the folder PLACE, which its test removes.
 """
 
 import asyncio
 import os
 import signal
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -65,4 +67,7 @@ async def main(home: Path, step: str, method: str) -> None:
         await worker.request("r1", method)
 
 
-asyncio.run(main(Path(sys.argv[1]), sys.argv[2], sys.argv[3]))
+home, place, *request = sys.argv[1:]
+make = tempfile.mkdtemp
+tempfile.mkdtemp = lambda **options: make(**{**options, "dir": place})  # type: ignore[assignment]
+asyncio.run(main(Path(home), *request))

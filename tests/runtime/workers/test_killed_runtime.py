@@ -4,6 +4,7 @@ start it has one receipt."""
 import asyncio
 import signal
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -30,9 +31,11 @@ async def test_request_of_a_killed_runtime_is_never_sent_again(
 ) -> None:
     # An answer must not come before the end.
     method = "test/hang" if step == "after the pipe" else "test/ping"
-    argv = (sys.executable, str(KILLED), str(tmp_path), step, method)
-    process = await asyncio.create_subprocess_exec(*argv, cwd=ROOT, env={"PYTHONPATH": str(ROOT)})
-    assert await asyncio.wait_for(process.wait(), 60) == -signal.SIGKILL
+    with tempfile.TemporaryDirectory(prefix="at", dir="/tmp") as place:
+        argv = (sys.executable, str(KILLED), str(tmp_path), place, step, method)
+        environment = {"PYTHONPATH": str(ROOT)}
+        process = await asyncio.create_subprocess_exec(*argv, cwd=ROOT, env=environment)
+        assert await asyncio.wait_for(process.wait(), 60) == -signal.SIGKILL
     assert len(seen(tmp_path, method)) == was_seen
     async with served(tmp_path) as worker:
         before = (await worker.page())["entries"]
