@@ -57,7 +57,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Granted:
+class GrantedSubscription:
     """A subscription that was made or renewed. `position` is the place up to which its endpoint
     accepted everything. `truncated`: delivery begins later than was asked for. `was_active`:
     whether it was delivered before, None for a new one."""
@@ -91,7 +91,7 @@ class EventSubscriptions:
         self._log = WebhookLog(ground)
         self._challenges = CallBounds(ground.clock)
 
-    async def subscribe(self, caller: Principal, asked: Asked) -> Granted | Unverified:
+    async def subscribe(self, caller: Principal, asked: Asked) -> GrantedSubscription | Unverified:
         """Make or renew a subscription. Raises `Invalid` for a URL or a secret that may not be,
         `LimitReached`."""
         check_subscriber(caller)
@@ -171,7 +171,7 @@ class EventSubscriptions:
         same = next((one for one in own if one.webhook.id == made.id), None)
         return same, [one for one in own if one is not same]
 
-    async def _put(self, made: Webhook, secret: str) -> Granted:
+    async def _put(self, made: Webhook, secret: str) -> GrantedSubscription:
         """Store a new subscription, or renew the one that is alive. Raises `LimitReached`."""
         async with self._ground.store.begin() as rows:
             known, others = await self._living(rows, made)
@@ -181,11 +181,11 @@ class EventSubscriptions:
                 await rows.webhooks.remove(made.id)
                 await rows.webhooks.put(self._with_key(made, secret))
                 await self._log.append(rows, made, "webhook.created")
-                return Granted(made.id, _end(made), made.cursor, False)
+                return GrantedSubscription(made.id, _end(made), made.cursor, False)
             renewed = replace(enabled(known.webhook), subscription=made.subscription)
             await rows.webhooks.put(self._renewed(known, renewed, secret))
             safe, before = await safe_position(rows, renewed), known.webhook
-            return Granted(
+            return GrantedSubscription(
                 made.id, _end(made), safe, False, before.delivered_at, was_active=before.enabled
             )
 

@@ -33,7 +33,7 @@ from atoll.services.tools.event_feeds import MAX_BATCH, Batch, EventFeeds
 from atoll.services.tools.subscriptions import (
     Asked,
     EventSubscriptions,
-    Granted,
+    GrantedSubscription,
     Unverified,
     check_subscriber,
 )
@@ -218,7 +218,9 @@ class EventServer:
             answer["deliveryStatus"] = {"active": made.was_active, "lastDeliveryAt": delivered}
         return answer
 
-    async def _subscribed(self, context: Context, params: SubscribeParams) -> Granted | Unverified:
+    async def _subscribed(
+        self, context: Context, params: SubscribeParams
+    ) -> GrantedSubscription | Unverified:
         asked = Asked(
             wanted=self._wanted(params),
             url=params.delivery.url,
