@@ -34,6 +34,7 @@ class McpReader(ABC):
     cuts: int = 0
 
     name: ClassVar[str]
+    again_seconds: ClassVar[float] = AGAIN_SECONDS
 
     async def run(self) -> None:
         """Read, over any number of connections; never returns."""
@@ -42,7 +43,7 @@ class McpReader(ABC):
                 await self.read()
             except CUT:
                 self.cuts += 1
-            await asyncio.sleep(AGAIN_SECONDS)
+            await asyncio.sleep(self.again_seconds)
 
     @abstractmethod
     async def read(self) -> None:
@@ -207,6 +208,7 @@ class Poller(CursorReader):
     """(c) `events/poll`."""
 
     name = "events/poll"
+    again_seconds = 0.5
 
     async def read(self) -> None:
         asked = self.request("events/poll", name=self.kind, cursor=self.cursor)

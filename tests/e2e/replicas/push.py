@@ -34,6 +34,9 @@ WRITERS = 8
 NAMESPACES = 20
 """A list of resources is among the last 1000 events and has 100 of them: all, by so many."""
 
+PAUSES = (0.5, 10.0)
+"""The seconds between two kills: the replica that was killed needs some to be back."""
+
 KIND = "hr.reconciled"
 SETTLED_SECONDS = 120.0
 
@@ -98,7 +101,7 @@ class Kills:
     async def until(self, writing: Sequence["asyncio.Task[None]"]) -> None:
         """Kill once, or many times while anything is written."""
         while True:
-            await asyncio.sleep(self.dice.uniform(0.2, 1.5))
+            await asyncio.sleep(self.dice.uniform(*PAUSES) if self.many else PAUSES[0])
             await self.one()
             if not self.many or all(one.done() for one in writing):
                 return

@@ -16,7 +16,7 @@ from tests.peers.databases.postgres import PostgresServer
 EVENTS = int(os.environ.get("ATOLL_PUSH_EVENTS", "10000"))
 SEED = int(os.environ.get("ATOLL_CHAOS_SEED", "0")) or random.SystemRandom().randrange(1, 2**32)
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600 + EVENTS // 10)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600 + EVENTS // 4)]
 
 
 async def test_ten_thousand_events_reach_a_reader_of_each_dialect(
