@@ -30,6 +30,7 @@ from bench.server import Server, server
 from bench.status import status
 from bench.terminal_memory import terminal_memory
 from bench.terminals import terminals
+from bench.tools.mcp import mcp
 from bench.walls.docker_peer import docker_peer
 from bench.walls.docker_wall import docker_wall
 from bench.walls.link import link
@@ -253,6 +254,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "replicas": replicas,
     "fanout": fanout,
     "workers": workers,
+    "mcp": mcp,
 }
 
 

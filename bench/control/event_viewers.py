@@ -19,6 +19,9 @@ import uvloop
 MARK = b"\ndata: "
 """Once in each message that is an event, and in none else."""
 
+AT_ONCE = 100
+"""The streams that may begin at a time: a server closes connections that wait for too many."""
+
 BEGUN = (b"retry: ", b": ping")
 """The first words of a stream: of events, and of what a session watches."""
 
@@ -31,10 +34,12 @@ class Arrivals:
         self._streams = streams
         self._came: dict[int, list[float]] = {}
         self._connected = 0
+        self.room = asyncio.Semaphore(AT_ONCE)
 
     def connected(self) -> None:
         """Note a viewer whose stream begins."""
         self._connected += 1
+        self.room.release()
         if self._connected == self._streams:
             print("ready", flush=True)
 
@@ -85,6 +90,7 @@ async def main(host: str, port: int, requests: list[bytes], *, stalled: int) -> 
     readers = len(requests) - stalled
     arrivals, loop = Arrivals(readers, len(requests)), asyncio.get_running_loop()
     for number, request in enumerate(requests):
+        await arrivals.room.acquire()
         made = partial(Viewer, arrivals, request, stalls=number >= readers)
         await loop.create_connection(made, host, port)
     await asyncio.Event().wait()

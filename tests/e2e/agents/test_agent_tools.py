@@ -276,7 +276,7 @@ async def test_call_while_the_control_plane_is_dead_is_answered_by_the_next(
     provide_agent: Callable[[TestServer, str], None],
 ) -> None:
     await asyncio.to_thread(provide_agent, mortal.server, agent)
-    scene = await sandbox_with_tools(mortal, agent, repository, "http", None)
+    scene = await scene_of(mortal, agent, repository, "http", None)
     await two_calls(scene, "machine", amid_death=True)
 
 

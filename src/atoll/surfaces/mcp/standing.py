@@ -16,6 +16,10 @@ from atoll.services.tools.watches import Change
 PING_SECONDS: Final = 15.0
 """The interval of comments, by which proxies see that the stream lives."""
 
+AT_ONCE: Final = 8
+"""The changes of one piece: a client that does not read holds no more than one of them beside what
+its connection has."""
+
 _HEADERS: Final = [
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-cache, no-transform"),
@@ -46,7 +50,8 @@ class Standing:
             *rest, last = change.uris
             # Only after the last of them may a client that was cut off go on from the position.
             parts = [*(_event(uri, None) for uri in rest), _event(last, change.position)]
-            await self._send(send, b"".join(parts))
+            for first in range(0, len(parts), AT_ONCE):
+                await self._send(send, b"".join(parts[first : first + AT_ONCE]))
 
     async def _ping(self, send: Send) -> None:
         while True:

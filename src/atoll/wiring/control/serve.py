@@ -8,6 +8,7 @@ import argparse
 import asyncio
 import gc
 import os
+import resource
 import signal
 import socket
 import sys
@@ -46,6 +47,9 @@ GRACEFUL_SECONDS = 2
 MAX_FRAME_BYTES = 1024 * 1024
 PING_SECONDS = 25.0
 KEEPALIVE_SECONDS = 75
+MAX_FILES = 8192
+"""The open files of the control plane, where it may have so many: each stream is one."""
+
 EXIT_REFUSED = 1
 REPLICA_NEEDS = (
     "a further replica needs a database that several processes share: set database_url to "
@@ -211,6 +215,8 @@ def _run(settings: "ControlSettings", opened: _Open, welcome: _Welcome) -> None:
     # Loaded only now: clients of a restarted control plane already wait in the socket's queue.
     import uvloop
 
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(MAX_FILES, most), most))
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_serve(settings, opened, welcome))
 

@@ -6,7 +6,8 @@ cached.
 """
 
 import time
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from atoll.domain.agent.login_use import placeholder_tokens
 from atoll.domain.broker.control_plane import (
@@ -20,6 +21,7 @@ from atoll.domain.broker.fetching import fetching_parameter
 from atoll.domain.broker.passage import (
     IncomingRequest,
     OwnAnswer,
+    Passage,
     Refusal,
     judge,
     judge_custom,
@@ -101,11 +103,10 @@ def _find_route(
         )
     if place == "atoll":
         incoming = IncomingRequest(method, path.removeprefix("/atoll"), query, headers)
-        return _find_api(request, incoming, credentials, call)
+        return _find_own(request, incoming, _api(credentials), call)
     if place == TOOLS_DOOR[1:]:
-        return _find_tools(
-            request, IncomingRequest(method, path, query, headers), credentials, call
-        )
+        incoming = IncomingRequest(method, path, query, headers)
+        return _find_own(request, incoming, _tools(credentials), call)
     if place == "git":
         call.service = "git"
         incoming = IncomingRequest(method, path.removeprefix("/git"), query, headers)
@@ -192,31 +193,39 @@ def _find_custom(
     return make_route(request, verdict, credential)
 
 
-def _find_api(
-    request: BrokerRequest, incoming: IncomingRequest, credentials: Credentials, call: BrokerCall
-) -> BrokerRoute | Refusal:
-    call.service = CONTROL_PLANE.name
-    if credentials.api is None:
-        return _OUTSIDE
-    call.step = "judge"
-    verdict = judge_api(credentials.api, incoming)
-    if isinstance(verdict, Refusal):
-        return verdict
-    return make_route(request, verdict, CredentialRef("api", CONTROL_PLANE.name))
+@dataclass(frozen=True, slots=True)
+class _OwnPlace:
+    """A part of our own control plane: where it is (None where the policy gives no access), what
+    judges a request to it, and the token that is added. `absent` is the answer without access."""
+
+    name: str
+    upstream: Upstream | None
+    judge: Callable[[Upstream, IncomingRequest], Passage | Refusal]
+    credential: CredentialRef
+    absent: Refusal
 
 
-def _find_tools(
-    request: BrokerRequest, incoming: IncomingRequest, credentials: Credentials, call: BrokerCall
-) -> BrokerRoute | Refusal:
-    call.service = TOOLS.name
-    if credentials.tools is None:
-        return _NO_TOOLS
-    call.step = "judge"
-    verdict = judge_tools(credentials.tools, incoming)
-    if isinstance(verdict, Refusal):
-        return verdict
+def _api(credentials: Credentials) -> _OwnPlace:
+    name = CONTROL_PLANE.name
+    return _OwnPlace(name, credentials.api, judge_api, CredentialRef("api", name), _OUTSIDE)
+
+
+def _tools(credentials: Credentials) -> _OwnPlace:
     credential = CredentialRef("tools", TOOLS.name, ends_at=credentials.tools_end)
-    return make_route(request, verdict, credential)
+    return _OwnPlace(TOOLS.name, credentials.tools, judge_tools, credential, _NO_TOOLS)
+
+
+def _find_own(
+    request: BrokerRequest, incoming: IncomingRequest, place: _OwnPlace, call: BrokerCall
+) -> BrokerRoute | Refusal:
+    call.service = place.name
+    if place.upstream is None:
+        return place.absent
+    call.step = "judge"
+    verdict = place.judge(place.upstream, incoming)
+    if isinstance(verdict, Refusal):
+        return verdict
+    return make_route(request, verdict, place.credential)
 
 
 def _find_remote(

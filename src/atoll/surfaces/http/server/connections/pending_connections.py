@@ -8,6 +8,7 @@ person out.
 
 from collections import defaultdict
 from ipaddress import ip_address
+from resource import RLIMIT_NOFILE, getrlimit
 from typing import Final, Protocol
 
 from atoll.domain.people.rate_limit import client_block
@@ -18,7 +19,10 @@ KNOWN: Final = "atoll.known"
 MAX_FAR: Final = 128
 MAX_OF_CLIENT: Final = 32
 MAX_NEAR: Final = 256
-MAX_KNOWN: Final = 512
+MAX_KNOWN: Final = 4096
+LEAST_KNOWN: Final = 512
+OTHER_FILES: Final = 1024
+"""The open files that are left to everything but known connections."""
 
 
 class PendingConnection(Protocol):
@@ -36,6 +40,8 @@ class PendingConnections:
         self._far: dict[PendingConnection, str] = {}
         self._of: defaultdict[str, dict[PendingConnection, None]] = defaultdict(dict)
         self._known: set[PendingConnection] = set()
+        soft, _ = getrlimit(RLIMIT_NOFILE)
+        self._room = max(LEAST_KNOWN, soft - OTHER_FILES)
 
     def enter(self, connection: PendingConnection, address: str | None) -> None:
         """Count a new connection; `address` is None for a unix socket. May close another."""
@@ -52,7 +58,8 @@ class PendingConnections:
     def know(self, connection: PendingConnection) -> bool:
         """Record that a request on it was authenticated: it is counted separately, as long as there
         is room. Returns whether it is known now."""
-        if connection not in self._known and len(self._known) < MAX_KNOWN:
+        room = min(MAX_KNOWN, self._room)
+        if connection not in self._known and len(self._known) < room:
             self.leave(connection)
             self._known.add(connection)
         return connection in self._known
