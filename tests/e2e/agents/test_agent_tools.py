@@ -79,12 +79,21 @@ RESULTS = {
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def contained() -> AsyncIterator[tuple[World, DockerDaemon]]:
+async def contained_world() -> AsyncIterator[tuple[World, DockerDaemon]]:
     """A server whose sandboxes are containers, of an image in which agents of node run, too."""
     with docker_daemon() as daemon:
         await asyncio.to_thread(add_program, daemon, "node")
         async with world(KEY, daemon) as made:
             yield made, daemon
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def contained(
+    contained_world: tuple[World, DockerDaemon],
+) -> AsyncIterator[tuple[World, DockerDaemon]]:
+    """That server without a sandbox."""
+    yield contained_world
+    await forgotten(contained_world[0])
 
 
 @pytest.fixture
