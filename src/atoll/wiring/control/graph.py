@@ -86,9 +86,8 @@ def build_application(
         push=PushServices(PushSubscriptions(ground, own.push), PushDelivery(ground, own.push)),
         syncs=Syncs(sandboxes, library.workspaces, agents=agents, statuses=statuses, events=events),
         review=build_review(ground, sandboxes, ports, own.forge, events=events),
-        profiles=library.preparation.profiles,
         backends=build_backends(ground, sandboxes, ports, own, settings.admission),
-        readiness=readiness(ground, background),
+        profiles=library.preparation.profiles, readiness=readiness(ground, background),
         repositories=build_repositories(sandboxes, library, events, settings=settings),
         projects=build_projects(ground, library, settings=settings),
         audit=AuditLog(ground, own.audit, retention=settings.audit.retention),
@@ -103,8 +102,8 @@ def build_application(
             background=background, events=events, settings=settings.workers,
         ),
         tools=build_tools(
-            *(ground, events, sandboxes, tenancy),
-            settings=settings.tools, outgoing=(ports.vault, own.webhooks),
+            *(ground, events, sandboxes, tenancy), settings=settings.tools,
+            outgoing=(ports.vault, own.webhooks),
         ),
         overview=build_overview(ground, library, sandboxes, statuses=statuses, secrets=secrets),
     )  # fmt: skip

@@ -1,16 +1,19 @@
 """One person in front of one terminal: what they do and what they can see."""
 
+import asyncio
 import hashlib
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from playwright.async_api import Browser, Page
+from playwright.async_api import Browser, Page, Response
 
 from .scripted import TICKET, ScriptedServer
 from .scripted_terminal import ScriptedTerminal
 
+T = TypeVar("T")
+PATIENCE_SECONDS = 60
 LOOKS_MS = 50
 """How often a long text is looked at. Each frame, as is usual, costs more than what is tested."""
 _TEXT = """id => {
@@ -109,3 +112,25 @@ async def tab_of(browser: Browser) -> AsyncIterator[Page]:
     yield tab
     await context.close()
     assert errors == []
+
+
+async def learns(page: Page, look: Callable[[], T], wanted: T) -> None:
+    """Wait until a scripted server knows this: `look` is called again after each answer to the page.
+
+    A key or a click returns before the request that it causes is there, so nothing may be asserted
+    of the server directly after it."""
+    known = asyncio.Event()
+
+    def answered(_: Response) -> None:
+        if look() == wanted:
+            known.set()
+
+    page.on("response", answered)
+    try:
+        if look() != wanted:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(PATIENCE_SECONDS):
+                    await known.wait()
+    finally:
+        page.remove_listener("response", answered)
+    assert look() == wanted

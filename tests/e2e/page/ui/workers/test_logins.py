@@ -4,7 +4,7 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from tests.e2e.page.test_people import PHONE_SCREEN, STING
-from tests.e2e.page.ui.news import learns
+from tests.e2e.page.ui.open_page import learns
 from tests.e2e.page.ui.scripted import ScriptedServer
 
 from .scripted_logins import CODE, KEY, ScriptedLogins
