@@ -10,16 +10,6 @@ from atoll.domain.network.network import NetworkMode
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import LOCAL_PERSON, TokenAccess
 from atoll.domain.profile.profile import Profile, Repo, Scope, Ttl
-from atoll.domain.sandbox.child import (
-    HOUR,
-    as_child,
-    check_parent,
-    check_quota,
-    child_key,
-    child_made,
-    child_profile,
-    child_request,
-)
 from atoll.domain.sandbox.instruction import Teardown
 from atoll.domain.sandbox.lifecycle import step
 from atoll.domain.sandbox.sandbox import (
@@ -29,6 +19,16 @@ from atoll.domain.sandbox.sandbox import (
     Sandbox,
     SandboxRepo,
     State,
+)
+from atoll.domain.sandbox.steps.child import (
+    HOUR,
+    as_child,
+    check_parent,
+    check_quota,
+    child_key,
+    child_made,
+    child_profile,
+    child_request,
 )
 from atoll.domain.sandbox.stimulus import ChildMade, ParentEnded
 from atoll.domain.sandbox.task import AgentMode, TaskRequest

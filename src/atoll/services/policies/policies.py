@@ -173,14 +173,9 @@ class Policies:
         }
         mine = [one for one in opened if one.secret.id in chosen]
         settings, access = self._settings, await self._access(sandbox)
-        keys = [one for one in lent if isinstance(one, ProviderKey)]
         policy = Policy(
             revision=revision,
-            # The login of the sandbox's own agent takes precedence over its owner's keys.
-            providers=(
-                *(provider_key(one) for one in mine if serves(one, Purpose.PROVIDER)),
-                *keys,
-            ),
+            providers=_providers(mine, lent),
             customs=tuple(custom_secret(one) for one in mine if serves(one, Purpose.CUSTOM)),
             approvals=self._approved(sandbox, mine, approvals),
             network=network_of(sandbox),
@@ -325,6 +320,13 @@ def check_secrets(sandbox: Sandbox, secrets: Sequence[Secret]) -> None:
 def scope_subject(sandbox: Sandbox) -> ScopeSubject:
     """Return everything a secret's scope can mean to it."""
     return ScopeSubject(sandbox.org_id, sandbox.owner, sandbox.id, sandbox.profile.id)
+
+
+def _providers(mine: Sequence[OpenSecret], lent: Sequence[LentLogin]) -> tuple[ProviderKey, ...]:
+    """Return the keys of providers. The login of the sandbox's own agent takes precedence over its
+    owner's keys."""
+    keys = (one for one in lent if isinstance(one, ProviderKey))
+    return (*(provider_key(one) for one in mine if serves(one, Purpose.PROVIDER)), *keys)
 
 
 async def _send(client: RuntimeClient, composed: ComposedPolicy) -> None:

@@ -20,14 +20,6 @@ from atoll.domain.profile.profile import Profile, Scope
 from atoll.domain.repository.project import DecidedProject, ProjectDecision
 from atoll.domain.route.decision import Decision
 from atoll.domain.route.record import RouteRecord
-from atoll.domain.sandbox.child import (
-    as_child,
-    check_parent,
-    check_quota,
-    child_key,
-    child_profile,
-    child_request,
-)
 from atoll.domain.sandbox.create import (
     Circumstances,
     agent_key,
@@ -40,6 +32,14 @@ from atoll.domain.sandbox.create import (
 from atoll.domain.sandbox.instruction import Append
 from atoll.domain.sandbox.lifecycle import step
 from atoll.domain.sandbox.sandbox import KEPT, CreateSandbox, Sandbox
+from atoll.domain.sandbox.steps.child import (
+    as_child,
+    check_parent,
+    check_quota,
+    child_key,
+    child_profile,
+    child_request,
+)
 from atoll.domain.sandbox.stimulus import ChildMade, Requested
 from atoll.domain.sandbox.task import queued
 from atoll.domain.wall.isolation import IsolationLevel, reaches

@@ -17,7 +17,7 @@ from atoll.services.tools.wakings import sandbox_of
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class ToolReach:
     """A caller as they reach one sandbox, and how they name it."""
 
     caller: Principal
@@ -31,19 +31,19 @@ class Children:
         self._ground = ground
         self._sandboxes = sandboxes
 
-    async def reach(self, caller: Principal, ref: str) -> Reach:
+    async def reach(self, caller: Principal, ref: str) -> ToolReach:
         """Return the caller for an act upon a sandbox. Raises `NotFound` for a caller inside whose
         child it is not."""
         own, token = sandbox_of(caller), caller.token
         if own is None or token is None:
-            return Reach(caller, ref)
+            return ToolReach(caller, ref)
         async with self._ground.store.read() as rows:
             found = await rows.sandboxes.get(SandboxId(ref))
             if found is None:
                 found = await rows.sandboxes.named(caller.org_id, caller.id, ref)
         if found is None or not _is_child(caller, found, own):
             raise NotFound(f"There is no sandbox {ref[:80]!r}: list them to see which there are.")
-        return Reach(replace(caller, token=replace(token, sandbox_id=found.id)), found.id)
+        return ToolReach(replace(caller, token=replace(token, sandbox_id=found.id)), found.id)
 
     async def list(self, caller: Principal, *, cursor: str | None, limit: int) -> Page:
         """Return a page of the caller's sandboxes, of a caller inside the children, newest

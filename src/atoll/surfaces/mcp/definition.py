@@ -17,7 +17,7 @@ from atoll.domain.people.principal import Principal
 from atoll.domain.tool.answer import Answer
 from atoll.domain.tool.tool import Effects, Tool
 from atoll.services.application import Application
-from atoll.services.tools.children import Reach
+from atoll.services.tools.children import ToolReach
 
 
 class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -36,7 +36,7 @@ class Call:
         """Report whether the caller is inside a sandbox."""
         return self.caller.token is not None and self.caller.token.sandbox_id is not None
 
-    async def reach(self, ref: str) -> Reach:
+    async def reach(self, ref: str) -> ToolReach:
         """Return the caller for an act upon a sandbox. Raises `NotFound` for one that a caller
         inside did not make."""
         return await self.atoll.tools.children.reach(self.caller, ref)

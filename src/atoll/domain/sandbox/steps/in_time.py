@@ -15,7 +15,7 @@ from atoll.domain.sandbox.sandbox import (
     State,
 )
 from atoll.domain.sandbox.steps.asked import destroy, stop_running
-from atoll.domain.sandbox.steps.family import family
+from atoll.domain.sandbox.steps.child import family
 from atoll.domain.sandbox.steps.outcome import Outcome, end_life, end_told, enter
 from atoll.domain.sandbox.stimulus import (
     ChildMade,

@@ -21,14 +21,34 @@ from atoll.domain.sandbox.sandbox import (
     RepoRequest,
     Sandbox,
     SandboxRepo,
+    State,
 )
+from atoll.domain.sandbox.steps.asked import destroy, stop_running
+from atoll.domain.sandbox.steps.outcome import Outcome
+from atoll.domain.sandbox.stimulus import ChildMade, ParentEnded
 from atoll.domain.sandbox.task import TaskRequest
 from atoll.domain.tool.rule import ChildQuota
 
 HOUR: Final = timedelta(hours=1)
 
+_COMING = frozenset({State.REQUESTED, State.PROVISIONING})
+
 _CHOSEN = frozenset({"profile", "name", "repos", "ttl_seconds", "task"})
 """The fields of a request that an agent inside may choose."""
+
+
+def family(sandbox: Sandbox, stimulus: ChildMade | ParentEnded, now: datetime) -> Outcome:
+    """Return the outcome of a child that was made, or of a parent that ended. A child that runs
+    stops and keeps its files; one that was never ready goes."""
+    match stimulus:
+        case ChildMade():
+            return child_made(sandbox, now), ()
+        case ParentEnded(name):  # pragma: no branch - the cases are all
+            if sandbox.state in RUNNING:
+                return stop_running(sandbox, now, reason=f"Its parent {name} does not run.")
+            if sandbox.state in _COMING and sandbox.ready_at is None:
+                return destroy(sandbox, now, kept_at=None)
+            return sandbox, ()
 
 
 def check_parent(caller: Principal, parent: Sandbox | None) -> Sandbox:
