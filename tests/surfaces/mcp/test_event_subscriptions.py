@@ -55,7 +55,7 @@ def told_of(sent: tuple[Mapping[str, str], bytes]) -> dict[str, Any]:
 async def until_sent(atoll: World, count: int, url: str = URL) -> list[dict[str, Any]]:
     """The messages to an endpoint, the challenge included, once there are so many."""
     async with asyncio.timeout(10):
-        await atoll.hooks.took(url, count)
+        await atoll.hooks.until_sent(url, count)
     return [told_of(one) for one in atoll.hooks.sent[url]]
 
 

@@ -35,7 +35,7 @@ class FakeWebhookSender:
             self._came.notify_all()
         return answer
 
-    async def took(self, url: str, count: int) -> None:
+    async def until_sent(self, url: str, count: int) -> None:
         """Return once so many messages were sent to a URL."""
         async with self._came:
             await self._came.wait_for(lambda: len(self.sent.get(url, ())) >= count)
