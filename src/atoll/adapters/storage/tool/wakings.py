@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 import msgspec
-from sqlalchemy import Boolean, Column, Index, Table, Text, delete, insert, select
+from sqlalchemy import Column, Index, Integer, Table, Text, delete, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.columns import metadata
@@ -18,7 +18,7 @@ wakings = Table(
     Column("sandbox_id", Text, primary_key=True),
     Column("org_id", Text, nullable=False),
     Column("owner", Text, nullable=False),
-    Column("waits", Boolean, nullable=False),
+    Column("waits", Integer, nullable=False),
     Column("body", Text, nullable=False),
     Index("wakings_by_org", "org_id"),
 )
@@ -41,7 +41,7 @@ class SqlWakingRows(WakingRows):
             "sandbox_id": sandbox.id,
             "org_id": sandbox.org_id,
             "owner": sandbox.owner,
-            "waits": waking.waits,
+            "waits": int(waking.waits),
             "body": msgspec.json.encode(waking).decode(),
         }
         await self._replace(sandbox.id, row)
@@ -61,7 +61,7 @@ class SqlWakingRows(WakingRows):
 
     async def waiting(self) -> list[SandboxId]:
         """See the port."""
-        query = select(wakings.c.sandbox_id).where(wakings.c.waits)
+        query = select(wakings.c.sandbox_id).where(wakings.c.waits == 1)
         found = await self._connection.execute(query.order_by(wakings.c.sandbox_id))
         return [SandboxId(one) for one in found.scalars()]
 
@@ -77,7 +77,7 @@ class SqlWakingRows(WakingRows):
 
     async def set_position(self, position: int) -> None:
         """See the port."""
-        row = {"org_id": "", "owner": "", "waits": False, "body": str(position)}
+        row = {"org_id": "", "owner": "", "waits": 0, "body": str(position)}
         await self._replace(SandboxId(_LOG), {"sandbox_id": _LOG, **row})
 
     async def _replace(self, sandbox_id: SandboxId, row: Mapping[str, object]) -> None:

@@ -16,7 +16,7 @@ def upgrade() -> None:
         sa.Column("sandbox_id", sa.Text(), primary_key=True),
         sa.Column("org_id", sa.Text(), nullable=False),
         sa.Column("owner", sa.Text(), nullable=False),
-        sa.Column("waits", sa.Boolean(), nullable=False),
+        sa.Column("waits", sa.Integer(), nullable=False),
         sa.Column("body", sa.Text(), nullable=False),
     )
     op.create_index("wakings_by_org", "wakings", ["org_id"])
