@@ -1,4 +1,4 @@
-"""One person in front of one terminal: what they do and what they can see."""
+"""One person in front of one terminal: what they do, what they can see and what the server learns."""
 
 import asyncio
 import hashlib
@@ -115,10 +115,8 @@ async def tab_of(browser: Browser) -> AsyncIterator[Page]:
 
 
 async def learns(page: Page, look: Callable[[], T], wanted: T) -> None:
-    """Wait until a scripted server knows this: `look` is called again after each answer to the page.
-
-    A key or a click returns before the request that it causes is there, so nothing may be asserted
-    of the server directly after it."""
+    """Wait until the server knows this: a key or a click returns before its request is there. `look`
+    is called again after each answer to the page."""
     known = asyncio.Event()
 
     def answered(_: Response) -> None:

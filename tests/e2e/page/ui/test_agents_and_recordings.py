@@ -7,8 +7,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
-from .news import learns
-from .open_page import OpenPage
+from .open_page import OpenPage, learns
 from .scripted import TICKET, ScriptedServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]

@@ -12,8 +12,7 @@ import pytest
 from playwright.async_api import Page, Route, expect
 
 from tests.e2e.page.test_axe import AXE
-from tests.e2e.page.ui.open_page import learns
-from tests.e2e.page.ui.open_page import OpenPage
+from tests.e2e.page.ui.open_page import OpenPage, learns
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
