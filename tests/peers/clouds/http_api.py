@@ -4,9 +4,9 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import uvicorn
 from starlette.applications import Starlette
@@ -15,6 +15,7 @@ from starlette.responses import Response, StreamingResponse
 
 from tests.peers.clouds.faults import Call, Fault, Faults
 
+REAP_SECONDS = 10.0
 Act = Callable[[], Awaitable[Response]]
 
 
@@ -60,6 +61,42 @@ class HttpApi:
             await asyncio.to_thread(self.faults.gate, name, when)
 
 
+class PeerLoop(asyncio.SelectorEventLoop):
+    """A loop that knows what it started."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.children: list[asyncio.SubprocessTransport] = []
+
+    async def subprocess_exec(self, *words: Any, **options: Any) -> Any:
+        """Start a program, and remember it."""
+        made = await super().subprocess_exec(*words, **options)
+        self.children.append(made[0])
+        return made
+
+    async def reap(self) -> None:
+        """End every program, and wait for it: a later test would be warned of one that nobody
+        waited for."""
+        for child in self.children:
+            if child.get_returncode() is None:
+                with suppress(ProcessLookupError):
+                    child.kill()
+        async with asyncio.timeout(REAP_SECONDS):
+            while any(child.get_returncode() is None for child in self.children):  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+
+
+def _serve(server: uvicorn.Server) -> None:
+    loop = PeerLoop()
+
+    async def run() -> None:
+        await server.serve()
+        await loop.reap()
+
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        runner.run(run())
+
+
 @contextmanager
 def served(app: Starlette, faults: Faults, ws: Literal["none", "wsproto"]) -> Iterator[str]:
     """Serve an app at a port that the system gives; yields its URL."""
@@ -68,7 +105,7 @@ def served(app: Starlette, faults: Faults, ws: Literal["none", "wsproto"]) -> It
         app, host="127.0.0.1", port=0, log_level="critical", ws=ws, loop="asyncio"
     )
     server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run)
+    thread = threading.Thread(target=_serve, args=(server,))
     thread.start()
     try:
         while not server.started:
