@@ -6,7 +6,7 @@ the link inside continues with the next one.
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -150,7 +150,9 @@ class ArmouredScript:
         async with self._turn:
             line = b"" if self._is_over else self._end.took(count)
             if line:
-                await self._terminal.send(line)
+                # A command that has ended takes no credit, while its end is still to be read.
+                with suppress(AtollError):
+                    await self._terminal.send(line)
 
     async def _until(self, seen: Callable[[], bool]) -> None:
         while not seen() and not self._is_over:
