@@ -1,4 +1,4 @@
-"""One person in front of one terminal: what they do, what they can see and what the server learns."""
+"""One person in front of one terminal: what they do and see, and what the server learns of it."""
 
 import asyncio
 import hashlib
@@ -115,8 +115,8 @@ async def tab_of(browser: Browser) -> AsyncIterator[Page]:
 
 
 async def learns(page: Page, look: Callable[[], T], wanted: T) -> None:
-    """Wait until the server knows this: a key or a click returns before its request is there. `look`
-    is called again after each answer to the page."""
+    """Wait until the server knows this: a key or a click returns before its request is there.
+    `look` is called again after each answer to the page."""
     known = asyncio.Event()
 
     def answered(_: Response) -> None:
