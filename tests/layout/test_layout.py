@@ -39,6 +39,7 @@ SMALL = {
     "domain/tool/rule.py": VALUE,
     "domain/tool/watch.py": VALUE,
     "services/tools/tool_call.py": SHARED,
+    "services/tools/list_changes.py": "one use case, of other needs than calls",
     "surfaces/mcp/request.py": SHARED,
     "wiring/control/tools.py": "the services of one feature",
     "surfaces/mcp/fields.py": SHARED,

@@ -3,6 +3,7 @@
 No surface is known here; `wiring.control.graph` builds the services.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
@@ -74,6 +75,7 @@ from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
 from atoll.services.tools.children import Children
 from atoll.services.tools.event_feeds import EventFeeds
+from atoll.services.tools.list_changes import ListChanges
 from atoll.services.tools.mcp_sessions import McpSessions
 from atoll.services.tools.resources import Resources
 from atoll.services.tools.subscriptions import EventSubscriptions
@@ -215,7 +217,8 @@ class EventServices:
 class ToolServices:
     """The use cases of tools that agents call, of the sandboxes they act upon, of the sessions of
     their clients, of what these read and watch, and of what sandboxes watch, whose agents the
-    leader wakes. `events` are those of the Events extension, None while it is off."""
+    leader wakes. `events` are those of the Events extension, None while it is off. `lent` is set
+    once a sandbox has access to tools here."""
 
     calls: ToolCalls
     children: Children
@@ -226,6 +229,8 @@ class ToolServices:
     wakings: Wakings
     waker: Waker
     lists: ToolLists
+    list_changes: ListChanges
+    lent: asyncio.Event
 
 
 @dataclass(frozen=True, slots=True)

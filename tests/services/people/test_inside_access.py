@@ -90,7 +90,11 @@ async def test_setting_is_off_by_default_and_a_key_that_fails_costs_no_start(
         assert access is not None and tools_alone is not None
         accepting(s)
         sandbox = await s.ready()
+        without = replace(sandbox.profile, mcp=ProfileTools(enabled=False))
+        assert (await access(replace(sandbox, profile=without))).tools is None
+        assert not made.tools_lent.is_set()
         found = await access(sandbox)
+        assert made.tools_lent.is_set()
         assert found.api is not None and found.api.base_url == "http://127.0.0.1:1"
         assert found.api.token.count(".") == 2
         assert found.tools is not None and found.tools.token == found.api.token
@@ -99,9 +103,7 @@ async def test_setting_is_off_by_default_and_a_key_that_fails_costs_no_start(
 
         lent = await tools_alone(sandbox)
         assert lent.api is None and lent.tools is not None
-        without = replace(sandbox.profile, mcp=ProfileTools(enabled=False))
         assert await tools_alone(replace(sandbox, profile=without)) == InsideAccess()
-        assert (await access(replace(sandbox, profile=without))).tools is None
 
         # Neither the kept key opens, nor does a new one sign.
         monkeypatch.setattr(made.keys._signer, "sign", _fails)

@@ -51,6 +51,7 @@ from atoll.surfaces.http.server.front_end import FrontEnd
 from atoll.surfaces.http.server.host_names import names_for
 from atoll.surfaces.http.server.internal_access import InternalAccess
 from atoll.surfaces.http.server.metrics import MetricsAccess
+from atoll.surfaces.mcp.definition import Namespace
 from atoll.surfaces.mcp.entry import McpEntry
 from atoll.testing import (
     FakeAgentIssuer,
@@ -483,6 +484,7 @@ async def world(
     internal: InternalAccess | None = None,
     public_url: str | None = None,
     mcp_events: bool = False,
+    namespaces: tuple[Namespace, ...] = (),
 ) -> AsyncIterator[World]:
     """The whole control plane over a database and a scripted runtime, behind the real server."""
     clock, bus, identifiers = TurnedClock(), InProcessBus(), Identifiers()
@@ -537,7 +539,7 @@ async def world(
         )
         services = replace(built, readiness=_ready)
         surface = _surface(public_url, metrics, telemetry)
-        mcp = McpEntry(services, version="0")
+        mcp = McpEntry(services, version="0", more=namespaces)
         surface = replace(surface, front_end=front_end, internal=internal, mcp=mcp)
         app = create_app(services, surface)
         group = await stack.enter_async_context(asyncio.TaskGroup())

@@ -45,7 +45,7 @@ async def test_every_revision_with_a_handshake_is_spoken(atoll: World, version: 
     status, headers, told = await _post(atoll, body)
     assert status == 200
     assert told["result"]["protocolVersion"] == version
-    assert told["result"]["capabilities"]["tools"] == {"listChanged": False}
+    assert told["result"]["capabilities"]["tools"] == {"listChanged": True}
     session = {"Mcp-Session-Id": headers["mcp-session-id"], "MCP-Protocol-Version": version}
     status, _, listed = await _post(atoll, LIST, **session)
     assert status == 200

@@ -37,7 +37,7 @@ async def send(call: Call, arguments: Nothing) -> Answer:
 def with_far(monkeypatch: pytest.MonkeyPatch) -> None:
     """One tool more, which reaches outside."""
     more = tools.Toolbox([*tools.toolbox().all(), *far.tools])
-    monkeypatch.setattr(tools, "toolbox", lambda: more)
+    monkeypatch.setattr(tools, "toolbox", lambda _=(): more)
 
 
 async def _listed(atoll: World, query: str, token: str = "", **headers: str) -> httpx.Response:

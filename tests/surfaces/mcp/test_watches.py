@@ -2,6 +2,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import httpx
 import pytest
@@ -21,15 +22,26 @@ class Stream:
 
     async def next(self) -> str:
         """Return the next changed URI."""
+        told = await self.message()
+        assert told["method"] == "notifications/resources/updated"
+        return str(told["params"]["uri"])
+
+    async def message(self) -> dict[str, Any]:
+        """Return the next message."""
         async with asyncio.timeout(5):
             async for line in self._lines:
                 if line.startswith("id: "):
                     self.last = line.removeprefix("id: ")
                 if line.startswith("data: "):
-                    told = json.loads(line.removeprefix("data: "))
-                    assert told["method"] == "notifications/resources/updated"
-                    return str(told["params"]["uri"])
+                    told: dict[str, Any] = json.loads(line.removeprefix("data: "))
+                    return told
         raise AssertionError("the stream ended")
+
+    async def end(self) -> None:
+        """Wait until the server has ended the stream, with what comes before."""
+        async with asyncio.timeout(5):
+            async for _ in self._lines:
+                pass
 
 
 class Session:
@@ -49,13 +61,13 @@ class Session:
     async def stream(self, **headers: str) -> AsyncIterator[Stream]:
         told = {**self.headers, "Accept": "text/event-stream", **headers}
         async with self._client.stream("GET", "/mcp", headers=told) as response:
-            assert response.status_code == 200
+            assert response.status_code == 200, await response.aread()
             yield Stream(response)
 
 
 @asynccontextmanager
-async def session(atoll: World) -> AsyncIterator[Session]:
-    async with client_of(atoll.url, atoll.token) as client:
+async def session(atoll: World, token: str | None = None) -> AsyncIterator[Session]:
+    async with client_of(atoll.url, token or atoll.token) as client:
         begun = await client.post("/mcp", json=INITIALIZE, headers=ACCEPT)
         yield Session(client, begun.headers["mcp-session-id"])
 

@@ -115,11 +115,16 @@ class Bearers:
     async def holds(self, text: str) -> bool:
         """Return whether a bearer token still stands for a caller. Called at intervals while a
         connection lasts."""
+        return await self.current(text) is not None
+
+    async def current(self, text: str) -> Principal | None:
+        """Return the caller that a bearer token stands for now. Called while a connection lasts: it
+        is no use, and one that does not hold any more is no attempt."""
         if looks_compact(text):
-            return await self._by_signature(text) is not None
+            return await self._by_signature(text)
         if text.startswith(LEASE_TOKEN):
-            return await self._by_lease(text) is not None
-        return self._logins.by_home(text) is not None or await self._tokens.holds(text)
+            return await self._by_lease(text)
+        return self._logins.by_home(text) or await self._tokens.current(text)
 
     async def _caller(self, text: str) -> Principal | None:
         if looks_compact(text):

@@ -142,12 +142,12 @@ class Tokens:
             token = await rows.tokens.get(token_id)
         return None if token is None else await self._principal(token)
 
-    async def holds(self, text: str) -> bool:
-        """Return whether a token's text still stands for a caller. Called at intervals while a
-        connection lasts: it is no use."""
+    async def current(self, text: str) -> Principal | None:
+        """Return the caller that a token's text stands for now. Called while a connection lasts: it
+        is no use."""
         async with self._ground.store.read() as rows:
             token = await rows.tokens.marked(fingerprint(text))
-        return token is not None and await self._principal(token) is not None
+        return None if token is None else await self._principal(token)
 
     async def owner(self, org_id: OrgId, owner: PrincipalId) -> Principal | None:
         """Return the person or service account as they are now, None when they are gone."""

@@ -4,7 +4,9 @@ An id is bound to what its client logged in with, and says nothing else. No proc
 session: it survives every restart.
 """
 
+import asyncio
 import secrets
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 import msgspec
@@ -21,9 +23,13 @@ AUDIENCE = "mcp-session"
 LASTS = timedelta(hours=12)
 """The longest life of a session; its client begins another then."""
 
+LOOK_SECONDS = 15.0
+"""The interval at which a stream looks whether its session has ended, should nobody announce it."""
+
 
 class SessionClaims(msgspec.Struct, frozen=True, kw_only=True):
-    """The claims of a session's id. `origin` is what its client logged in with."""
+    """The claims of a session's id. `origin` is what its client logged in with, `tools` the mark of
+    the list of tools when the session began."""
 
     aud: str
     jti: str
@@ -31,6 +37,7 @@ class SessionClaims(msgspec.Struct, frozen=True, kw_only=True):
     org_id: str
     sub: str
     origin: str
+    tools: str = ""
 
     @property
     def ends_at(self) -> datetime:
@@ -39,14 +46,17 @@ class SessionClaims(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class McpSessions:
-    """Use cases on sessions."""
+    """Use cases on sessions. `LOOK_SECONDS` may be another for tests."""
 
-    def __init__(self, ground: Ground, keys: SigningKeys) -> None:
+    def __init__(
+        self, ground: Ground, keys: SigningKeys, *, look_seconds: float = LOOK_SECONDS
+    ) -> None:
         self._ground = ground
         self._keys = keys
+        self._look_seconds = look_seconds
 
-    async def begin(self, caller: Principal) -> str:
-        """Return the id of a new session of this caller."""
+    async def begin(self, caller: Principal, tools: str) -> str:
+        """Return the id of a new session of this caller, whose list of tools has this mark."""
         claims = SessionClaims(
             aud=AUDIENCE,
             jti=secrets.token_urlsafe(12),
@@ -54,6 +64,7 @@ class McpSessions:
             org_id=caller.org_id,
             sub=caller.id,
             origin=_origin(caller),
+            tools=tools,
         )
         return await self._keys.sign(msgspec.json.encode(claims))
 
@@ -72,6 +83,18 @@ class McpSessions:
         """End a session: its id is no longer valid, and nothing is watched for it."""
         async with self._ground.store.begin() as rows:
             await rows.watches.end(session.jti, session.ends_at)
+        self._ground.bus.announce((_stream(session),))
+
+    async def until_ended(self, session: SessionClaims) -> None:
+        """Wait until a session has ended, at any replica or by its time."""
+        with self._ground.bus.listen(_stream(session)) as listener:
+            while self._ground.clock.now() < session.ends_at:
+                async with self._ground.store.read() as rows:
+                    if await rows.watches.ended(session.jti):
+                        return
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self._look_seconds):
+                        await listener.wait()
 
     async def _claims(self, text: str) -> SessionClaims | None:
         try:
@@ -82,6 +105,11 @@ class McpSessions:
         if claims.aud != AUDIENCE or claims.exp <= self._ground.clock.now().timestamp():
             return None
         return claims
+
+
+def _stream(session: SessionClaims) -> str:
+    """Return the name by which the end of a session is announced."""
+    return f"mcp:{session.jti}"
 
 
 def _origin(caller: Principal) -> str:

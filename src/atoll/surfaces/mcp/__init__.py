@@ -1,1 +1,1 @@
-"""The MCP surface: tools for agents, on the official SDK, which is loaded at the first request."""
+"""The MCP surface: tools for agents, on the official SDK, which is loaded when it is wanted."""

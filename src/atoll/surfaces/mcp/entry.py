@@ -1,4 +1,4 @@
-"""The entry of MCP over HTTP (`/mcp`): an ASGI app that loads the SDK at its first request.
+"""The entry of MCP over HTTP (`/mcp`): an ASGI app that loads the SDK when it is wanted.
 
 The SDK would keep sessions in the memory of one process. Here a session is its signed id: the SDK
 answers each request by itself, and this entry gives and checks the ids.
@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import MutableMapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,7 +19,11 @@ from starlette.types import Message, Receive, Scope, Send
 
 from atoll.domain.people.principal import Principal
 from atoll.services.application import Application, EventServices
+from atoll.services.tools.mcp_sessions import SessionClaims
 from atoll.services.tools.watches import check_reader
+from atoll.surfaces.mcp.definition import Namespace
+from atoll.surfaces.mcp.offering import CallerNow, Client, Offering, is_home
+from atoll.surfaces.mcp.open_streams import OpenStreams
 from atoll.surfaces.mcp.standing import Standing
 from atoll.wire.http.unreadable import UNREADABLE
 
@@ -35,6 +40,9 @@ VERSION: Final = "mcp-protocol-version"
 HANDSHAKE_VERSIONS: Final = frozenset({"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"})
 """The revisions with sessions; later ones have none."""
 
+AFTER_START_SECONDS: Final = 0.5
+"""The wait before the SDK is loaded for a sandbox, whose start would be slower for it."""
+
 _OLDEST = "2024-11-05"
 _INVALID_REQUEST = -32600
 _MAX_DIGITS = 19
@@ -48,27 +56,37 @@ class _Head(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class _Managers:
-    """The SDK's servers: for revisions with a handshake, for later ones, and for the streams of the
-    Events extension there. Without the extension all are the same."""
+    """The tools, and the SDK's servers of them: for revisions with a handshake, for later ones, and
+    for the streams of the Events extension there. Without the extension all are the same."""
 
     handshake: "StreamableHTTPSessionManager"
     modern: "StreamableHTTPSessionManager"
     streams: "StreamableHTTPSessionManager"
+    offering: Offering
 
 
 class McpEntry:
-    """The ASGI app of `/mcp`. `run` has to run for it to answer."""
+    """The ASGI app of `/mcp`. `run` has to run for it to answer. `more` are namespaces beside those
+    of this installation."""
 
-    def __init__(self, atoll: Application, *, version: str) -> None:
+    def __init__(
+        self, atoll: Application, *, version: str, more: tuple[Namespace, ...] = ()
+    ) -> None:
         self._atoll = atoll
         self._version = version
+        self._more = more
         self._wanted = asyncio.Event()
         self._loaded: asyncio.Future[_Managers] | None = None
+        self._streams = OpenStreams()
 
     async def run(self) -> None:
-        """Load the SDK once somebody asks, and serve until cancelled."""
+        """Load the SDK, and serve until cancelled. It is loaded once somebody asks or a sandbox has
+        access to tools: some agents go on without tools that are not there at once."""
         self._loaded = asyncio.get_running_loop().create_future()
-        await self._wanted.wait()
+        async with asyncio.TaskGroup() as tasks:
+            expecting = tasks.create_task(self._expect())
+            await self._wanted.wait()
+            expecting.cancel()
         managers = await asyncio.to_thread(self._load)
         async with AsyncExitStack() as stack:
             for one in {managers.handshake, managers.modern, managers.streams}:
@@ -76,21 +94,28 @@ class McpEntry:
             self._loaded.set_result(managers)
             await asyncio.get_running_loop().create_future()
 
+    async def _expect(self) -> None:
+        """Want the SDK a while after a sandbox has access to tools."""
+        await self._atoll.tools.lent.wait()
+        await asyncio.sleep(AFTER_START_SECONDS)
+        self._wanted.set()
+
     def _load(self) -> _Managers:
-        plain, events = self._manager_over(None, json=True), self._atoll.tools.events
+        toolbox = import_module("atoll.surfaces.mcp.toolbox").toolbox(self._more)
+        offering, events = Offering(self._atoll, toolbox), self._atoll.tools.events
+        plain = self._manager_over(offering, None, json=True)
         if events is None:
-            return _Managers(plain, plain, plain)
-        extended = (self._manager_over(events, json=json) for json in (True, False))
-        return _Managers(plain, *extended)
+            return _Managers(plain, plain, plain, offering)
+        modern = self._manager_over(offering, events, json=True)
+        return _Managers(plain, modern, self._manager_over(offering, events, json=False), offering)
 
     def _manager_over(
-        self, events: EventServices | None, *, json: bool
+        self, offering: Offering, events: EventServices | None, *, json: bool
     ) -> "StreamableHTTPSessionManager":
         server = import_module("atoll.surfaces.mcp.server")
-        toolbox = import_module("atoll.surfaces.mcp.toolbox")
         managers = import_module("mcp.server.streamable_http_manager")
         made: StreamableHTTPSessionManager = managers.StreamableHTTPSessionManager(
-            server.mcp_server(self._atoll, toolbox.toolbox(), version=self._version, events=events),
+            server.mcp_server(offering, self._streams, version=self._version, events=events),
             json_response=json,
             stateless=True,
             max_request_body_size=MAX_BODY_BYTES,
@@ -107,7 +132,8 @@ class McpEntry:
         """Answer one request. The guard has authenticated its caller."""
         headers, state = Headers(scope=scope), scope["state"]
         named, state["mcp_session"] = headers.get(SESSION), None
-        caller = state["caller"] = await self._bound(scope)
+        caller = state["caller"] = await self._bound(scope, state["caller"])
+        state["caller_now"] = partial(self._bound_now, scope, state["caller_now"])
         if headers.get(VERSION, _OLDEST) not in HANDSHAKE_VERSIONS:
             managers = await self._managers()
             # The SDK refuses a header that the body does not agree with.
@@ -133,9 +159,12 @@ class McpEntry:
                 refused.headers["Allow"] = "GET, POST, DELETE"
                 await refused(scope, receive, send)
 
-    async def _bound(self, scope: Scope) -> Principal:
+    async def _bound_now(self, scope: Scope, caller_now: CallerNow) -> Principal | None:
+        current = await caller_now()
+        return None if current is None else await self._bound(scope, current)
+
+    async def _bound(self, scope: Scope, caller: Principal) -> Principal:
         """Return the caller, bounded to the sandbox that the query names. Raises `NotFound`."""
-        caller: Principal = scope["state"]["caller"]
         named = QueryParams(scope["query_string"]).get("sandbox")
         return caller if named is None else await self._atoll.tools.lists.bound(caller, named)
 
@@ -148,15 +177,17 @@ class McpEntry:
             refused = _refuse(406, "Not Acceptable: Client must accept text/event-stream")
             await refused(scope, receive, send)
             return
-        caller: Principal = scope["state"]["caller"]
+        client, tools = _client(scope), self._atoll.tools
+        session: SessionClaims = scope["state"]["mcp_session"]
+        offering = (await self._managers()).offering
         # Here, while the answer can still say so.
-        check_reader(caller)
-        changes = self._atoll.tools.watches.follow_session(
-            caller,
-            scope["state"]["mcp_session"],
-            after=int(last) if last.isdecimal() and len(last) < _MAX_DIGITS else None,
-        )
-        await Standing(changes)(scope, receive, send)
+        check_reader(client.caller)
+        after = int(last) if last.isdecimal() and len(last) < _MAX_DIGITS else None
+        changes = tools.watches.follow_session(client.caller, session, after=after)
+        lists = offering.changes(client, session.tools)
+        with self._streams.counted(client.caller):
+            standing = Standing(changes, lists, partial(tools.sessions.until_ended, session))
+            await standing(scope, receive, send)
 
     async def _post(self, scope: Scope, receive: Receive, send: Send) -> None:
         body = await _body(receive)
@@ -168,14 +199,21 @@ class McpEntry:
         except UNREADABLE:
             # The SDK says what is wrong with it.
             method = ""
+        managers = await self._managers()
         extra: list[tuple[bytes, bytes]] = []
         if method == "initialize":
-            session = await self._atoll.tools.sessions.begin(scope["state"]["caller"])
+            client = _client(scope)
+            mark = await managers.offering.mark(client.caller, home=client.home)
+            session = await self._atoll.tools.sessions.begin(client.caller, mark)
             extra = [(SESSION.encode(), session.encode())]
-        manager = (await self._managers()).handshake
-        await manager.handle_request(
+        await managers.handshake.handle_request(
             _without_session(scope), _replayed(body, receive), _with_headers(send, extra)
         )
+
+
+def _client(scope: Scope) -> Client:
+    state = scope["state"]
+    return Client(state["caller"], state["caller_now"], is_home(QueryParams(scope["query_string"])))
 
 
 async def _body(receive: Receive) -> bytes | None:

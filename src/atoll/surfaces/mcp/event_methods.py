@@ -39,6 +39,7 @@ from atoll.services.tools.subscriptions import (
 )
 from atoll.services.tools.watches import check_reader
 from atoll.surfaces.mcp.entry import EVENT_STREAM
+from atoll.surfaces.mcp.open_streams import OpenStreams
 from atoll.surfaces.mcp.request import Context, caller_of
 
 EXTENSION: Final = "io.modelcontextprotocol/events"
@@ -126,6 +127,7 @@ class EventServer:
 
     feeds: EventFeeds
     subscriptions: EventSubscriptions
+    streams: OpenStreams
 
     async def list_events(self, context: Context, params: ListParams) -> dict[str, Any]:
         """Return a page of the kinds of events, none to a caller who may read no events."""
@@ -170,8 +172,17 @@ class EventServer:
             notice: Any = EventNotice(method=method, params={**told, "_meta": meta})
             await context.session.send_notification(notice, related_request_id=context.request_id)
 
-        await _answered(self._send_all(context, params, send))
+        await _answered(self._send_counted(context, params, send))
         return {"_meta": meta}
+
+    async def _send_counted(
+        self,
+        context: Context,
+        params: ReplayParams,
+        send: Callable[[str, dict[str, Any]], Awaitable[None]],
+    ) -> None:
+        with self.streams.counted(caller_of(context)):
+            await self._send_all(context, params, send)
 
     async def _send_all(
         self,
@@ -245,9 +256,9 @@ class EventServer:
         return wanted_of(params.name, arguments, scheme=self.feeds.scheme)
 
 
-def add_events(server: Server[Any], services: EventServices) -> None:
+def add_events(server: Server[Any], services: EventServices, streams: OpenStreams) -> None:
     """Add the extension to a server: its methods, and its name among the capabilities."""
-    events = EventServer(services.feeds, services.subscriptions)
+    events = EventServer(services.feeds, services.subscriptions, streams)
     server.add_request_handler("events/list", ListParams, events.list_events)
     server.add_request_handler("events/poll", PollParams, events.poll)
     server.add_request_handler(EVENT_STREAM, ReplayParams, events.stream)

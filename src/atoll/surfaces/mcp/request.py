@@ -7,13 +7,11 @@ from starlette.requests import Request
 
 from atoll.domain.people.principal import Principal
 from atoll.services.tools.mcp_sessions import SessionClaims
+from atoll.surfaces.mcp.offering import CallerNow, is_home
 from atoll.wire.contract.correlation import TRACE_HEADER, TraceParent, read_trace_parent
 
 FLAT = "flat"
 """The value of the query parameter `names` for clients that admit no dots."""
-
-HOME_REACH = "home"
-"""The value of the query parameter `reach` for agents that nobody gave a token."""
 
 Context = ServerRequestContext[Any, Any]
 
@@ -22,6 +20,12 @@ def caller_of(context: Context) -> Principal:
     """Return the caller, whom the guard has authenticated."""
     caller: Principal = _request(context).state.caller
     return caller
+
+
+def caller_now_of(context: Context) -> CallerNow:
+    """Return the function that returns the caller as it is by now."""
+    found: CallerNow = _request(context).state.caller_now
+    return found
 
 
 def session_of(context: Context) -> SessionClaims | None:
@@ -43,7 +47,7 @@ def is_flat(context: Context) -> bool:
 
 def stays_home(context: Context) -> bool:
     """Report whether the client is an anonymous agent, for which nothing reaches outside."""
-    return _request(context).query_params.get("reach") == HOME_REACH
+    return is_home(_request(context).query_params)
 
 
 def _request(context: Context) -> Request:

@@ -1,14 +1,14 @@
 """Resources and their changes, in the words of the protocol: both eras read the same watches."""
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import mcp_types as types
 import msgspec
 from mcp.shared.exceptions import MCPError
-from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from atoll.domain.errors import AtollError, Forbidden, Invalid, NotFound
+from atoll.domain.errors import AtollError, Forbidden, Invalid, LimitReached, NotFound
 from atoll.domain.event import Json
 from atoll.domain.tool.answer import MAX_ANSWER_BYTES, ForeignText, text_page
 from atoll.domain.tool.uri import ANY, FAMILIES
@@ -35,7 +35,7 @@ class ResourceServer:
         try:
             found = await self.atoll.tools.resources.all(caller_of(context))
         except AtollError as error:
-            raise _refused(error) from error
+            raise refused(error) from error
         shown = [types.Resource(uri=one.uri, name=_name(one.uri)) for one in found]
         return types.ListResourcesResult(resources=shown, cache_scope="private")
 
@@ -62,8 +62,12 @@ class ResourceServer:
         """Return the last event of a URI, or those of a pattern."""
         try:
             found = await self.atoll.tools.resources.read(caller_of(context), params.uri)
+        except NotFound as error:
+            handshake = context.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS
+            code = RESOURCE_NOT_FOUND if handshake else types.INVALID_PARAMS
+            raise MCPError(code, error.message, {"code": error.code, "uri": params.uri}) from error
         except AtollError as error:
-            raise _refused(error) from error
+            raise refused(error) from error
         return types.ReadResourceResult(contents=_page(found), cache_scope="private")
 
     async def subscribe(
@@ -73,7 +77,7 @@ class ResourceServer:
         try:
             await self.atoll.tools.watches.begin(caller_of(context), _session(context), params.uri)
         except AtollError as error:
-            raise _refused(error) from error
+            raise refused(error) from error
         return types.EmptyResult()
 
     async def unsubscribe(
@@ -83,37 +87,8 @@ class ResourceServer:
         try:
             await self.atoll.tools.watches.end(caller_of(context), _session(context), params.uri)
         except AtollError as error:
-            raise _refused(error) from error
+            raise refused(error) from error
         return types.EmptyResult()
-
-    async def listen(
-        self, context: Context, params: types.SubscriptionsListenRequestParams
-    ) -> types.SubscriptionsListenResult:
-        """Follow the URIs that a request names, after saying which of them. Ends with the
-        connection."""
-        uris = list(params.notifications.resource_subscriptions or ())
-        honored = types.SubscriptionFilter(resource_subscriptions=uris or None)
-        meta: Any = {SUBSCRIPTION_ID_META_KEY: context.request_id}
-        caller, watches = caller_of(context), self.atoll.tools.watches
-        after = await self.atoll.events.last_position()
-        changes = watches.follow_uris(caller, uris, after=after)
-        told = types.SubscriptionsAcknowledgedNotificationParams(notifications=honored, _meta=meta)
-        try:
-            watches.check(caller, uris)
-            await context.session.send_notification(
-                types.SubscriptionsAcknowledgedNotification(params=told),
-                related_request_id=context.request_id,
-            )
-            async for change in changes:
-                for uri in change.uris:
-                    updated = types.ResourceUpdatedNotificationParams(uri=uri, _meta=meta)
-                    await context.session.send_notification(
-                        types.ResourceUpdatedNotification(params=updated),
-                        related_request_id=context.request_id,
-                    )
-        except AtollError as error:
-            raise _refused(error) from error
-        return types.SubscriptionsListenResult(_meta=meta)
 
 
 def _session(context: Context) -> SessionClaims:
@@ -154,11 +129,8 @@ def _name(uri: str) -> str:
     return uri.partition("://")[2]
 
 
-def _refused(error: AtollError) -> MCPError:
+def refused(error: AtollError) -> MCPError:
     """Return the protocol's error for one of ours: it keeps our code beside its own."""
-    code = types.INVALID_PARAMS
-    if isinstance(error, NotFound):
-        code = RESOURCE_NOT_FOUND
-    elif not isinstance(error, Invalid | Forbidden):
-        code = types.INTERNAL_ERROR
+    caused = isinstance(error, Invalid | Forbidden | LimitReached)
+    code = types.INVALID_PARAMS if caused else types.INTERNAL_ERROR
     return MCPError(code, error.message, {"code": error.code})

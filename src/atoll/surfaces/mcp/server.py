@@ -1,6 +1,6 @@
 """The MCP server on the official SDK: it turns requests of the protocol into calls of tools.
 
-It loads the SDK, so nothing but `entry` imports it, at the first request. The caller of a request
+It loads the SDK, so nothing but `entry` imports it, when it is wanted. The caller of a request
 is in the state of its HTTP request, where the guard put it.
 """
 
@@ -18,13 +18,15 @@ from atoll.domain.errors import AtollError, LimitReached, Unavailable
 from atoll.domain.event import Json
 from atoll.domain.people.principal import Principal
 from atoll.domain.tool.answer import Answer
-from atoll.domain.tool.offer import HOME
 from atoll.domain.tool.tool import Effects, flat_name
 from atoll.services.application import Application, EventServices
 from atoll.services.tools.tool_call import ToolCall
 from atoll.services.tools.tool_calls import ToolCaller
 from atoll.surfaces.mcp.definition import Call, ToolDefinition
 from atoll.surfaces.mcp.event_methods import add_events
+from atoll.surfaces.mcp.listening import ListeningServer
+from atoll.surfaces.mcp.offering import Offering
+from atoll.surfaces.mcp.open_streams import OpenStreams
 from atoll.surfaces.mcp.request import Context, caller_of, is_flat, stays_home, trace_of
 from atoll.surfaces.mcp.resources import ResourceServer
 from atoll.surfaces.mcp.toolbox import Toolbox
@@ -46,7 +48,7 @@ class ToolServer:
     """The handlers of one server. It holds nothing of a session: each request stands alone."""
 
     atoll: Application
-    tools: Toolbox
+    offering: Offering
 
     async def list_tools(
         self, context: Context, params: types.PaginatedRequestParams | None
@@ -54,7 +56,7 @@ class ToolServer:
         """Return the tools that the caller may call, in one page."""
         del params
         flat, caller = is_flat(context), await self._caller(context)
-        found = [one for one in self.tools.all() if self._is_shown(context, caller, one)]
+        found = self.offering.to(caller, home=stays_home(context))
         shown = [_shown(one, flat=flat) for one in found]
         return types.ListToolsResult(tools=shown, cache_scope="private")
 
@@ -64,8 +66,8 @@ class ToolServer:
         """Call a tool. Raises `MCPError` for one that the caller does not see; every other failure
         is a result, so that a model can read it."""
         caller = await self._caller(context)
-        found = self.tools.find(params.name)
-        if found is None or not self._is_shown(context, caller, found):
+        found = self.offering.find(caller, params.name, home=stays_home(context))
+        if found is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name[:100]}")
         arguments: Mapping[str, Json] = params.arguments or {}
         try:
@@ -83,28 +85,46 @@ class ToolServer:
     async def _caller(self, context: Context) -> ToolCaller:
         return await self.atoll.tools.calls.caller(caller_of(context))
 
-    def _is_shown(self, context: Context, caller: ToolCaller, found: ToolDefinition[Any]) -> bool:
-        reach = HOME if stays_home(context) else self.atoll.tools.lists.reach
-        return caller.sees(found.tool) and reach.includes(found.tool)
-
     async def _run(
         self, caller: Principal, found: ToolDefinition[Any], arguments: Mapping[str, Json]
     ) -> Answer:
         return await found.perform(Call(self.atoll, caller), found.read(arguments))
 
 
+class AnnouncingServer(Server[Any]):
+    """The SDK's server, which announces the notifications that are sent here: changed lists of
+    tools. By itself it would announce those of prompts and resources, and to clients with a
+    handshake none at all."""
+
+    def get_capabilities(
+        self, *told: Any, protocol_version: str | None = None, **more: Any
+    ) -> types.ServerCapabilities:
+        """Return what this server offers, to clients of a revision."""
+        found = super().get_capabilities(*told, protocol_version=protocol_version, **more)
+        if found.tools is not None:
+            found.tools.list_changed = True
+        if found.resources is not None:
+            found.resources.list_changed = False
+        return found
+
+
 def mcp_server(
-    atoll: Application, tools: Toolbox, *, version: str, events: EventServices | None = None
-) -> Server[Any]:
-    """Return the SDK's server over these services and tools, with the Events extension where there
-    are services for it."""
-    handlers, resources = ToolServer(atoll, tools), ResourceServer(atoll)
-    server: Server[Any] = Server(
+    offering: Offering,
+    streams: OpenStreams,
+    *,
+    version: str,
+    events: EventServices | None = None,
+) -> AnnouncingServer:
+    """Return the SDK's server over these tools and their services, with the Events extension where
+    there are services for it."""
+    handlers, resources = ToolServer(offering.atoll, offering), ResourceServer(offering.atoll)
+    listening = ListeningServer(offering.atoll, offering, streams)
+    server = AnnouncingServer(
         NAME,
         version=version,
         title="Atoll",
         instructions=INSTRUCTIONS,
-        get_tool_input_schema=lambda name: _schema(tools, name),
+        get_tool_input_schema=lambda name: _schema(offering.tools, name),
         on_list_tools=handlers.list_tools,
         on_call_tool=handlers.call_tool,
         on_list_resources=resources.list_resources,
@@ -112,10 +132,10 @@ def mcp_server(
         on_read_resource=resources.read,
         on_subscribe_resource=resources.subscribe,
         on_unsubscribe_resource=resources.unsubscribe,
-        on_subscriptions_listen=resources.listen,
+        on_subscriptions_listen=listening.listen,
     )
     if events is not None:
-        add_events(server, events)
+        add_events(server, events, streams)
     return server
 
 

@@ -1,12 +1,14 @@
-"""The standing stream of a session (revisions with a handshake): changed URIs as SSE.
+"""The standing stream of a session (revisions with a handshake): changes as SSE.
 
 A client that does not read stops the stream at the first bytes it does not take; nothing is queued
 for it.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
-from typing import Final
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 import msgspec
 from starlette.types import Receive, Scope, Send
@@ -20,6 +22,9 @@ AT_ONCE: Final = 8
 """The changes of one piece: a client that does not read holds no more than one of them beside what
 its connection has."""
 
+END_SECONDS: Final = 1.0
+"""The longest wait for a client to take the end of its stream."""
+
 _HEADERS: Final = [
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-cache, no-transform"),
@@ -27,31 +32,43 @@ _HEADERS: Final = [
 ]
 
 
+@dataclass(slots=True)
 class Standing:
-    """The response with a standing stream; ASGI."""
+    """The response with a standing stream; ASGI. It names URIs that change, says when the `lists`
+    of tools does, and ends when `ended` returns."""
 
-    def __init__(self, changes: AsyncIterator[Change]) -> None:
-        self._changes = changes
-        self._sending = asyncio.Lock()
+    changes: AsyncIterator[Change]
+    lists: AsyncIterator[None]
+    ended: Callable[[], Coroutine[Any, Any, None]]
+    _sending: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send changes until the client leaves."""
+        """Send changes until the client leaves or the session has ended."""
         del scope
         await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
         async with asyncio.TaskGroup() as tasks:
-            work = (tasks.create_task(self._tell(send)), tasks.create_task(self._ping(send)))
-            while (await receive())["type"] != "http.disconnect":
-                pass
-            for one in work:
+            acts = (self._tell(send), self._tell_lists(send), self._ping(send))
+            work = [tasks.create_task(one) for one in acts]
+            ends = [tasks.create_task(one) for one in (self.ended(), _left(receive))]
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            for one in (*work, *ends):
                 one.cancel()
+        # Who reads nothing does not read the end either.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(END_SECONDS):
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _tell(self, send: Send) -> None:
-        async for change in self._changes:
+        async for change in self.changes:
             *rest, last = change.uris
             # Only after the last of them may a client that was cut off go on from the position.
             parts = [*(_event(uri, None) for uri in rest), _event(last, change.position)]
             for first in range(0, len(parts), AT_ONCE):
                 await self._send(send, b"".join(parts[first : first + AT_ONCE]))
+
+    async def _tell_lists(self, send: Send) -> None:
+        async for _ in self.lists:
+            await self._send(send, _LISTS_CHANGED)
 
     async def _ping(self, send: Send) -> None:
         while True:
@@ -63,10 +80,21 @@ class Standing:
             await send({"type": "http.response.body", "body": body, "more_body": True})
 
 
+async def _left(receive: Receive) -> None:
+    """Wait until the client has left."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
 def _event(uri: str, position: int | None) -> bytes:
     """Return the notification of a changed URI as one event (HTML, 9.2.6), with the position as its
     id where there is one."""
-    params = {"uri": uri}
-    told = {"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": params}
+    told = {"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": {"uri": uri}}
     identity = b"" if position is None else b"id: %d\n" % position
     return b"%sevent: message\ndata: %s\n\n" % (identity, msgspec.json.encode(told))
+
+
+_LISTS_CHANGED: Final = b"event: message\ndata: %s\n\n" % msgspec.json.encode(
+    {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+)
+"""The notification of changed lists. Without an id: a client goes on from its last URI."""

@@ -1,6 +1,7 @@
 """Logins and tokens of a control plane, built from the ports and services they use."""
 
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, field
 
 import structlog
 
@@ -32,7 +33,7 @@ _log = structlog.get_logger(__name__)
 @dataclass(frozen=True, slots=True)
 class Access:
     """Logins, and the parts of tokens that need no other service. `owners` returns a person as they
-    are now."""
+    are now. `tools_lent` is set once a sandbox has access to tools."""
 
     events: Events
     logins: Logins
@@ -43,6 +44,7 @@ class Access:
     settings: TokenSettings
     vault: Vault
     people: People | None = None
+    tools_lent: asyncio.Event = field(default_factory=asyncio.Event)
 
     def credentials(self, ground: Ground, sandboxes: Sandboxes) -> Credentials:
         """Return the services of tokens."""
@@ -71,9 +73,10 @@ class Access:
                 return InsideAccess()
             api = ApiAccess(base_url=base_url, token=issued.text)
             tools = ToolAccess(base_url=base_url, token=issued.text, ends_at=issued.claims.exp)
-            return InsideAccess(
-                api if reads else None, tools if sandbox.profile.mcp.enabled else None
-            )
+            if not sandbox.profile.mcp.enabled:
+                return InsideAccess(api)
+            self.tools_lent.set()
+            return InsideAccess(api if reads else None, tools)
 
         return access
 

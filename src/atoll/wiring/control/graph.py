@@ -103,7 +103,7 @@ def build_application(
         ),
         tools=build_tools(
             *(ground, events, sandboxes, tenancy), settings=settings.tools,
-            outgoing=(ports.vault, own.webhooks),
+            outgoing=(ports.vault, own.webhooks), lent=access.tools_lent,
         ),
         overview=build_overview(ground, library, sandboxes, statuses=statuses, secrets=secrets),
     )  # fmt: skip

@@ -1,5 +1,6 @@
 """Services of tools, built from the ground."""
 
+import asyncio
 from collections.abc import Sequence
 
 from atoll.domain.tool.offer import ToolReach
@@ -13,6 +14,7 @@ from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.tools.children import Children
 from atoll.services.tools.consent import Consent
 from atoll.services.tools.event_feeds import EventFeeds
+from atoll.services.tools.list_changes import ListChanges
 from atoll.services.tools.mcp_sessions import McpSessions
 from atoll.services.tools.resources import Resources
 from atoll.services.tools.settings import ToolSettings
@@ -34,9 +36,10 @@ def build_tools(
     *,
     settings: ToolSettings,
     outgoing: tuple[Vault, WebhookSender],
+    lent: asyncio.Event,
 ) -> ToolServices:
     """Return the use cases of tools, and the waker of agents. `outgoing` is what messages are
-    signed and sent by."""
+    signed and sent by, and `lent` is set once a sandbox has access to tools."""
     scheme, credentials = settings.uri_scheme, tenancy.credentials
     wakings = Wakings(ground, events)
     return ToolServices(
@@ -48,6 +51,8 @@ def build_tools(
         children=Children(ground, sandboxes),
         watches=Watches(ground, events, scheme=scheme),
         events=_events(ground, events, scheme, *outgoing) if settings.mcp_events else None,
+        list_changes=ListChanges(ground, tenancy.memberships),
+        lent=lent,
         lists=ToolLists(
             sandboxes,
             credentials.tokens.owner,

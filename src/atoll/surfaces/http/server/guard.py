@@ -7,6 +7,7 @@ so does every WebSocket. What the caller may do then is not decided here.
 import asyncio
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Final
 from urllib.parse import parse_qsl
 
@@ -70,7 +71,8 @@ _log = structlog.get_logger(__name__)
 class Guard:
     """The ASGI middleware that authenticates.
 
-    It puts `caller` (a Principal), `session` and `guest` (secrets of cookies) into the request's
+    It puts `caller` (a Principal), `caller_now` (a function that returns it as it is by now, None
+    when it has no access any more), `session` and `guest` (secrets of cookies) into the request's
     state, and ends connections whose credential has ended.
     """
 
@@ -169,6 +171,14 @@ class Guard:
             # Nobody can say: who may stay comes back by itself, a revoked one must not stay.
             return False
 
+    async def _now(self, credential: Credential, caller: Principal) -> Principal | None:
+        """Return a caller with what its role and its token allow by now. One that came without a
+        token has at most what it came with."""
+        found: Principal | None = caller
+        if credential.token is not None:
+            found = await self._bearers.current(credential.token)
+        return None if found is None else await self._memberships.current(found)
+
     async def _admit(self, scope: Scope) -> Credential | None:
         headers = _headers(scope)
         host = self._names.check_host(scope)
@@ -186,6 +196,7 @@ class Guard:
         credential = self._credential(scope, headers)
         caller = await self._standing(await self._caller(credential, source_of(scope)))
         _put_caller(scope, caller)
+        state["caller_now"] = partial(self._now, credential, caller)
         state["session"], state["guest"] = credential.session, credential.guest
         self._names.check_page(scope, headers, by_cookie=credential.is_cookie)
         # People of a front end come by browsers, and MCP wants each request checked.
