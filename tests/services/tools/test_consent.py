@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from atoll.adapters.bus.in_process import InProcessBus
 from atoll.domain.approvals.approval import (
     COOLDOWN,
     MAX_PER_MINUTE,
@@ -21,6 +22,7 @@ from atoll.domain.people.principal import LOCAL_PERSON, Principal, TokenAccess
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.tool.answer import Answer
 from atoll.domain.tool.tool import Effects, Tool
+from atoll.services.ground import Ground
 from atoll.services.tools.bounds import PER_MINUTE
 from atoll.services.tools.consent import MAX_ARGUMENTS, Consent
 from atoll.services.tools.tool_call import ToolCall
@@ -44,9 +46,10 @@ ARGUMENTS: Mapping[str, Json] = {"name": "prod", "also": ["a\x1b[2J"]}
 class Calls:
     """The service, and how often it ran what it was asked."""
 
-    def __init__(self, s: Scene) -> None:
-        hasty, wakings = Consent(s.ground, patience=timedelta()), Wakings(s.ground, s.events)
-        self._calls = ToolCalls(s.ground, s.events, hasty, wakings)
+    def __init__(self, s: Scene, ground: Ground | None = None) -> None:
+        own, wakings = ground or s.ground, Wakings(s.ground, s.events)
+        hasty = Consent(own, patience=timedelta())
+        self._calls = ToolCalls(own, s.events, hasty, wakings)
         self.patient = ToolCalls(s.ground, s.events, Consent(s.ground), wakings)
         self.runs = 0
 
@@ -145,6 +148,32 @@ async def test_two_parallel_repeats_run_once() -> None:
         answers = await asyncio.gather(*(calls.of(caller, DROP) for _ in range(5)))
         assert calls.runs == 1
         assert len([one for one in answers if "pending" in one.value]) == 4
+
+
+async def test_parallel_repeats_at_two_replicas_run_once() -> None:
+    async with scene() as s:
+        caller, here = inside(await s.ready()), Calls(s)
+        there = Calls(s, replace(s.ground, bus=InProcessBus()))
+        first = _waits(await here.of(caller, DROP))
+        assert _waits(await there.of(caller, DROP)) == first
+        await _approve(s, first)
+        both = [calls.of(caller, DROP) for calls in (here, there) for _ in range(3)]
+        answers = await asyncio.gather(*both)
+        assert here.runs + there.runs == 1
+        pending = {_waits(one) for one in answers if "pending" in one.value}
+        assert len(pending) == 1 and first not in pending
+
+
+async def test_denial_at_another_replica_counts() -> None:
+    async with scene() as s:
+        caller, here = inside(await s.ready()), Calls(s)
+        there = Calls(s, replace(s.ground, bus=InProcessBus()))
+        await s.approvals.deny(LOCAL_PERSON, _waits(await here.of(caller, DROP)))
+        for calls in (here, there):
+            with pytest.raises(Forbidden, match="denied"):
+                await calls.of(caller, DROP)
+            # Other arguments are another call.
+            assert _waits(await calls.of(caller, DROP, {"name": "other"}))
 
 
 async def test_denied_call_says_so_until_the_cooldown_ends() -> None:
