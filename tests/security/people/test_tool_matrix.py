@@ -18,9 +18,13 @@ from atoll.surfaces.mcp.definition import ToolDefinition
 from atoll.surfaces.mcp.toolbox import toolbox
 from tests.surfaces.http.team import Team
 from tests.surfaces.http.world import World, client_of, world
+from tests.surfaces.mcp.requests import LEGACY, MODERN, body_of, headers_of
 
 TOOLS = toolbox().all()
 ACCEPT = {"Accept": "application/json, text/event-stream"}
+LISTEN = "subscriptions/listen"
+WATCHED = {"resourceSubscriptions": ["atoll://sandbox/*"]}
+LISTENED = body_of(MODERN, LISTEN, notifications=WATCHED)
 VALUES: dict[str, Any] = {"string": "x", "integer": 0, "boolean": False, "number": 0}
 
 each_tool = pytest.mark.parametrize("definition", TOOLS, ids=[one.tool.name for one in TOOLS])
@@ -65,6 +69,27 @@ async def _posted(client: httpx.AsyncClient, body: dict[str, Any]) -> httpx.Resp
     return await client.post("/mcp", json=body, headers=ACCEPT)
 
 
+async def _called(client: httpx.AsyncClient, body: dict[str, Any]) -> list[httpx.Response]:
+    """The answers to a request without a word of the revision, and in both eras."""
+    method, params = body["method"], body["params"]
+    modern = headers_of(MODERN, method, params["name"])
+    return [
+        await _posted(client, body),
+        await client.post("/mcp", json=body, headers=headers_of(LEGACY)),
+        await client.post("/mcp", json=body_of(MODERN, method, **params), headers=modern),
+    ]
+
+
+async def _answers(client: httpx.AsyncClient, body: dict[str, Any]) -> list[httpx.Response]:
+    """The answers to a request that nobody may send, and to one for the stream of each era."""
+    listening = headers_of(MODERN, LISTEN)
+    return [
+        *await _called(client, body),
+        await client.get("/mcp", headers=headers_of(LEGACY)),
+        await client.post("/mcp", json=LISTENED, headers=listening),
+    ]
+
+
 @each_tool
 async def test_without_the_permission_a_tool_is_unknown(
     atoll: World, definition: ToolDefinition[Any]
@@ -72,11 +97,12 @@ async def test_without_the_permission_a_tool_is_unknown(
     others = sorted(EVERY_CAPABILITY - {definition.tool.permission})
     made = await _token(atoll, capabilities=others)
     async with client_of(atoll.url, made["token"]) as client:
-        told = (await _posted(client, _call(definition))).json()
+        found = await _called(client, _call(definition))
         listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
         listed = (await _posted(client, listing)).json()["result"]["tools"]
-    assert told["error"]["code"] == -32602
-    assert told["error"]["message"] == f"Unknown tool: {definition.tool.name}"
+    errors = [one.json()["error"] for one in found]
+    assert {one["code"] for one in errors} == {-32602}
+    assert {one["message"] for one in errors} == {f"Unknown tool: {definition.tool.name}"}
     assert definition.tool.name not in {one["name"] for one in listed}
 
 
@@ -114,7 +140,8 @@ async def test_guest_finds_no_tools(atoll: World, definition: ToolDefinition[Any
         key = atoll.services.logins.page_key(cookie)
         headers = {"Cookie": f"atoll_guest={cookie}", PAGE_KEY: key, "Origin": atoll.url}
         client.headers.update(headers)
-        assert (await _posted(client, _call(definition, sandbox))).status_code == 404
+        found = await _answers(client, _call(definition, sandbox))
+    assert [one.status_code for one in found] == [404] * 5
 
 
 @each_tool
@@ -151,7 +178,20 @@ async def test_expired_token_calls_nothing(atoll: World, definition: ToolDefinit
         held = (await client.post("/auth/token", json={"ttl": 60})).json()["access_token"]
     atoll.clock.at += timedelta(hours=25)
     async with client_of(atoll.url, held) as client:
-        assert (await _posted(client, _call(definition))).status_code == 401
+        found = await _answers(client, _call(definition))
+    assert [one.status_code for one in found] == [401] * 5
+
+
+async def test_streams_of_an_expired_token_end_within_five_seconds(atoll: World) -> None:
+    made, opened = await _token(atoll), [asyncio.Event(), asyncio.Event()]
+    async with client_of(atoll.url, made["token"]) as client:
+        held = (await client.post("/auth/token", json={"ttl": 60})).json()["access_token"]
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(_stand(atoll, held, opened[0]))
+        tasks.create_task(_listen(atoll, held, opened[1]))
+        async with asyncio.timeout(10):
+            await asyncio.gather(*(one.wait() for one in opened))
+        atoll.clock.at += timedelta(hours=25)
 
 
 async def test_streams_of_a_revoked_token_end_within_five_seconds(atoll: World) -> None:
@@ -173,7 +213,8 @@ async def _revoked_amid(atoll: World, definition: ToolDefinition[Any]) -> None:
         async with client_of(atoll.url, atoll.token) as owner:
             assert (await owner.delete(f"/v1/tokens/{made['id']}")).status_code < 300
     async with client_of(atoll.url, made["token"]) as client:
-        assert (await _posted(client, _call(definition))).status_code == 401
+        found = await _answers(client, _call(definition))
+    assert [one.status_code for one in found] == [401] * 5
 
 
 async def _stand(atoll: World, token: str, opened: asyncio.Event) -> None:
@@ -188,18 +229,10 @@ async def _stand(atoll: World, token: str, opened: asyncio.Event) -> None:
 
 
 async def _listen(atoll: World, token: str, opened: asyncio.Event) -> None:
-    version = "2026-07-28"
-    meta = {
-        "io.modelcontextprotocol/protocolVersion": version,
-        "io.modelcontextprotocol/clientInfo": {"name": "a test", "version": "1"},
-        "io.modelcontextprotocol/clientCapabilities": {},
-    }
-    asked = {"notifications": {"resourceSubscriptions": ["atoll://sandbox/*"]}, "_meta": meta}
-    body = {"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": asked}
-    headers = {**ACCEPT, "MCP-Protocol-Version": version, "Mcp-Method": "subscriptions/listen"}
+    headers = headers_of(MODERN, LISTEN)
     async with (
         client_of(atoll.url, token) as client,
-        client.stream("POST", "/mcp", json=body, headers=headers) as answer,
+        client.stream("POST", "/mcp", json=LISTENED, headers=headers) as answer,
     ):
         await _until_cut(answer, opened)
 

@@ -1,8 +1,12 @@
 """Clients of `/mcp` that send what no honest one sends."""
 
 import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator
 from typing import Any
 
+import httpx
 import pytest
 from mcp_types import TextContent
 
@@ -10,8 +14,10 @@ from atoll.domain.event import Json
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.services.journals.events import Note
+from atoll.services.tools.watches import Change
 from tests.surfaces.http.world import World, client_of
 from tests.surfaces.mcp.conftest import Connect, Era
+from tests.surfaces.mcp.requests import LEGACY, MODERN, body_of, call_of, headers_of
 from tests.surfaces.mcp.test_entry import INITIALIZE
 from tests.surfaces.mcp.test_tools import value_of
 from tests.surfaces.mcp.test_watches import session
@@ -83,3 +89,156 @@ async def test_no_stream_opens_without_a_session(atoll: World, version: str, met
         client.stream(method, "/mcp", headers=headers) as answer,
     ):
         assert answer.status_code in {400, 405}
+
+
+each_version = pytest.mark.parametrize("version", [LEGACY, MODERN])
+CALLED = {"method": "tools/call", "name": "events.recent"}
+
+
+async def _sent(atoll: World, content: bytes, headers: dict[str, str]) -> httpx.Response:
+    async with client_of(atoll.url, atoll.token) as client:
+        answer = await client.post("/mcp", content=content, headers=headers)
+    assert "Traceback" not in answer.text and len(answer.text) < 40_000
+    return answer
+
+
+NO_REQUESTS = [
+    (b"", -32700),
+    (b"{", -32700),
+    (b"\xff\xfe", -32700),
+    (b"[" * 1_000_000 + b"]" * 1_000_000, -32700),
+    (b"[]", -32600),
+    (json.dumps([body_of(LEGACY, "tools/list")] * 2).encode(), -32600),
+    (json.dumps([body_of(MODERN, "tools/list")] * 2).encode(), -32600),
+    (b'{"jsonrpc":"2.0","id":1,"method":3}', -32600),
+    (b'{"jsonrpc":"1.0","id":1,"method":"tools/list"}', -32600),
+    (b'{"id":1}', -32600),
+    (b"3", -32600),
+]
+"""Bodies with the code of JSON-RPC for each."""
+
+
+@each_version
+async def test_what_is_no_request_is_a_typed_error(atoll: World, version: str) -> None:
+    # To clients with a handshake the SDK says that parameters are wrong, not the request.
+    spelled = {-32600: -32602} if version == LEGACY else {}
+    for content, code in NO_REQUESTS:
+        answer = await _sent(atoll, content, headers_of(version, "tools/list"))
+        assert answer.status_code == 400, content[:100]
+        assert answer.json()["error"]["code"] == spelled.get(code, code), content[:100]
+
+
+@each_version
+@pytest.mark.parametrize(("opens", "core", "closes"), [("[", "", "]"), ('{"a":', "1", "}")])
+async def test_deep_arguments_are_a_typed_error(
+    atoll: World, version: str, opens: str, core: str, closes: str
+) -> None:
+    for depth in (100, 900, 5000, 600_000, 1_000_000):
+        inner = opens * depth + core + closes * depth
+        content = call_of(version, "events.recent", f'{{"after":{inner}}}')
+        answer = await _sent(atoll, content, headers_of(version, **CALLED))
+        if len(content) > 4 * 1024 * 1024:
+            assert answer.status_code == 413
+        elif answer.status_code == 200:
+            assert answer.json()["result"]["structuredContent"]["code"] == "invalid"
+        else:
+            assert answer.json()["error"]["code"] in {-32700, -32600, -32602}, depth
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"Mcp-Method": "tools/list"},
+        {"Mcp-Method": "Tools/Call"},
+        {"Mcp-Method": ""},
+        {"Mcp-Name": "atoll.list"},
+        {"Mcp-Name": "events_recent"},
+        {"Mcp-Name": ""},
+        {"MCP-Protocol-Version": "2026-07-29"},
+    ],
+)
+async def test_headers_and_body_that_disagree_are_refused(
+    atoll: World, changed: dict[str, str]
+) -> None:
+    content = call_of(MODERN, "events.recent", "{}")
+    answer = await _sent(atoll, content, headers_of(MODERN, **CALLED) | changed)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["code"] in {-32020, -32022}
+    async with client_of(atoll.url, atoll.token) as http:
+        found = (await http.get("/v1/events", params={"stream": "tools"})).json()["events"]
+    assert found == []
+
+
+async def test_body_of_the_newest_revision_under_an_older_header_is_no_session(
+    atoll: World,
+) -> None:
+    content = call_of(MODERN, "atoll.list", "{}")
+    answer = await _sent(atoll, content, headers_of(LEGACY))
+    # The header decides; the body is a call as any other, by the same token.
+    assert answer.json()["result"]["structuredContent"] == {"sandboxes": [], "next": None}
+
+
+@pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
+async def test_session_of_another_credential_is_not_found(atoll: World, method: str) -> None:
+    async with session(atoll) as one:
+        async with client_of(atoll.url, atoll.token) as client:
+            made = await client.post("/auth/pat", json={"name": "other"})
+        body = json.dumps(body_of(LEGACY, "tools/list")).encode() if method == "POST" else b""
+        async with client_of(atoll.url, made.json()["token"]) as thief:
+            answer = await thief.request(method, "/mcp", content=body, headers=one.headers)
+        assert answer.status_code == 404
+        assert answer.json()["error"]["code"] == -32600
+        assert "error" not in await one.ask("tools/list")
+
+
+@each_version
+async def test_stream_that_is_never_read_costs_bounded_memory(
+    atoll: World, version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Far more than all buffers hold would be made within a second, did nothing stop it."""
+    made, too_much = 0, asyncio.Event()
+    uris = tuple(f"atoll://hr/{'x' * 400}/{number}" for number in range(200))
+
+    async def endless(*_: object, **__: object) -> AsyncIterator[Change]:
+        nonlocal made
+        while True:
+            made += 1
+            if made > MANY:
+                too_much.set()
+            yield Change(uris, made)
+
+    monkeypatch.setattr(atoll.services.tools.watches.__class__, "follow_session", endless)
+    monkeypatch.setattr(atoll.services.tools.watches.__class__, "follow_uris", endless)
+    async with session(atoll) as one:
+        head = _stream_head(atoll, version, one.headers["Mcp-Session-Id"])
+        with socket.socket() as silent:
+            silent.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            silent.setblocking(False)
+            loop = asyncio.get_running_loop()
+            host, _, port = atoll.host.partition(":")
+            await loop.sock_connect(silent, (host, int(port)))
+            await loop.sock_sendall(silent, head)
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(2):
+                    await too_much.wait()
+    assert 0 < made <= MANY
+
+
+MANY = 400
+"""Changes of 90 kB each: more than a connection's buffers in the kernel hold."""
+
+
+def _stream_head(atoll: World, version: str, session_id: str) -> bytes:
+    """A request for a stream of this era, as bytes."""
+    headers = headers_of(version, "subscriptions/listen", Host=atoll.host)
+    headers["Authorization"] = f"Bearer {atoll.token}"
+    if version == LEGACY:
+        headers["Mcp-Session-Id"] = session_id
+        verb, body = "GET", b""
+    else:
+        wanted = {"resourceSubscriptions": ["atoll://hr/*"]}
+        asked = body_of(MODERN, "subscriptions/listen", notifications=wanted)
+        verb, body = "POST", json.dumps(asked).encode()
+    headers["Content-Length"] = str(len(body))
+    lines = [f"{verb} /mcp HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
