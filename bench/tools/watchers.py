@@ -18,6 +18,8 @@ import uvloop
 
 from atoll.domain.event import EventDraft, Json
 from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.surfaces.mcp.offering import Offering
+from atoll.surfaces.mcp.toolbox import toolbox
 from atoll.testing.contracts.event_log import draft
 from bench.control.fanout import Viewers, viewers_of
 from bench.figures import Series, table, verdict
@@ -117,8 +119,9 @@ async def _flood(made: World, viewers: Viewers, family: str) -> None:
 async def _sessions(made: World, path: Path, watched: Sequence[str]) -> Path:
     """Write a file of sessions that watch these."""
     tools, ids = made.services.tools, []
+    mark = await Offering(made.services, toolbox()).mark(LOCAL_PERSON, home=False)
     for one in watched:
-        text = await tools.sessions.begin(LOCAL_PERSON)
+        text = await tools.sessions.begin(LOCAL_PERSON, mark)
         claims = await tools.sessions.find(LOCAL_PERSON, text)
         assert claims is not None
         await tools.watches.begin(LOCAL_PERSON, claims, f"atoll://{one}")

@@ -25,7 +25,14 @@ async def test_part_of_a_change_gives_no_place_to_go_on_from() -> None:
     async def send(message: Message) -> None:
         sent.append(message.get("body", b""))
 
-    await Standing(changes())({"type": "http"}, receive, send)
+    async def lists() -> AsyncIterator[None]:
+        await asyncio.Event().wait()
+        yield
+
+    async def ended() -> None:
+        await asyncio.Event().wait()
+
+    await Standing(changes(), lists(), ended)({"type": "http"}, receive, send)
     first, last = b"".join(sent).replace(b": ping\n\n", b"").removesuffix(b"\n\n").split(b"\n\n")
     assert b"atoll://hr/a/b" in first and b"id: " not in first
     assert b"atoll://hr/c/d" in last and last.startswith(b"id: 7\n")

@@ -23,7 +23,7 @@ AUDIENCE = "mcp-session"
 LASTS = timedelta(hours=12)
 """The longest life of a session; its client begins another then."""
 
-LOOK_SECONDS = 15.0
+LOOK_SECONDS = 60.0
 """The interval at which a stream looks whether its session has ended, should nobody announce it."""
 
 
