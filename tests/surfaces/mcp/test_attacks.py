@@ -15,6 +15,7 @@ from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.services.journals.events import Note
 from atoll.services.tools.watches import Change
+from atoll.surfaces.mcp.entry import MAX_BODY_BYTES
 from tests.surfaces.http.world import World, client_of
 from tests.surfaces.mcp.conftest import Connect, Era
 from tests.surfaces.mcp.requests import LEGACY, MODERN, body_of, call_of, headers_of
@@ -137,8 +138,9 @@ async def test_deep_arguments_are_a_typed_error(
         inner = opens * depth + core + closes * depth
         content = call_of(version, "events.recent", f'{{"after":{inner}}}')
         answer = await _sent(atoll, content, headers_of(version, **CALLED))
-        if len(content) > 4 * 1024 * 1024:
+        if len(content) > MAX_BODY_BYTES:
             assert answer.status_code == 413
+            assert answer.json()["error"]["code"] == -32600
         elif answer.status_code == 200:
             assert answer.json()["result"]["structuredContent"]["code"] == "invalid"
         else:
@@ -185,10 +187,21 @@ async def test_session_of_another_credential_is_not_found(atoll: World, method: 
             made = await client.post("/auth/pat", json={"name": "other"})
         body = json.dumps(body_of(LEGACY, "tools/list")).encode() if method == "POST" else b""
         async with client_of(atoll.url, made.json()["token"]) as thief:
-            answer = await thief.request(method, "/mcp", content=body, headers=one.headers)
+            headers = {**one.headers, "Content-Type": "application/json"}
+            answer = await thief.request(method, "/mcp", content=body, headers=headers)
         assert answer.status_code == 404
         assert answer.json()["error"]["code"] == -32600
         assert "error" not in await one.ask("tools/list")
+
+
+@each_version
+async def test_body_of_another_kind_is_a_typed_error(atoll: World, version: str) -> None:
+    content = call_of(version, "events.recent", "{}")
+    for kind in ("text/plain", "application/x-www-form-urlencoded", ""):
+        headers = headers_of(version, **CALLED) | {"Content-Type": kind}
+        answer = await _sent(atoll, content, headers)
+        assert answer.status_code == 415
+        assert answer.json()["error"]["code"] == -32600
 
 
 @each_version

@@ -34,6 +34,7 @@ METHOD: Final = "mcp-method"
 EVENT_STREAM: Final = "events/stream"
 """The method of the Events extension whose answer is a stream, never JSON."""
 
+JSON_TYPE: Final = "application/json"
 MAX_BODY_BYTES: Final = 4 * 1024 * 1024
 SESSION: Final = "mcp-session-id"
 VERSION: Final = "mcp-protocol-version"
@@ -131,24 +132,36 @@ class McpEntry:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request. The guard has authenticated its caller."""
         headers, state = Headers(scope=scope), scope["state"]
-        named, state["mcp_session"] = headers.get(SESSION), None
-        caller = state["caller"] = await self._bound(scope, state["caller"])
+        state["caller"] = await self._bound(scope, state["caller"])
         state["caller_now"] = partial(self._bound_now, scope, state["caller_now"])
-        if headers.get(VERSION, _OLDEST) not in HANDSHAKE_VERSIONS:
-            managers = await self._managers()
-            # The SDK refuses a header that the body does not agree with.
-            streams = headers.get(METHOD) == EVENT_STREAM
-            manager = managers.streams if streams else managers.modern
-            await manager.handle_request(scope, receive, send)
+        state["mcp_session"], body = None, b""
+        if scope["method"] == "POST":
+            read = await _read(headers, receive)
+            if isinstance(read, Response):
+                await read(scope, receive, send)
+                return
+            body, receive = read, _replayed(read, receive)
+        if headers.get(VERSION, _OLDEST) in HANDSHAKE_VERSIONS:
+            await self._handshake(body, scope, receive, send)
             return
+        managers = await self._managers()
+        # The SDK refuses a header that the body does not agree with.
+        streams = headers.get(METHOD) == EVENT_STREAM
+        manager = managers.streams if streams else managers.modern
+        await manager.handle_request(scope, receive, send)
+
+    async def _handshake(self, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request of a revision with a handshake."""
+        named, state = Headers(scope=scope).get(SESSION), scope["state"]
         if named is not None:
-            state["mcp_session"] = await self._atoll.tools.sessions.find(caller, named)
-            if state["mcp_session"] is None:
+            found = await self._atoll.tools.sessions.find(state["caller"], named)
+            if found is None:
                 await _refuse(404, "Session not found")(scope, receive, send)
                 return
+            state["mcp_session"] = found
         match scope["method"]:
             case "POST":
-                await self._post(scope, receive, send)
+                await self._post(body, scope, receive, send)
             case "GET" if named is not None:
                 await self._stream(scope, receive, send)
             case "DELETE" if named is not None:
@@ -189,11 +202,7 @@ class McpEntry:
             standing = Standing(changes, lists, partial(tools.sessions.until_ended, session))
             await standing(scope, receive, send)
 
-    async def _post(self, scope: Scope, receive: Receive, send: Send) -> None:
-        body = await _body(receive)
-        if body is None:
-            await _refuse(413, "Request body too large")(scope, receive, send)
-            return
+    async def _post(self, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             method = msgspec.json.decode(body, type=_Head).method
         except UNREADABLE:
@@ -207,13 +216,21 @@ class McpEntry:
             session = await self._atoll.tools.sessions.begin(client.caller, mark)
             extra = [(SESSION.encode(), session.encode())]
         await managers.handshake.handle_request(
-            _without_session(scope), _replayed(body, receive), _with_headers(send, extra)
+            _without_session(scope), receive, _with_headers(send, extra)
         )
 
 
 def _client(scope: Scope) -> Client:
     state = scope["state"]
     return Client(state["caller"], state["caller_now"], is_home(QueryParams(scope["query_string"])))
+
+
+async def _read(headers: Headers, receive: Receive) -> bytes | Response:
+    """Return the body of a request, or the answer to one that is none of JSON, or too long."""
+    if not headers.get("content-type", "").lower().startswith(JSON_TYPE):
+        return _refuse(415, f"Unsupported Media Type: send {JSON_TYPE}")
+    body = await _body(receive)
+    return _refuse(413, "Request body too large") if body is None else body
 
 
 async def _body(receive: Receive) -> bytes | None:
@@ -263,4 +280,4 @@ def _with_headers(send: Send, extra: list[tuple[bytes, bytes]]) -> Send:
 def _refuse(status: int, text: str) -> Response:
     error = {"code": _INVALID_REQUEST, "message": text}
     told = {"jsonrpc": "2.0", "id": None, "error": error}
-    return Response(msgspec.json.encode(told), status, media_type="application/json")
+    return Response(msgspec.json.encode(told), status, media_type=JSON_TYPE)
