@@ -22,7 +22,7 @@ from atoll.services.application import Application, EventServices
 from atoll.services.tools.mcp_sessions import SessionClaims
 from atoll.services.tools.watches import check_reader
 from atoll.surfaces.mcp.definition import Namespace
-from atoll.surfaces.mcp.offering import CallerNow, Client, Offering, is_home
+from atoll.surfaces.mcp.offering import CallerNow, McpClient, Offering, is_home
 from atoll.surfaces.mcp.open_streams import OpenStreams
 from atoll.surfaces.mcp.standing import Standing
 from atoll.wire.http.unreadable import UNREADABLE
@@ -220,9 +220,11 @@ class McpEntry:
         )
 
 
-def _client(scope: Scope) -> Client:
+def _client(scope: Scope) -> McpClient:
     state = scope["state"]
-    return Client(state["caller"], state["caller_now"], is_home(QueryParams(scope["query_string"])))
+    return McpClient(
+        state["caller"], state["caller_now"], is_home(QueryParams(scope["query_string"]))
+    )
 
 
 async def _read(headers: Headers, receive: Receive) -> bytes | Response:

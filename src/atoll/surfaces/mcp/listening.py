@@ -10,7 +10,7 @@ from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
 
 from atoll.domain.errors import AtollError
 from atoll.services.application import Application
-from atoll.surfaces.mcp.offering import Client, Offering
+from atoll.surfaces.mcp.offering import McpClient, Offering
 from atoll.surfaces.mcp.open_streams import OpenStreams
 from atoll.surfaces.mcp.request import Context, caller_now_of, caller_of, stays_home
 from atoll.surfaces.mcp.resources import refused
@@ -52,7 +52,7 @@ class ListeningServer:
                 await _send(context, types.ResourceUpdatedNotification(params=updated))
 
     async def _tell_lists(self, context: Context, known: str) -> None:
-        client = Client(caller_of(context), caller_now_of(context), stays_home(context))
+        client = McpClient(caller_of(context), caller_now_of(context), stays_home(context))
         async for _ in self.offering.changes(client, known):
             changed = types.NotificationParams(_meta=_meta(context))
             await _send(context, types.ToolListChangedNotification(params=changed))

@@ -22,7 +22,7 @@ HOME_REACH = "home"
 
 
 @dataclass(frozen=True, slots=True)
-class Client:
+class McpClient:
     """The client of an open connection: its caller when that began and as it is by now, and whether
     nothing reaches outside for it."""
 
@@ -57,7 +57,7 @@ class Offering:
         reach = HOME if home else self.atoll.tools.lists.reach
         return caller.sees(one.tool) and reach.includes(one.tool)
 
-    async def changes(self, client: Client, known: str) -> AsyncIterator[None]:
+    async def changes(self, client: McpClient, known: str) -> AsyncIterator[None]:
         """Yield whenever the list of a client is another than the one last known. Ends when its
         caller has no access any more."""
         async for _ in self.atoll.tools.list_changes.of(client.caller):
