@@ -95,5 +95,5 @@ def chosen_setup(tools: ProfileTools, http: _Setup | None, stdio: _Setup | None)
     match tools.transport:
         case ToolTransport.HTTP:
             return stdio if http is None else http
-        case ToolTransport.STDIO:
+        case ToolTransport.STDIO:  # pragma: no branch - the cases are all
             return http if stdio is None else stdio
