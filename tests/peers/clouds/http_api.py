@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -86,15 +86,20 @@ class PeerLoop(asyncio.SelectorEventLoop):
                 await asyncio.sleep(0.01)
 
 
+def run_on(loop: PeerLoop, main: Coroutine[Any, Any, None]) -> None:
+    """Run this on a loop to its end, and close the loop."""
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        runner.run(main)
+
+
 def _serve(server: uvicorn.Server) -> None:
     loop = PeerLoop()
 
-    async def run() -> None:
+    async def serve() -> None:
         await server.serve()
         await loop.reap()
 
-    with asyncio.Runner(loop_factory=lambda: loop) as runner:
-        runner.run(run())
+    run_on(loop, serve())
 
 
 @contextmanager

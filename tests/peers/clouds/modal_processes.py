@@ -127,6 +127,10 @@ class Router(defaults(TaskCommandRouterBase)):  # type: ignore[misc]
             pump.cancel()
         await asyncio.gather(*self._pumps, return_exceptions=True)
         for process in self._all:
+            with suppress(ProcessLookupError):
+                process.kill()
+            # Without it a later test is warned of a process that nobody waited for.
+            await process.wait()
             process._transport.close()  # type: ignore[attr-defined]
 
     async def TaskExecStart(self, stream: Any) -> None:

@@ -20,6 +20,7 @@ from openshell._proto import openshell_pb2_grpc as service
 from openshell._proto import sandbox_pb2
 
 from tests.peers.clouds.faults import Call, Fault, Faults
+from tests.peers.clouds.http_api import PeerLoop, run_on
 from tests.peers.clouds.openshell_machine import PolicyMachine
 
 KEY = "osh_0123456789abcdef-canary-of-the-gateways-key"
@@ -308,6 +309,7 @@ def openshell_peer() -> Iterator[OpenShellPeer]:
     """Yield a peer at a port that the system gives."""
     peer = OpenShellPeer()
     started, over = threading.Event(), asyncio.Event()
+    loop = PeerLoop()
 
     async def serve() -> None:
         server = grpc.aio.server()
@@ -318,8 +320,9 @@ def openshell_peer() -> Iterator[OpenShellPeer]:
         started.set()
         await over.wait()
         await server.stop(0)
+        await loop.reap()
 
-    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread = threading.Thread(target=run_on, args=(loop, serve()))
     thread.start()
     try:
         assert started.wait(20), "the peer did not start"
