@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from atoll.domain.errors import Conflict
+from atoll.domain.errors import Conflict, Unavailable
 from atoll.domain.event import Event, Json, sandbox_stream
 from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON, ActorKind, Principal
@@ -301,6 +301,18 @@ async def test_working_agent_learns_from_its_next_answer_how_much_is_new() -> No
         await w.until(lambda: len(w.wakes) == 1)
         assert await calls.of(caller, LOOK) == Answer({"done": True}, news=2)
         assert await calls.of(caller, LOOK) == Answer({"done": True})
+
+
+async def test_answer_is_given_also_when_nothing_tells_what_is_new(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def unread(_wakings: Wakings, _sandbox: Sandbox) -> int:
+        raise Unavailable("the database does not answer")
+
+    monkeypatch.setattr(Wakings, "untold", unread)
+    async with watching() as w:
+        answer = await Calls(w.s).of(inside(w.sandbox), LOOK)
+        assert answer == Answer({"done": True})
 
 
 async def test_agent_reads_what_its_sandbox_watches_and_is_not_woken_for_it() -> None:

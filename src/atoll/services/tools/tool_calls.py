@@ -100,11 +100,16 @@ class ToolCalls:
             await self._record(caller.principal, call, outcome, ms=ms)
 
     async def _with_news(self, caller: ToolCaller, answer: Answer) -> Answer:
-        """Return an answer that also says how much is new of what the sandbox watches."""
+        """Return an answer that also says how much is new of what the sandbox watches, as far as
+        that can be read: the call is done, and its answer must not be lost."""
         sandbox = caller.sandbox
         if sandbox is None or not watched_by(sandbox):
             return answer
-        return replace(answer, news=await self._wakings.untold(sandbox))
+        try:
+            return replace(answer, news=await self._wakings.untold(sandbox))
+        except AtollError as error:
+            _log.warning("tool_news_unread", sandbox=sandbox.id, reason=error.message)
+            return answer
 
     @contextmanager
     def _traced(self, call: ToolCall) -> Iterator[None]:
