@@ -44,12 +44,12 @@ function teamAs(role: OrgRole): Team {
 }
 
 describe('capabilities that a token is given', () => {
-  it('are all those of the contract but the installation’s', () => {
+  it('are all those of the contract but the installation’s and what only a profile gives', () => {
     const names = [...CONTRACT.matchAll(/^ {4}[A-Z_]+ = "([a-z]+\.[a-z]+)"/gm)].map(
       ([, one]) => one,
     );
     const offered = AREAS().flatMap(({ capabilities }) => capabilities);
-    expect([...offered, 'system.manage'].sort()).toEqual(names.sort());
+    expect([...offered, 'sandbox.children', 'system.manage'].sort()).toEqual(names.sort());
   });
 
   it('are fewer for a lesser role', () => {
