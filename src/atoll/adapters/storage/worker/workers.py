@@ -2,31 +2,40 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 import msgspec
 from sqlalchemy import (
     BigInteger,
     Column,
+    ColumnElement,
+    FromClause,
     Index,
     Integer,
     PrimaryKeyConstraint,
+    Row,
     Table,
     Text,
     UniqueConstraint,
+    and_,
     delete,
     exists,
     func,
     insert,
+    literal,
     select,
+    text,
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.columns import from_us, metadata, read_page, storable, to_us
+from atoll.adapters.storage.sandboxes import sandboxes
 from atoll.adapters.storage.worker.receipts import ReceiptBody
 from atoll.domain.event import Json
 from atoll.domain.event_kinds.workers import WORKERS
 from atoll.domain.ids import OrgId, PrincipalId, WorkerKey
 from atoll.domain.paging import PageQuery, RowPage
+from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.worker.artifact import WorkerArtifact
 from atoll.domain.worker.create import WorkerId
 from atoll.domain.worker.ledger import (
@@ -73,6 +82,10 @@ worker_requests = Table(
 )
 """`n` counts the requests of a worker."""
 
+_LOST, _STARTED = (text(f"event_type = 'worker.{name}'") for name in ("lost", "started"))
+"""Conditions of partial indexes. Queries spell the kinds out, as a database cannot tell that a
+parameter fits: see `_is`."""
+
 worker_events = Table(
     "worker_events",
     metadata,
@@ -84,6 +97,13 @@ worker_events = Table(
     Column("payload", Text, nullable=False),
     PrimaryKeyConstraint("key", "seq"),
     Index("worker_events_by_age", "at_us"),
+    Index("worker_events_lost", "at_us", sqlite_where=_LOST, postgresql_where=_LOST),
+    Index(
+        "worker_events_started",
+        *("key", "seq"),
+        sqlite_where=_STARTED,
+        postgresql_where=_STARTED,
+    ),
 )
 
 worker_artifacts = Table(
@@ -99,6 +119,7 @@ worker_artifacts = Table(
 
 _KINDS = dict(WORKERS)
 _records = msgspec.json.Decoder(WorkerRecord)
+_sandboxes = msgspec.json.Decoder(Sandbox)
 _payloads: msgspec.json.Decoder[dict[str, Json]] = msgspec.json.Decoder(dict[str, object])
 
 
@@ -171,6 +192,25 @@ class SqlWorkerRows(WorkerRows):
             select(workers.c.body).where(workers.c.settled == 0).order_by(workers.c.key)
         )
         return [_records.decode(body) for body in found.scalars()]
+
+    async def standing(
+        self, org_id: OrgId, limit: int
+    ) -> list[tuple[WorkerRecord, Sandbox | None]]:
+        """See the port."""
+        table = workers.c
+        found = await self._connection.execute(
+            select(table.body)
+            .where(table.org_id == org_id, table.settled == 0)
+            .order_by(table.created_us.desc(), table.key.desc())
+            .limit(limit)
+        )
+        records = [_records.decode(body) for body in found.scalars()]
+        ids = [one.sandbox_id for one in records if one.sandbox_id is not None]
+        rows = await self._connection.execute(
+            select(sandboxes.c.id, sandboxes.c.body).where(sandboxes.c.id.in_(ids))
+        )
+        there = {row.id: _sandboxes.decode(row.body) for row in rows}
+        return [(one, there.get(one.sandbox_id)) for one in records]
 
 
 class SqlWorkerRequestRows(WorkerRequestRows):
@@ -257,16 +297,7 @@ class SqlWorkerEventRows(WorkerEventRows):
             .order_by(table.seq)
             .limit(limit)
         )
-        return [
-            WorkerEvent(
-                row.seq,
-                row.event_type,
-                row.event_version,
-                from_us(row.at_us),
-                _payloads.decode(row.payload),
-            )
-            for row in found
-        ]
+        return list(map(_event, found))
 
     async def last(self, key: WorkerKey) -> int:
         """See the port."""
@@ -305,6 +336,28 @@ class SqlWorkerEventRows(WorkerEventRows):
         found = await self._connection.execute(older)
         return [(WorkerKey(key), seq) for key, seq in found]
 
+    async def lost(self, org_id: OrgId, since: datetime, limit: int) -> list[WorkerEvent]:
+        """See the port."""
+        loss, before, start = (worker_events.alias(name) for name in ("loss", "before", "start"))
+        begun = (
+            select(func.max(before.c.seq))
+            .where(
+                before.c.key == loss.c.key, before.c.seq < loss.c.seq, _is(before, "worker.started")
+            )
+            .scalar_subquery()
+        )
+        # A subquery, not a join: losses of a day are few, and workers of an organization many.
+        whose = select(workers.c.org_id).where(workers.c.key == loss.c.key).scalar_subquery()
+        found = await self._connection.execute(
+            select(start)
+            .select_from(loss)
+            .join(start, and_(start.c.key == loss.c.key, start.c.seq == begun))
+            .where(_is(loss, "worker.lost"), loss.c.at_us > to_us(since), whose == org_id)
+            .order_by(loss.c.at_us.desc(), loss.c.key, loss.c.seq)
+            .limit(limit)
+        )
+        return list(map(_event, found))
+
 
 class SqlWorkerArtifactRows(WorkerArtifactRows):
     """The `ports.store.worker.workers.WorkerArtifactRows` on one connection."""
@@ -342,6 +395,20 @@ class SqlWorkerArtifactRows(WorkerArtifactRows):
         these = [table.at_us < to_us(before), *([] if key is None else [table.key == key])]
         done = await self._connection.execute(delete(worker_artifacts).where(*these))
         return done.rowcount
+
+
+def _is(events: FromClause, event_type: str) -> ColumnElement[bool]:
+    return events.c.event_type == literal(event_type, literal_execute=True)
+
+
+def _event(row: Row[Any]) -> WorkerEvent:
+    return WorkerEvent(
+        row.seq,
+        row.event_type,
+        row.event_version,
+        from_us(row.at_us),
+        _payloads.decode(row.payload),
+    )
 
 
 def _written(record: RequestRecord) -> bytes:

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from atoll.domain.ids import OrgId, PrincipalId, WorkerKey
 from atoll.domain.paging import PageQuery, RowPage
+from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.worker.artifact import WorkerArtifact
 from atoll.domain.worker.create import WorkerId
 from atoll.domain.worker.record import (
@@ -42,6 +43,13 @@ class WorkerRows(Protocol):
 
     async def unsettled(self) -> list[WorkerRecord]:
         """Return everybody's workers that still have a sandbox, or will have one."""
+        ...
+
+    async def standing(
+        self, org_id: OrgId, limit: int
+    ) -> list[tuple[WorkerRecord, Sandbox | None]]:
+        """Return an organization's workers that still have a sandbox, or will have one, newest
+        first, at most so many; each with the row of its sandbox, which a desktop has not."""
         ...
 
 
@@ -87,6 +95,12 @@ class WorkerEventRows(Protocol):
     async def aged(self, before: datetime, limit: int) -> list[tuple[WorkerKey, int]]:
         """Return streams with events that are older and are not their newest: for each, the number
         of the last of those. At most `limit` streams."""
+        ...
+
+    async def lost(self, org_id: OrgId, since: datetime, limit: int) -> list[WorkerEvent]:
+        """Return, for each `worker.lost` of an organization's workers since then, the
+        `worker.started` before it, which tells where that was. Newest losses first, at most
+        `limit`; without those whose start was removed."""
         ...
 
 

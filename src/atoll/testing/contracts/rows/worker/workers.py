@@ -31,6 +31,7 @@ from atoll.domain.worker.record import RequestRecord, WorkerEventDraft, WorkerRe
 from atoll.domain.worker.talk import OpenQuestion, WorkerTalk, WorkerThread
 from atoll.ports import Store
 from atoll.testing.contracts.event_log import NOW
+from atoll.testing.contracts.rows.sandboxes import sandbox
 
 ADA, BOB = PrincipalId("ada"), PrincipalId("bob")
 KEY = WorkerKey("wk_a")
@@ -204,6 +205,48 @@ async def check_streams_with_old_events_are_found(store: Store) -> None:
         assert await rows.worker_events.aged(NOW, 9) == [(KEY, 2), (other, 1)]
 
 
+async def check_workers_that_stand_come_with_their_sandboxes(store: Store) -> None:
+    """Newest first, at most so many, of one organization; without those that were torn down."""
+    box = sandbox("wall")
+    walled = replace(worker("wk_a"), sandbox_id=box.id, created_at=NOW + timedelta(seconds=2))
+    desktop = replace(worker("wk_b", owner=BOB), created_at=NOW + timedelta(seconds=1))
+    early = replace(worker("wk_c", name="early"), sandbox_id=None)
+    gone = worker("wk_d", name="gone")
+    gone = replace(gone, worker=replace(gone.worker, torn_down=WorkerTornDown(("x",))))
+    foreign = worker("wk_e", org_id=OrgId("else"))
+    async with store.begin() as rows:
+        await rows.sandboxes.insert(box)
+        for one in (foreign, gone, early, desktop, walled):
+            await rows.workers.put(one)
+    async with store.read() as rows:
+        found = await rows.workers.standing(PERSONAL_ORG, 9)
+        assert found == [(walled, box), (desktop, None), (early, None)]
+        assert await rows.workers.standing(PERSONAL_ORG, 1) == found[:1]
+
+
+async def check_losses_come_with_the_start_before_them(store: Store) -> None:
+    """Of one organization, since a time, newest first; those without a start are left out."""
+    mine, other = worker("wk_a"), worker("wk_b", owner=BOB)
+    foreign = worker("wk_c", org_id=OrgId("else"))
+    moved = [_started("box", 1, -30), _lost(1, -29), _started("far", 2, -3), _lost(2, -2)]
+    streams = (
+        (mine, [*moved, _said("x", hours=-2), _lost(2, -1)]),
+        (other, [_lost(1, -1)]),
+        (foreign, [_started("box", 1, -2), _lost(1, -1)]),
+    )
+    async with store.begin() as rows:
+        for record, drafts in streams:
+            await rows.workers.put(record)
+            await rows.worker_events.append(record.key, drafts)
+    async with store.read() as rows:
+        found = await rows.worker_events.lost(PERSONAL_ORG, NOW - timedelta(hours=24), 9)
+        assert [(one.seq, one.payload["epoch"]) for one in found] == [(3, 2), (3, 2)]
+        older = await rows.worker_events.lost(PERSONAL_ORG, NOW - timedelta(hours=48), 9)
+        assert [one.seq for one in older] == [3, 3, 1]
+        assert older[2].payload["extension"] == "box"
+        assert len(await rows.worker_events.lost(PERSONAL_ORG, NOW - timedelta(hours=48), 1)) == 1
+
+
 async def check_artifacts_are_of_their_worker_each_name_once(store: Store) -> None:
     """Old ones are removed, of one worker or of all."""
     first, second = (WorkerArtifact(name, "text/plain", 1, "a" * 64) for name in ("b", "a"))
@@ -239,3 +282,14 @@ async def check_event_that_is_of_no_kind_of_workers_is_refused(store: Store) -> 
 def _said(params: str, *, hours: int = 0) -> WorkerEventDraft:
     payload: dict[str, Json] = {"worker_id": "w", "method": "m", "params": params}
     return WorkerEventDraft("worker.event", NOW + timedelta(hours=hours), payload)
+
+
+def _started(extension: str, epoch: int, hours: int) -> WorkerEventDraft:
+    payload: dict[str, Json] = {"worker_id": "w", "agent": "codex", "epoch": epoch}
+    payload |= {"reattached": False, "extension": extension}
+    return WorkerEventDraft("worker.started", NOW + timedelta(hours=hours), payload)
+
+
+def _lost(epoch: int, hours: int) -> WorkerEventDraft:
+    payload: dict[str, Json] = {"worker_id": "w", "epoch": epoch, "reason": "it is silent"}
+    return WorkerEventDraft("worker.lost", NOW + timedelta(hours=hours), payload)
