@@ -26,6 +26,7 @@ ANSWERS: dict[str, type[Message]] = {
     "POST /v1/workers/{worker_id}/events": events.IngestResponse,
     "DELETE /v1/workers/{worker_id}/stream": workers.EraseWorkerResponse,
     "GET /v1/projections/worker_summaries": admin.ListWorkerSummariesResponse,
+    "GET /v1/organizations/{organization}/workers/backends": admin.ListBackendHealthResponse,
     "POST /internal/executions/{worker_id}/artifacts": workers.WorkerArtifact,
     "GET /v1/desktops": sandbox.ListDesktopsResponse,
     "PUT /v1/desktops/{desktop}": sandbox.Desktop,

@@ -281,6 +281,25 @@ export interface components {
             readonly public_key: string;
             readonly wrong: string | null;
         };
+        /** @description The places of an organization's workers, by name. */
+        readonly BackendHealthList: {
+            readonly backends: readonly components["schemas"]["BackendHealthView"][];
+        };
+        /**
+         * @description A place of workers: `workers` run there now, `lost` were lost in the last day, both of this
+         *     organization. The health is null where nothing was started, and to who does not run the
+         *     installation. `success` is from 0 to 1.
+         */
+        readonly BackendHealthView: {
+            readonly attempts: number | null;
+            readonly breaker: ("closed" | "open" | "half_open") | null;
+            readonly lost: number;
+            readonly p50_ms: number | null;
+            readonly p95_ms: number | null;
+            readonly placement: components["schemas"]["WorkerPlaceView"];
+            readonly success: number | null;
+            readonly workers: number;
+        };
         /** @description An item on a dashboard, and the dashboard's name. */
         readonly BoardPlaceView: {
             readonly dashboard_id: string;
@@ -1956,11 +1975,6 @@ export interface components {
             readonly ssh_mode: "disabled";
             readonly sync_ssh: number;
         };
-        /**
-         * @description The reason why agents inside do not have a tool.
-         * @enum {string}
-         */
-        readonly Missing: "not_inside" | "not_configured" | "tools_off" | "denied_by_profile" | "not_in_profile" | "no_permission";
         /** @description A directory to make, with its parents if requested. */
         readonly MkdirBody: {
             /** @default false */
@@ -3006,11 +3020,11 @@ export interface components {
             readonly terminal_id: string | null;
         };
         /**
-         * @description A tool. `rule` is what happens when an agent inside calls it; `missing` is a code for why it
-         *     has none, and `reason` says it in words. Both are null for a tool that it has.
+         * @description A tool. `rule` is what happens when an agent inside calls it. `missing` says by a word why it
+         *     does not have it, and `reason` by a sentence; both are null for a tool that it has.
          */
         readonly SandboxToolView: {
-            readonly missing: components["schemas"]["Missing"] | null;
+            readonly missing: components["schemas"]["ToolMissing"] | null;
             readonly name: string;
             readonly permission: string;
             readonly reason: string | null;
@@ -3667,6 +3681,11 @@ export interface components {
             readonly sandbox_id: string | null;
             readonly used_at: string | null;
         };
+        /**
+         * @description The reason why agents inside do not have a tool.
+         * @enum {string}
+         */
+        readonly ToolMissing: "not_inside" | "not_configured" | "tools_off" | "denied_by_profile" | "not_in_profile" | "no_permission";
         /**
          * @description The answer to a call of a tool by an agent inside.
          * @enum {string}

@@ -1,19 +1,40 @@
 """Every worker of an organization, for its administrators.
 
 They see that a worker is there, whose it is, where and why, and how it ended. They do not see what
-its agent says: its stream, conversations, questions and artifacts stay its owner's.
+its agent says: its stream, conversations, questions and artifacts stay its owner's. The
+health of backends is the installation's, and shown to who runs that.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
+from atoll.domain.host.host import LOCAL, Host, HostKind
 from atoll.domain.paging import PageQuery, RowPage
+from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
+from atoll.domain.route.health import WINDOW, Health
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.worker.backends import (
+    BackendHealth,
+    BackendPlace,
+    backends_of,
+    place_of_start,
+    place_of_worker,
+    runs,
+)
+from atoll.domain.worker.placement import sandbox_of
 from atoll.domain.worker.record import WorkerRecord
 from atoll.domain.worker.snapshot import Observed, WorkerSnapshot, snapshot
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
+from atoll.services.lifecycle.host_room import all_hosts
 from atoll.services.overview.oversight import administered
+from atoll.services.routes.routes import PlaceHealth, Routes
 from atoll.services.workers.transitions import place_of
+
+MOST_COUNTED: Final = 5_000
+"""The newest workers, and the newest losses, of an organization that are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +49,9 @@ class WorkerOversight:
     """Use cases of administrators on every worker of their organization. Raises `Forbidden` for
     others, and `NotFound` for an organization of others."""
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, ground: Ground, routes: Routes) -> None:
         self._ground = ground
+        self._routes = routes
 
     async def page(self, caller: Principal, ref: str, page: PageQuery) -> RowPage[OverseenWorker]:
         """Return one page of an organization's workers, newest first."""
@@ -39,7 +61,45 @@ class WorkerOversight:
             shown = [await self._overseen(rows, one) for one in workers.rows]
         return RowPage(shown, workers.following)
 
+    async def backends(self, caller: Principal, ref: str) -> list[BackendHealth]:
+        """Return the places of an organization's workers, by name: how many run there, and were
+        lost in the last day. To who runs the installation also every other place where something
+        was started, and the health of each."""
+        async with self._ground.store.read() as rows:
+            found = await administered(rows, caller, ref)
+            standing = await rows.workers.standing(found.id, MOST_COUNTED)
+            here = [await _place(rows, *one) for one in standing if runs(one[0].worker)]
+            since = self._ground.clock.now() - WINDOW
+            starts = await rows.worker_events.lost(found.id, since, MOST_COUNTED)
+            hosts = await all_hosts(rows)
+        gone = [place_of_start(one.payload) for one in starts]
+        known = await self._routes.health() if caller.may(Capability.SYSTEM_MANAGE) else []
+        measured = _measured(known, {host.name: host for host in hosts})
+        return backends_of(measured, filter(None, here), filter(None, gone))
+
     async def _overseen(self, rows: Transaction, record: WorkerRecord) -> OverseenWorker:
         sandbox, route = await place_of(rows, record)
         observed = Observed(sandbox=sandbox, route=route)
         return OverseenWorker(record, snapshot(record, observed, now=self._ground.clock.now()))
+
+
+async def _place(
+    rows: Transaction, record: WorkerRecord, sandbox: Sandbox | None
+) -> BackendPlace | None:
+    """Return the place of a worker. One on a desktop has no row of a sandbox."""
+    shown = (await place_of(rows, record))[0] if sandbox is None else sandbox_of(sandbox)
+    return None if shown is None else place_of_worker(shown)
+
+
+def _measured(
+    known: Sequence[PlaceHealth], hosts: Mapping[str, Host]
+) -> list[tuple[BackendPlace, Health]]:
+    """Return measured places: one that is no host's name is a vendor's region."""
+    return [(_spelled(one, hosts.get(one.place)), one.health) for one in known]
+
+
+def _spelled(found: PlaceHealth, host: Host | None) -> BackendPlace:
+    if host is None:
+        return BackendPlace(found.extension, region=found.place)
+    region = host.region or (LOCAL if host.kind is HostKind.LOCAL else "")
+    return BackendPlace(found.extension, host.name, region)

@@ -74,6 +74,7 @@ def build_application(
     terminals, agents, statuses = build_sessions(ground, sandboxes, access)
     secrets, approvals, tenancy = build_tenants(ground, sandboxes, ports, access, settings)
     home = build_home(ground, sandboxes, library, events=events, settings=settings)
+    backends = build_backends(ground, sandboxes, ports, own, settings.admission)
     return Application(
         sandboxes=sandboxes, background=background,
         terminals=terminals, agents=agents, statuses=statuses,
@@ -86,7 +87,7 @@ def build_application(
         push=PushServices(PushSubscriptions(ground, own.push), PushDelivery(ground, own.push)),
         syncs=Syncs(sandboxes, library.workspaces, agents=agents, statuses=statuses, events=events),
         review=build_review(ground, sandboxes, ports, own.forge, events=events),
-        backends=build_backends(ground, sandboxes, ports, own, settings.admission),
+        backends=backends,
         profiles=library.preparation.profiles, readiness=readiness(ground, background),
         repositories=build_repositories(sandboxes, library, events, settings=settings),
         projects=build_projects(ground, library, settings=settings),
@@ -105,7 +106,9 @@ def build_application(
             *(ground, events, sandboxes, tenancy), settings=settings.tools,
             outgoing=(ports.vault, own.webhooks), lent=access.tools_lent,
         ),
-        overview=build_overview(ground, library, sandboxes, statuses=statuses, secrets=secrets),
+        overview=build_overview(
+            ground, library, sandboxes, statuses=statuses, secrets=secrets, routes=backends.routes
+        ),
     )  # fmt: skip
 
 

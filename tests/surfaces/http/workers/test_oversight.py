@@ -3,23 +3,30 @@ never what its agent says."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import timedelta
+from typing import Any
 
 import pytest
 
+from atoll.domain.event import Json
 from atoll.domain.ids import OrgId, PrincipalId, WorkerKey
 from atoll.domain.people.capability import OrgRole
+from atoll.domain.profile.profile import Profile
+from atoll.domain.route.health import PAUSE, TRIP, Outcome
 from atoll.domain.worker.artifact import WorkerArtifact
 from atoll.domain.worker.create import CreateWorker, WorkerId
 from atoll.domain.worker.heartbeat import Lease
 from atoll.domain.worker.lifecycle import Worker, WorkerStatus, WorkerTornDown
-from atoll.domain.worker.record import WorkerRecord
+from atoll.domain.worker.record import WorkerEventDraft, WorkerRecord
 from atoll.domain.worker.talk import WorkerTalk, WorkerThread
+from atoll.testing.contracts.rows.sandboxes import sandbox
 from tests.surfaces.http.team import Team, team_of
-from tests.surfaces.http.world import World, world
+from tests.surfaces.http.world import World, client_of, world
 
 __all__ = ["atoll"]
 
 EVERY = "/v1/organizations/acme/workers"
+BACKENDS = f"{EVERY}/backends"
 TITLE = "what ann talks about"
 
 
@@ -85,3 +92,71 @@ async def test_workers_of_an_organization_are_shown_to_its_administrators_alone(
     # An administrator does not drive what is not theirs.
     assert (await team.call("adam", "GET", "/v1/workers/docs/snapshot")).status_code == 404
     assert (await team.call("adam", "GET", "/v1/workers")).json()["workers"] == []
+
+
+async def test_administrators_see_where_their_workers_run_and_were_lost(atoll: World) -> None:
+    team = await team_of(atoll, ann="member", adam="admin")
+    await team.organization("elsewhere")
+    await team.join("eve", OrgRole.OWNER, org="elsewhere")
+    await _placed(team)
+    listed = await team.call("adam", "GET", BACKENDS)
+    assert listed.status_code == 200, listed.text
+    assert listed.json()["backends"] == [
+        shown("docker", "local", "local", workers=0, lost=1),
+        shown("namespaces", "local", "local", workers=1, lost=0),
+    ]
+    hers = await team.call("eve", "GET", BACKENDS.replace("acme", "elsewhere"))
+    assert hers.json()["backends"] == []
+    for who, status in (("ann", 403), ("eve", 404)):
+        assert (await team.call(who, "GET", BACKENDS)).status_code == status
+
+
+async def test_who_runs_the_installation_sees_the_health_of_every_place(atoll: World) -> None:
+    team = await team_of(atoll, ann="member")
+    await _placed(team)
+    now = atoll.clock.now()
+    async with atoll.ground.store.begin() as rows:
+        for ago, ready_ms in ((2, 300), (1, None)):
+            outcome = Outcome(now - timedelta(hours=ago), ready_ms)
+            await rows.routes.note(("ext.namespaces", "local"), outcome)
+        for _ in range(TRIP):
+            await rows.routes.note(("ext.namespaces", "eu-1"), Outcome(now - PAUSE * 2, None))
+    async with client_of(atoll.url, atoll.token) as client:
+        found = (await client.get(BACKENDS)).json()["backends"]
+        known = (await client.get("/v1/routes/health")).json()["places"]
+    half = {"attempts": 2, "success": 0.5, "p50_ms": 300, "p95_ms": 300, "breaker": "closed"}
+    broken = {"attempts": TRIP, "success": 0.0, "breaker": "half_open"}
+    assert found == [
+        shown("docker", "local", "local", workers=0, lost=1),
+        shown("namespaces", "", "eu-1", workers=0, lost=0, **broken),
+        shown("namespaces", "local", "local", workers=1, lost=0, **half),
+    ]
+    assert [one["place"] for one in known] == ["eu-1", "local"]
+
+
+def shown(backend: str, host: str, region: str, **more: Any) -> dict[str, Any]:
+    """A backend as it is answered; without a health unless that is given."""
+    place = {"backend": backend, "extension": f"ext.{backend}", "host": host, "region": region}
+    none = dict.fromkeys(("attempts", "success", "p50_ms", "p95_ms", "breaker"))
+    return {"placement": place, **none, **more}
+
+
+async def _placed(team: Team) -> None:
+    """A worker that runs, and one that was lost on another backend and failed since."""
+    await put(team, "ann", "docs")
+    await put(team, "ann", "gone", failed=True)
+    await put(team, "ann", "unplaced")
+    now = team.atoll.clock.now()
+    wall = {"sandbox": {"id": "sb_x", "host": "local", "region": "local"}}
+    head: dict[str, Json] = {"worker_id": "gone", "epoch": 1}
+    told: dict[str, Json] = {"reattached": False, "extension": "ext.docker", **wall}
+    started = WorkerEventDraft("worker.started", now - timedelta(hours=30), head | told)
+    lost = WorkerEventDraft("worker.lost", now - timedelta(hours=23), head | {"reason": "silent"})
+    profile = Profile("p", "1.0.0", extension="ext.namespaces")
+    box = replace(sandbox("wall"), profile=profile, host="local", region="local")
+    async with team.atoll.ground.store.begin() as rows:
+        await rows.sandboxes.insert(box)
+        found = await rows.workers.get(WorkerKey("wk_ann_docs"))
+        assert found is not None
+        await rows.workers.put(replace(found, sandbox_id=box.id))
+        await rows.worker_events.append(WorkerKey("wk_ann_gone"), (started, lost))

@@ -18,7 +18,7 @@ from tests.surfaces.http.world import document_text
 
 ABOUT_WORKERS = (
     *("/v1/workers", "/v1/desktops", "/v1/agent-logins", "/v1/projections/worker_summaries"),
-    "/internal/executions",
+    *("/internal/executions", "/v1/organizations/{organization}/workers/backends"),
 )
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 

@@ -17,6 +17,7 @@ from atoll.services.overview.search import (
 )
 from atoll.services.overview.usage import Usage
 from atoll.services.overview.worker_oversight import WorkerOversight
+from atoll.services.routes.routes import Routes
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.secrets.secrets import Secrets
 from atoll.wiring.control.library import Library
@@ -29,6 +30,7 @@ def build_overview(
     *,
     statuses: AgentStatuses,
     secrets: Secrets,
+    routes: Routes,
 ) -> Overview:
     """Return the use cases that look across the nouns. A noun that can be found adds its source
     here."""
@@ -48,6 +50,6 @@ def build_overview(
         search=Search(sources),
         usage=Usage(ground),
         oversight=Oversight(ground.store, sandboxes, statuses),
-        workers=WorkerOversight(ground),
+        workers=WorkerOversight(ground, routes),
         machine=MachineHealth(ground.clock, library.ports.examine),
     )
