@@ -9,6 +9,7 @@ from atoll.client.shapes import Me, Sandbox, SandboxState
 from atoll.client.transport import ANSWER_SECONDS, Call, Transport, at, get, patch, post, put
 from atoll.client.workers.shapes import (
     HeartbeatState,
+    WorkerPlace,
     WorkerRemoval,
     WorkerRoute,
     WorkerSandbox,
@@ -211,6 +212,32 @@ class OverseenWorkerPage(Shape):
     next = fields.text()
 
 
+class WorkerBackend(Shape):
+    """A place of an organization's workers: `workers` run there, `lost` were lost in the last day.
+    The rest is its health, for who runs the installation: `breaker` is empty to others, and what
+    was not measured is missing."""
+
+    placement = fields.one(WorkerPlace)
+    attempts = fields.number()
+    p50_ms = fields.number(-1)
+    p95_ms = fields.number(-1)
+    breaker: Field[Literal["closed", "open", "half_open", ""]] = fields.word()
+    workers = fields.number()
+    lost = fields.number()
+
+    @property
+    def success(self) -> float | None:
+        """Return the share of attempts that ended ready."""
+        found = self.value.get("success")
+        return float(found) if isinstance(found, int | float) else None
+
+
+class WorkerBackendList(Shape):
+    """The places of an organization's workers, by name."""
+
+    backends = fields.many(WorkerBackend)
+
+
 class Organizations:
     """Organizations. `ref` is an id or a slug; None is the caller's own."""
 
@@ -235,6 +262,11 @@ class Organizations:
     def workers(self, ref: str | None) -> OverseenWorkerPage:
         """Return an organization's workers, whoever owns them."""
         return self._transport.read_all(OverseenWorkerPage, get(*self._at(ref), "workers"))
+
+    def backends(self, ref: str | None) -> WorkerBackendList:
+        """Return where an organization's workers run and were lost."""
+        call = get(*self._at(ref), "workers", "backends")
+        return self._transport.read(WorkerBackendList, call)
 
     def stop(self, ref: str | None, sandbox: str, *, wait_seconds: int = 0) -> Overseen:
         """Have a sandbox of an organization stop, whoever owns it; wait so long for the end."""

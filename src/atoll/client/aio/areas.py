@@ -118,6 +118,7 @@ class AsyncOrganizations(AsyncNoun[Organizations]):
     get = Awaited(Organizations.get)
     oversee = Awaited(Organizations.oversee)
     workers = Awaited(Organizations.workers)
+    backends = Awaited(Organizations.backends)
     stop = Awaited(Organizations.stop)
     create = Awaited(Organizations.create)
     members = Awaited(Organizations.members)
