@@ -8,6 +8,7 @@ import type { Envelope, Extension, Schemas } from './types';
 export type Hit = Schemas['HitView'];
 export type Overseen = Schemas['OverseenView'];
 export type OverseenWorker = Schemas['OverseenWorkerView'];
+export type WorkerBackend = Schemas['BackendHealthView'];
 export type OverseenPage = Schemas['OverseenPageView'];
 export type SortKey = Schemas['SortKey'];
 export type Usage = Schemas['UsageView'];
@@ -98,6 +99,12 @@ export const overviewApi = {
       if (cursor === null) break;
     }
     return all;
+  },
+
+  /** Where an organization's workers run and were lost. */
+  async backends(organization: string): Promise<readonly WorkerBackend[]> {
+    const found = await call('GET', `${at(organization)}/workers/backends`);
+    return (found as Schemas['BackendHealthList']).backends;
   },
 
   audit(query: AuditQuery, before: number | null): Promise<Schemas['AuditPage']> {

@@ -16,7 +16,7 @@ import { Segments } from '../parts/Segments';
 import { Empty } from '../parts/States';
 import { KeptMark, RemovalBadge } from '../workers/details';
 import { backendWords, HeartbeatMark, PlaceMark, routeLine, WorkerMark } from '../workers/marks';
-import { Places } from './Hosts';
+import { WorkerBackends } from './WorkerBackends';
 
 const LOOK_MS = 5_000;
 
@@ -49,7 +49,7 @@ export function EveryWorker({ organization }: { readonly organization: string })
           )}
         </Listed>
       </section>
-      <Places />
+      <WorkerBackends organization={organization} />
     </>
   );
 }

@@ -151,7 +151,7 @@ const rounded = (value: number): number => Math.round(value * 10) / 10;
 
 /** How starts went in the last day, as routes see it; nothing for who does not run the
  *  installation. */
-export function Places() {
+function Places() {
   const asked = useListed(health);
   if (asked.problem instanceof Problem && asked.problem.status === 403) return null;
   return (

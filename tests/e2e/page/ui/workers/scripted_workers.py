@@ -99,6 +99,8 @@ class ScriptedWorkers:
     create_problem: web.Response | None = None
     #: Whose workers are not the person's own.
     owners: dict[str, str] = field(default_factory=dict)
+    #: Where workers of the organization are.
+    backends: list[dict[str, Any]] = field(default_factory=list)
     #: Linked machines, by name.
     desktops: dict[str, dict[str, Any]] = field(default_factory=dict)
     _followers: list[web.StreamResponse] = field(default_factory=list)
@@ -229,6 +231,7 @@ class ScriptedWorkers:
             web.delete(one + "/stream", self._erase),
             web.get("/v1/desktops", self._list_desktops),
             web.get("/v1/organizations/{org}/workers", self._every),
+            web.get("/v1/organizations/{org}/workers/backends", self._list_backends),
             web.delete("/v1/desktops/{desktop}", self._unlink),
         ]
 
@@ -272,6 +275,9 @@ class ScriptedWorkers:
             for shown in self.workers.values()
         ]
         return web.json_response({"workers": found, "next": None})
+
+    async def _list_backends(self, _: web.Request) -> web.StreamResponse:
+        return web.json_response({"backends": self.backends})
 
     def link(self, name: str, **more: Any) -> dict[str, Any]:
         """A linked machine whose lane runs, as the API shows it."""

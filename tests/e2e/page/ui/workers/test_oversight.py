@@ -20,6 +20,13 @@ HIDING = "a\u202efdp.exe\u200b"
 SPELLED = "a\\u{202e}fdp.exe\\u{200b}"
 STOPPED: dict[str, Any] = {"status": "stopped", "heartbeat_state": "stopped"}
 
+NO_HEALTH = dict.fromkeys(("attempts", "success", "p50_ms", "p95_ms", "breaker"))
+
+
+def placed(backend: str, extension: str = "ext.docker", host: str = "local") -> dict[str, str]:
+    """A place of workers."""
+    return {"backend": backend, "extension": extension, "host": host, "region": ""}
+
 
 async def test_artifacts_are_listed_with_type_size_and_sum_and_names_are_spelled(
     server: ScriptedServer, page: Page
@@ -153,6 +160,12 @@ async def test_administrator_sees_every_worker_and_filters_those_in_trouble(
     torn_down = {"removed": [], "leftovers": ["volume v: it is busy"]}
     workers.add("left", **STOPPED, backend="docker", torn_down=torn_down, remove_at=now())
     workers.owners["broken"] = BOB
+    health = {"attempts": 4, "success": 0.75, "p50_ms": 310, "p95_ms": 1_200}
+    workers.backends = [
+        {"placement": placed("docker"), **NO_HEALTH, "workers": 2, "lost": 0},
+        {"placement": placed("extension", "ext.mine", "box"), **health}
+        | {"breaker": "half_open", "workers": 0, "lost": 1},
+    ]
     context = await browser.new_context(**PHONE_SCREEN)
     page = await context.new_page()
     await page.goto(f"{server.url}#login={TICKET}")
@@ -168,16 +181,21 @@ async def test_administrator_sees_every_worker_and_filters_those_in_trouble(
     await expect(backends).to_have_text(
         ["docker: 0 run, 1 in trouble", "namespaces: 1 runs, 1 in trouble"]
     )
-    await expect(page.get_by_text("half of them within 310 ms").first).to_be_visible()
+    places = page.get_by_role("group", name="Backends in the last day").get_by_role("row")
+    await expect(places.filter(has_text="ext.mine at box")).to_have_text(
+        "ext.mine at boxtried once more75 %310 ms1200 ms01"
+    )
+    await expect(places.filter(has_text="docker")).to_have_text("docker at local––––20")
     await page.get_by_text("In trouble", exact=True).tap()
     await expect(rows).to_have_count(2)
     await broken.get_by_role("button", name="namespaces at local").tap()
     await expect(page.get_by_text("the first machine of ours that fits")).to_be_visible()
     await page.keyboard.press("Escape")
     assert await page.evaluate(NARROW)
-    server.team.admin.runs_it = False
+    workers.backends = [one | NO_HEALTH for one in workers.backends]
     await page.reload()
-    await expect(rows).to_have_count(3)
-    await expect(page.get_by_text("Starts in the last day")).to_have_count(0)
+    await expect(places.filter(has_text="docker")).to_have_text("docker at local20")
+    await expect(page.get_by_text("Nearly all within")).to_have_count(0)
+    assert await page.evaluate(NARROW)
     assert await page.evaluate("window.stung") is None
     await context.close()
