@@ -147,7 +147,7 @@ async def _placed(team: Team) -> None:
     await put(team, "ann", "gone", failed=True)
     await put(team, "ann", "unplaced")
     now = team.atoll.clock.now()
-    wall = {"sandbox": {"id": "sb_x", "host": "local", "region": "local"}}
+    wall: dict[str, Json] = {"sandbox": {"id": "sb_x", "host": "local", "region": "local"}}
     head: dict[str, Json] = {"worker_id": "gone", "epoch": 1}
     told: dict[str, Json] = {"reattached": False, "extension": "ext.docker", **wall}
     started = WorkerEventDraft("worker.started", now - timedelta(hours=30), head | told)
