@@ -78,16 +78,15 @@ def build_application(
     return Application(
         sandboxes=sandboxes, background=background,
         terminals=terminals, agents=agents, statuses=statuses,
-        secrets=secrets, approvals=approvals, tenancy=tenancy,
+        secrets=secrets, approvals=approvals, tenancy=tenancy, backends=backends,
         runtime_calls=calls, home=home, events=events, logins=access.logins,
+        consumers=Consumers(ground.store, sandboxes),
         inbox=build_inbox(ground, approvals, statuses, agents, home=home, within=within),
         catalogue=build_catalogue(ground, ports, events, background),
-        consumers=Consumers(ground.store, sandboxes),
         shares=Shares(ground, sandboxes, wrong=access.logins.wrong, inviter=access.logins.person),
         push=PushServices(PushSubscriptions(ground, own.push), PushDelivery(ground, own.push)),
         syncs=Syncs(sandboxes, library.workspaces, agents=agents, statuses=statuses, events=events),
         review=build_review(ground, sandboxes, ports, own.forge, events=events),
-        backends=backends,
         profiles=library.preparation.profiles, readiness=readiness(ground, background),
         repositories=build_repositories(sandboxes, library, events, settings=settings),
         projects=build_projects(ground, library, settings=settings),
@@ -98,17 +97,14 @@ def build_application(
         hooks=Hooks(ground, ports.vault, access.owners, access.logins),
         drive=build_drive(ground, sandboxes, calls, own.drive, vault=ports.vault, events=events),
         previews=build_previews(ground, sandboxes, access, tenancy),
-        workers=build_workers(
-            *(ground, sandboxes, agents, ports, library),
-            background=background, events=events, settings=settings.workers,
-        ),
+        workers=build_workers(*(ground, sandboxes, agents, ports, library), background=background,
+                              events=events, settings=settings.workers),
         tools=build_tools(
             *(ground, events, sandboxes, tenancy), settings=settings.tools,
             outgoing=(ports.vault, own.webhooks), lent=access.tools_lent,
         ),
-        overview=build_overview(
-            ground, library, sandboxes, statuses=statuses, secrets=secrets, routes=backends.routes
-        ),
+        overview=build_overview(*(ground, library, sandboxes), statuses=statuses, secrets=secrets,
+                                routes=backends.routes),
     )  # fmt: skip
 
 
