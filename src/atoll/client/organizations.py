@@ -212,7 +212,7 @@ class OverseenWorkerPage(Shape):
     next = fields.text()
 
 
-class WorkerBackend(Shape):
+class BackendHealth(Shape):
     """A place of an organization's workers: `workers` run there, `lost` were lost in the last day.
     The rest is its health, for who runs the installation: `breaker` is empty to others, and what
     was not measured is missing."""
@@ -221,7 +221,7 @@ class WorkerBackend(Shape):
     attempts = fields.number()
     p50_ms = fields.number(-1)
     p95_ms = fields.number(-1)
-    breaker: Field[Literal["closed", "open", "half_open", ""]] = fields.word()
+    breaker: Field[Literal["closed", "open", "half_open"]] = fields.word()
     workers = fields.number()
     lost = fields.number()
 
@@ -232,10 +232,10 @@ class WorkerBackend(Shape):
         return float(found) if isinstance(found, int | float) else None
 
 
-class WorkerBackendList(Shape):
+class BackendHealthList(Shape):
     """The places of an organization's workers, by name."""
 
-    backends = fields.many(WorkerBackend)
+    backends = fields.many(BackendHealth)
 
 
 class Organizations:
@@ -263,10 +263,10 @@ class Organizations:
         """Return an organization's workers, whoever owns them."""
         return self._transport.read_all(OverseenWorkerPage, get(*self._at(ref), "workers"))
 
-    def backends(self, ref: str | None) -> WorkerBackendList:
+    def backends(self, ref: str | None) -> BackendHealthList:
         """Return where an organization's workers run and were lost."""
         call = get(*self._at(ref), "workers", "backends")
-        return self._transport.read(WorkerBackendList, call)
+        return self._transport.read(BackendHealthList, call)
 
     def stop(self, ref: str | None, sandbox: str, *, wait_seconds: int = 0) -> Overseen:
         """Have a sandbox of an organization stop, whoever owns it; wait so long for the end."""
