@@ -134,8 +134,8 @@ class WebhookFeed:
     async def _end(self, kept: KeptWebhook, *, revoked: bool) -> None:
         """End what may read nothing any more. The endpoint of a subscription that was revoked is
         told so."""
-        await self._outcomes.forbidden(kept.webhook)
-        if revoked and kept.webhook.subscription is not None:
+        ended = await self._outcomes.forbidden(kept.webhook)
+        if ended and revoked and kept.webhook.subscription is not None:
             await self._posting.tell(kept, "terminated", {"error": dict(REVOKED)})
 
     async def _found(

@@ -121,18 +121,21 @@ class WebhookOutcomes:
             if delivery.state is DeliveryState.RETRYING:
                 await self._go_on(rows, webhook, delivery)
 
-    async def forbidden(self, read: Webhook) -> None:
+    async def forbidden(self, read: Webhook) -> bool:
         """Disable a webhook whose owner's role does not allow it any more. A subscription of the
-        Events extension is removed."""
+        Events extension is removed, unless it was renewed since it was read. Returns whether it
+        ended."""
         async with self._ground.store.begin() as rows:
             kept = await rows.webhooks.get(read.id)
             if kept is None or not kept.webhook.enabled:
-                return
+                return False
+            if kept.webhook.subscription != read.subscription:
+                return False
             if kept.webhook.subscription is not None:
                 await rows.webhooks.remove(kept.webhook.id)
                 await self._log.append(rows, kept.webhook, "webhook.removed")
                 self._log.announce_change(kept.webhook)
-                return
+                return True
             webhook = disabled(kept.webhook, NOT_ALLOWED)
             await rows.webhooks.put(replace(kept, webhook=webhook))
             counts = await rows.webhook_deliveries.counts(webhook.id)
@@ -141,6 +144,7 @@ class WebhookOutcomes:
                 rows, webhook, "webhook.disabled", payload=told, reason=NOT_ALLOWED
             )
         self._log.announce_change(webhook)
+        return True
 
     async def _current(self, rows: Transaction, delivery: Delivery) -> KeptWebhook | None:
         """Return the webhook, unless it or the delivery was changed since the attempt began."""
