@@ -4,11 +4,9 @@
  * with the rights of whoever calls it: what it guards is not here. */
 #define _GNU_SOURCE
 #include "init.h"
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -46,17 +44,6 @@ static int send_all(int fd, const char *data, size_t length)
 			data += sent, length -= (size_t)sent;
 	}
 	return 0;
-}
-
-static int to_door(void)
-{
-	struct sockaddr_in there = {.sin_family = AF_INET, .sin_port = htons(DOOR)};
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	there.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (fd >= 0 && connect(fd, (struct sockaddr *)&there, sizeof there) == 0)
-		return fd;
-	return -1;
 }
 
 static int put(int fd, const char *kind, char **argv)
@@ -165,7 +152,7 @@ int ask(int argc, char **argv)
 	outside = !strcmp(argv[0], "sudo");
 	code = outside ? 0 : -1;
 	snprintf(kind, sizeof kind, outside ? "%.16s %d" : "%.16s", argv[0], (int)getpid());
-	fd = to_door();
+	fd = reach_port(DOOR);
 	if (outside)
 		stand_in(fd);
 	if (fd < 0 || put(fd, kind, argv + 2) < 0 || (status = word(fd, argv[0], &code)) < 0) {

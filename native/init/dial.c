@@ -27,7 +27,7 @@ static int connected(int family, const struct sockaddr *there, socklen_t size)
 	return -1;
 }
 
-static int reached(int port)
+int reach_port(int port)
 {
 	struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
 	struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port),
@@ -90,7 +90,7 @@ int do_dial(struct request *it)
 	if (*end || port < 1 || port > MOST_PORT)
 		return denied(USAGE, "no port");
 	signal(SIGPIPE, SIG_IGN);
-	fd = reached((int)port);
+	fd = reach_port((int)port);
 	if (fd < 0)
 		return failed("the port");
 	carry(fd);

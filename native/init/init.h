@@ -87,7 +87,9 @@ int open_beneath(int root, const char *path, int flags, int mode);
 /* ask.c: a person's word on one command, then that command; or sudo's, run from outside */
 int ask(int argc, char **argv);
 
-/* dial.c: standard input and output by a connection, both ways; -1 when that ended first */
+/* dial.c: a connection to a port of this loopback, or -1 with errno; and standard input and output
+ * by a connection, both ways; -1 when that ended first */
+int reach_port(int port);
 int carry(int fd);
 
 /* mcp.c: the tools of the door, for agents and scripts */

@@ -7,9 +7,7 @@
  * All of the protocol is spoken by the door outside: here bytes are pumped. */
 #define _GNU_SOURCE
 #include "init.h"
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,17 +30,6 @@ static int no_door(void)
 {
 	fprintf(stderr, "atoll-mcp: nobody answers at the door\n");
 	return NO_DOOR;
-}
-
-static int to_door(void)
-{
-	struct sockaddr_in there = {.sin_family = AF_INET, .sin_port = htons(DOOR)};
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	there.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (fd >= 0 && connect(fd, (struct sockaddr *)&there, sizeof there) == 0)
-		return fd;
-	return -1;
 }
 
 static int put_all(int fd, const char *data, size_t length)
@@ -95,7 +82,7 @@ static int pass_rest(int fd, int to)
 static int pump(const char *query)
 {
 	char head[MOST_HEAD + 1], request[256];
-	int fd = to_door(), status;
+	int fd = reach_port(DOOR), status;
 
 	snprintf(request, sizeof request,
 	         "GET /mcp%s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nConnection: Upgrade\r\n"
@@ -121,7 +108,7 @@ static int ask_door(const char *request, const char *tool, const char *json, siz
 {
 	static const char mark[] = "\r\nAtoll-Exit: ";
 	char head[MOST_HEAD + 1], *found;
-	int fd = to_door(), code = FAILED_CALL, status;
+	int fd = reach_port(DOOR), code = FAILED_CALL, status;
 
 	if (fd < 0 || put_all(fd, request, strlen(request)) < 0 ||
 	    (tool && (put_all(fd, tool, strlen(tool) + 1) < 0 || put_all(fd, json, length) < 0)) ||

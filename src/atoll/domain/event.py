@@ -6,7 +6,7 @@ appends and numbers events.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TypeAlias
 
 from atoll.domain.ids import EventId, OrgId, PrincipalId
@@ -63,6 +63,25 @@ class Event:
     actor_id: str
     reason: str | None
     payload: Mapping[str, Json]
+
+
+def envelope_of(event: Event) -> dict[str, Json]:
+    """Return an event in its envelope as JSON, as receivers outside are sent it; `at` is RFC 3339
+    in UTC with milliseconds."""
+    at = event.at.astimezone(UTC).isoformat(timespec="milliseconds")
+    return {
+        "id": event.id,
+        "position": event.position,
+        "stream": event.stream,
+        "seq": event.seq,
+        "event_type": event.event_type,
+        "event_version": event.event_version,
+        "at": at.replace("+00:00", "Z"),
+        "org_id": event.org_id,
+        "actor": {"kind": event.actor_kind, "id": event.actor_id},
+        "reason": event.reason,
+        "payload": dict(event.payload),
+    }
 
 
 def sandbox_stream(sandbox_id: str) -> str:

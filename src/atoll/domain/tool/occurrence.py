@@ -6,13 +6,12 @@ a position in the log, so that a reader who comes back receives each event once 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC
 from typing import Final
 
 import msgspec
 
 from atoll.domain.errors import Invalid, NotFound
-from atoll.domain.event import Event, Json
+from atoll.domain.event import Event, Json, envelope_of
 from atoll.domain.event_kind import KINDS
 from atoll.domain.event_kinds.kind import EventKind
 from atoll.domain.event_schema import envelope_schema
@@ -134,21 +133,12 @@ def descriptor_of(kind: EventKind, delivery: Sequence[str]) -> dict[str, Json]:
 def occurrence_of(event: Event) -> dict[str, Json]:
     """Return an event as an occurrence, without a cursor. Its data is the envelope; characters of
     its texts that cannot be seen are spelled."""
-    at = event.at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    data: dict[str, Json] = {
-        "id": event.id,
-        "position": event.position,
-        "stream": event.stream,
-        "seq": event.seq,
-        "event_type": event.event_type,
-        "event_version": event.event_version,
-        "at": at,
-        "org_id": event.org_id,
-        "actor": {"kind": event.actor_kind, "id": event.actor_id},
-        "reason": _shown(event.reason),
-        "payload": {name: _shown(value) for name, value in event.payload.items()},
+    data = envelope_of(event)
+    data["reason"], data["payload"] = _shown(data["reason"]), _shown(data["payload"])
+    return {
+        **{"eventId": event.id, "name": event.event_type},
+        **{"timestamp": data["at"], "data": data},
     }
-    return {"eventId": event.id, "name": event.event_type, "timestamp": at, "data": data}
 
 
 def _shown(value: Json) -> Json:

@@ -11,9 +11,9 @@ import hashlib
 import hmac
 import json
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
-from atoll.domain.event import Event
+from atoll.domain.event import Event, envelope_of
 from atoll.domain.webhook.subscription import event_message
 from atoll.domain.webhook.webhook import Webhook
 
@@ -42,21 +42,8 @@ def bound_to(webhook: Webhook, version: int) -> tuple[str, ...]:
 
 def body_of(event: Event) -> bytes:
     """Return the message of an event as JSON: `type`, `timestamp` and `data`, the envelope."""
-    at = _instant(event.at)
-    envelope = {
-        "id": event.id,
-        "position": event.position,
-        "stream": event.stream,
-        "seq": event.seq,
-        "event_type": event.event_type,
-        "event_version": event.event_version,
-        "at": at,
-        "org_id": event.org_id,
-        "actor": {"kind": event.actor_kind, "id": event.actor_id},
-        "reason": event.reason,
-        "payload": dict(event.payload),
-    }
-    message = {"type": event.event_type, "timestamp": at, "data": envelope}
+    envelope = envelope_of(event)
+    message = {"type": event.event_type, "timestamp": envelope["at"], "data": envelope}
     return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
@@ -82,7 +69,3 @@ def signed_headers(
 def _signature(secret: str, signed: bytes) -> str:
     key = base64.b64decode(secret.removeprefix(_PREFIX))
     return "v1," + base64.b64encode(hmac.digest(key, signed, hashlib.sha256)).decode()
-
-
-def _instant(at: datetime) -> str:
-    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
