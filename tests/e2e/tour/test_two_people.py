@@ -80,6 +80,8 @@ class Seat:
             await picture(self.page, self.pictures / f"together-{name}.webp")
 
 
+# Two pages and an agent at once: beside other groups a page alone may take a minute to draw.
+@pytest.mark.alone
 @pytest.mark.parametrize(
     "how", [pytest.param("mouse", id="mouse", marks=pytest.mark.slow), pytest.param("keys")]
 )
