@@ -24,6 +24,7 @@ from atoll.surfaces.http.server.permissions import (
     permission_of,
     permitted,
 )
+from atoll.surfaces.mcp.toolbox import toolbox
 from atoll.wiring.control.openapi import routes_only
 
 API_PAGE = Path(__file__).parents[2] / "docs/program/api.md"
@@ -99,6 +100,7 @@ def test_the_document_shows_each_permission() -> None:
 def test_every_permission_guards_something_and_is_on_the_page() -> None:
     page = API_PAGE.read_text(encoding="utf-8")
     used = {permission_of(route) for route in _routes()}
+    used |= {one.tool.inside for one in toolbox().all()}
     later = {Capability.WEBHOOK_MANAGE, Capability.TOKEN_MANAGE}
     later |= {Capability.ORG_READ, Capability.ORG_MANAGE}
     assert EVERY_CAPABILITY - later <= used
