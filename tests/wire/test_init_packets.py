@@ -125,3 +125,8 @@ def test_list_of_what_was_left_running_is_read_whole() -> None:
 def test_list_that_holds_less_than_it_says_is_garbled(records: bytes) -> None:
     with pytest.raises(init.Garbled):
         init.decode_reply(init.HEADER.pack(70, 9, 1, 0) + records)
+
+
+def test_exec_payload_is_counts_directory_words_and_variables() -> None:
+    payload = init.encode_exec_payload((b"ls", b"-l"), ((b"K", b"v=w"),), b"/w")
+    assert payload == init.COUNTS.pack(2, 1) + b"/w\0ls\0-l\0K=v=w\0"

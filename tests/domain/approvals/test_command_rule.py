@@ -55,3 +55,8 @@ def test_word_that_cannot_be_shown_as_it_is_is_named(word: str) -> None:
 
 def test_usual_words_can_be_shown() -> None:
     assert showable(["printf", "%s\\n", "ä", "a b", ""], "/workspace") is None
+
+
+def test_sudo_takes_a_command_word_for_word() -> None:
+    assert sudo_allows((["git", "push"],), ("git", "push"))
+    assert not sudo_allows((["git", "push"],), ("git", "push", "-f"))

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from atoll.domain.redaction.lexicon import NOTHING, Findings
 from atoll.domain.redaction.literals import Literals
 from atoll.domain.redaction.redactor import STAYS_FROM, Redactor
 
@@ -107,3 +108,12 @@ def test_literals_touch_exactly_what_they_find_something_in(keys: list[str], tex
 
 def test_stream_without_keys_passes_at_once() -> None:
     assert stream().feed(b"a") == b"a"
+
+
+def test_literals_name_where_they_stand_and_what_could_become_one() -> None:
+    literals = Literals(("one", "two"))
+    assert literals.find(b"a one") == Findings(((2, 5),), ())
+    assert literals.find(b"a tw") == Findings((), ((2, 2),))
+    assert literals.find(b"neither") == NOTHING
+    assert literals.touches(b"a two")
+    assert not literals.touches(b"neither")

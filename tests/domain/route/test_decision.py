@@ -347,3 +347,8 @@ def test_one_more_limit_of_any_kind_never_adds_a_candidate(
     narrower = replace(request, limits=(*request.limits, more))
     before = decide(request, found).fit
     assert all(one in before for one in decide(narrower, found).fit)
+
+
+def test_decision_made_again_is_the_same() -> None:
+    decision = decide(PREFER, (RENTED, BOX, OURS))
+    assert again(decision) == decision

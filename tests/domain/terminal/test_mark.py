@@ -76,3 +76,18 @@ def test_commands_from_an_offset_are_those_whose_output_reaches_it() -> None:
     assert not log.genuine
     log.take("A", "", offset=60, genuine=True, now=0.0)
     assert log.genuine
+
+
+def test_reader_gets_what_changed_since_its_number_in_order() -> None:
+    log = MarkLog()
+    run(log, ("C", "a"), ("C", "b"))
+    first, second = log.all()
+    assert log.since(0) == [first, second]
+    assert log.since(first.seq) == [second]
+    assert log.since(log.seq) == []
+
+
+def test_signal_that_changes_nothing_says_so() -> None:
+    log = MarkLog()
+    assert not log.take("B", "", offset=0, genuine=True, now=0.0)
+    assert not log.take("E", "make", offset=0, genuine=True, now=0.0)

@@ -47,3 +47,8 @@ def test_pattern_made_to_hurt_is_answered() -> None:
 def test_pattern_of_one_letter_for_any_stands_where_it_is_found() -> None:
     assert read_pattern("l?o*d", glob=True, match_case=True).find("hello world") == (2, 11)
     assert read_pattern("l?o*d", glob=True, match_case=True).find("help") is None
+
+
+def test_literal_is_found_where_it_stands() -> None:
+    assert read_pattern("a.b", glob=False, match_case=True).find("aab a.b") == (4, 7)
+    assert read_pattern("a.b", glob=False, match_case=False).find("A.B") == (0, 3)

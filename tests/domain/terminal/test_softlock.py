@@ -181,3 +181,29 @@ def test_strict_lock_that_is_lifted_stops_its_owner_no_more() -> None:
     assert not lock.loosened()
     assert lock.refusal_of(b"x", owner=True) is None
     assert lock.refusal_of(b"x", owner=False) is LockReason.RUNNING
+
+
+def test_stopped_agent_begins_nothing_and_refuses_nothing() -> None:
+    lock = SoftLock()
+    assert lock.stopped()
+    assert not lock.stopped()
+    assert (lock.refusal, lock.began(), lock.supposed(0.0), lock.yielded()) == (None, *[False] * 3)
+
+
+def test_turn_that_was_only_supposed_ends_by_itself() -> None:
+    lock = SoftLock()
+    assert not lock.tick(0.0)
+    assert lock.worked(0.0)
+    assert not lock.tick(UNPROMPTED_SECONDS - 0.1)
+    assert lock.tick(UNPROMPTED_SECONDS)
+    assert lock.began()
+    assert not lock.supposed(0.0)
+
+
+def test_agent_is_paused_and_resumed_once() -> None:
+    lock = SoftLock()
+    assert lock.paused()
+    assert not lock.paused()
+    assert lock.refusal is LockReason.PAUSED
+    assert lock.resumed()
+    assert not lock.resumed()

@@ -72,3 +72,9 @@ def test_snapshot_tells_the_heartbeat_in_milliseconds() -> None:
     assert (shown.heartbeat_state, shown.heartbeat_age_ms) == ("stale", 20_000)
     assert (shown.worker, shown.heartbeat_stale_after_ms) == (worker, 20_000)
     assert (shown.created, shown.observed, shown.created_at) == (created, Observed(), NOW)
+
+
+def test_host_pauses_after_two_missed_unless_its_worker_stays() -> None:
+    assert must_pause(STALE_AFTER, reattachable=True)
+    assert not must_pause(STALE_AFTER - MOMENT, reattachable=True)
+    assert not must_pause(STALE_AFTER, reattachable=False)

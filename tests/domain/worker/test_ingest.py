@@ -32,3 +32,9 @@ def test_items_are_taken_once_and_in_order(batches: list[tuple[int, int]]) -> No
         taken += items[intake.skip : intake.skip + intake.taken]
         source = intake.source
         assert taken == list(range(1, source.expected))
+
+
+def test_batch_that_came_before_is_taken_from_where_the_log_ends() -> None:
+    source = Source(1, 5)
+    assert take(source, Batch(1, 3, 4)) == Intake(Source(1, 7), 2, 2)
+    assert take(source, Batch(1, 1, 2)) == Intake(source, 2, 0)

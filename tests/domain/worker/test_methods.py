@@ -175,3 +175,8 @@ def test_alias_means_its_agent_and_an_unknown_name_itself() -> None:
     assert served_name("claude") == "claude-code"
     assert served_name("codex") == "codex"
     assert served_name("nobody") == "nobody"
+
+
+def test_answer_to_the_agents_question_may_hold_anything() -> None:
+    answer = judge_request("codex", RESPOND, {"server_request_id": "1", "result": {"a": [1]}})
+    assert answer is MethodAccess.DRIVE

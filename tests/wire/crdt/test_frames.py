@@ -69,3 +69,16 @@ def test_frame_that_no_provider_sends_is_malformed(data: bytes) -> None:
 def test_clocks_are_those_of_a_state_vector() -> None:
     assert read_clocks(b"\x01\x05\x07") == {5: 7}
     assert spell_clocks({5: 7}) == b"\x01\x05\x07"
+
+
+def test_frames_of_each_kind_are_those_of_the_protocol() -> None:
+    spelled = {
+        b"\x00\x00\x03\x01\x05\x07": SyncStep1({5: 7}),
+        b"\x00\x01\x02ab": SyncStep2(b"ab"),
+        b"\x00\x02\x02ab": SyncUpdate(b"ab"),
+        b"\x01\x06\x01\x05\x07\x02{}": AwarenessUpdate((Presence(5, 7, "{}"),)),
+        b"\x03": AwarenessQuery(),
+    }
+    for data, frame in spelled.items():
+        assert read_frame(data) == frame
+        assert spell_frame(frame) == data

@@ -164,3 +164,13 @@ def test_exit_code_is_read_back() -> None:
     assert [exit_code(exit_payload(code)) for code in (0, 255, -9)] == [0, 255, -9]
     with pytest.raises(Broken):
         exit_code(b"")
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [(b"~AA\n", "no base64"), (b"~" + base64.b64encode(b"\0" * 4 + b"\1" * 4) + b"\n", "changed")],
+)
+def test_line_that_was_spoiled_is_named(line: bytes, why: str) -> None:
+    near, _ = joined()
+    with pytest.raises(Broken, match=why):
+        near.feed(line)

@@ -116,3 +116,9 @@ def test_any_bytes_are_frames_or_garbled(data: bytes) -> None:
 def test_kinds_have_numbers_of_their_own() -> None:
     assert len({int(kind) for kind in Kind}) == len(Kind) == 18
     assert frames.FAR_CHANNELS > 2**16
+
+
+def test_frame_that_is_not_whole_waits_for_its_rest() -> None:
+    parser, data = FrameParser(), encode_frame(Kind.DATA, 7, b"whole")
+    assert parser.feed(data[:-1]) == []
+    assert parser.feed(data[-1:]) == [Frame(Kind.DATA, 7, b"whole")]

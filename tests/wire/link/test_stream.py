@@ -164,3 +164,10 @@ def test_flood_of_pings_is_answered_up_to_a_bound() -> None:
     assert other.feed(one.drain()) == b""
     assert len(other.drain()) == 4 * MAX_PONGS
     assert other.drain() == b""
+
+
+def test_record_that_is_not_whole_waits_for_its_rest() -> None:
+    one, other = joined()
+    one.write(b"whole")
+    sent = one.drain()
+    assert (other.feed(sent[:-1]), other.feed(sent[-1:])) == (b"", b"whole")
