@@ -109,6 +109,7 @@ async def test_control_plane_killed_while_a_terminal_prints_costs_no_byte(
         once_seen(driver, b"go\r\n"),
         attached(session, url, "watcher") as watcher,
     ):
+        await watcher.until(lambda client: client.starts == 1)
         await driver.type(b"\r")
         await driver.until(lambda client: len(client.output) > 1_000_000)
         await asyncio.to_thread(restart, server, gone_seconds)

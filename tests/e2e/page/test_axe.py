@@ -6,6 +6,7 @@ Two looks are tested by default; `--looks=all` tests all four.
 
 import asyncio
 import os
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, Locator, Page, expect
+from playwright.async_api import Browser, Locator, Page, Request, expect
 
 from atoll.testing.server import TestServer
 from tests.e2e.page.test_people import DESKTOP, PHONE_SCREEN, asking
@@ -159,10 +160,22 @@ async def survey(browser: Browser, address: str, look: str) -> AsyncIterator[Sur
     await context.add_init_script(path=AXE)
     page = await context.new_page()
     page.set_default_timeout(60_000)
+    waiting: dict[Request, float] = {}
+
+    def ended(one: Request) -> None:
+        waiting.pop(one, None)
+
+    page.on("request", lambda one: waiting.update({one: time.monotonic()}))
+    page.on("requestfinished", ended)
+    page.on("requestfailed", ended)
     await page.goto(address)
     made = Survey(page, look)
     try:
         yield made
+    except BaseException:
+        print(f"{page.url} shows:\n{await page.locator('body').inner_text()}\nIt waits for:")
+        print(*(f"{one.url} {time.monotonic() - since:.1f} s" for one, since in waiting.items()))
+        raise
     finally:
         print("\n".join(made.found))
     await context.close()
@@ -233,6 +246,7 @@ async def test_page_of_secrets_holds_to_axe(server: TestServer, api: Api, look: 
             await page.get_by_role("radio", name=kind).check()
             await at.check(f"set a secret for {kind}")
             await page.keyboard.press("Escape")
+            await expect(at.dialog).to_have_count(0)
         await at.check_dialog(row.get_by_role("button", name="Rotate"), "rotate")
         await at.check_dialog(row.get_by_role("button", name="Remove"), "remove")
 
