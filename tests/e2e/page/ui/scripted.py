@@ -7,6 +7,7 @@ starts a process.
 
 import asyncio
 import json
+import mimetypes
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -46,6 +47,15 @@ PROFILES = [
 def at(moment: datetime) -> str:
     """RFC 3339 in UTC."""
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def file_of(name: str, *, headers: dict[str, str] | None = None) -> web.Response:
+    """A file of the built page, whole: one sent in pieces stays open when its reader goes."""
+    file = STATIC / name
+    if not file.is_file():
+        raise web.HTTPNotFound
+    kind = mimetypes.guess_type(name)[0]
+    return web.Response(body=file.read_bytes(), content_type=kind, headers=headers)
 
 
 def problem(status: int, code: str, detail: str, *, where: str | None = None) -> web.Response:
@@ -273,13 +283,13 @@ class ScriptedServer:
         ]
 
     async def _index(self, _: web.Request) -> web.StreamResponse:
-        return web.FileResponse(STATIC / "index.html", headers={"Content-Security-Policy": POLICY})
+        return file_of("index.html", headers={"Content-Security-Policy": POLICY})
 
     async def _asset(self, request: web.Request) -> web.StreamResponse:
-        return web.FileResponse(STATIC / "assets" / request.match_info["name"])
+        return file_of(f"assets/{request.match_info['name']}")
 
     async def _worker(self, _: web.Request) -> web.StreamResponse:
-        return web.FileResponse(STATIC / "sw.js")
+        return file_of("sw.js")
 
     async def _approvals(self, _: web.Request) -> web.StreamResponse:
         return web.json_response({"approvals": []})

@@ -1,3 +1,5 @@
+import time
+
 import pytest
 from playwright.async_api import Browser, Page, expect
 
@@ -135,16 +137,16 @@ async def by_finger(page: Page, right: int, down: int) -> list[int]:
     """Where the screen is after a finger moved it."""
     devices = await page.context.new_cdp_session(page)
     x, y = 200, 500
-    for kind, points in (
-        ("touchStart", [(x, y)]),
-        ("touchMove", [(x + right // 2, y + down // 2)]),
-        ("touchMove", [(x + right, y + down)]),
-        ("touchEnd", []),
+    began = time.time() - 2
+    for after, kind, points in (
+        (0.0, "touchStart", [(x, y)]),
+        (0.1, "touchMove", [(x + right // 2, y + down // 2)]),
+        (0.2, "touchMove", [(x + right, y + down)]),
+        (1.2, "touchEnd", []),  # a finger that rests leaves no momentum behind
     ):
         touches = [{"x": at, "y": height} for at, height in points]
-        if kind == "touchEnd":
-            await page.wait_for_timeout(150)  # a finger that rests leaves no momentum behind
-        await devices.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touches})
+        event = {"type": kind, "touchPoints": touches, "timestamp": began + after}
+        await devices.send("Input.dispatchTouchEvent", event)
     screen = page.locator(".pane-screen")
     place: list[int] = await screen.evaluate("one => [one.scrollLeft, one.scrollTop]")
     return place
