@@ -71,7 +71,8 @@ async def received(s: Scene, sandbox: Sandbox) -> None:
     agent = {"id": "t_1", "agent": "codex", "instructions_id": generation}
     s.runtime.journal[:] = [entry(1, "agent.instructed", **agent)]
     async with asyncio.timeout(10):
-        while not (await s.sandboxes.get(LOCAL_PERSON, sandbox.id)).instructed:
+        # An order goes by what the process knows, a moment after it was stored.
+        while not (await s.sandboxes.runtime(LOCAL_PERSON, sandbox.id))[0].instructed:
             s.clock.turn(10)
             await asyncio.sleep(0.01)  # a database takes real time, and time must not run away
 
