@@ -74,16 +74,24 @@ async def patiently(
 
 async def translated(call: Awaitable[_T], understood: Callable[[Exception], BaseException]) -> _T:
     """Return what a call of a library returns. `understood` makes the error to raise of one of the
-    library; the end of an iterator stays what it is."""
+    library; the end of an iterator stays what it is, and a cancellation that the library lost is
+    raised."""
+    task = asyncio.current_task()
+    before = 0 if task is None else task.cancelling()
     try:
-        return await call
+        answer = await call
     except StopAsyncIteration:
         raise
     except Exception as error:
+        if task is not None and task.cancelling() > before:
+            raise asyncio.CancelledError from error
         made = understood(error)
         if made is error:
             raise
         raise made from error
+    if task is not None and task.cancelling() > before:
+        raise asyncio.CancelledError
+    return answer
 
 
 def of_status(status: int | None, refusals: Container[int]) -> type[AtollError]:

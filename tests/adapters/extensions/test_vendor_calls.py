@@ -1,0 +1,62 @@
+"""A cancellation reaches whoever called a library that loses it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from atoll.adapters.rented.calls import translated
+from atoll.domain.errors import Unavailable
+
+
+async def turned_into_an_error() -> None:
+    try:
+        await asyncio.Event().wait()
+    except asyncio.CancelledError:
+        raise RuntimeError("closed") from None
+
+
+async def swallowed() -> None:
+    try:
+        await asyncio.Event().wait()
+    except asyncio.CancelledError:
+        return
+
+
+@pytest.mark.parametrize("library", [turned_into_an_error, swallowed])
+async def test_cancellation_that_a_library_loses_is_raised(
+    library: Callable[[], Awaitable[None]],
+) -> None:
+    async def loop() -> None:
+        while True:
+            try:
+                await translated(library(), lambda error: Unavailable(str(error)))
+            except Unavailable:
+                continue
+
+    task = asyncio.get_running_loop().create_task(loop())
+    await asyncio.sleep(0)
+    task.cancel()
+    async with asyncio.timeout(10):
+        await asyncio.gather(task, return_exceptions=True)
+    assert task.cancelled()
+
+
+async def test_deadline_of_a_call_is_a_timeout_whatever_the_library_makes_of_it() -> None:
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0):
+            await translated(swallowed(), lambda error: Unavailable(str(error)))
+
+
+async def test_call_amid_a_cleanup_has_its_own_error() -> None:
+    async def broken() -> None:
+        raise RuntimeError("broken")
+
+    task = asyncio.current_task()
+    assert task is not None
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.sleep(0)
+    with pytest.raises(Unavailable, match="broken"):
+        await translated(broken(), lambda error: Unavailable(str(error)))
+    task.uncancel()
