@@ -97,7 +97,10 @@ def request(text: str, generation: int = 1, sandbox_id: SandboxId | None = None)
     return replace(plain, host="box", compose_file=text)
 
 
+@pytest.mark.slow
 class TestComposeSsh(ReachableContract):
+    """The whole contract takes minutes: what stacks add is tested in every run, below."""
+
     @pytest.fixture
     def another(self, place: Place) -> Another:
         self.root = place.rig.home.root
