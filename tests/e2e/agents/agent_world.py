@@ -65,19 +65,31 @@ class World:
 async def world(key: str, wall: Wall = None, config: str = "") -> AsyncIterator[World]:
     """Sandboxes are containers, where the wall is a daemon. `config` is what `config.toml` says."""
     async with model_server(KEY) as model:
-        tables = [f'[{name}]\nkey = "{key}"\nbase_url = "{model.url}"\n'
-                  for name in PROVIDERS]  # fmt: skip
-        made = await asyncio.to_thread(_enter, "\n".join(tables), wall, config)
+        made = await asyncio.to_thread(_enter, keys_for(model, key), wall, config)
         context, server = made
         try:
-            headers = {"Authorization": f"Bearer {server.token}"}
-            hooks = {"response": [read_strictly]}
-            async with httpx.AsyncClient(
-                base_url=server.url, headers=headers, timeout=240, event_hooks=hooks
-            ) as api:
-                yield World(server, model, api)
+            async with world_at(server, model) as found:
+                yield found
         finally:
             await asyncio.to_thread(context.__exit__, None, None, None)
+
+
+@asynccontextmanager
+async def world_at(server: TestServer, model: ModelServer) -> AsyncIterator[World]:
+    """The world of a server that runs."""
+    async with httpx.AsyncClient(
+        base_url=server.url,
+        headers={"Authorization": f"Bearer {server.token}"},
+        timeout=240,
+        event_hooks={"response": [read_strictly]},
+    ) as api:
+        yield World(server, model, api)
+
+
+def keys_for(model: ModelServer, key: str = KEY) -> str:
+    """The text of a `keys.toml` where every provider is this model server."""
+    tables = [f'[{name}]\nkey = "{key}"\nbase_url = "{model.url}"\n' for name in PROVIDERS]
+    return "\n".join(tables)
 
 
 def _enter(

@@ -21,12 +21,17 @@ from tests.e2e.agents.agent_world import (
     Wall,
     World,
     forgotten,
+    keys_for,
     run,
     sandbox_for,
     world,
+    world_at,
 )
+from tests.e2e.replicas.fleet import Fleet, fleet_on
 from tests.peers.canary import HUNT, memory_holds, pids_of
+from tests.peers.databases.postgres import PostgresServer
 from tests.peers.docker_daemon import IMAGE, DockerDaemon, add_program, docker_daemon, why_not
+from tests.peers.model_server import model_server
 
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
 
@@ -242,20 +247,25 @@ async def mortal(mortal_world: World) -> AsyncIterator[World]:
     await forgotten(mortal_world)
 
 
-async def two_calls(scene: Scene, mode: str, *, amid_death: bool) -> None:
-    """Have its agent call twice, and the control plane killed and begun again in between: before
-    the second call, or after it with `amid_death`."""
+async def two_calls(
+    scene: Scene, mode: str, killed: TestServer, then: TestServer, *, amid_death: bool = False
+) -> None:
+    """Have its agent call twice, and the control plane `killed` in between, after which it is
+    `then`: before the second call, or after it with `amid_death`."""
     w, second, gate = scene.w, RESULTS[scene.agent], scene.sandbox
-    await scene.open(mode, f"What happened? {scene.call}")
+    await scene.open(mode, "Good morning.")
+    await scene.until_asked(lambda body: "Good morning." in body)
+    await scene.ask(f"What happened? {scene.call}")
     await scene.until_asked(lambda body: ANSWERED in body)
     await scene.ask(f"And now? [[hold {gate}]] {scene.call}")
     await scene.until_asked(lambda body: f"[[hold {gate}]]" in body)
-    await asyncio.to_thread(w.server.kill)
+    await asyncio.to_thread(killed.kill)
     if amid_death:
         # The agent calls now, and nobody listens.
         w.model.gates[gate].set()
-    await asyncio.to_thread(w.server.start)
-    w.api.base_url = w.server.url
+    if then is killed:
+        await asyncio.to_thread(killed.start)
+    w.api.base_url = then.url
     if not amid_death:
         await door_leads_on(scene)
         w.model.gates[gate].set()
@@ -283,12 +293,12 @@ async def test_call_while_the_control_plane_is_dead_is_answered_by_the_next(
 ) -> None:
     await asyncio.to_thread(provide_agent, mortal.server, agent)
     scene = await scene_of(mortal, agent, repository, "http", None)
-    await two_calls(scene, "machine", amid_death=True)
+    await two_calls(scene, "machine", mortal.server, mortal.server, amid_death=True)
 
 
 @pytest.mark.alone
 @pytest.mark.parametrize(
-    ("wall", "agent", "mode", "way"), cases(("namespaces",), ("machine",), lambda *_: False)
+    ("wall", "agent", "mode", "way"), cases(("namespaces",), MODES, lambda *_: False)
 )
 @pytest.mark.asyncio(loop_scope="session")
 async def test_call_after_the_control_plane_was_killed_is_answered(
@@ -302,7 +312,41 @@ async def test_call_after_the_control_plane_was_killed_is_answered(
 ) -> None:
     await asyncio.to_thread(provide_agent, mortal.server, agent)
     scene = await scene_of(mortal, agent, repository, way, None)
-    await two_calls(scene, mode, amid_death=False)
+    await two_calls(scene, mode, mortal.server, mortal.server)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def replicated_world(postgres: PostgresServer) -> AsyncIterator[tuple[World, Fleet]]:
+    """A world of two replicas."""
+    async with model_server(KEY) as model:
+        context = fleet_on(postgres, keys=keys_for(model), further=("two",))
+        fleet = await asyncio.to_thread(context.__enter__)
+        try:
+            async with world_at(fleet.servers[0], model) as made:
+                yield made, fleet
+        finally:
+            await asyncio.to_thread(context.__exit__, None, None, None)
+
+
+@pytest.mark.alone
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.asyncio(loop_scope="session")
+async def test_call_after_a_replica_was_killed_is_answered_by_another(
+    replicated_world: tuple[World, Fleet],
+    agent: str,
+    repository: Path,
+    provide_agent: Callable[[TestServer, str], None],
+) -> None:
+    w, fleet = replicated_world
+    await asyncio.to_thread(provide_agent, w.server, agent)
+    scene = await scene_of(w, agent, repository, "http", None)
+    leader = await asyncio.to_thread(fleet.leader)
+    (other,) = fleet.others(leader)
+    await two_calls(scene, "machine", leader, other)
+    await asyncio.to_thread(leader.start)
+    await forgotten(w)
 
 
 @pytest.mark.parametrize(

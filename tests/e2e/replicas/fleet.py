@@ -47,13 +47,14 @@ def fleet_on(
     settings: Mapping[str, str] | None = None,
     *,
     config: str = "",
+    keys: str = "",
     further: Sequence[str] = ("two", "three"),
 ) -> Iterator[Fleet]:
     """Replicas that run: one, and those called `further`. `settings` are added to their
-    environment, `config` is their `config.toml`."""
+    environment, `config` is their `config.toml`, `keys` their `keys.toml`."""
     name = postgres.empty()
     env = {"ATOLL_DATABASE_URL": postgres.url(name), **(settings or {})}
-    with test_server(env, start=False) as first, ExitStack() as stack:
+    with test_server(env, keys=keys, start=False) as first, ExitStack() as stack:
         (first.home / "config.toml").write_text(config)
         first.start()
         servers = [first]
