@@ -128,11 +128,11 @@ class Watches:
                 seen = (one for one in found.events if self._events.sees(caller, one))
                 changed = [path for event in seen for path in paths_of(event)]
                 now = watched(found.watches)
-                # Nothing of the page is held while its reader takes what it changed.
-                del found, seen
                 if gap is not None:
                     told = gap.to
                 uris = self._uris(now, changed, all_of_them=gap is not None)
+                # Nothing of the page is held while its reader takes what it changed.
+                del found, seen, changed, now
                 if uris:
                     yield Change(uris, after)
                 if last:

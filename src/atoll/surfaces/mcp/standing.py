@@ -60,11 +60,9 @@ class Standing:
 
     async def _tell(self, send: Send) -> None:
         async for change in self.changes:
-            *rest, last = change.uris
-            # Only after the last of them may a client that was cut off go on from the position.
-            parts = [*(_event(uri, None) for uri in rest), _event(last, change.position)]
-            for first in range(0, len(parts), AT_ONCE):
-                await self._send(send, b"".join(parts[first : first + AT_ONCE]))
+            # Each piece is encoded when it is sent: who reads nothing holds one of them, not all.
+            for first in range(0, len(change.uris), AT_ONCE):
+                await self._send(send, _piece(change, first))
 
     async def _tell_lists(self, send: Send) -> None:
         async for _ in self.lists:
@@ -84,6 +82,16 @@ async def _left(receive: Receive) -> None:
     """Wait until the client has left."""
     while (await receive())["type"] != "http.disconnect":
         pass
+
+
+def _piece(change: Change, first: int) -> bytes:
+    """Return the events of `AT_ONCE` URIs of a change, from the index `first` on."""
+    uris = change.uris[first : first + AT_ONCE]
+    # Only after the last of them may a client that was cut off go on from the position.
+    last = len(change.uris) - first - 1
+    return b"".join(
+        _event(uri, change.position if index == last else None) for index, uri in enumerate(uris)
+    )
 
 
 def _event(uri: str, position: int | None) -> bytes:

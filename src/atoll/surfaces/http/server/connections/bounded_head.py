@@ -1,7 +1,8 @@
 """uvicorn's HTTP protocol with bounds on a request's head and on connections, which it lacks.
 
 Without them any client could send headers until memory ends, or half a head on every connection,
-before any credential is checked. Nothing else is changed.
+before any credential is checked. A client that does not read an answer is given less memory, too.
+Nothing else is changed.
 """
 
 import asyncio
@@ -18,6 +19,9 @@ from atoll.surfaces.http.server.connections.upgrades import (
 
 MAX_HEAD_BYTES: Final = 64 * 1024
 HEAD_SECONDS: Final = 15.0
+WRITE_HIGH_BYTES: Final = 16 * 1024
+"""The bytes of an answer beyond which its sender waits. Streams to clients that do not read hold
+that much each; the socket's own buffer, which is larger, keeps the others fast."""
 
 _LATE = b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
@@ -49,6 +53,7 @@ class BoundedHead(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Count the connection, and wait for a head."""
         super().connection_made(transport)
+        transport.set_write_buffer_limits(high=WRITE_HIGH_BYTES)
         self._pending.enter(self, self.client[0] if self.client else None)
         self._watch()
 
@@ -60,6 +65,7 @@ class BoundedHead(HttpToolsProtocol):
     def handle_websocket_upgrade(self) -> None:
         """Leave the connection to another protocol from here on."""
         self._leave()
+        self.transport.set_write_buffer_limits()
         if self._takes_upgrade():
             self.connections.discard(self)
             self._pass_on()
