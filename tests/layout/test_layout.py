@@ -191,6 +191,21 @@ def test_functions_take_few_positional_parameters(modules: Sequence[Path]) -> No
 
 
 @each_package
+def test_name_of_a_module_is_given_once(modules: Sequence[Path]) -> None:
+    found = []
+    for path in modules:
+        given = [
+            target.id
+            for one in tree_of(path).body
+            if isinstance(one, ast.Assign)
+            for target in one.targets
+            if isinstance(target, ast.Name)
+        ]
+        found += [f"{path}: {name}" for name in sorted(set(given)) if given.count(name) > 1]
+    assert not found, f"a constant that is given twice is what was not meant: {found}"
+
+
+@each_package
 def test_nothing_drops_a_cancellation(modules: Sequence[Path]) -> None:
     found = [
         f"{path}:{one.lineno}"

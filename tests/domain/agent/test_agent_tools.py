@@ -60,3 +60,10 @@ def test_agent_that_passes_names_on_gets_flat_ones() -> None:
     assert http.machine_url == FLAT_TOOLS_URL and FLAT_TOOLS_URL in http.files[0].content
     assert stdio.machine_argv == (TOOLS_PROGRAM, "--flat")
     assert json.loads(stdio.files[0].content)["mcpServers"]["atoll"]["args"] == ["--flat"]
+
+
+def test_shells_of_qwens_tools_get_the_proxy_back_and_nothing_else() -> None:
+    (shells,) = [one for one in find("qwen-code").seeds if one.path == ".qwen/tools.sh"]
+    lines = shells.content.splitlines()
+    assert len(lines) == 4
+    assert all(line.startswith("export ") and ":3128}" in line for line in lines)

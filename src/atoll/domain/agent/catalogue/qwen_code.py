@@ -30,7 +30,7 @@ _QWEN = (
     "env", *(word for name in _PROXIES for word in ("-u", name)), "qwen",
     "--auth-type", "openai", "--yolo",
 )  # fmt: skip
-_TOOLS = "".join(f'export {name}="${{{name}-http://127.0.0.1:3128}}"\n' for name in _PROXIES)
+_PROXIED = "".join(f'export {name}="${{{name}-http://127.0.0.1:3128}}"\n' for name in _PROXIES)
 
 _EVENTS = (
     "SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure",
@@ -65,7 +65,7 @@ AGENT = Agent(
     state=(".qwen",),
     transcripts=".qwen/projects/*/chats/*.jsonl",
     env=(("BASH_ENV", "/home/agent/.qwen/tools.sh"),),
-    seeds=(Seed(".qwen/settings.json", _SETTINGS), Seed(".qwen/tools.sh", _TOOLS)),
+    seeds=(Seed(".qwen/settings.json", _SETTINGS), Seed(".qwen/tools.sh", _PROXIED)),
     aliases=("qwen",),
     watch_files=(WatchFile(".json", _WATCH, "QWEN_CODE_SYSTEM_DEFAULTS_PATH"),),
     transcript="qwen",
