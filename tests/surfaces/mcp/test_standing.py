@@ -5,8 +5,18 @@ from collections.abc import AsyncIterator
 
 from starlette.types import Message
 
+from atoll.domain.errors import Unavailable
 from atoll.services.tools.watches import Change
 from atoll.surfaces.mcp.standing import Standing
+
+
+async def no_lists() -> AsyncIterator[None]:
+    await asyncio.Event().wait()
+    yield
+
+
+async def never() -> None:
+    await asyncio.Event().wait()
 
 
 async def test_part_of_a_change_gives_no_place_to_go_on_from() -> None:
@@ -25,14 +35,27 @@ async def test_part_of_a_change_gives_no_place_to_go_on_from() -> None:
     async def send(message: Message) -> None:
         sent.append(message.get("body", b""))
 
-    async def lists() -> AsyncIterator[None]:
-        await asyncio.Event().wait()
-        yield
-
-    async def ended() -> None:
-        await asyncio.Event().wait()
-
-    await Standing(changes(), lists(), ended)({"type": "http"}, receive, send)
+    await Standing(changes(), no_lists(), never)({"type": "http"}, receive, send)
     first, last = b"".join(sent).replace(b": ping\n\n", b"").removesuffix(b"\n\n").split(b"\n\n")
     assert b"atoll://hr/a/b" in first and b"id: " not in first
     assert b"atoll://hr/c/d" in last and last.startswith(b"id: 7\n")
+
+
+async def test_stream_whose_changes_cannot_be_read_ends_and_its_client_comes_back() -> None:
+    sent: list[Message] = []
+
+    async def changes() -> AsyncIterator[Change]:
+        yield Change(("atoll://hr/a/b",), 7)
+        raise Unavailable("the database is away")
+
+    async def receive() -> Message:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    async with asyncio.timeout(10):
+        await Standing(changes(), no_lists(), never)({"type": "http"}, receive, send)
+    assert b"id: 7\n" in b"".join(one.get("body", b"") for one in sent)
+    assert sent[-1] == {"type": "http.response.body", "body": b"", "more_body": False}

@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
+import structlog
 from starlette.types import Receive, Scope, Send
 
+from atoll.domain.errors import AtollError
 from atoll.services.tools.watches import Change
 
 PING_SECONDS: Final = 15.0
@@ -24,6 +26,8 @@ its connection has."""
 
 END_SECONDS: Final = 1.0
 """The longest wait for a client to take the end of its stream."""
+
+_log = structlog.get_logger(__name__)
 
 _HEADERS: Final = [
     (b"content-type", b"text/event-stream"),
@@ -43,9 +47,20 @@ class Standing:
     _sending: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send changes until the client leaves or the session has ended."""
+        """Send changes until the client leaves, the session has ended, or they cannot be read: the
+        client comes back, and is answered why."""
         del scope
         await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+        try:
+            await self._run(receive, send)
+        except* AtollError as errors:
+            _log.info("standing_stream_broke_off", reason=str(errors.exceptions[0]))
+        # Who reads nothing does not read the end either.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(END_SECONDS):
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _run(self, receive: Receive, send: Send) -> None:
         async with asyncio.TaskGroup() as tasks:
             acts = (self._tell(send), self._tell_lists(send), self._ping(send))
             work = [tasks.create_task(one) for one in acts]
@@ -53,10 +68,6 @@ class Standing:
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             for one in (*work, *ends):
                 one.cancel()
-        # Who reads nothing does not read the end either.
-        with suppress(TimeoutError):
-            async with asyncio.timeout(END_SECONDS):
-                await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _tell(self, send: Send) -> None:
         async for change in self.changes:
