@@ -76,22 +76,25 @@ async def translated(call: Awaitable[_T], understood: Callable[[Exception], Base
     """Return what a call of a library returns. `understood` makes the error to raise of one of the
     library; the end of an iterator stays what it is, and a cancellation that the library lost is
     raised."""
-    task = asyncio.current_task()
-    before = 0 if task is None else task.cancelling()
+    before = _cancellations()
     try:
         answer = await call
     except StopAsyncIteration:
         raise
     except Exception as error:
-        if task is not None and task.cancelling() > before:
-            raise asyncio.CancelledError from error
-        made = understood(error)
+        made = asyncio.CancelledError() if _cancellations() > before else understood(error)
         if made is error:
             raise
         raise made from error
-    if task is not None and task.cancelling() > before:
+    if _cancellations() > before:
         raise asyncio.CancelledError
     return answer
+
+
+def _cancellations() -> int:
+    """Return how often the current task was asked to end."""
+    task = asyncio.current_task()
+    return 0 if task is None else task.cancelling()
 
 
 def of_status(status: int | None, refusals: Container[int]) -> type[AtollError]:

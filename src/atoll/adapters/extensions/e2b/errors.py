@@ -1,7 +1,5 @@
 """The errors of E2B's library, as what a caller can do about them."""
 
-import asyncio
-
 from connectrpc.code import Code
 from connectrpc.errors import ConnectError
 from e2b import (
@@ -37,9 +35,6 @@ def understood(error: Exception, what: str, key: VendorKey) -> BaseException:
     an answer, and whether the call did anything is not known."""
     if isinstance(error, (AtollError, TimeoutError)):
         return error
-    if isinstance(error, ConnectError) and isinstance(error.__cause__, asyncio.CancelledError):
-        # Its client turns a cancellation into an error of its own.
-        return error.__cause__
     said = str(error) or type(error).__name__
     return _kind(error)(f"{what} failed: {clean(said, key.value)}")
 
