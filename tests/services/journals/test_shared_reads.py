@@ -6,19 +6,24 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from atoll.domain.errors import Unavailable
-from atoll.services.journals.shared_reads import SharedReads
+from atoll.services.journals.shared_reads import Begin, SharedReads
 
 
 class Source:
-    """A thing to read; each read waits for `go_on` and finds what there is when it begins."""
+    """A thing to read. Each read waits for `connected`, finds what there is when it begins, and
+    waits for `go_on`."""
 
     def __init__(self) -> None:
         self.value = 0
         self.reads = 0
+        self.connected = asyncio.Event()
+        self.connected.set()
         self.go_on = asyncio.Event()
         self.fails = False
 
-    async def read(self, key: str) -> tuple[str, int]:
+    async def read(self, key: str, begin: Begin) -> tuple[str, int]:
+        await self.connected.wait()
+        begin()
         self.reads += 1
         found = (key, self.value)
         await self.go_on.wait()
@@ -52,6 +57,22 @@ async def test_read_that_has_begun_is_not_joined() -> None:
         await turn_until(lambda: source.reads == 2)
         source.go_on.set()
     assert (first.result(), second.result()) == (("a", 0), ("a", 1))
+
+
+async def test_read_that_waits_for_a_connection_is_joined() -> None:
+    source = Source()
+    source.connected.clear()
+    source.go_on.set()
+    reads = SharedReads(source.read)
+    async with asyncio.TaskGroup() as tasks:
+        first = tasks.create_task(reads.of("a"))
+        for _ in range(5):
+            await asyncio.sleep(0)
+        source.value = 1
+        second = tasks.create_task(reads.of("a"))
+        await asyncio.sleep(0)
+        source.connected.set()
+    assert (first.result(), second.result(), source.reads) == (("a", 1), ("a", 1), 1)
 
 
 @pytest.mark.parametrize("begun", [False, True])

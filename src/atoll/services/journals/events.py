@@ -18,7 +18,7 @@ from atoll.domain.people.bearer import EVERYTHING
 from atoll.domain.people.principal import Principal
 from atoll.ports import Bus, Clock, EventQuery, Store, Transaction
 from atoll.services.identifiers import Identifiers
-from atoll.services.journals.shared_reads import SharedReads
+from atoll.services.journals.shared_reads import Begin, SharedReads
 
 FOLLOW_PAGE = 200
 """Events that a follower reads at once, its bound on memory."""
@@ -63,9 +63,12 @@ class Events:
             team = await self._in_team(rows, query.org_id)
             return await rows.events.gap(replace(query, team=team))
 
-    async def _look(self, place: tuple[EventQuery, int]) -> tuple[list[Event], Gap | None]:
+    async def _look(
+        self, place: tuple[EventQuery, int], begin: Begin
+    ) -> tuple[list[Event], Gap | None]:
         """Return a follower's next page, and the gap before it from a position on."""
         async with self._store.read() as rows:
+            begin()
             return await self.read(rows, *place)
 
     async def read(
@@ -111,10 +114,10 @@ class Events:
         stream = next(iter(streams)) if streams is not None and len(streams) == 1 else None
         return EventQuery(caller.org_id, caller.id, stream, after, limit)
 
-    def sees(self, caller: Principal, event: Event) -> bool:
-        """Report whether a caller's token lets them read an event of their page."""
+    def sees(self, caller: Principal, stream: str) -> bool:
+        """Report whether a caller's token lets them read events of a stream of their page."""
         streams = _readable(caller, None)
-        return streams is None or event.stream in streams
+        return streams is None or stream in streams
 
     def check_stream(self, caller: Principal, stream: str | None) -> None:
         """Raise `NotFound` for a stream that the caller's token does not name."""

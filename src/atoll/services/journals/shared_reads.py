@@ -1,7 +1,8 @@
 """Reads that are shared by all who request the same at the same moment.
 
 An event wakes every reader of the log at once, and most of them stand at the same place. A read is
-joined only before it begins, so whoever joins sees all that was there at their request.
+joined only before it begins, so whoever joins sees all that was there at their request. It may
+wait for a connection before that.
 """
 
 import asyncio
@@ -12,10 +13,14 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
+Begin = Callable[[], None]
+"""A function that a read calls when it begins: after what it waits for, before what it sees."""
+
+
 class SharedReads(Generic[K, V]):
     """Reads by their keys. `read` must not depend on the caller, but on the key alone."""
 
-    def __init__(self, read: Callable[[K], Awaitable[V]]) -> None:
+    def __init__(self, read: Callable[[K, Begin], Awaitable[V]]) -> None:
         self._read = read
         self._next: dict[K, asyncio.Future[V]] = {}
 
@@ -32,13 +37,18 @@ class SharedReads(Generic[K, V]):
     async def _lead(self, key: K) -> V:
         mine: asyncio.Future[V] = asyncio.get_running_loop().create_future()
         self._next[key] = mine
+
+        def begin() -> None:
+            if self._next.get(key) is mine:
+                del self._next[key]
+
         try:
             try:
                 # All that the same event woke come here before this turn of the loop is over.
                 await asyncio.sleep(0)
+                found = await self._read(key, begin)
             finally:
-                del self._next[key]
-            found = await self._read(key)
+                begin()
         except asyncio.CancelledError:
             mine.cancel()
             raise

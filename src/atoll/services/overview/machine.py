@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from atoll.domain.errors import Unavailable
 from atoll.ports import Clock
 from atoll.ports.host import Finding
-from atoll.services.journals.shared_reads import SharedReads
+from atoll.services.journals.shared_reads import Begin, SharedReads
 
 FRESH = timedelta(seconds=30)
 
@@ -39,7 +39,8 @@ class MachineHealth:
             await self._looks.of(None)
         return self._found, self._at
 
-    async def _look(self, _key: None) -> None:
+    async def _look(self, _key: None, begin: Begin) -> None:
+        begin()
         # Whoever came while a look was under way finds it done.
         if self._clock.now() - self._at > FRESH:
             self._found = await self._examine()

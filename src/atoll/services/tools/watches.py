@@ -1,16 +1,18 @@
 """Watches: sessions of clients learn which URIs changed, from the one log.
 
 A change is told by its URI alone. A reader holds a place in the log and no queue, so a slow one
-costs no memory. Of a page of the log it receives each changed URI once.
+costs no memory. Of a page of the log it receives each changed URI once. Readers at the same place
+share one read; pages are kept for a moment, for those who are a little behind.
 """
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import cached_property, partial
 
 from atoll.domain.errors import Forbidden
-from atoll.domain.event import Event, Gap
+from atoll.domain.event import Gap
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.tool.uri import covers, path_of, paths_of
@@ -18,17 +20,25 @@ from atoll.domain.tool.watch import Watch, check_number, check_room
 from atoll.ports import EventQuery
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Events
-from atoll.services.journals.shared_reads import SharedReads
+from atoll.services.journals.shared_reads import Begin, SharedReads
 from atoll.services.tools.mcp_sessions import SessionClaims
 
 PAGE = 50
 """Events that are looked at at once: a reader that does not take what they changed holds that."""
 
+KEPT_PAGES = 16
+"""Pages of the log that are kept: the readers of a flood are less far apart."""
+
+KEPT_FOR = timedelta(seconds=1)
+
 Paths = Mapping[str, Sequence[str]]
 """The paths that are watched, by session."""
 
-Watched = Callable[[Paths], Sequence[str]]
-"""A function that returns the paths that one reader watches."""
+Watched = Callable[[Paths], Sequence[str] | None]
+"""A function that returns the paths that one reader watches, None where they are not known."""
+
+_Place = tuple[EventQuery, int]
+"""The query of a page, and the position from which a gap is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +50,41 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class _Page:
-    """A page of the log with the gap before it, the position to go on from, and what the sessions
-    that are followed here watch."""
+class _Changed:
+    """A path that an event changed."""
 
-    events: tuple[Event, ...]
+    position: int
+    stream: str
+    path: str
+
+
+@dataclass(frozen=True)
+class _Page:
+    """What a page of the log changed, with the gap before it, the position to go on from, and what
+    the sessions watch that were followed here when it was read. Of a page that changed nothing,
+    that is not known."""
+
+    query: EventQuery
+    changed: tuple[_Changed, ...]
     gap: Gap | None
     position: int
+    full: bool
     watches: Paths
+    read_at: datetime
+
+    @cached_property
+    def heads(self) -> frozenset[str]:
+        """The first parts of the paths that changed."""
+        return frozenset(_head(one.path) for one in self.changed)
+
+    def serves(self, query: EventQuery, watched: Watched) -> bool:
+        """Report whether it has what follows the position of a query, and what its reader
+        watches."""
+        return (
+            self.query.after <= query.after < self.position
+            and replace(self.query, after=query.after) == query
+            and (not self.changed or watched(self.watches) is not None)
+        )
 
 
 class Watches:
@@ -60,6 +97,7 @@ class Watches:
         self.scheme = scheme
         self._followed: Counter[str] = Counter()
         self._looks = SharedReads(self._look)
+        self._kept: deque[_Page] = deque(maxlen=KEPT_PAGES)
 
     def check(self, caller: Principal, uris: Collection[str]) -> None:
         """Check that a caller may watch these. Raises `Forbidden`, `Invalid`, `LimitReached`."""
@@ -123,42 +161,67 @@ class Watches:
         with self._ground.bus.listen() as listener:
             while True:
                 query = self._events.query(caller, after=after, limit=PAGE)
-                found = await self._looks.of((query, max(after, told)))
-                after, gap, last = found.position, found.gap, len(found.events) < PAGE
-                seen = (one for one in found.events if self._events.sees(caller, one))
-                changed = [path for event in seen for path in paths_of(event)]
-                now = watched(found.watches)
-                if gap is not None:
-                    told = gap.to
-                uris = self._uris(now, changed, all_of_them=gap is not None)
+                page = self._kept_page(query, watched)
+                # What came since it was read lies behind a kept page.
+                more = page is not None
+                if page is None:
+                    page = await self._looks.of((query, max(after, told)))
+                    more = page.full
+                if page.gap is not None:
+                    told = page.gap.to
+                uris = self._uris(caller, page, watched(page.watches) or (), after=after)
+                after = page.position
                 # Nothing of the page is held while its reader takes what it changed.
-                del found, seen, changed, now
+                del page
                 if uris:
                     yield Change(uris, after)
-                if last:
+                if not more:
                     await listener.wait()
 
-    async def _look(self, place: tuple[EventQuery, int]) -> _Page:
+    def _kept_page(self, query: EventQuery, watched: Watched) -> _Page | None:
+        oldest = self._ground.clock.now() - KEPT_FOR
+        while self._kept and self._kept[0].read_at < oldest:
+            self._kept.popleft()
+        return next((one for one in self._kept if one.serves(query, watched)), None)
+
+    async def _look(self, place: _Place, begin: Begin) -> _Page:
         """Return a page for all who stand at this place, and what they watch. That is read after
         the page, so that who began to watch before an event learns of it."""
         query, gap_after = place
+        now = self._ground.clock.now()
         async with self._ground.store.read() as rows:
-            page, gap = await self._events.read(rows, query, gap_after)
-            wanted = tuple(self._followed) if page or gap is not None else ()
-            watches: dict[str, list[str]] = {}
+            begin()
+            events, gap = await self._events.read(rows, query, gap_after)
+            changed = tuple(
+                _Changed(event.position, event.stream, path)
+                for event in events
+                for path in paths_of(event)
+            )
+            wanted = tuple(self._followed) if changed or gap is not None else ()
+            watches: dict[str, list[str]] = {one: [] for one in wanted}
             for one in await rows.watches.among(wanted):
-                watches.setdefault(one.session_id, []).append(one.path)
-        position = page[-1].position if page else query.after
-        return _Page(tuple(page), gap, position, watches)
+                watches[one.session_id].append(one.path)
+        position = events[-1].position if events else query.after
+        page = _Page(query, changed, gap, position, len(events) >= PAGE, watches, now)
+        if events and gap is None and gap_after == query.after:
+            self._kept.append(page)
+        return page
 
     def _uris(
-        self, watched: Sequence[str], changed: list[str], *, all_of_them: bool
+        self, caller: Principal, page: _Page, watched: Sequence[str], *, after: int
     ) -> tuple[str, ...]:
-        """Return the URIs that changed and are watched, after a gap all that are watched."""
-        found = dict.fromkeys(watched) if all_of_them else {}
-        found |= dict.fromkeys(
-            path for path in changed if any(covers(one, path) for one in watched)
-        )
+        """Return the URIs that changed after a position and are watched, after a gap all that are
+        watched."""
+        found = {} if page.gap is None else dict.fromkeys(watched)
+        # Most readers of a flood watch nothing of it.
+        if not page.heads.isdisjoint(map(_head, watched)):
+            found |= dict.fromkeys(
+                change.path
+                for change in page.changed
+                if change.position > after
+                and any(covers(one, change.path) for one in watched)
+                and self._events.sees(caller, change.stream)
+            )
         return tuple(f"{self.scheme}://{path}" for path in found)
 
 
@@ -168,5 +231,9 @@ def check_reader(caller: Principal) -> None:
         raise Forbidden(f"this needs the permission {Capability.EVENT_READ}")
 
 
-def _of(session_id: str, watches: Paths) -> Sequence[str]:
-    return watches.get(session_id, ())
+def _of(session_id: str, watches: Paths) -> Sequence[str] | None:
+    return watches.get(session_id)
+
+
+def _head(path: str) -> str:
+    return path.partition("/")[0]
