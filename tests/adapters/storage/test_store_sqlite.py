@@ -234,3 +234,14 @@ async def test_cancelled_opening_leaves_no_thread(
         asyncio.get_running_loop().call_later(0.05, go_on.set)
     assert task.cancelled()
     assert threading.active_count() == before
+
+
+async def test_connection_that_is_cancelled_with_all_other_tasks_is_cancelled(folder: Path) -> None:
+    before = asyncio.all_tasks()
+    async with asyncio.TaskGroup() as tasks:
+        opening = tasks.create_task(link(str(folder / "a.db")))
+        await asyncio.sleep(0)
+        # As an event loop does that ends: what has not begun never does.
+        for task in asyncio.all_tasks() - before:
+            task.cancel()
+    assert opening.cancelled()

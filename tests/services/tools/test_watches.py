@@ -4,11 +4,14 @@ from contextlib import aclosing
 
 import pytest
 
+from atoll.adapters.signers.es256 import Es256Signer
 from atoll.domain.errors import LimitReached
 from atoll.domain.event import Event, Gap, Json, sandbox_stream
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.ports import EventQuery, Transaction
 from atoll.services.journals.events import MAX_LIMIT, Note
+from atoll.services.people.signing_keys import SigningKeys
+from atoll.services.tools.mcp_sessions import McpSessions
 from atoll.services.tools.resources import Resources
 from atoll.services.tools.watches import PAGE, Change, Watches
 from tests.services.scene import Scene, scene
@@ -105,3 +108,62 @@ async def test_watchers_at_the_same_place_share_the_read_of_the_log() -> None:
             await s.sandboxes.stop(LOCAL_PERSON, sandbox.id)
         assert {one.result().uris for one in first} == {(f"atoll://sandbox/{sandbox.id}",)}
         assert reads < len(followed)
+
+
+async def test_watchers_who_are_apart_share_the_pages_of_a_flood() -> None:
+    async with scene() as s:
+        sandbox = await s.ready()
+        watches = Watches(s.ground, s.events, scheme="atoll")
+        after, reads, read = await s.events.last_position(), 0, s.events.read
+
+        async def counted(
+            rows: Transaction, query: EventQuery, gap_after: int
+        ) -> tuple[list[Event], Gap | None]:
+            nonlocal reads
+            reads += 1
+            return await read(rows, query, gap_after)
+
+        s.events.read = counted  # type: ignore[method-assign]
+        await _noise(s, 4 * PAGE)
+        await s.sandboxes.stop(LOCAL_PERSON, sandbox.id)
+        # Each begins at another place, and comes when those before it have passed.
+        for behind in range(PAGE):
+            place = after + 3 * behind
+            changes = watches.follow_uris(LOCAL_PERSON, ["atoll://sandbox/*"], after=place)
+            async with aclosing(changes):  # type: ignore[type-var]
+                assert (await anext(changes)).uris == (f"atoll://sandbox/{sandbox.id}",)
+        assert reads < PAGE / 2
+
+
+async def test_kept_page_is_told_from_the_place_of_its_reader_on() -> None:
+    async with scene() as s:
+        first, second = await s.ready(), await s.ready()
+        watches = Watches(s.ground, s.events, scheme="atoll")
+        after = await s.events.last_position()
+        await s.sandboxes.stop(LOCAL_PERSON, first.id)
+        between = await s.events.last_position()
+        await s.sandboxes.stop(LOCAL_PERSON, second.id)
+        both = watches.follow_uris(LOCAL_PERSON, ["atoll://sandbox/*"], after=after)
+        one = watches.follow_uris(LOCAL_PERSON, ["atoll://sandbox/*"], after=between)
+        async with aclosing(both), aclosing(one):  # type: ignore[type-var]
+            told = {f"atoll://sandbox/{first.id}", f"atoll://sandbox/{second.id}"}
+            assert set((await anext(both)).uris) == told
+            assert (await anext(one)).uris == (f"atoll://sandbox/{second.id}",)
+
+
+async def test_session_that_comes_after_a_page_was_read_learns_what_it_changed() -> None:
+    async with scene() as s:
+        sandbox = await s.ready()
+        watches = Watches(s.ground, s.events, scheme="atoll")
+        sessions = McpSessions(s.ground, SigningKeys(s.ground, s.vault, Es256Signer()))
+        session = await sessions.find(LOCAL_PERSON, await sessions.begin(LOCAL_PERSON, ""))
+        assert session is not None
+        await watches.begin(LOCAL_PERSON, session, "atoll://sandbox/*")
+        after = await s.events.last_position()
+        await s.sandboxes.stop(LOCAL_PERSON, sandbox.id)
+        changed = (f"atoll://sandbox/{sandbox.id}",)
+        first = watches.follow_uris(LOCAL_PERSON, ["atoll://sandbox/*"], after=after)
+        later = watches.follow_session(LOCAL_PERSON, session, after=after)
+        async with aclosing(first), aclosing(later):  # type: ignore[type-var]
+            assert (await anext(first)).uris == changed
+            assert (await anext(later)).uris == changed

@@ -150,6 +150,7 @@ async def link(path: str) -> Link:
         await settled(connection)
     except BaseException:
         await settled(connection.close())
-        connection._thread.join()  # at most the end of a connection that did not open is left
+        if connection._thread.ident is not None:  # an event loop that ends may cancel before that
+            connection._thread.join()  # at most the end of a connection that did not open is left
         raise
     return connection
