@@ -26,7 +26,7 @@ from atoll.services.tools.mcp_sessions import SessionClaims
 PAGE = 50
 """Events that are looked at at once: a reader that does not take what they changed holds that."""
 
-KEPT_PAGES = 16
+KEPT_PAGES = 4
 """Pages of the log that are kept: the readers of a flood are less far apart."""
 
 KEPT_FOR = timedelta(seconds=1)
@@ -60,7 +60,7 @@ class _Changed:
 
 @dataclass(frozen=True)
 class _Page:
-    """What a page of the log changed, with the gap before it, the position to go on from, and what
+    """A page of the log: what it changed, the gap before it, the position to go on from, and what
     the sessions watch that were followed here when it was read. Of a page that changed nothing,
     that is not known."""
 
@@ -198,9 +198,11 @@ class Watches:
                 for path in paths_of(event)
             )
             wanted = tuple(self._followed) if changed or gap is not None else ()
-            watches: dict[str, list[str]] = {one: [] for one in wanted}
+            paths: dict[str, list[str]] = {one: [] for one in wanted}
             for one in await rows.watches.among(wanted):
-                watches[one.session_id].append(one.path)
+                paths[one.session_id].append(one.path)
+        # Pages that are kept hold the same ones once.
+        watches = next((one.watches for one in self._kept if one.watches == paths), paths)
         position = events[-1].position if events else query.after
         page = _Page(query, changed, gap, position, len(events) >= PAGE, watches, now)
         if events and gap is None and gap_after == query.after:
