@@ -188,9 +188,9 @@ class Watches:
         """Return a page for all who stand at this place, and what they watch. That is read after
         the page, so that who began to watch before an event learns of it."""
         query, gap_after = place
-        now = self._ground.clock.now()
         async with self._ground.store.read() as rows:
             begin()
+            now = self._ground.clock.now()
             events, gap = await self._events.read(rows, query, gap_after)
             changed = tuple(
                 _Changed(event.position, event.stream, path)
