@@ -1,5 +1,5 @@
 # Two commands do everything: `make run` and `make test`.
-.PHONY: run test test-slow test-agents test-backends test-chaos test-vendors check bench install
+.PHONY: run test test-all test-slow test-agents test-backends test-chaos test-vendors check bench install
 
 run:        ## install what is missing, start Atoll, print a login link, with a sandbox ready
 	@scripts/install run
@@ -8,6 +8,10 @@ run:        ## install what is missing, start Atoll, print a login link, with a 
 test:       ## install what is missing, run every test that can run here
 	@scripts/install test
 	@scripts/test
+
+test-all:   ## hours: every tier but the one that installs 1.8 GB of agents
+	@scripts/install test
+	@scripts/test all
 
 test-slow:  ## the named slow tiers
 	@scripts/install test

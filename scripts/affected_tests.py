@@ -14,7 +14,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-ROOT = Path(sys.argv[2] if sys.argv[2:] else Path(__file__).parents[1]).resolve()
+GIVEN = sys.argv[2:3] if __name__ == "__main__" else []
+ROOT = Path(GIVEN[0] if GIVEN else Path(__file__).parents[1]).resolve()
 SOURCES = ("src/atoll", "tests", "bench")
 UNITS = "ui"
 """Stands for the page's own unit tests, which are no Python files."""
@@ -39,6 +40,7 @@ PLACES = {
     "CHANGELOG.md": ("tests/docs/",),
     "LICENSE": (),
     ".gitignore": (),
+    ".gitattributes": (),
 }
 """Tests of the files below a path that are no modules, beside the tests that name them."""
 
@@ -200,14 +202,19 @@ def changes(since: str) -> list[str]:
     return sorted({*found, *git("ls-files", "-z", "--others", "--exclude-standard")})
 
 
-def main() -> None:
-    """Print the affected test files, or `?` and each path on which every test can depend."""
+def find(since: str) -> tuple[set[str], list[str]]:
+    """Return what `affected` does for the changes since a revision. Ends the program where git does
+    not know it."""
     try:
-        paths = changes(sys.argv[1] if sys.argv[1:] else "main")
+        paths = changes(since)
     except subprocess.CalledProcessError as failed:
         sys.exit(f"test: cannot find what changed: {failed.stderr.strip()}")
-    graph = Graph(one for one in paths if not (ROOT / one).exists())
-    chosen, unknown = affected(graph, paths)
+    return affected(Graph(one for one in paths if not (ROOT / one).exists()), paths)
+
+
+def main() -> None:
+    """Print the affected test files, or `?` and each path on which every test can depend."""
+    chosen, unknown = find(sys.argv[1] if sys.argv[1:] else "main")
     print(*(f"? {one}" for one in unknown) if unknown else sorted(chosen), sep="\n")
 
 

@@ -151,12 +151,6 @@ def test_architecture_is_a_page() -> None:
     assert len((ROOT / "ARCHITECTURE.md").read_text().splitlines()) <= 150
 
 
-def test_every_folder_of_tests_is_run_by_a_script() -> None:
-    folders = {path.relative_to(ROOT).parts[1] for path in ROOT.glob("tests/*/**/test_*.py")}
-    scripts = "".join((ROOT / "scripts" / name).read_text() for name in ("test", "check"))
-    assert folders <= set(re.findall(r"tests/(\w+)", scripts))
-
-
 def _sentences(text: str) -> list[str]:
     """Return the sentences and clauses of a page, without code blocks, tables and headings."""
     found = []

@@ -1,0 +1,1 @@
+"""The runner of `scripts/test`: groups of tests, in lanes, with one summary."""

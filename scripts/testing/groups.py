@@ -1,0 +1,118 @@
+"""The groups of tests: which paths belong to each, and how it is run. It starts nothing.
+
+A group is one run of pytest, so its tests share servers. Groups run beside each other.
+"""
+
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PYTHON = str(ROOT / ".venv" / "bin" / "python")
+
+WITHOUT_SCHEMATHESIS = ("-p", "no:schemathesis")
+"""Loading it takes more than a second of processor time, and two groups need it."""
+
+USUAL = "not slow and not alone"
+
+PAGES = "tests/e2e/page"
+SCRIPTED = "tests/e2e/page/ui"
+AGENTS = ("tests/e2e/agents", "tests/e2e/tour")
+WALLS = "tests/e2e/walls"
+DOCKER = ("tests/e2e/walls/test_docker.py", "tests/e2e/walls/test_compose.py")
+WAITING = "tests/e2e/waiting"
+
+STORED = (
+    *(
+        f"tests/services/{area}"
+        for area in (
+            *("approvals", "inbox", "journals", "people", "provisioning", "sandboxes", "secrets"),
+            *("library/test_kept.py", "library/test_profiles.py", "library/test_pull_orders.py"),
+            "test_survival.py",
+        )
+    ),
+    *(
+        f"tests/surfaces/http/{area}"
+        for area in (
+            *("people", "sandboxes", "identity/test_provider_logins.py"),
+            *("network/test_secrets.py", "network/test_webhooks.py"),
+            *("test_multiplayer.py", "test_streams.py"),
+        )
+    ),
+    "tests/surfaces/test_projects.py",
+)
+"""What stores rows, once more on PostgreSQL. The rest of these folders would find nothing new."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One run of pytest over `paths` without `ignored`. Without paths it is a program of its own.
+    A `deterministic` group has no accidents: its failures are not tried again."""
+
+    name: str
+    paths: tuple[str, ...]
+    ignored: tuple[str, ...] = ()
+    options: tuple[str, ...] = WITHOUT_SCHEMATHESIS
+    marks: str = USUAL
+    deterministic: bool = False
+    covered: bool = False
+
+
+LAYOUT = Group("layout", ("tests/layout",), deterministic=True)
+UNITS = Group("units", (), deterministic=True)
+ON_POSTGRES = (*WITHOUT_SCHEMATHESIS, "--database=postgres")
+REST = ("client", "services", "docs", "wiring", "replay", "bench", "protocol")
+
+GROUPS = (
+    Group("core", ("tests/domain", "tests/wire"), deterministic=True, covered=True),
+    UNITS,
+    Group("agents", AGENTS),
+    Group("e2e", ("tests/e2e",), (PAGES, *AGENTS, WALLS, WAITING), options=()),
+    Group("adapters", ("tests/adapters",)),
+    Group("security", ("tests/security",)),
+    Group("walls", (WALLS,), DOCKER),
+    Group("pages", (PAGES,), (SCRIPTED,)),
+    Group("surfaces", ("tests/surfaces",), options=()),
+    Group("rest", tuple(f"tests/{area}" for area in REST)),
+    Group("runtime", ("tests/runtime", "tests/inside", "tests/zygote")),
+    Group("scripted", (SCRIPTED,)),
+    Group("docker", DOCKER),
+    Group("postgres", STORED, ("tests/services/sandboxes/test_maintenance.py",), ON_POSTGRES),
+    Group("redaction", ("tests/redaction",)),
+)
+"""The longest first, so that no lane is left alone at the end."""
+
+IDLE = Group("waiting", (WAITING,))
+"""Its tests let minutes pass and compute little, so it runs beside the lanes."""
+
+
+def group_alone() -> Group:
+    """Return the group that runs when nothing else does."""
+    return Group("alone", tuple(marked("alone")), marks="alone and not slow")
+
+
+def marked(mark: str) -> list[str]:
+    """Return the files that use a mark, so that the others need not be collected."""
+    argv = ["grep", "-rlF", f"mark.{mark}", "tests", "--include=test_*.py"]
+    found = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False)
+    return sorted(found.stdout.split())
+
+
+def affected_of(group: Group, files: Iterable[str]) -> tuple[str, ...]:
+    """Return those of the affected test files that belong to a group."""
+    return tuple(
+        file
+        for file in files
+        if any(_below(file, path) for path in group.paths)
+        and not any(_below(file, path) for path in group.ignored)
+    )
+
+
+def _below(file: str, path: str) -> bool:
+    return file == path or file.startswith(f"{path}/")
+
+
+def pytest(*words: str) -> list[str]:
+    """Return the argv of a run of pytest."""
+    return [PYTHON, "-m", "pytest", *words]
