@@ -138,7 +138,7 @@ def agent() -> None:
     """What an installed agent (8 MiB of it) adds to a create."""
     shell, with_agent = Series("create until ready: shell"), Series("create until ready: codex")
     with server() as atoll:
-        programs = atoll.host.home / "agents" / "codex" / "0.169.0" / "bin"
+        programs = atoll.host.home / "agents" / "codex" / "0.171.0" / "bin"
         programs.mkdir(parents=True)
         (programs / "codex").write_text("#!/bin/sh\n")
         (programs / "codex").chmod(0o755)

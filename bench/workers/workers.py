@@ -55,7 +55,7 @@ def workers() -> None:
 
 def provide(atoll: Server) -> None:
     """Install the scripted app-server as Codex."""
-    programs = atoll.host.home / "agents" / "codex" / "0.169.0" / "bin"
+    programs = atoll.host.home / "agents" / "codex" / "0.171.0" / "bin"
     programs.mkdir(parents=True)
     (programs / "codex").write_text(AGENT + Path(app_server.__file__).read_text())
     (programs / "codex").chmod(0o755)

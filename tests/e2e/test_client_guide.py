@@ -39,7 +39,7 @@ KEYS = '[anthropic]\nkey = "sk-ant-nothing-but-a-test"\nbase_url = "http://127.0
 @pytest.fixture
 def server() -> Iterator[TestServer]:
     with test_server(keys=KEYS, start=False) as made:
-        programs = made.home / "agents" / "claude-code" / "2.1.197" / "bin"
+        programs = made.home / "agents" / "claude-code" / "2.1.332" / "bin"
         programs.mkdir(parents=True)
         (programs / "claude").write_text(CLAUDE)
         (programs / "claude").chmod(0o755)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from atoll.domain.errors import Failed, Invalid, LimitReached
-from atoll.domain.wall.etc import hosts_text
+from atoll.domain.interior.etc import hosts_text
 from atoll.zygote.daemon.server import bind
 from atoll.zygote.disk import image
 from atoll.zygote.disk.host_root import etc_tree
@@ -135,6 +135,8 @@ def test_etc_tree_holds_no_account_of_the_host(tmp_path: Path) -> None:
     assert not (tree / "shadow").exists()
     assert "person" not in (tree / "passwd").read_text()
     assert "--no-sandbox" in (tree / "chromium.d" / "atoll").read_text()
+    policy = tree / "claude-code" / "managed-settings.d" / "50-atoll.json"
+    assert "disableAutoMode" in policy.read_text() and policy.stat().st_mode & 0o777 == 0o644
     (etc / "timezone").write_text("UTC")
     assert etc_tree(tmp_path / "roots", etc) != tree
 

@@ -41,13 +41,15 @@ class FarBox:
 class FarPlace:
     """The facts of a far sandbox that its runtime must know: init's argv inside, and the path of
     the workspace there. `isolation` is what was probed, not what is promised. `reached` are names
-    that programs inside reach without a door."""
+    that programs inside reach without a door. Without `own_etc` the /etc inside is the image's, and
+    agents get their hooks as arguments."""
 
     box: FarBox
     isolation: Isolation
     init: tuple[str, ...]
     env: tuple[tuple[str, str], ...] = ()
     reached: tuple[str, ...] = ()
+    own_etc: bool = True
 
 
 @runtime_checkable

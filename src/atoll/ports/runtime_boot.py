@@ -20,6 +20,7 @@ class Machine:
     protocol: str
     argv: tuple[str, ...]
     allow_argv: tuple[str, ...] = ()
+    ask_argv: tuple[str, ...] = ()
     resume_argv: tuple[str, ...] = ()
     conversation_argv: tuple[str, ...] | None = None
     fresh_argv: tuple[str, ...] = ()

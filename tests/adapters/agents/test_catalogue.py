@@ -87,7 +87,7 @@ def test_install_npm_layer_is_whole_readable_and_made_once(tmp_path: Path, npm: 
     assert any("fetching @openai/codex" in line for line in heard)
     assert not install(folder, find("codex"), None, quiet).new
     asked = npm.with_name("npm.asked").read_text().splitlines()
-    assert len(asked) == 1 and asked[0].endswith("@openai/codex@0.169.0")
+    assert len(asked) == 1 and asked[0].endswith("@openai/codex@0.171.0")
 
 
 def test_install_that_fails_leaves_nothing_and_says_why(tmp_path: Path, npm: Path) -> None:
@@ -174,15 +174,15 @@ def _wheel(folder: Path, name: str, version: str) -> None:
 
 
 def test_versions_side_by_side_default_to_the_pinned_one(tmp_path: Path) -> None:
-    lay(tmp_path, "codex", "0.169.0")
+    lay(tmp_path, "codex", "0.171.0")
     lay(tmp_path, "codex", "0.170.0")
-    assert versions(tmp_path, find("codex"))[0] == "0.169.0"
+    assert versions(tmp_path, find("codex"))[0] == "0.171.0"
     assert layer(tmp_path, find("codex"), "0.170.0") == tmp_path / "codex" / "0.170.0"
     assert layer(tmp_path, find("codex"), "9") is None
 
 
 async def test_layers_mount_the_version_that_was_named(tmp_path: Path) -> None:
-    lay(tmp_path, "codex", "0.169.0")
+    lay(tmp_path, "codex", "0.171.0")
     other = lay(tmp_path, "codex", "0.170.0")
     layers = InstalledLayers(tmp_path)
     (mount,) = await layers.mounts_for("codex@0.170.0")
@@ -194,13 +194,13 @@ async def test_layers_mount_the_version_that_was_named(tmp_path: Path) -> None:
 async def test_layers_of_a_further_folder_come_after_the_persons_own(tmp_path: Path) -> None:
     own, served = tmp_path / "agents", tmp_path / "installed"
     layers = InstalledLayers(own, further=(served,))
-    theirs = lay(served, "codex", "0.169.0")
+    theirs = lay(served, "codex", "0.171.0")
     assert [one.source for one in await layers.mounts_for("codex")] == [str(theirs)]
     (codex,) = [
         one for one in LayerShelf(own, further=(served,)).list() if one.agent.name == "codex"
     ]
-    assert codex.versions == ("0.169.0",)
-    mine = lay(own, "codex", "0.169.0")
+    assert codex.versions == ("0.171.0",)
+    mine = lay(own, "codex", "0.171.0")
     assert [one.source for one in await layers.mounts_for("codex")] == [str(mine)]
 
 
@@ -222,7 +222,7 @@ async def test_layers_shell_needs_no_layer(tmp_path: Path) -> None:
 
 
 async def test_layers_outside_the_catalogue_are_forbidden(tmp_path: Path) -> None:
-    lay(tmp_path, "codex", "0.169.0")
+    lay(tmp_path, "codex", "0.171.0")
     layers = InstalledLayers(tmp_path, ("claude-code", "shell"))
     with pytest.raises(Forbidden, match="claude-code, shell"):
         await layers.mounts_for("codex")
@@ -236,9 +236,9 @@ def test_shelf_lists_installs_and_removes(tmp_path: Path, npm: Path) -> None:
     shelf.install("codex", None, quiet)
     shelf.install("codex@0.1.0", None, quiet)
     codex = next(one for one in shelf.list() if one.agent.name == "codex")
-    assert codex.versions == ("0.169.0", "0.1.0")
+    assert codex.versions == ("0.171.0", "0.1.0")
     assert [one.version for one in shelf.remove("codex", "0.1.0")] == ["0.1.0"]
-    assert [one.version for one in shelf.remove("codex", None)] == ["0.169.0"]
+    assert [one.version for one in shelf.remove("codex", None)] == ["0.171.0"]
     with pytest.raises(NotFound, match="installed: none"):
         shelf.remove("codex", None)
 

@@ -43,6 +43,13 @@ def test_runtime_is_told_of_the_agents_its_sandbox_may_use() -> None:
     assert agents_of(replace(request, agents=frozenset({"b"})), known) == known[1:]
 
 
+def test_hooks_are_arguments_only_where_the_wall_has_the_etc_of_its_image() -> None:
+    known = (wire.Agent(name="a", argv=("a",), watch_argv=("--hooks",)),)
+    request = Provision(SandboxId("sb_a"), 1, "x", Profile("p", "1"))
+    assert agents_of(request, known) == (wire.Agent(name="a", argv=("a",)),)
+    assert agents_of(request, known, own_etc=False) == known
+
+
 def test_profile_without_tools_tells_no_agent_of_them() -> None:
     known = (wire.Agent(name="a", argv=("a",), mcp=wire.AgentTools(argv=("--mcp",))),)
     request = Provision(SandboxId("sb_a"), 1, "x", Profile("p", "1"))

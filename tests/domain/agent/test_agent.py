@@ -14,7 +14,7 @@ from atoll.domain.errors import Invalid
 
 def test_split_reference_gives_name_and_version() -> None:
     assert split_reference("codex") == ("codex", None)
-    assert split_reference("codex@0.169.0") == ("codex", "0.169.0")
+    assert split_reference("codex@0.171.0") == ("codex", "0.171.0")
 
 
 @pytest.mark.parametrize("text", ["", "..", "1..2", "a/b", "-g", "1 2", "1\n", "x" * 65, "1@2"])
@@ -23,7 +23,7 @@ def test_read_version_refuses_what_could_leave_its_folder(text: str) -> None:
         read_version(text)
 
 
-@pytest.mark.parametrize("text", ["0.169.0", "1.0.0-rc.1+build_2", "1!2.0", "2"])
+@pytest.mark.parametrize("text", ["0.171.0", "1.0.0-rc.1+build_2", "1!2.0", "2"])
 def test_read_version_takes_what_registries_use(text: str) -> None:
     assert read_version(text) == text
 

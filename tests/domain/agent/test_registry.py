@@ -1,3 +1,6 @@
+import json
+import tomllib
+
 import pytest
 
 from atoll.domain.agent.conversation import Terms
@@ -48,6 +51,49 @@ def test_each_reader_serves_an_agent_and_can_be_made() -> None:
         assert reader().take({}) == []
     for conversation in CONVERSATIONS.values():
         conversation(Terms("/workspace")).begin()
+
+
+MODES = {
+    "claude-code": ("--permission-mode", "bypassPermissions", "default"),
+    "qwen-code": ("--approval-mode", "yolo", "default"),
+    "gemini-cli": ("--approval-mode", "yolo", "default"),
+}
+
+
+@pytest.mark.parametrize("name", MODES)
+def test_every_start_names_the_permission_mode(name: str) -> None:
+    agent, (option, allowing, asking) = find(name), MODES[name]
+    machine = agent.machine
+    assert machine is not None
+    for argv in (agent.argv, agent.task_argv, agent.resume_argv, agent.conversation_argv):
+        assert argv[argv.index(option) + 1] == allowing, argv
+    asks = (*machine.argv, *machine.ask_argv)
+    assert asks[asks.index(option) + 1] == asking
+    allows = (*machine.argv, *machine.allow_argv)
+    # By ACP, Atoll itself approves where everything is allowed.
+    assert allows[allows.index(option) + 1] == (asking if machine.protocol == "acp" else allowing)
+
+
+def test_policy_below_etc_is_what_each_agent_reads() -> None:
+    (policy,) = find("claude-code").etc
+    settings = json.loads(policy.content)
+    assert policy.path.startswith("claude-code/managed-settings.d/")
+    assert settings["permissions"] == {"disableAutoMode": "disable"}
+    assert "Stop" in settings["hooks"]
+    files = {one.path: tomllib.loads(one.content) for one in find("codex").etc}
+    hooks = files["codex/requirements.toml"]["hooks"]
+    assert hooks.pop("managed_dir") == "/etc/codex" and "Interrupt" in hooks
+    assert "model_provider" not in files["codex/config.toml"]
+    assert files["codex/config.toml"]["approval_policy"] == "never"
+    assert not any("hooks" in seed.content for agent in AGENTS for seed in agent.seeds)
+
+
+def test_codex_at_a_terminal_skips_the_screens_about_models_and_hooks() -> None:
+    agent = find("codex")
+    for argv in (agent.argv, agent.resume_argv, agent.conversation_argv):
+        assert {"--no-daemon", "--dangerously-bypass-hook-trust"} <= set(argv)
+        seen = tomllib.loads(argv[argv.index("-c") + 1])["notice"]["model_migrations"]
+        assert seen["gpt-5.5"] == "gpt-6-sol"
 
 
 def test_machines_ask_before_they_act_whatever_the_seeds_allow() -> None:

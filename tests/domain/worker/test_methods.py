@@ -21,17 +21,17 @@ from atoll.domain.worker.methods import (
 from tests.places import ROOT
 
 SCHEMA: dict[str, list[str]] = json.loads(
-    Path(ROOT, "tests/fixtures/workers/codex-0.169.0-methods.json").read_text()
+    Path(ROOT, "tests/fixtures/workers/codex-0.171.0-methods.json").read_text()
 )
 FIELDS: dict[str, list[str]] = json.loads(
-    Path(ROOT, "tests/fixtures/workers/codex-0.169.0-fields.json").read_text()
+    Path(ROOT, "tests/fixtures/workers/codex-0.171.0-fields.json").read_text()
 )
 
 
 def test_every_method_of_codex_is_classified_once() -> None:
     allowed = set(METHODS["codex"]) - {RESPOND}
     refused = codex_methods.REFUSED.split()
-    assert len(SCHEMA) == 109
+    assert len(SCHEMA) == 110
     assert sorted([*allowed, *refused]) == sorted(SCHEMA)
     lines = [*codex_methods.READ.split("\n"), *codex_methods.DRIVE.split("\n")]
     assert len([line for line in lines if line]) == len(allowed)

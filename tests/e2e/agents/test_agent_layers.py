@@ -18,7 +18,7 @@ MIB = 2**20
 @pytest.fixture(scope="module")
 def server() -> Iterator[TestServer]:
     with test_server({"ATOLL_AGENT_CATALOGUE": "codex,opencode,shell"}) as server:
-        for version, word in (("0.169.0", "pinned"), ("0.1.0", "older")):
+        for version, word in (("0.171.0", "pinned"), ("0.1.0", "older")):
             layer = server.home / "agents" / "codex" / version
             (layer / "bin").mkdir(parents=True)
             (layer / "bin" / "codex").write_text(f"#!/bin/sh\necho {word}\n")
@@ -58,7 +58,7 @@ def test_agent_version_that_was_named_is_the_one_inside(
             opened = api.post(f"/v1/sandboxes/{name}/terminals", json={"agent": named})
         assert opened.status_code == 201, opened.text
         refused = server.run(
-            "agent", "remove", "codex", "--yes", "--version", named[6:] or "0.169.0"
+            "agent", "remove", "codex", "--yes", "--version", named[6:] or "0.171.0"
         )
         assert refused.returncode == 4, refused.stderr
     finally:

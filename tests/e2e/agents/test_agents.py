@@ -94,6 +94,7 @@ async def test_agent_finishes_a_task_through_the_door_and_never_sees_the_key(
         assert (code, text) == (0, b"written by an agent\n")
         assert w.model.requests
         assert not w.model.rejected
+        await _assert_policy_is_read_only(w, sandbox, agent)
         await _assert_key_is_nowhere_inside(w, sandbox, agent)
         await asyncio.to_thread(_assert_key_is_kept_nowhere, w, sandbox)
 
@@ -104,6 +105,15 @@ def handed_over(repository: Path, to: Path, owner: int) -> Path:
     for path in (to, *to.rglob("*")):
         os.chown(path, owner, owner)
     return to
+
+
+async def _assert_policy_is_read_only(w: World, sandbox: str, agent: str) -> None:
+    """The agent's files below /etc are Atoll's, whatever runs inside."""
+    for seed in find(agent).etc:
+        code, text = await run(w, sandbox, "cat", f"/etc/{seed.path}")
+        assert (code, text.decode()) == (0, seed.content)
+        code, _ = await run(w, sandbox, "/bin/sh", "-c", f"echo x >> /etc/{seed.path}")
+        assert code != 0
 
 
 async def _assert_key_is_nowhere_inside(w: World, sandbox: str, agent: str) -> None:

@@ -101,7 +101,7 @@ async def test_login_is_lent_to_sandboxes_of_its_agent_once_it_is_on(world: Worl
         told = len(policies(world.scene))
         await world.scene.ready(agent=agent, name=name)
         assert not any(one.logins for one in policies(world.scene)[told:]), agent
-    await world.scene.ready(agent="codex@0.169.0", name="five")
+    await world.scene.ready(agent="codex@0.171.0", name="five")
     assert policies(world.scene)[-1].logins == (lent,)
     await world.logins.turn(LOCAL_PERSON, record.id, on=False)
     assert not policies(world.scene)[-1].logins

@@ -177,7 +177,7 @@ class LinkedExtension:
                 shell=request.profile.shell,
                 cwd=request.cwd,
                 broker=self.settings.broker,
-                agents=agents_of(request, self.settings.agents),
+                agents=agents_of(request, self.settings.agents, own_etc=place.own_etc),
                 maintenance_seconds=request.maintenance_seconds,
             ),
             key=key,

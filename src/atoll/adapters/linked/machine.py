@@ -16,8 +16,8 @@ from atoll.adapters.linked.mirror import plan_mirror, read_listing, sizes_of
 from atoll.adapters.linked.packing import CHUNK_BYTES, SEND_SECONDS, send_packed
 from atoll.adapters.linked.shell import Ran, Scripted, Shell
 from atoll.domain.errors import Failed
+from atoll.domain.interior.remote import RemoteMachine
 from atoll.domain.wall.interior import MASKED
-from atoll.domain.wall.remote import RemoteMachine
 
 COMMAND_SECONDS = 60.0
 

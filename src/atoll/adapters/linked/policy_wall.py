@@ -12,8 +12,8 @@ from atoll.adapters.linked.machine import COMMAND_SECONDS
 from atoll.adapters.linked.wall import START_SECONDS, FarWall
 from atoll.domain.agent.registry import AGENT_STATE
 from atoll.domain.errors import Failed
+from atoll.domain.interior.remote import CONTROL_FD, INIT
 from atoll.domain.wall.interior import DEFAULT_FILES, DOORS, HOME
-from atoll.domain.wall.remote import CONTROL_FD, INIT
 from atoll.ports.extension import Provision
 from atoll.ports.far import LinkTerms
 
@@ -24,6 +24,7 @@ DEGRADED: Final = (
     "uid: init and link have the uid of the programs inside, which may end them",
     "pids: a policy bounds no processes",
     "disk: a policy bounds no files",
+    "etc: it is the image's, so agents take Atoll's hooks as arguments, and its policy not at all",
 )
 
 _PREPARE: Final = r"""

@@ -15,10 +15,10 @@ from atoll.adapters.linked.shell import Ran
 from atoll.adapters.zygote.start import hostname
 from atoll.domain.agent.registry import AGENT_STATE
 from atoll.domain.errors import Failed, Unavailable
+from atoll.domain.interior.etc import hosts_text
+from atoll.domain.interior.remote import RemoteWall, etc_files, remote_wall_argv
 from atoll.domain.profile.profile import Access
-from atoll.domain.wall.etc import hosts_text
 from atoll.domain.wall.interior import DEFAULT_FILES, DEFAULT_NETLINK
-from atoll.domain.wall.remote import RemoteWall, etc_files, remote_wall_argv
 from atoll.ports.extension import CleanupReport, Mount, Provision
 from atoll.ports.far import LinkTerms
 

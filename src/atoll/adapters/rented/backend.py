@@ -20,9 +20,9 @@ from atoll.adapters.rented.machines import Rentals, Rented, renewed
 from atoll.adapters.rented.vendor import LIFE_SECONDS, Gone, RentedShell
 from atoll.domain.errors import AtollError, Failed, Invalid, Unavailable
 from atoll.domain.ids import SandboxId
+from atoll.domain.interior.remote import INIT
 from atoll.domain.sandbox.image import HOST
 from atoll.domain.wall.isolation import Isolation
-from atoll.domain.wall.remote import INIT
 from atoll.ports.extension import Capabilities, CleanupReport, Provision, RentedPlace
 from atoll.ports.far import FarBox, FarPlace, LinkTerms
 
@@ -231,7 +231,8 @@ class RentedBackend:
         box = FarBox(request.sandbox_id, request.generation, data, request.host)
         offer = self.offer
         isolation = Isolation(offer.capabilities.isolation, offer.mechanism, offer.degraded)
-        return FarPlace(box, isolation, (INIT,))
+        own_etc = offer.wall is FarWall
+        return FarPlace(box, isolation, (INIT,), own_etc=own_etc)
 
 
 def usual_templates(templates: Mapping[str, str], default: str | None) -> Mapping[str, str]:

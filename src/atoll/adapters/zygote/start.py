@@ -24,17 +24,22 @@ def hostname(name: str) -> str:
     return words[:MAX_HOSTNAME].strip("-") or "sandbox"
 
 
-def agents_of(request: Provision, known: tuple[wire.Agent, ...]) -> tuple[wire.Agent, ...]:
+def agents_of(
+    request: Provision, known: tuple[wire.Agent, ...], *, own_etc: bool = True
+) -> tuple[wire.Agent, ...]:
     """Return the agents that the sandbox's runtime may start: the allowed ones of `known`, and
     none in a maintenance start. They learn of tools unless the profile says otherwise, each in the
-    one way that `mcp` then has."""
+    one way that `mcp` then has. With `own_etc` their hooks stand below /etc, and in no argument."""
     if request.maintenance_seconds is not None:
         return ()
     found = tuple(one for one in known if request.agents is None or one.name in request.agents)
     tools = request.profile.mcp
     return tuple(
         msgspec.structs.replace(
-            one, mcp=chosen_setup(tools, one.mcp, one.mcp_stdio), mcp_stdio=None
+            one,
+            mcp=chosen_setup(tools, one.mcp, one.mcp_stdio),
+            mcp_stdio=None,
+            watch_argv=() if own_etc else one.watch_argv,
         )
         for one in found
     )

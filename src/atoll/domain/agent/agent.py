@@ -64,11 +64,15 @@ class Machine:
     allowed. `resume_argv` resumes its last conversation, `conversation_argv` the one whose id is
     appended. These are empty where the protocol names the conversation, and None where the agent
     cannot resume. `fresh_argv` starts a new one under an id of ours, which is appended.
+
+    Every start names the permission mode: `ask_argv` is added where the agent asks. Without it some
+    agents begin in a mode of their vendor, whose check never passes our doors.
     """
 
     protocol: str
     argv: tuple[str, ...]
     allow_argv: tuple[str, ...] = ()
+    ask_argv: tuple[str, ...] = ()
     resume_argv: tuple[str, ...] = ()
     conversation_argv: tuple[str, ...] | None = None
     fresh_argv: tuple[str, ...] = ()
@@ -115,12 +119,15 @@ class Agent:
 
     `providers` are the model providers it can use through the broker. `state` are directories below
     the home that outlive a stop, `transcripts` a pattern below the home. `aliases` are other names
-    people type, `hint` tells how to get it where Atoll cannot install it. `watch_argv` or
-    `watch_files` make the agent at a terminal report its turns (`domain.agent.hooks`), `transcript`
-    names the reader of the file it then writes; `prompt_argv` comes before a first prompt (None: it
-    takes none). `machine` is the mode in which programs drive it. `own_hosts` are hosts that the
-    program calls for itself, whatever its task is: nobody is asked when they are refused. `mcp`
-    gives it Atoll's tools by HTTP, `mcp_stdio` by a program; None: it does not take them so.
+    people type, `hint` tells how to get it where Atoll cannot install it. `etc` are files below
+    /etc, read-only inside: policy and hooks that no dialog asks about, so that the home stays the
+    person's. `watch_argv` takes the place of their hooks where a wall has the /etc of its image.
+    `watch_files` make an agent at a terminal report its turns, too (`domain.agent.hooks`).
+    `transcript` names the reader of the file it then writes; `prompt_argv` comes before a first
+    prompt (None: it takes none). `machine` is the mode in which programs drive it. `own_hosts` are
+    hosts that the program calls for itself, whatever its task is: nobody is asked when they are
+    refused. `mcp` gives it Atoll's tools by HTTP, `mcp_stdio` by a program; None: it does not take
+    them so.
     """
 
     name: str
@@ -135,6 +142,7 @@ class Agent:
     transcripts: str | None = None
     env: tuple[tuple[str, str], ...] = ()
     seeds: tuple[Seed, ...] = ()
+    etc: tuple[Seed, ...] = ()
     aliases: tuple[str, ...] = ()
     hint: str = ""
     watch_argv: tuple[str, ...] = ()
@@ -166,7 +174,7 @@ def plain_prompt(words: str) -> str:
 
 
 def split_reference(reference: str) -> tuple[str, str | None]:
-    """Split `codex@0.169.0` into (`codex`, `0.169.0`); no version is None. Raises `Invalid`."""
+    """Split `codex@0.171.0` into (`codex`, `0.171.0`); no version is None. Raises `Invalid`."""
     name, at, version = reference.partition("@")
     return name, read_version(version) if at else None
 
@@ -177,13 +185,6 @@ def read_version(text: str) -> str:
     if not _VERSION.match(text) or ".." in text:
         raise Invalid(f"{text[:80]!r} is no version of an agent", field="agent")
     return text
-
-
-HOOK_COMMAND = (
-    '[ ! -p "$ATOLL_EAR" ] || printf \'%s\\n\' "$(head -c 1500 | tr -d \'\\n\')" 1<>"$ATOLL_EAR"'
-)
-"""The command of an agent's hooks. It sends the beginning of its input as one line in one write (at
-most PIPE_BUF, pipe(7)) to the socket beside the terminal. Elsewhere it does nothing."""
 
 
 def named(agents: tuple[Agent, ...]) -> tuple[tuple[str, Agent], ...]:

@@ -1,4 +1,7 @@
-"""Reports of an agent's turn by its hooks: the events Claude Code introduced, which others share.
+"""Reports of an agent's turn by its hooks: the JSON of Claude Code, which the others took over.
+
+The agents differ in the names of their events, which are data here. `write_hooks` makes the hooks
+of a settings file, `Hooks` reads what they send.
 
 Each message is the beginning of the JSON a hook command is given, and may be cut off. Anybody
 inside the sandbox can write one, so only a few fields are read. The worst a forged message does is
@@ -6,36 +9,100 @@ to lock or free its own sandbox's terminal.
 """
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
 
-from atoll.domain.agent.card import Began, CardKind, CardState, Draft, Ended, Said, Worked, Yielded
+from atoll.domain.agent.card import (
+    Began,
+    CardKind,
+    CardState,
+    Draft,
+    Ended,
+    Said,
+    Value,
+    Worked,
+    Yielded,
+)
 from atoll.domain.agent.resumable import is_conversation
 
 _EVENT = re.compile(r'"hook_event_name"\s*:\s*"([A-Za-z]{1,40})"')
 _TRANSCRIPT = re.compile(r'"transcript_path"\s*:\s*"((?:[^"\\\x00-\x1f]|\\["\\/]){1,1024})"')
 _TOOL = re.compile(r'"tool_name"\s*:\s*"([^"\\\x00-\x1f]{1,80})"')
 _SESSION = re.compile(r'"session_id"\s*:\s*"([^"\\\x00-\x1f]{1,80})"')
-_IDLE = re.compile(r'"notification_type"\s*:\s*"idle_prompt"')
+_NOTIFICATION = re.compile(r'"notification_type"\s*:\s*"([A-Za-z_]{1,40})"')
 _RESUMED = re.compile(r'"source"\s*:\s*"resume"')
 _MESSAGE = re.compile(r'"message"\s*:\s*"((?:[^"\\\x00-\x1f]|\\["\\/n]){1,400})"')
 
 ASKING_TOOLS = frozenset({"AskUserQuestion", "ExitPlanMode"})
 """The tools whose whole work is to wait for the person."""
 
-PROMPT_EVENTS = frozenset({"UserPromptSubmit", "BeforeAgent"})
-"""The only events that begin a turn."""
-
-WORKING_EVENTS = frozenset({
-    "PreToolUse", "PostToolUse", "PreCompact", "SubagentStart",
-    "BeforeTool", "AfterTool", "BeforeModel",
+QUIET_NOTIFICATIONS = frozenset({
+    "auth_success", "agent_completed", "elicitation_response", "elicitation_complete",
 })  # fmt: skip
-"""The events within a turn, or in work that continues in the background after one."""
+"""Notifications that ask the person for nothing."""
 
-ENDING_EVENTS = {
-    "Stop": CardState.DONE, "AfterAgent": CardState.DONE, "SessionEnd": CardState.DONE,
-    "StopFailure": CardState.FAILED,
-}  # fmt: skip
-"""The events that end a turn, and how it ended."""
+
+class HookMeaning(StrEnum):
+    """The meaning of an event. Only `BEGINS` begins a turn; `WORKS` is within one, or in work that
+    continues in the background after one."""
+
+    OPENS = "opens"
+    BEGINS = "begins"
+    WORKS = "works"
+    ASKS = "asks"
+    NOTIFIES = "notifies"
+    ENDS = "ends"
+    FAILS = "fails"
+    BREAKS_OFF = "breaks_off"
+
+
+MEANINGS: Final[Mapping[str, HookMeaning]] = MappingProxyType(
+    {
+        name: meaning
+        for meaning, names in {
+            HookMeaning.OPENS: "SessionStart",
+            HookMeaning.BEGINS: "UserPromptSubmit BeforeAgent",
+            HookMeaning.WORKS: "PreToolUse PostToolUse PostToolUseFailure PermissionDenied "
+            "PreCompact SubagentStart ElicitationResult BeforeTool AfterTool BeforeModel",
+            HookMeaning.ASKS: "PermissionRequest Elicitation",
+            HookMeaning.NOTIFIES: "Notification",
+            HookMeaning.ENDS: "Stop SessionEnd AfterAgent",
+            HookMeaning.FAILS: "StopFailure",
+            HookMeaning.BREAKS_OFF: "Interrupt",
+        }.items()
+        for name in names.split()
+    }
+)
+"""The events by name, of all agents. Others are passed over."""
+
+_ENDINGS = MappingProxyType(
+    {
+        HookMeaning.ENDS: CardState.DONE,
+        HookMeaning.FAILS: CardState.FAILED,
+        HookMeaning.BREAKS_OFF: CardState.DECLINED,
+    }
+)
+
+HOOK_COMMAND: Final = (
+    '[ ! -p "$ATOLL_EAR" ] || printf \'%s\\n\' "$(head -c 1500 | tr -d \'\\n\')" 1<>"$ATOLL_EAR"'
+)
+"""The command of an agent's hooks. It sends the beginning of its input as one line in one write (at
+most PIPE_BUF, pipe(7)) to the socket beside the terminal. Elsewhere it does nothing."""
+
+HOOK_SECONDS: Final = 5
+
+
+def write_hooks(
+    events: Iterable[str], *, timeout: int = HOOK_SECONDS, matched: bool = False
+) -> dict[str, Value]:
+    """Return the `hooks` of a settings file: our command for each of the events. `timeout` is in
+    the agent's own unit. A `matched` agent needs a matcher, here of everything."""
+    hook: dict[str, Value] = {"type": "command", "timeout": timeout, "command": HOOK_COMMAND}
+    matcher: dict[str, Value] = {"matcher": ""} if matched else {}
+    return {event: [{**matcher, "hooks": [hook]}] for event in events}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,22 +139,31 @@ class Hooks:
 
     def _said(self, event: str, rest: str) -> tuple[Said, ...]:
         tool = _TOOL.search(rest)
-        if event == "PermissionRequest":
-            return self._asks(f"The agent asks to use {tool[1] if tool else 'a tool'}")
-        if event == "Notification" and _IDLE.search(rest):
+        waits = event == "PreToolUse" and tool is not None and tool[1] in ASKING_TOOLS
+        meaning = HookMeaning.ASKS if waits else MEANINGS.get(event)
+        match meaning:
+            case None:
+                return ()
+            case HookMeaning.ASKS:
+                return self._asks(_question(event, tool, rest))
+            case HookMeaning.NOTIFIES:
+                return self._notifies(rest)
+            case HookMeaning.BEGINS:
+                return (*self._answered(), Began())
+            case HookMeaning.WORKS:
+                return (*self._answered(), Worked())
+            case HookMeaning.OPENS:
+                return (*self._answered(), Yielded())
+            case HookMeaning.ENDS | HookMeaning.FAILS | HookMeaning.BREAKS_OFF:
+                return (*self._answered(), Ended(_ENDINGS[meaning]))
+
+    def _notifies(self, rest: str) -> tuple[Said, ...]:
+        kind, message = _NOTIFICATION.search(rest), _MESSAGE.search(rest)
+        if kind is not None and kind[1] == "idle_prompt":
             return (*self._answered(), Ended())
-        if event == "Notification":
-            message = _MESSAGE.search(rest)
-            return self._asks(_plain(message[1]) if message else "The agent asks for you")
-        if event == "PreToolUse" and tool is not None and tool[1] in ASKING_TOOLS:
-            return self._asks("The agent asks you a question")
-        if event in PROMPT_EVENTS:
-            return (*self._answered(), Began())
-        if event in WORKING_EVENTS:
-            return (*self._answered(), Worked())
-        if event in ENDING_EVENTS:
-            return (*self._answered(), Ended(ENDING_EVENTS[event]))
-        return (*self._answered(), Yielded()) if event == "SessionStart" else ()
+        if kind is not None and kind[1] in QUIET_NOTIFICATIONS:
+            return ()
+        return self._asks(_plain(message[1]) if message else "The agent asks for you")
 
     def _asks(self, title: str) -> tuple[Said, ...]:
         if not self._asking:
@@ -116,10 +192,22 @@ def _conversation(event: str, before: str, after: str) -> str | None:
     named = _SESSION.search(before)
     if named is None or not is_conversation(named[1]):
         return None
-    spoken = event in PROMPT_EVENTS | WORKING_EVENTS or (
-        event == "SessionStart" and _RESUMED.search(after)
+    meaning = MEANINGS.get(event)
+    spoken = meaning in (HookMeaning.BEGINS, HookMeaning.WORKS) or (
+        meaning is HookMeaning.OPENS and _RESUMED.search(after)
     )
     return named[1] if spoken else None
+
+
+def _question(event: str, tool: re.Match[str] | None, rest: str) -> str:
+    """Return the title of what is asked: the use of a tool, a question of the agent, or a form that
+    a server shows."""
+    if event == "PreToolUse":
+        return "The agent asks you a question"
+    if event == "PermissionRequest":
+        return f"The agent asks to use {tool[1] if tool else 'a tool'}"
+    message = _MESSAGE.search(rest)
+    return _plain(message[1]) if message else "A tool asks you a question"
 
 
 def _plain(text: str) -> str:

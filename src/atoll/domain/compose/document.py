@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 from atoll.domain.agent.registry import AGENT_STATE
 from atoll.domain.compose.stack import AGENT, Service, Stack
 from atoll.domain.errors import Invalid
+from atoll.domain.interior.etc import AGENT_FILES
 from atoll.domain.wall.interior import (
     BARE_BYTES,
     DEFAULT_MEMORY_BYTES,
@@ -51,7 +52,7 @@ TRIES: Final = 5
 STOP_SECONDS: Final = 10
 MIN_MEMORY_MB: Final = 16
 TEMPORARY_BYTES: Final = 64 * MIB
-ETC: Final = ("passwd", "group", "nsswitch.conf", "gitconfig")
+ETC: Final = ("passwd", "group", "nsswitch.conf", "gitconfig", *AGENT_FILES)
 _READ_KEY: Final = f'exec "$@" <{KEY}'
 
 

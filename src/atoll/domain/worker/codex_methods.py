@@ -64,36 +64,37 @@ externalAgentConfig/import/readHistories externalAgentConfig/import/recordHistor
 feedback/save feedback/upload fs/copy fs/createDirectory fs/getMetadata fs/readDirectory
 fs/readFile fs/remove fs/unwatch fs/watch fs/writeFile fuzzyFileSearch initialize
 marketplace/add marketplace/remove marketplace/upgrade mcpServer/oauth/login
-mcpServer/resource/read mcpServer/tool/call modelProvider/config/write
+mcpServer/resource/read mcpServer/tool/call modelProvider/config/write modelProvider/default/set
 plugin/install plugin/installed plugin/list plugin/read plugin/reconcile plugin/share/checkout
 plugin/share/delete plugin/share/list plugin/share/save plugin/share/updateTargets
 plugin/skill/read plugin/uninstall skills/config/write skills/extraRoots/set
 thread/approveGuardianDeniedAction thread/delete thread/shellCommand thread/unsubscribe
 windowsSandbox/readiness windowsSandbox/setupStart
 """
-"""Methods of Codex 0.169.0 that are refused on purpose; unknown ones are refused as well."""
+"""Methods of Codex 0.171.0 that are refused on purpose; unknown ones are refused as well."""
 
 FIELDS: Final = """
 additionalContext ancestorThreadId appearance archived attachToSource attachedToThreadId
 attachmentType baseInstructions beforeThreadId beforeTurnId clientUserMessageId
-collaborationMode currentAccountOnly cursor cwd cwds daybreakEnabled deferGoalContinuation
-deferOutput delivery detail developerInstructions effort ephemeral excludeTurns
-excludedThreadIds expectedTurnId forceReload gitInfo identityKey includeAttachedThreads
-includeHidden includeTurns initialTurnsPage input items itemsView lastTurnId limit model
-modelProviders multiAgentMode name objective origin originators outputSchema parentThreadId
-parentTurnId payload personality projectId rootTurnId searchTerm sectionId serverName
-serviceName serviceTier serviceTierForTurn sessionStartSource sortDirection sortKey
-sourceKinds status summary target threadId threadSource tokenBudget turnId turnTrigger
-useStateDbOnly
+collaborationMode currentAccountOnly cursor cwd cwds daybreakEnabled
+deferGoalContinuation deferOutput delivery detail developerInstructions effort ephemeral
+excludeTurns excludedThreadIds expectedTurnId forceReload gitInfo identityKey
+includeAttachedThreads includeHidden includeTurns includedThreadIds initialTurnsPage
+input items itemsView lastTurnId limit model modelProviders multiAgentMode name
+objective origin originators outputSchema parentThreadId parentTurnId payload
+personality projectId rootTurnId searchTerm sectionId serverName serviceName serviceTier
+serviceTierForTurn sessionStartSource sortDirection sortKey sourceKinds status summary
+target threadId threadSource tokenBudget turnId turnTrigger useStateDbOnly
 """
 """Fields of params that are passed on."""
 
 REFUSED_FIELDS: Final = """
 allowProviderModelFallback approvalPolicy approvalsReviewer config cyberAccessProgram
-disabledPluginIds dynamicTools environments experimentalDisablePredictionMcp
-experimentalPredictionMode experimentalRawEvents history historyMode mockExperimentalField
-modelProvider path permissions responsesapiClientMetadata responsesapiClientMetadataPatch
-runtimeWorkspaceRoots sandbox sandboxPolicy selectedCapabilityRoots toolOutput
+disabledPluginIds dynamicTools environmentId environments
+experimentalDisablePredictionMcp experimentalPredictionMode experimentalRawEvents
+history historyMode mockExperimentalField modelProvider path permissions
+responsesapiClientMetadata responsesapiClientMetadataPatch runtimeWorkspaceRoots sandbox
+sandboxPolicy selectedCapabilityRoots toolOutput
 """
 """Fields of params that are refused where they drive: they would replace the worker's permissions,
 its wall, its configuration or its model provider, or name files outside. Unknown ones are refused

@@ -426,7 +426,7 @@ def _as_machine(
 ) -> tuple[str, ...]:
     """Return the argv of its machine mode. A `fresh` conversation gets the order's name."""
     argv = _with_tools(agent, machine.argv)
-    argv = argv if order.ask else (*argv, *machine.allow_argv)
+    argv = (*argv, *(machine.ask_argv if order.ask else machine.allow_argv))
     if order.conversation is None:
         return (*argv, *machine.resume_argv) if order.resume else argv
     if machine.conversation_argv is None:

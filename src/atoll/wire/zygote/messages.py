@@ -67,6 +67,7 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     protocol: Text
     argv: tuple[Text, ...]
     allow_argv: tuple[Text, ...] = ()
+    ask_argv: tuple[Text, ...] = ()
     resume_argv: tuple[Text, ...] = ()
     conversation_argv: tuple[Text, ...] | None = None
     fresh_argv: tuple[Text, ...] = ()

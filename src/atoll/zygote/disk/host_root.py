@@ -10,7 +10,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from atoll.domain.wall.etc import COPIED, OWN
+from atoll.domain.interior.etc import COPIED, OWN
 from atoll.zygote.host.home import traversal_mode
 
 
@@ -50,7 +50,7 @@ def _fill(tree: Path, host_etc: Path) -> None:
     for name in COPIED:
         _copy(host_etc / name, tree / name)
     for name, text in OWN.items():
-        (tree / name).parent.mkdir(mode=0o755, exist_ok=True)
+        (tree / name).parent.mkdir(mode=0o755, parents=True, exist_ok=True)
         (tree / name).write_text(text)
         (tree / name).chmod(0o644)
     (tree / "mtab").symlink_to("/proc/self/mounts")

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from atoll.domain.wall.etc import OWN
+from atoll.domain.interior.etc import AGENT_FILES, OWN
 from atoll.domain.wall.interior import SCRATCH
 
 PLACES = (
@@ -22,7 +22,10 @@ PLACES = (
 )  # fmt: skip
 """Folders something is mounted at, or whose content an image must not choose the place of."""
 
-ETC = ("passwd", "group", "hosts", "hostname", "resolv.conf", "nsswitch.conf", "gitconfig")
+ETC = (
+    *("passwd", "group", "hosts", "hostname", "resolv.conf", "nsswitch.conf", "gitconfig"),
+    *AGENT_FILES,
+)
 """Files of /etc that are always ours; the rest is the image's."""
 
 _PRIVATE = 0o005
@@ -67,6 +70,7 @@ def _fill_skeleton(tree: Path) -> None:
     for place in PLACES:
         (tree / place).mkdir(parents=True, exist_ok=True)
     for name in ETC:
+        (tree / "etc" / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / "etc" / name).write_text(OWN[name])
         (tree / "etc" / name).chmod(0o644)
     for folder, _names, _files in os.walk(tree):

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.domain.errors import AtollError, Failed, Invalid, LimitReached
+from atoll.domain.interior.etc import ROOT_LINKS
 from atoll.domain.repository.repository import HARMLESS_FLAWS
-from atoll.domain.wall.etc import ROOT_LINKS
 from atoll.wire.zygote import messages as wire
 from atoll.zygote.disk.host_root import etc_tree
 from atoll.zygote.host import kernel

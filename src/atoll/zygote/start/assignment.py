@@ -11,7 +11,7 @@ import socket
 import msgspec
 
 from atoll.domain.errors import Failed
-from atoll.domain.wall.etc import hosts_text
+from atoll.domain.interior.etc import hosts_text
 from atoll.wire.zygote.messages import Start
 from atoll.zygote.host import kernel
 from atoll.zygote.host.children import MAX_PACKET_BYTES

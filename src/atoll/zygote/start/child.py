@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from atoll.domain.errors import AtollError, Failed
-from atoll.domain.wall.etc import hosts_text
+from atoll.domain.interior.etc import hosts_text
 from atoll.ports.runtime_boot import Agent, LinkBoot, RuntimeBoot, Stand
 from atoll.wire.zygote.messages import Link, Start
 from atoll.zygote.disk.engine_folders import check_container_folders, mount_engine_folders

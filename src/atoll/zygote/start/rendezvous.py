@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.domain.errors import Failed, Forbidden
-from atoll.domain.wall.etc import OWN, hosts_text
+from atoll.domain.interior.etc import AGENT_FILES, OWN, hosts_text
 from atoll.domain.wall.interior import HOME
 from atoll.zygote.host import kernel
 from atoll.zygote.host.owned_socket import listen, peer_credentials
@@ -101,11 +101,13 @@ def _check_terminals(pid: int) -> None:
 
 def write_etc(folder: Path, *, hostname: str, uid: int) -> None:
     """Write the files of /etc that must name this sandbox: its user with its uid, its hosts, git's
-    settings. They are world-readable; all other files of /etc are the image's."""
+    settings; and the policy of agents. They are world-readable; all other files of /etc are the
+    image's."""
     folder.mkdir(mode=0o755, exist_ok=True)
     folder.chmod(0o755)
     texts = {
         **{name: OWN[name] for name in _WRITTEN},
+        **AGENT_FILES,
         "passwd": "root:x:0:0:root:/root:/usr/sbin/nologin\n"
         f"agent:x:{uid}:{uid}:agent:{HOME}:/bin/sh\n"
         "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
@@ -114,5 +116,6 @@ def write_etc(folder: Path, *, hostname: str, uid: int) -> None:
         "hostname": hostname + "\n",
     }
     for name, text in texts.items():
+        (folder / name).parent.mkdir(mode=0o755, parents=True, exist_ok=True)
         (folder / name).write_text(text)
         (folder / name).chmod(0o644)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from atoll.domain.agent.registry import AGENT_STATE
 from atoll.domain.files.host_mount import HostMount
-from atoll.domain.wall.etc import ROOT_LINKS
+from atoll.domain.interior.etc import ROOT_LINKS
 from atoll.domain.wall.interior import (
     BARE_BYTES,
     DOORS,

@@ -17,6 +17,7 @@ from atoll.adapters.zygote.environment import environment_with_image
 from atoll.domain.agent.registry import AGENT_STATE
 from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.domain.files.host_mount import HostMount
+from atoll.domain.interior.etc import AGENT_FILES
 from atoll.domain.wall.interior import SCRATCH
 from atoll.domain.wall.system_calls import DENIED, TERMINAL_REQUESTS
 from atoll.ports.extension import Mount
@@ -49,6 +50,13 @@ def plan(**more: object) -> ContainerPlan:
         "views": (Mount("/h/repos/a.git", "/.atoll/repos/0.git"),),
     }
     return ContainerPlan(**{**fields, **more})  # type: ignore[arg-type]
+
+
+def test_policy_of_agents_is_bound_read_only_below_etc() -> None:
+    mounts = {one["Target"]: one for one in json.loads(body(plan()))["HostConfig"]["Mounts"]}
+    for name in AGENT_FILES:
+        bound = mounts[f"/etc/{name}"]
+        assert (bound["Source"], bound["ReadOnly"]) == (f"/h/boxes/sb_a/etc/{name}", True)
 
 
 def test_container_is_closed_on_every_side() -> None:

@@ -15,7 +15,7 @@ from atoll.domain.agent.claude_code.conversation import ClaudeConversation
 from atoll.domain.agent.codex.conversation import CodexConversation
 from atoll.domain.agent.codex.files import CodexExecCards, CodexRolloutCards
 from atoll.domain.agent.conversation import Conversation, Terms
-from atoll.domain.agent.hooks import Hooks
+from atoll.domain.agent.hooks import HOOK_COMMAND, Hooks, write_hooks
 from atoll.domain.agent.lenient_json import Message
 from atoll.domain.agent.message_parts.cards import GeminiCards, QwenCards
 from atoll.domain.agent.opencode.cards import OpencodeCards
@@ -197,6 +197,39 @@ def test_hook_of_a_tool_that_waits_for_the_person_yields_and_unknown_events_say_
     assert asks is not None and [type(one).__name__ for one in asks.said] == ["Draft", "Yielded"]
     unknown = Hooks().read('{"transcript_path":"relative","hook_event_name":"SomethingNew"')
     assert unknown is not None and (unknown.said, unknown.transcript) == ((), None)
+
+
+def test_hook_of_a_turn_that_was_interrupted_ends_it_as_declined() -> None:
+    heard = Hooks().read('{"hook_event_name":"Interrupt"')
+    assert heard is not None and heard.said == (Ended(CardState.DECLINED),)
+
+
+def test_hook_of_a_form_asks_with_its_words_until_it_is_answered() -> None:
+    hooks = Hooks()
+    asks = hooks.read('{"hook_event_name":"Elicitation","message":"Which colour?"')
+    assert asks is not None and isinstance(asks.said[0], Draft)
+    assert asks.said[0].title == "Which colour?"
+    answered = hooks.read('{"hook_event_name":"ElicitationResult"')
+    assert answered is not None and isinstance(answered.said[0], Draft)
+    assert answered.said[0].state is CardState.DONE
+    bare = Hooks().read('{"hook_event_name":"Elicitation"')
+    assert bare is not None and isinstance(bare.said[0], Draft)
+    assert bare.said[0].title == "A tool asks you a question"
+
+
+@pytest.mark.parametrize("kind", ["auth_success", "elicitation_complete", "agent_completed"])
+def test_notification_that_asks_for_nothing_says_nothing(kind: str) -> None:
+    heard = Hooks().read(
+        f'{{"hook_event_name":"Notification","message":"Done","notification_type":"{kind}"'
+    )
+    assert heard is not None and heard.said == ()
+
+
+def test_hooks_of_a_settings_file_run_our_command_for_each_event() -> None:
+    written = write_hooks(("Stop",), timeout=7, matched=True)
+    hook = {"type": "command", "timeout": 7, "command": HOOK_COMMAND}
+    assert written == {"Stop": [{"matcher": "", "hooks": [hook]}]}
+    assert "matcher" not in str(write_hooks(("Stop",)))
 
 
 def test_previews_are_the_sandbox_own_servers() -> None:

@@ -56,7 +56,7 @@ def test_response_to_a_request_is_its_reply_and_confuses_no_call_of_the_conversa
 
 
 def test_place_in_a_trace_goes_beside_the_params() -> None:
-    """The app-server of Codex 0.169 takes it as `trace`."""
+    """The app-server of Codex 0.171 takes it as `trace`."""
     parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
     (line,) = standing().request("r1", "thread/read", {"threadId": "th"}, trace=parent).send
     assert line["trace"] == {"traceparent": parent}

@@ -14,10 +14,12 @@ import pytest
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
+from atoll.domain.agent.registry import find
 from atoll.protocol.v1 import codex_events_pb2 as events_pb2
 from atoll.protocol.v1 import codex_workers_pb2 as workers_pb2
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import TOOLS, World, run
+from tests.e2e.conftest import CACHE
 from tests.places import ROOT
 
 pytestmark = [
@@ -178,9 +180,9 @@ async def test_codex_as_a_worker_is_stopped_amid_a_turn(
 
 def schema_of_codex(folder: Path, *options: str) -> dict[str, dict[str, Any]]:
     """Params of each request, as the installed Codex describes them."""
-    (program,) = (ROOT / ".venv" / "agents" / "codex").glob(
-        "*/node_modules/@openai/codex-linux-*/vendor/*/bin/codex"
-    )
+    package = find("codex").package
+    assert package is not None
+    program = CACHE / "codex" / package.version / "bin" / "codex"
     out = folder / "schema"
     argv = [str(program), "app-server", "generate-json-schema", *options, "--out", str(out)]
     env = {**os.environ, "HOME": str(folder), "CODEX_HOME": str(folder)}
@@ -209,7 +211,7 @@ async def test_installed_codex_has_the_methods_and_fields_that_are_classified(
 ) -> None:
     provide_agent(w.server, "codex")
     found = await asyncio.to_thread(schema_of_codex, tmp_path, *options)
-    known = json.loads((FIXTURES / f"codex-0.169.0-{fixture}.json").read_text())
+    known = json.loads((FIXTURES / f"codex-0.171.0-{fixture}.json").read_text())
     if fixture == "methods":
         assert sorted(found) == sorted(known)
     told = {name: sorted(found[name].get(part, {})) for name in known}

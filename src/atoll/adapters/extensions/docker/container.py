@@ -14,6 +14,7 @@ from atoll.adapters.extensions.docker.images import ResolvedImage
 from atoll.domain.agent.registry import AGENT_STATE
 from atoll.domain.errors import Invalid
 from atoll.domain.files.host_mount import HostMount, below_any
+from atoll.domain.interior.etc import AGENT_FILES
 from atoll.domain.wall.interior import (
     BARE_BYTES,
     DOORS,
@@ -37,7 +38,10 @@ RESERVED = ("/.atoll", "/dev", "/proc", "/sys")
 """Directories where no VOLUME of an image may lie: it would be written to, or cover what the wall
 covers."""
 
-ETC = ("passwd", "group", "hosts", "hostname", "resolv.conf", "nsswitch.conf", "gitconfig")
+ETC = (
+    *("passwd", "group", "hosts", "hostname", "resolv.conf", "nsswitch.conf", "gitconfig"),
+    *AGENT_FILES,
+)
 
 DOCKER_MASKED = (
     "/proc/asound",

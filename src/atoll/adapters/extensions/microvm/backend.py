@@ -24,10 +24,10 @@ from atoll.adapters.extensions.microvm.start_archive import live_letters, start_
 from atoll.adapters.linked.machine import mirror_to
 from atoll.domain.errors import Failed, Invalid
 from atoll.domain.ids import SandboxId
+from atoll.domain.interior.remote import INIT
 from atoll.domain.route.candidate import ImageKind
 from atoll.domain.sandbox.image import HOST
 from atoll.domain.wall.isolation import Isolation, IsolationLevel
-from atoll.domain.wall.remote import INIT
 from atoll.domain.wall.resources import Resources
 from atoll.ports.extension import Capabilities, CleanupReport, Provision
 from atoll.ports.far import FarBox, FarPlace, LinkTerms, MachineLost

@@ -8,7 +8,7 @@ import msgspec
 
 from atoll.adapters.linked.machine import Facts, read_facts
 from atoll.domain.errors import AtollError, Failed
-from atoll.domain.wall.remote import RemoteMachine
+from atoll.domain.interior.remote import RemoteMachine
 
 KVM = Path("/dev/kvm")
 MISSING = "ext.microvm has no image of a guest yet: run `atoll vm build` as root"

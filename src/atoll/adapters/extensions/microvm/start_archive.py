@@ -16,8 +16,8 @@ from atoll.adapters.extensions.microvm.guest import (
 from atoll.adapters.linked.wall import wall_of
 from atoll.adapters.zygote.start import hostname
 from atoll.domain.agent.registry import AGENT_STATE
-from atoll.domain.wall.etc import hosts_text
-from atoll.domain.wall.remote import RemoteMachine, etc_files, remote_wall_argv
+from atoll.domain.interior.etc import hosts_text
+from atoll.domain.interior.remote import RemoteMachine, etc_files, remote_wall_argv
 from atoll.ports.extension import Provision
 from atoll.ports.far import LinkTerms
 

@@ -15,10 +15,10 @@ from atoll.adapters.linked.relocation import copied, dropped
 from atoll.adapters.linked.wall import FarWall
 from atoll.domain.errors import Failed, Invalid
 from atoll.domain.host.host import LOCAL, HostKind
+from atoll.domain.interior.remote import INIT
 from atoll.domain.route.candidate import ImageKind
 from atoll.domain.sandbox.image import HOST
 from atoll.domain.wall.isolation import Isolation, IsolationLevel
-from atoll.domain.wall.remote import INIT
 from atoll.ports.extension import RELOCATE, Capabilities, CleanupReport, Provision
 from atoll.ports.far import FarBox, FarPlace, LinkTerms
 

@@ -1,16 +1,15 @@
-"""Claude Code: onboarding answered, permission prompts off (the sandbox is the wall)."""
+"""Claude Code: onboarding answered, permission prompts off (the sandbox is the wall).
+
+Without a mode it begins in `auto`, whose check is made by its vendor's server: behind a base URL
+of one's own it never passes. So each start names the mode, and the policy below /etc, which no
+dialog asks about, takes `auto` away. Its home holds only the answers of its first start, which it
+reads from nowhere else.
+"""
 
 import json
 
-from atoll.domain.agent.agent import (
-    HOOK_COMMAND,
-    TOOLS_PROGRAM,
-    Agent,
-    AgentTools,
-    Machine,
-    Package,
-    Seed,
-)
+from atoll.domain.agent.agent import TOOLS_PROGRAM, Agent, AgentTools, Machine, Package, Seed
+from atoll.domain.agent.hooks import write_hooks
 from atoll.domain.broker.control_plane import TOOLS_URL
 from atoll.domain.broker.provider import ANTHROPIC, placeholder
 
@@ -25,11 +24,15 @@ _ONBOARDING = (
 )
 
 _EVENTS = (
-    "SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PermissionRequest",
-    "Notification", "Stop", "SessionEnd",
+    "SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure",
+    "PermissionRequest", "Elicitation", "ElicitationResult", "Notification", "Stop", "StopFailure",
+    "SessionEnd",
 )  # fmt: skip
-_HOOK = {"matcher": "", "hooks": [{"type": "command", "timeout": 5, "command": HOOK_COMMAND}]}
-_WATCH = json.dumps({"hooks": {event: [_HOOK] for event in _EVENTS}})
+_POLICY = json.dumps({
+    "permissions": {"disableAutoMode": "disable"},
+    "hooks": write_hooks(_EVENTS, matched=True),
+})  # fmt: skip
+_ALLOW = ("--permission-mode", "bypassPermissions")
 _TOOLS = json.dumps({"mcpServers": {"atoll": {"type": "http", "url": TOOLS_URL}}})
 _TOOLS_STDIO = json.dumps(
     {"mcpServers": {"atoll": {"type": "stdio", "command": TOOLS_PROGRAM, "args": []}}}
@@ -38,19 +41,16 @@ _TOOLS_STDIO = json.dumps(
 AGENT = Agent(
     name="claude-code",
     command="claude",
-    argv=("claude", "--dangerously-skip-permissions"),
-    task_argv=(
-        "claude", "-p", "--output-format", "stream-json", "--verbose",
-        "--dangerously-skip-permissions",
-    ),
-    resume_argv=("claude", "--continue", "--dangerously-skip-permissions"),
-    conversation_argv=("claude", "--dangerously-skip-permissions", "--resume"),
+    argv=("claude", *_ALLOW),
+    task_argv=("claude", "-p", "--output-format", "stream-json", "--verbose", *_ALLOW),
+    resume_argv=("claude", "--continue", *_ALLOW),
+    conversation_argv=("claude", *_ALLOW, "--resume"),
     package=Package(
         registry="npm",
         name="@anthropic-ai/claude-code",
-        version="2.1.197",
+        version="2.1.332",
         programs=("node_modules/@anthropic-ai/claude-code-linux-*/claude",),
-        about_mib=234,
+        about_mib=384,
     ),
     providers=("anthropic",),
     state=(".claude",),
@@ -62,8 +62,9 @@ AGENT = Agent(
         ("CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL", "1"),
     ),
     seeds=(Seed(".claude/.claude.json", _ONBOARDING),),
+    etc=(Seed("claude-code/managed-settings.d/50-atoll.json", _POLICY),),
     aliases=("claude",),
-    watch_argv=("--settings", _WATCH),
+    watch_argv=("--settings", _POLICY),
     transcript="claude",
     prompt_argv=("--",),
     machine=Machine(
@@ -72,7 +73,8 @@ AGENT = Agent(
             "claude", "-p", "--input-format", "stream-json", "--output-format", "stream-json",
             "--verbose", "--include-partial-messages", "--permission-prompt-tool", "stdio",
         ),
-        allow_argv=("--dangerously-skip-permissions",),
+        allow_argv=_ALLOW,
+        ask_argv=("--permission-mode", "default"),
         resume_argv=("--continue",),
         conversation_argv=("--resume",),
         fresh_argv=("--session-id",),

@@ -1,28 +1,29 @@
 """Gemini CLI: its key's kind is chosen beforehand, folders are trusted, nothing is reported.
 
-Its hooks stand in its settings: others it reads from folders of root alone. Outside an agent's
-terminal they do nothing.
+Defaults below /etc say so beside a person's own settings, which take precedence. Its home has the
+same where it has no settings, for a wall that has the /etc of its image.
 """
 
 import json
 
 from atoll.domain.agent.agent import (
-    HOOK_COMMAND,
     TOOLS_PROGRAM,
     Agent,
     AgentTools,
     Machine,
     Package,
     Seed,
+    WatchFile,
 )
+from atoll.domain.agent.hooks import HOOK_SECONDS, write_hooks
 from atoll.domain.broker.control_plane import TOOLS_URL
 
 _EVENTS = (
     "SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "Notification", "AfterAgent",
     "SessionEnd",
 )  # fmt: skip
-# Its timeouts are milliseconds.
-_HOOK = {"hooks": [{"type": "command", "timeout": 5000, "command": HOOK_COMMAND}]}
+# Its timeouts are milliseconds. Hooks of several settings are added up.
+_WATCH = json.dumps({"hooks": write_hooks(_EVENTS, timeout=HOOK_SECONDS * 1000)})
 _SETTINGS = (
     json.dumps({
         "security": {
@@ -30,7 +31,6 @@ _SETTINGS = (
         },
         "privacy": {"usageStatisticsEnabled": False},
         "general": {"enableAutoUpdate": False},
-        "hooks": {event: [_HOOK] for event in _EVENTS},
     })
     + "\n"
 )  # fmt: skip
@@ -40,13 +40,15 @@ _TOOLS = json.dumps({**_EXTENSION, "mcpServers": {"atoll": {"httpUrl": TOOLS_URL
 _TOOLS_STDIO = json.dumps({**_EXTENSION, "mcpServers": {"atoll": {"command": TOOLS_PROGRAM}}})
 _MANIFEST = ".gemini/extensions/atoll/gemini-extension.json"
 
+_GEMINI = ("gemini", "--approval-mode", "yolo", "--skip-trust")
+
 AGENT = Agent(
     name="gemini-cli",
     command="gemini",
-    argv=("gemini", "--yolo", "--skip-trust"),
-    task_argv=("gemini", "--yolo", "--skip-trust", "--output-format", "stream-json", "-p"),
-    resume_argv=("gemini", "--yolo", "--skip-trust", "--resume", "latest"),
-    conversation_argv=("gemini", "--yolo", "--skip-trust", "--resume"),
+    argv=_GEMINI,
+    task_argv=(*_GEMINI, "--output-format", "stream-json", "-p"),
+    resume_argv=(*_GEMINI, "--resume", "latest"),
+    conversation_argv=(*_GEMINI, "--resume"),
     package=Package(
         registry="npm",
         name="@google/gemini-cli",
@@ -59,10 +61,17 @@ AGENT = Agent(
     state=(".gemini",),
     transcripts=".gemini/tmp/*/chats/session-*",
     seeds=(Seed(".gemini/settings.json", _SETTINGS),),
+    etc=(Seed("gemini-cli/system-defaults.json", _SETTINGS),),
     aliases=("gemini",),
+    watch_files=(WatchFile(".json", _WATCH, "GEMINI_CLI_SYSTEM_SETTINGS_PATH"),),
     transcript="gemini",
     prompt_argv=("--prompt-interactive",),
-    machine=Machine(protocol="acp", argv=("gemini", "--skip-trust", "--acp"), conversation_argv=()),
+    machine=Machine(
+        protocol="acp",
+        # Atoll approves each request by itself where everything is allowed.
+        argv=("gemini", "--approval-mode", "default", "--skip-trust", "--acp"),
+        conversation_argv=(),
+    ),
     mcp=AgentTools(seeds=(Seed(_MANIFEST, _TOOLS),)),
     mcp_stdio=AgentTools(seeds=(Seed(_MANIFEST, _TOOLS_STDIO),)),
 )

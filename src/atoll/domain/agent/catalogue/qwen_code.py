@@ -1,14 +1,14 @@
 """Qwen Code: any OpenAI-compatible model through the broker, every action allowed.
 
 It sends even the broker's address through a proxy it finds in its environment, whatever
-NO_PROXY says, so it starts without; the shells of its tools get the proxy back.
+NO_PROXY says, so it starts without; the shells of its tools get the proxy back. Each start names
+the approval mode: without, a model of its own judges every action.
 The model is the person's choice: `OPENAI_MODEL` in `--env` or the profile.
 """
 
 import json
 
 from atoll.domain.agent.agent import (
-    HOOK_COMMAND,
     TOOLS_PROGRAM,
     Agent,
     AgentTools,
@@ -17,6 +17,7 @@ from atoll.domain.agent.agent import (
     Seed,
     WatchFile,
 )
+from atoll.domain.agent.hooks import HOOK_SECONDS, write_hooks
 from atoll.domain.broker.control_plane import FLAT_TOOLS_URL
 
 _SETTINGS = (
@@ -28,8 +29,9 @@ _SETTINGS = (
 _PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")
 _QWEN = (
     "env", *(word for name in _PROXIES for word in ("-u", name)), "qwen",
-    "--auth-type", "openai", "--yolo",
+    "--auth-type", "openai", "--approval-mode",
 )  # fmt: skip
+_ALLOWED = (*_QWEN, "yolo")
 _PROXIED = "".join(f'export {name}="${{{name}-http://127.0.0.1:3128}}"\n' for name in _PROXIES)
 
 _EVENTS = (
@@ -37,8 +39,7 @@ _EVENTS = (
     "PermissionRequest", "Notification", "Stop", "StopFailure", "SessionEnd",
 )  # fmt: skip
 # Its timeouts are milliseconds. Defaults are the least of its settings: a person's own win.
-_HOOK = {"hooks": [{"type": "command", "timeout": 5000, "command": HOOK_COMMAND}]}
-_HOOKS = {"hooks": {event: [_HOOK] for event in _EVENTS}}
+_HOOKS = {"hooks": write_hooks(_EVENTS, timeout=HOOK_SECONDS * 1000)}
 _WATCH = json.dumps(_HOOKS)
 # It passes names of tools on as they are, and OpenAI's API admits no dots.
 _SERVER = {"httpUrl": FLAT_TOOLS_URL, "trust": True}
@@ -49,17 +50,17 @@ _TOOLS_STDIO = json.dumps({**_HOOKS, "mcpServers": {"atoll": _PROGRAM}})
 AGENT = Agent(
     name="qwen-code",
     command="qwen",
-    argv=_QWEN,
-    task_argv=(*_QWEN, "--output-format", "stream-json", "-p"),
-    resume_argv=(*_QWEN, "--continue"),
-    conversation_argv=(*_QWEN, "--resume"),
+    argv=_ALLOWED,
+    task_argv=(*_ALLOWED, "--output-format", "stream-json", "-p"),
+    resume_argv=(*_ALLOWED, "--continue"),
+    conversation_argv=(*_ALLOWED, "--resume"),
     package=Package(
         registry="npm",
         name="@qwen-code/qwen-code",
-        version="0.15.10",
+        version="0.24.4",
         programs=("node_modules/.bin/qwen",),
         needs=("node",),
-        about_mib=54,
+        about_mib=140,
     ),
     providers=("openai",),
     state=(".qwen",),
@@ -70,7 +71,7 @@ AGENT = Agent(
     watch_files=(WatchFile(".json", _WATCH, "QWEN_CODE_SYSTEM_DEFAULTS_PATH"),),
     transcript="qwen",
     prompt_argv=("--prompt-interactive",),
-    machine=Machine(protocol="acp", argv=(*_QWEN[:-1], "--acp"), conversation_argv=()),
+    machine=Machine(protocol="acp", argv=(*_QWEN, "default", "--acp"), conversation_argv=()),
     mcp=AgentTools(
         files=(WatchFile(".json", _TOOLS, "QWEN_CODE_SYSTEM_DEFAULTS_PATH"),),
         machine_url=FLAT_TOOLS_URL,

@@ -16,7 +16,7 @@ from atoll.testing import FakeAgentShelf, FakeHost
 from tests.surfaces.cli.conftest import Cli
 from tests.surfaces.cli.scripted import Scripted, problem
 
-PINNED = "0.169.0"
+PINNED = "0.171.0"
 
 
 @pytest.fixture
@@ -40,14 +40,14 @@ def test_agent_list_shows_versions_of_this_home(
 ) -> None:
     ran = agent("list")
     assert ran.code == 0
-    assert ran.out.splitlines()[1].split()[:3] == ["codex", "0.169.0,", "0.1"]
+    assert ran.out.splitlines()[1].split()[:3] == ["codex", "0.171.0,", "0.1"]
     assert "on this host" in ran.out
     assert machine.homes == [Path(environ["ATOLL_HOME"])]
 
 
 def test_agent_list_as_json_says_how_each_is_run(agent: Callable[..., Any]) -> None:
     codex = json.loads(agent("list", "--json").out)["agents"][0]
-    assert codex["installed"] == ["0.169.0", "0.1"]
+    assert codex["installed"] == ["0.171.0", "0.1"]
     assert codex["task_argv"][:2] == ["codex", "exec"]
     assert codex["state"] == [".codex"]
 

@@ -12,9 +12,9 @@ from typing import Final
 from atoll.adapters.linked import scripts
 from atoll.adapters.linked.machine import COMMAND_SECONDS, Machine, packed_texts
 from atoll.domain.agent.registry import AGENT_STATE
-from atoll.domain.compose.document import FarFiles
+from atoll.domain.compose.document import ETC, FarFiles
 from atoll.domain.errors import Failed, Unavailable
-from atoll.domain.wall.etc import OWN
+from atoll.domain.interior.etc import OWN
 from atoll.ports.extension import CleanupReport, Mount, Provision
 
 KEY_SECONDS = 30.0
@@ -111,7 +111,7 @@ class StackFiles:
 
 def _etc(uid: str) -> dict[str, str]:
     """Return what of /etc is Atoll's; names of services are resolved by the Engine."""
-    own = {name: OWN[name] for name in ("passwd", "group", "nsswitch.conf", "gitconfig")}
+    own = {name: OWN[name] for name in ETC}
     own["passwd"] = own["passwd"].replace("agent:x:1000:1000:", f"agent:x:{uid}:{uid}:")
     own["group"] = own["group"].replace("agent:x:1000:", f"agent:x:{uid}:")
     own["nsswitch.conf"] = own["nsswitch.conf"].replace("hosts: files\n", "hosts: files dns\n")

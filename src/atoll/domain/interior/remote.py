@@ -7,7 +7,7 @@ is there, so few facts must be known before. This module starts nothing.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from atoll.domain.wall.etc import COPIED, OWN
+from atoll.domain.interior.etc import COPIED, OWN
 from atoll.domain.wall.interior import BARE_BYTES, DOORS, FILTERS, SCRATCH
 
 CONTROL_FD, SECCOMP_FD = 3, 9

@@ -2,8 +2,14 @@
 
 from dataclasses import replace
 
-from atoll.domain.wall.etc import OWN, hosts_text
-from atoll.domain.wall.remote import INIT, RemoteMachine, RemoteWall, etc_files, remote_wall_argv
+from atoll.domain.interior.etc import AGENT_FILES, OWN, hosts_text
+from atoll.domain.interior.remote import (
+    INIT,
+    RemoteMachine,
+    RemoteWall,
+    etc_files,
+    remote_wall_argv,
+)
 
 MACHINE = RemoteMachine(
     root_links=(("bin", "usr/bin"),),
@@ -45,6 +51,13 @@ def test_wall_shares_nothing_and_ends_with_init() -> None:
         assert has(argv, *words), words
     assert "--share-net" not in argv
     assert "--nproc" not in argv
+
+
+def test_policy_of_agents_is_read_only_below_etc() -> None:
+    argv = remote_wall_argv(MACHINE, WALL)
+    for name in AGENT_FILES:
+        assert has(argv, "--ro-bind", f"/home/u/box/etc/{name}", f"/etc/{name}")
+        assert etc_files("heron", "")[name] == OWN[name]
 
 
 def test_workspace_is_read_only_or_hidden_as_the_profile_says() -> None:

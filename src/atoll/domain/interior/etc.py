@@ -1,6 +1,7 @@
 """The /etc of a sandbox that shows its machine's own /usr: the files of Atoll's, the names of the
 machine's."""
 
+from atoll.domain.agent.registry import AGENTS
 from atoll.domain.wall.interior import GIT_EMAIL, GIT_NAME
 
 COPIED = (
@@ -59,6 +60,9 @@ _CHROMIUM = """\
 export CHROMIUM_FLAGS="$CHROMIUM_FLAGS --no-sandbox"
 """
 
+AGENT_FILES = {seed.path: seed.content for agent in AGENTS for seed in agent.etc}
+"""Policy and hooks of agents: read by whoever starts one, changed by nobody inside."""
+
 OWN = {
     "passwd": "root:x:0:0:root:/root:/usr/sbin/nologin\n"
     "agent:x:1000:1000:agent:/home/agent:/bin/bash\n"
@@ -79,6 +83,7 @@ OWN = {
     "environment": "",
     # Debian's launcher ends where this folder is empty. The host's may name its proxies and keys.
     "chromium.d/atoll": _CHROMIUM,
+    **AGENT_FILES,
 }
 
 ROOT_LINKS = ("bin", "sbin", "lib", "lib64", "lib32", "libx32")
