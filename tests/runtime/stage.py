@@ -172,6 +172,7 @@ async def runtime(
     kept: Path | None = None,
     spool_bytes: int = SPOOL_BYTES,
     secrets: tuple[str, ...] = (),
+    env: tuple[tuple[str, str], ...] = ENV,
 ) -> AsyncIterator[Runtime]:
     """Serve a runtime whose sandbox is a plain child of this process, or what `wall` makes. Workers
     are in `kept`, which outlives it."""
@@ -203,7 +204,7 @@ async def runtime(
             )
             control_plane.subscribe(terminals.resume)
             speakers = Agents(spawner, agents, terminals, journal=journal, tasks=tasks)
-            execs = Execs(spawner, env=ENV, cwd=spawner.root, journal=journal, tasks=tasks)
+            execs = Execs(spawner, env=env, cwd=spawner.root, journal=journal, tasks=tasks)
             activity = Activity("sb_test", 1)
             app = build(token=token)
             expect_parts(app).set_result(

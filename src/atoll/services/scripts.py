@@ -1,7 +1,8 @@
 """Running one of our own scripts inside a sandbox, through the runtime contract.
 
 The script is a constant of this program; what varies is handed over as positional
-arguments, so nothing a person or an agent wrote is ever part of a command line.
+arguments, so nothing a person or an agent wrote is ever part of a command line. Nor do the
+variables of the sandbox's programs count (`domain.wall.own_environment`).
 """
 
 import base64
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from atoll.domain.errors import Failed, LimitReached
+from atoll.domain.errors import Failed, Invalid, LimitReached
 from atoll.ports.runtime import RuntimeClient, RuntimeStream
 from atoll.wire.contract.execs import ExecBody, stream_exec
 from atoll.wire.http.unreadable import UNREADABLE
@@ -72,8 +73,16 @@ async def run_inside(
     problem documents stand for."""
     argv = ["/bin/sh", "-c", script.text, "atoll", *args]
     seconds, quiet = script.seconds, script.unrecorded
-    body = ExecBody(argv=argv, cwd="/workspace", timeout=seconds, unrecorded=quiet)
-    async with client.stream(stream_exec(body)) as answer:
+    body = ExecBody(argv=argv, cwd="/workspace", timeout=seconds, unrecorded=quiet, clean_env=True)
+    try:
+        async with client.stream(stream_exec(body)) as answer:
+            return await _followed(answer, script, heard, kept_bytes=kept_bytes)
+    except Invalid as error:
+        if error.field != "clean_env":
+            raise
+    # A runtime of an earlier version, which refuses what it does not know.
+    earlier = msgspec.structs.replace(body, clean_env=False)
+    async with client.stream(stream_exec(earlier)) as answer:
         return await _followed(answer, script, heard, kept_bytes=kept_bytes)
 
 

@@ -64,6 +64,14 @@ async def test_exec_of_a_shell_line_with_cwd_env_and_stdin() -> None:
         assert out(record)[0] == b"/usr\n\xc3\xa9\n\xff\0in"
 
 
+async def test_exec_with_a_clean_environment_has_no_variable_of_the_sandbox() -> None:
+    async with runtime(env=(("PATH", "/nowhere"), ("LD_PRELOAD", "x"), ("HOME", "/h"))) as rt:
+        record = await run(rt, argv=["/bin/sh", "-c", "env"], env={"X": "1"}, clean_env=True)
+        seen = dict(line.split("=", 1) for line in out(record)[0].decode().splitlines())
+        assert seen["PATH"].startswith("/usr/local/sbin:") and seen["PATH"].endswith(":/nowhere")
+        assert (seen["HOME"], seen["X"], seen.get("LD_PRELOAD")) == ("/h", "1", None)
+
+
 async def test_exec_without_stdin_reads_an_empty_one() -> None:
     async with runtime() as rt:
         assert out(await run(rt, argv=["cat"])) == (b"", b"")

@@ -413,3 +413,16 @@ async def test_master_key_does_not_turn_over_a_webhooks_secret_it_cannot_open() 
         with pytest.raises(Failed, match=f"webhook {one.webhook.id} cannot be opened"):
             await s.secrets.rotate_master(LOCAL_PERSON)
         assert (await hooks.test(LOCAL_PERSON, two.webhook.id)).reason is None
+
+
+async def test_settings_of_git_that_the_caller_made_are_counted_on() -> None:
+    own = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "a.b", "GIT_CONFIG_VALUE_0": "c"}
+    async with scene() as s:
+        accepting(s)
+        await set_(s, use=Use(Purpose.GIT, "https://git.example/o/r"))
+        await s.ready(env=tuple(own.items()))
+        inside = {**own, **dict(policies(s)[0].env)}
+        assert (inside["GIT_CONFIG_COUNT"], inside["GIT_CONFIG_VALUE_0"]) == ("4", "c")
+        assert {inside[f"GIT_CONFIG_VALUE_{number}"] for number in (1, 2, 3)} == {
+            "https://git.example/o/r", "git@git.example:o/r", "ssh://git@git.example/o/r",
+        }  # fmt: skip

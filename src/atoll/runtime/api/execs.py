@@ -155,6 +155,7 @@ def _exec_request(body: ExecBody, actor: str | None) -> ExecRequest:
         max_output_bytes=body.max_output_bytes,
         reap=body.reap,
         unrecorded=body.unrecorded,
+        clean_env=body.clean_env,
         actor=actor,
     )
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from atoll.domain.errors import LimitReached, NotFound
 from atoll.domain.ids import ID_ENTROPY_BYTES, ExecId, spell
+from atoll.domain.wall.own_environment import own_environment
 from atoll.ports.spawner import Leftovers, Process, ProcessSpec, Spawner
 from atoll.runtime.clock import timestamp
 from atoll.runtime.execs.discards import Discards
@@ -43,6 +44,7 @@ class ExecRequest:
     max_output_bytes: int
     reap: bool
     unrecorded: bool = False
+    clean_env: bool = False
     actor: str | None = None
 
 
@@ -198,12 +200,17 @@ class Execs:
             )
             return await self._spawner.spawn(wanted), pipes
 
+    def _base_env(self, request: ExecRequest) -> dict[str, str]:
+        if request.clean_env:
+            return own_environment(self._env, self._policy_env)
+        return {**self._env, **self._policy_env}
+
     def _spec(self, request: ExecRequest) -> ExecSpec:
         return ExecSpec(
             id=ExecId(spell("x", os.urandom(ID_ENTROPY_BYTES))),
             argv=request.argv,
             cwd=request.cwd or self._cwd,
-            env=tuple({**self._env, **self._policy_env, **request.env}.items()),
+            env=tuple({**self._base_env(request), **request.env}.items()),
             stdin=request.stdin,
             open_input=request.background and request.stdin is None,
             timeout=request.timeout,

@@ -7,6 +7,7 @@ from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 
 from atoll.domain.errors import AtollError
+from atoll.domain.wall.own_environment import own_environment
 from atoll.ports.spawner import ProcessSpec, Spawner
 from atoll.runtime.files.pipe import HalfPipe
 
@@ -19,7 +20,8 @@ _KILL = 9
 
 @dataclass(frozen=True, slots=True)
 class InsideScripts:
-    """Scripts of one sandbox, run as its user in its workspace."""
+    """Scripts of one sandbox, run as its user in its workspace. `env` are the variables of its
+    programs, of which they get none that could break them."""
 
     spawner: Spawner
     env: tuple[tuple[str, str], ...]
@@ -36,7 +38,7 @@ class InsideScripts:
             process = await self.spawner.spawn(
                 ProcessSpec(
                     argv=("/bin/sh", "-c", script, "atoll", *args),
-                    env=self.env,
+                    env=tuple(own_environment(dict(self.env)).items()),
                     cwd=self.workspace,
                     stdin=pipes[0].theirs,
                     stdout=pipes[1].theirs,

@@ -10,7 +10,9 @@ from atoll.domain.broker.provider import PLACEHOLDER_PREFIX, PROVIDERS, broker_e
 from atoll.domain.repository.git_remote import git_environment
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.secrets.secret import Purpose, Secret
+from atoll.domain.wall.own_environment import git_settings
 from atoll.services.policies.secret_policies import LentLogin, OpenSecret, serves
+from atoll.services.scripts import read_count
 from atoll.wire.contract.policy import ApiAccess, ProviderKey
 
 BROKER = "http://127.0.0.1:8082/broker"
@@ -25,19 +27,24 @@ def environment_of(
     api: ApiAccess | None,
     lent: Sequence[LentLogin],
 ) -> tuple[tuple[str, str], ...]:
-    """Variables for new processes inside. What the caller or the profile set themselves stays."""
+    """Variables for new processes inside. What the caller or the profile set themselves stays, and
+    settings of git that they made are counted on."""
     uses = [one.secret.use for one in mine if serves(one, Purpose.GIT)]
     remotes = tuple(use.target for use in uses)
     pushed = tuple(use.target for use in uses if use.push)
-    found: dict[str, str] = dict(git_environment(remotes, GIT_DOOR, pushed=pushed))
+    found: dict[str, str] = {}
     for one in mine:
         found.update(_variables(one))
     for login in lent:
         found.update(_login_variables(login))
     if api is not None:
         found["ATOLL_API_URL"] = API_DOOR
-    for name, _ in (*sandbox.profile.env, *sandbox.env):
+    chosen = {**dict(sandbox.profile.env), **dict(sandbox.env)}
+    for name in chosen:
         found.pop(name, None)
+    count = read_count(chosen.get("GIT_CONFIG_COUNT", ""))
+    ways = dict(git_environment(remotes, GIT_DOOR, pushed=pushed))
+    found.update(git_settings(ways, first=count or 0))
     return tuple(sorted(found.items()))
 
 

@@ -24,7 +24,8 @@ OUTPUT_BYTES = 10 * 1024 * 1024
 class ExecBody(RequestBody):
     """The body of `POST /execs`: `argv`, or `shell` for a line; `stdin` in base64, `timeout` in
     seconds. One that is `unrecorded` is the control plane's own look at files: it leaves no journal
-    entry, is no activity, and is forgotten once its output was streamed or its reader left."""
+    entry, is no activity, and is forgotten once its output was streamed or its reader left. With
+    `clean_env` the sandbox's variables do not count, but a fixed few of the runtime's."""
 
     argv: list[str] | None = None
     shell: str | None = None
@@ -36,6 +37,7 @@ class ExecBody(RequestBody):
     max_output_bytes: int = OUTPUT_BYTES
     reap: bool = False
     unrecorded: bool = False
+    clean_env: bool = False
 
 
 class SignalBody(RequestBody):
