@@ -1,7 +1,8 @@
 """The shell script that compares a working tree with a commit, inside a sandbox.
 
 Nothing the repository configures runs (`wire.git.checkpoints`). Marks that hide a file
-(assume-unchanged, skip-worktree, ignores outside the tree) are not honoured.
+(assume-unchanged, skip-worktree, ignores outside the tree) are not honoured, nor attributes that
+call it binary.
 """
 
 from atoll.services.scripts import Script
@@ -25,6 +26,7 @@ from=$3 against=$4 mark=$5 mode=$6 since=$7 seconds=$8 context=$9
 shift 9
 space=$1 plain=$2
 shift 2
+compare_raw
 digest= max=5000 blob=e69de29bb2d1d6434b8b29ae775ad8c2e48c5391
 state() {
   own status --porcelain=v1 -z --no-renames --untracked-files=all --ignore-submodules=dirty \

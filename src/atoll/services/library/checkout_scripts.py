@@ -6,6 +6,7 @@ host. Each says what its positional arguments are and how it ends.
 
 from atoll.services.library.push_scripts import QUARANTINE
 from atoll.services.scripts import Script
+from atoll.wire.git.checkpoints import QUIET
 
 NOT_A_REPOSITORY = 13
 NO_SUCH_BRANCH = 11
@@ -225,30 +226,28 @@ here | new bundle create -q "$out" "$4" --stdin
 # as `XY path`, cut after MAX_STATUS_BYTES. Nothing is written, not even the index.
 UNPULLED = Script(
     "look for work that is not outside",
-    r"""
-cd "$1" 2> /dev/null && [ -d .git ] && [ ! -L .git ] || exit 13
-git rev-parse --git-dir > /dev/null 2>&1 || exit 13
-store=$2
+    QUIET
+    + r"""
 shift 2
-head=
-if git rev-parse -q --verify HEAD > /dev/null; then head=HEAD; fi
+settle
 outside() {
   git --git-dir="$store" for-each-ref --format='^%(objectname)' refs/heads refs/tags
-  for one; do git cat-file -e "$one^{commit}" 2> /dev/null && echo "^$one"; done
+  for one; do theirs cat-file -e "$one^{commit}" 2> /dev/null && echo "^$one"; done
 }
-count=$(outside "$@" | git rev-list --count --branches $head --stdin) || exit 14
+count=$(outside "$@" | theirs rev-list --count --branches $head --stdin) || exit 14
 printf '%s\0' "$count"
 if [ "$count" = 0 ]; then printf '\0\0'; else
-  outside "$@" | git -c log.showSignature=false log -1 --topo-order --no-color --format='%H%x00%s' \
-    --branches $head --stdin | tr '\n' '\0'
+  outside "$@" | theirs log -1 --topo-order --no-show-signature --no-color --encoding=UTF-8 \
+    --format='%H%x00%s' --branches $head --stdin | tr '\n' '\0'
 fi
-git stash list 2> /dev/null | wc -l | tr -d ' ' | tr '\n' '\0'
-status() {
-  git --no-optional-locks -c core.fsmonitor=false -c core.untrackedCache=false \
-    status --porcelain=v1 -z --no-renames --untracked-files=normal --ignore-submodules=none
-}
-status | tr -dc '\0' | wc -c | tr -d ' ' | tr '\n' '\0'
-status | head -c 40000
+theirs log -g --no-show-signature --format=%H refs/stash -- 2> /dev/null | wc -l | tr -d ' ' \
+  | tr '\n' '\0'
+own ls-files -v -z | sed -zn 's/^[a-z] //p' > "$work/hidden"
+own update-index -z --no-assume-unchanged --stdin < "$work/hidden" || exit 14
+own status --porcelain=v1 -z --no-renames --untracked-files=normal --ignore-submodules=none \
+  > "$work/status" || exit 14
+tr -dc '\0' < "$work/status" | wc -c | tr -d ' ' | tr '\n' '\0'
+head -c 40000 "$work/status"
 """,
     unrecorded=True,
 )

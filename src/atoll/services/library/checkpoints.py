@@ -27,7 +27,8 @@ LIST = Script(
     + r"""
 points | tail -n 60 | while read -r number commit; do
   printf '%s\0%s\0' "$number" "$commit"
-  theirs log -1 --no-show-signature --no-color --format='%ct%x00%s' "$commit" | tr '\n' '\0'
+  theirs log -1 --no-show-signature --no-color --encoding=UTF-8 --format='%ct%x00%s' "$commit" \
+    | tr '\n' '\0'
 done
 """,
     seconds=60.0,

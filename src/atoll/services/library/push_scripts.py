@@ -93,8 +93,8 @@ while read -r commit name; do
   [ "$(git rev-parse -q --verify "refs/atoll/taken/$name")" != "$commit" ] || continue
   printf '%s\0%s\0' "$commit" "$name"
   here | git rev-list --count "$commit" --stdin | tr '\n' '\0'
-  git -c log.showSignature=false log -1 --no-color --format=%s "$commit" | cut -c 1-200 |
-    tr '\n' '\0'
+  git -c log.showSignature=false log -1 --no-color --encoding=UTF-8 --format=%s "$commit" |
+    cut -c 1-200 | tr '\n' '\0'
 done | head -c 40000
 """,
     60.0,

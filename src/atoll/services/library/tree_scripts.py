@@ -66,6 +66,7 @@ lock
 take person 'Before discarding changes' || exit $?
 [ -n "$target" ] || target=${head:-$empty}
 if [ -n "$hunk" ]; then
+  compare_raw
   own diff --no-color --no-ext-diff --no-textconv --no-renames --full-index "-U$context" \
     --src-prefix=a/ --dst-prefix=b/ "$target" -- "$@" > "$work/whole" || exit 14
   # Its mode stays: the head says nothing of it.
@@ -74,6 +75,7 @@ if [ -n "$hunk" ]; then
   grep -q "^$hunk" "$work/patch" || exit 20
   if [ "$context" = 0 ]; then set -- --unidiff-zero; else set --; fi
   own apply -R --whitespace=nowarn "$@" "$work/patch" || exit 20
+  attribute
 else
   for path; do
     if [ -n "$(own ls-tree "$target" -- "$path")" ]; then
@@ -107,7 +109,6 @@ for one in MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD rebase-merge rebase-apply; do
 done
 lock
 settle
-mkdir -p "$work/g/info"
 if [ -f "$top/.git/info/exclude" ]; then cp "$top/.git/info/exclude" "$work/g/info/"; fi
 own -c advice.addEmbeddedRepo=false add -A --sparse -- "$@" || exit 14
 tree=$(own write-tree) || exit 14

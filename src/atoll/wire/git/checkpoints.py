@@ -2,9 +2,10 @@
 
 Git gets a directory of its own with an empty configuration, and borrows objects, HEAD and a copy
 of the index. So there is no hook, filter, fsmonitor, external diff, textconv or include, and the
-agent's index stays as it is. A checkpoint is a commit of the working tree at
-`refs/atoll/checkpoints/TERMINAL/N`, whose parent is HEAD. The runtime takes one when an agent's
-turn begins, and the control plane before it goes back to one.
+agent's index stays as it is. What `.gitattributes` calls binary, or gives a driver, is compared as
+any other file. A checkpoint is a commit of the working tree at `refs/atoll/checkpoints/TERMINAL/N`,
+whose parent is HEAD. The runtime takes one when an agent's turn begins, and the control plane
+before it goes back to one.
 """
 
 from typing import Final
@@ -34,10 +35,16 @@ _LAID_OUT = r"""
 work=$(mktemp -d "${TMPDIR:-/tmp}/atoll-XXXXXX") || exit 14
 trap 'rm -rf "$work"' EXIT
 trap 'exit 143' HUP INT TERM
-mkdir -p "$work/g/refs" || exit 14
+mkdir -p "$work/g/refs" "$work/g/info" || exit 14
 printf '%s\n' '[core]' 'repositoryformatversion = 0' 'bare = false' 'bigFileThreshold = 16m' \
   'sparseCheckout = true' 'untrackedCache = false' 'fsmonitor = false' \
+  'attributesFile = /dev/null' 'excludesFile = /dev/null' \
   '[diff]' 'renameLimit = 1000' '[gc]' 'auto = 0' > "$work/g/config"
+# Attributes that would hide a change, or show another one, do not count. Where files are compared
+# (`compare_raw`) that is any conversion but of line ends, which may be CRLF in a whole checkout.
+attribute() { echo "* !diff $*" > "$work/g/info/attributes"; }
+compare_raw() { attribute '!ident' '!working-tree-encoding'; }
+attribute
 empty=4b825dc642cb6eb9a060e54bf8d69288fbee4904 index=$work/index
 theirs() { git --git-dir="$top/.git" "$@"; }
 locate() {
@@ -78,8 +85,6 @@ own() {
 """
 QUIET: Final = _OPENED + _CHECKED + _LAID_OUT
 QUIET_LOCATING: Final = _OPENED + _LAID_OUT
-"""For a script that calls `locate` before anything else, which finds out by itself whether there is
-a repository: a process less."""
 
 # Prints number and commit of each checkpoint, oldest first.
 POINTS: Final = r"""
@@ -100,12 +105,15 @@ export GIT_COMMITTER_NAME=Atoll GIT_COMMITTER_EMAIL=atoll@atoll.invalid
 record() {{ theirs -c core.hooksPath=/dev/null update-ref "$@"; }}
 take() {{
   settle
-  mkdir -p "$work/g/info"
   if [ -f "$top/.git/info/exclude" ]; then cp "$top/.git/info/exclude" "$work/g/info/"; fi
   own ls-files -v -z | sed -zn 's/^[a-z] //p' > "$work/hidden"
   own update-index -z --no-assume-unchanged --stdin < "$work/hidden" || return 14
-  own -c advice.addEmbeddedRepo=false add -A --sparse -- . 2> /dev/null \
-    || own add -u --sparse -- . || return 15
+  if ! own -c advice.addEmbeddedRepo=false add -A --sparse -- . 2> /dev/null; then
+    # A file may not have the encoding that attributes claim.
+    attribute '!working-tree-encoding'
+    own -c advice.addEmbeddedRepo=false add -A --sparse -- . 2> /dev/null \
+      || own add -u --sparse -- . || return 15
+  fi
   tree=$(own write-tree) || return 15
   points > "$work/points"
   number=$(sed -n '$s/ .*//p' "$work/points")
@@ -176,6 +184,7 @@ for folder; do
     + POINTS
     + BEGUN
     + r"""
+    compare_raw
     settle
     first=$(begun)
     [ -n "$first" ] || first=$(theirs for-each-ref \
@@ -187,7 +196,8 @@ for folder; do
     own ls-files -o --exclude-standard -z | sed -z 5000q | grep -zv '/$' \
       | sed -z 's/^/100644 e69de29bb2d1d6434b8b29ae775ad8c2e48c5391\t/' \
       | own update-index -z --index-info
-    lines=$(own diff --shortstat --no-ext-diff --no-textconv -M --ignore-submodules=dirty "$first")
+    lines=$(own diff --shortstat --no-color --no-ext-diff --no-textconv -M \
+      --ignore-submodules=dirty "$first")
     plus=$(echo "$lines" | sed -n 's/.* \([0-9]*\) insertion.*/\1/p')
     minus=$(echo "$lines" | sed -n 's/.* \([0-9]*\) deletion.*/\1/p')
     echo "$commits ${plus:-0} ${minus:-0}"
