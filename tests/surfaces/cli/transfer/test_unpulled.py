@@ -208,3 +208,20 @@ def test_prune_names_the_work_that_would_be_lost(cli: Cli, server: Scripted) -> 
     assert told in ran.err
     assert ran.code == 1 and "is lost. There is no terminal to ask at" in ran.err
     assert not server.requests("POST", DESTROY)
+
+
+@pytest.mark.parametrize("command", [("destroy", "one", "two"), ("prune", "--stopped")])
+def test_yes_destroys_no_sandbox_whose_work_cannot_be_listed(
+    cli: Cli, server: Scripted, command: tuple[str, ...]
+) -> None:
+    server.add("one", state="stopped")
+    server.add("two", state="stopped")
+    unlisted = "GET /v1/sandboxes/sb_one/unpulled"
+    server.answers[unlisted] = lambda _: problem(502, "failed", "git is broken")
+    ran = cli(*command, "--yes")
+    assert ran.code == 1
+    assert "one cannot be listed (git is broken)" in ran.err and "--lose-work" in ran.err
+    assert not server.requests("POST", DESTROY)
+    assert server.requests("POST", "/v1/sandboxes/sb_two/destroy")
+    assert cli(*command[:2], "--yes", "--lose-work").code == 0
+    assert server.requests("POST", DESTROY)

@@ -93,6 +93,13 @@ def yes_option() -> Callable[[Callable[P, R]], Callable[P, R]]:
     return click.option("--yes", "-y", is_flag=True, help="Answer every question with yes.")
 
 
+def lose_option() -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return the option --lose-work."""
+    return click.option(
+        "--lose-work", is_flag=True, help="Also where its unpulled work cannot be listed."
+    )
+
+
 def keep_options() -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return the options --keep-worktree, --to and --with-secrets."""
     options = (

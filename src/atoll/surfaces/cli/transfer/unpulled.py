@@ -96,6 +96,23 @@ def tell(work: SandboxWork, *, gone: bool = False) -> None:
             note(f"  … and {left} more")
 
 
+def destroyable(
+    found: list[Sandbox], works: list[SandboxWork], *, yes: bool, lose: bool
+) -> list[Sandbox]:
+    """Return the sandboxes that may be destroyed; of the others it is said why. `yes` agrees to
+    lose what was listed, not what nobody knows: that takes `lose`."""
+    going = []
+    for sandbox, work in zip(found, works, strict=True):
+        if lose or not (yes and work.unknown):
+            going.append(sandbox)
+            continue
+        note(
+            f"atoll: {work.name} was not destroyed, because nobody knows what would be lost: "
+            "--lose-work destroys it nevertheless"
+        )
+    return going
+
+
 def choose(
     question: str, works: list[SandboxWork], *, yes: bool, keep: bool, saved: bool = False
 ) -> Choice:

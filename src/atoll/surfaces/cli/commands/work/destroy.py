@@ -13,6 +13,7 @@ from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import (
     json_option,
     keep_options,
+    lose_option,
     sandboxes_argument,
     yes_option,
 )
@@ -20,13 +21,14 @@ from atoll.surfaces.cli.console.output import say, show_json
 from atoll.surfaces.cli.console.selection import can_ask, pick_several, row_of
 from atoll.surfaces.cli.console.waiting import ended_notice, name_of, still_stands, wait_ended
 from atoll.surfaces.cli.transfer.keeping import KeepOptions, keep_before
-from atoll.surfaces.cli.transfer.unpulled import Choice, choose, look, tell
+from atoll.surfaces.cli.transfer.unpulled import Choice, choose, destroyable, look, tell
 
 
 @click.command("destroy")
 @sandboxes_argument(required=False)
 @keep_options()
 @yes_option()
+@lose_option()
 @json_option()
 @pass_invocation
 def command(
@@ -37,12 +39,14 @@ def command(
     to: Path | None,
     with_secrets: bool,
     yes: bool,
+    lose_work: bool,
     as_json: bool,
 ) -> None:
     """Destroy sandboxes permanently.
 
     Work that nobody has outside is told first. Its files can be kept: they are written to
     ~/atoll-kept/NAME, with a bundle of the new commits beside them, before anything is destroyed.
+    Where that work cannot be listed, --yes alone destroys nothing.
     """
     api = invocation.api()
     # All are looked up before anyone is asked: a misspelled name destroys nothing.
@@ -50,17 +54,18 @@ def command(
     if to is not None and len(found) > 1:
         raise click.UsageError("--to takes the files of one sandbox: name one.")
     keeping = KeepOptions(to, with_secrets, quiet=as_json)
+    keep = keep_worktree or to is not None
     works = [look(api, sandbox) for sandbox in found]
     for work in works:
         tell(work, gone=True)
-    listed = ", ".join(name_of(sandbox) for sandbox in found)
-    keep = keep_worktree or to is not None
-    choice = choose(f"Destroy {listed}?", works, yes=yes, keep=keep)
-    if choice is Choice.LEAVE:
+    going = destroyable(found, works, yes=yes, lose=lose_work or keep)
+    listed = ", ".join(name_of(sandbox) for sandbox in going)
+    choice = choose(f"Destroy {listed}?", works, yes=yes or lose_work, keep=keep)
+    if not going or choice is Choice.LEAVE:
         raise click.exceptions.Exit(FAILED)
     ended: list[Json] = []
-    stands = False
-    for sandbox in found:
+    stands = len(going) < len(found)
+    for sandbox in going:
         kept = keep_before(invocation, sandbox, keeping) if choice is Choice.KEEP else None
         title = f"destroying {name_of(sandbox)}"
         answered = wait_ended(api, sandbox.sandbox_id, api.sandboxes.destroy, title=title)

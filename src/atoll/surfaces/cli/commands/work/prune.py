@@ -10,11 +10,11 @@ from atoll.domain.duration import parse_duration
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.moments import age, seconds_since
-from atoll.surfaces.cli.console.options import json_option, yes_option
+from atoll.surfaces.cli.console.options import json_option, lose_option, yes_option
 from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
 from atoll.surfaces.cli.console.waiting import name_of
 from atoll.surfaces.cli.transfer.keeping import forget, records
-from atoll.surfaces.cli.transfer.unpulled import look, tell
+from atoll.surfaces.cli.transfer.unpulled import destroyable, look, tell
 
 OVER = ("failed", "expired")
 
@@ -25,6 +25,7 @@ OVER = ("failed", "expired")
 @click.option("--kept", is_flag=True, help="Delete files that destroyed sandboxes left instead.")
 @click.option("--dry-run", is_flag=True, help="Only list them.")
 @yes_option()
+@lose_option()
 @json_option()
 @pass_invocation
 def command(
@@ -35,6 +36,7 @@ def command(
     kept: bool,
     dry_run: bool,
     yes: bool,
+    lose_work: bool,
     as_json: bool,
 ) -> None:
     """Destroy sandboxes that nobody needs any more."""
@@ -57,11 +59,14 @@ def command(
     if dry_run:
         _show(found, as_json=as_json, quiet=True)
         return
+    going = destroyable(found, works, yes=yes, lose=lose_work)
     lost = " The work that was not pulled is lost." if any(works) else ""
-    if not confirmed(f"Destroy these {len(found)}?{lost}", yes=yes):
+    if going and not confirmed(f"Destroy these {len(going)}?{lost}", yes=yes or lose_work):
         raise click.exceptions.Exit(FAILED)
-    gone = [api.sandboxes.destroy(row.sandbox_id) for row in found]
+    gone = [api.sandboxes.destroy(row.sandbox_id) for row in going]
     _show(gone, as_json=as_json)
+    if len(gone) < len(found):
+        raise click.exceptions.Exit(FAILED)
 
 
 @dataclass(frozen=True, slots=True)
