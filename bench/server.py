@@ -55,7 +55,7 @@ def _client(host: TestServer) -> httpx.Client:
 def server(env: Mapping[str, str] | None = None, *, profile: str = "") -> Iterator[Server]:
     """Start, and at the end take everything away. `profile` is a document of its owner's."""
     said = {"ATOLL_MAX_SANDBOXES": "2000", **(env or {})}
-    with test_server(said, start=False) as host:
+    with test_server(said, start=False, cold=True) as host:
         if profile:
             (host.home / "profiles").mkdir()
             (host.home / "profiles" / "bench.yaml").write_text(profile)

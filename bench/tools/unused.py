@@ -42,7 +42,7 @@ def unused() -> None:
 
 def _started(kind: str) -> tuple[float, float]:
     """Return the milliseconds of one start, and the memory of the control plane after it."""
-    with test_server(start=False) as server:
+    with test_server(start=False, cold=True) as server:
         server.before = (sys.executable, "-m", "bench.tools.unused", kind)
         started = time.perf_counter()
         server.start()

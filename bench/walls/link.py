@@ -70,7 +70,7 @@ def stacks() -> None:
     with (
         docker_daemon() as daemon,
         throwaway_ssh_server(daemon.folder / "d.sock") as box,
-        test_server({"ATOLL_EXTENSIONS": "namespaces,compose-ssh"}) as host,
+        test_server({"ATOLL_EXTENSIONS": "namespaces,compose-ssh"}, cold=True) as host,
         api_of(host) as api,
     ):
         join(api, box)
@@ -100,7 +100,9 @@ def far_atoll(box: SshServer) -> Iterator[Server]:
     keys = f'[openai]\nkey = "{KEY}"\n'
     with (
         model() as url,
-        test_server({"ATOLL_EXTENSIONS": "namespaces,ssh"}, start=False, keys=keys) as host,
+        test_server(
+            {"ATOLL_EXTENSIONS": "namespaces,ssh"}, start=False, keys=keys, cold=True
+        ) as host,
     ):
         (host.home / "config.toml").write_text(f'[upstreams]\nopenai = "{url}"\n')
         host.start()

@@ -149,7 +149,7 @@ def test_zygote_survives_the_end_of_whoever_started_it(home: Home) -> None:
 
 
 def test_processes_are_told_apart_by_their_titles() -> None:
-    with test_server() as server, api_of(server) as api:
+    with test_server(cold=True) as server, api_of(server) as api:
         box = api.box(api.create(name="titled")["sandbox_id"])
         control = json.loads((server.home / "run" / "control.json").read_text())["pid"]
         zygote = zygote_process.running(Home(server.home))

@@ -17,6 +17,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from atoll.testing.warm_server import WarmProcess, warm_servers
+
 START_SECONDS = 180.0
 """At most; a machine that is busy with other tests takes more than a minute."""
 POLL_SECONDS = 0.005
@@ -25,15 +27,18 @@ POLL_SECONDS = 0.005
 @dataclass
 class TestServer:
     """A control plane over `home`. `env` is added to its environment; `before` are words put
-    before `atoll`, to run it as somebody else; `replica` names a further control plane."""
+    before `atoll`, to run it as somebody else; `replica` names a further control plane. It is
+    forked from a process that has loaded it. `cold`, or after `before`, it is started as people
+    do."""
 
     __test__ = False  # not a test class, whatever its name begins with
 
     home: Path
     env: Mapping[str, str] = field(default_factory=dict)
     before: tuple[str, ...] = ()
-    process: "subprocess.Popen[bytes] | None" = None
+    process: subprocess.Popen[bytes] | WarmProcess | None = None
     replica: str | None = None
+    cold: bool = False
 
     @property
     def note(self) -> Path:
@@ -60,16 +65,17 @@ class TestServer:
     def start(self, port: int = 0) -> None:
         """Start the control plane. Returns once it reports that it serves."""
         self.note.unlink(missing_ok=True)
-        argv = [*self.before, atoll_command(), "up", "--home", str(self.home), "--no-browser"]
-        argv += [] if self.replica is None else ["--replica", self.replica]
+        words = ["up", "--home", str(self.home), "--no-browser", "--port", str(port)]
+        words += [] if self.replica is None else ["--replica", self.replica]
+        env = {**os.environ, **self.env}
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [*argv, "--port", str(port)],
-                stdout=log,
-                stderr=log,
-                stdin=subprocess.DEVNULL,
-                env={**os.environ, **self.env},
-            )
+            if self.cold or self.before:
+                argv = [*self.before, atoll_command(), *words]
+                self.process = subprocess.Popen(
+                    argv, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=env
+                )
+            else:
+                self.process = warm_servers().start(words, env, log.fileno())
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
@@ -118,13 +124,17 @@ def atoll_command() -> str:
 
 @contextmanager
 def test_server(
-    env: Mapping[str, str] | None = None, *, keys: str = "", start: bool = True
+    env: Mapping[str, str] | None = None,
+    *,
+    keys: str = "",
+    start: bool = True,
+    cold: bool = False,
 ) -> Iterator[TestServer]:
-    """Run a server in a throw-away home; `keys` is the text of its `keys.toml`. At the end nothing
-    of it is left."""
+    """Run a server in a throw-away home; `keys` is the text of its `keys.toml`, and a `cold` one is
+    started as people do. At the end nothing of it is left."""
     parent = Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))
     parent.chmod(0o711)
-    server = TestServer(parent / "h", dict(env or {}))
+    server = TestServer(parent / "h", dict(env or {}), cold=cold)
     server.home.mkdir(mode=0o711)
     if keys:
         (server.home / "keys.toml").write_text(keys)

@@ -94,11 +94,15 @@ def test_zygote_that_crashes_leaves_no_core() -> None:
 
 @needs_root
 def test_control_plane_that_crashes_leaves_no_core(server: TestServer) -> None:
+    server.kill()
+    server.cold = True  # A child of ours, whose status says whether it left one.
+    server.start()
     process = server.process
-    assert process is not None
+    assert isinstance(process, subprocess.Popen)
     assert core_limit(process.pid) == ["0", "0"]
     assert not shown_to_its_user(process.pid)
     assert not dumped(process)
+    server.cold = False
     server.start()
 
 
