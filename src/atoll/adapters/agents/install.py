@@ -16,7 +16,7 @@ from time import monotonic
 
 from atoll.adapters.agents.fetch import Headway, ProgressReporter, Report, fetch
 from atoll.adapters.agents.installed import SYSTEM_PATH, layer
-from atoll.domain.agent.agent import Agent, read_version
+from atoll.domain.agent.agent import Agent, layer_name, read_version
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid
 from atoll.ports.agents import Layer
 
@@ -45,10 +45,10 @@ def install(
     _check_needs(agent)
     with locked(folder, agent):
         if layer(folder, agent, wanted) is not None:  # made while we looked
-            return Layer(agent.name, wanted, str(folder / agent.name / wanted))
+            return Layer(agent.name, wanted, str(folder / layer_name(agent) / wanted))
         since = monotonic()
         report(f"{agent.name} {wanted}: fetching {package.name} by {package.registry}")
-        place = folder / agent.name / wanted
+        place = folder / layer_name(agent) / wanted
         size = _make(agent, wanted, place, progress=ProgressReporter(report, headway))
         seconds = monotonic() - since
     report(f"{agent.name} {wanted}: installed in {seconds:.0f} s, {size / MIB:.0f} MiB")
@@ -105,9 +105,9 @@ def _open_to_readers(made: Path) -> int:
 def locked(folder: Path, agent: Agent) -> Iterator[None]:
     """Lock this agent's layers, and remove what a killed run left half done. Makes the directories.
     Raises `Forbidden`, `Conflict`."""
-    for place in (folder, folder / agent.name):
+    for place in (folder, folder / layer_name(agent)):
         _own(place)
-    root = folder / agent.name
+    root = folder / layer_name(agent)
     handle = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

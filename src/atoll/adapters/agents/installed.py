@@ -6,7 +6,7 @@ sandbox sees it read-only. Several versions lie side by side.
 
 from pathlib import Path
 
-from atoll.domain.agent.agent import Agent
+from atoll.domain.agent.agent import Agent, layer_name
 
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 """Programs a sandbox of image `host` shares with the host."""
@@ -15,7 +15,7 @@ SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 def versions(folder: Path, agent: Agent) -> tuple[str, ...]:
     """Return installed versions, the one used by default first: the pinned one, else the newest
     install."""
-    root = folder / agent.name
+    root = folder / layer_name(agent)
     found = [p for p in root.glob("[!.]*") if (p / "bin" / agent.command).exists()]
     pinned = agent.package.version if agent.package else None
     found.sort(key=lambda p: (p.name == pinned, p.stat().st_mtime_ns), reverse=True)
@@ -27,5 +27,5 @@ def layer(folder: Path, agent: Agent, version: str | None = None) -> Path | None
     there."""
     there = versions(folder, agent)
     if version is None:
-        return folder / agent.name / there[0] if there else None
-    return folder / agent.name / version if version in there else None
+        return folder / layer_name(agent) / there[0] if there else None
+    return folder / layer_name(agent) / version if version in there else None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from atoll.adapters.agents.install import install, locked
 from atoll.adapters.agents.installed import SYSTEM_PATH, layer, versions
-from atoll.domain.agent.agent import Agent, layer_path, split_reference
+from atoll.domain.agent.agent import Agent, layer_name, layer_path, split_reference
 from atoll.domain.agent.registry import AGENTS, find
 from atoll.domain.errors import Conflict, NotFound
 from atoll.ports.agents import InstalledAgent, Layer
@@ -79,7 +79,7 @@ class LayerShelf:
 def _mounted(agent: Agent, place: Path) -> bool:
     """Return whether any process visible to this user has the layer mounted. Field 4 of mountinfo
     is the folder within its file system, field 5 where it is seen (proc_pid_mountinfo(5))."""
-    below = f"/{agent.name}/{place.name}"
+    below = f"/{layer_name(agent)}/{place.name}"
     for text in _mount_tables():
         for line in text.splitlines():
             words = line.split(" ")

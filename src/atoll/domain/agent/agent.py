@@ -155,9 +155,14 @@ class Agent:
     mcp_stdio: AgentTools | None = None
 
 
+def layer_name(agent: Agent) -> str:
+    """Return the name of the directory of an agent's layers: a colon would part it in a PATH."""
+    return agent.name.replace(":", "-")
+
+
 def layer_path(agent: Agent) -> str:
     """Return where the agent's layer is mounted inside."""
-    return f"{LAYERS}/{agent.name}"
+    return f"{LAYERS}/{layer_name(agent)}"
 
 
 def takes_prompts(agent: Agent) -> bool:

@@ -56,7 +56,7 @@ class HookMeaning(StrEnum):
     NOTIFIES = "notifies"
     ENDS = "ends"
     FAILS = "fails"
-    BREAKS_OFF = "breaks_off"
+    STOPS = "stops"
 
 
 MEANINGS: Final[Mapping[str, HookMeaning]] = MappingProxyType(
@@ -71,7 +71,7 @@ MEANINGS: Final[Mapping[str, HookMeaning]] = MappingProxyType(
             HookMeaning.NOTIFIES: "Notification",
             HookMeaning.ENDS: "Stop SessionEnd AfterAgent",
             HookMeaning.FAILS: "StopFailure",
-            HookMeaning.BREAKS_OFF: "Interrupt",
+            HookMeaning.STOPS: "Interrupt",
         }.items()
         for name in names.split()
     }
@@ -82,7 +82,7 @@ _ENDINGS = MappingProxyType(
     {
         HookMeaning.ENDS: CardState.DONE,
         HookMeaning.FAILS: CardState.FAILED,
-        HookMeaning.BREAKS_OFF: CardState.DECLINED,
+        HookMeaning.STOPS: CardState.DECLINED,
     }
 )
 
@@ -154,7 +154,7 @@ class Hooks:
                 return (*self._answered(), Worked())
             case HookMeaning.OPENS:
                 return (*self._answered(), Yielded())
-            case HookMeaning.ENDS | HookMeaning.FAILS | HookMeaning.BREAKS_OFF:
+            case HookMeaning.ENDS | HookMeaning.FAILS | HookMeaning.STOPS:  # pragma: no branch
                 return (*self._answered(), Ended(_ENDINGS[meaning]))
 
     def _notifies(self, rest: str) -> tuple[Said, ...]:

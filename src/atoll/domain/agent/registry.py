@@ -9,6 +9,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from atoll.domain.agent import catalogue
+from atoll.domain.agent.acp.added import STATE
 from atoll.domain.agent.agent import Agent
 from atoll.domain.errors import NotFound
 
@@ -25,7 +26,10 @@ def _state_name(path: str) -> str:
     return f"{name}-config" if above == ".config" else name
 
 
-AGENT_STATE = tuple((_state_name(path), path) for agent in AGENTS for path in agent.state)
+AGENT_STATE = tuple(
+    (_state_name(path), path)
+    for path in (*(path for agent in AGENTS for path in agent.state), STATE)
+)
 """Agents' state that outlives a stop: (name below the sandbox's state, name below the home)."""
 
 

@@ -256,7 +256,8 @@ def test_question_is_answered_by_request_or_card_whichever_is_first() -> None:
     event = asked.events[-1]
     assert event.method == "item/commandExecution/requestApproval"
     draft = next(one for one in asked.said if isinstance(one, Draft) and one.options)
-    assert (draft.id, draft.data) == ("approval:7", {"answerable": True, "for": "s2:t"})
+    told = {"answerable": True, "for": "s2:t", "lasting": ["always"]}
+    assert (draft.id, draft.data) == ("approval:7", told)
     respond = {"requestId": event.id, "result": {"decision": "acceptForSession"}}
     step = talk.request("serverRequest/respond", **respond)
     assert result(step) == {}

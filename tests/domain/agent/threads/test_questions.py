@@ -10,6 +10,7 @@ from atoll.domain.errors import Conflict, Invalid
 
 ALLOW, ALWAYS = Option("allow", "Allow", "allow"), Option("always", "Always", "allow")
 DENY = Option("deny", "Deny", "deny")
+OFTEN = Option("as-always", "Allow", "allow")
 
 
 def approval(*options: Option, **data: Value) -> Draft:
@@ -24,8 +25,8 @@ def approval(*options: Option, **data: Value) -> Draft:
     )
 
 
-def question(*options: Option) -> Question:
-    return Question("q", "t", approval(*options))
+def question(*options: Option, **data: Value) -> Question:
+    return Question("q", "t", approval(*options, **data))
 
 
 def asked(draft: Draft, about: CardKind | None = None, **given: Value) -> Any:
@@ -96,12 +97,14 @@ def test_end_of_a_turn_withdraws_the_questions_of_its_thread() -> None:
         ((ALLOW, DENY), "decline", "deny"),
         ((ALLOW, DENY), "cancel", "deny"),
         ((ALLOW,), "decline", None),
+        ((ALLOW, OFTEN, DENY), "accept", "allow"),
     ],
 )
-def test_decision_means_an_option(
+def test_decision_means_an_option_by_its_kind_and_never_by_its_id(
     options: tuple[Option, ...], decision: str, option: str | None
 ) -> None:
-    found = decide(question(*options), {"result": {"decision": decision, "text": "why"}})
+    asks = question(*options, lasting=["always"])
+    found = decide(asks, {"result": {"decision": decision, "text": "why"}})
     assert found == CardAnswer(option, "why", ends=decision == "cancel")
 
 

@@ -5,6 +5,7 @@ Source: agentclientprotocol.com, protocol version 1. An instance translates one 
 
 import msgspec
 
+from atoll.domain.agent.acp.forms import read_form, read_questions
 from atoll.domain.agent.card import (
     Began,
     CardKind,
@@ -25,6 +26,9 @@ from atoll.domain.agent.lenient_json import (
     short,
     text,
 )
+
+PERMISSION = "session/request_permission"
+FORM = "elicitation/create"
 
 _KINDS = {
     "execute": CardKind.BASH,
@@ -56,13 +60,15 @@ class AcpCards:
         self._chunk = ""
         self._chunks = 0
         self._kinds: dict[str, CardKind] = {}
-        self._pending: dict[str, None] = {}
+        self._pending: dict[str, CardKind] = {}
 
     def take(self, message: Message) -> list[Said]:
         """Translate one message of the agent."""
         method, params = text(message, "method"), part(message, "params")
-        if method == "session/request_permission":
+        if method == PERMISSION and read_questions(params) is None:
             return self._permission(name_of(message, "id"), params)
+        if method in (PERMISSION, FORM):
+            return self._question(name_of(message, "id"), params)
         return self._update(part(params, "update")) if method == "session/update" else []
 
     def asked(self, words: str) -> list[Said]:
@@ -97,11 +103,11 @@ class AcpCards:
 
     def answered(self, request: str, *, accepted: bool) -> list[Said]:
         """Record a person's answer to a pending card."""
-        if request not in self._pending:
+        kind = self._pending.pop(request, None)
+        if kind is None:
             return []
-        del self._pending[request]
         state = CardState.DONE if accepted else CardState.DECLINED
-        return [Draft(f"approval:{request}", CardKind.APPROVAL, state), Began()]
+        return [Draft(f"approval:{request}", kind, state), Began()]
 
     def _update(self, update: Message) -> list[Said]:
         name = text(update, "sessionUpdate")
@@ -170,17 +176,39 @@ class AcpCards:
         call = part(params, "toolCall")
         tool, given = self._announced(call), part(call, "rawInput")
         words = text(given, "command") or _path(call, given) or _content(call)[1]
-        remember(self._pending, request, None)
+        remember(self._pending, request, CardKind.APPROVAL)
+        options = parts(params, "options")
+        lasting: list[Value] = [
+            text(one, "optionId") for one in options if text(one, "kind").endswith("_always")
+        ]
+        data: dict[str, Value] = {"answerable": True, "for": text(call, "toolCallId")}
         card = Draft(
             id=f"approval:{request}",
             kind=CardKind.APPROVAL,
             state=CardState.PENDING,
             title=f"Allow {_subject(call, words)}?",
             text=words,
-            options=tuple(_option(one) for one in parts(params, "options")),
-            data={"answerable": True, "for": text(call, "toolCallId")},
+            options=tuple(_option(one) for one in options),
+            data={**data, "lasting": lasting} if lasting else data,
         )
         return [*tool, card, Yielded()]
+
+    def _question(self, request: str, params: Message) -> list[Said]:
+        """Add the card of a form that waits for its answer."""
+        self._chunk = ""
+        form = read_questions(params) or read_form(params)
+        remember(self._pending, request, CardKind.QUESTION)
+        about = text(params, "toolCallId") or text(part(params, "toolCall"), "toolCallId")
+        card = Draft(
+            id=f"approval:{request}",
+            kind=CardKind.QUESTION,
+            state=CardState.PENDING,
+            title="The agent asks",
+            text=form.shown,
+            options=form.options,
+            data={"answerable": True, "for": about},
+        )
+        return [card, Yielded()]
 
     def _announced(self, call: Message) -> list[Said]:
         """Return the card of a tool that no update has named so far: some agents ask first. What a

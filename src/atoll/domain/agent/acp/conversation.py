@@ -4,11 +4,13 @@ The agent reads and writes files itself inside the sandbox, so no file methods a
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from atoll.domain.agent.acp.messages import after, allowing, error_of, rpc, selected, servers
+from atoll.domain.agent.acp.cards import FORM, PERMISSION
+from atoll.domain.agent.acp.forms import read_form, read_questions
+from atoll.domain.agent.acp.messages import after, error_of, rpc, servers
 from atoll.domain.agent.acp.settings import AcpSettings, update_of
 from atoll.domain.agent.acp.threads import (
     AcpReplay,
@@ -18,6 +20,7 @@ from atoll.domain.agent.acp.threads import (
     message_name,
     sessions_of,
 )
+from atoll.domain.agent.acp.waiting import WaitingRequest, allowing, select
 from atoll.domain.agent.card import Began, Card, CardKind, CardState, Draft, Said, Value, Yielded
 from atoll.domain.agent.conversation import (
     Outgoing,
@@ -25,14 +28,22 @@ from atoll.domain.agent.conversation import (
     Step,
     Terms,
     busy,
-    chosen,
     not_pending,
     unsupported,
 )
-from atoll.domain.agent.lenient_json import Message, name_of, part, remember, short, text, whole
+from atoll.domain.agent.lenient_json import (
+    Message,
+    name_of,
+    part,
+    parts,
+    remember,
+    short,
+    text,
+    whole,
+)
 from atoll.domain.agent.settings import SettingName
 from atoll.domain.agent.threads import requests
-from atoll.domain.agent.threads.questions import PREFIX, Names, Questions, decide
+from atoll.domain.agent.threads.questions import PREFIX, CardAnswer, Names, Questions, decide
 from atoll.domain.agent.threads.thread import carried, thread_of, turn_of
 from atoll.domain.errors import AtollError, Invalid
 
@@ -42,14 +53,6 @@ MAX_THREADS = 100
 
 _Answered: TypeAlias = Callable[[Message, str], Step]
 """Takes the result of a call, or the words of its error."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A permission that waits: the number of its request, and the thread it is of."""
-
-    number: Value
-    thread: AcpThread
 
 
 class AcpConversation:
@@ -63,7 +66,7 @@ class AcpConversation:
         self._change: tuple[SettingName, str] | None = None
         self._sent = 0
         self._waits_for: dict[str, _Answered] = {}
-        self._requests: dict[str, _Asked] = {}
+        self._requests: dict[str, WaitingRequest] = {}
         self._names = names
         self._questions = Questions(names)
         self._threads = AcpThreads(self._questions)
@@ -85,7 +88,7 @@ class AcpConversation:
         files: dict[str, Value] = {"readTextFile": False, "writeTextFile": False}
         params: dict[str, Value] = {
             "protocolVersion": PROTOCOL,
-            "clientCapabilities": {"fs": files, "terminal": False},
+            "clientCapabilities": {"fs": files, "terminal": False, "elicitation": {"form": {}}},
             "clientInfo": {"name": "atoll", "version": "1"},
         }
         return Step(send=(self._call("initialize", params, self._greeted),))
@@ -127,20 +130,8 @@ class AcpConversation:
         return Step() if thread is None else self._cancel(thread)
 
     def answer(self, card: Card, option: str | None, words: str | None) -> Step:
-        """Answer with one of the options the agent offered."""
-        del words
-        name = card.id.removeprefix(PREFIX)
-        if name not in self._requests:
-            raise not_pending(card.id)
-        decision = chosen(card, option)
-        effect = next(one.effect for one in card.options if one.id == decision)
-        asked = self._requests.pop(name)
-        said = asked.thread.cards.answered(name, accepted=effect == "allow")
-        return Step(
-            said=tuple(said),
-            send=(selected(asked.number, decision),),
-            events=asked.thread.events.heard(said),
-        )
+        """Answer with one of the options the agent offered, or a form in words."""
+        return self._answer(card, CardAnswer(option, words))
 
     def change(self, name: SettingName, value: str) -> Step:
         """Change the session's model or mode. What is Atoll's own holds at once."""
@@ -414,7 +405,7 @@ class AcpConversation:
         for name, asked in list(self._requests.items()):
             if asked.thread is thread:
                 del self._requests[name]
-                send.append(rpc(id=asked.number, result={"outcome": {"outcome": "cancelled"}}))
+                send.append(asked.cancel())
                 said += thread.cards.answered(name, accepted=False)
         return Step(said=tuple(said), send=tuple(send), events=thread.events.heard(said))
 
@@ -423,31 +414,44 @@ class AcpConversation:
     def _requested(
         self, message: Message, method: str, thread: AcpThread, said: list[Said]
     ) -> Step:
-        number, name = message["id"], name_of(message, "id")
-        if method != "session/request_permission":
+        number, name, params = message["id"], name_of(message, "id"), part(message, "params")
+        if method not in (PERMISSION, FORM):
             error: dict[str, Value] = {"code": _UNSUPPORTED, "message": f"{method} is not served"}
             kept = carried((), thread.session, kept=True)
             return Step(send=(rpc(id=number, error=error),), events=kept)
-        remember(self._requests, name, _Asked(number, thread))
-        shown, allows = thread.shown(said), allowing(said)
-        if self._settings.asks or not allows:
-            events = thread.events.heard(said)
+        allows = allowing(parts(params, "options"))
+        form = read_form(params) if method == FORM else read_questions(params)
+        accepting = "" if method == FORM or form is None else allows
+        remember(self._requests, name, WaitingRequest(number, thread, form, accepting))
+        shown = thread.shown(said)
+        if self._settings.asks or form is not None or not allows:
+            events = thread.events.heard(said, given=form.asked() if form is not None else None)
             return Step(said=shown, events=carried(events, thread.session, kept=True))
         # Approve at once where everything is allowed; the card shows the request.
         del self._requests[name]
         answered = thread.cards.answered(name, accepted=True)
         tool = [one for one in said if isinstance(one, Draft) and not one.id.startswith(PREFIX)]
         kept = carried(thread.events.heard(tool), thread.session, kept=True)
-        return Step((*shown, *answered), (selected(number, allows[0]),), events=kept)
+        return Step((*shown, *answered), (select(number, allows),), events=kept)
 
     def _respond(self, key: str, params: Message) -> Step:
         """Answer a question, unless its card was answered before."""
         question = self._questions.find(text(params, "requestId"))
         answer = decide(question, params)
-        step = self.answer(question.card, answer.option, answer.words)
+        step = self._answer(question.card, answer)
         thread = self._threads.find(question.thread)
         more = self._cancel(thread) if answer.ends and thread is not None else Step()
         return replace(after(step, more), replies=requests.answered(key))
+
+    def _answer(self, card: Card, answer: CardAnswer) -> Step:
+        name = card.id.removeprefix(PREFIX)
+        asked = self._requests.get(name)
+        if asked is None:
+            raise not_pending(card.id)
+        line, accepted = asked.reply(card, answer.option, answer.words, dict(answer.answers))
+        del self._requests[name]
+        said = asked.thread.cards.answered(name, accepted=accepted)
+        return Step(said=tuple(said), send=(line,), events=asked.thread.events.heard(said))
 
     def _place(self) -> dict[str, Value]:
         return {"cwd": self._terms.cwd, "mcpServers": servers(self._terms, self._able)}

@@ -1,9 +1,8 @@
 """Lines of the Agent Client Protocol as a conversation writes and reads them, and steps of it."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-from atoll.domain.agent.card import Draft, Said, Value
+from atoll.domain.agent.card import Value
 from atoll.domain.agent.conversation import Outgoing, Step, Terms
 from atoll.domain.agent.lenient_json import Message, part, text
 
@@ -19,21 +18,11 @@ def after(first: Step, then: Step) -> Step:
     )
 
 
-def allowing(said: Sequence[Said]) -> list[str]:
-    """Return the options that allow what a permission is about."""
-    drafts = [one for one in said if isinstance(one, Draft)]
-    return [one.id for draft in drafts for one in draft.options or () if one.effect == "allow"]
-
-
 def error_of(message: Message) -> str:
     """Return the text of an error, with the reason that its data gives."""
     error = part(message, "error")
     more = text(part(error, "data"), "message", "details")
     return ": ".join(filter(None, (text(error, "message"), more)))
-
-
-def selected(number: Value, option: str) -> Outgoing:
-    return rpc(id=number, result={"outcome": {"outcome": "selected", "optionId": option}})
 
 
 def rpc(**fields: Value) -> Outgoing:

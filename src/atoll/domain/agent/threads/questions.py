@@ -4,6 +4,7 @@ An answer by the worker's `serverRequest/respond` and one by the card are the sa
 """
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from atoll.domain.agent.card import Card, CardKind, CardState, Draft, Option, Value
@@ -134,16 +135,19 @@ def decide(question: Question, params: Message) -> CardAnswer:
             field="result",
         )
     ends = decision == "cancel"
-    return CardAnswer(_option(options, decision), text(result, "text") or None, ends=ends)
+    lasting = (question.draft.data or {}).get("lasting")
+    chosen = _option(options, decision, lasting if isinstance(lasting, list) else [])
+    return CardAnswer(chosen, text(result, "text") or None, ends=ends)
 
 
-def _option(options: tuple[Option, ...], decision: str) -> str | None:
-    """Return the option that a decision means; agents name one that lasts so."""
+def _option(options: tuple[Option, ...], decision: str, lasting: Sequence[Value]) -> str | None:
+    """Return the option that a decision means; `lasting` are the ids of those that hold longer than
+    once."""
     effect = "allow" if decision.startswith("accept") else "deny"
     fits = [one.id for one in options if one.effect == effect]
-    lasting = [one for one in fits if "always" in one.casefold()]
+    last = [one for one in fits if one in lasting]
     once = [one for one in fits if one not in lasting]
-    first = [*lasting, *once] if decision == "acceptForSession" else [*once, *lasting]
+    first = [*last, *once] if decision == "acceptForSession" else [*once, *last]
     return next(iter(first), None)
 
 
