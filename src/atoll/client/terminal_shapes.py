@@ -14,6 +14,7 @@ class Terminal(Shape):
     """A terminal."""
 
     terminal_id = fields.text()
+    name = fields.text()
     state: Field[Literal["running", "exited"]] = fields.word()
     started_at = fields.text()
     recording = fields.flag()

@@ -225,11 +225,28 @@ def test_destroy_without_a_terminal_or_yes_destroys_nothing(cli: Cli, server: Sc
     assert not server.requests("POST", "/v1/sandboxes/sb_one/destroy")
 
 
-def test_destroy_with_one_unknown_name_destroys_none(cli: Cli, server: Scripted) -> None:
-    server.add("one")
-    ran = cli("destroy", "one", "tow", "--yes")
+@pytest.mark.parametrize(
+    ("command", "path"), [("destroy", "destroy"), ("stop", "stop"), ("start", "start")]
+)
+def test_one_unknown_name_of_several_is_said_and_the_others_are_done(
+    cli: Cli, server: Scripted, command: str, path: str
+) -> None:
+    state = "stopped" if command == "start" else "ready"
+    server.add("one", state=state)
+    server.add("two", state=state)
+    yes = ("--yes",) if command == "destroy" else ()
+    ran = cli(command, "one", "tow", "two", *yes)
     assert ran.code == 3
-    assert not server.requests("POST", "/v1/sandboxes/sb_one/destroy")
+    assert "there is no sandbox 'tow'" in ran.err and "one is" in ran.out and "two is" in ran.out
+    done = [seen.path.replace("sb_", "") for seen in server.seen if seen.method == "POST"]
+    for name in ("one", "two"):
+        assert done.count(f"/v1/sandboxes/{name}/{path}") == 1
+
+
+def test_destroy_of_unknown_names_alone_asks_nothing(cli: Cli, server: Scripted) -> None:
+    ran = cli("destroy", "tow", "eno")
+    assert ran.code == 3
+    assert "'tow'" in ran.err and "'eno'" in ran.err and "Destroy" not in ran.err
 
 
 def test_prune_takes_only_what_is_over_and_old(cli: Cli, server: Scripted) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from atoll.domain.dashboard.dashboard import (
+    GROUP,
     MAX_DASHBOARDS,
     RESTORABLE,
     Dashboard,
@@ -27,7 +28,7 @@ from atoll.domain.dashboard.dashboard import (
 from atoll.domain.dashboard.history import HistoryEntry
 from atoll.domain.dashboard.item import Fields
 from atoll.domain.dashboard.template import BLANK, TEMPLATES, copied, items_of
-from atoll.domain.errors import LimitReached
+from atoll.domain.errors import LimitReached, NotFound
 from atoll.domain.event import EventDraft, Json, dashboard_stream
 from atoll.domain.ids import EVERY_MEMBER, DashboardId, PrincipalId, SandboxId
 from atoll.domain.paging import PageQuery, RowPage
@@ -36,6 +37,7 @@ from atoll.ports import Transaction
 from atoll.services.dashboards.loading import DocumentStore
 from atoll.services.dashboards.rooms import Rooms
 from atoll.services.ground import Ground
+from atoll.services.people.rosters import one_member
 from atoll.services.people.shares import revoke_links
 
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
@@ -159,8 +161,10 @@ class Dashboards:
     async def share(
         self, caller: Principal, ref: str, subject: str, role: DashboardRole
     ) -> Sequence[DashboardPerson]:
-        """Give a person or a group a role. Raises `Invalid`, `LimitReached`."""
-        person = DashboardPerson(read_subject(subject), role, self._ground.clock.now())
+        """Give a person (id, name or email) or a group a role. Raises `Invalid`, `LimitReached`,
+        `NotFound` for no member and `Conflict` where several are meant."""
+        subject = await self._subject(caller, subject)
+        person = DashboardPerson(subject, role, self._ground.clock.now())
         await self._change(
             caller,
             ref,
@@ -173,13 +177,26 @@ class Dashboards:
 
     async def unshare(self, caller: Principal, ref: str, subject: str) -> None:
         """Take a person's or a group's role away; idempotent."""
+        try:
+            named = await self._subject(caller, subject)
+        except NotFound:
+            named = read_subject(subject)  # who is no member any more may still have a role
         await self._change(
             caller,
             ref,
-            lambda before: without_person(before, subject),
+            lambda before: without_person(before, named),
             "dashboard.unshared",
-            subject=read_subject(subject),
+            subject=named,
         )
+
+    async def _subject(self, caller: Principal, subject: str) -> str:
+        """Return whom a text names: a member of the caller's organization, or a group. In a home
+        without members it is taken as it is."""
+        if subject.startswith(GROUP):
+            return read_subject(subject)
+        async with self._ground.store.read() as rows:
+            members = await rows.members.of(caller.org_id)
+        return one_member(members, subject).id if members else read_subject(subject)
 
     async def show(
         self,

@@ -5,7 +5,6 @@ They are kept where room is taken: `services.lifecycle.room`.
 
 from dataclasses import dataclass
 
-from atoll.domain.errors import NotFound
 from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON, Principal
 from atoll.domain.quota import Quota, QuotaUsage, spelled_quota
@@ -15,6 +14,7 @@ from atoll.services.journals.events import Note, draft_of
 from atoll.services.lifecycle.room import SandboxRoom
 from atoll.services.people.memberships import organization_for
 from atoll.services.people.org_events import org_stream
+from atoll.services.people.rosters import one_member
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,9 @@ class Quotas:
 
     async def set(self, caller: Principal, ref: str, member: str | None, *, quota: Quota) -> Held:
         """Replace the quota of a member, or with None of the organization; an empty one is none.
-        What is held beyond it stays, and nothing new begins. Raises `NotFound` for a member."""
+        What is held beyond it stays, and nothing new begins. `member` is
+        an id, name or email. Raises `NotFound` for a member, and `Conflict` where several are
+        meant."""
         async with self._ground.store.begin() as rows:
             found, _ = await organization_for(rows, caller, ref)
             who = None if member is None else await _member(rows, found.id, member)
@@ -73,8 +75,6 @@ class Quotas:
 
 
 async def _member(rows: Transaction, org_id: OrgId, member: str) -> PrincipalId:
-    found = PrincipalId(member)
-    here = await rows.members.get(org_id, found)
-    if here is None and (org_id, found) != (LOCAL_PERSON.org_id, LOCAL_PERSON.id):
-        raise NotFound(f"There is no member {member[:80]!r}: list the members to see their ids.")
-    return found
+    if (org_id, member) == (LOCAL_PERSON.org_id, LOCAL_PERSON.id):
+        return LOCAL_PERSON.id
+    return one_member(await rows.members.of(org_id), member).id

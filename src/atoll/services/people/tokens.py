@@ -168,7 +168,10 @@ class Tokens:
             return caller
         found = None
         if caller.may(Capability.ORG_MANAGE):
-            found = await self._bounds.owners(caller.org_id, PrincipalId(account))
+            async with self._ground.store.read() as rows:
+                members = await rows.members.of(caller.org_id)
+            named = [one.id for one in members if account in (one.id, one.name)]
+            found = await self._bounds.owners(caller.org_id, named[0]) if named else None
         if found is None or found.kind is not ActorKind.AUTOMATION:
             raise NotFound(f"You manage no service account {account[:80]!r}: list the members.")
         return found

@@ -10,7 +10,8 @@ import pytest
 
 from atoll.domain.errors import Unavailable
 from atoll.surfaces.cli import command_table as commands
-from atoll.surfaces.cli.dispatch.aliases import did_you_mean, meant, unknown
+from atoll.surfaces.cli.console.references import did_you_mean
+from atoll.surfaces.cli.dispatch.aliases import meant, unknown
 from tests.surfaces.cli.conftest import Cli
 from tests.surfaces.cli.scripted import Scripted, problem
 

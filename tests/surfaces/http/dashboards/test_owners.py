@@ -54,6 +54,23 @@ async def test_dashboard_is_given_to_another_member_by_its_owner_alone(atoll: Wo
     assert await _waiting(team) == []
 
 
+async def test_dashboard_is_shared_with_a_member_by_name_and_with_nobody_who_is_none(
+    atoll: World,
+) -> None:
+    team = await team_of(atoll, ann="member", bob="member")
+    place = await _made(team, "ann", "Plan")
+
+    async def share(method: str, subject: str) -> int:
+        body = {"json": {"role": "viewer"}} if method == "PUT" else {}
+        answer = await team.call("ann", method, f"{place}/people/{subject}", **body)
+        return answer.status_code
+
+    assert [await share("PUT", who) for who in ("Bob", "nobody", "group:web")] == [200, 404, 200]
+    assert await _seen(team, "bob") == {"Plan": "viewer"}
+    assert await share("DELETE", "Bob") < 300 and await share("DELETE", "nobody") < 300
+    assert await _seen(team, "bob") == {}
+
+
 async def test_dashboards_of_who_leaves_go_to_their_editors_or_wait_for_an_administrator(
     atoll: World,
 ) -> None:

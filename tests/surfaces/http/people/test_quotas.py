@@ -46,6 +46,7 @@ async def test_quota_of_a_member_is_theirs_alone(atoll: World) -> None:
     assert (await team.call("ada", "PUT", f"{AT}/mel", json={"sandboxes": 0})).status_code == 200
     assert (await team.call("mel", "POST", "/v1/sandboxes", json={})).status_code == 429
     assert (await team.call("ada", "POST", "/v1/sandboxes", json={})).status_code < 300
+    assert (await team.call("ada", "PUT", f"{AT}/Mel", json={"sandboxes": 0})).status_code == 200
     listed = (await team.call("ada", "GET", AT)).json()["quotas"]
     assert [one["member"] for one in listed] == [None, "mel"]
     assert (await team.call("ada", "PUT", f"{AT}/mel", json={})).json()["quota"] == NOTHING
@@ -103,9 +104,11 @@ async def test_quota_by_command(atoll: World, capfd: pytest.CaptureFixture[str])
 
     code, out, _ = await quota("set", "--sandboxes", "5", "--memory", "8Gi")
     assert (code, "0 of 5" in out, "0Mi of 8Gi" in out) == (0, True, True)
-    assert (await quota("set", "--member", "mel", "--sessions", "2"))[0] == 0
+    assert (await quota("set", "--member", "Mel", "--sessions", "2"))[0] == 0
+    code, _, err = await quota("set", "--member", "Mell", "--sessions", "2")
+    assert (code, "no member 'Mell'" in err) == (3, True)
     code, out, _ = await quota("list")
-    assert (code, "mel" in out, "0 of 2" in out) == (0, True, True)
+    assert (code, "Mel " in out, "0 of 2" in out) == (0, True, True)
     code, out, _ = await quota("show", "--json")
     assert (code, '"concurrentSessions"' in out) == (0, True)
     assert (await quota("show"))[0] == 0

@@ -8,16 +8,56 @@ import click
 
 from atoll.client.shapes import ApprovalList
 from atoll.domain.duration import parse_duration
+from atoll.domain.errors import AtollError
 from atoll.surfaces.cli.console.candidates import listed, profiles, sandboxes
+from atoll.surfaces.cli.console.invocation import Invocation
 from atoll.surfaces.cli.console.moments import use_utc
+from atoll.surfaces.cli.console.references import whole_name
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
+def whole_sandbox(
+    context: click.Context, _parameter: click.Parameter, name: str | None
+) -> str | None:
+    """Return the whole id for the beginning of one, and any other name of a sandbox as it is."""
+    invocation = context.find_object(Invocation)
+    if not name or invocation is None or context.resilient_parsing:
+        return name
+    return whole_name(invocation.api, name)
+
+
+def _whole_sandboxes(
+    context: click.Context, parameter: click.Parameter, names: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return the names, whole; one that means nothing stays, and fails by itself."""
+    whole = []
+    for name in names:
+        try:
+            whole.append(whole_sandbox(context, parameter, name) or name)
+        except AtollError:
+            whole.append(name)
+    return tuple(whole)
+
+
 def sandbox_argument(*, required: bool = True) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return the argument NAME: a sandbox by name or id; it completes."""
-    return click.argument("name", required=required, shell_complete=sandboxes())
+    return click.argument(
+        "name", required=required, shell_complete=sandboxes(), callback=whole_sandbox
+    )
+
+
+def sandbox_option(*names: str, help: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return an option that takes a sandbox by name or id; it completes."""
+    return click.option(
+        *names,
+        metavar="NAME",
+        default=None,
+        shell_complete=sandboxes(),
+        callback=whole_sandbox,
+        help=help,
+    )
 
 
 def sandboxes_argument(*, required: bool = True) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -28,6 +68,7 @@ def sandboxes_argument(*, required: bool = True) -> Callable[[Callable[P, R]], C
         nargs=-1,
         required=required,
         shell_complete=sandboxes(),
+        callback=_whole_sandboxes,
     )
 
 

@@ -5,9 +5,9 @@ command of the same name takes precedence over both.
 """
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 
-MAX_SHOWN = 80
+from atoll.surfaces.cli.console.references import MAX_SHOWN, did_you_mean
+
 _ALIASES = {
     "ls": "list",
     "ps": "list",
@@ -57,11 +57,3 @@ def unknown(word: str, commands: Iterable[str]) -> str:
     if word in _HINTS:
         return f"{said}: {_HINTS[word]}"
     return said + (did_you_mean(word, commands) or "; `atoll --help` lists them")
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return `: did you mean …?` with at most three names near `word`; empty without one."""
-    near = get_close_matches(word[:MAX_SHOWN], list(dict.fromkeys(known)), n=3, cutoff=0.6)
-    if not near:
-        return ""
-    return ": did you mean " + " or ".join(f"`{name}`" for name in near) + "?"

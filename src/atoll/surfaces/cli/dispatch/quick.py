@@ -30,7 +30,8 @@ def quick(words: Sequence[str]) -> Quick | None:
 
 
 def _is_plain(word: str) -> bool:
-    return bool(word) and not word.startswith("-")
+    """Report whether a word is no option and no beginning of an id, which may stand for one."""
+    return bool(word) and not word.startswith("-") and not (word[:3] == "sb_" and len(word) < 19)
 
 
 def _list(environ: Mapping[str, str], *, as_json: bool) -> int:

@@ -16,7 +16,7 @@ from atoll.surfaces.cli.console.candidates import (
     sandbox_names,
     secret_names,
 )
-from atoll.surfaces.cli.dispatch.aliases import MAX_SHOWN, did_you_mean
+from atoll.surfaces.cli.console.references import MAX_SHOWN, did_you_mean
 
 _SENTENCE_WORDS = frozenset(
     {"A", "An", "The", "There", "This", "It", "No", "Give", "Only", "Name", "Sandbox"}

@@ -4,7 +4,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from atoll.surfaces.cli.console.candidates import sandboxes
-from atoll.surfaces.cli.dispatch.aliases import MAX_SHOWN, did_you_mean
+from atoll.surfaces.cli.console.references import MAX_SHOWN, did_you_mean
 
 MAX_SENTENCE = 200
 """Longest help of a command in a list of commands."""

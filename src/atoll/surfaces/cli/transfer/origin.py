@@ -8,6 +8,7 @@ from pathlib import Path
 
 from atoll.client.bodies import RepoBody, given
 from atoll.client.client import Client
+from atoll.domain.errors import Invalid
 from atoll.domain.repository.repository import is_path, read_remote
 from atoll.surfaces.cli.console.output import note
 from atoll.surfaces.cli.console.plan import SandboxPlan
@@ -51,7 +52,7 @@ def _origin(
     request: RepoBody = {"branch": branch, "from_branch": from_branch}
     if not is_path(repo):
         # The server checks whether it may be dialled; here only what is no address ends.
-        request["repo_url"] = read_remote(repo, allow_loopback=True).repo_url
+        request["repo_url"] = _address(repo)
         return RepositoryOrigin(given(request))
     from atoll.surfaces.cli.transfer.local_repo import describe, upload
 
@@ -64,3 +65,17 @@ def _origin(
     request["key"] = sent.key or checkout.key
     request["from_branch"] = from_branch or checkout.branch
     return RepositoryOrigin(given(request), checkout.root)
+
+
+def _address(repo: str) -> str:
+    """Return the address of a remote. Says what was taken where a folder here has that name."""
+    here = Path(repo).is_dir()
+    try:
+        address = read_remote(repo, allow_loopback=True).repo_url
+    except Invalid as error:
+        if here:
+            raise Invalid(f"{repo} is no address; the folder here is `./{repo}`") from error
+        raise
+    if here:
+        note(f"atoll: taking the repository {address}; the folder of that name is `./{repo}`")
+    return address

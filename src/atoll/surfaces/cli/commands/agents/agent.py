@@ -20,6 +20,7 @@ from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, yes_option
 from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
+from atoll.surfaces.cli.dispatch.several import Several
 from atoll.surfaces.cli.dispatch.verbs import Verbs
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def install(
     """Install agents, once for every sandbox."""
     if version is not None and len(names) > 1:
         raise click.UsageError("--version goes with one agent: name the others by themselves.")
-    _install(_shelf(invocation), names, version, as_json=as_json)
+    _install(invocation, names, version, as_json=as_json)
 
 
 @command.command("update")
@@ -71,7 +72,7 @@ def update(invocation: Invocation, names: tuple[str, ...], *, as_json: bool) -> 
     )
     if not chosen:
         note("atoll: no agent is installed yet: `atoll agent list` shows which there are")
-    _install(shelf, chosen, None, as_json=as_json)
+    _install(invocation, chosen, None, as_json=as_json)
 
 
 @command.command("remove")
@@ -95,19 +96,23 @@ for control in (*CONTROLS, set_, *LOGINS):
 
 
 def _install(
-    shelf: "AgentShelf", names: Sequence[str], version: str | None, *, as_json: bool
+    invocation: Invocation, names: Sequence[str], version: str | None, *, as_json: bool
 ) -> None:
-    layers = []
-    for name in names:
+    shelf = _shelf(invocation)
+
+    def install(name: str) -> "Layer":
         with Bar(name) as bar:
-            layers.append(shelf.install(name, version, bar.line, headway=bar.headway))
+            return shelf.install(name, version, bar.line, headway=bar.headway)
+
+    several = Several(invocation, len(names))
+    layers = several.each(names, install)
     if as_json:
         _show(layers, "", as_json=True)
-        return
-    for layer in layers:
-        say(
-            f"{layer.agent} {layer.version} {'installed' if layer.new else 'was installed already'}"
-        )
+    else:
+        for layer in layers:
+            done = "installed" if layer.new else "was installed already"
+            say(f"{layer.agent} {layer.version} {done}")
+    several.end()
 
 
 def _show(layers: "Sequence[Layer]", what: str, *, as_json: bool) -> None:

@@ -26,6 +26,7 @@ from atoll.surfaces.cli.console import candidates
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option
 from atoll.surfaces.cli.console.output import clean, note, say, show_json, show_table
+from atoll.surfaces.cli.console.references import LOGIN, pick_id, whole_name
 
 PAUSE_SECONDS: Final = 1.0
 MAX_PASTED: Final = 8192
@@ -96,13 +97,13 @@ def logins_(
     logins = AgentLogins(invocation.api().transport)
     if (expose is None) is not (not places):
         raise Invalid("--expose LOGIN and --to PLACE go together")
-    for login_id, in_use in ((on, True), (off, False)):
-        if login_id is not None:
-            logins.turn(login_id, in_use=in_use)
+    for chosen, in_use in ((on, True), (off, False)):
+        if chosen is not None:
+            logins.turn(_login_id(logins, chosen), in_use=in_use)
     if expose is not None:
-        _expose(invocation, logins, expose, places)
+        _expose(invocation, logins, _login_id(logins, expose), places)
     if conceal is not None:
-        logins.expose(conceal, ())
+        logins.expose(_login_id(logins, conceal), ())
         note(_CONCEALED)
     found = logins.list()
     if as_json:
@@ -121,7 +122,11 @@ def logins_(
 def logout(invocation: Invocation, which: str, *, as_json: bool) -> None:
     """End the logins of an agent, or one by its id, here and at its vendor  [default: codex]."""
     logins = AgentLogins(invocation.api().transport)
-    chosen = [one for one in logins.list().logins if which in (one.id, one.agent)]
+    there = logins.list().logins
+    chosen = [one for one in there if which == one.agent]
+    if not chosen:
+        login_id = pick_id(LOGIN, which, lambda: ((one.id,) for one in there))
+        chosen = [one for one in there if one.id == login_id]
     alive = [one for one in chosen if one.status in OPEN]
     if not chosen:
         raise NotFound(f"you have no login {which[:80]!r}: atoll agent logins")
@@ -147,11 +152,22 @@ def _expose(
     note(_EXPOSED.format(agent=clean(found.agent), ends=clean(found.expires_at or "its end")))
 
 
+def _login_id(logins: AgentLogins, login: str) -> str:
+    """Return the id of a login, which may be named by its agent where that has one that is
+    open."""
+    return pick_id(
+        LOGIN,
+        login,
+        lambda: ((one.id, one.agent if one.status in OPEN else "") for one in logins.list().logins),
+    )
+
+
 def _scope(invocation: Invocation, place: str) -> str:
     kind, _, name = place.partition(":")
     if kind == "profile":
         return f"profile:{profile_id(name)}"
-    return f"sandbox:{invocation.api().sandboxes.get(name or place).sandbox_id}"
+    found = whole_name(invocation.api, name or place)
+    return f"sandbox:{invocation.api().sandboxes.get(found).sandbox_id}"
 
 
 def _finished(logins: AgentLogins, begun: AgentLogin) -> AgentLogin:

@@ -16,6 +16,7 @@ from atoll.surfaces.cli.console.event_line import event_line
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, utc_option
 from atoll.surfaces.cli.console.output import note, say, show_json
+from atoll.surfaces.cli.console.references import stream_of
 from atoll.wire.http.server_sent import ServerSentLines
 
 PAUSE_SECONDS = 0.5
@@ -55,7 +56,7 @@ def command(
 ) -> None:
     """Show past events, and follow new ones."""
     api = invocation.api()
-    query = (("stream", _stream(api, stream)),) if stream else ()
+    query = (("stream", stream_of(api, stream)),) if stream else ()
     if follow:
         _follow(api, query, "" if after is None else str(after), as_json=as_json)
         return
@@ -74,12 +75,6 @@ def command(
 def _note_gap(gap: Gap) -> None:
     after, to = gap.after, gap.to
     note(f"atoll: some events after position {after} and up to {to} are no longer kept")
-
-
-def _stream(api: Client, text: str) -> str:
-    if ":" in text or text == "auth":
-        return text
-    return f"sandbox:{api.sandboxes.get(text).sandbox_id}"
 
 
 def _follow(api: Client, query: tuple[tuple[str, str], ...], last: str, *, as_json: bool) -> None:

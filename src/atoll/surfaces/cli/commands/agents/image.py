@@ -14,6 +14,7 @@ from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, yes_option
 from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
+from atoll.surfaces.cli.dispatch.several import Several
 from atoll.surfaces.cli.dispatch.verbs import Verbs
 
 if TYPE_CHECKING:
@@ -60,7 +61,10 @@ def import_(invocation: Invocation, name: str, source: Path, *, as_json: bool) -
 def pull(invocation: Invocation, references: tuple[str, ...], *, as_json: bool) -> None:
     """Fetch images from their registry and unpack them, once per digest."""
     shelf = _shelf(invocation)
-    _show([shelf.pull(one, note) for one in references], "pulled", as_json=as_json)
+    several = Several(invocation, len(references))
+    trees = several.each(references, lambda one: shelf.pull(one, note))
+    _show(trees, "pulled", as_json=as_json)
+    several.end()
 
 
 @command.command("build")

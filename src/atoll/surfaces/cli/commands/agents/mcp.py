@@ -5,18 +5,14 @@ from pathlib import Path
 
 import click
 
-from atoll.surfaces.cli.console.candidates import sandboxes
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import sandbox_option
 from atoll.surfaces.cli.console.output import note
 
 
 @click.command("mcp")
-@click.option(
-    "--sandbox",
-    metavar="NAME",
-    default="",
-    shell_complete=sandboxes(),
-    help="Only the tools that agents in this sandbox have, as they have them.",
+@sandbox_option(
+    "--sandbox", help="Only the tools that agents in this sandbox have, as they have them."
 )
 @click.option(
     "--flat", is_flag=True, help="Underscores for the dots in names, for models that take no dots."
@@ -29,7 +25,9 @@ from atoll.surfaces.cli.console.output import note
     help="The file with ATOLL_URL and ATOLL_TOKEN, in place of the environment.",
 )
 @pass_invocation
-def command(invocation: Invocation, *, sandbox: str, flat: bool, env_file: Path | None) -> None:
+def command(
+    invocation: Invocation, *, sandbox: str | None, flat: bool, env_file: Path | None
+) -> None:
     """Serve Atoll's tools to an agent of yours, on stdin and stdout."""
     from atoll.client.bridge.bridge import Bridge
     from atoll.client.bridge.endpoint import Endpoint, McpOptions
@@ -43,5 +41,5 @@ def command(invocation: Invocation, *, sandbox: str, flat: bool, env_file: Path 
     if os.isatty(0):
         note("atoll: an agent starts this and speaks MCP with it; Ctrl-D ends it")
     stdio = Stdio(0, 1)
-    endpoint = Endpoint(lambda: find_server(environ), McpOptions(sandbox, flat))
+    endpoint = Endpoint(lambda: find_server(environ), McpOptions(sandbox or "", flat))
     Bridge(endpoint, stdio.write).run(stdio.read)

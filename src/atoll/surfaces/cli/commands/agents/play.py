@@ -14,6 +14,7 @@ from atoll.surfaces.cli.attach.player import FASTEST, SLOWEST, Pace, play
 from atoll.surfaces.cli.attach.rawtty import RawTty
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.output import note
+from atoll.surfaces.cli.console.references import recording_id, whole_name
 from atoll.surfaces.cli.dispatch.remote_names import recordings
 from atoll.wire.terminal.asciicast import (
     MAX_LINE_BYTES,
@@ -71,7 +72,10 @@ def _opened(invocation: Invocation, recording: str) -> BinaryIO:
         except OSError as error:
             raise Failed(f"{recording} cannot be read: {error.strerror}") from error
     file = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
-    with invocation.api().transport.open(get("sandboxes", name, "recordings", wanted)) as stream:
+    api = invocation.api()
+    name = whole_name(invocation.api, name)
+    place = get("sandboxes", name, "recordings", recording_id(api, name, wanted))
+    with api.transport.open(place) as stream:
         while data := stream.read():
             file.write(data)
     file.seek(0)

@@ -17,6 +17,7 @@ from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.moments import moment
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument, utc_option
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table
+from atoll.surfaces.cli.console.references import recording_id, terminal_id
 from atoll.surfaces.cli.dispatch.remote_names import inner_recordings, terminals
 from atoll.surfaces.cli.transfer.sandbox_files import PIPE
 
@@ -78,7 +79,7 @@ def command(
     elif export is not None:
         _export(api, name, export, output)
     elif delete is not None:
-        api.terminals.delete_recording(name, delete)
+        api.terminals.delete_recording(name, recording_id(api, name, delete))
         note(f"{delete} is deleted")
     else:
         _switch(api, name, terminal, stop=stop, as_json=as_json)
@@ -88,7 +89,7 @@ def the_terminal(api: Client, name: str, wanted: str | None, *, recorded: bool =
     """Return the terminal named, else the only one that runs (and is recorded).
     Raises `NotFound`, `Conflict`."""
     if wanted is not None:
-        return wanted
+        return terminal_id(api, name, wanted)
     found = [
         each.terminal_id
         for each in api.terminals.list(name).terminals
@@ -135,7 +136,7 @@ def _row(each: Recording) -> tuple[str, ...]:
 
 
 def _export(api: Client, name: str, recording: str, output: str | None) -> None:
-    call = get("sandboxes", name, "recordings", recording)
+    call = get("sandboxes", name, "recordings", recording_id(api, name, recording))
     output = None if output == PIPE else output
     try:
         with api.transport.open(call) as stream, _opened(output) as file:

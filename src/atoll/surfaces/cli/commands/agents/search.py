@@ -7,6 +7,7 @@ from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import note, say, show_json
+from atoll.surfaces.cli.console.references import terminal_id
 from atoll.surfaces.cli.dispatch.remote_names import terminals
 
 
@@ -43,14 +44,15 @@ def command(
     as_json: bool,
 ) -> None:
     """Find lines in terminals, as far back as they reach, and in recordings."""
+    api = invocation.api()
     query = (
         ("q", pattern),
         ("limit", str(limit)),
         ("syntax", "glob" if glob else "literal"),
         ("match_case", "true" if match_case else "false"),
-        *((("terminal", terminal),) if terminal else ()),
+        *((("terminal", terminal_id(api, name, terminal)),) if terminal else ()),
     )
-    told = invocation.api().terminals.search(name, query)
+    told = api.terminals.search(name, query)
     found = told.matches
     if as_json:
         show_json(told.value)

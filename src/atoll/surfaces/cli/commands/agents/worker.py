@@ -15,10 +15,10 @@ from atoll.client.workers.workers import TeardownBody, WorkerBody, Workers
 from atoll.surfaces.cli.commands.agents.worker_check import check, worker_up
 from atoll.surfaces.cli.commands.agents.worker_hold import HOLD
 from atoll.surfaces.cli.commands.agents.worker_talk import TALK, worker_argument
-from atoll.surfaces.cli.console.candidates import profiles, sandboxes
+from atoll.surfaces.cli.console.candidates import profiles
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.moments import since
-from atoll.surfaces.cli.console.options import duration, json_option, utc_option
+from atoll.surfaces.cli.console.options import duration, json_option, sandbox_option, utc_option
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table
 from atoll.surfaces.cli.create.route_options import MODES
 from atoll.surfaces.cli.create.selection_options import selection_of, selection_options
@@ -48,9 +48,7 @@ def create_options(function: Callable[P, R]) -> Callable[P, R]:
         click.option(
             "--repo", "repos", metavar="URL", multiple=True, help="A repository; repeated."
         ),
-        click.option(
-            "--sandbox", default=None, shell_complete=sandboxes(), help="Move into this sandbox."
-        ),
+        sandbox_option("--sandbox", help="Move into this sandbox."),
         click.option("--thread", metavar="ID", default=None, help="Go on with this conversation."),
         click.option("--ask-first", is_flag=True, help="It asks before it acts."),
         click.option(

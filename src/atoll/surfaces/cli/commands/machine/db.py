@@ -19,6 +19,7 @@ from atoll.surfaces.cli.console.bar import Bar, Measure
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import home_option, json_option
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table
+from atoll.surfaces.cli.dispatch.several import Several
 from atoll.surfaces.cli.dispatch.verbs import Verbs
 
 if TYPE_CHECKING:
@@ -86,13 +87,19 @@ def rebuild(
     invocation: Invocation, names: tuple[str, ...], *, home: str | None, as_json: bool
 ) -> None:
     """Derive projections anew from the log: those that are named, or all."""
+    database = _database(invocation, home)
+    several = Several(invocation, len(names))
     with Bar("rebuild", EVENTS) as bar:
-        done = _database(invocation, home).rebuild(names, bar.headway)
+        if names:
+            each = several.each(names, lambda name: database.rebuild((name,), bar.headway))
+            done = [one for found in each for one in found]
+        else:
+            done = list(database.rebuild((), bar.headway))
     if as_json:
         show_json({"projections": _lags_value(done)})
-        return
-    for one in done:
+    for one in () if as_json else done:
         say(f"{one.name} is derived up to position {one.position}")
+    several.end()
 
 
 @command.command("export")

@@ -14,6 +14,7 @@ from atoll.surfaces.cli.commands.network.approvals import show
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import approval_argument, duration, json_option
 from atoll.surfaces.cli.console.output import note, say, show_json
+from atoll.surfaces.cli.console.references import approval_id
 
 
 @click.command("approve")
@@ -37,6 +38,7 @@ def command(
     if not sys.stdin.isatty():
         raise Forbidden("approving needs a person at a terminal: run it in one, or use the page")
     api = invocation.api()
+    approval = approval_id(api, approval)
     asked = api.approvals.get(approval)
     show(asked)
     confirmation = api.approvals.confirmation(approval)

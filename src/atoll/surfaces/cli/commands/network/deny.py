@@ -5,6 +5,7 @@ import click
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import approval_argument, json_option
 from atoll.surfaces.cli.console.output import say, show_json
+from atoll.surfaces.cli.console.references import approval_id
 
 
 @click.command("deny")
@@ -16,7 +17,9 @@ def command(invocation: Invocation, approval: str, *, as_json: bool) -> None:
 
     The same is not asked again for a quarter of an hour.
     """
-    answered = invocation.api().approvals.deny(approval)
+    api = invocation.api()
+    approval = approval_id(api, approval)
+    answered = api.approvals.deny(approval)
     if as_json:
         show_json(answered.value)
     else:

@@ -9,6 +9,7 @@ from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.moments import since
 from atoll.surfaces.cli.console.options import json_option, utc_option, yes_option
 from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
+from atoll.surfaces.cli.console.references import HOOK, pick_id
 from atoll.surfaces.cli.dispatch.verbs import Verbs
 
 _hook = click.argument(
@@ -70,7 +71,8 @@ def remove(invocation: Invocation, hook: str, *, yes: bool) -> None:
     """Remove a hook: its reports are refused from now on."""
     if not confirmed(f"Remove the hook {hook}?", yes=yes):
         raise click.exceptions.Exit(FAILED)
-    Hooks(invocation.api().transport).remove(hook)
+    hooks = Hooks(invocation.api().transport)
+    hooks.remove(_id(hooks, hook))
     note(f"atoll: {hook} is removed")
 
 
@@ -80,8 +82,14 @@ def remove(invocation: Invocation, hook: str, *, yes: bool) -> None:
 @pass_invocation
 def test(invocation: Invocation, hook: str, *, as_json: bool) -> None:
     """Append an event to a hook's stream: who watches its reports learns of it, agents too."""
-    tested: Hook = Hooks(invocation.api().transport).test(hook)
+    hooks = Hooks(invocation.api().transport)
+    tested: Hook = hooks.test(_id(hooks, hook))
     if as_json:
         show_json(tested.value)
         return
     say(f"hook:{tested.hook_id} has the event hook.tested")
+
+
+def _id(hooks: Hooks, hook: str) -> str:
+    """Return the id of a hook, which may be named by its name."""
+    return pick_id(HOOK, hook, lambda: ((one.hook_id, one.name) for one in hooks.list().hooks))

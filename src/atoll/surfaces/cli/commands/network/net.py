@@ -1,5 +1,7 @@
 """`atoll net`: what a sandbox may reach, shown and switched while it lives."""
 
+from typing import Literal
+
 import click
 
 from atoll.client.bodies import Mode, NetworkBody
@@ -9,6 +11,7 @@ from atoll.surfaces.cli.console import candidates
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import clean, say, show_json, show_table
+from atoll.surfaces.cli.dispatch.several import Several
 from atoll.surfaces.cli.dispatch.verbs import UsualVerb
 
 MODES = [mode.value for mode in NetworkMode]
@@ -60,9 +63,7 @@ def allow(invocation: Invocation, name: str, *, hosts: tuple[str, ...], as_json:
 
     HOST is a name, *.name for one more label, name:port, http://name/path or preset:NAME.
     """
-    found = _switch(invocation, name, {"allow": list(hosts)}, as_json=as_json)
-    if found.mode != "limited" and not as_json:
-        say(f"note: the mode is {found.mode}; rules for hosts apply only in mode limited")
+    _switch_each(invocation, name, "allow", hosts, as_json=as_json)
 
 
 @command.command("deny")
@@ -74,7 +75,7 @@ def allow(invocation: Invocation, name: str, *, hosts: tuple[str, ...], as_json:
 @pass_invocation
 def deny(invocation: Invocation, name: str, *, hosts: tuple[str, ...], as_json: bool) -> None:
     """Keep a sandbox from HOST, whatever its rules say."""
-    _switch(invocation, name, {"deny": list(hosts)}, as_json=as_json)
+    _switch_each(invocation, name, "deny", hosts, as_json=as_json)
 
 
 @command.command("forget")
@@ -86,7 +87,7 @@ def deny(invocation: Invocation, name: str, *, hosts: tuple[str, ...], as_json: 
 @pass_invocation
 def forget(invocation: Invocation, name: str, *, hosts: tuple[str, ...], as_json: bool) -> None:
     """Take back what was allowed or denied; the profile's rules stay."""
-    _switch(invocation, name, {"forget": list(hosts)}, as_json=as_json)
+    _switch_each(invocation, name, "forget", hosts, as_json=as_json)
 
 
 @command.command("mode")
@@ -113,17 +114,50 @@ def mode(
         change["host_ports"] = list(ports)
     if ranges:
         change["ranges"] = list(ranges)
-    _switch(invocation, name, change, as_json=as_json)
+    _show_switched(name, invocation.api().sandboxes.change_network(name, change), as_json=as_json)
 
 
-def _switch(invocation: Invocation, name: str, change: NetworkBody, *, as_json: bool) -> Network:
-    found = invocation.api().sandboxes.change_network(name, change)
+def _change(verb: Literal["allow", "deny", "forget"], host: str) -> NetworkBody:
+    match verb:
+        case "allow":
+            return {"allow": [host]}
+        case "deny":
+            return {"deny": [host]}
+        case "forget":
+            return {"forget": [host]}
+
+
+def _switch_each(
+    invocation: Invocation,
+    name: str,
+    verb: Literal["allow", "deny", "forget"],
+    hosts: tuple[str, ...],
+    *,
+    as_json: bool,
+) -> None:
+    """Switch each host by itself: a wrong one does not keep the others back."""
+    sandboxes = invocation.api().sandboxes
+    if len(hosts) > 1:
+        sandboxes.network(name)  # a wrong name of the sandbox is one failure
+
+    def switch(host: str) -> Network:
+        return sandboxes.change_network(name, _change(verb, host))
+
+    several = Several(invocation, len(hosts))
+    if switched := several.each(hosts, switch):
+        found = switched[-1]
+        _show_switched(name, found, as_json=as_json)
+        if verb == "allow" and found.mode != "limited" and not as_json:
+            say(f"note: the mode is {found.mode}; rules for hosts apply only in mode limited")
+    several.end()
+
+
+def _show_switched(name: str, found: Network, *, as_json: bool) -> None:
     if as_json:
         show_json(found.value)
-    else:
-        count = len(found.rules)
-        say(f"{clean(name)}: {found.mode}, {count} rule{'' if count == 1 else 's'}")
-    return found
+        return
+    count = len(found.rules)
+    say(f"{clean(name)}: {found.mode}, {count} rule{'' if count == 1 else 's'}")
 
 
 def _row(rule: Rule) -> tuple[str, ...]:

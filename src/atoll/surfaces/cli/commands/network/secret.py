@@ -15,13 +15,30 @@ from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, yes_option
 from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
-from atoll.surfaces.cli.dispatch.aliases import MAX_SHOWN, did_you_mean
+from atoll.surfaces.cli.console.references import MAX_SHOWN, did_you_mean, whole_name
 from atoll.surfaces.cli.dispatch.verbs import Verbs
 
 MAX_BYTES = 64 * 1024
 GITHUB = "https://github.com"
 
-_scope = click.option("--scope", default=None, help="The scope, when several have this name.")
+
+def _whole_scope(
+    context: click.Context, _parameter: click.Parameter, scope: str | None
+) -> str | None:
+    """Return a scope with the whole id of its sandbox, where that was shortened."""
+    invocation = context.find_object(Invocation)
+    kind, _, name = (scope or "").partition(":")
+    if kind != "sandbox" or invocation is None:
+        return scope
+    return f"sandbox:{whole_name(invocation.api, name)}"
+
+
+_scope = click.option(
+    "--scope",
+    default=None,
+    callback=_whole_scope,
+    help="The scope, when several have this name.",
+)
 
 
 @click.group("secret", cls=Verbs)
@@ -63,6 +80,7 @@ def command() -> None:
 @click.option(
     "--scope",
     default="person",
+    callback=_whole_scope,
     help="person, organization, sandbox:NAME or profile:NAME  [default: person]",
 )
 @yes_option()

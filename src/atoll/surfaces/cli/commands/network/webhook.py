@@ -18,13 +18,27 @@ from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.moments import since, until
 from atoll.surfaces.cli.console.options import duration, json_option, utc_option, yes_option
 from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
+from atoll.surfaces.cli.console.references import WEBHOOK, pick_id, stream_of
 from atoll.surfaces.cli.dispatch.verbs import Verbs
+
+
+def _whole(context: click.Context, _parameter: click.Parameter, webhook: str) -> str:
+    """Return the id of a webhook, which may be named by its URL."""
+    invocation = context.find_object(Invocation)
+    if invocation is None or context.resilient_parsing:
+        return webhook
+    listed = Webhooks(invocation.api().transport).list
+    return pick_id(
+        WEBHOOK, webhook, lambda: ((one.webhook_id, one.url) for one in listed().webhooks)
+    )
+
 
 _webhook = click.argument(
     "webhook",
     shell_complete=listed(
         "webhooks", WebhookList, lambda found: (one.webhook_id for one in found.webhooks)
     ),
+    callback=_whole,
 )
 _event = click.option(
     "--event", "event_types", metavar="KIND", multiple=True, help="Only these, or all as sandbox.*"
@@ -58,7 +72,11 @@ def add(
     as_json: bool,
 ) -> None:
     """Post what happens from now on to URL, and print its secret, this once."""
-    body: WebhookBody = {"url": url, "event_types": [*event_types], "streams": [*streams]}
+    body: WebhookBody = {
+        "url": url,
+        "event_types": [*event_types],
+        "streams": _streams(invocation, streams),
+    }
     if organization:
         body["scope"] = "organization"
     made = _webhooks(invocation).create(body)
@@ -139,7 +157,7 @@ def change(
     if event_types or everything:
         body["event_types"] = [*event_types]
     if streams or everything:
-        body["streams"] = [*streams]
+        body["streams"] = _streams(invocation, streams)
     found = _webhooks(invocation).change(webhook, body)
     if as_json:
         show_json(found.value)
@@ -250,6 +268,11 @@ def replay(
 
 def _webhooks(invocation: Invocation) -> Webhooks:
     return Webhooks(invocation.api().transport)
+
+
+def _streams(invocation: Invocation, streams: tuple[str, ...]) -> list[str]:
+    api = invocation.api()
+    return [stream_of(api, one) for one in streams]
 
 
 def _show_made(made: MadeWebhook, *, as_json: bool) -> None:

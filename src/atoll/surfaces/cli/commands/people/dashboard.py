@@ -1,5 +1,8 @@
 """`atoll dashboard`: places where people and agents work together, which the page shows."""
 
+from collections.abc import Iterator
+from contextlib import suppress
+
 import click
 
 from atoll.client.dashboards.dashboards import (
@@ -12,14 +15,37 @@ from atoll.client.dashboards.dashboards import (
     DashboardShare,
     DashboardShareBody,
 )
+from atoll.domain.errors import Forbidden, NotFound
 from atoll.surfaces.cli.commands.people.share import LOCAL_ONLY
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.moments import age, until
 from atoll.surfaces.cli.console.options import duration, json_option, utc_option, yes_option
 from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
+from atoll.surfaces.cli.console.references import DASHBOARD, DASHBOARD_LINK, pick_id
+from atoll.surfaces.cli.dispatch.several import Several
 from atoll.surfaces.cli.dispatch.verbs import Verbs
 
 _SCOPES = click.Choice(["private", "shared"])
+
+
+def _whole(context: click.Context, _parameter: click.Parameter, dashboard: str) -> str:
+    """Return the id of a dashboard, which may be named by its name. One that waits for an owner may
+    be named, too."""
+    invocation = context.find_object(Invocation)
+    if invocation is None or context.resilient_parsing:
+        return dashboard
+    there = Dashboards(invocation.api().transport)
+
+    def listed() -> Iterator[tuple[str, str]]:
+        yield from ((one.id, one.name) for one in there.list().dashboards)
+        if context.info_name == "give":
+            with suppress(Forbidden, NotFound):
+                yield from ((one.id, one.name) for one in there.waiting().dashboards)
+
+    return pick_id(DASHBOARD, dashboard, listed)
+
+
+_dashboard = click.argument("dashboard", callback=_whole)
 
 
 @click.group("dashboard", cls=Verbs)
@@ -66,21 +92,21 @@ def create(
 
 
 @command.command("open")
-@click.argument("dashboard")
+@_dashboard
 @pass_invocation
 def open_(invocation: Invocation, dashboard: str) -> None:
     """Open a dashboard in the browser, and print its address."""
     import webbrowser
 
     api = invocation.api()
-    address = f"{api.server.url}/#/dashboards/{Dashboards(api.transport).id_of(dashboard)}"
+    address = f"{api.server.url}/#/dashboards/{dashboard}"
     say(address)
     if not webbrowser.open(address):
         note("atoll: no browser here: open the address yourself")
 
 
 @command.command("rename")
-@click.argument("dashboard")
+@_dashboard
 @click.argument("name")
 @pass_invocation
 def rename(invocation: Invocation, dashboard: str, name: str) -> None:
@@ -90,7 +116,7 @@ def rename(invocation: Invocation, dashboard: str, name: str) -> None:
 
 
 @command.command("share")
-@click.argument("dashboard")
+@_dashboard
 @click.argument("subject", metavar="[PERSON|group:NAME]", required=False)
 @click.option("--role", type=click.Choice(["editor", "viewer"]), default="editor",
               show_default=True, help="What they may do.")  # fmt: skip
@@ -129,7 +155,7 @@ def share(
 
 
 @command.command("link")
-@click.argument("dashboard")
+@_dashboard
 @click.option(
     "--ttl", default="1h", show_default=True, callback=duration, help="How long the link is valid."
 )
@@ -161,7 +187,7 @@ def link(
 
 
 @command.command("links")
-@click.argument("dashboard")
+@_dashboard
 @utc_option()
 @json_option()
 @pass_invocation
@@ -176,19 +202,26 @@ def links(invocation: Invocation, dashboard: str, *, as_json: bool) -> None:
 
 
 @command.command("unlink")
-@click.argument("dashboard")
+@_dashboard
 @click.argument("links", metavar="LINK...", nargs=-1, required=True)
 @pass_invocation
 def unlink(invocation: Invocation, dashboard: str, links: tuple[str, ...]) -> None:
     """Revoke links; their guests are gone at once."""
     dashboards = _dashboards(invocation)
-    for one in links:
-        dashboards.revoke_link(dashboard, one)
-        note(f"revoked {one}")
+    there = dashboards.links(dashboard).shares  # a wrong name of the dashboard is one failure
+
+    def revoke(link: str) -> None:
+        found = pick_id(DASHBOARD_LINK, link, lambda: ((one.share_id, one.name) for one in there))
+        dashboards.revoke_link(dashboard, found)
+        note(f"revoked {link}")
+
+    several = Several(invocation, len(links))
+    several.each(links, revoke)
+    several.end()
 
 
 @command.command("delete")
-@click.argument("dashboard")
+@_dashboard
 @pass_invocation
 def delete(invocation: Invocation, dashboard: str) -> None:
     """Delete a dashboard; it can be restored for seven days."""
@@ -205,7 +238,7 @@ def restore(invocation: Invocation, dashboard: str) -> None:
 
 
 @command.command("give")
-@click.argument("dashboard")
+@_dashboard
 @click.argument("member")
 @yes_option()
 @pass_invocation

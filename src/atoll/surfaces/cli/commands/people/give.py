@@ -1,8 +1,11 @@
 """`atoll give`: another owner for a sandbox."""
 
+from contextlib import suppress
+
 import click
 
 from atoll.client.organizations import Organizations
+from atoll.domain.errors import Forbidden, NotFound
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument, yes_option
 from atoll.surfaces.cli.console.output import confirmed, note, say, show_json
@@ -19,9 +22,25 @@ def command(invocation: Invocation, name: str, member: str, *, yes: bool, as_jso
     question = f"Give {name} to {member}? It is stopped, and its files go along as they are."
     if not confirmed(question, yes=yes):
         raise click.Abort
-    given = Organizations(invocation.api().transport).give(name, {"member": member})
+    organizations = Organizations(invocation.api().transport)
+    try:
+        given = organizations.give(name, {"member": member})
+    except NotFound:
+        # One whose owner is gone is listed by `atoll org waiting`, and not by its name elsewhere.
+        if (waiting := _waiting(organizations, name)) is None:
+            raise
+        given = organizations.give(waiting, {"member": member})
     if as_json:
         show_json(given.value)
         return
     say(f"{given.name} is {member}'s")
     note("its links have ended; the new owner starts it with `atoll start`")
+
+
+def _waiting(organizations: Organizations, name: str) -> str | None:
+    """Return the id of the sandbox of this name that waits for an owner, if one does."""
+    with suppress(Forbidden, NotFound):
+        found = [one for one in organizations.waiting(None).sandboxes if one.name == name]
+        if len(found) == 1:
+            return found[0].sandbox_id
+    return None

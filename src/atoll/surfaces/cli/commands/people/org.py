@@ -12,6 +12,7 @@ from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.moments import until
 from atoll.surfaces.cli.console.options import duration, json_option, utc_option, yes_option
 from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
+from atoll.surfaces.cli.console.references import INVITATION, pick_id
 from atoll.surfaces.cli.dispatch.verbs import Verbs
 
 P = ParamSpec("P")
@@ -151,8 +152,16 @@ def invitations(invocation: Invocation, *, org: str | None, as_json: bool) -> No
 @org_option()
 @pass_invocation
 def uninvite(invocation: Invocation, invitation: str, *, org: str | None) -> None:
-    """Take INVITATION back."""
-    _organizations(invocation).uninvite(org, invitation)
+    """Take INVITATION (id or email) back."""
+    organizations = _organizations(invocation)
+    found = pick_id(
+        INVITATION,
+        invitation,
+        lambda: (
+            (one.invitation_id, one.email) for one in organizations.invitations(org).invitations
+        ),
+    )
+    organizations.uninvite(org, found)
     note(f"revoked {invitation}")
 
 

@@ -1,9 +1,14 @@
 """`atoll quota`: limits beside what is held, and their change."""
 
+from collections.abc import Mapping
+from contextlib import suppress
+
 import click
 
 from atoll.client.organizations import HeldQuota, Organizations, QuotaBody
-from atoll.domain.errors import Invalid
+from atoll.client.shapes import Me
+from atoll.client.transport import get
+from atoll.domain.errors import Forbidden, Invalid, NotFound
 from atoll.surfaces.cli.commands.people.org import org_option
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option
@@ -27,7 +32,8 @@ def show(invocation: Invocation, *, as_json: bool) -> None:
     if as_json:
         show_json(found.value)
         return
-    _show(found.quotas)
+    own = invocation.api().transport.read(Me, get("me"))
+    _show(found.quotas, {own.id: own.name})
 
 
 @command.command("list")
@@ -40,12 +46,14 @@ def list_(invocation: Invocation, *, org: str | None, as_json: bool) -> None:
     if as_json:
         show_json(found.value)
         return
-    _show(found.quotas)
+    _show(found.quotas, _names(invocation, org))
 
 
 @command.command("set")
 @org_option()
-@click.option("--member", default=None, help="A member, by id  [default: the organization]")
+@click.option(
+    "--member", metavar="NAME", default=None, help="A member  [default: the organization]"
+)
 @click.option("--sandboxes", type=click.IntRange(min=0), default=None, help="Sandboxes.")
 @click.option(
     "--sessions",
@@ -87,10 +95,17 @@ def set_(
     if as_json:
         show_json(changed.value)
         return
-    _show([changed])
+    _show([changed], _names(invocation, org))
 
 
-def _show(quotas: list[HeldQuota]) -> None:
+def _names(invocation: Invocation, org: str | None) -> dict[str, str]:
+    """Return the names of an organization's members, by their ids."""
+    with suppress(NotFound, Forbidden):
+        return {one.member_id: one.name for one in _organizations(invocation).members(org).members}
+    return {}
+
+
+def _show(quotas: list[HeldQuota], names: Mapping[str, str]) -> None:
     rows = []
     for one in quotas:
         used, limit = one.used, one.quota
@@ -105,7 +120,7 @@ def _show(quotas: list[HeldQuota]) -> None:
         ]
         cells = [f"{held} of {_UNLIMITED if most < 0 else most}" for held, most in counts]
         cells += [f"{held} of {most or _UNLIMITED}" for held, most in texts]
-        rows.append((one.member or "the organization", *cells))
+        rows.append((names.get(one.member, one.member) or "the organization", *cells))
     show_table(("WHOSE", "SANDBOXES", "SESSIONS", "CPU", "MEMORY", "STORAGE"), rows)
     if not quotas:
         say("no quotas")

@@ -13,8 +13,10 @@ from atoll.surfaces.cli.console.options import (
     utc_option,
 )
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table
+from atoll.surfaces.cli.console.references import link_id, recording_id, terminal_id
 from atoll.surfaces.cli.dispatch.remote_names import inner_recordings, terminals
 from atoll.surfaces.cli.dispatch.remote_names import links as share_links
+from atoll.surfaces.cli.dispatch.several import Several
 from atoll.surfaces.cli.dispatch.verbs import UsualVerb
 
 LOCAL_ONLY = (
@@ -72,10 +74,13 @@ def new(
     as_json: bool,
 ) -> None:
     """Make a link and print it, this once."""
-    request: ShareBody = {"role": role, "ttl": ttl, "terminal_id": terminal, "name": label}
+    api = invocation.api()
+    request: ShareBody = {"role": role, "ttl": ttl, "name": label}
+    if terminal is not None:
+        request["terminal_id"] = terminal_id(api, name, terminal)
     if recording is not None:
-        request["recording_id"] = recording
-    made = invocation.api().shares.create(name, request)
+        request["recording_id"] = recording_id(api, name, recording)
+    made = api.shares.create(name, request)
     if as_json:
         show_json(made.value)
         return
@@ -108,9 +113,14 @@ def list_(invocation: Invocation, name: str, *, as_json: bool) -> None:
 def remove(invocation: Invocation, name: str, links: tuple[str, ...]) -> None:
     """Revoke links; their guests are gone within 5 seconds."""
     api = invocation.api()
-    for link in links:
-        api.shares.revoke(name, link)
+
+    def revoke(link: str) -> None:
+        api.shares.revoke(name, link_id(api, name, link))
         note(f"revoked {link}")
+
+    several = Several(invocation, len(links))
+    several.each(links, revoke)
+    several.end()
 
 
 def _row(share: Share) -> tuple[str, ...]:

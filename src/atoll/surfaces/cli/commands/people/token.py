@@ -3,11 +3,13 @@
 import click
 
 from atoll.client.access import PatBody, Token, TokenList, Tokens
-from atoll.surfaces.cli.console.candidates import listed, sandboxes
+from atoll.surfaces.cli.console.candidates import listed
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.moments import age, until
-from atoll.surfaces.cli.console.options import duration, json_option, utc_option
+from atoll.surfaces.cli.console.options import duration, json_option, sandbox_option, utc_option
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table
+from atoll.surfaces.cli.console.references import TOKEN, pick_id
+from atoll.surfaces.cli.dispatch.several import Several
 from atoll.surfaces.cli.dispatch.verbs import Verbs
 
 _SHOWN_CAPABILITIES = 3
@@ -28,14 +30,9 @@ def command() -> None:
     help="What it may do, such as sandbox.read; repeat it. Without: all that you may.",
 )
 @click.option("--ttl", default=None, callback=duration, help="How long it is valid  [default: 30d]")
+@sandbox_option("--sandbox", help="It reads this sandbox and reaches nothing else.")
 @click.option(
-    "--sandbox",
-    default=None,
-    shell_complete=sandboxes(),
-    help="It reads this sandbox and reaches nothing else.",
-)
-@click.option(
-    "--account", metavar="ID", default=None, help="It is for this service account of yours."
+    "--account", metavar="NAME", default=None, help="It is for this service account of yours."
 )
 @utc_option()
 @json_option()
@@ -65,7 +62,7 @@ def new(
 
 
 @command.command("list")
-@click.option("--account", metavar="ID", default=None, help="Those of this service account.")
+@click.option("--account", metavar="NAME", default=None, help="Those of this service account.")
 @utc_option()
 @json_option()
 @pass_invocation
@@ -92,9 +89,17 @@ def list_(invocation: Invocation, *, account: str | None, as_json: bool) -> None
 @pass_invocation
 def revoke(invocation: Invocation, tokens: tuple[str, ...]) -> None:
     """Revoke tokens; their connections end within 5 seconds."""
-    for token in tokens:
-        _tokens(invocation).revoke(token)
+    there = _tokens(invocation)
+
+    def end(token: str) -> None:
+        there.revoke(
+            pick_id(TOKEN, token, lambda: ((one.id, one.name) for one in there.list().tokens))
+        )
         note(f"revoked {token}")
+
+    several = Several(invocation, len(tokens))
+    several.each(tokens, end)
+    several.end()
 
 
 @command.command("rotate-keys")

@@ -3,11 +3,11 @@
 import click
 
 from atoll.client.changes import WorkingTrees
-from atoll.surfaces.cli.console.changed_files import changed_paths
 from atoll.surfaces.cli.console.diff_lines import diff_lines, page, stat_lines
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import note, show_json
+from atoll.surfaces.cli.dispatch.changed_files import changed_paths
 
 
 @click.command("diff")

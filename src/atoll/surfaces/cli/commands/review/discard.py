@@ -4,11 +4,11 @@ import click
 
 from atoll.client.changes import ChangedFile, TreeChanges, WorkingTrees
 from atoll.domain.errors import NotFound
-from atoll.surfaces.cli.console.changed_files import changed_paths
 from atoll.surfaces.cli.console.diff_lines import file_lines
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument, yes_option
 from atoll.surfaces.cli.console.output import clean, confirmed, say, show_json
+from atoll.surfaces.cli.dispatch.changed_files import changed_paths
 
 
 @click.command("discard")

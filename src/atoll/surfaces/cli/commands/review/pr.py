@@ -9,14 +9,20 @@ from atoll.domain.errors import NotFound
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import clean, note, say, show_json
-from atoll.surfaces.cli.dispatch.verbs import Verbs
+from atoll.surfaces.cli.dispatch.verbs import UsualVerb
 
 _repo = click.option(
     "--repo", type=click.IntRange(0, 15), default=0, help="Which repository, from 0."
 )
 
 
-@click.group("pr", cls=Verbs)
+class _Pulls(UsualVerb):
+    """A name alone shows."""
+
+    usual = "show"
+
+
+@click.group("pr", cls=_Pulls)
 def command() -> None:
     """Open and show pull requests."""
 

@@ -10,6 +10,7 @@ from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.moments import until
 from atoll.surfaces.cli.console.options import duration, json_option, sandbox_argument, utc_option
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table
+from atoll.surfaces.cli.console.references import PREVIEW, pick_id
 
 LOCAL_ONLY = (
     "the link works on this machine only: set `preview_domain` for others (docs/use/previews.md)"
@@ -75,7 +76,8 @@ def create(
 @pass_invocation
 def rebuild(invocation: Invocation, name: str, *, preview: str, as_json: bool) -> None:
     """Run the set-up of a preview again."""
-    _say(Previews(invocation.api().transport).rebuild(name, preview), as_json=as_json)
+    previews = Previews(invocation.api().transport)
+    _say(previews.rebuild(name, _id(previews, name, preview)), as_json=as_json)
 
 
 @command.command("log")
@@ -84,7 +86,8 @@ def rebuild(invocation: Invocation, name: str, *, preview: str, as_json: bool) -
 @pass_invocation
 def log(invocation: Invocation, name: str, *, preview: str) -> None:
     """Print the output of a preview's set-up."""
-    say(Previews(invocation.api().transport).log(name, preview).text)
+    previews = Previews(invocation.api().transport)
+    say(previews.log(name, _id(previews, name, preview)).text)
 
 
 @command.command("delete")
@@ -93,7 +96,8 @@ def log(invocation: Invocation, name: str, *, preview: str) -> None:
 @pass_invocation
 def delete(invocation: Invocation, name: str, *, preview: str) -> None:
     """Tear a preview down: its links and open pages end within seconds."""
-    Previews(invocation.api().transport).delete(name, preview)
+    previews = Previews(invocation.api().transport)
+    previews.delete(name, _id(previews, name, preview))
     note(f"{preview} is gone")
 
 
@@ -135,7 +139,20 @@ def open_(invocation: Invocation, name: str, *, what: str, path: str) -> None:
 
 
 def _linked(invocation: Invocation, name: str, what: str, body: LinkBody) -> Link:
-    return Previews(invocation.api().transport).link(name, what, body)
+    previews = Previews(invocation.api().transport)
+    chosen = what if what.isdecimal() else _id(previews, name, what)
+    return previews.link(name, chosen, body)
+
+
+def _id(previews: Previews, name: str, preview: str) -> str:
+    """Return the id of a preview, which may be named by its app while it stands."""
+    return pick_id(
+        PREVIEW,
+        preview,
+        lambda: (
+            (one.preview_id, "" if one.state == "gone" else one.app) for one in previews.list(name)
+        ),
+    )
 
 
 def _say(preview: Preview, *, as_json: bool) -> None:

@@ -25,6 +25,7 @@ from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.memory import remember
 from atoll.surfaces.cli.console.options import sandbox_argument
 from atoll.surfaces.cli.console.output import note
+from atoll.surfaces.cli.console.references import terminal_id
 from atoll.surfaces.cli.console.selection import select
 from atoll.surfaces.cli.console.waiting import COMING, LIVE, end_notice, name_of, wait_ready
 from atoll.surfaces.cli.dispatch.remote_names import terminals
@@ -70,6 +71,7 @@ def _size(
     epilog="Without NAME: the sandbox made from the current folder, else the only one there is.",
 )
 @sandbox_argument(required=False)
+@click.argument("at", metavar="[TERMINAL]", required=False, shell_complete=terminals)
 @click.option("--last", is_flag=True, help="The sandbox used last.")
 @click.option(
     "--terminal", shell_complete=terminals, metavar="ID", default=None, help="Only this terminal."
@@ -104,6 +106,7 @@ def _size(
 def command(
     invocation: Invocation,
     name: str | None,
+    at: str | None,
     *,
     last: bool,
     terminal: str | None,
@@ -116,9 +119,13 @@ def command(
     clipboard: bool,
     guest_name: str | None,
 ) -> None:
-    """Attach to a sandbox's terminal, by its name or by a share link."""
-    if terminal and new:
-        raise click.UsageError("Give --terminal or --new, not both.")
+    """Attach to a sandbox's terminal, by its name or by a share link.
+
+    TERMINAL is the id or the name of one of its terminals.
+    """
+    if bool(at) + bool(terminal) + new > 1:
+        raise click.UsageError("Give one of TERMINAL, --terminal and --new.")
+    terminal = terminal or at
     if read_only and take:
         raise click.UsageError("Give --read-only or --take, not both.")
     key = ControlKey(control_key)
@@ -253,8 +260,9 @@ def _terminal(
     """Return the terminal's id, and whether it was opened just now."""
     sandbox_id = sandbox.sandbox_id
     if options.terminal:
-        api.terminals.get(sandbox_id, options.terminal)
-        return options.terminal, False
+        terminal = terminal_id(api, sandbox_id, options.terminal)
+        api.terminals.get(sandbox_id, terminal)
+        return terminal, False
     if not options.new:
         listed = api.terminals.list(sandbox_id).terminals
         running = [row for row in listed if row.state == "running"]

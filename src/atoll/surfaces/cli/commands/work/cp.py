@@ -18,6 +18,7 @@ from atoll.surfaces.cli.console.guard import GuardedStream
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option
 from atoll.surfaces.cli.console.output import note, show_json
+from atoll.surfaces.cli.console.references import whole_name
 from atoll.surfaces.cli.dispatch.remote_names import remote_paths
 from atoll.surfaces.cli.transfer.arrived_tree import Notices, take_repositories_out
 from atoll.surfaces.cli.transfer.sandbox_files import (
@@ -51,7 +52,7 @@ def command(
     stdout; a file on stdin).
     """
     api = invocation.api()
-    inside_from, inside_to = _place(source), _place(target)
+    inside_from, inside_to = _place(invocation, source), _place(invocation, target)
     if (inside_from is None) == (inside_to is None):
         raise click.UsageError("Exactly one side must be NAME:PATH.")
     if inside_from is not None:
@@ -65,9 +66,9 @@ def command(
         show_json({"files": copied})
 
 
-def _place(text: str) -> SandboxPath | None:
+def _place(invocation: Invocation, text: str) -> SandboxPath | None:
     found = _REMOTE.fullmatch(text)
-    return SandboxPath(found[1], found[2]) if found else None
+    return SandboxPath(whole_name(invocation.api, found[1]), found[2]) if found else None
 
 
 def _path(place: SandboxPath) -> tuple[tuple[str, str], ...]:

@@ -20,6 +20,7 @@ from atoll.surfaces.cli.console.options import (
 from atoll.surfaces.cli.console.output import say, show_json
 from atoll.surfaces.cli.console.selection import can_ask, pick_several, row_of
 from atoll.surfaces.cli.console.waiting import ended_notice, name_of, still_stands, wait_ended
+from atoll.surfaces.cli.dispatch.several import Several
 from atoll.surfaces.cli.transfer.keeping import KeepOptions, keep_before
 from atoll.surfaces.cli.transfer.unpulled import Choice, choose, destroyable, look, tell
 
@@ -49,9 +50,10 @@ def command(
     Where that work cannot be listed, --yes alone destroys nothing.
     """
     api = invocation.api()
-    # All are looked up before anyone is asked: a misspelled name destroys nothing.
-    found = [api.sandboxes.get(name) for name in names] or _chosen(api)
-    if to is not None and len(found) > 1:
+    several = Several(invocation, len(names))
+    # All are looked up before anyone is asked: the question names what is destroyed.
+    found = _named(api, several, names) if names else _chosen(api)
+    if to is not None and max(len(names), len(found)) > 1:
         raise click.UsageError("--to takes the files of one sandbox: name one.")
     keeping = KeepOptions(to, with_secrets, quiet=as_json)
     keep = keep_worktree or to is not None
@@ -63,20 +65,29 @@ def command(
     choice = choose(f"Destroy {listed}?", works, yes=yes or lose_work, keep=keep)
     if not going or choice is Choice.LEAVE:
         raise click.exceptions.Exit(FAILED)
-    ended: list[Json] = []
-    stands = len(going) < len(found)
-    for sandbox in going:
+
+    def end(sandbox: Sandbox) -> tuple[Sandbox, dict[str, Json]]:
         kept = keep_before(invocation, sandbox, keeping) if choice is Choice.KEEP else None
         title = f"destroying {name_of(sandbox)}"
         answered = wait_ended(api, sandbox.sandbox_id, api.sandboxes.destroy, title=title)
-        stands = stands or still_stands(answered)
-        ended.append({**answered.value, **({"kept": kept.value()} if kept else {})})
         if not as_json:
             say(ended_notice(answered))
+        return answered, {**answered.value, **({"kept": kept.value()} if kept else {})}
+
+    ended = several.each(going, end, name=name_of)
     if as_json:
-        show_json({"sandboxes": ended})
-    if stands:
+        show_json({"sandboxes": [value for _, value in ended]})
+    several.end()
+    if len(going) < len(found) or any(still_stands(answered) for answered, _ in ended):
         raise click.exceptions.Exit(FAILED)
+
+
+def _named(api: Client, several: Several, names: tuple[str, ...]) -> list[Sandbox]:
+    """Return the sandboxes that are named, each once. Leaves the command where none is there."""
+    there = several.each(names, api.sandboxes.get)
+    if not there:
+        several.end()
+    return list({sandbox.sandbox_id: sandbox for sandbox in there}.values())
 
 
 def _chosen(api: Client) -> list[Sandbox]:

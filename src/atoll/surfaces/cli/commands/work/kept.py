@@ -14,6 +14,7 @@ from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.moments import age
 from atoll.surfaces.cli.console.options import json_option
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table
+from atoll.surfaces.cli.console.references import KEPT, pick_id
 from atoll.surfaces.cli.transfer.keeping import Record, WorkSource, records, write_down
 
 
@@ -57,7 +58,9 @@ def command(invocation: Invocation, *, kept_id: str | None, to: Path | None, as_
 
 
 def _fetch(invocation: Invocation, kept_id: str, to: Path | None, *, as_json: bool) -> None:
-    kept = invocation.api().kept.get(kept_id)
+    api = invocation.api()
+    kept_id = pick_id(KEPT, kept_id, lambda: map(_names, api.kept.list().kept))
+    kept = api.kept.get(kept_id)
     named = kept.sandbox_name
     if kept.pushed:
         # Its id, for the name of a destroyed sandbox means nothing any more.
@@ -77,6 +80,12 @@ def _fetch(invocation: Invocation, kept_id: str, to: Path | None, *, as_json: bo
         return
     for path in (record.path, *record.bundles):
         say(f"wrote {path}")
+
+
+def _names(kept: Kept) -> tuple[str, ...]:
+    """Return what a kept tree is named by: the sandbox's name means its files alone."""
+    files = kept.tree and not kept.pushed
+    return (kept.kept_id, kept.sandbox_name if files else "")
 
 
 def _row_there(kept: Kept) -> tuple[str, ...]:

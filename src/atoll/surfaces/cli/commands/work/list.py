@@ -9,9 +9,8 @@ from atoll.client.client import Client
 from atoll.client.fields import Json
 from atoll.client.shapes import Sandbox
 from atoll.domain.errors import Invalid, Unavailable
-from atoll.surfaces.cli.console.candidates import sandboxes
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
-from atoll.surfaces.cli.console.options import json_option, utc_option
+from atoll.surfaces.cli.console.options import json_option, sandbox_option, utc_option
 from atoll.surfaces.cli.console.output import note
 from atoll.surfaces.cli.overview.event_watch import watching
 from atoll.surfaces.cli.overview.listing import show_sandboxes
@@ -26,13 +25,7 @@ _CLEAR = "\x1b[H\x1b[2J"
 
 @click.command("list")
 @click.option("--state", "states", multiple=True, help="Only these states; may be repeated.")
-@click.option(
-    "--task",
-    metavar="NAME",
-    default=None,
-    shell_complete=sandboxes(),
-    help="Only those that got the same task as NAME.",
-)
+@sandbox_option("--task", help="Only those that got the same task as NAME.")
 @click.option("-w", "--watch", is_flag=True, help="Show the list again at each change.")
 @utc_option()
 @json_option()

@@ -25,6 +25,7 @@ from atoll.surfaces.cli.create.job import Job, jobs, read_prompt
 from atoll.surfaces.cli.create.request import create_body
 from atoll.surfaces.cli.create.route_options import route_options
 from atoll.surfaces.cli.dispatch.remote_names import branches
+from atoll.surfaces.cli.dispatch.several import Several
 from atoll.surfaces.cli.transfer.copies import read_copy, send_copies
 from atoll.surfaces.cli.transfer.mounts import granted, read_mount
 from atoll.surfaces.cli.transfer.origin import origins
@@ -182,15 +183,25 @@ def command(
     save(invocation.environ, plan, name=save_as)
     put_right(invocation, [job.plan.agent for job in asked if job.plan.agent])
     manner = _Manner(mount_private, not no_project, not as_json, not no_wait)
-    begun = [_made(invocation, job, manner) for job in asked]
-    made = [one if no_wait else _filled(invocation, job, one) for job, one in begun]
+    several = Several(invocation, len(asked))
+    begun = several.each(asked, lambda job: _made(invocation, job, manner), name=_agent_of)
+    if not no_wait:
+        begun = several.each(
+            begun, lambda one: (one[0], _filled(invocation, *one)), name=lambda one: name_of(one[1])
+        )
+    made = [one for _, one in begun]
     if sits and not place_notice(made[0]):
         _sit(invocation, made[0])
     elif as_json:
-        show_json(made[0].value if len(made) == 1 else {"sandboxes": [one.value for one in made]})
+        show_json(made[0].value if len(asked) == 1 else {"sandboxes": [one.value for one in made]})
     else:
         for one in made:
             say(name_of(one))
+    several.end()
+
+
+def _agent_of(job: Job) -> str:
+    return job.plan.agent or "the sandbox"
 
 
 def _completed(

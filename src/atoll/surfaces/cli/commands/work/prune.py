@@ -13,6 +13,7 @@ from atoll.surfaces.cli.console.moments import age, seconds_since
 from atoll.surfaces.cli.console.options import json_option, lose_option, yes_option
 from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
 from atoll.surfaces.cli.console.waiting import name_of
+from atoll.surfaces.cli.dispatch.several import Several
 from atoll.surfaces.cli.transfer.keeping import forget, records
 from atoll.surfaces.cli.transfer.unpulled import destroyable, look, tell
 
@@ -63,8 +64,10 @@ def command(
     lost = " The work that was not pulled is lost." if any(works) else ""
     if going and not confirmed(f"Destroy these {len(going)}?{lost}", yes=yes or lose_work):
         raise click.exceptions.Exit(FAILED)
-    gone = [api.sandboxes.destroy(row.sandbox_id) for row in going]
+    several = Several(invocation, len(going))
+    gone = several.each(going, lambda row: api.sandboxes.destroy(row.sandbox_id), name=name_of)
     _show(gone, as_json=as_json)
+    several.end()
     if len(gone) < len(found):
         raise click.exceptions.Exit(FAILED)
 
@@ -92,9 +95,10 @@ def _prune_kept(invocation: Invocation, least: int, manner: PruneOptions) -> Non
     if paths and not manner.dry_run:
         if not confirmed(f"Delete these {len(paths)} for good?", yes=manner.yes):
             raise click.exceptions.Exit(FAILED)
-        for one in there:
-            api.kept.delete(one.kept_id)
+        several = Several(invocation, len(there))
+        several.each([one.kept_id for one in there], api.kept.delete)
         forget(invocation.environ, here)
+        several.end()
     if manner.as_json:
         show_json({"kept": list(paths)})
 

@@ -10,6 +10,7 @@ from atoll.domain.errors import Conflict
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import note, say, show_json
+from atoll.surfaces.cli.console.references import whole_name
 from atoll.surfaces.cli.dispatch.remote_names import branches, inner_branches
 from atoll.surfaces.cli.transfer.held_push import bring_pushed, drop_pushed, show_pushes
 from atoll.surfaces.cli.transfer.ordered_pulls import watch_pulls
@@ -83,6 +84,9 @@ def command(
     if watch:
         watch_pulls(api, checkout or Path())
         return
+    if name is None and pushed:
+        # `--pushed NAME`: what follows the option is the name, where there is no other.
+        name, pushed = whole_name(lambda: api, pushed), ""
     if name is None:
         raise click.UsageError("`atoll pull` needs NAME: see `atoll pull --help`")
     _check(pushed, saved=saved, drop=drop, chosen=bool(branch or source or force or uncommitted))

@@ -12,6 +12,7 @@ from atoll.surfaces.cli.console.memory import remember
 from atoll.surfaces.cli.console.options import json_option, sandboxes_argument
 from atoll.surfaces.cli.console.output import say, show_json
 from atoll.surfaces.cli.console.waiting import name_of, wait_ready
+from atoll.surfaces.cli.dispatch.several import Several
 
 
 @click.command("start")
@@ -31,18 +32,22 @@ def command(
     Agents that ran when they stopped go on in the conversations they had."""
     api = invocation.api()
     query = () if resume_agent is None else (("resume_agents", str(resume_agent).lower()),)
-    asked = [api.sandboxes.start(name, query=query) for name in names]
-    ready: list[Json] = []
-    for sandbox in asked:
+
+    def follow(sandbox: Sandbox) -> Json:
         up = wait_ready(api, sandbox, title=f"starting {name_of(sandbox)}", again=True)
         remember(invocation.environ, up.sandbox_id)
-        ready.append(up.value)
         agents = _agents(api, up, own=bool(resume_agent))
         if not as_json:
             going = f", {', '.join(agents)} with it" if agents else ""
             say(f"{name_of(up)} is {up.state}{going}")
+        return up.value
+
+    several = Several(invocation, len(names))
+    asked = several.each(dict.fromkeys(names), lambda name: api.sandboxes.start(name, query=query))
+    ready = several.each(asked, follow, name=name_of)
     if as_json:
         show_json({"sandboxes": ready})
+    several.end()
 
 
 def _agents(api: Client, up: Sandbox, *, own: bool) -> list[str]:

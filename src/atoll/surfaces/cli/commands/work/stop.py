@@ -4,12 +4,13 @@ from functools import partial
 
 import click
 
-from atoll.client.fields import Json
+from atoll.client.shapes import Sandbox
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandboxes_argument
 from atoll.surfaces.cli.console.output import say, show_json
 from atoll.surfaces.cli.console.waiting import ended_notice, still_stands, wait_ended
+from atoll.surfaces.cli.dispatch.several import Several
 from atoll.surfaces.cli.transfer.unpulled import look, tell
 
 
@@ -21,16 +22,18 @@ def command(invocation: Invocation, names: tuple[str, ...], *, as_json: bool) ->
     """Stop sandboxes and keep their workspaces."""
     api = invocation.api()
     stop = partial(api.sandboxes.stop, wait=True)
-    stopped: list[Json] = []
-    stands = False
-    for name in names:
+
+    def end(name: str) -> Sandbox:
         tell(look(api, api.sandboxes.get(name)))
         sandbox = wait_ended(api, name, stop, title=f"stopping {name}")
-        stopped.append(sandbox.value)
-        stands = stands or still_stands(sandbox)
         if not as_json:
             say(ended_notice(sandbox))
+        return sandbox
+
+    several = Several(invocation, len(names))
+    stopped = several.each(dict.fromkeys(names), end)
     if as_json:
-        show_json({"sandboxes": stopped})
-    if stands:
+        show_json({"sandboxes": [one.value for one in stopped]})
+    several.end()
+    if any(map(still_stands, stopped)):
         raise click.exceptions.Exit(FAILED)
