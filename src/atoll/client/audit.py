@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from atoll.client import fields
 from atoll.client.fields import Field, Json, Shape
-from atoll.client.terminal_shapes import Payload
+from atoll.client.terminal_shapes import Gap, Payload
 from atoll.client.transport import Pairs, Transport, get
 from atoll.client.words import ActorKind
 from atoll.domain.errors import Invalid
@@ -40,6 +40,7 @@ class AuditPage(Shape):
 
     entries = fields.many(AuditEntry)
     next = fields.number()
+    gap = fields.one(Gap)
 
 
 class Audit:

@@ -40,10 +40,18 @@ class EventDraft:
 @dataclass(frozen=True, slots=True)
 class Gap:
     """A gap in what a reader received: of the events after position `after` and up to `to`, some
-    are no longer kept. The kept ones still come."""
+    are no longer kept. The kept ones still come.
+
+    Where `to` is less than `after`, the log was set back: it ends at `to` and has not what the
+    reader received. What comes next follows `to`."""
 
     after: int
     to: int
+
+    @property
+    def set_back(self) -> bool:
+        """True where the reader's position lies beyond the end of the log."""
+        return self.to < self.after
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,6 +210,17 @@ async def test_since_that_fell_off_gets_start_and_then_resync() -> None:
             assert b64decode(lost.preamble) == b"\x1bc\x1b[?25h\x1b[?2004h"
 
 
+async def test_since_beyond_the_end_gets_a_resync_to_what_is_there() -> None:
+    """As of a client that saw another terminal of this name, before a backup was restored."""
+    async with runtime() as rt:
+        terminal = await rt.open("sh", "-c", "printf here; exec cat")
+        async with rt.attach(terminal, since=1_000_000) as viewer:
+            lost = await viewer.until(Resync)
+            assert (lost.start, lost.to) == (1_000_000, 0)
+            assert b64decode(lost.preamble).startswith(b"\x1bc")
+            await viewer.until_bytes(b"here")
+
+
 async def test_same_client_attaching_again_supersedes_its_older_connection() -> None:
     async with runtime() as rt:
         terminal = await rt.open("cat")

@@ -59,6 +59,17 @@ async def test_journal_reaches_the_log_once_though_read_many_times() -> None:
         assert events[4].actor_id == "atoll"
 
 
+async def test_journal_whose_numbers_began_anew_is_collected_again() -> None:
+    """Its disk went back, or was lost: what was collected of it is no measure any more."""
+    async with scene() as s:
+        sandbox = await s.ready()
+        s.runtime.journal = [entry(n, "exec.started", id="e", argv0="true") for n in (1, 2, 3)]
+        assert len(await collected(s, sandbox, 3)) == 3
+        s.runtime.journal = [entry(1, "terminal.opened", id="t_1", name="one", argv0="bash")]
+        assert (await collected(s, sandbox, 4))[3:] == ["terminal.opened"]
+        assert len(await collected(s, sandbox, 4)) == 4
+
+
 async def test_hostile_or_unknown_entries_are_left_out() -> None:
     async with scene() as s:
         sandbox = await s.ready()

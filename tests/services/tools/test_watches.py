@@ -87,6 +87,18 @@ async def test_gap_in_the_log_is_told_once() -> None:
         assert gaps == [after, 900]
 
 
+async def test_reader_ahead_of_the_log_is_told_of_all_it_watches_and_then_of_what_changes() -> None:
+    async with scene() as s:
+        sandbox = await s.ready()
+        watches = Watches(s.ground, s.events, scheme="atoll")
+        uris = ["atoll://sandbox/*", "atoll://hr/*"]
+        changes = watches.follow_uris(LOCAL_PERSON, uris, after=5000)
+        async with asyncio.timeout(5), aclosing(changes):  # type: ignore[type-var]
+            assert (await anext(changes)).uris == ("atoll://sandbox/*", "atoll://hr/*")
+            await s.sandboxes.stop(LOCAL_PERSON, sandbox.id)
+            assert (await anext(changes)).uris == (f"atoll://sandbox/{sandbox.id}",)
+
+
 async def test_very_many_uris_are_refused() -> None:
     async with scene() as s:
         watches = Watches(s.ground, s.events, scheme="atoll")

@@ -337,6 +337,25 @@ async def test_gap_in_the_log_is_an_event_and_the_rest_arrives() -> None:
         assert skipped.payload["up_to"] == events[3].position
 
 
+async def test_cursor_ahead_of_the_log_is_an_event_and_what_comes_arrives() -> None:
+    async with hook_scene() as (at, receiver):
+        report, _ = await at.endpoints.create(LOCAL_PERSON, receiver.url, streams=(A,))
+        async with at.ground.store.begin() as rows:
+            kept = await rows.webhooks.get(report.webhook.id)
+            assert kept is not None
+            ahead = replace(kept.webhook, cursor=5000)
+            await rows.webhooks.put(replace(kept, webhook=ahead))
+            end = await rows.events.last_position()
+        async with at.working():
+            await at.until(report, cursor=end)
+            await at.append([A])
+            await receiver.took(1)
+        told = await at.events(report.webhook.stream)
+        (skipped,) = [one for one in told if one.event_type == "webhook.skipped"]
+        assert skipped.payload["after"] == 5000
+        assert skipped.payload["up_to"] == end
+
+
 async def test_dead_letter_whose_event_is_no_longer_kept_says_so() -> None:
     async with hook_scene() as (at, receiver), at.working():
         report, _ = await at.endpoints.create(LOCAL_PERSON, receiver.url, streams=(A,))

@@ -227,6 +227,27 @@ async def test_worker_of_a_linked_desktop_is_there_and_its_offers_go_with_their_
     assert [one.request_id for one in scene.far.seen] == [HostAct.START, "r1", HostAct.STOP]
 
 
+async def test_workers_of_one_desktop_have_a_place_and_an_environment_each(
+    scene: DesktopScene,
+) -> None:
+    other = replace(WANTED, worker_id=WorkerId("v"))
+    shown = {}
+    for wanted in (WANTED, other):
+        scene.far.sent[1] = 0  # each lease numbers its own items
+        await scene.workers.create(LOCAL_PERSON, wanted)
+        one = await scene.until(
+            lambda shown: shown.worker.status is WorkerStatus.RUNNING, wanted.worker_id
+        )
+        assert one.execution_mode is ExecutionMode.DESKTOP
+        assert one.workspace_ref == f"desktop:laptop/{wanted.worker_id}/workspace"
+        assert one.codex_home_ref == f"desktop:laptop/{wanted.worker_id}/agent-home"
+        shown[wanted.worker_id] = one.observed.sandbox
+    first, second = shown.values()
+    assert first is not None and second is not None
+    assert first.id != second.id
+    assert first.host == second.host
+
+
 async def test_next_candidate_takes_a_worker_whose_desktop_could_not_start_it(
     scene: DesktopScene,
 ) -> None:

@@ -44,6 +44,9 @@ class NoWorkers:
     async def get(self, _key: WorkerKey) -> None:
         return None
 
+    async def unsettled(self) -> list[WorkerRecord]:
+        return []
+
 
 EMPTY = cast(Transaction, SimpleNamespace(workers=NoWorkers()))
 GROUND = SimpleNamespace(

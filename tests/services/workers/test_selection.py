@@ -16,7 +16,7 @@ from atoll.domain.host.host import HourlyCost
 from atoll.domain.ids import PrincipalId, WorkerKey
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.route.health import Breaker, Health
-from atoll.domain.route.policy import Constraints, Strategy
+from atoll.domain.route.policy import Constraints, ExecutionMode, Strategy
 from atoll.domain.sandbox.sandbox import CreateSandbox, State
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.domain.worker.create import CreateWorker, TeardownPolicy, WorkerId, WorkerTeardown
@@ -373,6 +373,51 @@ async def test_sandbox_to_move_into_is_looked_for_before_the_worker_is_stored() 
         shown = await p.started(moved)
         assert shown.observed.sandbox is not None
         assert shown.observed.sandbox.id == mine.id
+
+
+async def test_snapshot_names_the_place_of_the_files_while_they_are_there() -> None:
+    async with placed() as p:
+        shown, _ = await p.workers.create(LOCAL_PERSON, WANTED)
+        assert (shown.execution_mode, shown.workspace_ref, shown.codex_home_ref) == (None,) * 3
+        shown = await p.until(WorkerStatus.RUNNING)
+        assert shown.observed.sandbox is not None
+        place = f"sandbox:{shown.observed.sandbox.id}"
+        refs = (f"{place}/workspace", f"{place}/agent-home")
+        assert (shown.workspace_ref, shown.codex_home_ref) == refs
+        assert shown.execution_mode is ExecutionMode.SANDBOX
+        await p.workers.stop(LOCAL_PERSON, "w", None)
+        shown = await p.until(WorkerStatus.STOPPED)
+        assert (shown.workspace_ref, shown.codex_home_ref) == refs
+        await p.s.sandboxes.destroy(LOCAL_PERSON, place.removeprefix("sandbox:"))
+        await p.s.sandboxes.wait(LOCAL_PERSON, place.removeprefix("sandbox:"), settled=True)
+        shown = await p.workers.get(LOCAL_PERSON, "w")
+        assert (shown.workspace_ref, shown.codex_home_ref) == (None, None)
+        assert shown.execution_mode is ExecutionMode.SANDBOX
+
+
+async def test_sandbox_holds_one_worker_at_a_time() -> None:
+    async with placed() as p:
+        first = await p.started()
+        assert first.observed.sandbox is not None
+        there = first.observed.sandbox.id
+        second = CreateWorker(WorkerId("second"), workspace_ref=f"sandbox:{there}/workspace")
+        with pytest.raises(Conflict, match="has the worker w, and holds one at a time") as found:
+            await p.workers.create(LOCAL_PERSON, second)
+        assert found.value.field == "workspace_ref"
+        with pytest.raises(NotFound):
+            await p.workers.get(LOCAL_PERSON, "second")
+        await p.workers.stop(LOCAL_PERSON, "w", None)
+        await p.until(WorkerStatus.STOPPED)
+        await p.started(second)
+        # The one that was stopped does not come back into it, nor is it removed with it.
+        with pytest.raises(Conflict, match="has the worker second"):
+            await p.workers.create(LOCAL_PERSON, WANTED)
+        async with p.s.store.read() as rows:
+            stopped = await rows.workers.find(LOCAL_PERSON.org_id, LOCAL_PERSON.id, WorkerId("w"))
+        assert stopped is not None
+        left = await p.host.teardown(stopped)
+        assert left.leftovers == (f"sandbox:{there}: the worker second is in it",)
+        assert (await p.workers.get(LOCAL_PERSON, "second")).worker.status is WorkerStatus.RUNNING
 
 
 async def test_cheapest_that_keeps_the_limits_is_chosen() -> None:

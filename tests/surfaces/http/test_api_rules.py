@@ -23,7 +23,7 @@ from atoll.runtime.execs.execs import KEPT_FINISHED, MAX_RUNNING
 from atoll.runtime.recordings.shelf import MAX_RECORDINGS
 from atoll.runtime.spawners import refusal
 from atoll.services.library.push_scripts import MAX_HELD
-from atoll.surfaces.http.body.pages import MAX_ITEMS, PageRequest, row_page
+from atoll.surfaces.http.body.pages import MAX_ITEMS, PageRequest
 from atoll.surfaces.http.server.deprecation import announced, deprecated
 from atoll.surfaces.http.server.examples import BODIES
 from atoll.wire.contract.terminals import MAX_LISTED
@@ -136,22 +136,48 @@ def test_cursor_that_is_none_of_ours_is_invalid(cursor: str) -> None:
 
 def test_page_of_rows_continues_at_the_place_where_the_one_before_ended() -> None:
     place = (datetime(2026, 1, 2, 3, 4, 5, 678901, UTC), "ap_1 é")
-    told = row_page(RowPage(["a"], place), name="names", view=str)
+    request = PageRequest(None, 7)
+    told = request.of_rows(RowPage(["a"], place), name="names", view=str)
     assert told["names"] == ["a"]
     assert PageRequest(told["next"], 7).rows() == PageQuery(7, place)
-    assert row_page(RowPage(["b"]), name="names", view=str) == {"names": ["b"], "next": None}
+    last = request.of_rows(RowPage(["b"]), name="names", view=str)
+    assert last == {"names": ["b"], "next": None}
     assert PageRequest(None, 7).rows() == PageQuery(7)
 
 
 @pytest.mark.parametrize(
-    "place", ["", "1", "-1.a", "1.a\0b", "1.a\n", "\u0661.a", "1" * 18 + ".a", "9" * 17 + ".a\x7f"]
+    "place",
+    [
+        "",
+        "1",
+        "-1.a",
+        "1.a\0b",
+        "1.a\n",
+        "\u0661.a",
+        "1" * 18 + "..a",
+        "9" * 17 + "..a\x7f",
+        "1.a",
+        "1.other.a",
+    ],
 )
 def test_place_that_is_none_of_ours_is_invalid(place: str) -> None:
     cursor = base64.urlsafe_b64encode(place.encode()).decode().rstrip("=")
     with pytest.raises(Invalid) as found:
         PageRequest(cursor, 1).rows()
     assert found.value.field == "cursor"
-    assert PageRequest(base64.urlsafe_b64encode(b"9" * 17 + b".").decode(), 1).rows().after
+    assert PageRequest(base64.urlsafe_b64encode(b"9" * 17 + b"..").decode(), 1).rows().after
+
+
+async def test_cursor_of_another_list_is_refused() -> None:
+    async with world() as one, client_of(one.url, one.token) as client:
+        for name in ("a", "b"):
+            assert (await client.post("/v1/dashboards", json={"name": name})).status_code == 201
+        cursor = (await client.get("/v1/dashboards?limit=1")).json()["next"]
+        for path in ("/v1/approvals", "/v1/workers", "/v1/secrets", "/v1/sandboxes"):
+            refused = await client.get(path, params={"cursor": cursor})
+            assert (refused.status_code, refused.json()["field"]) == (422, "cursor"), path
+        same = await client.get("/v1/dashboards", params={"cursor": cursor})
+        assert len(same.json()["dashboards"]) == 1
 
 
 async def test_route_pages_its_list_by_limit_and_cursor() -> None:

@@ -42,7 +42,7 @@ async def test_ptys_are_terminals_under_another_name(atoll: World) -> None:
 async def test_websocket_of_a_pty_passes_bytes_and_control_frames(atoll: World) -> None:
     async with client_of(atoll.url, atoll.token) as client:
         session = (await client.post("/sessions?wait=ready")).json()["session_id"]
-    url = f"{atoll.url}/sessions/{session}/ptys/t_1/ws?client=me&role=owner&principal=eve"
+    url = f"{atoll.url}/sessions/{session}/ptys/t_1/ws?client=me"
     async with (
         aiohttp.ClientSession(headers={"Authorization": f"Bearer {atoll.token}"}) as http,
         http.ws_connect(url) as ws,

@@ -29,7 +29,7 @@ async def test_attach_passes_bytes_and_text_untouched_both_ways(atoll: World) ->
     base = await _sandbox(atoll)
     every = bytes(range(256))
     async with aiohttp.ClientSession(headers=_bearer(atoll)) as session:
-        address = f"{base}/terminals/t_1/attach?since=7&client=me&cols=80&rows=24&other=1"
+        address = f"{base}/terminals/t_1/attach?since=7&client=me&cols=80&rows=24"
         async with session.ws_connect(address) as socket:
             assert await socket.receive_str() == '{"type":"start","offset":0}'
             await socket.send_bytes(every)

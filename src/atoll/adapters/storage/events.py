@@ -172,6 +172,9 @@ class SqlEventRows(EventRows):
 
     async def gap(self, query: EventQuery) -> Gap | None:
         """See the port."""
+        newest = await self.last_position()
+        if query.after > newest:
+            return Gap(query.after, newest)
         return await _gap(self._connection, query)
 
     async def give(self, stream: str, before: PrincipalId, after: PrincipalId) -> None:

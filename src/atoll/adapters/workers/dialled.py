@@ -37,6 +37,7 @@ from atoll.domain.worker.dialled import (
 from atoll.domain.worker.heartbeat import LEASE, STALE_AFTER
 from atoll.domain.worker.ledger import Receipt, WorkerRequest
 from atoll.domain.worker.lifecycle import DurabilityMarkers, WorkerTornDown
+from atoll.domain.worker.placement import desktop_place, desktop_reference
 from atoll.domain.worker.record import WorkerRecord
 from atoll.ports import Bus, Clock, Store, Transaction, Vault
 from atoll.ports.outside.worker_host import HostEntry, HostPlace
@@ -395,16 +396,16 @@ class DialledHost:
 
 
 def place_of(lease: HostLease) -> SandboxId:
-    """Return the id that a worker's place on a desktop has: another one in each epoch, in which
-    entries are numbered anew."""
-    return SandboxId(f"{lease.desktop_id}.{lease.epoch}")
+    """Return the id that a worker's place on a desktop is stored by: another one in each epoch, in
+    which entries are numbered anew."""
+    return SandboxId(f"{desktop_place(lease.key, lease.desktop_id)}.{lease.epoch}")
 
 
 async def _named(rows: Transaction, lease: HostLease) -> tuple[str, str]:
     """Return how a worker's place on a desktop is called, and the desktop's name."""
     desktop = await rows.desktops.get(lease.desktop_id)
     name = str(lease.desktop_id) if desktop is None else desktop.name
-    return f"desktop:{name}/{lease.worker_id}", name
+    return desktop_reference(name, lease.worker_id), name
 
 
 async def _receipt(rows: Transaction, worker: WorkerRecord, request_id: str) -> Receipt | None:

@@ -32,7 +32,11 @@ LONGEST_METADATA: Final = 512
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 _REF = re.compile(r"sandbox:(?P<sandbox>sb_[a-z0-9]{1,64})/(?P<part>workspace|agent-home)\Z")
-_PARTS: Final = {"workspace_ref": "workspace", "codex_home_ref": "agent-home"}
+WORKSPACE: Final = "workspace"
+AGENT_HOME: Final = "agent-home"
+"""The parts of a place that references name."""
+
+_PARTS: Final = {"workspace_ref": WORKSPACE, "codex_home_ref": AGENT_HOME}
 _THREAD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}\Z")
 
 
@@ -106,6 +110,16 @@ class CreateWorker:
         """Report whether it is to be on a desktop, and nowhere else."""
         named = self.backend is not None and extension_of(self.backend) == DESKTOP
         return named or self.execution_mode is ExecutionMode.DESKTOP
+
+    @property
+    def only_mode(self) -> ExecutionMode | None:
+        """The only kind of machine that the request admits, None where it may be on either."""
+        if self.on_desktop:
+            return ExecutionMode.DESKTOP
+        elsewhere = self.backend is not None or self.execution_mode is not None
+        if elsewhere or self.named_sandbox is not None or self.repos:
+            return ExecutionMode.SANDBOX
+        return None
 
     @property
     def named_sandbox(self) -> str | None:

@@ -6,10 +6,12 @@ The messages are `WorkerSandbox`, `RouteDecision` and `Placement` of `proto/`.
 from datetime import UTC, datetime
 
 from atoll.domain.event import Json
+from atoll.domain.ids import SANDBOX_ID, DesktopId, SandboxId, WorkerKey
 from atoll.domain.route.policy import DESKTOP, ExecutionMode
 from atoll.domain.route.record import RouteRecord
-from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, State
+from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, State, keeps_files
 from atoll.domain.wall.isolation import Isolation
+from atoll.domain.worker.create import WorkerId
 from atoll.domain.worker.lifecycle import Died, Silent, Stimulus
 from atoll.domain.worker.selection import backend_of
 from atoll.domain.worker.snapshot import WorkerSandbox
@@ -23,7 +25,25 @@ def sandbox_of(sandbox: Sandbox) -> WorkerSandbox:
         sandbox.attachment.isolation,
         sandbox.region or None,
         sandbox.host,
+        f"sandbox:{sandbox.id}" if _has_files(sandbox) else None,
     )
+
+
+def desktop_place(worker: WorkerKey, desktop: DesktopId) -> str:
+    """Return the id of a worker's place on a desktop: no other worker there has it."""
+    return f"{desktop}.{worker}"
+
+
+def desktop_reference(desktop: str, worker: WorkerId) -> str:
+    """Return the name of the place of a worker's files on a desktop of this name."""
+    return f"desktop:{desktop}/{worker}"
+
+
+def desktop_of(place: SandboxId) -> DesktopId | None:
+    """Return the desktop that a worker's place is on, None for a sandbox."""
+    if place.startswith(SANDBOX_ID):
+        return None
+    return DesktopId(place.partition(".")[0])
 
 
 def started_facts(
@@ -100,6 +120,11 @@ def counts_as_failure(sandbox: Sandbox, stimulus: Stimulus) -> bool:
 def place_of_sandbox(sandbox: Sandbox) -> tuple[str, str]:
     """Return the extension of a sandbox, and its host or its vendor's region."""
     return sandbox.profile.extension, sandbox.host or sandbox.region
+
+
+def _has_files(sandbox: Sandbox) -> bool:
+    begins = sandbox.state in {State.REQUESTED, State.PROVISIONING}
+    return begins or sandbox.state in RUNNING or keeps_files(sandbox)
 
 
 def _place(extension: str, host: str, region: str) -> dict[str, Json]:

@@ -5,10 +5,11 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from atoll.domain.overview.usage import DoorCounts
+from atoll.domain.route.policy import DESKTOP, ExecutionMode
 from atoll.domain.route.record import RouteRecord
 from atoll.domain.wall.isolation import Isolation
 from atoll.domain.worker.artifact import WorkerArtifact
-from atoll.domain.worker.create import CreateWorker
+from atoll.domain.worker.create import AGENT_HOME, WORKSPACE, CreateWorker
 from atoll.domain.worker.heartbeat import STALE_AFTER, HeartbeatState, heartbeat_state
 from atoll.domain.worker.lifecycle import Worker
 from atoll.domain.worker.record import WorkerRecord
@@ -20,13 +21,14 @@ _MILLISECOND: Final = timedelta(milliseconds=1)
 @dataclass(frozen=True, slots=True)
 class WorkerSandbox:
     """The sandbox of a worker, on the backend of an extension's id. `isolation` is not known before
-    it was ready."""
+    it was ready. `ref` is the name of the place of its files, None once they are gone."""
 
     id: str
     extension: str
     isolation: Isolation | None = None
     region: str | None = None
     host: str | None = None
+    ref: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,30 @@ class WorkerSnapshot:
     heartbeat_age_ms: int
     heartbeat_stale_after_ms: int
     observed: Observed
+
+    @property
+    def execution_mode(self) -> ExecutionMode | None:
+        """The kind of machine that it is on; before it has a place, the only kind that may be."""
+        sandbox = self.observed.sandbox
+        if sandbox is None:
+            return self.created.only_mode
+        return ExecutionMode.DESKTOP if sandbox.extension == DESKTOP else ExecutionMode.SANDBOX
+
+    @property
+    def workspace_ref(self) -> str | None:
+        """The name of its workspace, None while it has none."""
+        return self._reference(WORKSPACE, self.created.workspace_ref)
+
+    @property
+    def codex_home_ref(self) -> str | None:
+        """The name of its agent's home, None while it has none."""
+        return self._reference(AGENT_HOME, self.created.codex_home_ref)
+
+    def _reference(self, part: str, requested: str | None) -> str | None:
+        sandbox = self.observed.sandbox
+        if sandbox is None:
+            return requested if self.worker.torn_down is None else None
+        return None if sandbox.ref is None else f"{sandbox.ref}/{part}"
 
 
 def snapshot(record: WorkerRecord, observed: Observed, *, now: datetime) -> WorkerSnapshot:

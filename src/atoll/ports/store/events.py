@@ -50,7 +50,8 @@ class EventRows(Protocol):
 
     async def gap(self, query: EventQuery) -> Gap | None:
         """Return the removed part of the events that the query selects, whatever its `limit`; None
-        when all are there. Asked after `page`, it covers removals in between."""
+        when all are there. Asked after `page`, it covers removals in between. A position beyond
+        the end of the log has a gap that is `set_back`, to that end."""
         ...
 
     async def give(self, stream: str, before: PrincipalId, after: PrincipalId) -> None:

@@ -34,16 +34,20 @@ def routes() -> list[web.RouteDef]:
 async def _marks(request: web.Request) -> web.Response:
     log = parts_of(request).terminals.get(request.match_info["id"]).marks
     since = query_integer(request, "since", 0)
-    return answer(MarkPage(log.since(since), log.seq, log.dropped))
+    # A number that this log has not reached is another log's: everything is news.
+    return answer(MarkPage(log.since(since if since <= log.seq else 0), log.seq, log.dropped))
 
 
 async def _text(request: web.Request) -> web.Response:
     terminal = parts_of(request).terminals.get(request.match_info["id"])
     since, scrollback = query_integer(request, "since", 0), terminal.scrollback
-    start, end = max(since, scrollback.first_cut().offset), scrollback.ready
-    lines = [line.text async for line in ring_lines(terminal, since) if not line.alternate]
+    # An offset that the terminal has not reached is another terminal's: all is read, and cut.
+    beyond = since > scrollback.end
+    begin = 0 if beyond else since
+    start, end = max(begin, scrollback.first_cut().offset), scrollback.ready
+    lines = [line.text async for line in ring_lines(terminal, begin) if not line.alternate]
     text = "\n".join(lines) + ("\n" if lines else "")
-    return answer(Text(text, min(start, end), end, cut=since < start))
+    return answer(Text(text, min(start, end), end, cut=beyond or begin < start))
 
 
 async def _start(request: web.Request) -> web.Response:

@@ -272,6 +272,6 @@ def _replay_from(scrollback: Scrollback, since: int | None) -> _Replay:
     cut = scrollback.first_cut()
     # A terminal watched from its first byte needs nothing set.
     preamble = cut.preamble() if cut.offset or since is not None else b""
-    if since is not None and since < cut.offset:
+    if since is not None and since != cut.offset:
         return _Replay(cut.offset, preamble, Resync(since, cut.offset, pack(preamble)))
     return _Replay(cut.offset, preamble)

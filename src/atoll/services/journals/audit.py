@@ -20,6 +20,7 @@ from atoll.domain.audit import (
     verify,
 )
 from atoll.domain.errors import AtollError
+from atoll.domain.event import Gap
 from atoll.domain.ids import OrgId
 from atoll.domain.people.principal import Principal
 from atoll.ports.signer import AuditSigner
@@ -73,6 +74,16 @@ class AuditLog:
             if after is None:
                 return await rows.audit.latest(caller.org_id, limit=limit)
             return await rows.audit.page(caller.org_id, after=after, limit=limit)
+
+    async def gap(self, caller: Principal, *, after: int) -> Gap | None:
+        """Return the entries after a number that are no longer kept; one that is `set_back` for a
+        number that the log has not reached. Call it after `page`."""
+        async with self._store.read() as rows:
+            head = await rows.audit.head(caller.org_id)
+            begin = await rows.audit.checkpoint(caller.org_id)
+        if after > head.n:
+            return Gap(after, head.n)
+        return Gap(after, begin.n) if begin is not None and begin.n > after else None
 
     async def find(
         self,

@@ -132,8 +132,8 @@ class Events:
         self, caller: Principal, *, after: int = 0, stream: str | None = None
     ) -> AsyncIterator[Event | Gap]:
         """Yield every event after `after`, then new ones as they come. A gap is yielded before the
-        page that it affects. Never returns. Raises `NotFound` for a stream that the caller's token
-        does not name."""
+        page that it affects; after one that is `set_back` comes what follows the end of the log.
+        Never returns. Raises `NotFound` for a stream that the caller's token does not name."""
         told, streams = 0, _readable(caller, stream)
         with self._bus.listen(stream) as listener:
             while True:
@@ -141,6 +141,7 @@ class Events:
                 page, gap = await self._looks.of((query, max(after, told)))
                 if gap is not None:
                     told = gap.to
+                    after = min(after, told) if gap.set_back else after
                     yield gap
                 for event in page:
                     if streams is None or event.stream in streams:

@@ -134,6 +134,13 @@ class Journals:
         while True:
             page = await self._page(client, after)
             self._standings.read(sandbox.id, page, collected=after)
+            if page.last < after:
+                # Its numbers began anew, as its disk was lost: what was collected is no measure.
+                _log.warning("journal_set_back", sandbox=sandbox.id, collected=after, to=page.last)
+                async with store.begin() as rows:
+                    await rows.logs.set_collected(sandbox, 0)
+                after = 0
+                continue
             if page.dropped:
                 _log.warning("journal_dropped", sandbox=sandbox.id, entries=page.dropped)
             if not page.entries:

@@ -204,6 +204,8 @@ class Watches:
         # Pages that are kept hold the same ones once.
         watches = next((one.watches for one in self._kept if one.watches == paths), paths)
         position = events[-1].position if events else query.after
+        if gap is not None and gap.set_back:
+            position = gap.to
         page = _Page(query, changed, gap, position, len(events) >= PAGE, watches, now)
         if events and gap is None and gap_after == query.after:
             self._kept.append(page)

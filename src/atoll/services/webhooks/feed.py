@@ -118,7 +118,7 @@ class WebhookFeed:
             return await self._page()
         if not found and gap is None:
             return None
-        last = found[-1].position if found else self._seen
+        last = self._last_of(found, gap)
         streams: dict[str, list[Event]] = {}
         for event in filter(now.webhook.wants, found):
             streams.setdefault(event.stream, []).append(event)
@@ -130,6 +130,12 @@ class WebhookFeed:
         )
         others = [events for stream, events in streams.items() if stream not in waiting]
         return _Page(now, last, len(found) == PAGE, gap, left, others, safe)
+
+    def _last_of(self, found: Sequence[Event], gap: Gap | None) -> int:
+        """Return the position that a page ends at; the end of a log that was set back."""
+        if gap is not None and gap.set_back:
+            return gap.to
+        return found[-1].position if found else self._seen
 
     async def _end(self, kept: KeptWebhook, *, revoked: bool) -> None:
         """End what may read nothing any more. The endpoint of a subscription that was revoked is

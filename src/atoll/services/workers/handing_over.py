@@ -15,6 +15,7 @@ from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.worker.desktop import Desktop
 from atoll.domain.worker.lifecycle import HandOver, Holder, WorkerStatus
+from atoll.domain.worker.placement import desktop_place
 from atoll.domain.worker.record import WorkerRecord
 from atoll.domain.worker.snapshot import WorkerSnapshot
 from atoll.domain.worker.talk import WorkerTalk
@@ -126,7 +127,7 @@ class Handovers:
     async def _opened_there(self, held: WorkerRecord, thread: str, desktop: Desktop) -> TakenWorker:
         """Return the terminal on a desktop, which that opens once the machine has ended."""
         terminal = await self._desktops.hold(held, thread)
-        place = held.sandbox_id or SandboxId(desktop.id)
+        place = SandboxId(desktop_place(held.key, desktop.id))
         return TakenWorker(held.created.worker_id, place, terminal, thread, desktop.name)
 
     async def _opened(self, caller: Principal, held: WorkerRecord, thread: str) -> TakenWorker:

@@ -32,7 +32,7 @@ from atoll.services.agents.agents import Agents
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.transitions import Also
 from atoll.services.sandboxes.sandboxes import Sandboxes
-from atoll.services.workers.fence import check_work, check_work_epoch
+from atoll.services.workers.fence import check_work, check_work_epoch, occupant
 from atoll.wire.contract import workers as contract
 from atoll.wire.contract.agents import ActionBody, AgentRecord, OpenAgentBody, list_agents
 from atoll.wire.contract.call import PathId
@@ -206,6 +206,11 @@ class RuntimeHost:
         """See the port. A sandbox that the worker moved into stays."""
         if worker.sandbox_id is None or worker.created.named_sandbox is not None:
             return WorkerTornDown(())
+        async with self._ground.store.read() as rows:
+            other = await occupant(rows, worker.sandbox_id, beside=worker.key)
+        if other is not None:
+            left = f"sandbox:{worker.sandbox_id}: the worker {other} is in it"
+            return WorkerTornDown((), (left,))
         owner = owner_of(worker)
         try:
             await self._sandboxes.destroy(owner, worker.sandbox_id, also=self._fenced(worker))

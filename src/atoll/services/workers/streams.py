@@ -53,7 +53,8 @@ async def known_worker(rows: Transaction, caller: Principal, worker_id: str) -> 
 
 
 async def read_page(rows: Transaction, record: WorkerRecord, after: int, limit: int) -> StreamPage:
-    """Return events after a number. Raises `StaleCursor` when some of them are no longer kept."""
+    """Return events after a number. Raises `StaleCursor` when some of them are no longer kept, and
+    for a number that the stream has not reached."""
     events = await rows.worker_events.page(record.key, after, limit)
     # Numbers have no gap, and the newest event is always kept: what is missing is no longer kept.
     first = events[0].seq if events else after + 1
@@ -63,6 +64,13 @@ async def read_page(rows: Transaction, record: WorkerRecord, after: int, limit: 
             resume_after=first - 1,
         )
     latest = events[-1].seq if events else after
+    if not events and after:
+        newest = await rows.worker_events.last(record.key)
+        if after > newest:
+            raise StaleCursor(
+                f"The stream ends at {newest}, as it was set back: resume after that.",
+                resume_after=newest,
+            )
     if len(events) == limit:
         latest = await rows.worker_events.last(record.key)
     return StreamPage(events, latest, record.collected)

@@ -6,7 +6,7 @@ from typing import Final
 
 from atoll.domain.errors import NotFound
 from atoll.domain.event import Json
-from atoll.domain.ids import SandboxId, WorkerKey
+from atoll.domain.ids import DesktopId, WorkerKey
 from atoll.domain.route.health import Outcome
 from atoll.domain.route.policy import DESKTOP
 from atoll.domain.route.record import RouteRecord
@@ -20,7 +20,14 @@ from atoll.domain.worker.lifecycle import (
     Stimulus,
     step,
 )
-from atoll.domain.worker.placement import counts_as_failure, place_of_sandbox, sandbox_of
+from atoll.domain.worker.placement import (
+    counts_as_failure,
+    desktop_of,
+    desktop_place,
+    desktop_reference,
+    place_of_sandbox,
+    sandbox_of,
+)
 from atoll.domain.worker.record import (
     WorkerEventDraft,
     WorkerRecord,
@@ -126,10 +133,11 @@ async def place_of(
 ) -> tuple[WorkerSandbox | None, RouteRecord | None]:
     """Return the place of a worker, and the decision that placed it."""
     lease = await rows.host_leases.get(record.key, record.worker.epoch)
-    if lease is not None and record.sandbox_id is not None:
-        desktop = await rows.desktops.get(lease.desktop_id)
-        chosen = None if lease.route is None else await rows.routes.get(lease.route)
-        return _on_desktop(record.sandbox_id, desktop), chosen
+    on = None if record.sandbox_id is None else desktop_of(record.sandbox_id)
+    if on is not None:
+        desktop = await rows.desktops.get(on)
+        chosen = None if lease is None or not lease.route else await rows.routes.get(lease.route)
+        return _on_desktop(record, on, desktop), chosen
     sandbox = None if record.sandbox_id is None else await rows.sandboxes.get(record.sandbox_id)
     if sandbox is None:
         return None, None
@@ -137,11 +145,15 @@ async def place_of(
     return sandbox_of(sandbox), route
 
 
-def _on_desktop(place: SandboxId, desktop: Desktop | None) -> WorkerSandbox | None:
-    """Return the place of a worker on a desktop, with the wall that this reports."""
+def _on_desktop(record: WorkerRecord, on: DesktopId, desktop: Desktop | None) -> WorkerSandbox:
+    """Return the place of a worker on a desktop, with the wall that this reports. One that is no
+    longer linked, or has removed the files, has no reference to them."""
+    place = desktop_place(record.key, on)
     if desktop is None:
-        return None
-    return WorkerSandbox(place, DESKTOP, desktop.isolation, None, desktop.name)
+        return WorkerSandbox(place, DESKTOP)
+    gone = record.worker.torn_down is not None and not record.worker.torn_down.leftovers
+    ref = None if gone else desktop_reference(desktop.name, record.created.worker_id)
+    return WorkerSandbox(place, DESKTOP, desktop.isolation, None, desktop.name, ref)
 
 
 async def _note_loss(

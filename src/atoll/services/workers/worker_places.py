@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from atoll.domain.errors import Failed
 from atoll.domain.ids import SANDBOX_ID, RouteId, SandboxId
 from atoll.domain.route.decision import Decision, refusal
-from atoll.domain.route.policy import DESKTOP
+from atoll.domain.route.policy import DESKTOP, ExecutionMode
 from atoll.domain.route.record import RouteRecord
 from atoll.domain.worker.create import CreateWorker
 from atoll.domain.worker.desktop import Desktop
@@ -196,7 +196,4 @@ class WorkerPlaces:
 
 def _asks_for_desktops(created: CreateWorker) -> bool:
     """Report whether a desktop may take a worker at all."""
-    if created.on_desktop:
-        return True
-    elsewhere = created.backend is not None or created.execution_mode is not None
-    return not (elsewhere or created.named_sandbox is not None or created.repos)
+    return created.only_mode is not ExecutionMode.SANDBOX

@@ -38,6 +38,7 @@ from atoll.ports.telemetry.metrics import Metric
 from atoll.services.ground import Ground
 from atoll.services.workers.admission import WorkerAdmission, check_right
 from atoll.services.workers.driving import WorkerDriver
+from atoll.services.workers.fence import check_alone
 from atoll.services.workers.streams import (
     MAX_PAGE,
     StreamPage,
@@ -90,12 +91,11 @@ class Workers:
             await self._admission.check(caller, request)
         async with self._ground.store.begin() as rows:
             known = await rows.workers.find(caller.org_id, caller.id, request.worker_id)
+            there = known is not None
+            await check_alone(rows, known, request)
             if known is None:
                 known = self._new(caller, request)
                 await rows.workers.put(known)
-                there = False
-            else:
-                there = True
         if there:
             known, _ = await self._transitions.apply(known.key, Reattach())
         self._driver.begin(known.key)

@@ -40,6 +40,7 @@ from atoll.surfaces.http.server.host_names import LOOPBACK_NAMES, Names
 from atoll.surfaces.http.server.internal_access import InternalAccess
 from atoll.surfaces.http.server.metrics import MetricsAccess
 from atoll.surfaces.http.server.permissions import PUBLIC_PATHS, permitted
+from atoll.surfaces.http.server.queries import strict
 from atoll.surfaces.http.server.rate_limits import RateLimits
 
 AREAS = (
@@ -121,7 +122,9 @@ def _routes() -> tuple[BaseRoute, ...]:
         page.router,
     )
     return tuple(
-        announced(permitted(route)) for router in (*routers(), *last) for route in router.routes
+        announced(permitted(strict(route)))
+        for router in (*routers(), *last)
+        for route in router.routes
     )
 
 

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from atoll.domain.people.capability import Capability
 from atoll.domain.sandbox.sandbox import Sandbox, State
 from atoll.domain.terminal.softlock import Strictness
+from atoll.services.terminals.terminals import ATTACH_WORDS
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.contract import Words, request_body, shown
 from atoll.surfaces.http.body.fields import ItemId, ResponseModel, Waiting
@@ -24,6 +25,7 @@ from atoll.surfaces.http.sandboxes.sandboxes import IdempotencyKey, create
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
+from atoll.surfaces.http.server.queries import takes
 from atoll.surfaces.http.terminals import files
 from atoll.surfaces.http.terminals.runtime_bodies import (
     TerminalBody,
@@ -137,6 +139,7 @@ async def close_pty(atoll: Atoll, caller: Caller, *, session: SessionRef, pty: I
 
 @router.websocket("/{session}/ptys/{pty}/ws")
 @needs(Capability.TERMINAL_WATCH)
+@takes(*ATTACH_WORDS)
 async def attach_pty(
     socket: WebSocket, atoll: Atoll, caller: Caller, *, session: str, pty: str
 ) -> None:

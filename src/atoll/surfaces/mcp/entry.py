@@ -22,7 +22,7 @@ from atoll.services.application import Application, EventServices
 from atoll.services.tools.mcp_sessions import SessionClaims
 from atoll.services.tools.watches import check_reader
 from atoll.surfaces.mcp.definition import Namespace
-from atoll.surfaces.mcp.offering import CallerNow, McpClient, Offering, is_home
+from atoll.surfaces.mcp.offering import CallerNow, McpClient, Offering, check_address, is_home
 from atoll.surfaces.mcp.open_streams import OpenStreams
 from atoll.surfaces.mcp.standing import Standing
 from atoll.wire.http.unreadable import UNREADABLE
@@ -131,6 +131,7 @@ class McpEntry:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request. The guard has authenticated its caller."""
+        check_address(QueryParams(scope["query_string"]))
         headers, state = Headers(scope=scope), scope["state"]
         state["caller"] = await self._bound(scope, state["caller"])
         state["caller_now"] = partial(self._bound_now, scope, state["caller_now"])

@@ -6,8 +6,9 @@ from typing import Any
 
 from starlette.datastructures import QueryParams
 
-from atoll.domain.errors import Forbidden, NotFound, Unavailable
+from atoll.domain.errors import Forbidden, Invalid, NotFound, Unavailable
 from atoll.domain.people.principal import Principal
+from atoll.domain.query import check_query
 from atoll.domain.tool.offer import HOME
 from atoll.services.application import Application
 from atoll.services.tools.tool_calls import ToolCaller
@@ -16,6 +17,9 @@ from atoll.surfaces.mcp.toolbox import Toolbox
 
 CallerNow = Callable[[], Awaitable[Principal | None]]
 """A function that returns the caller of an open connection as it is by now."""
+
+FLAT = "flat"
+"""The value of the query parameter `names` for clients that admit no dots."""
 
 HOME_REACH = "home"
 """The value of the query parameter `reach` for agents that nobody gave a token."""
@@ -74,6 +78,14 @@ class Offering:
             if mark != known:
                 known = mark
                 yield
+
+
+def check_address(query: QueryParams) -> None:
+    """Raise `Invalid` for a query of the endpoint that it does not act on."""
+    check_query(query.multi_items(), single=frozenset({"names", "reach", "sandbox"}))
+    for name, only in (("names", FLAT), ("reach", HOME_REACH)):
+        if query.get(name, only) != only:
+            raise Invalid(f"`{name}` must be `{only}`, or be left out", field=name)
 
 
 def is_home(query: QueryParams) -> bool:

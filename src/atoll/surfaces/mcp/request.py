@@ -7,11 +7,8 @@ from starlette.requests import Request
 
 from atoll.domain.people.principal import Principal
 from atoll.services.tools.mcp_sessions import SessionClaims
-from atoll.surfaces.mcp.offering import CallerNow, is_home
+from atoll.surfaces.mcp.offering import FLAT, CallerNow, is_home
 from atoll.wire.contract.correlation import TRACE_HEADER, TraceParent, read_trace_parent
-
-FLAT = "flat"
-"""The value of the query parameter `names` for clients that admit no dots."""
 
 Context = ServerRequestContext[Any, Any]
 

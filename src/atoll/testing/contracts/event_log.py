@@ -191,6 +191,9 @@ class EventLogContract:
             assert await gap(store, 0) == Gap(0, 4)
             assert await gap(store, 3) == Gap(3, 4)
             assert await gap(store, 4) is None
+            # A position that the log has not reached: it was set back, for everybody.
+            assert await gap(store, 900) == Gap(900, 6)
+            assert await gap(store, 900, "none", owner=OTHER) == Gap(900, 6)
             assert await gap(store, 1, "a") == Gap(1, 2)
             assert await gap(store, 2, "a") is None
             assert await gap(store, 0, "none") is None

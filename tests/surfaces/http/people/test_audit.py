@@ -77,6 +77,23 @@ async def test_entries_are_found_by_actor_kind_stream_and_time(atoll: World) -> 
         assert (await client.get("/v1/audit", params={"since": "today"})).status_code == 422
 
 
+async def test_reader_ahead_of_the_log_is_told_and_no_filter_is_dropped(
+    atoll: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with client_of(atoll.url, atoll.token) as client:
+        await _acts(client)
+        page = (await client.get("/v1/audit?after=0")).json()
+        assert page["gap"] is None
+        ahead = (await client.get("/v1/audit?after=5000")).json()
+        assert (ahead["entries"], ahead["gap"]) == ([], {"after": 5000, "to": ahead["next"]})
+        assert ahead["next"] >= page["next"]
+        for more in ("kind=sandbox.", "before=3"):
+            refused = await client.get(f"/v1/audit?after=1&{more}")
+            assert (refused.status_code, refused.json()["field"]) == (422, "after")
+    assert await _cli(atoll, "list", "--after", "5000") == 0
+    assert "the log was set back" in capsys.readouterr().err
+
+
 async def test_export_is_verified_without_the_server(
     atoll: World, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -228,6 +228,41 @@ async def test_socket_of_one_stream_sends_that_stream_and_tells_of_its_gap(atoll
         assert json.loads(await socket.recv())["stream"] == stream
 
 
+async def test_reader_ahead_of_the_log_is_told_on_every_surface_and_hears_what_comes(
+    atoll: World,
+) -> None:
+    """As after a backup was restored."""
+    async with client_of(atoll.url, atoll.token) as client:
+        await _make(client, "one")
+        last = await atoll.services.events.last_position()
+        page = (await client.get("/v1/events?after=5000")).json()
+        gap = {"after": 5000, "to": page["next"]}
+        assert page == {"events": [], "next": page["next"], "gap": gap}
+        assert page["next"] >= last
+        headers = {"Last-Event-ID": "5000"}
+        async with (
+            asyncio.timeout(10),
+            client.stream("GET", "/v1/events/stream", headers=headers) as answer,
+            _socket(atoll, "?after=5000") as socket,
+        ):
+            lines = answer.aiter_lines()
+            told = [line async for line in _until(lines, "event: gap")]
+            # Where it is cut off now, it goes on from here.
+            place = told[-2].removeprefix("id: ")
+            assert json.loads((await anext(lines)).removeprefix("data: "))["to"] == int(place)
+            assert json.loads(await socket.recv())["gap"]["after"] == 5000
+            await _make(client, "two")
+            [line async for line in _until(lines, "event: sandbox.requested")]
+            assert json.loads(await socket.recv())["event_type"] == "sandbox.requested"
+
+
+async def _until(lines: AsyncIterator[str], end: str) -> AsyncIterator[str]:
+    async for line in lines:
+        yield line
+        if line == end:
+            return
+
+
 @pytest.mark.parametrize("query", ["?after=-1", "?after=x", f"?after={'9' * 30}", "?stream="])
 async def test_socket_with_a_wrong_query_is_closed_with_a_reason(atoll: World, query: str) -> None:
     async with asyncio.timeout(10), _socket(atoll, query) as socket:

@@ -37,7 +37,7 @@ async def _role_at_terminal(team: Team, who: str | None, sandbox: str) -> str:
     """The role that the runtime was told, which alone decides about keys."""
     atoll = team.atoll
     token = atoll.token if who is None else f"token-of-{who}"
-    attach = f"{atoll.url}/v1/sandboxes/{sandbox}/terminals/t_1/attach?role=owner"
+    attach = f"{atoll.url}/v1/sandboxes/{sandbox}/terminals/t_1/attach"
     headers = {"Authorization": f"Bearer {token}"}
     async with (
         aiohttp.ClientSession() as session,

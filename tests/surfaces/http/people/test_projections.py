@@ -108,6 +108,8 @@ async def test_stream_resumes_after_the_last_id_or_begins_anew_where_the_log_has
         raise AssertionError
 
     assert await first(position - 1) == ("changed", ["t_1"])
+    # A position that the log has not reached: it was set back.
+    assert await first(position + 5000) == ("all", ["t_1"])
     async with atoll.ground.store.begin() as rows:
         at = datetime.now(UTC)
         assert await rows.events.remove(Removal(f"sandbox:{sandbox}", at, 1000, 100))

@@ -299,6 +299,10 @@ async def test_cursor_whose_events_are_gone_names_where_to_resume(
         assert strict(events_pb2.StaleCursor, stale).resume_after == 3
     polled = await client.get(f"{prefix}/w/stream?cursor=3&tail_ms=0")
     assert polled.text.count("event: worker.event") == 2
+    ahead = await client.get(f"{prefix}/w/stream?cursor=5000")
+    assert (ahead.status_code, ahead.json()["code"]) == (410, "stale_cursor")
+    resumed = ahead.json()["resume_after"]
+    assert (await client.get(f"{prefix}/w/stream?cursor={resumed}&tail_ms=0")).status_code == 200
 
 
 @pytest.mark.parametrize("prefix", PREFIXES)

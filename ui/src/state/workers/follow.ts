@@ -43,7 +43,8 @@ export function followWorker(id: string, after: number, follower: WorkerFollower
       return false;
     }
     const resumed = resumeAfter(await response.text());
-    if (resumed !== null && resumed > last) {
+    // Less than `last`: the stream was set back.
+    if (resumed !== null && resumed !== last) {
       last = resumed;
       follower.onStale(resumed);
     }

@@ -6,8 +6,9 @@ Programs read `--json`. A line leaves out what every line would repeat, and what
 import json
 
 from atoll.client.fields import Json
-from atoll.client.terminal_shapes import Event, Payload
+from atoll.client.terminal_shapes import Event, Gap, Payload
 from atoll.surfaces.cli.console.moments import moment
+from atoll.surfaces.cli.console.output import note
 
 MAX_DETAIL = 240
 _REPEATED = frozenset({"sandbox_id", "generation", "n", "state"})
@@ -23,6 +24,15 @@ def event_line(event: Event) -> str:
     words += [f"{times} times"] if isinstance(times, int) else []
     words += [more for more in (event.reason, details(event.payload)) if more]
     return "  ".join(words)
+
+
+def note_gap(gap: Gap) -> None:
+    """Note on standard error what is missing of a log after a position."""
+    after, to = gap.after, gap.to
+    if to < after:
+        note(f"atoll: the log was set back: it ends at position {to}, and has not reached {after}")
+    else:
+        note(f"atoll: some events after position {after} and up to {to} are no longer kept")
 
 
 def details(payload: Payload) -> str:

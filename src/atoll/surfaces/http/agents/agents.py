@@ -32,6 +32,7 @@ from atoll.surfaces.http.body.pages import at_most
 from atoll.surfaces.http.server.context import Atoll, Caller, CallerSandbox
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
+from atoll.surfaces.http.server.queries import takes
 from atoll.surfaces.http.terminals.relay import relay, while_shown
 from atoll.wire.contract import agents
 from atoll.wire.contract.terminals import MAX_LISTED
@@ -146,6 +147,7 @@ async def answer_card(
 
 @router.websocket("/terminals/{terminal}/cards")
 @needs(Capability.AGENT_READ)
+@takes(*FOLLOW_WORDS)
 async def follow_cards(
     socket: WebSocket, atoll: Atoll, caller: Caller, *, sandbox: str, terminal: str
 ) -> None:

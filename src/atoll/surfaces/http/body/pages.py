@@ -1,6 +1,8 @@
 """Pages of lists, by one rule: `limit` items after `cursor`, and `next`, the cursor that follows.
 
-Lists that grow with use are paged by the store (`PageRequest.rows`, `row_page`). Those that stay
+A cursor is good for the list that gave it out, and refused by every other.
+
+Lists that grow with use are paged by the store (`PageRequest.rows` and `of_rows`). Those that stay
 small, that are files, or whose order is computed, a service returns whole (`PageRequest.of`).
 `at_most` declares what needs no page, since it never has more than so many items.
 """
@@ -10,9 +12,10 @@ import binascii
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from typing import Annotated, Any, Final, TypeVar
 
-from fastapi import Depends, Query
+from fastapi import Depends, Query, Request
 
 from atoll.domain.errors import Invalid
 from atoll.domain.paging import PageQuery, RowPage
@@ -27,6 +30,7 @@ _COUNT_DIGITS: Final = 9
 _MOMENT_DIGITS: Final = 17
 """The digits of microseconds since 1970, until the year 5138: a moment of every database."""
 
+_LIST_ID_DIGITS: Final = 8
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 T = TypeVar("T")
@@ -40,16 +44,18 @@ class PageModel(ResponseModel):
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """The requested page of a list: `limit` items after `cursor`."""
+    """The requested page of a list: `limit` items after `cursor`. `list_id` tells the list from
+    every other."""
 
     cursor: str | None
     limit: int
+    list_id: str = ""
 
     def rows(self) -> PageQuery:
         """Return the page for the store. Raises `Invalid` for a cursor that is none of ours."""
         if self.cursor is None:
             return PageQuery(self.limit)
-        microseconds, text = _read(self.cursor, _MOMENT_DIGITS)
+        microseconds, text = self._read(self.cursor, _MOMENT_DIGITS)
         return PageQuery(self.limit, (_EPOCH + microseconds * _MICROSECOND, text))
 
     def of(self, items: Sequence[T], *, name: str, key: Callable[[T], str],
@@ -65,19 +71,42 @@ class PageRequest:
         A page begins after the item that ended the one before, wherever that stands by now. When
         it is gone, it begins where that item stood.
         """
-        begin = 0 if self.cursor is None else _place(items, key, *_read(self.cursor, _COUNT_DIGITS))
+        begin = 0
+        if self.cursor is not None:
+            begin = _place(items, key, *self._read(self.cursor, _COUNT_DIGITS))
         end = begin + self.limit
         page = items[begin:end]
-        return page, _spelled(end, key(page[-1])) if end < len(items) else None
+        return page, self._spell(end, key(page[-1])) if end < len(items) else None
 
+    def of_rows(self, page: RowPage[T], *, name: str, view: Callable[[T], Any]) -> dict[str, Any]:
+        """Return a page of the store as an object with the member `name`."""
+        following = None
+        if page.following is not None:
+            at, text = page.following
+            following = self._spell((at - _EPOCH) // _MICROSECOND, text)
+        return {name: [view(one) for one in page.rows], "next": following}
 
-def row_page(page: RowPage[T], *, name: str, view: Callable[[T], Any]) -> dict[str, Any]:
-    """Return a page of the store as an object with the member `name`."""
-    following = None
-    if page.following is not None:
-        at, text = page.following
-        following = _spelled((at - _EPOCH) // _MICROSECOND, text)
-    return {name: [view(one) for one in page.rows], "next": following}
+    def _spell(self, count: int, last: str) -> str:
+        text = f"{count}.{self.list_id}.{last}"
+        return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+    def _read(self, cursor: str, digits: int) -> tuple[int, str]:
+        try:
+            padded = cursor + "=" * (-len(cursor) % 4)
+            text = base64.b64decode(padded, b"-_", validate=True).decode()
+        except (binascii.Error, ValueError):
+            text = ""
+        count, _, rest = text.partition(".")
+        list_id, dot, last = rest.partition(".")
+        number = count.isascii() and count.isdecimal() and len(count) <= digits
+        # PostgreSQL takes no NUL, and no place of ours has a character that cannot be printed.
+        if not dot or not number or not last.isprintable() or list_id != self.list_id:
+            raise Invalid(
+                "the cursor is none of a page of this list: send `next` of the page before, or "
+                "begin without one",
+                field="cursor",
+            )
+        return int(count), last
 
 
 def at_most(count: int) -> dict[str, int]:
@@ -90,26 +119,8 @@ def _place(items: Sequence[T], key: Callable[[T], str], count: int, last: str) -
     return next(here, max(count - 1, 0))
 
 
-def _spelled(count: int, last: str) -> str:
-    return base64.urlsafe_b64encode(f"{count}.{last}".encode()).decode().rstrip("=")
-
-
-def _read(cursor: str, digits: int) -> tuple[int, str]:
-    try:
-        text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), b"-_", validate=True).decode()
-    except (binascii.Error, ValueError):
-        text = ""
-    count, dot, last = text.partition(".")
-    number = count.isascii() and count.isdecimal() and len(count) <= digits
-    # PostgreSQL takes no NUL, and no place of ours has a character that cannot be printed.
-    if not dot or not number or not last.isprintable():
-        raise Invalid(
-            "the cursor is none of a page: send `next` of the page before", field="cursor"
-        )
-    return int(count), last
-
-
 async def _page_of(
+    request: Request,
     cursor: Annotated[
         str | None,
         Query(description="`next` of the page before.", min_length=1, max_length=_MAX_CURSOR),
@@ -118,7 +129,15 @@ async def _page_of(
         int, Query(description="The most items of the page.", ge=1, le=MAX_PAGE)
     ] = MAX_PAGE,
 ) -> PageRequest:
-    return PageRequest(cursor, limit)
+    return PageRequest(cursor, limit, _list_id(request))
+
+
+def _list_id(request: Request) -> str:
+    """Return a short text that no other list has: its function, and what the path names. The same
+    list has several paths where a contract wants that."""
+    endpoint, named = request.scope["endpoint"], sorted(request.path_params.items())
+    words = f"{endpoint.__module__}.{endpoint.__qualname__} {named}"
+    return sha256(words.encode()).hexdigest()[:_LIST_ID_DIGITS]
 
 
 Paged = Annotated[PageRequest, Depends(_page_of)]

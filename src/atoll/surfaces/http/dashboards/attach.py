@@ -17,6 +17,7 @@ from atoll.surfaces.http.body.fields import ItemId
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.guard import REVOKED
 from atoll.surfaces.http.server.permissions import needs
+from atoll.surfaces.http.server.queries import takes
 from atoll.surfaces.http.terminals.relay import NORMAL, close, code_of
 
 router = APIRouter(prefix="/v1/dashboards")
@@ -27,6 +28,7 @@ TOO_MUCH: Final = 4429
 
 @router.websocket("/{dashboard}/attach")
 @needs(Capability.DASHBOARD_READ)
+@takes("heartbeat")
 async def attach_dashboard(
     socket: WebSocket, atoll: Atoll, caller: Caller, dashboard: ItemId
 ) -> None:

@@ -14,7 +14,7 @@ from atoll.domain.people.capability import Capability
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
-from atoll.surfaces.http.body.pages import Paged, PageModel, row_page
+from atoll.surfaces.http.body.pages import Paged, PageModel
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
@@ -67,7 +67,7 @@ async def list_dashboard_comments(
 ) -> Response:
     """Return the comments of a dashboard."""
     found = await atoll.dashboards.comments.list(caller, dashboard, page.rows())
-    return Json(row_page(found, name="comments", view=_view))
+    return Json(page.of_rows(found, name="comments", view=_view))
 
 
 @router.post("", status_code=201, response_model=DashboardCommentView,

@@ -22,7 +22,7 @@ from atoll.services.dashboards.dashboards import SeenDashboard
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
-from atoll.surfaces.http.body.pages import Paged, PageModel, at_most, row_page
+from atoll.surfaces.http.body.pages import Paged, PageModel, at_most
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
@@ -114,7 +114,7 @@ async def list_dashboards(atoll: Atoll, caller: Caller, *, page: Paged) -> Respo
     """Return the dashboards that the caller may see: own ones, those that name them or a group of
     theirs, and those shared in the organization."""
     found = await atoll.dashboards.boards.list(caller, page.rows())
-    return Json(row_page(found, name="dashboards", view=dashboard_view))
+    return Json(page.of_rows(found, name="dashboards", view=dashboard_view))
 
 
 @router.post("", status_code=201, response_model=DashboardView, responses=problems(409, 413))

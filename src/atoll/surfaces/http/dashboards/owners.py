@@ -11,7 +11,7 @@ from atoll.domain.people.capability import Capability
 from atoll.surfaces.http.body.answers import Json, instant, no_content
 from atoll.surfaces.http.body.fields import ItemId, ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
-from atoll.surfaces.http.body.pages import Paged, PageModel, row_page
+from atoll.surfaces.http.body.pages import Paged, PageModel
 from atoll.surfaces.http.people.ownership import OwnerBody
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
@@ -61,7 +61,7 @@ async def list_waiting_dashboards(
     """Return the dashboards whose owner is gone and that nobody else edits. An administrator gives
     them to somebody; the others are removed after two weeks."""
     found = await atoll.dashboards.owners.waiting(caller, organization, page.rows())
-    return Json(row_page(found, name="dashboards", view=_waiting))
+    return Json(page.of_rows(found, name="dashboards", view=_waiting))
 
 
 def _waiting(dashboard: Dashboard) -> dict[str, Any]:

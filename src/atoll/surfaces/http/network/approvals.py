@@ -30,7 +30,7 @@ from atoll.services.approvals.voiding import approval_words
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import Body, Partial, ResponseModel, Seconds, Word
 from atoll.surfaces.http.body.json_body import JsonRoute
-from atoll.surfaces.http.body.pages import Paged, PageModel, row_page
+from atoll.surfaces.http.body.pages import Paged, PageModel
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
@@ -115,7 +115,7 @@ async def list_approvals(
 ) -> Response:
     """Return the approvals that the caller decides or decided."""
     found = await atoll.approvals.list(caller, page.rows(), verdicts=tuple(state))
-    return Json(row_page(found, name="approvals", view=_view))
+    return Json(page.of_rows(found, name="approvals", view=_view))
 
 
 @router.get("/{approval}", response_model=ApprovalView, responses=problems(404))

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from atoll.domain.audit import AuditEntry, AuditFilter, Checkpoint
 from atoll.domain.errors import Invalid
+from atoll.domain.event import Gap
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import ActorKind, Principal
 from atoll.surfaces.http.body.answers import Json
@@ -48,11 +49,13 @@ class AuditEntryView(ResponseModel):
 
 class AuditPage(ResponseModel):
     """Entries in their order. `next` is the following `after`. `previous` is the `before` of the
-    entries before these, null when there are none."""
+    entries before these, null when there are none. `gap` is the part after the requested number
+    that is no longer kept; where its `to` is less than its `after`, the log was set back."""
 
     entries: list[AuditEntryView]
     next: int
     previous: int | None
+    gap: Gap | None
 
 
 class ChainCheckpointView(ResponseModel):
@@ -113,17 +116,25 @@ async def list_audit(
 ) -> Response:
     """Return entries after a number in their order, or without one the newest, below `before`.
 
-    With a filter the newest that fit are returned, and `after` is ignored. Of a long log a request
-    looks through 10000 entries: then there may be fewer than `limit`, and `previous` goes on.
+    With a filter the newest that fit are returned; `after` is of no use with it, or with `before`.
+    Of a long log a request looks through 10000 entries: then there may be fewer than `limit`, and
+    `previous` goes on.
     """
-    if after is not None and wanted.everything:
+    if after is not None:
+        if before is not None or not wanted.everything:
+            raise Invalid(
+                "`after` lists everything: leave out `before` and the filters, or `after`",
+                field="after",
+            )
         found = await atoll.audit.page(caller, after=after, limit=limit)
-        following = found[-1].n if found else after
+        gap = await atoll.audit.gap(caller, after=after)
+        following = found[-1].n if found else after if gap is None else gap.to
         previous = found[0].n if found and found[0].n > 1 else None
-        return Json({"entries": found, "next": following, "previous": previous})
+        return Json({"entries": found, "next": following, "previous": previous, "gap": gap})
     matches = await atoll.audit.find(caller, wanted, before=before, limit=limit)
     following = matches.entries[-1].n if matches.entries else 0
-    return Json({"entries": matches.entries, "next": following, "previous": matches.previous})
+    said = {"next": following, "previous": matches.previous, "gap": None}
+    return Json({"entries": matches.entries, **said})
 
 
 @router.get(

@@ -28,6 +28,7 @@ from atoll.surfaces.http.people.feeds import (
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
+from atoll.surfaces.http.server.queries import takes
 from atoll.surfaces.http.terminals.relay import NO_SUCH, REFUSED, close
 
 router = APIRouter(prefix="/v1/events", tags=["events"])
@@ -70,7 +71,8 @@ class EventView(ResponseModel):
 
 class EventPage(ResponseModel):
     """A page, oldest first; `next` is the following `after`. `gap` is the requested part that is no
-    longer kept, null when nothing is missing."""
+    longer kept, null when nothing is missing. Where its `to` is less than its `after`, the log was
+    set back and ends at `to`."""
 
     events: list[EventView]
     next: int
@@ -95,13 +97,9 @@ async def list_events(
     # The newest ones miss nothing of what lies before the first of them.
     start = page[0].position - 1 if latest and len(page) == limit else after
     gap = await atoll.events.gap(caller, stream=stream, after=start)
-    return Json(
-        {
-            "events": [event_view(event) for event in page],
-            "next": last,
-            "gap": gap,
-        }
-    )
+    if gap is not None and gap.set_back:
+        last = gap.to
+    return Json({"events": [event_view(event) for event in page], "next": last, "gap": gap})
 
 
 @router.get(
@@ -121,7 +119,7 @@ async def follow_events(
     """Follow every event after `Last-Event-ID` (or `?after=`), then each as it comes.
 
     With neither it begins with the next event. A message `gap` without an id reports what is no
-    longer kept.
+    longer kept; one with an id, that the log was set back and ends there.
     """
     atoll.events.check_stream(caller, stream)
     start = last_position(last_event_id) if last_event_id else after
@@ -133,6 +131,7 @@ async def follow_events(
 
 @router.websocket("/stream")
 @needs(Capability.EVENT_READ)
+@takes("after", "stream")
 async def follow_events_by_socket(socket: WebSocket, atoll: Atoll, caller: Caller) -> None:
     """Follow events as text frames: an event in its envelope, or `{"gap": {"after", "to"}}`.
 
@@ -160,8 +159,10 @@ def event_view(event: Event) -> dict[str, Any]:
 
 def _message(event: Event | Gap) -> bytes:
     if isinstance(event, Gap):
-        # Without an id: a client cut off now resumes where it was, and receives this again.
-        return b"event: gap\ndata: %s\n\n" % msgspec.json.encode(event)
+        # Without an id: a client cut off now resumes where it was, and receives this again. Of a
+        # log that was set back there is nothing else to receive.
+        place = b"id: %d\n" % event.to if event.set_back else b""
+        return b"%sevent: gap\ndata: %s\n\n" % (place, msgspec.json.encode(event))
     data = msgspec.json.encode(event_view(event))
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.position, event.event_type.encode(), data)
 

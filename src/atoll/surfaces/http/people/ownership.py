@@ -11,7 +11,7 @@ from atoll.domain.sandbox.sandbox import Sandbox, State
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
-from atoll.surfaces.http.body.pages import Paged, PageModel, row_page
+from atoll.surfaces.http.body.pages import Paged, PageModel
 from atoll.surfaces.http.sandboxes.view import SandboxView, sandbox_view
 from atoll.surfaces.http.server.context import Atoll, Caller, CallerSandbox
 from atoll.surfaces.http.server.permissions import needs
@@ -65,7 +65,7 @@ async def list_waiting_sandboxes(
     """Return the sandboxes whose owner is gone. An administrator gives them to somebody, or
     destroys them."""
     found = await atoll.tenancy.ownership.waiting(caller, organization, page.rows())
-    return Json(row_page(found, name="sandboxes", view=_waiting))
+    return Json(page.of_rows(found, name="sandboxes", view=_waiting))
 
 
 def _waiting(sandbox: Sandbox) -> dict[str, Any]:

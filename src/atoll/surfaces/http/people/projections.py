@@ -23,6 +23,7 @@ from atoll.surfaces.http.people.feeds import (
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
+from atoll.surfaces.http.server.queries import takes
 from atoll.surfaces.http.terminals.relay import REFUSED, close
 
 router = APIRouter(prefix="/v1/projections/agents", tags=["agents"])
@@ -56,6 +57,7 @@ async def follow_agents(
 
 @router.websocket("/stream")
 @needs(Capability.AGENT_READ)
+@takes("after")
 async def follow_agents_by_socket(socket: WebSocket, atoll: Atoll, caller: Caller) -> None:
     """Follow the agents as text frames: the data of the server-sent events, after `?after=`."""
     try:

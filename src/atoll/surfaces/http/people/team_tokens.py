@@ -9,7 +9,7 @@ from atoll.domain.people.capability import Capability
 from atoll.domain.people.token import Token
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import ItemId, ResponseModel
-from atoll.surfaces.http.body.pages import Paged, PageModel, row_page
+from atoll.surfaces.http.body.pages import Paged, PageModel
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
@@ -48,7 +48,7 @@ async def list_team_tokens(
 ) -> Response:
     """Return the living tokens of all members and service accounts, without their texts."""
     found = await atoll.tenancy.team_tokens.list(caller, organization, page.rows())
-    return Json(row_page(found, name="tokens", view=_view))
+    return Json(page.of_rows(found, name="tokens", view=_view))
 
 
 @router.delete("/{token}", status_code=204, responses=problems(404, 409))

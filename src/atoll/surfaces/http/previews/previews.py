@@ -13,7 +13,7 @@ from atoll.domain.preview.visit import PortAddress
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
-from atoll.surfaces.http.body.pages import Paged, PageModel, row_page
+from atoll.surfaces.http.body.pages import Paged, PageModel
 from atoll.surfaces.http.previews.origins import PreviewOrigins
 from atoll.surfaces.http.previews.ports import LinkBody, LinkView, link_view
 from atoll.surfaces.http.server.context import Atoll, CallerSandbox
@@ -86,7 +86,7 @@ async def list_previews(
 ) -> Response:
     """Return the sandbox's previews, those that are gone included."""
     found = await atoll.previews.previews.list(*at, page.rows())
-    return Json(row_page(found, name="previews", view=lambda one: _view(request, one)))
+    return Json(page.of_rows(found, name="previews", view=lambda one: _view(request, one)))
 
 
 @router.get("/{preview}", response_model=PreviewView, responses=problems(404))

@@ -27,7 +27,7 @@ from atoll.domain.sandbox.sandbox import RepoRequest
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Address, Body, ResponseModel, Word
 from atoll.surfaces.http.body.json_body import JsonRoute
-from atoll.surfaces.http.body.pages import Paged, PageModel, row_page
+from atoll.surfaces.http.body.pages import Paged, PageModel
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
@@ -119,7 +119,7 @@ class ProjectList(PageModel):
 async def list_projects(atoll: Atoll, caller: Caller, *, page: Paged) -> Response:
     """Return the decisions that the caller made."""
     found = await atoll.projects.list(caller, page.rows())
-    return Json(row_page(found, name="projects", view=_decided))
+    return Json(page.of_rows(found, name="projects", view=_decided))
 
 
 @router.get(

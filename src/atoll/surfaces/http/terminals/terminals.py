@@ -19,6 +19,7 @@ from atoll.surfaces.http.body.pages import at_most
 from atoll.surfaces.http.server.context import Atoll, Caller, CallerSandbox
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
+from atoll.surfaces.http.server.queries import takes
 from atoll.surfaces.http.terminals.relay import relay, serve_attach, while_shown
 from atoll.surfaces.http.terminals.runtime_bodies import (
     SignalBody,
@@ -122,6 +123,7 @@ async def signal_terminal(
 
 @router.websocket("/{terminal}/attach")
 @needs(Capability.TERMINAL_WATCH)
+@takes(*ATTACH_WORDS)
 async def attach_terminal(
     socket: WebSocket, atoll: Atoll, caller: Caller, *, sandbox: str, terminal: str
 ) -> None:

@@ -14,7 +14,7 @@ from atoll.domain.worker.selection import backend_of
 from atoll.services.overview.worker_oversight import OverseenWorker
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import ItemId, ResponseModel
-from atoll.surfaces.http.body.pages import Paged, PageModel, at_most, row_page
+from atoll.surfaces.http.body.pages import Paged, PageModel, at_most
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
@@ -88,7 +88,7 @@ async def oversee_workers(
 ) -> Response:
     """Return the workers of an organization, whoever owns them."""
     found = await atoll.overview.workers.page(caller, organization, page.rows())
-    return Json(row_page(found, name="workers", view=_view))
+    return Json(page.of_rows(found, name="workers", view=_view))
 
 
 @router.get(

@@ -13,7 +13,7 @@ from atoll.domain.worker.summary import SUMMARIES, SummaryStatus, WorkerSummary
 from atoll.services.workers.summaries import SummariesUpdate
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import ResponseModel
-from atoll.surfaces.http.body.pages import Paged, PageModel, row_page
+from atoll.surfaces.http.body.pages import Paged, PageModel
 from atoll.surfaces.http.body.streams import SSE, stream_of
 from atoll.surfaces.http.people.feeds import frame_feed, sse_feed
 from atoll.surfaces.http.server.context import Atoll, Caller
@@ -44,7 +44,7 @@ class WorkerSummaryPage(PageModel):
 async def list_worker_summaries(atoll: Atoll, caller: Caller, *, page: Paged) -> Response:
     """List the summaries of the caller's workers."""
     found = await atoll.workers.summaries.list(caller, page.rows())
-    return Json(row_page(found, name=SUMMARIES, view=_view))
+    return Json(page.of_rows(found, name=SUMMARIES, view=_view))
 
 
 @router.get(

@@ -269,6 +269,9 @@ def worker_view(shown: WorkerSnapshot) -> dict[str, Any]:
     return WorkerView.of(
         created,
         **_backend(shown),
+        execution_mode=shown.execution_mode,
+        workspace_ref=shown.workspace_ref,
+        codex_home_ref=shown.codex_home_ref,
         repos=[WorkerRepoView.of(one, sparse=[*one.sparse]) for one in created.repos],
         teardown=teardown,
         metadata=dict(created.metadata),

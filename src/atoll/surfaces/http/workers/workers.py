@@ -20,7 +20,7 @@ from atoll.domain.worker.record import WorkerEvent
 from atoll.services.workers.streams import MAX_TAIL_MS
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.json_body import JsonRoute
-from atoll.surfaces.http.body.pages import Paged, row_page
+from atoll.surfaces.http.body.pages import Paged
 from atoll.surfaces.http.body.streams import SSE, stream_of
 from atoll.surfaces.http.people.feeds import MAX_POSITION, last_position, sse_feed
 from atoll.surfaces.http.server.context import Atoll, Caller
@@ -76,7 +76,7 @@ async def create_worker(atoll: Atoll, caller: Caller, *, body: WorkerBody) -> Re
 async def list_workers(atoll: Atoll, caller: Caller, *, page: Paged) -> Response:
     """List workers, newest first."""
     found = await atoll.workers.workers.list(caller, page.rows())
-    return Json(row_page(found, name="workers", view=worker_view))
+    return Json(page.of_rows(found, name="workers", view=worker_view))
 
 
 @router.get("/{worker_id}/snapshot", response_model=WorkerView, responses=_FAILURES)

@@ -12,7 +12,7 @@ from atoll.client.terminal_shapes import Event, EventPage, Gap
 from atoll.client.transport import Call, Stream, at, get
 from atoll.domain.errors import Unavailable
 from atoll.surfaces.cli.console.candidates import sandboxes
-from atoll.surfaces.cli.console.event_line import event_line
+from atoll.surfaces.cli.console.event_line import event_line, note_gap
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, utc_option
 from atoll.surfaces.cli.console.output import note, say, show_json
@@ -64,17 +64,12 @@ def command(
     asked = (*query, place, ("limit", str(limit)))
     answered = api.transport.read(EventPage, get("events", query=asked))
     if after is not None and answered.value.get("gap") is not None:
-        _note_gap(answered.gap)
+        note_gap(answered.gap)
     if as_json:
         show_json(answered.value)
         return
     for event in answered.events:
         say(event_line(event))
-
-
-def _note_gap(gap: Gap) -> None:
-    after, to = gap.after, gap.to
-    note(f"atoll: some events after position {after} and up to {to} are no longer kept")
 
 
 def _follow(api: Client, query: tuple[tuple[str, str], ...], last: str, *, as_json: bool) -> None:
@@ -108,7 +103,7 @@ def _read(stream: Stream, last: str, *, as_json: bool) -> str:
 def _show(kind: str, data: bytes, *, as_json: bool) -> None:
     event = Shape.read(json.loads(data))
     if kind == "gap":
-        _note_gap(Gap(event.value))
+        note_gap(Gap(event.value))
     elif as_json:
         click.echo(json.dumps(event.value))
     else:

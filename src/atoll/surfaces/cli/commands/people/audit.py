@@ -6,7 +6,7 @@ import click
 
 from atoll.client.audit import Audit, AuditEntry, Export, verify_export
 from atoll.domain.errors import Failed, Invalid
-from atoll.surfaces.cli.console.event_line import details
+from atoll.surfaces.cli.console.event_line import details, note_gap
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.moments import moment
 from atoll.surfaces.cli.console.options import json_option, utc_option
@@ -36,6 +36,8 @@ def list_entries(invocation: Invocation, *, after: int | None, limit: int, as_js
     """Show entries of the audit log."""
     place = () if after is None else (("after", str(after)),)
     answered = _audit(invocation).page(query=(*place, ("limit", str(limit))))
+    if answered.value.get("gap") is not None:
+        note_gap(answered.gap)
     if as_json:
         show_json(answered.value)
         return

@@ -1,0 +1,104 @@
+"""Queries are read as bodies are: what a route does not take is refused by name."""
+
+import re
+
+import pytest
+from fastapi.routing import APIRoute, APIWebSocketRoute
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed
+
+from atoll.surfaces.http.app import routers
+from atoll.surfaces.http.multiplayer import router as multiplayer
+from atoll.surfaces.http.server import health, openapi, page, resource_metadata
+from atoll.surfaces.http.server.queries import ANY_QUERY
+from tests.surfaces.http.world import World, client_of
+
+ROUTES = [
+    route
+    for router in (
+        *routers(),
+        multiplayer,
+        health.router,
+        resource_metadata.router,
+        openapi.router,
+        page.router,
+    )
+    for route in router.routes
+]
+
+
+INTAKE = ("/internal/events", "/internal/executions")
+"""The routes that are there for trusted services alone."""
+
+
+def _at(path: str) -> str:
+    return re.sub(r"\{[^}]*\}", "nothing", path)
+
+
+async def test_every_route_refuses_a_parameter_that_it_does_not_take(atoll: World) -> None:
+    lenient, silent = set(), []
+    async with client_of(atoll.url, atoll.token) as client:
+        for route in ROUTES:
+            if not isinstance(route, APIRoute) or route.path.startswith(INTAKE):
+                continue
+            if route.path in ANY_QUERY:
+                lenient.add(route.path)
+                continue
+            method = min(route.methods or {"GET"})
+            answer = await client.request(method, _at(route.path), params={"colour": "blue"})
+            told = answer.json() if answer.status_code == 422 else {}
+            if (told.get("code"), told.get("field")) != ("invalid", "colour"):
+                silent.append((method, route.path, answer.status_code))
+            else:
+                assert "`colour`" in told["detail"]
+    assert silent == []
+    assert lenient == set(ANY_QUERY)
+
+
+async def test_every_socket_closes_with_the_parameter_that_it_does_not_take(atoll: World) -> None:
+    headers = {"Authorization": f"Bearer {atoll.token}"}
+    for route in ROUTES:
+        if not isinstance(route, APIWebSocketRoute):
+            continue
+        url = f"{atoll.url.replace('http', 'ws', 1)}{_at(route.path)}?colour=blue"
+        async with connect(url, additional_headers=headers) as socket:
+            with pytest.raises(ConnectionClosed) as closed:
+                await socket.recv()
+        assert closed.value.rcvd is not None, route.path
+        assert closed.value.rcvd.code == 4403, route.path
+        assert "`colour`" in closed.value.rcvd.reason, route.path
+
+
+@pytest.mark.parametrize(
+    ("path", "field"),
+    [
+        ("/v1/events?limit=1&limit=2", "limit"),
+        ("/v1/events/stream?after=1&after=2", "after"),
+        ("/v1/sandboxes?cursor=a&cursor=b", "cursor"),
+        ("/v1/sandboxes?Limit=1", "Limit"),
+        ("/v1/workers?=1", "query"),
+        ("/internal/v1/codex/workers?colour=blue", "colour"),
+        ("/api/runtime/codex/workers/w/stream?after=1", "after"),
+    ],
+)
+async def test_repeated_or_misspelt_parameter_is_named(atoll: World, path: str, field: str) -> None:
+    async with client_of(atoll.url, atoll.token) as client:
+        answer = await client.get(path)
+    assert (answer.status_code, answer.json()["field"]) == (422, field)
+
+
+async def test_parameter_of_a_list_is_repeated(atoll: World) -> None:
+    async with client_of(atoll.url, atoll.token) as client:
+        answer = await client.get("/v1/sandboxes?state=ready&state=stopped&limit=1")
+    assert answer.status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("query", "field"), [("name=flat", "name"), ("names=flt", "names"), ("reach=all", "reach")]
+)
+async def test_endpoint_of_tools_refuses_what_it_does_not_act_on(
+    atoll: World, query: str, field: str
+) -> None:
+    async with client_of(atoll.url, atoll.token) as client:
+        answer = await client.post(f"/mcp?{query}", json={})
+    assert (answer.status_code, answer.json()["field"]) == (422, field)
