@@ -19,13 +19,13 @@ from atoll.surfaces.http.body.fields import ItemId, ResponseModel, Waiting
 from atoll.surfaces.http.body.form_files import form_boundary
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.body.pages import at_most
+from atoll.surfaces.http.body.queries import takes
 from atoll.surfaces.http.body.streams import BYTES, stream_of
 from atoll.surfaces.http.sandboxes.create_body import CreateBody
 from atoll.surfaces.http.sandboxes.sandboxes import IdempotencyKey, create
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
-from atoll.surfaces.http.server.queries import takes
 from atoll.surfaces.http.terminals import files
 from atoll.surfaces.http.terminals.runtime_bodies import (
     TerminalBody,

@@ -29,10 +29,10 @@ from atoll.surfaces.http.body.contract import request_body
 from atoll.surfaces.http.body.fields import ItemId
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.body.pages import at_most
+from atoll.surfaces.http.body.queries import takes
 from atoll.surfaces.http.server.context import Atoll, Caller, CallerSandbox
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
-from atoll.surfaces.http.server.queries import takes
 from atoll.surfaces.http.terminals.relay import relay, while_shown
 from atoll.wire.contract import agents
 from atoll.wire.contract.terminals import MAX_LISTED

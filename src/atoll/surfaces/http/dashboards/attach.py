@@ -14,10 +14,10 @@ from atoll.domain.people.capability import Capability
 from atoll.services.dashboards.connections import Closing, RoomConnection
 from atoll.services.dashboards.room import Room
 from atoll.surfaces.http.body.fields import ItemId
+from atoll.surfaces.http.body.queries import takes
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.guard import REVOKED
 from atoll.surfaces.http.server.permissions import needs
-from atoll.surfaces.http.server.queries import takes
 from atoll.surfaces.http.terminals.relay import NORMAL, close, code_of
 
 router = APIRouter(prefix="/v1/dashboards")

@@ -17,6 +17,7 @@ from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import ActorKind
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import ResponseModel
+from atoll.surfaces.http.body.queries import takes
 from atoll.surfaces.http.body.streams import SSE, stream_of
 from atoll.surfaces.http.people.feeds import (
     MAX_POSITION,
@@ -28,7 +29,6 @@ from atoll.surfaces.http.people.feeds import (
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
-from atoll.surfaces.http.server.queries import takes
 from atoll.surfaces.http.terminals.relay import NO_SUCH, REFUSED, close
 
 router = APIRouter(prefix="/v1/events", tags=["events"])

@@ -12,6 +12,7 @@ from atoll.domain.errors import Invalid
 from atoll.domain.people.capability import Capability
 from atoll.services.agents.statuses import AgentsUpdate
 from atoll.surfaces.http.agents.statuses import placed_agent_view
+from atoll.surfaces.http.body.queries import takes
 from atoll.surfaces.http.body.streams import SSE, stream_of
 from atoll.surfaces.http.people.feeds import (
     MAX_POSITION,
@@ -23,7 +24,6 @@ from atoll.surfaces.http.people.feeds import (
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
-from atoll.surfaces.http.server.queries import takes
 from atoll.surfaces.http.terminals.relay import REFUSED, close
 
 router = APIRouter(prefix="/v1/projections/agents", tags=["agents"])
