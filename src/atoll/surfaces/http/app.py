@@ -21,7 +21,6 @@ from atoll.domain.people.rate_limit import RateLimit
 from atoll.services.application import Application
 from atoll.services.telemetry import OFF, Telemetry
 from atoll.surfaces.http import multiplayer
-from atoll.surfaces.http.body.queries import strict
 from atoll.surfaces.http.previews.gate import PreviewGate
 from atoll.surfaces.http.previews.origins import LOOPBACK_ORIGINS, PreviewOrigins
 from atoll.surfaces.http.server import (
@@ -42,6 +41,7 @@ from atoll.surfaces.http.server.internal_access import InternalAccess
 from atoll.surfaces.http.server.metrics import MetricsAccess
 from atoll.surfaces.http.server.permissions import PUBLIC_PATHS, permitted
 from atoll.surfaces.http.server.rate_limits import RateLimits
+from atoll.surfaces.http.strict_queries import strict
 
 AREAS = (
     "sandboxes",

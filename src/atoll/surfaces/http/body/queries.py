@@ -1,4 +1,4 @@
-"""The query of every route and WebSocket: what it does not take is refused, as in a body.
+"""The parameters that routes take in their query.
 
 A route takes what its function declares. A WebSocket that reads its query by hand says
 `@takes(names)` beside its decorator. Paths whose callers add parameters of their own stand in
@@ -6,20 +6,14 @@ A route takes what its function declares. A WebSocket that reads its query by ha
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from copy import copy
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar, get_origin
 
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute, APIWebSocketRoute
 from starlette.datastructures import QueryParams
-from starlette.routing import BaseRoute
-from starlette.types import ASGIApp, Receive, Scope, Send
-from starlette.websockets import WebSocket
 
-from atoll.domain.errors import Invalid
 from atoll.domain.query import check_query
-from atoll.surfaces.http.server.problems import refuse
-from atoll.surfaces.http.terminals.relay import close, code_of
 
 ANY_QUERY: Final[Mapping[str, str]] = {
     "/": "links to the page carry parameters of whoever shares them",
@@ -48,42 +42,25 @@ def takes(*names: str) -> Callable[[_Endpoint], _Endpoint]:
     return declare
 
 
-def strict(route: BaseRoute) -> BaseRoute:
-    """Return the route as an app serves it: it refuses parameters that it does not take, and those
-    given twice that have one value."""
-    if not isinstance(route, APIRoute | APIWebSocketRoute) or route.path in ANY_QUERY:
-        return route
+@dataclass(frozen=True, slots=True)
+class QueryNames:
+    """The parameters of a route: those that are given once, and those of lists."""
+
+    single: frozenset[str]
+    many: frozenset[str]
+
+    def check(self, query: bytes) -> None:
+        """Raise `Invalid` for a query with anything else."""
+        if query:
+            check_query(QueryParams(query).multi_items(), single=self.single, many=self.many)
+
+
+def query_of(route: APIRoute | APIWebSocketRoute) -> QueryNames:
+    """Return the parameters that a route declares."""
     single, many = set(getattr(route.endpoint, _DECLARED, ())), set[str]()
     for name, is_list in _parameters(route.dependant):
         (many if is_list else single).add(name)
-    own = copy(route)
-    own.app = _StrictQuery(own.app, frozenset(single), frozenset(many))
-    return own
-
-
-class _StrictQuery:
-    """An ASGI app that answers `invalid` for a query with anything else than its parameters."""
-
-    __slots__ = ("_app", "_many", "_single")
-
-    def __init__(self, app: ASGIApp, single: frozenset[str], many: frozenset[str]) -> None:
-        self._app = app
-        self._single = single
-        self._many = many
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            if scope["query_string"]:
-                pairs = QueryParams(scope["query_string"]).multi_items()
-                check_query(pairs, single=self._single, many=self._many)
-        except Invalid as error:
-            if scope["type"] == "websocket":
-                # A browser learns nothing from a refused handshake.
-                await close(WebSocket(scope, receive, send), code_of(error), error.message)
-            else:
-                await refuse(error, scope, receive, send)
-            return
-        await self._app(scope, receive, send)
+    return QueryNames(frozenset(single), frozenset(many))
 
 
 def _parameters(dependant: Dependant) -> Iterator[tuple[str, bool]]:
