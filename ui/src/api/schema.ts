@@ -262,10 +262,12 @@ export interface components {
         };
         /**
          * @description Entries in their order. `next` is the following `after`. `previous` is the `before` of the
-         *     entries before these, null when there are none.
+         *     entries before these, null when there are none. `gap` is the part after the requested number
+         *     that is no longer kept; where its `to` is less than its `after`, the log was set back.
          */
         readonly AuditPage: {
             readonly entries: readonly components["schemas"]["AuditEntryView"][];
+            readonly gap: components["schemas"]["Gap"] | null;
             readonly next: number;
             readonly previous: number | null;
         };
@@ -1072,7 +1074,8 @@ export interface components {
         };
         /**
          * @description A page, oldest first; `next` is the following `after`. `gap` is the requested part that is no
-         *     longer kept, null when nothing is missing.
+         *     longer kept, null when nothing is missing. Where its `to` is less than its `after`, the log was
+         *     set back and ends at `to`.
          */
         readonly EventPage: {
             readonly events: readonly components["schemas"]["EventView"][];
@@ -1286,6 +1289,9 @@ export interface components {
         /**
          * @description A gap in what a reader received: of the events after position `after` and up to `to`, some
          *     are no longer kept. The kept ones still come.
+         *
+         *     Where `to` is less than `after`, the log was set back: it ends at `to` and has not what the
+         *     reader received. What comes next follows `to`.
          */
         readonly Gap: {
             readonly after: number;
