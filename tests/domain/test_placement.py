@@ -13,7 +13,6 @@ from atoll.domain.placement import (
     candidates,
     load_of,
     no_host_of,
-    refusal,
     room_of,
     shortage,
 )
@@ -174,7 +173,5 @@ def test_what_is_admitted_never_exceeds_the_capacity(
     assert load.memory_mb <= 8192 * overcommit
 
 
-def test_refusal_has_the_reason_of_each_host() -> None:
+def test_kind_without_a_host_says_how_one_is_added() -> None:
     assert "atoll host add" in no_host_of(HostKind.SSH)
-    said = refusal((Rejected("a", "it is drained"), Rejected("b", "it is full")))
-    assert said == "no host takes this sandbox (a: it is drained; b: it is full)"

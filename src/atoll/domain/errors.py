@@ -4,6 +4,8 @@ A message says what failed, which id, why, and what to do. `error_status` maps e
 to a status code; `code` is a stable word clients may switch on.
 """
 
+from dataclasses import dataclass
+
 
 class AtollError(Exception):
     """The base of every error that Atoll raises on purpose.
@@ -69,6 +71,34 @@ class StaleCursor(Conflict):
     ) -> None:
         super().__init__(message, request_id=request_id)
         self.resume_after = resume_after
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedPlace:
+    """A place that does not take a sandbox, and each reason. `host` is empty on the machines of a
+    vendor, whose `region` counts."""
+
+    extension: str
+    host: str
+    region: str
+    reasons: tuple[str, ...]
+
+
+class NoRoute(Conflict):
+    """A sandbox that no place takes: free one, set one up, or choose another. `candidates` are the
+    places that were judged."""
+
+    default_code = "no_route"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        field: str = "route",
+        candidates: tuple[RejectedPlace, ...] = (),
+    ) -> None:
+        super().__init__(message, field=field)
+        self.candidates = candidates
 
 
 class LimitReached(AtollError):

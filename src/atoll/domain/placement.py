@@ -162,9 +162,3 @@ def no_host_of(kind: HostKind) -> str:
         f"no host of the kind {kind.value} is there: an administrator adds one with "
         "`atoll host add`"
     )
-
-
-def refusal(rejected: Sequence[Rejected]) -> str:
-    """Return the sentence for a sandbox that no host takes, with the reason of each."""
-    reasons = "; ".join(f"{one.name}: {one.reason}" for one in rejected)
-    return f"no host takes this sandbox ({reasons})"

@@ -37,7 +37,9 @@ class Capabilities:
     - `doors`: its runtimes serve the broker and the egress proxy.
     - `needs_key`: its vendor is paid by a secret of the kind `extension`.
     - `limits`: the most that one sandbox may have; None is no limit.
-    - `compose`: it brings up the services of a compose file.
+    - `compose`: it brings up the services of a compose file; with `needs_compose` nothing else.
+    - `ignores`: the fields of a create and of a profile, of those in `domain.profile.demands`, that
+      it cannot act on, each with why: a sandbox that names one is not placed there.
     - `pricing`: `self-hosted`, else how a vendor counts; `cost_per_hour` is a declared price.
     """
 
@@ -56,6 +58,8 @@ class Capabilities:
     needs_key: bool = False
     compose: bool = False
     doors: bool = True
+    needs_compose: bool = False
+    ignores: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

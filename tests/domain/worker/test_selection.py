@@ -33,7 +33,6 @@ from atoll.domain.worker.methods import SERVED
 from atoll.domain.worker.selection import (
     Selection,
     extension_of,
-    unavailable_backend,
 )
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -104,11 +103,6 @@ def test_default_strategy_may_stand_beside_a_named_backend() -> None:
 def test_worker_that_moves_in_selects_nothing() -> None:
     moved = replace(WANTED, workspace_ref="sandbox:sb_a/workspace")
     assert wrong(replace(moved, selection=Selection(("docker",)))) == "selection"
-
-
-def test_backend_that_is_not_there_has_its_code() -> None:
-    error = unavailable_backend("openagents_gcp")
-    assert (error.code, error.field) == ("backend_unavailable", "backend")
 
 
 def test_policy_that_somebody_set_takes_a_desktop_only_where_it_says_so() -> None:
@@ -282,4 +276,3 @@ def test_linked_machine_that_is_fit_is_first_where_nobody_set_a_policy(
     assert decision is not None
     modes = [one.execution_mode for one in decision.fit]
     assert modes == sorted(modes, key=lambda mode: mode is not ExecutionMode.DESKTOP)
-    assert all(one.extension in (DESKTOP, DEFAULT_EXTENSION) for one in decision.fit)

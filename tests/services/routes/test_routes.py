@@ -409,8 +409,14 @@ async def test_price_of_a_host_counts_and_the_cheapest_is_taken() -> None:
 
 async def test_default_route_counts_where_a_profile_says_nothing() -> None:
     async with routed() as (s, _second, _third):
-        assert "ext.namespaces: this Atoll does not have it" in (await refused(s, "open")).message
+        # Nobody set one: our own machines first, among all that are on.
+        route = (await create(s, "open")).route or ""
         of = routes(s)
+        usual = (await of.get(LOCAL_PERSON, route)).decision
+        assert usual.request.strategy is Strategy.PREFER_SELF_HOSTED
+        assert [one.extension for one in usual.fit] == [
+            *("ext.in-memory", "ext.second", "ext.vendor", "ext.vendor")
+        ]
         await of.put_rules(
             LOCAL_PERSON, RouteRules(RoutePolicy(extensions=("second",))), installation=True
         )

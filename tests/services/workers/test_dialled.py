@@ -135,7 +135,7 @@ async def serving(folder: Path, *, driven: bool = True) -> AsyncIterator[Desktop
             heartbeats=heartbeats,
             tasks=runner,
         )
-        admission = WorkerAdmission(Anywhere(), ["ext.namespaces"])
+        admission = WorkerAdmission(Anywhere())
         workers = Workers(ground, transitions, driver, host=lanes, admission=admission)
         far = FarHost(ground, desktops, intake)
         await far.link()

@@ -129,7 +129,7 @@ async def another(s: Scene) -> AsyncIterator[Placed]:
         heartbeats=beats,
         tasks=runner,
     )
-    admission = WorkerAdmission(s.sandboxes, ("ext.in-memory", "ext.second", "ext.vendor"))
+    admission = WorkerAdmission(s.sandboxes)
     workers = Workers(s.ground, transitions, driver, host=host, admission=admission)
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(runner.run())
@@ -305,9 +305,9 @@ async def test_agent_that_ended_or_a_sandbox_that_was_stopped_is_no_failure_of_i
 
 
 REFUSED: list[tuple[CreateWorker, type[AtollError], str, str]] = [
-    (replace(WANTED, backend="openagents_gcp"), Conflict, "backend_unavailable", "backend"),
-    (replace(WANTED, backend="cloudflare_sandbox"), Conflict, "backend_unavailable", "backend"),
-    (replace(WANTED, backend="desktop"), Conflict, "no_route", "selection"),
+    (replace(WANTED, backend="openagents_gcp"), Conflict, "no_route", "backend"),
+    (replace(WANTED, backend="cloudflare_sandbox"), Conflict, "no_route", "backend"),
+    (replace(WANTED, backend="desktop"), Conflict, "no_route", "backend"),
     (replace(WANTED, selection=Selection(("docker",))), Conflict, "no_route", "selection"),
     (
         replace(WANTED, selection=Selection(constraints=Constraints(region="mars"))),

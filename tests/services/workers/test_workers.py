@@ -128,7 +128,7 @@ async def serving(folder: Path) -> AsyncIterator[Scene]:
             transitions,
             driver,
             host=host,
-            admission=WorkerAdmission(Anywhere(), ["ext.namespaces"]),
+            admission=WorkerAdmission(Anywhere()),
         )
         async with asyncio.TaskGroup() as tasks:
             running = [tasks.create_task(runner.run()), tasks.create_task(driver.run())]

@@ -18,6 +18,7 @@ from atoll.adapters.zygote.probe import check_health
 from atoll.adapters.zygote.start import agents_of, hostname
 from atoll.domain.errors import AtollError, Conflict, Failed, Invalid, Unavailable
 from atoll.domain.ids import SandboxId
+from atoll.domain.profile.demands import MOUNTS, PTYS, ROOT, SUDO
 from atoll.domain.wall.isolation import Isolation, IsolationLevel
 from atoll.ports.extension import (
     Capabilities,
@@ -45,6 +46,13 @@ REASON_SECONDS, REASON_LOOKS = 2.0, 20
 UNPROXIED = ("NO_PROXY", "no_proxy")
 GRACE_SECONDS = 600
 MAINTENANCE_GRACE_SECONDS = 60
+
+_IGNORED = (
+    (MOUNTS, "folders of this machine cannot be mounted on another"),
+    (ROOT, "what is above its root cannot be written there"),
+    (SUDO, "no process of this machine may give privilege there"),
+    (PTYS, "terminals of another machine are bounded by that machine alone"),
+)
 
 _ISOLATION = "isolation."
 _FAR = "far."
@@ -87,8 +95,9 @@ class LinkedExtension:
         return self.backend.name
 
     def capabilities(self) -> Capabilities:
-        """Return the backend's abilities."""
-        return self.backend.capabilities()
+        """Return the backend's abilities, and what no machine but this one can act on."""
+        able = self.backend.capabilities()
+        return replace(able, ignores=(*_IGNORED, *able.ignores))
 
     async def provision(self, request: Provision) -> Handle:
         """Start both ends, or attach to what runs. Raises `Invalid`, `Conflict`, `Failed`,

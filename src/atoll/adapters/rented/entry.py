@@ -16,12 +16,14 @@ from atoll.adapters.rented.records import Records
 from atoll.adapters.rented.vendor import Vendor
 from atoll.domain.errors import Invalid
 from atoll.domain.host.host import HourlyCost
+from atoll.domain.profile.demands import CPU, DISK, MEMORY, PIDS
 from atoll.domain.route.candidate import ImageKind
 from atoll.domain.sandbox.image import HOST
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports.extension import Capabilities, ExtensionSetup
 
 MICROS = 1_000_000
+_SIZED = "its machines have the size of their template"
 _T = TypeVar("_T")
 
 
@@ -46,6 +48,7 @@ class Wares:
     pricing: str = "per-second"
     wall: Callable[[Machine], FarWall] = FarWall
     degraded: tuple[str, ...] = ()
+    ignores: tuple[tuple[str, str], ...] = tuple((one, _SIZED) for one in (CPU, MEMORY, PIDS, DISK))
 
     @property
     def table(self) -> str:
@@ -101,4 +104,5 @@ def _capabilities(wares: Wares) -> Capabilities:
         cost_per_hour=None if price is None else HourlyCost(round(price * MICROS)),
         images=frozenset(images),
         needs_key=True,
+        ignores=wares.ignores,
     )

@@ -89,10 +89,11 @@ class Route(RouteDecision):
 
 
 class RoutePolicy(Shape):
-    """A policy: the extensions in declared order, none are all."""
+    """A policy: the extensions in declared order, none are all; `fallback` is the same list."""
 
     strategy: Field[Strategy] = fields.word()
     extensions = fields.texts()
+    fallback = fields.texts()
 
 
 class RouteRules(Shape):
@@ -138,6 +139,7 @@ class RoutePolicyBody(TypedDict, total=False):
 
     strategy: Strategy
     extensions: list[str]
+    fallback: list[str]
     constraints: ConstraintsBody
 
 

@@ -10,7 +10,14 @@ from atoll.domain.host.reading import read_cost
 from atoll.domain.profile.profile import Profile
 from atoll.domain.profile.yaml_fields import Fields, choice, matching, number, text
 from atoll.domain.profile.yaml_tree import Node
-from atoll.domain.route.policy import Constraints, ExecutionMode, RoutePolicy, Strategy, read_policy
+from atoll.domain.route.policy import (
+    Constraints,
+    ExecutionMode,
+    RoutePolicy,
+    Strategy,
+    one_list,
+    read_policy,
+)
 from atoll.domain.wall.isolation import IsolationLevel
 
 MAX_READY_MS = 24 * 3600 * 1000
@@ -43,11 +50,18 @@ def read_extension(node: Node | None) -> str:
 
 def read_route(node: Node | None, extension: str) -> RoutePolicy | None:
     """Return the route of a profile, None when it has none: its extension is the first candidate,
-    and `fallback` names the others. Raises `Invalid` with line and field."""
+    and `fallback`, or `extensions`, names the others. Raises `Invalid` with line and field."""
     if node is None:
         return None
     part = Fields(node)
-    fallback = part.items("fallback", read_extension)
+    try:
+        fallback = one_list(
+            part.items("extensions", read_extension),
+            part.items("fallback", read_extension),
+            field="route.fallback",
+        )
+    except Invalid as err:
+        raise node.wrong(f"is wrong: {err.message}") from err
     policy = RoutePolicy(
         part.choice("strategy", Strategy.PREFER_SELF_HOSTED),
         (extension, *fallback) if extension else fallback,

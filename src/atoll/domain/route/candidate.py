@@ -13,6 +13,11 @@ from atoll.domain.wall.resources import NO_LIMITS, Resources
 
 ANY_GPU = "any"
 
+COMPOSE_REF: Final = "inputs.compose_bundle_ref"
+COMPOSE_FILE: Final = "inputs.compose_bundle"
+COMPOSE_FIELDS: Final = frozenset({COMPOSE_REF, COMPOSE_FILE})
+"""The fields that name a compose file."""
+
 
 class ImageKind(StrEnum):
     """The kinds of a profile's image: the machine's own `/usr`, a root tree of ours, or an image
@@ -37,6 +42,9 @@ class Candidate:
     - `obstacles`: why it is not there for this request, as found outside: drained, no room, no key.
     - `unavailable`: why it is not there for anybody: not installed, or it does not answer. Then
       nothing is known of its abilities; empty while it is there.
+    - `on_trial`: its breaker is half open, and a start is under way that may tell.
+    - `ignores`: the fields of a create and of a profile that it cannot act on, and why.
+    - `needs_compose`: it makes nothing but what a compose file names.
     - `weak`: its wall lacks a part that protects its host, so it keeps no required isolation.
     """
 
@@ -57,6 +65,9 @@ class Candidate:
     execution_mode: ExecutionMode = ExecutionMode.SANDBOX
     unavailable: str = ""
     weak: bool = False
+    on_trial: bool = False
+    ignores: tuple[tuple[str, str], ...] = ()
+    needs_compose: bool = False
 
     @property
     def rented_in(self) -> str:
@@ -66,13 +77,15 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """The facts of a request that candidates are judged by: what a sandbox needs of its backend."""
+    """The facts of a request that candidates are judged by: what a sandbox needs of its backend.
+    `fields` are those it names of the ones that not every backend acts on."""
 
     isolation: IsolationLevel = IsolationLevel.NONE
     image: ImageKind = ImageKind.HOST
     closed_network: bool = False
     abilities: frozenset[str] = frozenset()
     resources: Resources = NO_LIMITS
+    fields: frozenset[str] = frozenset()
 
 
 NO_NEED: Final = Need()
@@ -90,7 +103,20 @@ def lacks(candidate: Candidate, need: Need) -> Iterator[str]:
     missing = sorted(need.abilities - candidate.abilities)
     if missing:
         yield f"it lacks {', '.join(missing)}"
+    yield from _unacted(candidate, need.fields)
     yield from _beyond(candidate.limits, need.resources)
+
+
+def _unacted(candidate: Candidate, fields: frozenset[str]) -> Iterator[str]:
+    """Yield each field that is named, and that a candidate would drop."""
+    for field, why in candidate.ignores:
+        if field in fields:
+            yield f"it cannot act on {field}: {why}"
+    if candidate.needs_compose and not fields & COMPOSE_FIELDS:
+        yield (
+            f"it brings up the services of a compose file: name one as {COMPOSE_REF}, `repo:PATH`, "
+            f"or give it as {COMPOSE_FILE}"
+        )
 
 
 def _beyond(limits: Resources, wanted: Resources) -> Iterator[str]:
@@ -160,6 +186,8 @@ def ailing(candidate: Candidate) -> Iterator[str]:
     """Yield why nobody should be sent to a candidate for now."""
     if candidate.health.breaker is Breaker.OPEN:
         yield "its last attempts failed, and it is left alone for a while"
+    if candidate.on_trial:
+        yield "one start is under way, which shows whether it works again"
 
 
 def spelled(price: HourlyCost) -> str:

@@ -5,12 +5,18 @@ decision. A decision holds what it was made from, so it can be made again to the
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from atoll.domain.errors import NoRoute, RejectedPlace
 from atoll.domain.host.host import HourlyCost
 from atoll.domain.route.candidate import NO_NEED, Candidate, Need, ailing, breaches, lacks
 from atoll.domain.route.health import Attempt
-from atoll.domain.route.policy import Constraints, ExecutionMode, Strategy
+from atoll.domain.route.policy import (
+    DEFAULT_EXTENSION,
+    Constraints,
+    ExecutionMode,
+    Strategy,
+)
 
 _UNKNOWN = float("inf")
 
@@ -27,6 +33,8 @@ class RouteRequest:
     - `host`: the one that the caller named.
     - `desktops`: the policy takes people's own machines.
     - `failed`: starts that failed before, at places that are not tried again.
+    - `takes_ailing`: nobody set a policy, so a place that failed lately is tried where it is the
+      only one.
     """
 
     strategy: Strategy
@@ -39,6 +47,7 @@ class RouteRequest:
     desktops: bool = False
     among: tuple[str, ...] = ()
     failed: tuple[Attempt, ...] = ()
+    takes_ailing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +92,8 @@ def decide(request: RouteRequest, candidates: Iterable[Candidate]) -> Decision:
     """Return the decision for a request. Hard limits first: no strategy takes a candidate that
     breaks one."""
     judged = [RouteVerdict(one, tuple(_objections(request, one))) for one in candidates]
+    if request.strategy is not Strategy.EXPLICIT:
+        judged = _leave_out_ailing(judged, spare=request.takes_ailing)
     currency = _currency(request)
     return Decision(
         request,
@@ -111,8 +122,14 @@ def _objections(request: RouteRequest, candidate: Candidate) -> Iterable[str]:
             if why not in seen:
                 seen.add(why)
                 yield why
-    if request.strategy is not Strategy.EXPLICIT:
-        yield from ailing(candidate)
+
+
+def _leave_out_ailing(judged: list[RouteVerdict], *, spare: bool) -> list[RouteVerdict]:
+    """Return the verdicts with what ails a candidate. With `spare` they stay fit where every fit
+    one ails: one that failed lately is better than none."""
+    if spare and not any(one.fit and not any(ailing(one.candidate)) for one in judged):
+        return judged
+    return [replace(one, reasons=(*one.reasons, *ailing(one.candidate))) for one in judged]
 
 
 def _exclusions(request: RouteRequest, candidate: Candidate) -> Iterable[str]:
@@ -145,7 +162,8 @@ def _rank(
 ) -> tuple[float, int, int, str, str, str]:
     named = request.extensions
     name = candidate.extension
-    declared = named.index(name) if name in named else len(named)
+    unnamed = len(named) + (name != DEFAULT_EXTENSION)
+    declared = named.index(name) if name in named else unnamed
     first = _preference(request.strategy, candidate, currency)
     return first, declared, candidate.order, name, candidate.host, candidate.region
 
@@ -184,6 +202,18 @@ def refusal(decision: Decision) -> str:
             f"{only}"
         )
     return f"no backend takes this sandbox ({told}){advice}"
+
+
+def no_route(decision: Decision, *, field: str = "route") -> NoRoute:
+    """Return the error for a sandbox that no candidate takes, whatever the cause. `field` is the
+    part of the request that chose among them."""
+    places = tuple(
+        RejectedPlace(
+            one.candidate.extension, one.candidate.host, one.candidate.region, one.reasons
+        )
+        for one in decision.verdicts
+    )
+    return NoRoute(refusal(decision), field=field, candidates=places)
 
 
 def place(candidate: Candidate) -> str:

@@ -14,6 +14,7 @@ from atoll.domain.route.health import Attempt
 from atoll.domain.wall.isolation import IsolationLevel
 
 DEFAULT_EXTENSION: Final = "ext.namespaces"
+"""The backend that every installation has: the first among equals."""
 
 MAX_NAMED: Final = 32
 """The backends that a policy or an allowlist names."""
@@ -31,7 +32,8 @@ class ExecutionMode(StrEnum):
 
 
 class Strategy(StrEnum):
-    """An order of candidates; ties go by declared order, then by name.
+    """An order of candidates; ties go by declared order, then `DEFAULT_EXTENSION` is first, then by
+    name.
 
     `desktop_preferred`: the person's own machine, while it is linked, then as
     `prefer-self-hosted`: our own machines first. `lowest-cost`: by declared price.
@@ -93,10 +95,10 @@ class RouteRules:
 
 NO_RULES: Final = RouteRules()
 
-BUILT_IN: Final = RoutePolicy(Strategy.EXPLICIT, (DEFAULT_EXTENSION,))
-"""The policy where nobody set another."""
+BUILT_IN: Final = RoutePolicy()
+"""The policy where nobody set another: our own machines first, among all backends that are on."""
 
-BUILT_IN_WITH_DESKTOP: Final = RoutePolicy(Strategy.DESKTOP_PREFERRED, (DESKTOP, DEFAULT_EXTENSION))
+BUILT_IN_WITH_DESKTOP: Final = RoutePolicy(Strategy.DESKTOP_PREFERRED)
 """The same for a request that prefers its person's own machine, while that is linked."""
 
 
@@ -109,6 +111,7 @@ class RouteOptions:
     - `prefers_desktop`: its person's own machine comes first while it is linked, where the policy
       takes such machines or nobody set a policy. Without a linked machine it changes nothing.
     - `failed`: starts that failed before; their places are not tried again.
+    - `fields`: those of the create and its profile that not every backend acts on.
     """
 
     strategy: Strategy | None = None
@@ -118,6 +121,7 @@ class RouteOptions:
     allow: tuple[str, ...] = ()
     prefers_desktop: bool = False
     failed: tuple[Attempt, ...] = ()
+    fields: frozenset[str] = frozenset()
 
 
 NO_OPTIONS: Final = RouteOptions()
@@ -133,6 +137,16 @@ def read_policy(policy: RoutePolicy) -> RoutePolicy:
     if policy.strategy is Strategy.EXPLICIT and len(named) != 1:
         raise Invalid("`explicit` names exactly one extension", field="extensions")
     return policy
+
+
+def one_list(
+    extensions: tuple[str, ...], fallback: tuple[str, ...], *, field: str
+) -> tuple[str, ...]:
+    """Return the backends that a policy names by either word. Raises `Invalid` for two lists that
+    differ."""
+    if extensions and fallback and extensions != fallback:
+        raise Invalid("`extensions` and `fallback` are one list: give one of the two", field=field)
+    return extensions or fallback
 
 
 def preferring_desktop(policy: RoutePolicy) -> RoutePolicy:

@@ -7,7 +7,7 @@ widens it. `desktop_preferred` is the usual strategy: without a linked machine i
 from dataclasses import dataclass, replace
 from typing import Final
 
-from atoll.domain.errors import Conflict, Invalid
+from atoll.domain.errors import Invalid
 from atoll.domain.profile.route import extension_name
 from atoll.domain.route.health import Attempt
 from atoll.domain.route.policy import (
@@ -115,15 +115,6 @@ def options_of(
         allow=tuple(dict.fromkeys(map(extension_of, selection.allow))),
         prefers_desktop=usual and extension is None and execution_mode is not ExecutionMode.SANDBOX,
         failed=failed,
-    )
-
-
-def unavailable_backend(backend: str) -> Conflict:
-    """Return the error for a named backend that this Atoll does not have."""
-    return Conflict(
-        f"this Atoll does not have the backend {backend[:40]!r}: name another one, or none",
-        code="backend_unavailable",
-        field="backend",
     )
 
 

@@ -3,7 +3,7 @@
 Writing transactions are serialised, so two requests at once never take the same last place.
 """
 
-from atoll.domain.errors import Conflict
+from atoll.domain.errors import NoRoute, RejectedPlace
 from atoll.domain.host.host import LOCAL, LOCAL_HOST, Host, HostKind
 from atoll.domain.placement import (
     TAKING,
@@ -29,28 +29,27 @@ class HostRoom:
 
     async def check(self, rows: Transaction, sandbox: Sandbox) -> None:
         """Check that a placed sandbox has room to start where its files are, also on a host that is
-        drained. Raises `Conflict`."""
+        drained. Raises `NoRoute`."""
         for host in await all_hosts(rows):
             if host.name == sandbox.host:
                 lack = await self.shortage(rows, host, sandbox)
                 if lack is not None:
-                    raise Conflict(
+                    raise NoRoute(
                         f"host {host.name} has no room for {sandbox.name}: {lack}. Stop another "
                         "sandbox there, or have its capacity raised",
-                        code="no_host",
-                        field="host",
+                        candidates=(_rejected(sandbox, lack),),
                     )
 
     async def admit(self, rows: Transaction, sandbox: Sandbox) -> None:
         """Check that the host of a fallback takes the sandbox now as it would take a new one: since
-        the decision it may have been drained, dedicated, removed or filled. Raises `Conflict`."""
+        the decision it may have been drained, dedicated, removed or filled. Raises `NoRoute`."""
         profile, hosts = sandbox.profile, await all_hosts(rows)
         if not sandbox.host or profile.extension == DESKTOP:
             return  # a vendor's place, or a person's machine, which nobody stores
         kind = next((one.kind for one in hosts if one.name == sandbox.host), HostKind.LOCAL)
         request = PlaceRequest(kind, sandbox.org_id, profile.id, host=sandbox.host)
         for one in candidates(request, hosts).rejected:
-            raise Conflict(one.reason, code="no_host", field="host")
+            raise NoRoute(one.reason, candidates=(_rejected(sandbox, one.reason),))
         await self.check(rows, sandbox)
 
     async def load(self, rows: Transaction, host: str) -> HostLoad:
@@ -64,6 +63,10 @@ class HostRoom:
         held = await rows.hosts.sandboxes(host.name, TAKING)
         others = load_of((one for one in held if one.id != sandbox.id), self._defaults)
         return shortage(host, others, room_of(sandbox.profile.resources, self._defaults))
+
+
+def _rejected(sandbox: Sandbox, why: str) -> RejectedPlace:
+    return RejectedPlace(sandbox.profile.extension, sandbox.host, sandbox.region, (why,))
 
 
 async def all_hosts(rows: Transaction) -> list[Host]:

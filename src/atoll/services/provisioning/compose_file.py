@@ -1,13 +1,14 @@
 """The compose file of a sandbox, uploaded or of its repository, for a backend that runs one."""
 
-from atoll.domain.compose.reading import check_upload
-from atoll.domain.errors import Invalid
+from contextlib import suppress
+
+from atoll.domain.compose.reading import check_upload, read_stack
+from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.profile.yaml_tree import MAX_BYTES
+from atoll.domain.route.candidate import COMPOSE_REF as FIELD
 from atoll.domain.sandbox.instructions import REPO, repository_path
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import Extension, WorkspacePreparer
-
-FIELD = "inputs.compose_bundle_ref"
 
 
 async def read_compose_file(
@@ -23,6 +24,25 @@ async def read_compose_file(
         # It was judged as it came; what is allowed may have changed since.
         check_upload(uploaded, ref=None)
         return uploaded
+    return await _read(sandbox, ref, workspaces)
+
+
+async def check_compose_file(sandbox: Sandbox, workspaces: WorkspacePreparer) -> None:
+    """Check the compose file that a sandbox names before it is made. Raises `Invalid` for one that
+    its repository lacks, or that no backend could bring up. One of a repository that is not here
+    is judged at the start."""
+    ref = sandbox.inputs.compose_bundle_ref
+    if ref is None:
+        return
+    with suppress(NotFound):
+        document = await _read(sandbox, ref, workspaces)
+        try:
+            read_stack(document)
+        except Invalid as err:
+            raise Invalid(f"the compose file cannot be used: {err.message}", field=FIELD) from err
+
+
+async def _read(sandbox: Sandbox, ref: str, workspaces: WorkspacePreparer) -> str:
     path = repository_path(
         ref, field=FIELD, hint=f"name a file as {REPO}PATH", has_repo=bool(sandbox.repos)
     )

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from atoll.domain.errors import AtollError
 from atoll.domain.host.host import LOCAL, Host, HostKind
 from atoll.domain.placement import PlaceRequest, candidates, no_host_of
+from atoll.domain.profile.demands import PLACEMENT
 from atoll.domain.profile.profile import Profile
-from atoll.domain.route.candidate import Candidate, ImageKind
+from atoll.domain.route.candidate import COMPOSE_FIELDS, Candidate, ImageKind
 from atoll.domain.route.health import Breaker, health_of
 from atoll.domain.route.policy import DESKTOP, ExecutionMode
 from atoll.domain.sandbox.sandbox import Sandbox, State
@@ -24,7 +25,8 @@ from atoll.services.lifecycle.vendor_keys import pays_for
 NOT_LINKED = "no machine of yours is linked, and a desktop is there while its person links it"
 WORKERS_ALONE = "a desktop takes workers, and no other sandbox"
 _NOT_HERE = "this Atoll does not have it: its setting `extensions` names those that it has"
-_ON_TRIAL = "one start is under way, which shows whether it works again"
+_NO_HOSTS = ((PLACEMENT, "its machines are rented, and none has a name"),)
+_NO_COMPOSE = tuple((field, "it runs no compose file") for field in sorted(COMPOSE_FIELDS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +110,7 @@ class Candidates:
         if able.needs_key and not await pays_for(rows, extension.name, placing.sandbox):
             return [replace(base, region=able.regions[0], obstacles=(no_key(extension.name),))]
         if able.host_kind is None:
-            elsewhere = (
-                () if placing.host is None else (f"host {placing.host} is not one of its own",)
-            )
+            elsewhere = () if placing.host is None else (f"{placing.host} is no host of its own",)
             return [replace(base, region=region, obstacles=elsewhere) for region in able.regions]
         return await self._on_hosts(rows, placing, base=base, kind=able.host_kind, hosts=hosts)
 
@@ -151,7 +151,7 @@ class Candidates:
             health = health_of(known.get(place_of(one), ()), now)
             candidate = replace(one, health=health)
             if health.breaker is Breaker.HALF_OPEN and await self._tried(rows, one):
-                candidate = replace(candidate, obstacles=(*one.obstacles, _ON_TRIAL))
+                candidate = replace(candidate, on_trial=True)
             judged.append(candidate)
         return judged
 
@@ -197,8 +197,17 @@ def _able(name: str, able: Capabilities) -> Candidate:
         closes_network=able.closes_network,
         abilities=able.abilities,
         limits=able.limits,
+        ignores=_ignored(able),
+        needs_compose=able.needs_compose,
         cost_per_hour=able.cost_per_hour,
     )
+
+
+def _ignored(able: Capabilities) -> tuple[tuple[str, str], ...]:
+    """Return what a backend ignores, and what follows from what it is."""
+    compose = () if able.compose else _NO_COMPOSE
+    hosts = _NO_HOSTS if able.host_kind is None else ()
+    return (*able.ignores, *compose, *hosts)
 
 
 def _mode(able: Capabilities) -> ExecutionMode:

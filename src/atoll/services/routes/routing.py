@@ -3,16 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from atoll.domain.errors import Conflict
 from atoll.domain.ids import OrgId
-from atoll.domain.placement import Rejected
-from atoll.domain.placement import refusal as refusal_of_hosts
 from atoll.domain.profile.profile import Profile
-from atoll.domain.profile.route import policy_of
+from atoll.domain.profile.route import extension_name, policy_of
 from atoll.domain.route.candidate import Need, image_kind
-from atoll.domain.route.decision import Decision, RouteRequest, decide, refusal
+from atoll.domain.route.decision import Decision, RouteRequest, decide, no_route
 from atoll.domain.route.policy import (
     BUILT_IN,
+    BUILT_IN_WITH_DESKTOP,
     DESKTOP,
     NO_OPTIONS,
     Constraints,
@@ -92,9 +90,10 @@ class Routing:
             desktops=usual.takes_desktops,
             among=canonical(options.allow, installed),
             failed=options.failed,
+            takes_ailing=usual in (BUILT_IN, BUILT_IN_WITH_DESKTOP),
         )
         # One that the policy does not name is judged too, so that its reason is told.
-        names = named if only is None or not named else tuple(dict.fromkeys((*named, only)))
+        names = named if only is None else tuple(dict.fromkeys((*named, only)))
         placing = Placing(sandbox, host, desktops=_about_desktops(request), worker=worker)
         return decide(request, await self._candidates.of(rows, placing, names))
 
@@ -155,7 +154,7 @@ class Routing:
     ) -> tuple[Sandbox, RouteRecord]:
         chosen = decision.chosen
         if chosen is None:
-            raise self.refused(decision)
+            raise no_route(decision, field="host" if decision.request.host else "route")
         record = RouteRecord(
             self._ground.ids.route(),
             sandbox.id,
@@ -175,24 +174,6 @@ class Routing:
         )
         return placed, record
 
-    def refused(self, decision: Decision) -> Conflict:
-        """Return the error of a decision that chose nothing: about hosts alone where a chosen
-        backend lacks only those."""
-        verdicts, installed = decision.verdicts, self._candidates.installed
-        about_hosts = decision.explicit and all(
-            one.candidate.extension in installed and one.reasons == one.candidate.obstacles
-            for one in verdicts
-        )
-        if not about_hosts:
-            return Conflict(refusal(decision), code="no_route", field="route")
-        rejected = [
-            Rejected(one.candidate.host, ", ".join(one.reasons))
-            for one in verdicts
-            if one.candidate.host
-        ]
-        told = refusal_of_hosts(rejected) if rejected else verdicts[0].reasons[0]
-        return Conflict(told, code="no_host", field="host")
-
 
 async def rules_of(rows: Transaction, org_id: OrgId) -> Rules:
     """Return the rules that hold for an organization."""
@@ -200,9 +181,11 @@ async def rules_of(rows: Transaction, org_id: OrgId) -> Rules:
 
 
 def canonical(names: Sequence[str], installed: Mapping[str, Extension]) -> tuple[str, ...]:
-    """Return the names that extensions call themselves by; an alias stands for its extension."""
+    """Return the names that extensions call themselves by; an alias or a short name stands for its
+    extension. Raises `Invalid` for what names none."""
+    whole = [name if name in installed else extension_name(name) for name in names]
     return tuple(
-        dict.fromkeys(installed[name].name if name in installed else name for name in names)
+        dict.fromkeys(installed[name].name if name in installed else name for name in whole)
     )
 
 
@@ -219,6 +202,7 @@ def _need(profile: Profile, options: RouteOptions) -> Need:
         image=image_kind(profile.image),
         closed_network=not options.accept_open_network,
         resources=profile.resources,
+        fields=options.fields,
     )
 
 

@@ -4,8 +4,10 @@ Limit, name, idempotency key and the one sandbox of an agent are all checked on 
 transaction itself reads, so two hundred requests at once cannot slip past any of them.
 """
 
+import asyncio
 import hashlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -16,9 +18,12 @@ from atoll.domain.agent.agent import takes_prompts
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, LimitReached
 from atoll.domain.event import Json
 from atoll.domain.people.principal import Principal
+from atoll.domain.profile.demands import MOUNTS, demands_of
 from atoll.domain.profile.profile import Profile, Scope
 from atoll.domain.repository.project import DecidedProject, ProjectDecision
+from atoll.domain.route.candidate import COMPOSE_FILE, COMPOSE_REF
 from atoll.domain.route.decision import Decision
+from atoll.domain.route.policy import RouteOptions
 from atoll.domain.route.record import RouteRecord
 from atoll.domain.sandbox.create import (
     Circumstances,
@@ -56,6 +61,7 @@ from atoll.services.ground import Ground
 from atoll.services.lifecycle.room import SandboxRoom
 from atoll.services.lifecycle.transitions import Also, Transitions, Work
 from atoll.services.policies.policies import check_secrets, references
+from atoll.services.provisioning.compose_file import check_compose_file
 from atoll.services.provisioning.instructions import check_instructions
 from atoll.services.routes.routing import Routing
 from atoll.services.sandboxes.settings import AdmissionSettings
@@ -64,6 +70,8 @@ MAX_KEY = 200
 MAX_LOOKED_AT = 200
 """The sandboxes whose branches are looked at for one that is free."""
 KEY_LIFE = timedelta(hours=24)
+FETCH_SECONDS = 20.0
+"""The time for which a create waits for the repository of a file that it names."""
 
 Admitted = tuple[Sandbox, tuple[Work, ...]]
 """A sandbox and what is to be done for it: nothing when it was there before."""
@@ -129,18 +137,30 @@ class Admission:
         check_references(request)
         asked = await self._asked(caller, request, key)
         request, profile = asked.request, asked.profile
-        self._check_extension(profile)
         self._check_catalogue(request, profile)
         await self._check_agent(request.agent or profile.agent, prompted=request.task is not None)
-        if request.setup_metadata.instructions_ref is not None:
-            # Before the transaction: git is asked.
-            tentative = grant(request, profile, self._circumstances(caller, frozenset()))
-            await check_instructions(tentative, self._workspaces, fetched=False)
+        await self._check_files(caller, asked)
         async with self._ground.store.begin() as rows:
             sandbox, work = await self._admitted(rows, caller, asked)
             if also is not None:
                 await also(rows, sandbox)
         return sandbox, work
+
+    async def _check_files(self, caller: Principal, asked: _Asked) -> None:
+        """Check the files of repositories that a request names. Before the transaction: git is
+        asked. Raises `Invalid`."""
+        request = asked.request
+        compose = request.inputs.compose_bundle_ref
+        if compose is None and request.setup_metadata.instructions_ref is None:
+            return
+        tentative = grant(request, asked.profile, self._circumstances(caller, frozenset()))
+        # A repository that is not here yet is fetched now: its start needs it anyway, and a wrong
+        # reference is refused instead of a sandbox failing. What takes long is judged at the start.
+        with suppress(AtollError, TimeoutError):
+            async with asyncio.timeout(FETCH_SECONDS):
+                await self._workspaces.mounts_for(caller.org_id, tentative.repos)
+        await check_instructions(tentative, self._workspaces, fetched=False)
+        await check_compose_file(tentative, self._workspaces)
 
     async def _admitted(self, rows: Transaction, caller: Principal, asked: _Asked) -> Admitted:
         """Admit a request within a transaction."""
@@ -178,12 +198,13 @@ class Admission:
         raises, but for a decision that chooses nothing."""
         check_references(request)
         profile = await self._profiles.get(caller, request.profile, version=request.profile_version)
-        self._check_extension(profile)
         self._check_catalogue(request, profile)
         async with self._ground.store.read() as rows:
             asked = grant(request, profile, self._circumstances(caller, frozenset()))
             allowed = await self._room.take(rows, asked)
-            return await self._routing.decide(rows, allowed, request.route, host=request.host)
+            return await self._routing.decide(
+                rows, allowed, _options(request, asked), host=request.host
+            )
 
     async def place_worker(
         self, caller: Principal, request: CreateSandbox, *, walled: bool
@@ -197,7 +218,7 @@ class Admission:
         asked = grant(request, profile, self._circumstances(caller, frozenset()))
         async with self._ground.store.read() as rows:
             return await self._routing.decide(
-                rows, asked, request.route, host=request.host, worker=True
+                rows, asked, _options(request, asked), host=request.host, worker=True
             )
 
     async def _earlier(self, rows: Transaction, caller: Principal, asked: _Asked) -> Sandbox | None:
@@ -258,8 +279,10 @@ class Admission:
             return await self._routing.place_child(rows, await self._room.take(rows, child), parent)
         project = await _approved(rows, caller, request, asked.profile)
         circumstances = replace(known, project=project, branches=branches)
-        allowed = await self._room.take(rows, grant(request, asked.profile, circumstances))
-        return await self._routing.place(rows, allowed, request.route, host=request.host)
+        wanted = grant(request, asked.profile, circumstances)
+        allowed = await self._room.take(rows, wanted)
+        options = _options(request, wanted)
+        return await self._routing.place(rows, allowed, options, host=request.host)
 
     async def _family(
         self, rows: Transaction, caller: Principal, parent: Sandbox, now: datetime
@@ -327,46 +350,43 @@ class Admission:
     async def obstacle(self, profile: Profile) -> str | None:
         """Return why no sandbox can be made from this profile here; None when one can."""
         try:
-            self._check_extension(profile)
             await self._check_agent(profile.agent, prompted=False)
+            return self._unfit(profile)
         except AtollError as error:
             return error.message
-        return None
 
-    def _check_extension(self, profile: Profile) -> None:
-        """Check a backend that the profile itself chose, or that any of those is there which it
-        names. Raises `Invalid`."""
-        if profile.route is not None:
-            named = profile.route.extensions
-            if named and not any(name in self._extensions for name in named):
-                raise Invalid(
-                    f"{profile.id} asks for {', '.join(named)}, and this Atoll has none of them",
-                    field="profile",
-                )
-        if profile.route is not None or not profile.extension:
-            return
-        extension = self._extensions.get(profile.extension)
+    def _unfit(self, profile: Profile) -> str | None:
+        """Return why no backend that a profile names could ever take its sandboxes."""
+        named = (profile.extension,) if profile.extension else ()
+        names = named if profile.route is None else profile.route.extensions
+        reasons = {name: self._lack(name, profile) for name in names}
+        if not reasons or None in reasons.values():
+            return None
+        return "; ".join(f"{name}: {why}" for name, why in reasons.items())
+
+    def _lack(self, name: str, profile: Profile) -> str | None:
+        """Return why a backend could never take a sandbox of a profile."""
+        extension = self._extensions.get(name)
         if extension is None:
             have = ", ".join(sorted(self._extensions)) or "none"
-            raise Invalid(
-                f"{profile.id} asks for {profile.extension}, which this Atoll does not have "
-                f"(it has: {have}).",
-                field="profile",
-            )
+            return f"this Atoll does not have it (it has: {have})"
         given = extension.capabilities().isolation
-        required = self._settings.require_isolation
-        if required is not None and not reaches(given, required):
-            raise Invalid(
-                f"this Atoll requires isolation {required}, but {profile.extension} gives {given} "
-                "here.",
-                field="profile",
-            )
-        if not reaches(given, profile.isolation):
-            raise Invalid(
-                f"{profile.id} asks for isolation {profile.isolation}, but {profile.extension} "
-                f"gives {given} here.",
-                field="profile",
-            )
+        for required in (self._settings.require_isolation, profile.isolation):
+            if required is not None and not reaches(given, required):
+                return f"its isolation is {given}, and {required} is needed"
+        return None
+
+
+def _options(request: CreateSandbox, wanted: Sandbox) -> RouteOptions:
+    """Return what is asked of the route: also to act on every field that is named. What a quota
+    adds is nobody's wish."""
+    inputs = wanted.inputs
+    create = {
+        MOUNTS: wanted.mounts,
+        COMPOSE_REF: inputs.compose_bundle_ref,
+        COMPOSE_FILE: inputs.compose_bundle,
+    }
+    return replace(request.route, fields=demands_of(wanted.profile, create))
 
 
 async def _approved(

@@ -3,18 +3,15 @@
 The decision itself is made, and kept, when the sandbox of the worker is admitted.
 """
 
-from collections.abc import Collection
 from contextlib import suppress
 from typing import Protocol
 
-from atoll.domain.errors import Conflict, Forbidden, Invalid, NotFound
+from atoll.domain.errors import Forbidden, Invalid, NotFound
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
-from atoll.domain.route.decision import Decision, refusal
-from atoll.domain.route.policy import DESKTOP
+from atoll.domain.route.decision import Decision, no_route
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
 from atoll.domain.worker.create import CreateWorker
-from atoll.domain.worker.selection import extension_of, unavailable_backend
 from atoll.services.workers.runtime_host import wanted_sandbox
 
 _FIELDS = {"route.strategy": "selection.strategy", "route.extension": "backend"}
@@ -40,22 +37,17 @@ class Explained(Protocol):
 
 
 class WorkerAdmission:
-    """The judgement of requests for new workers. `installed` are the ids of the backends."""
+    """The judgement of requests for new workers."""
 
-    def __init__(self, sandboxes: Explained, installed: Collection[str]) -> None:
+    def __init__(self, sandboxes: Explained) -> None:
         self._sandboxes = sandboxes
-        self._installed = frozenset(installed)
 
     async def check(self, caller: Principal, request: CreateWorker) -> None:
-        """Check that some backend takes the worker. Raises `Conflict`, with the code
-        `backend_unavailable` or with `no_route` and the reasons of every candidate; `Invalid`, and
-        `NotFound` for the profile or the sandbox to move into."""
+        """Check that some backend takes the worker. Raises `NoRoute` with the reasons of every
+        candidate, `Invalid`, and `NotFound` for the profile or the sandbox to move into."""
         if request.named_sandbox is not None:
             await self._check_sandbox(caller, request.named_sandbox)
             return
-        backend = request.backend
-        if backend is not None and extension_of(backend) not in {*self._installed, DESKTOP}:
-            raise unavailable_backend(backend)
         try:
             wanted, walled = wanted_sandbox(request), request.profile is not None
             decision = await self._sandboxes.explain(caller, wanted)
@@ -65,7 +57,7 @@ class WorkerAdmission:
             field = None if err.field is None else _FIELDS.get(err.field, err.field)
             raise Invalid(err.message, code=err.code, field=field) from err
         if decision.chosen is None:
-            raise Conflict(refusal(decision), code="no_route", field="selection")
+            raise no_route(decision, field="backend" if request.backend else "selection")
 
     async def _check_sandbox(self, caller: Principal, sandbox_id: str) -> None:
         """Check that the sandbox to move into is the caller's. A missing one answers alike."""

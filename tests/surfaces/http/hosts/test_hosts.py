@@ -78,7 +78,7 @@ async def _created(client: Any, **body: object) -> tuple[int, str]:
         await client.delete(f"/v1/sandboxes/{shown['sandbox_id']}?wait=true")
         await client.post(f"{PATH}/local/undrain")
         return answer.status_code, str(shown["host"])
-    assert answer.json()["code"] == "no_host"
+    assert answer.json()["code"] == "no_route"
     return answer.status_code, str(answer.json()["detail"])
 
 

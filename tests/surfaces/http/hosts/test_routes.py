@@ -14,6 +14,7 @@ ACTS = {
         "allow": "test_default_route_counts",
         "default.strategy": "test_default_route_counts",
         "default.extensions": "test_default_route_counts",
+        "default.fallback": "test_default_route_counts",
         "default.constraints.max_cost_per_hour.micros": "test_default_route_counts",
         "default.constraints.max_cost_per_hour.currency": "test_default_route_counts",
         "default.constraints.require_isolation": "test_default_route_counts",
@@ -62,17 +63,23 @@ async def test_every_limit_narrows_and_its_reason_is_told(atoll: World) -> None:
             assert all(one["reasons"] for one in told["candidates"])
             refused = await client.post("/v1/sandboxes", json=body)
             assert refused.status_code == 409
-            assert refused.json()["code"] in ("no_route", "no_host")
+            assert refused.json()["code"] == "no_route"
             assert told["candidates"][0]["reasons"][0] in refused.json()["detail"]
-        odd = await client.post(f"{PATH}/explain", json={"route": {"strategy": "lowest-cost"}})
-        assert (odd.status_code, odd.json()["field"]) == (422, "route.strategy")
+            parts = ("extension", "host", "region", "reasons")
+            wanted_places = [{part: one[part] for part in parts} for one in told["candidates"]]
+            assert refused.json()["candidates"] == wanted_places
+        odd = await client.post(f"{PATH}/explain", json={"route": {"strategy": "explicit"}})
+        assert (odd.status_code, odd.json()["field"]) == (422, "route.extension")
 
 
 async def test_default_route_counts(atoll: World) -> None:
     async with client_of(atoll.url, atoll.token) as client:
         usual = (await client.get(f"{PATH}/default")).json()
         assert usual["organization"] == usual["installation"] == {"default": None, "allow": None}
-        name = usual["effective"]["extensions"][0]
+        effective = usual["effective"]
+        assert effective["strategy"] == "prefer-self-hosted"
+        assert effective["extensions"] == effective["fallback"] == []
+        name = (await client.post(f"{PATH}/explain", json={})).json()["chosen"]["extension"]
         narrow: list[dict[str, Any]] = [
             {"max_cost_per_hour": {"micros": 1, "currency": "EUR"}},
             {"require_isolation": "microvm"},
@@ -85,6 +92,7 @@ async def test_default_route_counts(atoll: World) -> None:
         closed: list[dict[str, Any]] = [
             {"allow": ["ext.other"]},
             {"default": {"extensions": ["ext.other"]}},
+            {"default": {"fallback": ["ext.other"]}},
             *({"default": {"extensions": [name], "constraints": one}} for one in narrow),
         ]
         for scope in ("organization", "installation"):
@@ -102,7 +110,14 @@ async def test_default_route_counts(atoll: World) -> None:
         assert {one["event_type"] for one in events} == {"route.changed"}
 
 
-@pytest.mark.parametrize("body", [{"allow": ["UP"]}, {"default": {"strategy": "explicit"}}])
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"allow": ["UP"]},
+        {"default": {"strategy": "explicit"}},
+        {"default": {"extensions": ["ext.a"], "fallback": ["ext.b"]}},
+    ],
+)
 async def test_rules_that_mean_nothing_are_refused(atoll: World, body: dict[str, Any]) -> None:
     async with client_of(atoll.url, atoll.token) as client:
         assert (await client.put(f"{PATH}/default", json=body)).status_code == 422

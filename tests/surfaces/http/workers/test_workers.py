@@ -153,7 +153,6 @@ BAD_CREATES: list[tuple[dict[str, Any], str]] = [
     ({"worker_id": "w", "selection": {"region": ""}}, "selection.region"),
     ({"worker_id": "w", "selection": {"strategy": "cheapest"}}, "selection.strategy"),
     ({"worker_id": "w", "selection": {"strategy": "explicit"}}, "selection.strategy"),
-    ({"worker_id": "w", "selection": {"strategy": "lowest-cost"}}, "selection.strategy"),
     ({"worker_id": "w", "selection": {"max_ready_ms": 0}}, "selection.max_ready_ms"),
     ({"worker_id": "w", "selection": {"max_ready_ms": "9"}}, "selection.max_ready_ms"),
     ({"worker_id": "w", "selection": {"min_success": 1.1}}, "selection.min_success"),
@@ -187,10 +186,10 @@ async def test_worker_that_no_backend_takes_is_refused(
     client: httpx.AsyncClient, prefix: str
 ) -> None:
     for more, code, field in (
-        ({"backend": "openagents_gcp"}, "backend_unavailable", "backend"),
-        ({"backend": "cloudflare_sandbox"}, "backend_unavailable", "backend"),
-        ({"backend": "in_memory"}, "backend_unavailable", "backend"),
-        ({"backend": "desktop"}, "no_route", "selection"),
+        ({"backend": "openagents_gcp"}, "no_route", "backend"),
+        ({"backend": "cloudflare_sandbox"}, "no_route", "backend"),
+        ({"backend": "in_memory"}, "no_route", "backend"),
+        ({"backend": "desktop"}, "no_route", "backend"),
         ({"execution_mode": "desktop"}, "no_route", "selection"),
         ({"selection": {"allow": ["daytona"]}}, "no_route", "selection"),
         ({"selection": {"require_isolation": "microvm"}}, "no_route", "selection"),

@@ -34,6 +34,7 @@ from atoll.adapters.zygote.probe import check_health
 from atoll.adapters.zygote.start import agents_of, host_mounts_of, hostname
 from atoll.domain.errors import AtollError, Conflict, Failed, Unavailable
 from atoll.domain.ids import SandboxId
+from atoll.domain.profile.demands import ROOT, SUDO
 from atoll.domain.profile.profile import Access
 from atoll.domain.route.candidate import ImageKind
 from atoll.domain.wall.interior import (
@@ -57,6 +58,10 @@ from atoll.wire.zygote import messages as wire
 
 NAME = "ext.docker"
 WALL = "container"
+IGNORED = (
+    (ROOT, "the root of its containers is read-only"),
+    (SUDO, "nothing may gain privilege in its containers"),
+)
 START_SECONDS = 60.0
 STOP_SECONDS = 60.0
 ASK_SECONDS = 10.0
@@ -108,8 +113,15 @@ class Docker:
         return NAME
 
     def capabilities(self) -> Capabilities:
-        """Return the abilities of containers here, whose directories are kept over a stop."""
-        return Capabilities(isolation=IsolationLevel.CONTAINER, images=frozenset({ImageKind.OTHER}))
+        """Return the abilities of containers here, whose directories are kept over a stop. Raises
+        `Failed` where no daemon listens."""
+        if not docker.socket_path(self.settings.host).exists():
+            raise Failed(f"no Docker daemon listens at {self.settings.host}: start it")
+        return Capabilities(
+            isolation=IsolationLevel.CONTAINER,
+            images=frozenset({ImageKind.OTHER}),
+            ignores=IGNORED,
+        )
 
     async def provision(self, request: Provision) -> Handle:
         """Start a container, or attach to it again. Raises `Invalid` for an image that cannot be

@@ -25,6 +25,7 @@ from atoll.adapters.linked.machine import mirror_to
 from atoll.domain.errors import Failed, Invalid
 from atoll.domain.ids import SandboxId
 from atoll.domain.interior.remote import INIT
+from atoll.domain.profile.demands import PIDS
 from atoll.domain.route.candidate import ImageKind
 from atoll.domain.sandbox.image import HOST
 from atoll.domain.wall.isolation import Isolation, IsolationLevel
@@ -63,7 +64,11 @@ class MicrovmBackend:
         find_qemu()
         find_mke2fs()
         find_image(self.home)
-        return Capabilities(isolation=IsolationLevel.MICROVM, images=frozenset({ImageKind.HOST}))
+        return Capabilities(
+            isolation=IsolationLevel.MICROVM,
+            images=frozenset({ImageKind.HOST}),
+            ignores=((PIDS, "the kernel of its machine bounds them, by its memory"),),
+        )
 
     async def provision(self, request: Provision, terms: LinkTerms) -> FarPlace:
         """Boot the sandbox's machine. Raises `Invalid` for an image, `Failed` with what the guest

@@ -8,6 +8,7 @@ from atoll.adapters.linked.extension import LinkedExtension
 from atoll.adapters.linked.policy_wall import DEGRADED, PolicyWall
 from atoll.adapters.rented.entry import Wares, rented_extension, settings_of
 from atoll.adapters.rented.vendor import Vendor
+from atoll.domain.profile.demands import DEBUG, DISK, NETLINK, PIDS
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports.extension import SELF_HOSTED, ExtensionSetup
 
@@ -28,6 +29,9 @@ def make(setup: ExtensionSetup) -> LinkedExtension:
     return rented_extension(setup, wares, _vendor(settings))
 
 
+_POLICY = "a policy of OpenShell has no rule for it"
+
+
 def wares_of(settings: OpenShellSettings) -> Wares:
     """Return what a gateway of OpenShell gives: sandboxes of a policy, whose network is closed."""
     return Wares(
@@ -42,6 +46,7 @@ def wares_of(settings: OpenShellSettings) -> Wares:
         pricing=SELF_HOSTED,
         wall=PolicyWall,
         degraded=DEGRADED,
+        ignores=tuple((one, _POLICY) for one in (PIDS, DISK, DEBUG, NETLINK)),
     )
 
 

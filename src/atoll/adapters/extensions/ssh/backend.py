@@ -16,6 +16,7 @@ from atoll.adapters.linked.wall import FarWall
 from atoll.domain.errors import Failed, Invalid
 from atoll.domain.host.host import LOCAL, HostKind
 from atoll.domain.interior.remote import INIT
+from atoll.domain.profile.demands import CPU, DISK, MEMORY, PIDS
 from atoll.domain.route.candidate import ImageKind
 from atoll.domain.sandbox.image import HOST
 from atoll.domain.wall.isolation import Isolation, IsolationLevel
@@ -29,6 +30,14 @@ DEGRADED = (
     "disk: its files share the file system of that machine",
     "uid: every sandbox there has the uid of the same user",
 )
+_NO_GROUP = "an ordinary user of that machine has no control group"
+IGNORED = (
+    (CPU, _NO_GROUP),
+    (MEMORY, _NO_GROUP),
+    (PIDS, _NO_GROUP),
+    (DISK, "its files share the file system of that machine"),
+)
+"""Limits that nothing there keeps. A sandbox without them is said to be `degraded` all the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +77,7 @@ class SshBackend:
             host_kind=HostKind.SSH,
             images=frozenset({ImageKind.HOST}),
             abilities=frozenset({RELOCATE}),
+            ignores=IGNORED,
         )
 
     async def provision(self, request: Provision, terms: LinkTerms) -> FarPlace:

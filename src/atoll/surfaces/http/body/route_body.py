@@ -14,6 +14,7 @@ from atoll.domain.route.policy import (
     RoutePolicy,
     RouteRules,
     Strategy,
+    one_list,
 )
 from atoll.domain.sandbox.sandbox import CreateSandbox
 from atoll.domain.wall.isolation import IsolationLevel
@@ -90,15 +91,18 @@ class ExplainBody(Body):
 
 
 class RoutePolicyBody(Body):
-    """A policy: `extensions` in declared order; none are all that are installed."""
+    """A policy: `extensions` in declared order; none are all that are installed. `fallback` is the
+    same by the word that profiles have for it: give one of the two."""
 
     strategy: Strategy = Strategy.PREFER_SELF_HOSTED
     extensions: Names = ()
+    fallback: Names = ()
     constraints: ConstraintsBody = ConstraintsBody()
 
     def to_domain(self) -> RoutePolicy:
-        """Return the domain's value."""
-        return RoutePolicy(self.strategy, self.extensions, self.constraints.limits())
+        """Return the domain's value. Raises `Invalid` for two lists that differ."""
+        named = one_list(self.extensions, self.fallback, field="default.fallback")
+        return RoutePolicy(self.strategy, named, self.constraints.limits())
 
 
 class RouteRulesBody(Body):

@@ -49,10 +49,12 @@ class RouteConstraintsView(ResponseModel):
 
 
 class RoutePolicyView(ResponseModel):
-    """A policy: `extensions` in declared order; none are all that are installed."""
+    """A policy: `extensions` in declared order; none are all that are installed. `fallback` is the
+    same by the word that profiles have for it."""
 
     strategy: Strategy
     extensions: list[str]
+    fallback: list[str]
     constraints: RouteConstraintsView
 
 
@@ -280,6 +282,10 @@ def _own(rules: RouteRules) -> dict[str, Any]:
 
 def _policy(policy: RoutePolicy) -> dict[str, Any]:
     limits: Constraints = policy.constraints
+    named = [*policy.extensions]
     return RoutePolicyView.of(
-        policy, extensions=[*policy.extensions], constraints=RouteConstraintsView.of(limits)
+        policy,
+        extensions=named,
+        fallback=named,
+        constraints=RouteConstraintsView.of(limits),
     )

@@ -4,6 +4,7 @@ No internals (class, path, traceback) are ever sent.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from atoll.domain.error_status import INTERNAL, status_of
 from atoll.domain.errors import (
     AtollError,
     Invalid,
+    NoRoute,
     StaleCursor,
 )
 from atoll.surfaces.http.body.answers import Json
@@ -74,10 +76,18 @@ def problem(error: AtollError) -> Json:
         headers["WWW-Authenticate"] = 'Bearer realm="atoll"'
     if status in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}:
         headers["Retry-After"] = "1"
-    more = {"resume_after": error.resume_after} if isinstance(error, StaleCursor) else {}
     return _document(
-        status, error.code, error.message, field=error.field, headers=headers, more=more
+        status, error.code, error.message, field=error.field, headers=headers, more=_more(error)
     )
+
+
+def _more(error: AtollError) -> dict[str, Any]:
+    """Return the members that some problems have besides."""
+    if isinstance(error, StaleCursor):
+        return {"resume_after": error.resume_after}
+    if isinstance(error, NoRoute):
+        return {"candidates": [asdict(one) for one in error.candidates]}
+    return {}
 
 
 def internal_problem() -> Json:

@@ -26,6 +26,7 @@ from atoll.domain.compose.reading import read_stack
 from atoll.domain.compose.stack import AGENT, Stack
 from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.domain.host.host import LOCAL, HostKind
+from atoll.domain.profile.demands import DISK
 from atoll.domain.profile.profile import Access
 from atoll.domain.sandbox.image import HOST
 from atoll.domain.wall.interior import DEFAULT_FILES, DEFAULT_NETLINK
@@ -94,6 +95,8 @@ class ComposeBackend:
             regions=("remote",),
             host_kind=HostKind.SSH,
             compose=True,
+            needs_compose=True,
+            ignores=((DISK, "its files and volumes share the file system of that host"),),
         )
 
     async def provision(self, request: Provision, terms: LinkTerms) -> FarPlace:

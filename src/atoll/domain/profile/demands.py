@@ -1,0 +1,52 @@
+"""The fields of a create and of a profile that not every backend acts on.
+
+A backend names those that it cannot act on (`Capabilities.ignores`), and why. A sandbox that names
+one of them is not placed there: nothing that was asked for is dropped. What the control plane and
+the runtime act on is the same behind every wall, and stands in no list here.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from atoll.domain.profile.profile import Profile, RootMode
+from atoll.domain.route.candidate import COMPOSE_FILE, COMPOSE_REF
+
+MOUNTS: Final = "mounts"
+ROOT: Final = "root"
+SUDO: Final = "safety.sudo"
+DEBUG: Final = "safety.debug"
+NETLINK: Final = "network.netlink"
+PLACEMENT: Final = "placement"
+CPU: Final = "resources.cpu"
+MEMORY: Final = "resources.memory_mb"
+PIDS: Final = "resources.pids"
+PTYS: Final = "resources.ptys"
+DISK: Final = "resources.workspace_mb"
+FILES: Final = "resources.files"
+
+_NAMED_BY_PROFILE: Final[Mapping[str, Callable[[Profile], bool]]] = {
+    ROOT: lambda profile: profile.root is RootMode.OVERLAY,
+    SUDO: lambda profile: bool(profile.safety.sudo),
+    DEBUG: lambda profile: profile.safety.debug,
+    NETLINK: lambda profile: profile.network.netlink is not None,
+    PLACEMENT: lambda profile: profile.route is None and any(_hosts(profile)),
+    CPU: lambda profile: profile.resources.cpu is not None,
+    MEMORY: lambda profile: profile.resources.memory_mb is not None,
+    PIDS: lambda profile: profile.resources.pids is not None,
+    PTYS: lambda profile: profile.resources.ptys is not None,
+    DISK: lambda profile: profile.resources.workspace_mb is not None,
+    FILES: lambda profile: profile.resources.files is not None,
+}
+
+DEMANDS: Final = frozenset({*_NAMED_BY_PROFILE, MOUNTS, COMPOSE_REF, COMPOSE_FILE})
+"""Every such field."""
+
+
+def demands_of(profile: Profile, create: Mapping[str, object]) -> frozenset[str]:
+    """Return the fields of these that a profile names, and those of a create that have a value."""
+    by_profile = (name for name, names in _NAMED_BY_PROFILE.items() if names(profile))
+    return frozenset((*by_profile, *(name for name, value in create.items() if value)))
+
+
+def _hosts(profile: Profile) -> tuple[str, ...]:
+    return (*profile.placement.prefer, *profile.placement.fallback)
