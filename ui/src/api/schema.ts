@@ -2943,19 +2943,28 @@ export interface components {
             readonly require_isolation?: components["schemas"]["IsolationLevel"] | null;
             readonly strategy?: components["schemas"]["Strategy"] | null;
         };
-        /** @description A policy: `extensions` in declared order; none are all that are installed. */
+        /**
+         * @description A policy: `extensions` in declared order; none are all that are installed. `fallback` is the
+         *     same by the word that profiles have for it: give one of the two.
+         */
         readonly RoutePolicyBody: {
             /** @default {} */
             readonly constraints?: components["schemas"]["ConstraintsBody"];
             /** @default [] */
             readonly extensions?: readonly string[];
+            /** @default [] */
+            readonly fallback?: readonly string[];
             /** @default prefer-self-hosted */
             readonly strategy?: components["schemas"]["Strategy"];
         };
-        /** @description A policy: `extensions` in declared order; none are all that are installed. */
+        /**
+         * @description A policy: `extensions` in declared order; none are all that are installed. `fallback` is the
+         *     same by the word that profiles have for it.
+         */
         readonly RoutePolicyView: {
             readonly constraints: components["schemas"]["RouteConstraintsView"];
             readonly extensions: readonly string[];
+            readonly fallback: readonly string[];
             readonly strategy: components["schemas"]["Strategy"];
         };
         /**
@@ -3377,7 +3386,8 @@ export interface components {
             readonly reason?: string | null;
         };
         /**
-         * @description An order of candidates; ties go by declared order, then by name.
+         * @description An order of candidates; ties go by declared order, then `DEFAULT_EXTENSION` is first, then by
+         *     name.
          *
          *     `desktop_preferred`: the person's own machine, while it is linked, then as
          *     `prefer-self-hosted`: our own machines first. `lowest-cost`: by declared price.
