@@ -6,13 +6,16 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import zipfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from atoll.adapters import turns
 from atoll.adapters.agents.install import install, locked
 from atoll.adapters.agents.installed import layer, versions
 from atoll.adapters.agents.layers import InstalledLayers
@@ -104,7 +107,20 @@ def test_install_sweeps_what_a_killed_one_left(tmp_path: Path, npm: Path) -> Non
     assert not left.exists()
 
 
-def test_install_while_another_goes_on_is_a_conflict(tmp_path: Path) -> None:
+def test_install_after_another_waits_its_turn_and_says_so(tmp_path: Path, npm: Path) -> None:
+    said: list[str] = []
+    folder, agent = tmp_path / "agents", find("codex")
+    with ThreadPoolExecutor() as pool:
+        with locked(folder, agent):
+            waiting = pool.submit(install, folder, agent, None, said.append)
+            while not said:
+                time.sleep(0.01)  # until it waits
+        assert waiting.result().new
+    assert said[0] == "codex: waiting for another install"
+
+
+def test_install_does_not_wait_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "LOCK_SECONDS", 0.0)
     outcome: list[BaseException | None] = []
 
     def attempt() -> None:

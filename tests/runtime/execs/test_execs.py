@@ -369,3 +369,14 @@ async def test_exec_is_not_confirmed_once_the_end_of_the_sandbox_was_announced()
         assert status == 409
         kinds = [one["kind"] for one in page["entries"]]
         assert kinds.count("exec.started") == 2
+
+
+async def test_own_scripts_have_a_place_beside_programs_that_fill_the_sandbox(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("atoll.runtime.execs.execs.MAX_RUNNING", 1)
+    async with runtime() as rt:
+        status, _ = await rt.call("POST", "/execs", {"argv": ["cat"], "background": True})
+        assert status == 201
+        assert (await rt.call("POST", "/execs", {"argv": ["true"]}))[0] == 429
+        assert (await run(rt, argv=["/bin/true"], clean_env=True))["exit_code"] == 0

@@ -4,18 +4,18 @@ into it.
 `shelf` decides whether it may; `fetch` asks the registry.
 """
 
-import fcntl
 import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
 
 from atoll.adapters.agents.fetch import Headway, ProgressReporter, Report, fetch
 from atoll.adapters.agents.installed import SYSTEM_PATH, layer
+from atoll.adapters.turns import lock_in_turn
 from atoll.domain.agent.agent import Agent, layer_name, read_version
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid
 from atoll.ports.agents import Layer
@@ -43,7 +43,7 @@ def install(
     if there is not None:
         return Layer(agent.name, wanted, str(there))
     _check_needs(agent)
-    with locked(folder, agent):
+    with locked(folder, agent, lambda: report(f"{agent.name}: waiting for another install")):
         if layer(folder, agent, wanted) is not None:  # made while we looked
             return Layer(agent.name, wanted, str(folder / layer_name(agent) / wanted))
         since = monotonic()
@@ -102,19 +102,19 @@ def _open_to_readers(made: Path) -> int:
 
 
 @contextmanager
-def locked(folder: Path, agent: Agent) -> Iterator[None]:
-    """Lock this agent's layers, and remove what a killed run left half done. Makes the directories.
-    Raises `Forbidden`, `Conflict`."""
+def locked(folder: Path, agent: Agent, waits: Callable[[], None] | None = None) -> Iterator[None]:
+    """Lock this agent's layers once nobody else changes them, and remove what a killed run left
+    half done. Makes the directories. Raises `Forbidden`, `Conflict` after a long wait."""
     for place in (folder, folder / layer_name(agent)):
         _own(place)
     root = folder / layer_name(agent)
     handle = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock_in_turn(handle, waits=waits)
     except BlockingIOError as err:
         os.close(handle)
         raise Conflict(
-            f"{agent.name} is being installed or removed already: wait for that to end"
+            f"{agent.name} is being installed or removed for a long time: wait for that to end"
         ) from err
     try:
         for pattern in _HALF_DONE:

@@ -14,6 +14,7 @@ from types import TracebackType
 
 from atoll.adapters.repos.git import Git, GitCall
 from atoll.adapters.repos.pack_files import PackFiles, fitting_pack
+from atoll.adapters.turns import Turns
 from atoll.domain.errors import Invalid, LimitReached
 from atoll.domain.repository.branch import branch_of_ref
 from atoll.domain.repository.repository import HARMLESS_FLAWS
@@ -44,8 +45,15 @@ class BundleIntake:
     file."""
 
     def __init__(
-        self, scratch: Path, settings: IntakeSettings, git: Git, importer: Importer
+        self,
+        scratch: Path,
+        settings: IntakeSettings,
+        git: Git,
+        importer: Importer,
+        *,
+        turns: Turns,
     ) -> None:
+        self._turns = turns
         self._scratch = scratch
         self._settings = settings
         self._git = git
@@ -104,7 +112,8 @@ class BundleIntake:
             os.close(source)
 
     async def verify(self, into: StoredRepository | None) -> tuple[Ref, ...]:
-        """Return the bundle's branches, after an `Importer` checked every object against `into`."""
+        """Return the bundle's branches, after an `Importer` checked every object against `into`.
+        It waits its turn."""
         header = self._read_header()
         refs = tuple(
             Ref(name, commit) for name, commit in header.refs if branch_of_ref(name) is not None
@@ -119,8 +128,9 @@ class BundleIntake:
             seconds=self._settings.seconds,
             max_bytes=self._settings.max_bytes,
         )
-        await self._importer.run(job)
-        await self._index(job, await self._fresh_repository("checked.git", into), header.size)
+        async with self._turns.turn():
+            await self._importer.run(job)
+            await self._index(job, await self._fresh_repository("checked.git", into), header.size)
         return refs
 
     async def _index(self, job: ImportJob, repo: Path, offset: int) -> None:

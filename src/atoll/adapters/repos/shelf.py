@@ -21,12 +21,18 @@ from atoll.adapters.repos.line import DialledRemote, FetchLimits
 from atoll.adapters.repos.netguard import dial
 from atoll.adapters.repos.single_flight import SingleFlight
 from atoll.adapters.settled import remove_tree
+from atoll.adapters.turns import Turns
 from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.ids import PERSONAL_ORG, OrgId
 from atoll.domain.repository.repository import LOCAL_FOLDER, LocalSource, Remote, is_local_key
 from atoll.ports.repositories import Importer, Intake, Ref, Report, StoredRepository
 
 UNFINISHED = ".unfinished-"
+CHECKS_AT_ONCE = 4
+"""Bundles that are checked at once, as many as a zygote imports."""
+
+MAX_WAITING = 64
+"""Bundles that wait for their check: each lies on the disk meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +70,7 @@ class Shelf:
         self._importer = importer
         self._git = Git()
         self._caps = FetchLimits(settings.fetch_seconds, settings.max_bytes)
+        self._checks = Turns("uploads", at_once=CHECKS_AT_ONCE, waiting=MAX_WAITING)
         self._fetches: SingleFlight[StoredRepository] = SingleFlight()
 
     def sweep(self) -> None:
@@ -216,7 +223,9 @@ class Shelf:
         scratch = Path(tempfile.mkdtemp(dir=self._settings.imports))
         _open_to_importer(scratch)
         try:
-            with BundleIntake(scratch, settings, self._git, self._importer) as intake:
+            with BundleIntake(
+                scratch, settings, self._git, self._importer, turns=self._checks
+            ) as intake:
                 yield intake
         finally:
             await remove_tree(scratch)

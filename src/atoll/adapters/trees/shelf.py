@@ -4,7 +4,6 @@ A confined process makes a tree beside its place and renames it into place: it e
 at all. `registry` fetches, `unpack` writes the files.
 """
 
-import fcntl
 import os
 import platform
 import shutil
@@ -13,6 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -23,6 +23,7 @@ from atoll.adapters.trees.found import OCI, FoundTrees, is_folder, is_tree, plac
 from atoll.adapters.trees.image_parts import ImageContents, opened
 from atoll.adapters.trees.index import TreeRecord, changed, read_index
 from atoll.adapters.trees.unpack import MIB, TreeLimits, Unpacked, unpack
+from atoll.adapters.turns import lock_in_turn
 from atoll.domain.errors import AtollError, Conflict, Failed, Forbidden, NotFound
 from atoll.domain.sandbox.image import hex_of, is_tree_name, read_reference, read_tree_name
 from atoll.ports.images import Tree
@@ -60,7 +61,7 @@ class TreeShelf:
     def take(self, name: str, source: Path, report: Report) -> Tree:
         """See the port."""
         read_tree_name(name)
-        with self._locked():
+        with self._locked(report):
             place = self.folder / name
             if place.exists() or place.is_symlink():
                 raise Conflict(
@@ -75,7 +76,10 @@ class TreeShelf:
     def pull(self, reference: str, report: Report) -> Tree:
         """See the port."""
         wanted = read_reference(reference)
-        with self._locked(), tempfile.TemporaryDirectory(prefix=MAKING, dir=self.folder) as made:
+        with (
+            self._locked(report),
+            tempfile.TemporaryDirectory(prefix=MAKING, dir=self.folder) as made,
+        ):
             layout = Path(made) / "layout"
             registry.fetch(wanted, layout, machine=platform.machine(), report=report)
             with opened(layout, platform.machine()) as image:
@@ -172,16 +176,18 @@ class TreeShelf:
         shutil.rmtree(aside, ignore_errors=True)
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Keep others from changing the images meanwhile; remove remains of a killed run. Raises
-        `Forbidden`, `Conflict`."""
+    def _locked(self, report: Report | None = None) -> Iterator[None]:
+        """Keep others from changing the images meanwhile, once they are done; remove remains of a
+        killed run. Raises `Forbidden`, `Conflict` after a long wait."""
         _own(self.folder)
         handle = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock_in_turn(handle, waits=report and partial(report, "waiting for another change"))
         except BlockingIOError as err:
             os.close(handle)
-            raise Conflict("the images are being changed already: wait for that to end") from err
+            raise Conflict(
+                "the images are being changed for a long time: wait for that to end"
+            ) from err
         try:
             for left in self.folder.glob(f"{MAKING}*"):
                 shutil.rmtree(left, ignore_errors=True)

@@ -14,7 +14,7 @@ class ExecSpec:
     """Program to run. `stdin` None with `open_input` is fed later, without it is empty. `timeout`
     in seconds from the start; `max_output_bytes` for each stream. With `reap` its end is the end of
     all it started. One that is `unrecorded` leaves no journal entry; others name the `actor` there,
-    as the control plane spelled it."""
+    as the control plane spelled it. `own` are the control plane's own."""
 
     id: ExecId
     argv: tuple[str, ...]
@@ -27,6 +27,7 @@ class ExecSpec:
     started_at: str
     reap: bool
     unrecorded: bool = False
+    own: bool = False
     actor: str | None = None
 
 

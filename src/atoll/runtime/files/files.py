@@ -30,6 +30,7 @@ from atoll.wire.contract.files import FileEntry, FileTotal, Unpacked
 MAX_PAGE = 1000
 MAX_WATCHES = 32
 MAX_SEARCHES = 4
+MAX_WAITING_SEARCHES = 32
 MAX_TOOLS = 16
 """Tools that run at once; more wait their turn."""
 MAX_ARCHIVE_FILES = 500_000
@@ -64,6 +65,7 @@ class Files:
         self._changed = changed or (lambda path: None)
         self._turns = asyncio.Semaphore(MAX_TOOLS)
         self._watches = 0
+        self._search_turns = asyncio.Semaphore(MAX_SEARCHES)
         self._searches = 0
 
     async def list(
@@ -204,13 +206,16 @@ class Files:
     ) -> AsyncIterator[AsyncIterator[Found]]:
         """Yield what is found as it is found, and at last how far was looked; the search ends with
         the context."""
-        if self._searches >= MAX_SEARCHES:
-            raise LimitReached(f"{MAX_SEARCHES} searches run in this sandbox: wait for one")
+        if self._searches >= MAX_SEARCHES + MAX_WAITING_SEARCHES:
+            raise LimitReached(
+                f"{MAX_WAITING_SEARCHES} searches of this sandbox wait their turn: wait for one"
+            )
         what = f"search {shown(query.path)!r}"
         words = query.words(max(lexicon.longest, AFTER_BYTES))
         self._searches += 1
         try:
             async with (
+                self._search_turns,
                 asyncio.timeout(SEARCH_SECONDS + LATE_SECONDS),
                 start(self._spawner, *words, what=what) as tool,
             ):

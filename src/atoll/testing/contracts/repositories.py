@@ -56,6 +56,16 @@ class ImporterContract:
         await importer.run(ImportJob(bare, bundle, ALL_BRANCHES))
         assert git(bare, "-c", "safe.directory=*", "rev-parse", "refs/heads/main") == commit
 
+    async def test_imports_at_once_wait_their_turn(self, importer: Importer, scratch: Path) -> None:
+        _, bundle = _bundle(scratch)
+        jobs = []
+        for number in range(8):
+            copy = scratch / f"{number}.bundle"
+            copy.write_bytes(bundle.read_bytes())
+            jobs.append(ImportJob(_bare(scratch, f"{number}.git"), copy, ALL_BRANCHES))
+        self.hand_over(scratch)
+        await asyncio.gather(*map(importer.run, jobs))
+
     async def test_broken_bundle_is_refused(self, importer: Importer, scratch: Path) -> None:
         bundle = _bundle(scratch)[1]
         bundle.write_bytes(bundle.read_bytes()[:-40])

@@ -24,6 +24,9 @@ from atoll.zygote.records.reports import refusal
 
 MAX_CONNECTIONS = 16
 MAX_IMPORTS = 4
+MAX_WAITING_IMPORTS = 64
+"""Imports that wait for one of those to end."""
+
 MAX_UNSENT = 4096
 """Answers that wait for one reader."""
 
@@ -42,6 +45,7 @@ class ZygoteServer:
     _connections: dict[int, socket.socket] = field(default_factory=dict)
     _unsent: dict[int, deque[bytes]] = field(default_factory=dict)
     _imports: int = 0
+    _waiting: deque[tuple[wire.Import, Reply]] = field(default_factory=deque)
 
     def listen(self, listener: socket.socket) -> None:
         """Accept connections on `listener`."""
@@ -126,9 +130,15 @@ class ZygoteServer:
 
     def _import(self, request: wire.Import, reply: Reply) -> None:
         self.importer.check(request)
-        if self._imports >= MAX_IMPORTS:
-            reply(wire.Refused("unavailable", f"{MAX_IMPORTS} imports are running: try again"))
-            return
+        if self._imports < MAX_IMPORTS:
+            self._begin_import(request, reply)
+        elif len(self._waiting) < MAX_WAITING_IMPORTS:
+            self._waiting.append((request, reply))
+        else:
+            why = f"{MAX_WAITING_IMPORTS} imports wait their turn: try again later"
+            reply(wire.Refused("unavailable", why))
+
+    def _begin_import(self, request: wire.Import, reply: Reply) -> None:
         uid = self.boxes.starts.take_uids() if self.boxes.host.root else None
         answers: list[wire.Answer] = []
 
@@ -136,6 +146,7 @@ class ZygoteServer:
             self._imports -= 1
             broke = wire.Refused("failed", "the import broke off; see the zygote's log")
             reply(answers[0] if answers else broke)
+            self._import_next()
 
         self._imports += 1
         child = self.loop.fork(
@@ -144,6 +155,14 @@ class ZygoteServer:
             ended,
         )
         os.close(child.pidfd)
+
+    def _import_next(self) -> None:
+        if self._waiting:
+            request, reply = self._waiting.popleft()
+            try:
+                self._begin_import(request, reply)
+            except AtollError as err:
+                reply(refusal(err))
 
     def broadcast(self, ended: wire.Ended) -> None:
         """Push the end of a sandbox to every connected control plane."""

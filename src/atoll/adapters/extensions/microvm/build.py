@@ -4,7 +4,6 @@ An image is kept by the names and versions of what it is made of, and is in use 
 booted from it. The one before is removed then; machines keep what they have open.
 """
 
-import fcntl
 import hashlib
 import os
 import platform
@@ -25,6 +24,7 @@ from atoll.adapters.extensions.microvm.packages import Apt, Chosen, missing_prog
 from atoll.adapters.extensions.microvm.qemu import Hardware, find_qemu, machine_argv
 from atoll.adapters.extensions.microvm.running import Running
 from atoll.adapters.linked.machine import packed_texts
+from atoll.adapters.turns import lock_in_turn
 from atoll.domain.errors import Failed
 from atoll.domain.wall.interior import MASKED
 
@@ -162,13 +162,13 @@ def _check_here() -> None:
 
 @contextmanager
 def _reserved(folder: Path) -> Iterator[None]:
-    """Hold the folder of images for one build. Raises `Failed` during another, and with what
-    cannot be written."""
+    """Hold the folder of images for one build, after another. Raises `Failed` after a long wait,
+    and with what cannot be written."""
     try:
         folder.mkdir(mode=0o755, parents=True, exist_ok=True)
         with (folder / "lock").open("w") as held:
             try:
-                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock_in_turn(held.fileno())
             except BlockingIOError as error:
                 raise Failed(f"another build makes an image in {folder}: wait for it") from error
             for left in folder.glob(f"{NEW}*"):
