@@ -456,6 +456,26 @@ class Repository(Shape):
     key = fields.text()
 
 
+class Ref(Shape):
+    """A full ref name, and its commit."""
+
+    name = fields.text()
+    commit = fields.text()
+
+
+class RepositoryWithRefs(Repository):
+    """A shared repository and its refs."""
+
+    refs = fields.many(Ref)
+
+    @property
+    def branches(self) -> dict[str, str]:
+        """The commit of each branch."""
+        heads = "refs/heads/"
+        found = (ref for ref in self.refs if ref.name.startswith(heads))
+        return {ref.name.removeprefix(heads): ref.commit for ref in found}
+
+
 class Have(Shape):
     """Commits the server already has."""
 

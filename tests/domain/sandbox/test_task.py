@@ -6,6 +6,7 @@ from atoll.domain.errors import Invalid
 from atoll.domain.repository.branch import (
     MAX_BRANCH_BYTES,
     branch_for_agent,
+    branch_of_task,
     free_branch,
     proposed_branch,
     read_branch,
@@ -45,6 +46,24 @@ def test_branch_is_proposed_from_the_telling_words(sentence: str, branch: str | 
     assert proposed_branch(sentence) == branch
     if branch is not None:
         assert read_branch(branch) == branch
+
+
+@pytest.mark.parametrize(
+    ("sentence", "branch"),
+    [
+        ("Fix the login", "fix-login"),
+        ("Почини вход в систему", "pochini-vkhod-v-sistemu"),
+        ("Подъезд", "podezd"),
+        ("Διόρθωσε τη σύνδεση", "diorthose-ti-syndesi"),
+        ("로그인 고치기", "rogeuin-gocigi"),
+        ("ログイン", "roguin"),
+        ("修复登录", "task-7344bd"),
+        ("!!!", "task-e84c53"),
+    ],
+)
+def test_words_of_every_script_name_a_branch(sentence: str, branch: str) -> None:
+    assert branch_of_task(sentence) == branch_of_task(f" {sentence}\n") == branch
+    assert read_branch(branch) == branch
 
 
 def test_branch_of_an_agent_ends_with_its_name_and_stays_allowed() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from atoll.domain.errors import Invalid
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox, SetupMetadata
+from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest, Sandbox, SetupMetadata
 from atoll.domain.sandbox.task import AgentMode, TaskRequest, TaskState
 from tests.peers.contract import AGENT
 from tests.services.scene import Scene, body_of, scene
@@ -85,3 +85,17 @@ async def test_shell_is_given_no_prompt_that_it_would_run() -> None:
         request = CreateSandbox("bare", agent="shell", task=TaskRequest("rm -rf /"))
         with pytest.raises(Invalid, match="run the prompt as a command"):
             await s.sandboxes.create(LOCAL_PERSON, request)
+
+
+async def test_branches_that_are_named_here_differ_as_the_sandboxes_do() -> None:
+    async with scene() as s:
+        repos = (RepoRequest("o/r"),)
+        made = [await s.sandboxes.create(LOCAL_PERSON, CreateSandbox("bare", repos=repos))]
+        made += [await s.sandboxes.create(LOCAL_PERSON, CreateSandbox("bare", repos=repos))]
+        task = TaskRequest("修复登录")
+        for _ in range(2):
+            asked = CreateSandbox("bare", repos=repos, task=task, agent="codex")
+            made.append(await s.sandboxes.create(LOCAL_PERSON, asked))
+        names = [one.repos[0].branch for one in made]
+        assert len(set(names)) == 4
+        assert names[1] == f"{names[0]}-2" and names[3] == f"{names[2]}-2"

@@ -4,10 +4,12 @@ The rules are git-check-ref-format(1) with `--branch`, a length limit, and no ch
 not print. Pure text; the repository knows whether a branch exists.
 """
 
+import hashlib
 import re
 import unicodedata
 from collections.abc import Container
 from datetime import datetime
+from typing import Final
 
 from atoll.domain.errors import Invalid
 
@@ -22,6 +24,21 @@ _FILLING = frozenset({
     "there", "this", "to", "we", "with", "would", "you", "your",
 })  # fmt: skip
 """Words of a sentence that say nothing about the work."""
+
+_CYRILLIC: Final = "абвгдеёжзийклмнопрстуфхцчшщъыьэюяіїєґ"
+_ITS_LATIN: Final = (
+    "a b v g d e e zh z i y k l m n o p r s t u f kh ts ch sh shch  y  e yu ya i yi ye g"
+)
+_GREEK: Final = "αβγδεζηθικλμνξοπρσςτυφχψω"
+_ITS_OWN: Final = "a v g d e z i th i k l m n x o p r s s t y f ch ps o"
+_LETTERS: Final = {
+    **dict(zip(_CYRILLIC, _ITS_LATIN.split(" "), strict=True)),
+    **dict(zip(_GREEK, _ITS_OWN.split(" "), strict=True)),
+}
+"""Letters of other scripts, as they are usually spelled in Latin ones."""
+
+_SYLLABLES: Final = ("HANGUL SYLLABLE ", "HIRAGANA LETTER ", "KATAKANA LETTER ")
+"""The beginnings of names (Unicode) that end with the syllable in Latin letters."""
 
 _FORBIDDEN = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//")
 
@@ -61,8 +78,28 @@ def default_branch(now: datetime) -> str:
 def proposed_branch(sentence: str) -> str | None:
     """Return a branch named by the first words of a task: `Please fix the login page!` gives
     `fix-login-page`. None for a sentence without words in Latin letters or digits."""
-    plain = unicodedata.normalize("NFKD", sentence.strip()[:500].partition("\n")[0])
-    words = _WORD.findall(plain.encode("ascii", "ignore").decode().lower().replace("'", ""))
+    plain = unicodedata.normalize("NFKD", _first_line(sentence))
+    return _named(plain.encode("ascii", "ignore").decode().lower())
+
+
+def branch_of_task(sentence: str) -> str:
+    """Return the branch that a sentence proposes. Words in other scripts are spelled in Latin
+    letters where these stand for theirs (Cyrillic, Greek, Korean, Japanese syllables); else the
+    branch is `task-` and a digest, the same for the same words."""
+    proposed = proposed_branch(sentence) or _named(_spelled(_first_line(sentence)))
+    if proposed is not None:
+        return proposed
+    said = " ".join(unicodedata.normalize("NFC", sentence).split())
+    return f"task-{hashlib.sha256(said.encode('utf-8', 'surrogatepass')).hexdigest()[:6]}"
+
+
+def _first_line(sentence: str) -> str:
+    return sentence.strip()[:500].partition("\n")[0]
+
+
+def _named(plain: str) -> str | None:
+    """Return a branch of the first words that say something."""
+    words = _WORD.findall(plain.replace("'", ""))
     telling = [word for word in words if word not in _FILLING] or words
     name = ""
     for word in telling:
@@ -71,6 +108,20 @@ def proposed_branch(sentence: str) -> str | None:
             break
         name = longer
     return name or None
+
+
+def _spelled(text: str) -> str:
+    return "".join(map(_spell, unicodedata.normalize("NFC", text.lower())))
+
+
+def _spell(letter: str) -> str:
+    if letter in _LETTERS:
+        return _LETTERS[letter]
+    name = unicodedata.name(letter, "")
+    if name.startswith(_SYLLABLES):
+        return name.rsplit(" ", 1)[1].lower()
+    plain = unicodedata.normalize("NFD", letter)[:1]
+    return _LETTERS.get(plain, "" if letter.isalnum() else " ")
 
 
 def free_branch(branch: str, taken: Container[str]) -> str:

@@ -18,9 +18,9 @@ from atoll.domain.people.principal import Principal
 from atoll.domain.profile.profile import Access, Profile, WorkspaceMode
 from atoll.domain.repository.branch import (
     branch_for_agent,
+    branch_of_task,
     default_branch,
     free_branch,
-    proposed_branch,
     read_branch,
 )
 from atoll.domain.repository.project import DecidedProject
@@ -274,7 +274,9 @@ def read_repos(
     # A chosen directory is not given to another repository of that name.
     names = {place.split("/")[2] for place in places if place not in (None, WORKSPACE)}
     repos: list[SandboxRepo] = []
-    named = _branch_of_task(request, profile, circumstances) or default_branch(circumstances.now)
+    named = _branch_of_task(request, profile, circumstances) or free_branch(
+        default_branch(circumstances.now), circumstances.branches
+    )
     for number, (one, place) in enumerate(zip(asked, places, strict=True)):
         try:
             url, name = _source(one, allow_loopback=circumstances.allow_loopback)
@@ -301,9 +303,9 @@ def _branch_of_task(
     """Return the branch that the words of a task propose, which no other sandbox of the caller has:
     the same words given twice make two branches. One of a group ends with its agent's name."""
     task, agent = request.task, request.agent or profile.agent
-    branch = None if task is None else proposed_branch(task.prompt)
-    if branch is None or task is None:
+    if task is None:
         return None
+    branch = branch_of_task(task.prompt)
     if task.group is not None and agent is not None:
         branch = branch_for_agent(branch, agent)
     return free_branch(branch, circumstances.branches)

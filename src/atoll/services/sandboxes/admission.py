@@ -270,7 +270,7 @@ class Admission:
     ) -> tuple[Sandbox, RouteRecord]:
         """Return the sandbox in its place, and the record of why it is there."""
         request, taken = asked.request, frozenset(holding.name for holding in held)
-        branches = await _branches(rows, caller) if request.task is not None else frozenset()
+        branches = await _branches(rows, caller) if _lacks_branch(request) else frozenset()
         known = self._circumstances(caller, taken)
         if asked.parent is not None:
             parent = await self._family(rows, caller, asked.parent, known.now)
@@ -409,6 +409,11 @@ async def _approved(
         code="project_not_approved",
         field="project.digest",
     )
+
+
+def _lacks_branch(request: CreateSandbox) -> bool:
+    """Return whether a branch is to be named here."""
+    return not request.repos or any(repo.branch is None for repo in request.repos)
 
 
 async def _branches(rows: Transaction, caller: Principal) -> frozenset[str]:

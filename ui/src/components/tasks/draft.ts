@@ -83,9 +83,8 @@ export function bodiesOf(
 /** The branch that goes with the request. Without one that somebody typed, the server names a free
  * one after the words. */
 function sentBranch(draft: TaskDraft, agent: string | null): string {
-  if (agent === null) return draft.branch ?? '';
-  const typed = draft.branch || (branchOf(draft) === '' ? 'task' : '');
-  return typed === '' ? '' : branchForAgent(typed, agent);
+  const typed = draft.branch ?? '';
+  return agent === null || typed === '' ? typed : branchForAgent(typed, agent);
 }
 
 function reposOf(

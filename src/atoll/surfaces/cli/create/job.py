@@ -10,18 +10,18 @@ from dataclasses import dataclass, replace
 import click
 
 from atoll.domain.errors import Invalid
-from atoll.domain.repository.branch import branch_for_agent, proposed_branch
+from atoll.domain.repository.branch import branch_for_agent
 from atoll.domain.sandbox.task import MAX_PROMPT
 from atoll.surfaces.cli.console.plan import SandboxPlan
 from atoll.surfaces.cli.create.project import ProjectUse
 
 FROM_STDIN = "-"
-DEFAULT_BRANCH = "task"
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A sandbox to make. `group` names the jobs that have the same prompt."""
+    """A sandbox to make. `group` names the jobs that have the same prompt, `base` the branch that
+    theirs are named after."""
 
     plan: SandboxPlan
     name: str | None = None
@@ -29,6 +29,7 @@ class Job:
     group: str | None = None
     max_working: int | None = None
     project: ProjectUse | None = None
+    base: str | None = None
 
     @property
     def sends(self) -> bool:
@@ -79,13 +80,14 @@ def jobs(
         raise click.UsageError("Name each agent once.")
     group = f"tg_{uuid.uuid4().hex[:16]}"
     # Without a branch the server names one after the prompt and the agent.
-    branch = plan.branch or (None if proposed_branch(prompt) else DEFAULT_BRANCH)
+    branch = plan.branch
     return [
         Job(
             replace(plan, agent=agent, branch=branch and branch_for_agent(branch, agent)),
             None if name is None else branch_for_agent(name, agent),
             prompt,
             group,
+            base=plan.branch,
         )
         for agent in agents
     ]

@@ -17,7 +17,7 @@ from atoll.client.bodies import (
     given,
 )
 from atoll.domain.errors import Invalid
-from atoll.domain.repository.branch import branch_for_agent, proposed_branch
+from atoll.domain.repository.branch import branch_for_agent, branch_of_task
 from atoll.domain.sandbox.instructions import REPO
 from atoll.surfaces.cli.create.job import Job
 from atoll.surfaces.cli.create.route_options import options_of
@@ -96,7 +96,7 @@ def _consumer_key(job: Job, found: list[RepositoryOrigin]) -> str | None:
     if not found:
         return plan.mirror
     first = found[0].request
-    proposed = None if job.prompt is None else proposed_branch(job.prompt)
+    proposed = None if job.prompt is None else branch_of_task(job.prompt)
     if proposed and job.group and plan.agent:
         proposed = branch_for_agent(proposed, plan.agent)
     branch = plan.branch or proposed or first.get("from_branch") or ""

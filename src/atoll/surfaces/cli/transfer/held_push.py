@@ -16,6 +16,7 @@ from atoll.surfaces.cli.transfer.pulled_branch import (
     BUNDLE_SECONDS,
     BranchRequest,
     PulledBranch,
+    act_of,
     take_in,
     tell_pulled,
 )
@@ -44,7 +45,8 @@ def bring_pushed(
         file = Path(folder) / "pushed.bundle"
         with api.transport.open(call) as stream, file.open("wb") as target:
             write_sparse(target, iter(stream.read, b""), FreeSpace(file.parent))
-        pulled = take_in(checkout, file, branch=into, wanted=wanted)
+        act = act_of(api, sandbox)
+        pulled = take_in(checkout, file, branch=into, wanted=wanted, act=act)
     tell_pulled(api, sandbox, held.repo, pulled.commit)
     api.kept.delete(held.kept_id)
     return pulled

@@ -1,8 +1,8 @@
 """Git in the person's own checkout: as that person, reading, without hooks or prompts.
 
-The only writing call is a fetch from a bundle into one named branch. Their configuration
-counts, for it is theirs; the GIT_* variables around us do not, nor does any transport but
-a local file.
+What writes is a fetch from a bundle into one named branch, and a ref below `refs/atoll/` that
+keeps what this branch was. Their configuration counts, for it is theirs; the GIT_* variables
+around us do not, nor does any transport but a local file.
 """
 
 import os
@@ -53,10 +53,11 @@ class LocalGit:
             raise Failed(f"git {args[0]} failed in {self.folder}: {said.why}")
         return said.text
 
-    def try_(self, *args: str, stdin: bytes = b"") -> GitResult:
-        """Run to the end, whatever it is."""
+    def try_(self, *args: str, stdin: bytes = b"", act: str | None = None) -> GitResult:
+        """Run to the end, whatever it is. `act` is what the reflog calls it."""
+        env = _environment() | ({} if act is None else {"GIT_REFLOG_ACTION": act})
         done = subprocess.run(
-            self._argv(args), env=_environment(), input=stdin, capture_output=True, check=False
+            self._argv(args), env=env, input=stdin, capture_output=True, check=False
         )
         return GitResult(done.returncode, done.stdout, _why(done.stderr))
 

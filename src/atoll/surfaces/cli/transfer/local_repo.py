@@ -8,12 +8,15 @@ import hashlib
 import os
 import platform
 import re
+import tempfile
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.client.client import Client
-from atoll.client.shapes import Have, Repository
+from atoll.client.shapes import Have, RepositoryWithRefs
 from atoll.client.transport import Call, at, post
 from atoll.domain.errors import AtollError, Invalid
 from atoll.domain.repository.branch import read_branch
@@ -24,6 +27,9 @@ PIECE_BYTES = 256 * 1024
 MAX_TIPS = 400
 UPLOAD_SECONDS = 1800.0
 """The longest silence while the server checks what was sent."""
+
+PATIENCE_SECONDS = 3.0
+"""The time after which is said what an upload waits for."""
 
 _USER = re.compile(r"^(https://)[^/@]*@")
 
@@ -81,34 +87,63 @@ def describe(path: Path) -> LocalRepo:
     )
 
 
+def find_branch(repo: LocalRepo, branch: str) -> str | None:
+    """Return the commit of a branch of the checkout, of any of its worktrees; else of the branch of
+    that name at its remote, as last fetched (`origin`, or the only one with it). None for none."""
+    git = LocalGit(repo.root)
+    name = read_branch(branch)
+    if commit := git.try_("rev-parse", "-q", "--verify", f"refs/heads/{name}^{{commit}}").text:
+        return commit
+    listed = git.ask("for-each-ref", "--format=%(objectname) %(refname)", "refs/remotes")
+    there = {ref: it for it, _, ref in (line.partition(" ") for line in listed.splitlines())}
+    found = [commit for ref, commit in there.items() if ref.split("/", 3)[3:] == [name]]
+    return there.get(f"refs/remotes/origin/{name}") or (found[0] if len(found) == 1 else None)
+
+
 def upload(
     api: Client,
     checkout: LocalRepo | Path,
     *,
     also: str | None = None,
     say: Callable[[str], None] | None = None,
-) -> Repository:
-    """Send what the server lacks of the current branch, and of `also` (a branch to start from).
-    `say` gets one line per step. Returns the repository, with the `key` sandboxes name. Raises
-    as `describe`, and `Invalid` when there is no branch `also`."""
+) -> RepositoryWithRefs:
+    """Send what the server lacks of the current branch, and of `also` (a branch to go on from, as
+    `find_branch` knows it). `say` gets one line per step. Returns the repository, with the `key`
+    sandboxes name, and its `branches`. Raises as `describe`."""
     repo = describe(checkout) if isinstance(checkout, Path) else checkout
-    stored = Repository({})
+    stored = RepositoryWithRefs({})
     git = LocalGit(repo.root)
     heads = {repo.branch: repo.commit}
-    if also is not None and also != repo.branch:
-        commit = git.try_("rev-parse", "-q", "--verify", f"refs/heads/{read_branch(also)}").text
-        if not commit:
-            raise Invalid(f"{repo.root} has no branch {also!r}.", field="from_branch")
-        heads = {also: commit, **heads}
+    other = None if also in (None, repo.branch) else find_branch(repo, also or "")
+    if also is not None and other is not None:
+        heads = {also: other, **heads}
     for branch, commit in heads.items():
         have = _have(api, git, repo, commit)
         body: bytes | Iterator[bytes] = b""
         if commit not in have:
             if say is not None:
                 say(f"sending {branch} of {repo.root}")
-            body = _bundle(git, branch, have)
-        stored = api.transport.read(Repository, _put(repo, branch, commit, body=body))
+            body = _bundle(git, branch, commit, have)
+        with _patience(say, branch):
+            stored = api.transport.read(RepositoryWithRefs, _put(repo, branch, commit, body=body))
     return stored
+
+
+@contextmanager
+def _patience(say: Callable[[str], None] | None, branch: str) -> Iterator[None]:
+    """Say what a long answer waits for: the server checks a few uploads at once, in turn."""
+    told = f"waiting for the server's check of {branch}, which has its turn among other uploads"
+    timer = threading.Timer(PATIENCE_SECONDS, say or _silent, (told,))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _silent(_: str) -> None:
+    return
 
 
 def send_branch(api: Client, checkout: Path, branch: str, *, key: str) -> None:
@@ -120,12 +155,12 @@ def send_branch(api: Client, checkout: Path, branch: str, *, key: str) -> None:
             f"{repo.root} is not the checkout this sandbox was made from: name that one by -C."
         )
     git = LocalGit(repo.root)
-    commit = git.try_("rev-parse", "-q", "--verify", f"refs/heads/{read_branch(branch)}").text
-    if not commit:
+    commit = find_branch(repo, branch)
+    if commit is None:
         raise Invalid(f"{repo.root} has no branch {branch!r}: name one by --onto.", field="onto")
     have = _have(api, git, repo, commit)
-    body: bytes | Iterator[bytes] = b"" if commit in have else _bundle(git, branch, have)
-    api.transport.read(Repository, _put(repo, branch, commit, body=body))
+    body: bytes | Iterator[bytes] = b"" if commit in have else _bundle(git, branch, commit, have)
+    api.transport.read(RepositoryWithRefs, _put(repo, branch, commit, body=body))
 
 
 def _have(api: Client, git: LocalGit, repo: LocalRepo, commit: str) -> list[str]:
@@ -144,12 +179,20 @@ def _put(repo: LocalRepo, branch: str, commit: str, *, body: bytes | Iterator[by
     )
 
 
-def _bundle(git: LocalGit, branch: str, have: list[str]) -> Iterator[bytes]:
+def _bundle(git: LocalGit, branch: str, commit: str, have: list[str]) -> Iterator[bytes]:
+    """Yield a bundle of `commit` as `branch`. It is made in a repository of its own that borrows
+    every object: a branch of the remote has no name here that the server takes."""
     lacking = "".join(f"^{tip}\n" for tip in have).encode()
-    create = ("bundle", "create", "-q", "-", f"refs/heads/{branch}", "--stdin")
-    with git.reading(*create, stdin=lacking) as out:
-        while piece := out.read(PIECE_BYTES):
-            yield piece
+    objects = git.ask("rev-parse", "--path-format=absolute", "--git-path", "objects")
+    with tempfile.TemporaryDirectory(prefix="atoll-send-") as folder:
+        own = LocalGit(Path(folder))
+        own.ask("init", "-q", "--bare", "--template=", ".")
+        (own.folder / "objects" / "info" / "alternates").write_text(f"{objects}\n")
+        own.ask("update-ref", f"refs/heads/{branch}", commit)
+        create = ("bundle", "create", "-q", "-", f"refs/heads/{branch}", "--stdin")
+        with own.reading(*create, stdin=lacking) as out:
+            while piece := out.read(PIECE_BYTES):
+                yield piece
 
 
 def _tips(git: LocalGit, commit: str) -> list[str]:

@@ -77,9 +77,9 @@ def _report(api: Client, order: PullOrder, result: PullResultBody) -> None:
 
 
 def _said(pulled: PulledBranch) -> str:
-    if not pulled.flagged:
-        return ""
-    return f"look at these before you use them: {', '.join(pulled.flagged)}"[:1000]
+    kept = [f"what {pulled.branch} was is kept as {pulled.kept}"] if pulled.kept else []
+    look = [f"look at these before you use them: {', '.join(pulled.flagged)}"]
+    return "; ".join([*kept, *(look if pulled.flagged else [])])[:1000]
 
 
 def _pause() -> None:

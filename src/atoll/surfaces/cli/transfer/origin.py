@@ -5,14 +5,20 @@ A checkout is read here and sent as a bundle; the server never opens a path.
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from atoll.client.bodies import RepoBody, given
 from atoll.client.client import Client
+from atoll.client.shapes import RepositoryWithRefs
+from atoll.client.transport import post
 from atoll.domain.errors import Invalid
 from atoll.domain.repository.repository import is_path, read_remote
 from atoll.surfaces.cli.console.output import note
 from atoll.surfaces.cli.console.plan import SandboxPlan
 from atoll.surfaces.cli.console.progress import ProgressNote
+
+if TYPE_CHECKING:
+    from atoll.surfaces.cli.transfer.local_repo import LocalRepo
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,18 +30,36 @@ class RepositoryOrigin:
     folder: Path | None = None
 
 
-def origins(api: Client, plan: SandboxPlan) -> list[RepositoryOrigin]:
-    """Return every repository of the plan, sent where it is a checkout. Raises `Invalid` for what
-    is neither an address nor a checkout."""
+@dataclass(frozen=True, slots=True)
+class NamedBranch:
+    """The branch of a new sandbox as it was named: `start` is where it begins, `base` the one that
+    its name was made from."""
+
+    branch: str | None = None
+    start: str | None = None
+    base: str | None = None
+
+    @property
+    def known(self) -> str | None:
+        """The branch whose commits are needed."""
+        return self.start or self.base or self.branch
+
+
+def origins(api: Client, plan: SandboxPlan, *, base: str | None = None) -> list[RepositoryOrigin]:
+    """Return every repository of the plan, sent where it is a checkout. `base` is the branch that
+    several agents go on from, each on one of its own. Raises `Invalid` for what is neither an
+    address nor a checkout."""
     found = []
     if plan.repo is not None:
-        origin = _origin(api, plan.repo, branch=plan.branch, from_branch=plan.from_branch)
+        named = NamedBranch(plan.branch, plan.from_branch, base)
+        origin = _origin(api, plan.repo, named)
         if plan.sparse:
             origin.request["sparse"] = list(plan.sparse)
         found.append(origin)
     for spec in plan.also:
         repo, branch, start = read_spec(spec)
-        found.append(_origin(api, repo, branch=branch or plan.branch, from_branch=start))
+        named = NamedBranch(branch or plan.branch, start, None if branch else base)
+        found.append(_origin(api, repo, named))
     return found
 
 
@@ -46,13 +70,15 @@ def read_spec(spec: str) -> tuple[str, str | None, str | None]:
     return repo, branch or None, start or None
 
 
-def _origin(
-    api: Client, repo: str, *, branch: str | None, from_branch: str | None
-) -> RepositoryOrigin:
-    request: RepoBody = {"branch": branch, "from_branch": from_branch}
+def _origin(api: Client, repo: str, named: NamedBranch) -> RepositoryOrigin:
+    request: RepoBody = {"branch": named.branch, "from_branch": named.start}
     if not is_path(repo):
         # The server checks whether it may be dialled; here only what is no address ends.
-        request["repo_url"] = _address(repo)
+        request["repo_url"] = url = _address(repo)
+        if named.base and not named.start:
+            fetched = post("repositories", "fetch", value={"repo_url": url})
+            there = api.transport.read(RepositoryWithRefs, fetched).branches
+            request["from_branch"] = named.base if named.base in there else None
         return RepositoryOrigin(given(request))
     from atoll.surfaces.cli.transfer.local_repo import describe, upload
 
@@ -60,10 +86,10 @@ def _origin(
     if checkout.dirty:
         note(f"{checkout.root}: what is not committed stays here")
     with ProgressNote(f"sending {checkout.name}") as progress:
-        sent = upload(api, checkout, also=from_branch, say=lambda line: progress.tell([line]))
+        sent = upload(api, checkout, also=named.known, say=lambda line: progress.tell([line]))
     request["repo_url"] = checkout.label
     request["key"] = sent.key or checkout.key
-    request["from_branch"] = from_branch or checkout.branch
+    request["from_branch"] = _start(checkout, named, sent)
     return RepositoryOrigin(given(request), checkout.root)
 
 
@@ -79,3 +105,23 @@ def _address(repo: str) -> str:
     if here:
         note(f"atoll: taking the repository {address}; the folder of that name is `./{repo}`")
     return address
+
+
+def _start(checkout: "LocalRepo", named: NamedBranch, sent: RepositoryWithRefs) -> str | None:
+    """Return the branch to begin from, None where the named one goes on. Raises `Invalid` for one
+    that neither the checkout nor its remote nor the server knows."""
+    there = sent.branches
+    if named.start is not None:
+        if named.start not in there:
+            raise Invalid(f"{checkout.root} has no branch {named.start!r}.", field="from_branch")
+        if named.branch in there and named.branch != named.start:
+            note(
+                f"{named.branch} is there already, at {there[named.branch][:12]}: this one begins "
+                f"at {named.start} all the same"
+            )
+        return named.start
+    if named.known is None or named.known not in there:
+        return checkout.branch
+    if named.known != checkout.branch:
+        note(f"{named.branch} goes on from {named.known} at {there[named.known][:12]}")
+    return None if named.known == named.branch else named.known

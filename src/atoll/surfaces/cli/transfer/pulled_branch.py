@@ -12,7 +12,7 @@ from pathlib import Path
 
 from atoll.client.client import Client
 from atoll.client.transport import Call, at, post
-from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid
+from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, NotFound
 from atoll.domain.repository.branch import branch_of_ref, read_branch
 from atoll.surfaces.cli.transfer.judged_commit import judge_commit
 from atoll.surfaces.cli.transfer.local_git import LocalGit
@@ -24,10 +24,14 @@ SNAPSHOT_EMAIL, SNAPSHOT_SUBJECT = "atoll@atoll.invalid", "Work that was not com
 """Marks of the commit that holds what was not committed inside."""
 
 
+BEFORE = "refs/atoll/before-pull/"
+"""The folder of refs that keep what a branch was, by the start of its commit."""
+
+
 @dataclass(frozen=True, slots=True)
 class BranchRequest:
     """Branch to fetch: `repo` counts the sandbox's repositories from 0, `branch` None is the
-    sandbox's own. `force` discards commits that only the branch here has. `repositories` accepts
+    sandbox's own. `force` takes commits off the branch that only it has. `repositories` accepts
     commits that hold a repository of their own. `uncommitted` brings what is not committed, as one
     commit more. A held push is brought only while it is at `expects`, where that is given."""
 
@@ -42,15 +46,19 @@ class BranchRequest:
 @dataclass(frozen=True, slots=True)
 class PulledBranch:
     """Fetched branch: `branch` of the checkout is now at `commit`, `commits` more than before;
-    `flagged` are changed files that can run something on this machine."""
+    `flagged` are changed files that can run something on this machine. `kept` is the ref that holds
+    what the branch was, where that is no part of what it is."""
 
     branch: str
     commit: str
     commits: int
     flagged: tuple[str, ...]
+    kept: str | None = None
 
     def __str__(self) -> str:
         first = f"branch {self.branch} is at {self.commit[:12]}, {self.commits} new commit(s)"
+        if self.kept:
+            first += f"; what it was is kept as {self.kept}"
         if not self.flagged:
             return first
         return f"{first}; look at these before you use them: {', '.join(self.flagged)}"
@@ -61,10 +69,19 @@ def pull(
 ) -> PulledBranch:
     """Bring one branch of a sandbox into `into` (its own name when None) of `checkout`. Raises
     `Conflict` with code `nothing_new` when there is nothing to bring, and as `take_in`."""
+    act = act_of(api, sandbox)
     with fetched_bundle(api, sandbox, wanted) as bundle:
-        pulled = take_in(checkout, bundle, branch=into, wanted=wanted)
+        pulled = take_in(checkout, bundle, branch=into, wanted=wanted, act=act)
     tell_pulled(api, sandbox, wanted.repo, _committed(LocalGit(checkout), pulled.commit))
     return pulled
+
+
+def act_of(api: Client, sandbox: str) -> str:
+    """Return what the reflog of a branch calls a pull from this sandbox."""
+    try:
+        return f"atoll pull {api.sandboxes.get(sandbox).sandbox_id}"
+    except NotFound:  # it is destroyed: its id was given
+        return f"atoll pull {sandbox}"
 
 
 def tell_pulled(api: Client, sandbox: str, repo: int, commit: str) -> None:
@@ -91,11 +108,18 @@ def fetched_bundle(api: Client, sandbox: str, wanted: BranchRequest) -> Iterator
 
 
 def take_in(
-    checkout: Path, bundle: Path, *, branch: str | None = None, wanted: BranchRequest | None = None
+    checkout: Path,
+    bundle: Path,
+    *,
+    branch: str | None = None,
+    wanted: BranchRequest | None = None,
+    act: str = "atoll pull",
 ) -> PulledBranch:
-    """Fetch the bundle's branch into `branch` of `checkout` (its own name when None). Raises
-    `Conflict` when that branch is checked out, would lose commits (`force` lets it), holds a
-    repository (`repositories` lets it), or the checkout lacks the commits the work began from."""
+    """Fetch the bundle's branch into `branch` of `checkout` (its own name when None). A branch that
+    `act` moved last, or all of whose changes come again, is moved also where its commits were
+    rewritten inside. Raises `Conflict` when that branch is checked out, would lose commits (`force`
+    moves it all the same), holds a repository (`repositories` lets it), or the checkout lacks the
+    commits the work began from."""
     wanted = wanted or BranchRequest()
     git = LocalGit(checkout)
     header = header_of(bundle)
@@ -107,17 +131,44 @@ def take_in(
     check_base(git, header)
     before = git.try_("rev-parse", "-q", "--verify", f"refs/heads/{target}").text
     flagged = judged(git, bundle, header, allowed=wanted.repositories)[commit]
-    force = wanted.force or _is_snapshot(git, before, commit)
+    snapshot = _is_snapshot(git, before, commit)
+    force = snapshot or wanted.force or _is_ours(git, target, before, commit, act=act)
+    kept = _keep(git, before, commit) if force and not snapshot else None
     refspec = f"{'+' if force else ''}{ref}:refs/heads/{target}"
     said = git.try_(
         "fetch", "--no-tags", "--no-write-fetch-head", "--no-auto-gc",
-        "--no-recurse-submodules", "--", str(bundle.absolute()), refspec,
+        "--no-recurse-submodules", "--", str(bundle.absolute()), refspec, act=act,
     )  # fmt: skip
     if said.code != 0:
+        if kept is not None:
+            git.try_("update-ref", "-d", kept)
         raise _refusal(said.why, target)
     known = [f"^{known}" for known in (before, *header.prerequisites) if known]
     count = git.ask("rev-list", "--count", "--stdin", stdin="\n".join([commit, *known]).encode())
-    return PulledBranch(target, commit, int(count), flagged)
+    return PulledBranch(target, commit, int(count), flagged, kept)
+
+
+def _is_ours(git: LocalGit, target: str, before: str, commit: str, *, act: str) -> bool:
+    """Return whether a branch holds nothing but what came from the sandbox: a pull from it moved
+    the branch last, or every commit comes again with the same change, as a rebase makes them."""
+    if not before:
+        return False
+    told = git.try_("reflog", "show", "-1", "--format=%H %gs", f"refs/heads/{target}", "--").text
+    if told.startswith(f"{before} {act}: "):
+        return True
+    if git.try_("rev-list", "--merges", "--max-count=1", f"{commit}..{before}").text:
+        return False  # `git cherry` passes over merges
+    equal = git.try_("cherry", commit, before)
+    return equal.code == 0 and not any(line.startswith("+") for line in equal.text.splitlines())
+
+
+def _keep(git: LocalGit, before: str, commit: str) -> str | None:
+    """Keep what a branch was as a ref, where it is no part of what it becomes; return the ref."""
+    if not before or git.try_("merge-base", "--is-ancestor", before, commit).code == 0:
+        return None
+    ref = f"{BEFORE}{before[:12]}"
+    git.ask("update-ref", ref, before)
+    return ref
 
 
 def judged(
@@ -187,7 +238,7 @@ def _refusal(why: str, target: str) -> Conflict | Failed:
     if "non-fast-forward" in why or "rejected" in why:
         return Conflict(
             f"Branch {target!r} here has commits the sandbox does not have: name another branch, "
-            "or use --force to drop them.",
+            f"or move this one by `atoll pull NAME --force`, which keeps them below {BEFORE}.",
             code="not_fast_forward",
         )
     return Failed(f"The commits could not be fetched: {why}")

@@ -160,7 +160,8 @@ def command(
 ) -> None:
     """Create a sandbox, from a repository if you name one, and attach to it.
 
-    BRANCH is made from FROM-BRANCH (default: the repository's own) unless it is there already.
+    BRANCH goes on where it is there already (in a checkout, its worktrees, its remote or here);
+    else it is made from FROM-BRANCH (default: the one checked out, or the repository's own).
     What is said goes before a preset or the last plan.
     """
     # A prompt from a pipe leaves no terminal to attach by.
@@ -276,7 +277,7 @@ def _filled(invocation: Invocation, job: Job, made: Sandbox) -> Sandbox:
 
 def _made(invocation: Invocation, job: Job, manner: _Manner) -> tuple[Job, Sandbox]:
     api = invocation.api()
-    found = origins(api, job.plan)
+    found = origins(api, job.plan, base=job.base)
     if manner.project and found:
         from atoll.surfaces.cli.create.project import considered
 

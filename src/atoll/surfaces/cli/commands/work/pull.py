@@ -37,7 +37,9 @@ from atoll.surfaces.cli.transfer.saved_work import bring_saved, saved_of, tell_s
     default=None,
     help="Your checkout  [default: the current folder]",
 )
-@click.option("--force", is_flag=True, help="Overwrite commits of BRANCH, or changes in a mirror.")
+@click.option(
+    "--force", is_flag=True, help="Take commits off BRANCH; overwrite a mirror's changes."
+)
 @click.option(
     "--with-repositories", is_flag=True, help="Accept commits that contain a git repository."
 )
@@ -206,12 +208,15 @@ def _value(pulled: PulledBranch) -> dict[str, Json]:
         "commit": pulled.commit or None,
         "commits": pulled.commits,
         "flagged": list(pulled.flagged),
+        "kept": pulled.kept,
     }
 
 
 def _tell(pulled: PulledBranch) -> None:
     more = f"{pulled.commits} new commit{'' if pulled.commits == 1 else 's'}"
     say(f"{pulled.branch} is at {pulled.commit[:12]}: {more}")
+    if pulled.kept:
+        note(f"what {pulled.branch} was is kept: git log {pulled.kept}")
     if pulled.flagged:
         note("look at these before you build or merge; they can run something on your machine:")
         for path in pulled.flagged:

@@ -1,0 +1,143 @@
+"""Branches of a person's checkout that a sandbox goes on from, and that a pull moves."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from atoll.domain.errors import Conflict, Invalid
+from atoll.surfaces.cli.console.plan import SandboxPlan
+from atoll.surfaces.cli.transfer.local_repo import send_branch
+from atoll.surfaces.cli.transfer.origin import origins
+from atoll.surfaces.cli.transfer.pulled_branch import BEFORE, BranchRequest
+from tests.peers.boxed_runtime import BoxedRuntime
+from tests.peers.git_tree import Tree, bare_copy, new_tree
+from tests.surfaces.repository_world import RepositoryWorld, repository_world
+from tests.surfaces.test_repositories import asked, pulled
+
+
+@pytest.fixture
+async def atoll() -> AsyncIterator[RepositoryWorld]:
+    async with repository_world() as world:
+        yield world
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    """A checkout on `main`, with a branch `fix` of the person's own."""
+    made = new_tree(tmp_path / "demo")
+    made.git("checkout", "-qb", "fix")
+    made.commit("mine", "mine\n")
+    made.git("checkout", "-q", "main")
+    return made
+
+
+async def new(
+    atoll: RepositoryWorld, plan: SandboxPlan, base: str | None = None
+) -> tuple[dict[str, object], BoxedRuntime]:
+    """What `atoll new` makes of a plan."""
+    found = await asyncio.to_thread(origins, atoll.api, plan, base=base)
+    made = await asked(atoll, repos=[one.request for one in found])
+    return made, atoll.box(str(made["sandbox_id"]))
+
+
+async def test_branch_that_is_not_checked_out_goes_on(
+    atoll: RepositoryWorld, tree: Tree, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made, box = await new(atoll, SandboxPlan(str(tree.path), "fix"))
+    mine = tree.git("rev-parse", "fix")
+    assert box.run("git rev-parse fix") == mine
+    assert f"fix goes on from fix at {mine[:12]}" in capsys.readouterr().err
+    box.run("echo theirs > theirs; git add theirs; git commit -qm theirs")
+    got = await pulled(atoll, made, tree)
+    assert (got.commits, got.kept) == (1, None)
+    assert tree.git("rev-parse", "fix~1") == mine
+
+
+async def test_branch_goes_on_wherever_it_is_known_from(
+    atoll: RepositoryWorld, tree: Tree, tmp_path: Path
+) -> None:
+    mine = tree.git("rev-parse", "fix")
+    tree.git("worktree", "add", "-q", str(tmp_path / "linked"), "fix")
+    _, box = await new(atoll, SandboxPlan(str(tree.path), "fix"))
+    assert box.run("git rev-parse HEAD") == mine
+    tree.git("worktree", "remove", "--force", str(tmp_path / "linked"))
+    tree.git("branch", "-qD", "fix")  # sent before, and known to the server alone
+    _, box = await new(atoll, SandboxPlan(str(tree.path), "fix"))
+    assert box.run("git rev-parse HEAD") == mine
+    other = new_tree(tmp_path / "other")
+    other.git("checkout", "-qb", "far")
+    far = other.commit("far", "far\n")
+    other.git("checkout", "-q", "main")
+    bare_copy(other, tmp_path / "srv.git")
+    other.git("branch", "-qD", "far")
+    other.git("remote", "add", "upstream", str(tmp_path / "srv.git"))
+    other.git("fetch", "-q", "upstream")
+    _, box = await new(atoll, SandboxPlan(str(other.path), "far"))
+    assert box.run("git rev-parse HEAD; git branch --show-current").split() == [far, "far"]
+    _, box = await new(atoll, SandboxPlan(str(other.path), "new", "far"))
+    assert box.run("git rev-parse HEAD; git branch --show-current").split() == [far, "new"]
+
+
+async def test_several_agents_and_several_repositories_go_on_from_the_branch(
+    atoll: RepositoryWorld, tree: Tree, tmp_path: Path
+) -> None:
+    mine, other = tree.git("rev-parse", "fix"), new_tree(tmp_path / "other")
+    also = (f"{other.path}#work",)
+    plan = SandboxPlan(str(tree.path), "fix-codex", also=also)
+    _, box = await new(atoll, plan, base="fix")
+    there = "git -C demo rev-parse HEAD; git -C demo branch --show-current"
+    assert box.run(there).split() == [mine, "fix-codex"]
+    assert box.run("git -C other branch --show-current") == "work"
+
+
+async def test_branch_that_nobody_knows_begins_where_one_stands(
+    atoll: RepositoryWorld, tree: Tree, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, box = await new(atoll, SandboxPlan(str(tree.path), "new"))
+    assert box.run("git rev-parse HEAD") == tree.git("rev-parse", "main")
+    await new(atoll, SandboxPlan(str(tree.path), "fix"))
+    capsys.readouterr()
+    _, box = await new(atoll, SandboxPlan(str(tree.path), "fix", "main"))
+    assert box.run("git rev-parse HEAD") == tree.git("rev-parse", "main")
+    assert "fix is there already" in capsys.readouterr().err
+    with pytest.raises(Invalid, match="has no branch 'absent'"):
+        await new(atoll, SandboxPlan(str(tree.path), "fix", "absent"))
+
+
+async def test_what_force_takes_off_a_branch_is_kept_and_said(
+    atoll: RepositoryWorld, tree: Tree
+) -> None:
+    mine = tree.git("rev-parse", "fix")
+    made, box = await new(atoll, SandboxPlan(str(tree.path), "fix", "main"))
+    box.run("echo theirs > theirs; git add theirs; git commit -qm theirs")
+    with pytest.raises(Conflict, match=f"keeps them below {BEFORE}") as caught:
+        await pulled(atoll, made, tree)
+    assert caught.value.code == "not_fast_forward"
+    assert tree.git("for-each-ref", BEFORE) == ""
+    got = await pulled(atoll, made, tree, wanted=BranchRequest(force=True))
+    assert got.kept == f"{BEFORE}{mine[:12]}" and got.kept in str(got)
+    assert tree.git("rev-parse", got.kept) == mine
+
+
+async def test_branch_that_a_sync_rewrote_is_moved(atoll: RepositoryWorld, tree: Tree) -> None:
+    made, box = await new(atoll, SandboxPlan(str(tree.path), "agents"))
+    box.run("echo theirs > theirs; git add theirs; git commit -qm theirs")
+    first = (await pulled(atoll, made, tree)).commit
+    tree.commit("newer", "newer\n")
+    key = str(made["repos"][0]["key"])  # type: ignore[index]
+    await asyncio.to_thread(send_branch, atoll.api, tree.path, "main", key=key)
+    name = str(made["name"])
+    done = await asyncio.to_thread(atoll.api.sandboxes.sync, name, {"onto": "main"})
+    assert done.outcome == "updated"
+    got = await pulled(atoll, made, tree)
+    assert tree.git("rev-parse", "agents") == got.commit == done.commit
+    assert tree.git("rev-parse", str(got.kept)) == first
+    # What the person added since stays, whatever was pulled before.
+    tree.git("checkout", "-q", "agents")
+    tree.commit("added", "added\n")
+    tree.git("checkout", "-q", "main")
+    box.run("git commit -q --amend -m other")
+    with pytest.raises(Conflict):
+        await pulled(atoll, made, tree)
