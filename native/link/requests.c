@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MAX_MEMORY = 8 * 1024 * 1024, LISTED = 5 };
@@ -133,6 +134,9 @@ static int new_channel(uint32_t tag, const struct wanted *one)
 		made = pipe2(both, O_CLOEXEC);
 	if (made < 0)
 		return -1;
+	/* The program's uid may be another, and opens its pipes again as /dev/stdout. */
+	if (one->kind != PASSED_SOCKET)
+		fchmod(both[0], 0666);
 	if (one->kind == PASSED_INPUT) {
 		int given = both[0];
 		both[0] = both[1];

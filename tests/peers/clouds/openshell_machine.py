@@ -41,6 +41,7 @@ done
 mkdir "$r/dev/pts" "$r/dev/shm"; chmod 1777 "$r/dev/shm"
 mount -t devpts -o newinstance,ptmxmode=0666,mode=620 devpts "$r/dev/pts"
 ln -s pts/ptmx "$r/dev/ptmx"; ln -s /proc/self/fd "$r/dev/fd"
+ln -s fd/0 "$r/dev/stdin"; ln -s fd/1 "$r/dev/stdout"; ln -s fd/2 "$r/dev/stderr"
 mount --bind "$1/passwd" "$r/etc/passwd"
 cd "$r"; pivot_root . old; mount -t proc proc /proc; umount -l /old; rmdir /old
 ip link set lo up

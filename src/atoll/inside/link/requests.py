@@ -38,6 +38,8 @@ from atoll.wire.link.frames import (
 
 MAX_MEMORY_BYTES = 8 * 1024 * 1024
 MAX_PASSED = 4
+ANYBODY = 0o666
+"""The mode of pipes: the program's uid may be another, and opens them again as `/dev/stdout`."""
 
 
 class Requests:
@@ -212,10 +214,10 @@ class Requests:
         if one.kind is Passed.SOCKET:
             ours, theirs = socket.socketpair()
             mine, given = ours.detach(), theirs.detach()
-        elif one.kind is Passed.INPUT:
-            given, mine = os.pipe()
         else:
-            mine, given = os.pipe()
+            ends = os.pipe()
+            os.fchmod(ends[0], ANYBODY)
+            given, mine = ends if one.kind is Passed.INPUT else reversed(ends)
         channel = Channel(one.channel, one.kind, mine)
         channel.tag = tag
         self._channels.add(channel)

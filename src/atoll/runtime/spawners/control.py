@@ -8,8 +8,10 @@ import array
 import asyncio
 import os
 import socket
+import stat
 from collections import deque
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Protocol
 
 from atoll.ports.spawner import InsideFile, Pty
@@ -20,6 +22,7 @@ from atoll.wire.init import MAX_FDS, MAX_PACKET_BYTES
 ANCILLARY_BYTES = socket.CMSG_SPACE(MAX_FDS * 4)
 MAX_WAITING = 4096
 """Packets that may wait for a full socket; more means that init is stuck."""
+ANYBODY = 0o666
 
 
 def receive(control: socket.socket) -> tuple[bytes, list[int]] | None:
@@ -116,6 +119,7 @@ class ControlSocket:
         or has not read for `MAX_WAITING` packets."""
         if not self._open or len(self._waiting) >= MAX_WAITING:
             raise ConnectionError("the control socket is closed or stuck")
+        _let_reopen(fds)
         if not self._waiting and self._sent(packet, fds):
             return
         self._waiting.append((packet, tuple(os.dup(fd) for fd in fds)))
@@ -187,6 +191,15 @@ class ControlSocket:
         if self._open:
             self._open = False
             self._on_end()
+
+
+def _let_reopen(fds: tuple[int, ...]) -> None:
+    """Let the programs inside, which have another uid, open these pipes again by name, as
+    `/dev/stdout` and `/proc/self/fd/1` do. Only holders of a pipe have such a name for it."""
+    for fd in fds:
+        if stat.S_ISFIFO(os.fstat(fd).st_mode):
+            with suppress(PermissionError):  # somebody else's, handed on
+                os.fchmod(fd, ANYBODY)
 
 
 def _close_all(fds: Iterable[int]) -> None:

@@ -117,6 +117,11 @@ class ReachableContract(ExtensionContract):
             assert await it.run('echo "$FROM_REQUEST"; pwd') == "a b\n/workspace\n"
             done = await it.client.call(run_exec(ExecBody(argv=["sh", "-c", "exit 7"])))
             assert (done.exit_code, done.signal) == (7, None)
+            by_name = "cat /dev/stdin >/dev/stderr; cat /dev/fd/0; echo out >/dev/stdout"
+            body = ExecBody(shell=by_name, stdin=base64.b64encode(b"in\n").decode())
+            done = await it.client.call(run_exec(body))
+            printed = [base64.b64decode(text) for text in (done.stdout, done.stderr)]
+            assert printed == [b"out\n", b"in\n"], printed
 
     async def test_files_are_the_same_by_the_api_and_inside(self, extension: Extension) -> None:
         async with self.reached(extension) as (_, it):

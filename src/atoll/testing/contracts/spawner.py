@@ -100,6 +100,15 @@ class SpawnerContract:
         assert words[::2] == [b"SigBlk:", b"SigIgn:"]
         assert [int(mask, 16) & ~OF_THE_C_LIBRARY for mask in words[1::2]] == [0, 0]
 
+    async def test_spawn_hands_over_pipes_that_any_user_can_open_again(
+        self, spawner: Spawner
+    ) -> None:
+        # A program's uid may be another than that of the process that made its pipes.
+        end, text = await run(
+            spawner, "sh", "-c", "stat -Lc %a /proc/self/fd/1; echo x >/dev/stderr"
+        )
+        assert (end.code, text) == (0, b"666\nx\n")
+
     async def test_spawn_of_many_at_once_runs_them_all(self, spawner: Spawner) -> None:
         ends = await asyncio.gather(
             *(run(spawner, "sh", "-c", f"echo {n}; exit {n}") for n in range(40))
@@ -123,7 +132,7 @@ class SpawnerContract:
         out, into = os.pipe()
         try:
             await run(spawner, "mkfifo", "go", cwd=inside)
-            argv = ("sh", "-c", "read go < go; wc -c")
+            argv = ("sh", "-c", "read go < go; stat -Lc %a /dev/stdin; wc -c /dev/stdin")
             process = await spawner.spawn(ProcessSpec(argv, PATH, inside, reading, into, into))
             os.close(into)
             os.write(writing, b"x" * 2 * USUAL_PIPE_BYTES)
@@ -131,7 +140,8 @@ class SpawnerContract:
             # What is on its way by now is there before this one ends.
             await run(spawner, "true")
             await run(spawner, "sh", "-c", "echo > go", cwd=inside)
-            assert (await Output(out).to_end()).split() == [b"%d" % (2 * USUAL_PIPE_BYTES)]
+            size = b"%d" % (2 * USUAL_PIPE_BYTES)
+            assert (await Output(out).to_end()).split() == [b"666", size, b"/dev/stdin"]
             assert (await process.wait()).code == 0
         finally:
             os.close(reading)
