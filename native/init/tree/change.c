@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { NOREPLACE = 1 };
+enum { NOREPLACE = 1, MOST_LINKS = 40 };
 
 static int make(int root, const char *path)
 {
@@ -73,13 +73,34 @@ int do_move(struct request *it)
 	return print_place(it->root, it->paths[1]);
 }
 
-/* The end of an atomic write: the temporary file takes the final name. Without a mode it
- * keeps the mode of the file it replaces. */
+/* Opens the directory of what *path names once the links at its end are followed, each step
+ * beneath the root. Sets *path to that place. */
+static int open_goal(int root, const char **path, const char **name)
+{
+	char target[4096], *next;
+
+	for (int links = 0; links < MOST_LINKS; links++) {
+		int parent = open_parent(root, *path, name);
+		ssize_t length = parent < 0 ? -1 : readlinkat(parent, *name, target, sizeof target);
+		int before = *target == '/' ? 0 : (int)(*name - *path);
+		if (length < 0)
+			return parent;
+		close(parent);
+		if (asprintf(&next, "%.*s%.*s", before, *path, (int)length, target) < 0)
+			return -1;
+		*path = next;
+	}
+	errno = ELOOP;
+	return -1;
+}
+
+/* The end of an atomic write: the temporary file takes the final name, or that of the file a
+ * link there leads to. Without a mode it keeps the mode of the file it replaces. */
 int do_commit(struct request *it)
 {
-	const char *from, *to;
+	const char *from, *to, *goal = it->paths[1];
 	int source = open_parent(it->root, it->paths[0], &from);
-	int target = source < 0 ? -1 : open_parent(it->root, it->paths[1], &to);
+	int target = source < 0 ? -1 : open_goal(it->root, &goal, &to);
 	struct stat stat;
 	int there;
 
@@ -87,7 +108,7 @@ int do_commit(struct request *it)
 		return failed("commit");
 	there = fstatat(target, to, &stat, AT_SYMLINK_NOFOLLOW) == 0;
 	if (there && !S_ISREG(stat.st_mode)) {
-		errno = S_ISDIR(stat.st_mode) ? EISDIR : S_ISLNK(stat.st_mode) ? ELOOP : EINVAL;
+		errno = S_ISDIR(stat.st_mode) ? EISDIR : S_ISLNK(stat.st_mode) ? ESTALE : EINVAL;
 		return failed("commit");
 	}
 	if (there && it->mode < 0)
@@ -97,5 +118,5 @@ int do_commit(struct request *it)
 	if (renameat(source, from, target, to) < 0)
 		return failed("commit");
 	puts(there ? "replaced" : "created");
-	return print_place(it->root, it->paths[1]);
+	return print_place(it->root, goal);
 }

@@ -171,9 +171,12 @@ class Files:
         body = {"path": path, "parents": True}
         self._transport.call(post("sandboxes", name, "files", "mkdir", value=body))
 
-    def write(self, name: str, path: str, data: Iterable[bytes], *, mode: int) -> None:
-        """Write a file, and make its parents."""
-        query = (("path", path), ("mode", f"{mode:o}"), ("parents", "true"))
+    def write(
+        self, name: str, path: str, data: Iterable[bytes], *, mode: int | None = None
+    ) -> None:
+        """Write a file, and make its parents. Without `mode` a file that is there keeps its own."""
+        exact = () if mode is None else (("mode", f"{mode:o}"),)
+        query = (("path", path), *exact, ("parents", "true"))
         headers = (("Content-Type", "application/octet-stream"),)
         place = at("sandboxes", name, "files", "content")
         self._transport.call(Call("PUT", place, query, headers, data))

@@ -163,6 +163,16 @@ def test_open_file_to_edit_writes_back_what_changed(
     done = atoll.run("open", box, "g", "--edit", env=env)
     assert done.returncode == 0, done.stderr
     assert atoll.run("open", box, "g").stdout == "one\ntwo\n"
+    # Through a link, which stays one, of a file that keeps its mode.
+    links = "chmod 755 g; ln -s g CLAUDE.md; ln -s /etc/passwd out"
+    atoll.run("exec", box, "--shell", links, stdin=subprocess.DEVNULL)
+    done = atoll.run("open", box, "CLAUDE.md", "--edit", env=env)
+    assert done.returncode == 0, done.stderr
+    shown = atoll.run("exec", box, "--shell", "stat -c %A%N g CLAUDE.md; tail -n 1 g")
+    assert shown.stdout == "-rwxr-xr-x'g'\nlrwxrwxrwx'CLAUDE.md' -> 'g'\ntwo\n"
+    done = atoll.run("cp", str(editor), f"{box}:out")
+    assert done.returncode != 0 and "leads out of the workspace" in done.stderr
+    atoll.run("exec", box, "--shell", "printf 'one\\ntwo\\n' > g", stdin=subprocess.DEVNULL)
     # What an agent wrote meanwhile is not lost, and neither is ours.
     env["ATOLL"] = atoll_command()
     editor.write_text(

@@ -135,7 +135,8 @@ async def test_content_of_what_is_no_file_is_refused_at_once(client: Client, roo
             assert await problem(await client.get(f"/files/content?path={path}")) == wanted
         for path, wanted in {
             "dir": (422, "is_a_directory"),
-            "out": (422, "is_a_link"),
+            "out": (403, "outside_workspace"),
+            "zero": (403, "outside_workspace"),
             "fifo": (422, "invalid_path"),
             "absent/x": (404, "no_such_file"),
         }.items():
@@ -155,6 +156,20 @@ async def test_path_that_leads_elsewhere_is_refused(client: Client, path: str) -
     reply = await client.post("/files/move", json={"from": "a", "to": path.replace("%00", "\0")})
     if path != "%252e%252e%252f":
         assert await problem(reply) == wanted
+
+
+async def test_content_of_a_link_is_written_where_it_leads(client: Client, root: Path) -> None:
+    (root / "notes").mkdir()
+    (root / "CLAUDE.md").symlink_to("notes/AGENTS.md")
+    for body, status in ((b"one", 201), (b"again", 200)):
+        reply = await client.put("/files/content?path=CLAUDE.md", data=body)
+        entry = await reply.json()
+        assert (reply.status, entry["path"], entry["type"]) == (status, "CLAUDE.md", "file")
+        assert entry["size"] == len(body) == (root / "notes" / "AGENTS.md").stat().st_size
+        reply = await client.get("/files/content?path=CLAUDE.md")
+        assert await reply.read() == body
+    assert (root / "CLAUDE.md").is_symlink()
+    assert [each.name for each in (root / "notes").iterdir()] == ["AGENTS.md"]
 
 
 async def test_upload_that_breaks_off_leaves_the_old_file(client: Client, root: Path) -> None:

@@ -153,7 +153,7 @@ def test_mkdir_with_parents_is_idempotent_and_without_is_not(tool: Run, root: Pa
     assert complaint(tool("mkdir", "-p", "--", "file")) == (65, errno.ENOTDIR)
 
 
-def test_commit_keeps_the_mode_it_replaces_and_refuses_links(tool: Run, root: Path) -> None:
+def test_commit_keeps_the_mode_it_replaces(tool: Run, root: Path) -> None:
     (root / "old").write_text("old")
     (root / "old").chmod(0o751)
     (root / "new").write_text("new")
@@ -164,10 +164,57 @@ def test_commit_keeps_the_mode_it_replaces_and_refuses_links(tool: Run, root: Pa
         b"created\nf 600"
     )
     (root / "new").write_text("newest")
-    (root / "link").symlink_to("/etc/passwd")
-    assert complaint(tool("commit", "--", "new", "link")) == (65, errno.ELOOP)
     (root / "dir").mkdir()
     assert complaint(tool("commit", "--", "new", "dir")) == (65, errno.EISDIR)
+
+
+@pytest.mark.parametrize(
+    ("links", "said"),
+    [
+        ({"link": "notes/real"}, b"replaced\nf 751 3 "),
+        ({"link": "second", "second": "notes/real"}, b"replaced\nf 751 3 "),
+        ({"link": "alias/../notes/real", "alias": "other"}, b"replaced\nf 751 3 "),
+        ({"link": "other/up", "other/up": "../notes/real"}, b"replaced\nf 751 3 "),
+        ({"link": "notes/new"}, b"created\nf 644 3 "),
+    ],
+)
+def test_commit_writes_through_links_that_stay_beneath(
+    tool: Run, root: Path, links: dict[str, str], said: bytes
+) -> None:
+    for folder in ("notes", "other"):
+        (root / folder).mkdir()
+    (root / "notes" / "real").write_text("old")
+    (root / "notes" / "real").chmod(0o751)
+    (root / "part").write_text("new")
+    (root / "part").chmod(0o644)
+    for name, target in links.items():
+        (root / name).symlink_to(target)
+    assert tool("commit", "--", "part", "link").stdout.startswith(said)
+    assert (root / "link").is_symlink() and (root / "link").read_text() == "new"
+
+
+@pytest.mark.parametrize(
+    ("target", "number"),
+    [
+        ("/etc/passwd", errno.EXDEV),
+        ("../outside", errno.EXDEV),
+        ("dir/../../outside", errno.EXDEV),
+        ("/proc/self/root/etc/passwd", errno.EXDEV),
+        ("out/passwd", errno.EXDEV),
+        ("link", errno.ELOOP),
+        ("gone/new", errno.ENOENT),
+        ("dir", errno.EISDIR),
+    ],
+)
+def test_commit_refuses_links_that_lead_out_or_nowhere(
+    tool: Run, root: Path, target: str, number: int
+) -> None:
+    (root / "dir").mkdir()
+    (root / "out").symlink_to("/etc")
+    (root / "link").symlink_to(target)
+    (root / "part").write_text("new")
+    assert complaint(tool("commit", "--", "part", "link")) == (65, number)
+    assert (root / "link").is_symlink() and (root / "part").exists()
 
 
 def test_remove_of_a_tree_deeper_than_any_path_leaves_nothing(tool: Run, root: Path) -> None:

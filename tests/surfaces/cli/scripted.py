@@ -267,11 +267,11 @@ class Scripted:
 
     def _files(self, seen: Seen, rest: list[str]) -> web.StreamResponse:
         path = seen.query.get("path", "")
+        if seen.method == "GET" and path not in self.files | self.trees and rest != ["total"]:
+            return problem(404, "no_such_file", f"no file {path}")
         match seen.method, rest:
             case "GET", ["stat"]:
-                kind = "dir" if path in self.trees else "file" if path in self.files else ""
-                if not kind:
-                    return problem(404, "not_found", f"no file {path}")
+                kind = "dir" if path in self.trees else "file"
                 return web.json_response({"name": path, "path": path, "type": kind})
             case "GET", ["total"]:
                 size = len(self.trees.get(path, b""))

@@ -160,10 +160,12 @@ class AsyncFiles(AsyncNoun[Files]):
             yield answer.pieces()
 
     async def write(
-        self, name: str, path: str, data: bytes | AsyncIterable[bytes], *, mode: int = 0o644
+        self, name: str, path: str, data: bytes | AsyncIterable[bytes], *, mode: int | None = None
     ) -> None:
-        """Write a file whole or not at all, and make its parents."""
-        query = (("path", path), ("mode", f"{mode:o}"), ("parents", "true"))
+        """Write a file whole or not at all, and make its parents. Without `mode` a file that is
+        there keeps its own."""
+        exact = () if mode is None else (("mode", f"{mode:o}"),)
+        query = (("path", path), *exact, ("parents", "true"))
         place = at("sandboxes", name, "files", "content")
         await self._connection.call(Call("PUT", place, query, (("Content-Type", BYTES),)), data)
 

@@ -29,6 +29,7 @@ from .unpacking import do_untar
 from .watching import do_watch
 
 USAGE = 64
+MOST_LINKS = 40
 FLAGS = (b"-r", b"-p", b"--overwrite", b"--text", b"--exact", b"--all")
 VALUES = (
     *(b"--after", b"--limit", b"--mode", b"--max-files", b"--max-bytes"),
@@ -108,10 +109,25 @@ def do_move(it: Request) -> int:
     return 0
 
 
+def _open_goal(root: int, path: bytes) -> tuple[int, bytes, bytes]:
+    """Open the directory of what `path` names once the links at its end are followed, each step
+    beneath the root. Returns it with the last part and that place."""
+    for _ in range(MOST_LINKS):
+        parent, name = open_parent(root, path)
+        try:
+            target = os.readlink(name, dir_fd=parent)
+        except OSError:
+            return parent, name, path
+        os.close(parent)
+        path = target if target.startswith(b"/") else path[: len(path) - len(name)] + target
+    raise OSError(errno.ELOOP, "commit")
+
+
 def do_commit(it: Request) -> int:
-    """End an atomic write: the temporary file takes the final name."""
+    """End an atomic write: the temporary file takes the final name, or that of the file a link
+    there leads to."""
     source, old = open_parent(it.root, it.paths[0])
-    target, new = open_parent(it.root, it.paths[1])
+    target, new, goal = _open_goal(it.root, it.paths[1])
     mode = int(it.values[b"--mode"], 8) & 0o777 if b"--mode" in it.values else None
     said = "created"
     try:
@@ -120,14 +136,14 @@ def do_commit(it: Request) -> int:
         there = 0
     if there:
         if not stat.S_ISREG(there):
-            kinds = {stat.S_IFDIR: errno.EISDIR, stat.S_IFLNK: errno.ELOOP}
+            kinds = {stat.S_IFDIR: errno.EISDIR, stat.S_IFLNK: errno.ESTALE}
             raise OSError(kinds.get(stat.S_IFMT(there), errno.EINVAL), "commit")
         mode, said = there & 0o777 if mode is None else mode, "replaced"
     if mode is not None:
         os.chmod(old, mode, dir_fd=source)
     os.rename(old, new, src_dir_fd=source, dst_dir_fd=target)
     print(said)
-    print_place(it.root, it.paths[1])
+    print_place(it.root, goal)
     return 0
 
 

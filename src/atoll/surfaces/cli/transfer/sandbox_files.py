@@ -86,7 +86,9 @@ def send(api: Client, source: str, place: SandboxPath) -> int:
     except OSError as problem:
         raise Invalid(f"{path} cannot be read: {problem.strerror}") from problem
     into = place.path in ("", ".") or place.path.endswith("/") or _kind(api, place) == "dir"
-    goal = place.within(path.resolve().name) if into else place
+    # A link is copied under its own name; `.` and `..` are no names.
+    name = path.name if path.name not in ("", "..") else path.resolve().name
+    goal = place.within(name) if into else place
     if stat.S_ISDIR(found.st_mode):
         return _send_folder(api, path, goal)
     if not stat.S_ISREG(found.st_mode):

@@ -215,3 +215,13 @@ def test_file_below_a_link_of_the_archive_does_not_follow_it(tmp_path: Path) -> 
 )
 def test_link_leads_out_only_when_it_could_leave(name: str, goal: str, out: bool) -> None:
     assert leads_out(name, goal) is out
+
+
+def test_cp_of_a_link_in_has_the_name_of_the_link(
+    cli: Cli, server: Scripted, tmp_path: Path
+) -> None:
+    server.trees["docs"] = b""
+    (tmp_path / "AGENTS.md").write_text("one")
+    (tmp_path / "CLAUDE.md").symlink_to("AGENTS.md")
+    assert cli("cp", str(tmp_path / "CLAUDE.md"), "box:docs").code == 0
+    assert server.files == {"docs/CLAUDE.md": b"one"}

@@ -1,7 +1,6 @@
 """`atoll open`: a file of a sandbox in the person's pager or editor, or a port on this machine."""
 
 import asyncio
-import os
 import shlex
 import shutil
 import subprocess
@@ -14,13 +13,13 @@ import click
 
 from atoll.client.client import Client
 from atoll.client.transport import Call, at
-from atoll.domain.errors import Conflict, Failed, Invalid
+from atoll.domain.errors import AtollError, Conflict, Failed, Invalid, NotFound
 from atoll.domain.network.forwarded_port import MOST_PORT, read_port
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import sandbox_argument
 from atoll.surfaces.cli.console.output import note, say
 from atoll.surfaces.cli.dispatch.remote_names import inner_paths
-from atoll.surfaces.cli.transfer.sandbox_files import SandboxPath, send
+from atoll.surfaces.cli.transfer.sandbox_files import SandboxPath
 
 MAX_FILE_BYTES = 64 * 2**20
 
@@ -123,31 +122,67 @@ def _show(invocation: Invocation, data: bytes) -> None:
 
 
 def _edit(invocation: Invocation, api: Client, place: SandboxPath) -> None:
-    editor = shlex.split(
-        invocation.environ.get("VISUAL") or invocation.environ.get("EDITOR") or "vi"
-    )
+    """Edit a copy and write it back. A version that cannot be written back stays on this machine,
+    and the error names its path."""
     before = _content(api, place)
     folder = Path(tempfile.mkdtemp(prefix="atoll-open-"))
+    copy = folder / (PurePosixPath(place.path).name or "file")
     try:
-        copy = folder / (PurePosixPath(place.path).name or "file")
         copy.write_bytes(before)
-        try:
-            done = subprocess.run([*editor, str(copy)], check=False, env=dict(invocation.environ))
-        except OSError as err:
-            raise Failed(f"{editor[0]} cannot be run ({err.strerror}): set EDITOR") from err
-        if done.returncode != 0:
-            raise Failed(f"{editor[0]} ended with {done.returncode}: nothing was written back")
-        if copy.read_bytes() == before:
-            note("unchanged")
-            return
-        if _content(api, place) != before:
-            kept = Path(f"{os.fspath(folder)}-kept")
-            folder.rename(kept)
-            raise Conflict(
-                f"{place.path} was changed inside meanwhile, so nothing was written back; "
-                f"your version is {kept / copy.name}"
-            )
-        send(api, str(copy), place)
-        say(f"wrote {place.path}")
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        _run_editor(invocation, copy)
+        _write_back(api, place, before, _read_copy(copy))
+    except BaseException as problem:
+        if not _holds_work(copy, before):
+            shutil.rmtree(folder, ignore_errors=True)
+        elif isinstance(problem, AtollError):
+            problem.message += f"; your version is {copy}"
+        else:
+            note(f"your version is {copy}")
+        raise
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _run_editor(invocation: Invocation, copy: Path) -> None:
+    said = invocation.environ.get("VISUAL") or invocation.environ.get("EDITOR") or ""
+    try:
+        editor = shlex.split(said) or ["vi"]
+    except ValueError as err:
+        raise Invalid(f"the editor {said!r} cannot be read ({err}): set EDITOR") from err
+    try:
+        done = subprocess.run([*editor, str(copy)], check=False, env=dict(invocation.environ))
+    except OSError as err:
+        raise Failed(f"{editor[0]} cannot be run ({err.strerror}): set EDITOR") from err
+    if done.returncode != 0:
+        raise Failed(f"{editor[0]} ended with {done.returncode}: nothing was written back")
+
+
+def _read_copy(copy: Path) -> bytes:
+    try:
+        return copy.read_bytes()
+    except OSError as err:
+        raise Failed(
+            f"the editor left no {copy} ({err.strerror}): nothing was written back"
+        ) from err
+
+
+def _write_back(api: Client, place: SandboxPath, before: bytes, data: bytes) -> None:
+    """Write the file, which keeps its mode. Raises `Conflict` when it changed inside meanwhile."""
+    if data == before:
+        note("unchanged")
+        return
+    try:
+        now = _content(api, place)
+    except NotFound as gone:
+        raise NotFound(f"{gone.message}: nothing was written back") from gone
+    if now != before:
+        raise Conflict(f"{place.path} was changed inside meanwhile, so nothing was written back")
+    api.files.write(place.sandbox, place.path, (data,))
+    say(f"wrote {place.path}")
+
+
+def _holds_work(copy: Path, before: bytes) -> bool:
+    """Report whether the copy changed, or the editor left a file of its own beside it."""
+    try:
+        return copy.read_bytes() != before or len(list(copy.parent.iterdir())) > 1
+    except OSError:
+        return any(copy.parent.iterdir())
