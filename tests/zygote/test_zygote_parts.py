@@ -8,7 +8,7 @@ from atoll.domain.errors import Failed, Invalid, LimitReached
 from atoll.domain.interior.etc import hosts_text
 from atoll.zygote.daemon.server import bind
 from atoll.zygote.disk import image
-from atoll.zygote.disk.host_root import etc_tree
+from atoll.zygote.disk.host_root import etc_tree, files_over_usr
 from atoll.zygote.records import record, uids
 from atoll.zygote.start import keys
 from atoll.zygote.wall import hierarchies
@@ -139,6 +139,35 @@ def test_etc_tree_holds_no_account_of_the_host(tmp_path: Path) -> None:
     assert "disableAutoMode" in policy.read_text() and policy.stat().st_mode & 0o777 == 0o644
     (etc / "timezone").write_text("UTC")
     assert etc_tree(tmp_path / "roots", etc) != tree
+
+
+def test_etc_tree_names_the_door_to_every_jdk(tmp_path: Path) -> None:
+    etc, usr = tmp_path / "etc", tmp_path / "usr"
+    (etc / "java-21-openjdk").mkdir(parents=True)
+    (etc / "java-21-openjdk" / "net.properties").write_text("of.debian=1")
+    (etc / "maven").mkdir()
+    (etc / "maven" / "settings.xml").write_text("a password")
+    (etc / "maven" / "m2.conf").write_text("main is")
+    conf = usr / "lib/jvm/temurin-25/conf"
+    conf.mkdir(parents=True)
+    (conf / "net.properties").write_text("of.temurin=1")
+    debian = usr / "lib/jvm/java-21/conf"
+    debian.mkdir(parents=True)
+    (debian / "net.properties").symlink_to(etc / "java-21-openjdk" / "net.properties")
+    tree = etc_tree(tmp_path / "roots", etc, usr)
+    ((source, place),) = files_over_usr(tree)
+    assert place == "/usr/lib/jvm/temurin-25/conf/net.properties"
+    for file, first in (
+        (source, "of.temurin=1"),
+        (tree / "java-21-openjdk/net.properties", "of.debian=1"),
+    ):
+        lines = file.read_text().splitlines()
+        assert lines[0] == first and "https.proxyHost=127.0.0.1" in lines
+    assert (tree / "maven/m2.conf").read_text() == "main is"
+    settings = (tree / "maven/settings.xml").read_text()
+    assert "password" not in settings and "<port>3128</port>" in settings
+    (conf / "net.properties").write_text("of.temurin=another")
+    assert etc_tree(tmp_path / "roots", etc, usr) != tree
 
 
 def test_hosts_name_localhost_in_both_families() -> None:

@@ -20,6 +20,7 @@ from atoll.adapters.zygote.environment import OF_THE_BROKER, environment
 from atoll.domain.agent.agent import named
 from atoll.domain.agent.registry import AGENTS
 from atoll.domain.errors import AtollError, Failed, Invalid
+from atoll.domain.wall.proxy_settings import JAVA_OPTIONS, java_options
 from atoll.ports.extension import Mount
 from atoll.ports.runtime_boot import Agent, RuntimeBoot
 from atoll.wire.http.unreadable import UNREADABLE
@@ -134,7 +135,8 @@ def _environment(asked: argparse.Namespace, given: PodBoot) -> tuple[tuple[str, 
     if not given.doors:
         return tuple({**dict(here), **dict(given.env)}.items())
     mounts = (Mount(one.source, one.target) for one in given.mounts)
-    env = environment(asked.sandbox_id, here, given.env, mounts=mounts)
+    java = ((JAVA_OPTIONS, java_options()),)
+    env = environment(asked.sandbox_id, java, here, given.env, mounts=mounts)
     if not given.own_logins:
         return env
     kept = dict(given.env)

@@ -36,6 +36,29 @@ def test_environment_takes_an_image_s_path_and_leaves_ours() -> None:
     assert env["X"] == "1"
 
 
+def test_environment_names_the_door_to_what_reads_no_proxy_variable() -> None:
+    env = dict(environment_with_image("sb_a", (), ()))
+    assert env["NODE_USE_ENV_PROXY"] == "1"
+    # The JDKs of the machine's own root have it in a file, and print nothing of it.
+    assert "JAVA_TOOL_OPTIONS" not in env
+
+
+def test_environment_of_another_root_adds_the_door_to_the_options_of_java() -> None:
+    image, own = (("JAVA_TOOL_OPTIONS", "-Xshare:off"),), (("JAVA_TOOL_OPTIONS", "-Xmx1g"),)
+    options = dict(environment_with_image("sb_a", image, own, direct=("db",)))["JAVA_TOOL_OPTIONS"]
+    assert options.split() == [
+        "-Dhttp.proxyHost=127.0.0.1",
+        "-Dhttp.proxyPort=3128",
+        "-Dhttps.proxyHost=127.0.0.1",
+        "-Dhttps.proxyPort=3128",
+        "-Dhttp.nonProxyHosts=localhost|127.*|[::1]|db",
+        "-Xshare:off",
+        "-Xmx1g",
+    ]
+    silent = dict(environment_with_image("sb_a", image, (("JAVA_TOOL_OPTIONS", ""),), direct=()))
+    assert silent["JAVA_TOOL_OPTIONS"] == ""
+
+
 def test_runtime_is_told_of_the_agents_its_sandbox_may_use() -> None:
     known = tuple(wire.Agent(name=name, argv=(name,)) for name in ("a", "b"))
     request = Provision(SandboxId("sb_a"), 1, "x", Profile("p", "1"))

@@ -264,6 +264,33 @@ def run_inside(server: TestServer, program: str, *args: str) -> dict[str, str]:
     return found
 
 
+JAVA = """
+import java.net.*;
+import java.net.http.*;
+public class Get {
+  public static void main(String[] a) throws Exception {
+    var old = (HttpURLConnection) URI.create(a[0]).toURL().openConnection();
+    old.setInstanceFollowRedirects(false);
+    var request = HttpRequest.newBuilder(URI.create(a[0])).build();
+    var answer = HttpClient.newHttpClient().send(request, HttpResponse.BodyHandlers.ofString());
+    System.out.println(old.getResponseCode() + " " + answer.statusCode());
+  }
+}
+"""
+
+
+def run_java(server: TestServer, url: str) -> list[tuple[str, str]]:
+    """What every JDK of the sandbox's root prints and complains of, asking for this address."""
+    jdks = server.run("exec", "box", "--", "sh", "-c", "ls -d /usr/lib/jvm/*/bin/java").stdout
+    script = 'cat > /tmp/Get.java && exec "$1" /tmp/Get.java "$2"'
+    found = []
+    for java in {Path(java).resolve() for java in jdks.split()}:
+        words = ("exec", "box", "--", "sh", "-c", script, "sh", str(java), url)
+        done = server.run(*words, input=JAVA, timeout=120)
+        found.append((done.stdout, done.stderr))
+    return found
+
+
 def attack(server: TestServer, peers: Peers, port: int) -> dict[str, object]:
     encoded = [
         (name, base64.b64encode(first).decode(), base64.b64encode(then).decode())
@@ -289,6 +316,7 @@ def attack(server: TestServer, peers: Peers, port: int) -> dict[str, object]:
     told["host-only"] = {
         "named": run_inside(server, INSIDE, packed)["spelt host.atoll.internal connect"],
         "reached": len(peers.reached["loopback"]),
+        "java": run_java(server, f"http://host.atoll.internal:{port}/"),
     }
     server.run("stop", "box")  # takes in its journal
     told["events"] = events(server)

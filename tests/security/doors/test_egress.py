@@ -163,6 +163,15 @@ def test_host_only_reaches_the_named_port_of_this_machine(told: Mapping[str, Any
     assert told["host-only"]["reached"] > 0
 
 
+def test_java_reaches_what_the_door_allows_and_prints_nothing_else(
+    told: Mapping[str, Any],
+) -> None:
+    """Programs of a JVM read no proxy variable."""
+    if not told["host-only"]["java"]:
+        pytest.skip("no JDK lies in this sandbox's /usr/lib/jvm")
+    assert {tuple(each) for each in told["host-only"]["java"]} == {("302 302\n", "")}
+
+
 def test_switches_and_refusals_are_in_the_log(told: Mapping[str, Any]) -> None:
     events = told["events"]
     switches = [one["payload"]["mode"] for one in events if one["event_type"] == "network.switched"]

@@ -171,7 +171,11 @@ class LinkedExtension:
 
     def _start(self, request: Provision, place: FarPlace, key: str) -> wire.Link:
         env = environment_with_image(
-            request.sandbox_id, place.env, request.env, mounts=request.mounts
+            request.sandbox_id,
+            place.env,
+            request.env,
+            mounts=request.mounts,
+            direct=place.reached,
         )
         env = tuple(
             (name, ",".join((value, *place.reached)) if name in UNPROXIED else value)

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from atoll.domain.agent.agent import LAYERS
 from atoll.domain.broker.provider import ANTHROPIC, GEMINI, OPENAI, placeholder
 from atoll.domain.wall.interior import HOME, PREFIXES
+from atoll.domain.wall.proxy_settings import JAVA_OPTIONS, NODE, java_options
 from atoll.ports.extension import Mount
 
 BROKER = "http://127.0.0.1:8082/broker"
@@ -44,6 +45,7 @@ STANDARD: tuple[tuple[str, str], ...] = (
     ("all_proxy", "http://127.0.0.1:3128"),
     ("NO_PROXY", "127.0.0.1,localhost,::1"),
     ("no_proxy", "127.0.0.1,localhost,::1"),
+    *NODE,
 )
 
 OF_THE_BROKER = frozenset(
@@ -81,11 +83,16 @@ def environment_with_image(
     chosen: Iterable[tuple[str, str]],
     *,
     mounts: Iterable[Mount] = (),
+    direct: Iterable[str] | None = None,
 ) -> tuple[tuple[str, str], ...]:
     """Return the environment with the variables of an image. Where both name a variable, Atoll's
     takes precedence; in `PATH` the image's directories come after the home's and before the
-    system's."""
+    system's. Where no JDK of the root names the door, `direct` has every JVM named it by a
+    variable, and the hosts that it reaches without it."""
     image, own, mounts = dict(brought), dict(chosen), tuple(mounts)
+    if direct is not None and own.get(JAVA_OPTIONS) != "":
+        said = (image.pop(JAVA_OPTIONS, ""), own.get(JAVA_OPTIONS, ""))
+        own[JAVA_OPTIONS] = java_options(*said, direct=direct)
     theirs = [pair for pair in image.items() if not _is_ours(pair[0])][:MAX_FROM_IMAGE]
     env = environment(sandbox_id, theirs, own.items(), mounts=mounts)
     if "PATH" not in image or "PATH" in own:

@@ -3,6 +3,7 @@ machine's."""
 
 from atoll.domain.agent.registry import AGENTS
 from atoll.domain.wall.interior import GIT_EMAIL, GIT_NAME
+from atoll.domain.wall.proxy_settings import MAVEN_SETTINGS
 
 COPIED = (
     "ssl/certs",
@@ -31,7 +32,9 @@ COPIED = (
     "bash_completion",
     "vim",
     "nanorc",
-    "java-17-openjdk",
+    *(f"java-{release}-openjdk" for release in (8, 11, 17, 21, 25)),
+    "maven/m2.conf",
+    "maven/logging",
     "perl",
     "python3",
     "python3.11",
@@ -84,6 +87,8 @@ OWN = {
     # Debian's launcher ends where this folder is empty. The host's may name its proxies and keys.
     "chromium.d/atoll": _CHROMIUM,
     **AGENT_FILES,
+    # Debian's Maven reads it; the host's may hold passwords.
+    "maven/settings.xml": MAVEN_SETTINGS,
 }
 
 ROOT_LINKS = ("bin", "sbin", "lib", "lib64", "lib32", "libx32")

@@ -11,19 +11,51 @@ import tempfile
 from pathlib import Path
 
 from atoll.domain.interior.etc import COPIED, OWN
+from atoll.domain.wall.proxy_settings import NET_PROPERTIES, NET_PROPERTIES_PLACES
 from atoll.zygote.host.home import traversal_mode
 
+_OF_JDKS = "atoll/usr"
+"""The directory for files that lie over those of /usr, each at its place there."""
 
-def etc_tree(roots: Path, host_etc: Path = Path("/etc")) -> Path:
+
+def etc_tree(roots: Path, host_etc: Path = Path("/etc"), host_usr: Path = Path("/usr")) -> Path:
     """Return the current tree below `roots`, world-readable. Makes it when it is missing."""
-    tree = roots / _digest(host_etc)
+    jdks = _jdk_files(host_usr)
+    tree = roots / _digest(host_etc, jdks)
     if not tree.exists():
         roots.mkdir(mode=traversal_mode(), parents=True, exist_ok=True)
         making = Path(tempfile.mkdtemp(dir=roots, prefix="new-"))
         _fill(making, host_etc)
+        _lead_to_door(making, host_usr, jdks)
         making.chmod(0o755)
         _claim(making, tree)
     return tree
+
+
+def files_over_usr(tree: Path) -> list[tuple[Path, str]]:
+    """Return the tree's files that lie over files of /usr, each with its place."""
+    top = tree / _OF_JDKS
+    return [(file, f"/usr/{file.relative_to(top)}") for file in sorted(top.rglob("*.properties"))]
+
+
+def _jdk_files(host_usr: Path) -> list[Path]:
+    """Return the network settings of JDKs below /usr; those of Debian's are links into /etc."""
+    found = (each for place in NET_PROPERTIES_PLACES for each in host_usr.glob(place))
+    return sorted({file.resolve() for file in found if file.resolve().is_relative_to(host_usr)})
+
+
+def _lead_to_door(tree: Path, host_usr: Path, jdks: list[Path]) -> None:
+    """Name the egress door in the network settings of every JDK."""
+    for source in jdks:
+        target = tree / _OF_JDKS / source.relative_to(host_usr)
+        target.parent.mkdir(mode=0o755, parents=True)
+        shutil.copyfile(source, target)
+    for file in (*tree.glob("java-*/net.properties"), *(path for path, _ in files_over_usr(tree))):
+        with file.open("a") as settings:
+            settings.write(f"\n# The way to Atoll's egress door.\n{NET_PROPERTIES}")
+        file.chmod(0o644)
+    for folder, _names, _files in os.walk(tree / "atoll"):
+        Path(folder).chmod(0o755)
 
 
 def _claim(making: Path, tree: Path) -> None:
@@ -35,11 +67,11 @@ def _claim(making: Path, tree: Path) -> None:
         shutil.rmtree(making)  # another start was faster
 
 
-def _digest(host_etc: Path) -> str:
-    seen = hashlib.blake2b(repr(OWN).encode(), digest_size=8)
-    for name in COPIED:
+def _digest(host_etc: Path, jdks: list[Path]) -> str:
+    seen = hashlib.blake2b(repr((OWN, NET_PROPERTIES)).encode(), digest_size=8)
+    for name in (*(host_etc / name for name in COPIED), *jdks):
         try:
-            found = (host_etc / name).stat()
+            found = name.stat()
         except OSError:
             continue
         seen.update(f"{name} {found.st_mtime_ns} {found.st_size}".encode())

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from atoll.domain.approvals.command_rule import sudo_allows
 from atoll.domain.errors import AtollError, Failed, Forbidden, Invalid, LimitReached
+from atoll.domain.wall.proxy_settings import JAVA_OPTIONS, NODE
 from atoll.wire.zygote import sudo as wire
 from atoll.wire.zygote.messages import Malformed, Start
 from atoll.zygote.host import kernel
@@ -39,7 +40,7 @@ NOT_ENTERED = 125
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 KEPT = frozenset(f"{name}_PROXY" for name in ("HTTP", "HTTPS", "ALL", "NO")) | frozenset(
-    ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+    ("http_proxy", "https_proxy", "all_proxy", "no_proxy", JAVA_OPTIONS, *dict(NODE))
 )
 """Variables of the sandbox that the command gets, too: the way to the egress door."""
 

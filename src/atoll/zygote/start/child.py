@@ -18,6 +18,7 @@ import msgspec
 
 from atoll.domain.errors import AtollError, Failed
 from atoll.domain.interior.etc import hosts_text
+from atoll.domain.wall.proxy_settings import HOME_FILES
 from atoll.ports.runtime_boot import Agent, LinkBoot, RuntimeBoot, Stand
 from atoll.wire.zygote.messages import Link, Start
 from atoll.zygote.disk.engine_folders import check_container_folders, mount_engine_folders
@@ -291,6 +292,7 @@ def _bwrap_argv(
         places=places,
         etc=etc_tree(host.home.roots),
         views=views,
+        home_files=tuple((_held_in_memory(text), name) for name, text in HOME_FILES.items()),
         writable=start.writable,
         nproc=None if host.groups.has("pids") else caps(start.limits).pids,
         files=files,
@@ -301,6 +303,14 @@ def _bwrap_argv(
         privileged=host.root,
     )
     return wall_argv(host.programs, wall)
+
+
+def _held_in_memory(text: str) -> int:
+    """Return an inheritable descriptor from which `text` can be read."""
+    fd = os.memfd_create("file", 0)
+    os.write(fd, text.encode())
+    os.lseek(fd, 0, os.SEEK_SET)
+    return fd
 
 
 def _finish_wall(

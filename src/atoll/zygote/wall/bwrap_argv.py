@@ -16,11 +16,13 @@ from atoll.domain.wall.interior import (
     BARE_BYTES,
     DOORS,
     FILTERS,
+    HOME,
     MASKED,
     MIB,
     SCRATCH,
 )
 from atoll.zygote.disk.host_mounts import host_mount_argv
+from atoll.zygote.disk.host_root import files_over_usr
 from atoll.zygote.disk.roots import Root, root_argv
 from atoll.zygote.host.home import BoxPlaces
 
@@ -54,17 +56,19 @@ class Programs:
 
 @dataclass(frozen=True, slots=True)
 class WallOptions:
-    """Options of one sandbox's wall. `views` are inheritable descriptors of folders, and their
-    targets: bwrap compares each mount with its descriptor, closes it, and fails when a link
-    replaced the name meanwhile. `nproc` limits processes where no cgroup does, `files` the open
-    files of commands where init may have more, `netlink` sockets of that family. `root` None is the
-    usual root; with `privileged` the zygote mounted it, and `mounts`. `bare` shows an empty tmpfs
+    """Options of one sandbox's wall. `home_files` are inheritable descriptors of the first contents
+    of the home, and their names there. `views` are those of folders, and their targets: bwrap
+    compares each mount with its descriptor, closes it, and fails when a link replaced the name
+    meanwhile. `nproc` limits processes where no cgroup does, `files` the open files of commands
+    where init may have more, `netlink` sockets of that family. `root` None is the usual root; with
+    `privileged` the zygote mounted it, and `mounts`. `bare` shows an empty tmpfs
     in place of the workspace."""
 
     hostname: str
     places: BoxPlaces
     etc: Path
     views: tuple[tuple[int, str], ...]
+    home_files: tuple[tuple[int, str], ...]
     writable: bool
     nproc: int | None
     files: int | None
@@ -113,10 +117,16 @@ def _system(wall: WallOptions) -> Iterator[str]:
             yield from ("--symlink", str(place.readlink()).lstrip("/"), str(place))
         elif place.is_dir():
             yield from ("--ro-bind", str(place), str(place))
-    yield from ("--ro-bind", str(wall.etc), "/etc")
-    yield from ("--ro-bind", str(wall.places.hosts), "/etc/hosts")
+    yield from _etc(wall)
     for name in ("/opt", "/mnt", "/srv", "/var/log", "/var/lib"):
         yield from ("--dir", name)
+
+
+def _etc(wall: WallOptions) -> Iterator[str]:
+    for source, place in files_over_usr(wall.etc):
+        yield from ("--ro-bind", str(source), place)
+    yield from ("--ro-bind", str(wall.etc), "/etc")
+    yield from ("--ro-bind", str(wall.places.hosts), "/etc/hosts")
 
 
 def _scratch() -> Iterator[str]:
@@ -154,6 +164,8 @@ def _own_files(wall: WallOptions) -> Iterator[str]:
     yield from ("--bind", str(mounted / "state"), "/.atoll/state")
     for name, inside in AGENT_STATE:
         yield from ("--bind", str(mounted / "state" / name), f"/home/agent/{inside}")
+    for fd, name in wall.home_files:
+        yield from ("--perms", "0644", "--file", str(fd), f"{HOME}/{name}")
     for fd, target in wall.views:
         yield from ("--ro-bind-fd", str(fd), target)
     yield from host_mount_argv(wall.mounts, wall.places, privileged=wall.privileged)

@@ -202,7 +202,7 @@ class Docker:
             mounts=host_mounts_of(request),
             bare=request.profile.workspace.access is Access.NONE,
             env=environment_with_image(
-                request.sandbox_id, image.env, request.env, mounts=request.mounts
+                request.sandbox_id, image.env, request.env, mounts=request.mounts, direct=()
             ),
             shell=profile.shell,
             cwd=request.cwd,
