@@ -6,6 +6,7 @@ import { Dialog } from '../../components/parts/Dialog';
 import { t } from '../../language/t';
 import { notifyFailure } from '../../state/announce';
 import { age, tick } from '../../state/clock';
+import { useDraft } from '../../state/drafts';
 import { useStore } from '../../state/store';
 import { team } from '../../state/team/team';
 import { nameOf } from '../document/items';
@@ -158,7 +159,7 @@ interface NewCommentProps {
 }
 
 function NewComment({ open, id, item, onMade }: NewCommentProps) {
-  const [text, setText] = useState('');
+  const [text, setText] = useDraft(`comment:${id}:${item}`);
   const [busy, setBusy] = useState(false);
   const { people } = open;
   const mentions = mentionsIn(text, people);

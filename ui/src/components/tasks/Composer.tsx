@@ -6,6 +6,7 @@ import { api } from '../../api/client';
 import type { CatalogueAgent, Profile, Repository, Sandbox } from '../../api/types';
 import { t } from '../../language/t';
 import { notify } from '../../state/announce';
+import { useDraft } from '../../state/drafts';
 import { withProject } from '../../state/project';
 import { go } from '../../state/route';
 import { keep } from '../../state/sandboxes';
@@ -27,7 +28,8 @@ interface ComposerProps {
 }
 
 export function Composer({ prompt = '', shared = false, onStarted = show }: ComposerProps) {
-  const [draft, setDraft] = useState<TaskDraft>({ ...EMPTY, prompt, shared });
+  const [begun, keepBegun] = useDraft(`task:${prompt}`);
+  const [draft, setDraft] = useState<TaskDraft>({ ...EMPTY, prompt: begun || prompt, shared });
   const [agents, setAgents] = useState<readonly CatalogueAgent[] | null>(null);
   const [profiles, setProfiles] = useState<readonly Profile[]>([]);
   const [known, setKnown] = useState<readonly Repository[]>([]);
@@ -59,6 +61,7 @@ export function Composer({ prompt = '', shared = false, onStarted = show }: Comp
 
   function change(part: Partial<TaskDraft>): void {
     setDraft((now) => ({ ...now, ...part }));
+    if (part.prompt !== undefined) keepBegun(part.prompt);
     setKey(randomKey());
     setTrouble(null);
   }
@@ -72,6 +75,7 @@ export function Composer({ prompt = '', shared = false, onStarted = show }: Comp
     try {
       const made = await start(draft, known, key);
       setDraft({ ...EMPTY, agents: draft.agents, repo: draft.repo, url: draft.url });
+      keepBegun('');
       setKey(randomKey());
       onStarted(made);
     } catch (reason) {

@@ -76,7 +76,7 @@ def test_edit_that_changes_nothing_leaves_nothing(
 def test_edit_that_the_server_refuses_stays_and_is_named(
     cli: Cli, server: Scripted, drafts: Path, status: int, code: str
 ) -> None:
-    server.answers[PUT] = lambda _: problem(status, code, "cannot write 'notes': no")
+    server.answers[PUT] = lambda _: problem(status, code, "cannot write 'notes': no.")
     ran = cli("open", "box", "notes", "--edit")
     assert ran.code != 0
     (copy,) = kept(drafts)

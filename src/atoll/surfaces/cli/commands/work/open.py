@@ -135,7 +135,7 @@ def _edit(invocation: Invocation, api: Client, place: SandboxPath) -> None:
         if not _holds_work(copy, before):
             shutil.rmtree(folder, ignore_errors=True)
         elif isinstance(problem, AtollError):
-            problem.message += f"; your version is {copy}"
+            problem.message = f"{problem.message.rstrip('.')}; your version is {copy}"
         else:
             note(f"your version is {copy}")
         raise
