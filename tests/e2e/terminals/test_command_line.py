@@ -43,6 +43,9 @@ def test_exec_it_is_a_terminal_as_dockers(atoll: TestServer, api: Api) -> None:
         with person_tty(environ(atoll), "exec", "-it", *words) as person:
             assert person.ends() == 3
             assert person.restored
+    by_name = "tee /dev/stderr < /dev/stdin | dd of=/dev/stdout status=none; echo e > /dev/fd/2"
+    done = atoll.run("exec", "box", "--", "sh", "-c", by_name, input="in\n")
+    assert (done.stdout, done.stderr) == ("in\n", "in\ne\n")
 
 
 def _line(person: PersonTty, line: bytes, answer: bytes) -> None:
