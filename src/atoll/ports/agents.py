@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from atoll.domain.agent.agent import Agent, Seed
+from atoll.domain.agent.agent import Agent, Registry, Seed
 from atoll.ports.extension import Mount
 
 
@@ -23,6 +23,11 @@ class AgentLayers(Protocol):
 
     def known(self, agent: str) -> Agent:
         """Return what is known of `agent`, by name or alias. Raises `Invalid`: no such agent."""
+        ...
+
+    def added(self) -> Sequence[Agent]:
+        """Return the agents that an administrator added beside those Atoll knows, and that may be
+        used."""
         ...
 
 
@@ -58,6 +63,22 @@ class Layer:
     bytes: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class NewAgent:
+    """An agent to be added, `acp:NAME`: a `package` of a registry, or a `command` alone, which its
+    sandboxes have. `command` is read as a shell reads words; empty: what usually speaks ACP is
+    tried. `env` are words NAME=VALUE. Unless `checked`, nothing is started."""
+
+    name: str
+    registry: Registry | None = None
+    package: str = ""
+    command: str = ""
+    env: tuple[str, ...] = ()
+    state: tuple[str, ...] = ()
+    providers: tuple[str, ...] = ()
+    checked: bool = True
+
+
 class AgentShelf(Protocol):
     """The layers of a home. Blocking: a server calls it in a thread of its own."""
 
@@ -80,7 +101,19 @@ class AgentShelf(Protocol):
         (another install is going on), `Failed` with the registry's last words."""
         ...
 
+    def add(
+        self,
+        wanted: NewAgent,
+        report: Callable[[str], None],
+        *,
+        headway: Callable[[int, int], None] | None = None,
+    ) -> Layer:
+        """Add an agent that speaks ACP, whole or not at all; `path` of its layer is empty without a
+        package. Raises `Invalid` for a bad name, package or command and for a program that does not
+        speak ACP, `Forbidden`, `Conflict` for one that was added already, `Failed`."""
+        ...
+
     def remove(self, name: str, version: str | None) -> Sequence[Layer]:
-        """Remove one version, or all; returns what is gone. Raises `NotFound`, `Forbidden`, and
-        `Conflict` while a sandbox has it mounted."""
+        """Remove one version, or all and with them what was added; returns what is gone. Raises
+        `NotFound`, `Forbidden`, and `Conflict` while a sandbox has it mounted."""
         ...

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Protocol, TypeAlias, runtime_checkable
 
+from atoll.domain.agent.agent import Agent
 from atoll.domain.files.host_mount import HostMount
 from atoll.domain.host.host import LOCAL, Host, HostKind, HourlyCost
 from atoll.domain.ids import SandboxId
@@ -84,7 +85,8 @@ class Provision:
     are folders of the host that were allowed: the backend checks them again. `region` is the one of
     a vendor's that was chosen, empty on a host. `compose_file` is the
     text of a file that somebody wrote: nothing of it was judged. `agents` are the names
-    its runtime starts agents by, None all that the backend knows. `report` receives
+    its runtime starts agents by, None all that the backend knows, and `added` further agents that
+    it knows. `report` receives
     what takes long (an image fetched, built), a line at a time. With `maintenance_seconds`
     the environment is brought up only to read what it keeps: its runtime gets no key and no agent,
     ends by itself after so long without a request, and that end is reported by nobody. Any other
@@ -100,6 +102,7 @@ class Provision:
     cwd: str = "/workspace"
     host_mounts: tuple[HostMount, ...] = ()
     agents: frozenset[str] | None = None
+    added: tuple[Agent, ...] = ()
     maintenance_seconds: int | None = None
     host: str = LOCAL
     region: str = ""

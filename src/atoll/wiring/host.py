@@ -100,9 +100,14 @@ class LocalHost:
     def agents(self, home: Path) -> "AgentShelf":
         """Return the agents installed in `home`."""
         from atoll.adapters.agents.shelf import LayerShelf
+        from atoll.zygote.jobs.programs import find_bwrap
 
         places = Home(home.resolve())
-        return LayerShelf(places.agents, further=(places.installed,))
+        try:
+            bwrap = find_bwrap()
+        except Failed:
+            bwrap = None
+        return LayerShelf(places.agents, further=(places.installed,), bwrap=bwrap)
 
     def images(self, home: Path) -> "ImageShelf":
         """Return the roots unpacked in `home`."""

@@ -71,7 +71,8 @@ class _Fetching:
 
 
 def fetch(agent: Agent, version: str, into: Path, progress: ProgressReporter) -> None:
-    """Install the package into the empty directory `into`. Raises `Failed`."""
+    """Install the package into the empty directory `into`, the newest one where `version` is empty.
+    Raises `Failed`."""
     package = agent.package
     if package is None:
         raise Failed(f"{agent.name} has no package")
@@ -84,6 +85,11 @@ def fetch(agent: Agent, version: str, into: Path, progress: ProgressReporter) ->
             _settle(into, inside=layer_path(agent))
 
 
+def fetch_package(package: Package, into: Path, progress: ProgressReporter) -> None:
+    """Install a package of npm into a directory. Raises `Failed`."""
+    _npm(_Fetching(package, into, progress), package.version)
+
+
 def _npm(fetching: _Fetching, version: str) -> None:
     package, into = fetching.package, fetching.into
     npm = shutil.which("npm")
@@ -91,7 +97,7 @@ def _npm(fetching: _Fetching, version: str) -> None:
         raise Failed(f"{package.name} needs npm, which is not installed: install Node.js first")
     argv = [npm, "install", "--prefix", str(into), "--ignore-scripts", "--no-audit", "--no-fund"]
     _run(
-        [*argv, "--loglevel=error", f"{package.name}@{version}"],
+        [*argv, "--loglevel=error", f"{package.name}@{version}" if version else package.name],
         what=f"npm install {package.name}",
         fetching=fetching,
     )
@@ -104,9 +110,10 @@ def _pip(fetching: _Fetching, version: str) -> None:
         raise Failed(f"{package.name} needs a python3 in /usr/bin, which sandboxes share")
     venv = into / "venv"
     _run([python, "-m", "venv", str(venv)], what="python3 -m venv", fetching=fetching)
+    wanted = f"{package.name}=={version}" if version else package.name
     argv = [str(venv / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-input"]
     _run(
-        [*argv, "--only-binary=:all:", "--disable-pip-version-check", f"{package.name}=={version}"],
+        [*argv, "--only-binary=:all:", "--disable-pip-version-check", wanted],
         what=f"pip install {package.name}",
         fetching=fetching,
     )

@@ -10,11 +10,19 @@ import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from time import monotonic
 
-from atoll.adapters.agents.fetch import Headway, ProgressReporter, Report, fetch
+from atoll.adapters.agents.fetch import (
+    Headway,
+    ProgressReporter,
+    Report,
+    fetch,
+    fetch_package,
+)
 from atoll.adapters.agents.installed import SYSTEM_PATH, layer
+from atoll.adapters.agents.node import is_script, place_node
 from atoll.adapters.turns import lock_in_turn
 from atoll.domain.agent.agent import Agent, layer_name, read_version
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid
@@ -69,26 +77,36 @@ def _make(agent: Agent, version: str, place: Path, *, progress: ProgressReporter
     making = Path(tempfile.mkdtemp(prefix=".making-", dir=place.parent))
     try:
         fetch(agent, version, making, progress)
-        _link_program(agent, making)
-        size = _open_to_readers(making)
+        link_program(place.parent.parent, agent, making)
+        size = finish_layer(making)
         making.rename(place)
     finally:
         shutil.rmtree(making, ignore_errors=True)
     return size
 
 
-def _link_program(agent: Agent, made: Path) -> None:
+def link_program(layers: Path, agent: Agent, made: Path) -> None:
+    """Make `bin/<command>` of a layer, anew where there is one: a link, or a starter with a Node.js
+    of its own. Raises `Failed`."""
+    for name in ("bin", "node"):
+        shutil.rmtree(made / name, ignore_errors=True)
     patterns = agent.package.programs if agent.package else ()
     for pattern in patterns:
         for program in sorted(made.glob(pattern)):
             (made / "bin").mkdir()
-            (made / "bin" / agent.command).symlink_to(Path("..") / program.relative_to(made))
+            link = made / "bin" / agent.command
+            if is_script(program):
+                quiet = ProgressReporter(lambda _line: None)
+                place_node(layers, made, program, link, partial(fetch_package, progress=quiet))
+            else:
+                link.symlink_to(Path("..") / program.relative_to(made))
             return
     raise Failed(f"{agent.name} was fetched, but none of {', '.join(patterns)} is in it")
 
 
-def _open_to_readers(made: Path) -> int:
-    """Make every file readable and none writable for sandboxes, whatever umask or package say."""
+def finish_layer(made: Path) -> int:
+    """Make every file readable and none writable for sandboxes, whatever umask or package say.
+    Returns the bytes of all files."""
     total = 0
     for folder, _names, files in os.walk(made):
         Path(folder).chmod(0o755)

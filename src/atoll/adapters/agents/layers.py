@@ -1,10 +1,12 @@
 """Installed agents as read-only mounts: `ports.agents.AgentLayers` over a folder of layers."""
 
 import shutil
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from pathlib import Path
 
+from atoll.adapters.agents.added import find_added, read_added
 from atoll.adapters.agents.installed import SYSTEM_PATH, layer
+from atoll.domain.agent.acp.added import is_added
 from atoll.domain.agent.agent import Agent, layer_path, split_reference
 from atoll.domain.agent.registry import allowed, find
 from atoll.domain.errors import Forbidden, Invalid, NotFound
@@ -23,13 +25,14 @@ class InstalledLayers:
         further: tuple[Path, ...] = (),
     ) -> None:
         self._folders = (folder, *further)
+        self._catalogue = catalogue
         self._allowed = allowed(catalogue)
 
     async def mounts_for(self, agent: str) -> tuple[Mount, ...]:
         """Return the agent's layer, or nothing when the host's own programs include the agent.
         Raises `Invalid`: no such agent, or how to install it; `Forbidden`: not in the catalogue."""
         known, version = self.known(agent), split_reference(agent)[1]
-        if known not in self._allowed:
+        if known not in self._allowed and not self._may_use(known):
             names = ", ".join(one.name for one in self._allowed) or "none"
             raise Forbidden(
                 f"the agent {known.name} is not in this Atoll's agent_catalogue, which allows "
@@ -40,16 +43,27 @@ class InstalledLayers:
         here = next((one for one in found if one is not None), None)
         if here is not None:
             return (Mount(str(here.resolve()), layer_path(known)),)
+        if version is None and (is_added(known.name) and known.package is None):
+            return ()  # its program is the image's
         if version is None and shutil.which(known.command, path=SYSTEM_PATH) is not None:
             return ()
         raise Invalid(_not_installed(known, version), field="agent")
 
     def known(self, agent: str) -> Agent:
         """Return the catalogue's entry of an agent, by name, alias, or either with `@version`."""
+        name = split_reference(agent)[0]
         try:
-            return find(split_reference(agent)[0])
+            return find_added(name, *self._folders) if is_added(name) else find(name)
         except NotFound as error:
             raise Invalid(error.message, field="agent") from error
+
+    def added(self) -> Sequence[Agent]:
+        """See the port."""
+        return [one for one in read_added(*self._folders) if self._may_use(one)]
+
+    def _may_use(self, agent: Agent) -> bool:
+        """Report whether an added agent is in the catalogue."""
+        return is_added(agent.name) and (self._catalogue is None or agent.name in self._catalogue)
 
 
 def _not_installed(agent: Agent, version: str | None) -> str:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from atoll.domain.agent.acp.added import is_added, read_name
 from atoll.domain.agent.registry import find
 from atoll.domain.errors import Invalid, NotFound
 
@@ -21,6 +22,9 @@ class AgentSettings:
 
 
 def _check_agent(name: str) -> None:
+    if is_added(name):
+        read_name(name)
+        return
     try:
         known = find(name)
     except NotFound as error:

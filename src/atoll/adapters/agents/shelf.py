@@ -3,23 +3,33 @@
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
+from atoll.adapters.agents.acp_probe import AcpProbe
+from atoll.adapters.agents.add import add_agent
+from atoll.adapters.agents.added import find_added, read_added, remove_added
+from atoll.adapters.agents.fetch import ProgressReporter
 from atoll.adapters.agents.install import install, locked
 from atoll.adapters.agents.installed import SYSTEM_PATH, layer, versions
+from atoll.domain.agent.acp.added import is_added
 from atoll.domain.agent.agent import Agent, layer_name, layer_path, split_reference
 from atoll.domain.agent.registry import AGENTS, find
 from atoll.domain.errors import Conflict, NotFound
-from atoll.ports.agents import InstalledAgent, Layer
+from atoll.ports.agents import InstalledAgent, Layer, NewAgent
 
 
 class LayerShelf:
     """The layers below `folder`, which is made when something is installed. Those of `further`
     directories are listed, too."""
 
-    def __init__(self, folder: Path, *, further: tuple[Path, ...] = ()) -> None:
+    def __init__(
+        self, folder: Path, *, further: tuple[Path, ...] = (), bwrap: Path | None = None
+    ) -> None:
+        """`bwrap` is the program of the wall behind which an agent that is added is tried."""
         self._folder = folder
         self._further = further
+        self._probe = AcpProbe(bwrap)
 
     def list(self) -> Sequence[InstalledAgent]:
         """See the port."""
@@ -29,7 +39,7 @@ class LayerShelf:
                 self._versions(agent),
                 shutil.which(agent.command, path=SYSTEM_PATH) is not None,
             )
-            for agent in AGENTS
+            for agent in (*AGENTS, *read_added(self._folder, *self._further))
         ]
 
     def _versions(self, agent: Agent) -> tuple[str, ...]:
@@ -46,14 +56,33 @@ class LayerShelf:
     ) -> Layer:
         """See the port; `name` may be `name@version`."""
         plain, named = split_reference(name)
-        return install(self._folder, find(plain), version or named, report=report, headway=headway)
+        agent = self._find(plain)
+        return install(self._folder, agent, version or named, report=report, headway=headway)
+
+    def add(
+        self,
+        wanted: NewAgent,
+        report: Callable[[str], None],
+        *,
+        headway: Callable[[int, int], None] | None = None,
+    ) -> Layer:
+        """See the port."""
+        progress = ProgressReporter(report, headway)
+        return add_agent(self._folder, wanted, self._probe, progress=progress)
+
+    def _find(self, name: str) -> Agent:
+        if is_added(name):
+            return find_added(name, self._folder, *self._further)
+        return find(name)
 
     def remove(self, name: str, version: str | None) -> Sequence[Layer]:
         """See the port; `name` may be `name@version`."""
         plain, named = split_reference(name)
-        agent, wanted = find(plain), version or named
+        agent, wanted = self._find(plain), version or named
         there = versions(self._folder, agent)
         gone = [one for one in there if wanted in (None, one)]
+        if is_added(agent.name) and wanted is None:
+            return self._remove_added(agent, gone)
         if not gone:
             have = ", ".join(there) or "none"
             raise NotFound(
@@ -61,6 +90,16 @@ class LayerShelf:
             )
         with locked(self._folder, agent):
             return [self._remove(agent, one) for one in gone]
+
+    def _remove_added(self, agent: Agent, versions: Sequence[str]) -> Sequence[Layer]:
+        """Remove an added agent: its layers, then what is known of it."""
+        with locked(self._folder, agent):
+            gone = [self._remove(agent, one) for one in versions]
+            if not remove_added(self._folder, agent.name):
+                raise NotFound(f"{agent.name} was not added in {self._folder}")
+        with suppress(OSError):  # a version that another process makes
+            (self._folder / layer_name(agent)).rmdir()
+        return gone or [Layer(agent.name, "", "")]
 
     def _remove(self, agent: Agent, version: str) -> Layer:
         place = layer(self._folder, agent, version)

@@ -59,6 +59,10 @@ class HostAgents:
         """Return no layer: the program is found on the path inside."""
         return ()
 
+    def added(self) -> tuple[Agent, ...]:
+        """Return no agent: nobody adds one."""
+        return ()
+
     def known(self, agent: str) -> Agent:
         """Return the catalogue's entry of an agent. Raises `Invalid`."""
         try:

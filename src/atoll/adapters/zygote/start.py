@@ -32,7 +32,7 @@ def agents_of(
     one way that `mcp` then has. With `own_etc` their hooks stand below /etc, and in no argument."""
     if request.maintenance_seconds is not None:
         return ()
-    found = tuple(one for one in known if request.agents is None or one.name in request.agents)
+    found = known_agents(request, known)
     tools = request.profile.mcp
     return tuple(
         msgspec.structs.replace(
@@ -43,6 +43,13 @@ def agents_of(
         )
         for one in found
     )
+
+
+def known_agents(request: Provision, known: tuple[wire.Agent, ...]) -> tuple[wire.Agent, ...]:
+    """Return the allowed ones of `known`, and of the agents that were added."""
+    added = (msgspec.convert(one, wire.Agent, from_attributes=True) for one in request.added)
+    every = (*known, *added)
+    return tuple(one for one in every if request.agents is None or one.name in request.agents)
 
 
 def host_mounts_of(request: Provision) -> tuple[wire.HostMount, ...]:

@@ -7,6 +7,7 @@ ready.
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from atoll.domain.agent.acp.added import is_added
 from atoll.domain.agent.agent import plain_prompt
 from atoll.domain.errors import Invalid
 
@@ -86,7 +87,8 @@ def read_task(request: TaskRequest | None, agent: str | None, *, instructions: s
             field="prompt",
         )
     most = request.max_working
-    return Task(words, request.mode, request.asks, request.group, max_working=most)
+    mode = AgentMode.MACHINE if is_added(agent) else request.mode  # it has no other
+    return Task(words, mode, request.asks, request.group, max_working=most)
 
 
 def given(task: Task) -> Task:

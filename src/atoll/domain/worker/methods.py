@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Final
 
+from atoll.domain.agent.acp.added import is_added
 from atoll.domain.agent.registry import AGENTS
 from atoll.domain.errors import Invalid
 from atoll.domain.event import Json
@@ -83,6 +84,11 @@ SERVED: Final = frozenset(METHODS)
 """Agents that a runtime drives as workers."""
 
 
+def methods_of(agent: str) -> Allowed:
+    """Return the table of an agent. One that was added is translated like the others."""
+    return _TRANSLATED if is_added(agent) else METHODS[agent]
+
+
 def served_name(name: str) -> str:
     """Return the agent that a name or an alias means; an unknown name as it is."""
     for agent in AGENTS:
@@ -93,7 +99,7 @@ def served_name(name: str) -> str:
 
 def access(agent: str, method: str) -> MethodAccess:
     """Return what a method of an agent needs; an unknown one is refused."""
-    row = METHODS[agent].get(method)
+    row = methods_of(agent).get(method)
     return MethodAccess.REFUSED if row is None else row[0]
 
 
@@ -102,7 +108,7 @@ def judge_request(agent: str, method: str, params: Mapping[str, Json]) -> Method
 
     Raises `Invalid`, code `unsupported_method` or `invalid_request`.
     """
-    row = METHODS[agent].get(method)
+    row = methods_of(agent).get(method)
     if row is None:
         raise Invalid(
             f"Workers with {agent} do not take {method[:80]!r}: take a method of their table.",

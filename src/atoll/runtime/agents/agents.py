@@ -264,6 +264,10 @@ class Agents:
             self._instructions.received(session.identity, given)
         return session
 
+    def is_machine_only(self, name: str) -> bool:
+        """Report whether an agent has no mode at a terminal. Raises `Invalid`."""
+        return not self._find(name).argv
+
     def _find(self, name: str) -> Agent:
         """Return the agent called `name`. A sandbox mounts one version of an agent, whichever
         version its reference named."""
@@ -382,7 +386,13 @@ def _with_tools(agent: Agent, argv: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _begun(agent: Agent, order: AgentOrder) -> tuple[str, ...]:
-    """Return the argv for the conversation that the order names."""
+    """Return the argv for the conversation that the order names. Raises `Invalid`."""
+    if not agent.argv:
+        raise Invalid(
+            f"{agent.name} has no mode at a terminal: start it as a machine, whose cards you read "
+            "and answer",
+            field="agent",
+        )
     if order.conversation is not None:
         if not agent.conversation_argv:
             raise _no_such_return(agent.name)

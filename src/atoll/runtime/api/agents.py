@@ -70,7 +70,7 @@ async def _open(request: web.Request) -> web.Response:
     )
     principal = request.query.get("principal")
     parts_of(request).activity.touch()
-    if body.mode == "machine":
+    if body.mode == "machine" or parts_of(request).agents.is_machine_only(body.agent):
         cwd = None if body.cwd is None else check_cwd(body.cwd)
         session = await parts_of(request).agents.open_machine(
             body.agent, order, cwd=cwd, env=check_env(body.env or {}), by=principal

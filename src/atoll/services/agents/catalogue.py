@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from atoll.domain.agent.acp.added import is_added
 from atoll.domain.agent.agent import Agent
 from atoll.domain.agent.readiness import AgentReadiness, assess
 from atoll.domain.agent.registry import AGENTS, find
@@ -70,7 +71,7 @@ class AgentCatalogue:
                 keyed=keyed,
                 logged_in=used,
             )
-            for agent in AGENTS
+            for agent in (*AGENTS, *self._layers.added())
             for missing, forbidden in [await self._missing(agent)]
         ]
         order = list(type(found[0].state))
@@ -86,7 +87,7 @@ class AgentCatalogue:
         on no registry, `Forbidden` for everybody but a person, and `Conflict` while it goes on."""
         if caller.kind is not ActorKind.PERSON or caller.guest_access is not None:
             raise Forbidden("Only a person installs programs on this host.")
-        agent = find(name)
+        agent = self._layers.known(name) if is_added(name) else find(name)
         if self._shelf is None or agent.package is None:
             raise Invalid(
                 f"{agent.name} cannot be installed from here: {agent.hint}", field="agent"

@@ -155,7 +155,7 @@ class Provisioning:
         await check_instructions(sandbox, self._workspaces, fetched=True)
         report(f"Provisioning in {extension.name}.")
         request = replace(
-            _request(sandbox, mounts, env=self._env(sandbox), fresh=fresh),
+            self._request(sandbox, mounts, fresh=fresh),
             agents=self._agent_names(sandbox),
             compose_file=await read_compose_file(sandbox, extension, self._workspaces),
         )
@@ -371,6 +371,11 @@ class Provisioning:
         agent = await self._agents.mounts_for(sandbox.agent) if sandbox.agent else ()
         shims = await self._safety.mounts_for(sandbox.profile.safety) if self._safety else ()
         return (*repos, *shims, *agent)
+
+    def _request(self, sandbox: Sandbox, mounts: tuple[Mount, ...], *, fresh: bool) -> Provision:
+        """Return the request for a sandbox with its environment and all agents."""
+        request = _request(sandbox, mounts, env=self._env(sandbox), fresh=fresh)
+        return replace(request, added=tuple(self._agents.added()))
 
     def _agent_names(self, sandbox: Sandbox) -> frozenset[str] | None:
         """Return every name the agents of the sandbox's catalogue answer to; None without one."""

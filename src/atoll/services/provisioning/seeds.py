@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from atoll.domain.agent.acp.added import is_added
 from atoll.domain.agent.agent import Seed
 from atoll.domain.agent.login_use import LOGIN_USES, PLACEHOLDER_REFRESH, LoginFile, LoginInside
 from atoll.domain.agent.registry import find
@@ -91,6 +92,8 @@ async def lay_login(client: RuntimeClient, sandbox: Sandbox, composed: ComposedP
     before = any(name.startswith(NAMED_LOGIN) for name in sandbox.exposed_secrets)
     if sandbox.agent is None or not (before or composed.exposed_login):
         return
+    if is_added(sandbox.agent):
+        return  # it has no login
     use = LOGIN_USES.get(find(sandbox.agent.partition("@")[0]).name)
     files = () if use is None else use.files
     turned = [written for one in files for written in _login_file(one, composed.login)]

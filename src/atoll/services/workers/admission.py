@@ -3,9 +3,11 @@
 The decision itself is made, and kept, when the sandbox of the worker is admitted.
 """
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 
+from atoll.domain.agent.acp.added import is_added
 from atoll.domain.errors import Forbidden, Invalid, NotFound
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
@@ -37,14 +39,19 @@ class Explained(Protocol):
 
 
 class WorkerAdmission:
-    """The judgement of requests for new workers."""
+    """The judgement of requests for new workers. `known` returns an agent or raises `Invalid`."""
 
-    def __init__(self, sandboxes: Explained) -> None:
+    def __init__(
+        self, sandboxes: Explained, known: Callable[[str], object] = lambda _name: None
+    ) -> None:
         self._sandboxes = sandboxes
+        self._known = known
 
     async def check(self, caller: Principal, request: CreateWorker) -> None:
         """Check that some backend takes the worker. Raises `NoRoute` with the reasons of every
         candidate, `Invalid`, and `NotFound` for the profile or the sandbox to move into."""
+        if is_added(request.agent):
+            self._known(request.agent)
         if request.named_sandbox is not None:
             await self._check_sandbox(caller, request.named_sandbox)
             return

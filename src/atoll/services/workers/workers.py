@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
+from atoll.domain.agent.acp.added import is_added
 from atoll.domain.errors import Conflict, Invalid, LimitReached, NotFound
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.capability import Capability
@@ -84,7 +85,7 @@ class Workers:
         check_right(caller, Capability.AGENT_USE)
         check_right(caller, Capability.SANDBOX_CREATE)
         request = replace(request, agent=served_name(request.agent))
-        judge_create(request, SERVED)
+        judge_create(request, SERVED | {name for name in [request.agent] if is_added(name)})
         async with self._ground.store.read() as rows:
             known = await rows.workers.find(caller.org_id, caller.id, request.worker_id)
         if known is None:

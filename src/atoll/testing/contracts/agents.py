@@ -8,8 +8,8 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from atoll.domain.errors import Invalid, NotFound
-from atoll.ports.agents import AgentConfigs, AgentLayers, AgentShelf
+from atoll.domain.errors import Conflict, Invalid, NotFound
+from atoll.ports.agents import AgentConfigs, AgentLayers, AgentShelf, NewAgent
 
 NOBODY = "nobody-calls-an-agent-so"
 HOSTILE = ("", ".", "..", "../codex", "a/b", "-rf", "a\0b", "a\nb", "x" * 5000)
@@ -142,6 +142,37 @@ class AgentShelfContract:
         assert {one.version for one in gone} == {pinned.version, "0.0.1"}
         assert self.versions(shelf, installable) == ()
         assert shelf.install(installable, None, lambda _line: None).new
+
+    def test_added_agent_is_listed_until_it_is_removed(self, shelf: AgentShelf) -> None:
+        wanted = NewAgent("acp:own", command="own acp", state=(".own",), checked=False)
+        made = shelf.add(wanted, lambda _line: None)
+        assert (made.agent, made.new, made.path) == ("acp:own", True, "")
+        with pytest.raises(Conflict):
+            shelf.add(wanted, lambda _line: None)
+        (found,) = [one for one in shelf.list() if one.agent.name == "acp:own"]
+        assert found.agent.machine is not None and found.agent.machine.protocol == "acp"
+        assert [one.agent for one in shelf.remove("acp:own", None)] == ["acp:own"]
+        assert not [one for one in shelf.list() if one.agent.name == "acp:own"]
+        with pytest.raises(NotFound):
+            shelf.remove("acp:own", None)
+
+    @pytest.mark.parametrize(
+        "wanted",
+        [
+            NewAgent("own", command="own"),
+            NewAgent("acp:Own", command="own"),
+            NewAgent("acp:own"),
+            NewAgent("acp:own", "npm", "../own"),
+            NewAgent("acp:own", command="own", env=("no variable",)),
+            NewAgent("acp:own", command="own", state=("/etc",)),
+            NewAgent("acp:own", command="own", providers=("nobody",)),
+        ],
+    )
+    def test_bad_agent_is_not_added(self, shelf: AgentShelf, wanted: NewAgent) -> None:
+        before = [one.agent.name for one in shelf.list()]
+        with pytest.raises(Invalid):
+            shelf.add(wanted, lambda _line: None)
+        assert [one.agent.name for one in shelf.list()] == before
 
     @pytest.mark.parametrize("name", [NOBODY, *HOSTILE])
     def test_unknown_agent_is_not_found(self, shelf: AgentShelf, name: str) -> None:

@@ -3,10 +3,19 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from atoll.domain.agent.acp.added import (
+    AcpDefinition,
+    added_agent,
+    is_added,
+    judge_definition,
+    read_name,
+    read_package,
+    variables,
+)
 from atoll.domain.agent.agent import Agent, Seed, split_reference
 from atoll.domain.agent.registry import AGENTS, find
-from atoll.domain.errors import AtollError, NotFound
-from atoll.ports.agents import InstalledAgent, Layer
+from atoll.domain.errors import AtollError, Conflict, Invalid, NotFound
+from atoll.ports.agents import InstalledAgent, Layer, NewAgent
 
 
 @dataclass(slots=True)
@@ -34,13 +43,46 @@ class FakeAgentShelf:
     installed: dict[str, list[str]] = field(default_factory=dict)
     on_host: frozenset[str] = frozenset()
     asked: list[tuple[str, str | None]] = field(default_factory=list)
+    added: list[AcpDefinition] = field(default_factory=list)
 
     def list(self) -> Sequence[InstalledAgent]:
         """See the port."""
         return [
             InstalledAgent(one, self._versions(one), one.name in self.on_host)
-            for one in self.agents
+            for one in (*self.agents, *map(added_agent, self.added))
         ]
+
+    def add(
+        self,
+        wanted: NewAgent,
+        report: Callable[[str], None],
+        *,
+        headway: Callable[[int, int], None] | None = None,
+    ) -> Layer:
+        """See the port. Its registries have every package, in the version 1.0."""
+        name, package, version = read_name(wanted.name), "", ""
+        if wanted.registry is not None:
+            package, version = read_package(wanted.registry, wanted.package)
+            report(f"{wanted.name}: fetching {package}")
+        elif not wanted.command:
+            raise Invalid("name its package or its command", field="command")
+        if any(one.name == name for one in self.added):
+            raise Conflict(f"{wanted.name} was added already")
+        definition = AcpDefinition(
+            name,
+            tuple(wanted.command.split()) or (name, "acp"),
+            wanted.registry,
+            package,
+            version or ("1.0" if package else ""),
+            env=tuple(variables(wanted.env).items()),
+            state=wanted.state,
+            providers=wanted.providers,
+        )
+        self.added.append(judge_definition(definition))
+        if not package:
+            return Layer(wanted.name, "", "", new=True)
+        self.installed[wanted.name] = [definition.version]
+        return Layer(wanted.name, definition.version, f"/fake/{wanted.name}", new=True, bytes=1)
 
     def install(
         self,
@@ -52,7 +94,7 @@ class FakeAgentShelf:
     ) -> Layer:
         """See the port."""
         self.asked.append((name, version))
-        agent, wanted = _read(name, version)
+        agent, wanted = self._read(name, version)
         wanted = wanted or (agent.package.version if agent.package else "1.0")
         there = self.installed.setdefault(agent.name, [])
         if wanted in there:
@@ -66,25 +108,34 @@ class FakeAgentShelf:
     def remove(self, name: str, version: str | None) -> Sequence[Layer]:
         """See the port."""
         self.asked.append((name, version))
-        agent, wanted = _read(name, version)
+        agent, wanted = self._read(name, version)
         gone = [one for one in self._versions(agent) if wanted in (None, one)]
+        known = [one for one in self.added if added_agent(one).name == agent.name]
+        if known and wanted is None:
+            self.added.remove(known[0])
+            self.installed.pop(agent.name, None)
+            return [_layer(agent, one) for one in gone] or [Layer(agent.name, "", "")]
         if not gone:
             raise NotFound(f"{agent.name} {wanted or ''} is not installed")
         for one in gone:
             self.installed[agent.name].remove(one)
         return [_layer(agent, one) for one in gone]
 
+    def _read(self, name: str, version: str | None) -> tuple[Agent, str | None]:
+        """Return the agent and the version of `name`, which may be `name@version`. Raises
+        `NotFound`, `Invalid`."""
+        bare, said = split_reference(name if version is None else f"{name}@{version}")
+        if not is_added(bare):
+            return find(bare), said
+        for one in map(added_agent, self.added):
+            if one.name == bare:
+                return one, said
+        raise NotFound(f"no agent is called {bare[:80]!r}; added so far: none")
+
     def _versions(self, agent: Agent) -> tuple[str, ...]:
         pinned = agent.package.version if agent.package else None
         there = reversed(self.installed.get(agent.name, []))
         return tuple(sorted(there, key=lambda version: version != pinned))
-
-
-def _read(name: str, version: str | None) -> tuple[Agent, str | None]:
-    """Return the agent and the version of `name`, which may be `name@version`. Raises `NotFound`,
-    `Invalid`."""
-    bare, said = split_reference(name if version is None else f"{name}@{version}")
-    return find(bare), said
 
 
 def _layer(agent: Agent, version: str) -> Layer:

@@ -141,7 +141,7 @@ class Start(msgspec.Struct, frozen=True, tag_field="verb", tag="start", forbid_u
     shell: Annotated[tuple[Text, ...], msgspec.Meta(min_length=1, max_length=64)] = ("/bin/bash",)
     cwd: AbsolutePath = "/workspace"
     broker: Annotated[tuple[tuple[Text, Text], ...], msgspec.Meta(max_length=32)] = ()
-    agents: Annotated[tuple[Agent, ...], msgspec.Meta(max_length=32)] = ()
+    agents: Annotated[tuple[Agent, ...], msgspec.Meta(max_length=64)] = ()
     writable: bool = True
     fresh: bool = False
     tree: AbsolutePath | None = None

@@ -32,12 +32,16 @@ _FOLDER = re.compile(r"\.?[A-Za-z0-9][A-Za-z0-9._-]*(?:/[A-Za-z0-9._-]+){0,4}\Z"
 MAX_WORDS, MAX_VARIABLES, MAX_FOLDERS, MAX_WORD = 32, 32, 8, 1024
 
 # Words: the agent's name, its folders, `--`, variables whose value is another variable, `--`, and
-# the command. A folder of the home becomes a link to what outlives a stop.
+# the command. A folder of the home becomes a link to what outlives a stop,
+# with what a person put there before.
 _START = """\
 own=$HOME/.acp/$1; shift
 while [ "$1" != -- ]; do
   mkdir -p "$own/$1" "$(dirname "$HOME/$1")"
-  [ -e "$HOME/$1" ] || [ -L "$HOME/$1" ] || ln -s "$own/$1" "$HOME/$1"
+  if [ -d "$HOME/$1" ] && [ ! -L "$HOME/$1" ]; then
+    cp -Rn "$HOME/$1/." "$own/$1/"; rm -rf "$HOME/$1"
+  fi
+  [ -e "$HOME/$1" ] || ln -sfn "$own/$1" "$HOME/$1"
   shift
 done; shift
 while [ "$1" != -- ]; do eval "export ${1%%=*}=\\"\\${${1#*=\\$}-}\\""; shift; done; shift

@@ -45,7 +45,7 @@ from atoll.domain.agent.settings import SettingName
 from atoll.domain.agent.threads import requests
 from atoll.domain.agent.threads.questions import PREFIX, CardAnswer, Names, Questions, decide
 from atoll.domain.agent.threads.thread import carried, thread_of, turn_of
-from atoll.domain.errors import AtollError, Invalid
+from atoll.domain.errors import AtollError, Conflict, Invalid
 
 _UNSUPPORTED = -32601
 PROTOCOL = 1
@@ -71,6 +71,7 @@ class AcpConversation:
         self._questions = Questions(names)
         self._threads = AcpThreads(self._questions)
         self._prompt: str | None = None
+        self._broken = ""
         self._early: list[tuple[str, str, Message]] | None = []
         self._replays: dict[str, AcpReplay] = {}
         self._loads = False
@@ -117,6 +118,8 @@ class AcpConversation:
     def ask(self, words: str) -> Step:
         """Send a prompt; before the session is ready it waits."""
         thread = self._threads.present
+        if self._broken:
+            raise Conflict(f"the agent has no session: {self._broken}", code="agent_failed")
         if self._is_busy(thread) or self._prompt is not None:
             raise busy()
         if not self._threads.ready:
@@ -216,7 +219,8 @@ class AcpConversation:
 
     def _failed(self, call: str, error: str) -> Step:
         card = Draft(f"failed:{call}", CardKind.STATUS, CardState.FAILED, f"{call} failed", error)
-        # Without a session, the waiting prompt will never be sent.
+        # Without a session, no prompt will ever be sent.
+        self._broken = f"{call} failed: {error}"
         waited, self._prompt = self._prompt is not None, None
         early, self._early = self._early or [], None
         replies = tuple(Reply(key, error={"message": error}) for key, _, _ in early)

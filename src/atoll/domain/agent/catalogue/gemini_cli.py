@@ -54,7 +54,6 @@ AGENT = Agent(
         name="@google/gemini-cli",
         version="0.61.0",
         programs=("node_modules/.bin/gemini",),
-        needs=("node",),
         about_mib=97,
     ),
     providers=("gemini",),

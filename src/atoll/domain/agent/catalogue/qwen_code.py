@@ -59,7 +59,6 @@ AGENT = Agent(
         name="@qwen-code/qwen-code",
         version="0.24.4",
         programs=("node_modules/.bin/qwen",),
-        needs=("node",),
         about_mib=140,
     ),
     providers=("openai",),

@@ -7,7 +7,6 @@ from starlette.responses import Response
 
 from atoll.domain.agent.agent import takes_prompts
 from atoll.domain.agent.readiness import AgentReadiness, ReadinessState
-from atoll.domain.agent.registry import AGENTS
 from atoll.domain.people.capability import Capability
 from atoll.services.agents.catalogue import Installing
 from atoll.surfaces.http.body.answers import Json
@@ -16,6 +15,9 @@ from atoll.surfaces.http.body.pages import at_most
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
+
+MAX_AGENTS = 256
+"""The agents Atoll knows, and those that were added."""
 
 router = APIRouter(prefix="/v1/agent-catalogue", tags=["agents"])
 
@@ -52,7 +54,7 @@ class CatalogueList(ResponseModel):
 
 
 @router.get(
-    "", response_model=CatalogueList, responses=problems(), openapi_extra=at_most(len(AGENTS))
+    "", response_model=CatalogueList, responses=problems(), openapi_extra=at_most(MAX_AGENTS)
 )
 @needs(Capability.AGENT_READ)
 async def list_agent_catalogue(atoll: Atoll, caller: Caller) -> Response:

@@ -192,3 +192,32 @@ def test_agent_cards_show_what_waits_and_take_an_answer(
     assert cli("agent", "answer", "box", "approval:0", "--option", "accept").code == 0
     assert server.seen[-1].path.endswith("/cards/approval:0/answer")
     assert server.seen[-1].json == {"option": "accept"}
+
+
+def test_agent_that_speaks_acp_is_added_shown_and_removed(agent: Callable[..., Any]) -> None:
+    words = ("--npm", "@them/own@1.0", "--env", "A=$B", "--state", ".own", "--provider", "openai")
+    added = agent("add", "acp:own", *words)
+    assert added.code == 0 and added.out.startswith("added acp:own 1.0\n")
+    assert "acp:own" in agent("list").out
+    info = json.loads(agent("info", "acp:own", "--json").out)
+    assert (info["machine"], info["package"]) == ("acp", "@them/own")
+    assert "@them/own" in agent("info", "acp:own").out
+    assert "atoll: acp:own was added already" in agent("add", "acp:own", "--npm", "x").err
+    assert agent("rm", "acp:own", "--yes").code == 0
+    gone = agent("info", "acp:own")
+    assert gone.code != 0 and "no agent is called 'acp:own'" in gone.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("acp:own",), "--npm, --pip or --command"),
+        (("acp:own", "--npm", "x", "--pip", "y"), "exclude each other"),
+        (("own", "--npm", "x"), "write acp:NAME"),
+    ],
+)
+def test_agent_add_says_what_is_missing(
+    agent: Callable[..., Any], words: tuple[str, ...], said: str
+) -> None:
+    ran = agent("add", *words)
+    assert ran.code != 0 and said in ran.err

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from atoll.client.fields import Json
+from atoll.surfaces.cli.commands.agents.added import add, facts, info
 from atoll.surfaces.cli.commands.agents.agent_login import LOGINS
 from atoll.surfaces.cli.commands.agents.control import CONTROLS
 from atoll.surfaces.cli.commands.agents.settings import set_
@@ -39,7 +40,7 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
     """List the agents Atoll knows, and the versions installed here."""
     shelved = list(_shelf(invocation).list())
     if as_json:
-        show_json({"agents": [_value(one) for one in shelved]})
+        show_json({"agents": [facts(one) for one in shelved]})
     else:
         show_table(("AGENT", "INSTALLED", "PINNED", "FROM"), [_row(one) for one in shelved])
 
@@ -91,7 +92,9 @@ def remove(
     _show(_shelf(invocation).remove(name, version), "removed", as_json=as_json)
 
 
-for control in (*CONTROLS, set_, *LOGINS):
+command.add_command(remove, "rm")
+
+for control in (*CONTROLS, set_, *LOGINS, add, info):
     command.add_command(control)
 
 
@@ -126,25 +129,6 @@ def _show(layers: "Sequence[Layer]", what: str, *, as_json: bool) -> None:
 
 def _shelf(invocation: Invocation) -> "AgentShelf":
     return invocation.host().agents(invocation.home.absolute())
-
-
-def _value(one: "InstalledAgent") -> dict[str, Json]:
-    agent, package = one.agent, one.agent.package
-    return {
-        "name": agent.name,
-        "aliases": list(agent.aliases),
-        "installed": list(one.versions),
-        "on_host": one.on_host,
-        "pinned": package.version if package else None,
-        "registry": package.registry if package else None,
-        "package": package.name if package else None,
-        "providers": list(agent.providers),
-        "argv": list(agent.argv),
-        "task_argv": list(agent.task_argv),
-        "resume_argv": list(agent.resume_argv),
-        "state": list(agent.state),
-        "transcripts": agent.transcripts,
-    }
 
 
 def _row(one: "InstalledAgent") -> tuple[str, ...]:
