@@ -18,6 +18,10 @@ def test_sandboxes_of_a_session_end_with_it_and_are_kept(server: TestServer) -> 
         mine = api.create(consumer=CONSUMER, scope="session")["sandbox_id"]
         lasting = api.create(consumer=CONSUMER, scope="agent", profile="shell")["sandbox_id"]
         other = api.create(consumer={**CONSUMER, "session_id": "s-2"})["sandbox_id"]
+        requested = api.call("GET", f"/v1/events?stream=sandbox:{mine}&limit=1")["events"][0]
+        assert requested["actor"] == {"kind": "atm", "id": "nightly"}
+        assert requested["payload"]["consumer"] == CONSUMER
+        assert requested["payload"]["by"] == "person"
         api.run(mine, "echo work > kept.txt")
         runtime = api.box(mine).runtime_pid
 

@@ -53,6 +53,10 @@ _TYPES: Mapping[str, Json] = {
     **dict.fromkeys(("options", "places"), _OBJECTS),
     **dict.fromkeys(("terminal_id", "until"), _STRING_OR_NULL),
     "exit": _EXIT,
+    "consumer": {
+        "type": "object",
+        "description": "`actor`, `harness`, and its session, run or job",
+    },
     "data": {"type": "object"},
     "quota": {"type": "object"},
     "host_ports": {"type": "array", "items": _INTEGER},

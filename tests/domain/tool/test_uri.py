@@ -4,8 +4,9 @@ import pytest
 
 from atoll.domain.errors import Invalid, LimitReached
 from atoll.domain.event import Event, Json
+from atoll.domain.event_kind import KINDS
 from atoll.domain.ids import EventId, OrgId
-from atoll.domain.tool.uri import covers, is_pattern, path_of, paths_of
+from atoll.domain.tool.uri import FAMILIES, covers, family_of, is_pattern, path_of, paths_of
 from atoll.domain.tool.watch import MAX_WATCHES, check_room
 
 
@@ -90,3 +91,13 @@ def test_session_watches_so_many_and_no_more() -> None:
     check_room(MAX_WATCHES - 1)
     with pytest.raises(LimitReached, match="watch a pattern"):
         check_room(MAX_WATCHES)
+
+
+def test_every_family_has_events_that_change_it() -> None:
+    """What can be watched and never changes is a promise that nobody keeps."""
+    changed = {family_of(f"{family}/x") for family in FAMILIES}
+    own = {kind.partition(".")[0] for kind in KINDS}
+    outside = {name.replace(".", "/") for kind in KINDS for name in [kind.rpartition(".")[0]]}
+    assert changed == set(FAMILIES) <= own | outside
+    with pytest.raises(Invalid):
+        path_of("atoll://deploy/one", "atoll")

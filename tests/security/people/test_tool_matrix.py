@@ -91,7 +91,7 @@ async def _answers(client: httpx.AsyncClient, body: dict[str, Any]) -> list[http
 
 
 @each_tool
-async def test_without_the_permission_a_tool_is_unknown(
+async def test_without_the_permission_a_tool_is_not_listed_and_forbidden(
     atoll: World, definition: ToolDefinition[Any]
 ) -> None:
     others = sorted(EVERY_CAPABILITY - {definition.tool.permission})
@@ -100,9 +100,12 @@ async def test_without_the_permission_a_tool_is_unknown(
         found = await _called(client, _call(definition))
         listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
         listed = (await _posted(client, listing)).json()["result"]["tools"]
-    errors = [one.json()["error"] for one in found]
-    assert {one["code"] for one in errors} == {-32602}
-    assert {one["message"] for one in errors} == {f"Unknown tool: {definition.tool.name}"}
+    results = [one.json()["result"] for one in found]
+    assert all(one["isError"] for one in results)
+    told = [one["structuredContent"] for one in results]
+    assert {one["code"] for one in told} == {"forbidden"}
+    needs = f"{definition.tool.name} needs the permission {definition.tool.permission}, "
+    assert all(one["message"].startswith(needs) for one in told)
     assert definition.tool.name not in {one["name"] for one in listed}
 
 
@@ -164,11 +167,13 @@ async def test_token_of_a_sandbox_reads_nothing_of_another(
         asked = (await _posted(client, call)).json()
     # No token that a person makes has the permission to act upon children.
     hidden = definition.tool.inside in (None, Capability.SANDBOX_CHILDREN)
-    assert ("error" in told) is hidden
+    shown = told["result"].get("structuredContent") or {}
+    assert (shown.get("code") == "forbidden") is hidden
     assert foreign not in json.dumps([told, seen])
     assert "secret-name" not in json.dumps([told, seen, one, asked])
     assert one["error"]["code"] == -32002
-    assert "error" in asked or asked["result"]["structuredContent"]["code"] == "not_found"
+    refused = "forbidden" if hidden else "not_found"
+    assert asked["result"]["structuredContent"]["code"] == refused
 
 
 @each_tool

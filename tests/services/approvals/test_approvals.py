@@ -16,7 +16,7 @@ from atoll.domain.approvals.approval import (
     digest,
 )
 from atoll.domain.errors import AtollError, Conflict, Forbidden, LimitReached, NotFound
-from atoll.domain.ids import PrincipalId, ShareId
+from atoll.domain.ids import ApprovalId, PrincipalId, ShareId
 from atoll.domain.people.capability import OrgRole, capabilities_of
 from atoll.domain.people.principal import LOCAL_PERSON, ActorKind, GuestAccess
 from atoll.domain.sandbox.sandbox import Sandbox
@@ -58,6 +58,73 @@ async def test_ask_has_the_agent_that_runs_as_actor(agents: int, expected: tuple
         kind, who = expected
         assert asked.actor_kind == kind
         assert asked.actor_id == (sandbox.id if who == "sandbox" else who)
+
+
+async def test_what_runs_beside_a_command_from_outside_is_not_said_to_be_the_agents() -> None:
+    async with scene() as s:
+        sandbox, secret = await begun(s)
+        told: dict[str, object] = {"id": "t_0", "agent": "codex", "mode": "tui"}
+        s.runtime.journal.append(entry(1, "agent.started", told))
+        s.runtime.journal.append(entry(2, "exec.started", {"id": "e_1", "argv0": "curl"}))
+        wants(s, secret)
+        (during,) = await asked(s)
+        exited = {"id": "e_1", "argv0": "curl", "exit": {"code": 0}}
+        s.runtime.journal.append(entry(4, "exec.exited", exited))
+        wants(s, secret, host="other.example.com")
+        (after,) = [one for one in await asked(s) if one.id != during.id]
+        assert during.requester.beside_command and not after.requester.beside_command
+        events = await s.events.list(LOCAL_PERSON, stream=f"sandbox:{sandbox.id}")
+        actors = [one.actor_id for one in events if one.event_type == "approval.asked"]
+        assert actors == [sandbox.id, "t_0"]
+
+
+async def test_request_of_a_sandbox_that_is_destroyed_waits_no_more() -> None:
+    async with scene() as s:
+        box, secret = await begun(s)
+        wants(s, secret)
+        runs(s, "make")
+        found = await asked(s)
+        assert len(found) == 2
+        await s.sandboxes.destroy(LOCAL_PERSON, box.id)
+        for one in found:
+            with pytest.raises(Conflict):
+                await s.approvals.approve(LOCAL_PERSON, one.id, yes(one, GrantScope.ONCE))
+            with pytest.raises(Conflict):
+                await s.approvals.confirmation(TOKEN, one.id)
+        waiting = await s.approvals.list(LOCAL_PERSON, verdicts=(ApprovalState.PENDING,))
+        assert list(waiting.rows) == []
+        ended = await s.approvals.get(LOCAL_PERSON, found[0].id)
+        assert (ended.verdict, ended.reason) == (ApprovalState.EXPIRED, "Its sandbox is gone.")
+
+
+async def test_command_of_a_sandbox_that_stopped_or_began_anew_waits_no_more() -> None:
+    async with scene() as s:
+        box, secret = await begun(s)
+        wants(s, secret)
+        runs(s, "make")
+        assert len(await asked(s)) == 2
+        await s.sandboxes.stop(LOCAL_PERSON, box.id)
+        left = await s.approvals.list(LOCAL_PERSON, verdicts=(ApprovalState.PENDING,))
+        # The secret can be decided for when it runs again.
+        assert [one.ask.__class__.__name__ for one in left.rows] == ["SecretAsk"]
+
+
+async def test_request_for_a_place_that_the_secret_has_by_now_waits_no_more() -> None:
+    async with scene() as s:
+        await begun(s)
+        other = await s.ready(name="other")
+        secret = (await s.secrets.list(LOCAL_PERSON))[0]
+        wants(s, secret)
+        (one,) = await asked(s)
+        elsewhere = replace(one, id=ApprovalId("ap_2"))
+        elsewhere = replace(
+            elsewhere, requester=replace(one.requester, sandbox_id=other.id, sandbox_name="other")
+        )
+        async with s.store.begin() as rows:
+            await rows.approvals.put(elsewhere)
+        await s.approvals.approve(LOCAL_PERSON, one.id, yes(one, GrantScope.ORGANIZATION))
+        left = await s.approvals.list(LOCAL_PERSON, verdicts=(ApprovalState.PENDING,))
+        assert list(left.rows) == []
 
 
 def wants(s: Scene, wanted: Secret, /, **changed: object) -> None:

@@ -14,6 +14,7 @@ from atoll.domain.approvals.approval import (
     shown_lines,
 )
 from atoll.domain.errors import Invalid
+from atoll.domain.network.network import NetworkMode
 from atoll.domain.network.switch import NetworkChange
 from atoll.domain.people.principal import LOCAL_PERSON
 from tests.services.approvals.test_approvals import asked, entry, yes
@@ -135,3 +136,25 @@ async def test_host_that_an_agent_calls_for_itself_asks_nobody() -> None:
         refused(s, "api.example.com")
         (one,) = await asked(s)
         assert "api.example.com" in shown_lines(one)[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (NetworkChange(allow=("api.example.com",)), "A rule allows it by now."),
+        (NetworkChange(deny=("api.example.com",)), "A rule denies it by now."),
+        (NetworkChange(mode=NetworkMode.FULL), "The network of its sandbox is full by now."),
+    ],
+)
+async def test_host_that_a_rule_settles_by_now_waits_no_more(
+    change: NetworkChange, reason: str
+) -> None:
+    async with scene() as s:
+        accepting(s)
+        box = await s.ready(name="box")
+        refused(s, "api.example.com")
+        (one,) = await asked(s)
+        await s.sandboxes.switch_network(LOCAL_PERSON, box.id, change)
+        assert await asked(s) == []
+        ended = await s.approvals.get(LOCAL_PERSON, one.id)
+        assert (ended.verdict, ended.reason) == (ApprovalState.EXPIRED, reason)

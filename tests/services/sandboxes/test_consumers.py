@@ -1,7 +1,9 @@
 from dataclasses import replace
 
+import pytest
+
 from atoll.domain.ids import PrincipalId
-from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.people.principal import LOCAL_PERSON, ActorKind
 from atoll.domain.profile.profile import Scope
 from atoll.domain.sandbox.consumer import ConsumerEnd
 from atoll.domain.sandbox.sandbox import Consumer, State
@@ -26,3 +28,34 @@ async def test_end_of_a_run_expires_its_sandboxes_once_and_no_others() -> None:
         assert await consumers.end(LOCAL_PERSON, END) == []
         for one in (other, lasting):
             assert (await s.sandboxes.get(LOCAL_PERSON, one.id)).state is State.READY
+
+
+async def test_create_of_a_harness_is_its_own_act_in_the_log() -> None:
+    async with scene() as s:
+        named = Consumer(ActorKind.AGENT, "glas-harness", session_id="s-1")
+        made = await s.ready(name="one", consumer=named)
+        first = (await s.events.list(LOCAL_PERSON, stream=f"sandbox:{made.id}"))[0]
+        assert (first.event_type, first.actor_kind) == ("sandbox.requested", "agt")
+        assert first.actor_id == "glas-harness"
+        assert first.payload["consumer"] == {
+            "actor": "agt",
+            "harness": "glas-harness",
+            "session_id": "s-1",
+        }
+        assert first.payload["by"] == LOCAL_PERSON.id
+
+
+@pytest.mark.parametrize(
+    "consumer",
+    [
+        Consumer(),
+        Consumer(ActorKind.PERSON, "nightly", run_id="r"),
+        Consumer(ActorKind.AUTOMATION, "atoll"),
+    ],
+)
+async def test_nobody_acts_as_a_person_or_as_atoll_by_naming_it(consumer: Consumer) -> None:
+    async with scene() as s:
+        made = await s.ready(name="one", consumer=consumer)
+        first = (await s.events.list(LOCAL_PERSON, stream=f"sandbox:{made.id}"))[0]
+        assert (first.actor_kind, first.actor_id) == ("adm", LOCAL_PERSON.id)
+        assert ("consumer" in first.payload) is (consumer != Consumer())

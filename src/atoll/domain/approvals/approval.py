@@ -100,12 +100,14 @@ Ask: TypeAlias = SecretAsk | CommandAsk | HostAsk | ToolAsk
 
 @dataclass(frozen=True, slots=True)
 class Requester:
-    """The origin of a request: a sandbox, and the request's own id in its runtime."""
+    """The origin of a request: a sandbox, and the request's own id in its runtime. With
+    `beside_command` a command from outside ran then, which may be what asked."""
 
     sandbox_id: SandboxId
     sandbox_name: str
     generation: int
     ask_id: str
+    beside_command: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ INSIDE: Final[tuple[tuple[str, EventKind], ...]] = (
     kind(
         "sandbox.requested",
         _LIFE,
-        "profile extension host route_id parent",
+        "profile extension host route_id parent consumer by",
         "A sandbox was requested.",
     ),
     kind(

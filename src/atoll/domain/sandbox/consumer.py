@@ -1,10 +1,13 @@
 """The end of a consumer: of a session, run or job for which sandboxes were created."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 
 from atoll.domain.errors import Invalid
+from atoll.domain.event import Json
+from atoll.domain.ids import PrincipalId
+from atoll.domain.people.principal import SYSTEM, ActorKind, Principal
 from atoll.domain.profile.profile import Scope
-from atoll.domain.sandbox.sandbox import LIVE, Sandbox
+from atoll.domain.sandbox.sandbox import LIVE, Consumer, Sandbox
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +24,26 @@ class ConsumerEnd:
         given = [one for one in (self.session_id, self.run_id, self.job_id) if one is not None]
         if len(given) != 1:
             raise Invalid("name one of session_id, run_id and job_id", field="session_id")
+
+
+def acting_consumer(caller: Principal, consumer: Consumer) -> Principal:
+    """Return the actor of a create: the harness that a person's program names as its consumer, an
+    agent or automation, else the caller. Nobody can name Atoll itself."""
+    harness = consumer.harness
+    if harness is None or harness == SYSTEM.id or consumer.actor is ActorKind.PERSON:
+        return caller
+    if caller.kind is not ActorKind.PERSON:
+        return caller
+    return replace(caller, id=PrincipalId(harness), kind=consumer.actor, name=harness)
+
+
+def consumer_facts(caller: Principal, consumer: Consumer) -> dict[str, Json]:
+    """Return what the log says of a consumer beside its actor: what it named of itself, and by
+    whose credential it came. Empty for a request that names none."""
+    named = {name: value for name, value in asdict(consumer).items() if value is not None}
+    if named.keys() == {"actor"} and consumer.actor is ActorKind.PERSON:
+        return {}
+    return {"consumer": {**named, "actor": consumer.actor.value}, "by": caller.id}
 
 
 def ends_with(sandbox: Sandbox, end: ConsumerEnd) -> bool:

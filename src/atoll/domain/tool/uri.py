@@ -13,7 +13,6 @@ from atoll.domain.event import Event, Json
 FAMILIES: Final[Mapping[str, str]] = {
     "agent": "agents, by sandbox and agent: `agent/<sandbox>/<agent>`",
     "approval": "requests for approvals: `approval/<id>`",
-    "deploy": "deployments: `deploy/<id>`",
     "flux": "sources and kustomizations of Flux: `flux/<kind>/<namespace>/<name>`",
     "gha/run": "runs of workflows: `gha/run/<owner>/<repo>/<run>`",
     "gitea/pr": "pull requests: `gitea/pr/<owner>/<repo>/<number>`",
@@ -36,7 +35,7 @@ _OWN: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """The fields of an event that make the tail, for the families of our own events."""
 
-_OUTSIDE: Final = ("flux.", "gha.run.", "gitea.pr.", "hr.", "deploy.")
+_OUTSIDE: Final = ("flux.", "gha.run.", "gitea.pr.", "hr.")
 """The beginnings of the kinds of events that name their path themselves, as `path`."""
 
 _TESTED: Final[Mapping[str, tuple[str, ...]]] = {

@@ -24,7 +24,6 @@ from atoll.domain.approvals.approval import (
     denied,
     digest,
     granted,
-    late,
     overtaken,
     revoked,
     rule_of,
@@ -38,7 +37,7 @@ from atoll.domain.people.principal import SYSTEM, ActorKind, Principal
 from atoll.domain.sandbox.sandbox import may_see
 from atoll.domain.secrets.secret import Secret
 from atoll.ports import ApprovalQuery, Transaction
-from atoll.services.approvals.requests import sweep
+from atoll.services.approvals.requests import as_it_is, sweep
 from atoll.services.approvals.voiding import approval_event
 from atoll.services.ground import Ground
 from atoll.services.sandboxes.sandboxes import Sandboxes
@@ -91,8 +90,9 @@ class Approvals:
         )
         async with self._ground.store.read() as rows:
             read = await rows.approvals.page(query, page)
-        found, now = list(read.rows), self._ground.clock.now()
-        if any(late(one, now) for one in found):
+            found, now = list(read.rows), self._ground.clock.now()
+            over = [one for one in found if await as_it_is(rows, one, now) is not one]
+        if over:
             async with self._ground.store.begin() as rows:
                 drafts, found = await sweep(rows, self._ground, found)
                 if drafts:
@@ -101,7 +101,7 @@ class Approvals:
         return replace(read, rows=[one for one in found if one.verdict in wanted])
 
     async def get(self, caller: Principal, approval_id: str) -> Approval:
-        """Return an approval that the caller decides. Raises `NotFound`."""
+        """Return an approval that the caller decides, as it is by now. Raises `NotFound`."""
         async with self._ground.store.read() as rows:
             return await self._find(rows, caller, approval_id)
 
@@ -111,7 +111,7 @@ class Approvals:
         _check_person(caller)
         approval = await self.get(caller, approval_id)
         now = self._ground.clock.now()
-        if approval.verdict is not ApprovalState.PENDING or late(approval, now):
+        if approval.verdict is not ApprovalState.PENDING:
             raise Conflict(f"{approval.id} is not open any more.", code="already_decided")
         words = "-".join("".join(secrets.choice(_SYLLABLES) for _ in range(2)) for _ in range(2))
         made = Confirmation(words, digest(approval), now + CONFIRMATION_LIFE)
@@ -273,7 +273,7 @@ class Approvals:
             raise NotFound(
                 f"There is no approval {approval_id[:80]!r}: list them to see which there are."
             )
-        return found
+        return await as_it_is(rows, found, self._ground.clock.now())
 
     async def _secret(self, rows: Transaction, approval: Approval) -> Secret | None:
         if not isinstance(approval.ask, SecretAsk):

@@ -10,7 +10,7 @@ login that broke.
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from atoll.domain.approvals.approval import ApprovalGrant, ApprovalState, GrantScope
+from atoll.domain.approvals.approval import ApprovalGrant, ApprovalState, GrantScope, Requester
 from atoll.domain.errors import AtollError, Conflict, Invalid, NotFound
 from atoll.domain.ids import AgentLoginId, SandboxId
 from atoll.domain.inbox.ending import PREFIX
@@ -95,9 +95,7 @@ class Inbox:
         """Return what waits for the caller, the longest waiting first."""
         placed = await self._statuses.all(caller)
         pending = await self._approvals.list(caller, verdicts=(ApprovalState.PENDING,))
-        items = [
-            item_of_approval(one, _asker(placed, one.requester.sandbox_id)) for one in pending.rows
-        ]
+        items = [item_of_approval(one, _asker(placed, one.requester)) for one in pending.rows]
         items += [await self._agent_item(caller, one) for one in placed if _calls(one)]
         items += await self._push_items(caller)
         items += await self._endings.items(caller)
@@ -256,10 +254,12 @@ def _calls(placed: PlacedAgent) -> bool:
     return placed.agent.status.status == "needs_you"
 
 
-def _asker(placed: Sequence[PlacedAgent], sandbox_id: str) -> ReportedAgent | None:
-    """Return the agent of a sandbox that may have asked: the only one that runs there."""
-    here = [one.agent for one in placed if one.sandbox.id == sandbox_id and _is_there(one)]
-    return here[0] if len(here) == 1 else None
+def _asker(placed: Sequence[PlacedAgent], requester: Requester) -> ReportedAgent | None:
+    """Return the agent of a sandbox that asked: the only one that runs there, unless a command of a
+    person ran beside it."""
+    there = requester.sandbox_id
+    here = [one.agent for one in placed if one.sandbox.id == there and _is_there(one)]
+    return here[0] if len(here) == 1 and not requester.beside_command else None
 
 
 def _is_there(placed: PlacedAgent) -> bool:

@@ -27,13 +27,14 @@ def acting_agent(sandbox: Sandbox, kind: str, payload: Mapping[str, Json]) -> Pr
     return _agent(sandbox, agent_id) if own and isinstance(agent_id, str) else None
 
 
-def requesting_agent(sandbox: Sandbox) -> Principal:
+def requesting_agent(sandbox: Sandbox, *, beside_command: bool = False) -> Principal:
     """Return the actor of an approval request. The requesting process is unknown outside. So the
-    actor is the agent if one runs, the sandbox if several run, else Atoll."""
+    actor is the agent if one runs, and no command from outside beside it; the sandbox where several
+    may have asked, else Atoll."""
     match sandbox.agents:
         case ():
             return SYSTEM
-        case (agent,):
+        case (agent,) if not beside_command:
             return _agent(sandbox, agent.id)
         case _:
             return _agent(sandbox, sandbox.id)

@@ -25,6 +25,7 @@ from atoll.domain.route.candidate import COMPOSE_FILE, COMPOSE_REF
 from atoll.domain.route.decision import Decision
 from atoll.domain.route.policy import RouteOptions
 from atoll.domain.route.record import RouteRecord
+from atoll.domain.sandbox.consumer import acting_consumer, consumer_facts
 from atoll.domain.sandbox.create import (
     Circumstances,
     agent_key,
@@ -248,8 +249,10 @@ class Admission:
             "host": sandbox.host,
             "route_id": route.id,
         }
+        extra |= consumer_facts(caller, sandbox.consumer)
         if sandbox.parent is not None:
             extra["parent"] = sandbox.parent
+        actor = acting_consumer(caller, sandbox.consumer)
         told = Append("sandbox.requested", None, extra)
         await rows.routes.put(route)
         task, most = sandbox.task, self._settings.max_working
@@ -257,11 +260,11 @@ class Admission:
             # `TaskQueue` starts it, at once where there is a place.
             waiting = replace(sandbox, task=queued(task, task.max_working or most))
             await rows.sandboxes.insert(waiting)
-            return waiting, await self._transitions.append(rows, ((waiting, told),), actor=caller)
+            return waiting, await self._transitions.append(rows, ((waiting, told),), actor=actor)
         begun, instructions = step(sandbox, Requested(), sandbox.created_at)
         await rows.sandboxes.insert(begun)
         work = await self._transitions.append(
-            rows, ((sandbox, told), *((begun, one) for one in instructions)), actor=caller
+            rows, ((sandbox, told), *((begun, one) for one in instructions)), actor=actor
         )
         return begun, work
 

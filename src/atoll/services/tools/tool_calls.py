@@ -131,7 +131,10 @@ class ToolCalls:
             case ToolRule.ALLOW:
                 return None
             case ToolRule.DENY:
-                raise Forbidden(f"the profile of {sandbox.name} denies {call.tool.name}")
+                needed = call.tool.needed_by(caller.principal) or call.tool.permission
+                raise Forbidden(
+                    f"the profile of {sandbox.name} denies {call.tool.name}, which needs {needed}"
+                )
             case ToolRule.ASK:
                 found = await self._consent.ask(sandbox, call)
                 return found if isinstance(found, Pending) else None

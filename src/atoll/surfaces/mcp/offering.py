@@ -52,10 +52,12 @@ class Offering:
         """Return the tools that a caller may call, sorted by name."""
         return [one for one in self.tools.all() if self._has(caller, one, home=home)]
 
-    def find(self, caller: ToolCaller, name: str, *, home: bool) -> ToolDefinition[Any] | None:
-        """Return the tool of a name, plain or flat; None where the caller has none."""
+    def find(self, name: str) -> ToolDefinition[Any] | None:
+        """Return the tool of a name, plain or flat, whoever may call it; None where there is none,
+        or nobody configured it."""
         found = self.tools.find(name)
-        return found if found is not None and self._has(caller, found, home=home) else None
+        there = found is not None and self.atoll.tools.lists.reach.includes(found.tool)
+        return found if there else None
 
     def _has(self, caller: ToolCaller, one: ToolDefinition[Any], *, home: bool) -> bool:
         reach = HOME if home else self.atoll.tools.lists.reach

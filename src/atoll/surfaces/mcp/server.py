@@ -14,10 +14,11 @@ import structlog
 from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 
-from atoll.domain.errors import AtollError, LimitReached, Unavailable
+from atoll.domain.errors import AtollError, Forbidden, LimitReached, Unavailable
 from atoll.domain.event import Json
 from atoll.domain.people.principal import Principal
 from atoll.domain.tool.answer import Answer
+from atoll.domain.tool.offer import HOME
 from atoll.domain.tool.tool import Effects, flat_name
 from atoll.services.application import Application, EventServices
 from atoll.services.tools.tool_call import ToolCall
@@ -63,17 +64,17 @@ class ToolServer:
     async def call_tool(
         self, context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        """Call a tool. Raises `MCPError` for one that the caller does not see; every other failure
-        is a result, so that a model can read it."""
-        caller = await self._caller(context)
-        found = self.offering.find(caller, params.name, home=stays_home(context))
+        """Call a tool. Raises `MCPError` for one that is not there; every other failure is a
+        result, so that a model can read it. One that the caller may not call is `forbidden`."""
+        caller, home = await self._caller(context), stays_home(context)
+        found = self.offering.find(params.name)
         if found is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name[:100]}")
         arguments: Mapping[str, Json] = params.arguments or {}
         try:
             call = ToolCall(found.tool, arguments, trace_of(context))
             answer = await self.atoll.tools.calls.perform(
-                caller, call, lambda: self._run(caller.principal, found, arguments)
+                caller, call, lambda: self._run(caller.principal, found, arguments, home=home)
             )
         except AtollError as error:
             return _failure(error)
@@ -86,8 +87,18 @@ class ToolServer:
         return await self.atoll.tools.calls.caller(caller_of(context))
 
     async def _run(
-        self, caller: Principal, found: ToolDefinition[Any], arguments: Mapping[str, Json]
+        self,
+        caller: Principal,
+        found: ToolDefinition[Any],
+        arguments: Mapping[str, Json],
+        *,
+        home: bool,
     ) -> Answer:
+        if home and not HOME.includes(found.tool):
+            raise Forbidden(
+                f"{found.tool.name} needs the permission {found.tool.permission}, and reaches "
+                "outside, which an agent without a token may not: give it a token"
+            )
         return await found.perform(Call(self.atoll, caller), found.read(arguments))
 
 
