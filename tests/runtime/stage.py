@@ -16,6 +16,7 @@ from aiohttp import web
 
 from atoll.ports.runtime_boot import Agent
 from atoll.runtime.agents.agents import Agents
+from atoll.runtime.agents.file_acts import FileActs
 from atoll.runtime.agents.waking import Wakes
 from atoll.runtime.api.announced_end import AnnouncedEnd
 from atoll.runtime.api.app import build
@@ -211,6 +212,7 @@ async def runtime(
                 Parts(
                     terminals=terminals,
                     agents=speakers,
+                    file_acts=FileActs(),
                     wakes=Wakes(speakers, terminals),
                     workers=workers,
                     execs=execs,

@@ -165,6 +165,7 @@ async def _serve_routes(
     stack.callback(parts.terminals.hang_up)
     stack.callback(parts.recordings.close)
     stack.callback(parts.execs.close)
+    stack.callback(parts.file_acts.close)
     boot.listener.setblocking(False)
     await web.SockSite(runner, boot.listener).start()
     # Waiting callers are released before the parts that would answer them.

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from atoll.ports.runtime_boot import LinkBoot, RuntimeBoot
 from atoll.ports.spawner import Spawner
 from atoll.runtime.agents.agents import Agents
+from atoll.runtime.agents.file_acts import FileActs, ShellCommands
 from atoll.runtime.agents.waking import Wakes
 from atoll.runtime.api.announced_end import AnnouncedEnd
 from atoll.runtime.api.parts import Parts
@@ -30,6 +31,7 @@ from atoll.runtime.recordings.shelf import RecordingLimits, RecordingStore
 from atoll.runtime.settling import Settling
 from atoll.runtime.tasks import Tasks
 from atoll.runtime.terminals.adoption import TerminalShelf
+from atoll.runtime.terminals.terminal import Terminal
 from atoll.runtime.terminals.terminals import Defaults, Terminals
 from atoll.runtime.workers.workers import Workers
 
@@ -54,19 +56,21 @@ def build_parts(
 ) -> Parts:
     """Return the parts of the runtime that `boot` describes. `end` ends it."""
     spawner, journal = ground.spawner, ground.journal
-    policy, control_plane = StandingPolicy(), ControlPlane()
-    recordings, terminals = _build_terminals(boot, ground, control_plane)
-    execs = _build_execs(boot, ground)
+    policy, control_plane, acts = StandingPolicy(), ControlPlane(), FileActs()
+    recordings, terminals = _build_terminals(boot, ground, control_plane, acts)
+    execs = _build_execs(boot, ground, acts)
     for part in (ground.redactions, terminals, recordings, execs):
         policy.subscribe(part.apply)
     agents = _build_agents(boot, ground, terminals)
+    acts.subscribe(agents.recount)
     return Parts(
         terminals=terminals,
         agents=agents,
+        file_acts=acts,
         wakes=Wakes(agents, terminals),
         workers=_build_workers(boot, ground),
         execs=execs,
-        files=Files(spawner, changed=_file_changed(ground)),
+        files=Files(spawner, changed=_file_changed(ground, acts)),
         journal=journal,
         activity=ground.activity,
         asks=CommandRequests(journal.append),
@@ -106,7 +110,7 @@ def _build_agents(boot: RuntimeBoot, ground: RuntimeGround, terminals: Terminals
     )
 
 
-def _build_execs(boot: RuntimeBoot, ground: RuntimeGround) -> Execs:
+def _build_execs(boot: RuntimeBoot, ground: RuntimeGround, acts: FileActs) -> Execs:
     """Return the commands, whose output is redacted."""
     return Execs(
         ground.spawner,
@@ -115,6 +119,7 @@ def _build_execs(boot: RuntimeBoot, ground: RuntimeGround) -> Execs:
         journal=ground.journal,
         tasks=ground.tasks,
         make_stage=ground.redactions.stream,
+        on_end=acts.note,
     )
 
 
@@ -125,20 +130,25 @@ def _build_workers(boot: RuntimeBoot, ground: RuntimeGround) -> Workers:
 
 
 def _build_terminals(
-    boot: RuntimeBoot, ground: RuntimeGround, control_plane: ControlPlane
+    boot: RuntimeBoot, ground: RuntimeGround, control_plane: ControlPlane, acts: FileActs
 ) -> tuple[Recordings, Terminals]:
     """Return the terminals, and what may be kept of them."""
     make_stage = ground.redactions.stream
     linked = isinstance(boot.control, LinkBoot)
     shelf = RecordingStore(boot.journal_dir / "recordings", RecordingLimits())
     recordings = Recordings(shelf, journal=ground.journal, make_stage=make_stage)
+
+    def opened(terminal: Terminal) -> None:
+        recordings.opened(terminal)
+        terminal.pty.subscribe(ShellCommands(terminal.pty, acts))
+
     terminals = Terminals(
         ground.spawner,
         Defaults(boot.shell, boot.env, boot.cwd),
         journal=ground.journal,
         tasks=ground.tasks,
         make_stage=make_stage,
-        on_open=recordings.opened,
+        on_open=opened,
         held_until=control_plane.held_until,
         shelf=TerminalShelf(boot.journal_dir / "terminals.json" if linked else None),
     )
@@ -146,9 +156,10 @@ def _build_terminals(
     return recordings, terminals
 
 
-def _file_changed(ground: RuntimeGround) -> Callable[[str], None]:
+def _file_changed(ground: RuntimeGround, acts: FileActs) -> Callable[[str], None]:
     def changed(path: str) -> None:
         ground.activity.touch()
+        acts.note()
         ground.journal.append("file.changed", {"path": path})
 
     return changed

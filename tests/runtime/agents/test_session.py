@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from atoll.domain.agent.card import Began, CardKind, CardState, Draft, Ended, Worked, Yielded
 from atoll.ports.spawner import Process
 from atoll.runtime.agents import turn_closing
+from atoll.runtime.agents.file_acts import GATHER_SECONDS, FileActs
 from atoll.runtime.agents.neighbours import AgentChannel
 from atoll.runtime.agents.session import AgentSession, SessionContext
 from atoll.runtime.agents.status import AgentStatus, Identity
@@ -141,4 +142,41 @@ async def test_changes_are_counted_when_the_turn_ends_and_are_part_of_the_status
     shown = session.shown().status
     assert shown is not None
     assert (shown.commits, shown.plus, shown.minus) == (2, 12, 3)
+    # Something else changed the files: a discard, a sync, a commit by hand.
+    session.recount()
+    counts[1](0, 0, 0)
+    shown = session.shown().status
+    assert shown is not None
+    assert (shown.commits, shown.plus, shown.minus) == (0, 0, 0)
+    session.ended()
+
+
+async def test_acts_of_a_moment_are_reported_once_and_none_after_the_end() -> None:
+    acts, reports = FileActs(), asyncio.Event()
+    acts.subscribe(reports.set)
+    for _ in range(3):
+        acts.note()
+    async with asyncio.timeout(5):
+        await reports.wait()
+    reports.clear()
+    acts.note()
+    acts.close()
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(2 * GATHER_SECONDS):
+            await reports.wait()
+
+
+async def test_agent_without_a_turn_that_ended_has_nothing_counted_anew() -> None:
+    counts: list[object] = []
+    context = SessionContext(
+        lambda kind, payload: None,
+        lambda text: text,
+        lambda *_: None,
+        lambda _: None,
+        count=lambda *told: counts.append(told),
+    )
+    status = AgentStatus(Identity("t_1", "claude-code", "tui", START))
+    session = AgentSession(status, cast(Process, None), cast(AgentChannel, None), context)
+    session.recount()
+    assert counts == []
     session.ended()

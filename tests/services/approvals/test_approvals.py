@@ -111,9 +111,8 @@ async def test_command_of_a_sandbox_that_stopped_or_began_anew_waits_no_more() -
 
 async def test_request_for_a_place_that_the_secret_has_by_now_waits_no_more() -> None:
     async with scene() as s:
-        await begun(s)
+        _, secret = await begun(s)
         other = await s.ready(name="other")
-        secret = (await s.secrets.list(LOCAL_PERSON))[0]
         wants(s, secret)
         (one,) = await asked(s)
         elsewhere = replace(one, id=ApprovalId("ap_2"))

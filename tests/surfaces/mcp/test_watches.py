@@ -147,7 +147,7 @@ async def test_resource_is_read_with_its_last_position(atoll: World) -> None:
     ]
     assert absent["error"]["code"] == -32002  # type: ignore[index]
     assert wrong["error"]["code"] == -32602  # type: ignore[index]
-    assert len(templates["result"]["resourceTemplates"]) == 9  # type: ignore[index]
+    assert len(templates["result"]["resourceTemplates"]) == 8  # type: ignore[index]
 
 
 @pytest.mark.parametrize("era", ["auto"], indirect=True)

@@ -109,6 +109,11 @@ class Agents:
             lock.work is Work.WORKING and lock.state is not AgentState.STOPPED for lock in locks
         )
 
+    def recount(self) -> None:
+        """Have the changes counted anew of each agent whose changes are shown."""
+        for session in self._sessions.values():
+            session.recount()
+
     def all(self) -> list[AgentSession]:
         """Return every agent that can be looked at, oldest first."""
         self._prune()

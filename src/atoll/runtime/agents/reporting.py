@@ -110,6 +110,11 @@ class StatusReport:
             self._pending.pop(card.id, None)
         self._on = headline(card) or self._on
 
+    @property
+    def has_counts(self) -> bool:
+        """True once the changes of the agent were counted."""
+        return self._known.commits is not None
+
     def counted(self, commits: int, plus: int, minus: int) -> None:
         """Record the commits and lines that the agent has changed so far, and publish them."""
         self._known = replace(self._known, commits=commits, plus=plus, minus=minus)

@@ -445,6 +445,11 @@ class AgentSession:
             self._write("agent.state", turn)
         self._tell()
 
+    def recount(self) -> None:
+        """Count anew what was counted at the end of a turn: something else may have changed it."""
+        if self._report.has_counts and self.lock.state is not AgentState.STOPPED:
+            self._context.count(self.identity.id, self._counted)
+
     def _counted(self, commits: int, plus: int, minus: int) -> None:
         """Report what the agent changed so far."""
         self._report.counted(commits, plus, minus)

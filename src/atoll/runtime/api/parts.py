@@ -13,6 +13,7 @@ from typing import Final
 from aiohttp import web
 
 from atoll.runtime.agents.agents import Agents
+from atoll.runtime.agents.file_acts import FileActs
 from atoll.runtime.agents.waking import Wakes
 from atoll.runtime.api.announced_end import AnnouncedEnd
 from atoll.runtime.api.tracing import SpanBuffer
@@ -40,6 +41,7 @@ class Parts:
 
     terminals: Terminals
     agents: Agents
+    file_acts: FileActs
     wakes: Wakes
     workers: Workers
     execs: Execs

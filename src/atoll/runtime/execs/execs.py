@@ -7,7 +7,7 @@ so that a client that lost its connection still learns the end.
 import asyncio
 import os
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -57,7 +57,8 @@ class _Pipes:
 
 
 class Execs:
-    """All execs, by id, oldest first. `make_stage` gives each output stream its transform."""
+    """All execs, by id, oldest first. `make_stage` gives each output stream its transform, and
+    `on_end` is called at the end of each."""
 
     def __init__(
         self,
@@ -68,8 +69,10 @@ class Execs:
         journal: Journal,
         tasks: Tasks,
         make_stage: MakeStage = PassThrough,
+        on_end: Callable[[], None] = lambda: None,
     ) -> None:
         self._make_stage = make_stage
+        self._on_end = on_end
         self._spawner = spawner
         self._env = dict(env)
         self._policy_env: dict[str, str] = {}
@@ -168,6 +171,7 @@ class Execs:
         spec = started.spec
         if not spec.unrecorded:
             self._journal.append("exec.exited", {**_payload(spec), "exit": end.words()})
+        self._on_end()
         if spec.id not in self._execs:
             return
         self._finished[spec.id] = self._loop.call_later(KEPT_SECONDS, self._drop, spec.id)
