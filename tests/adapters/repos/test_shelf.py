@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from atoll.adapters.repos import record
 from atoll.adapters.repos.direct_importer import DirectImporter
 from atoll.adapters.repos.shelf import Settings, Shelf
 from atoll.domain.errors import Forbidden, LimitReached, NotFound, Unavailable
@@ -53,6 +54,18 @@ async def test_fetch_of_a_new_remote_makes_one_bare_repository(
     ]
     assert await shelf.list() == (stored,)
     assert await shelf.find(stored.key, PERSONAL_ORG) == stored
+
+
+async def test_records_saved_at_once_do_not_disturb_each_other(
+    tmp_path: Path, served: tuple[GitServer, Tree]
+) -> None:
+    server, _ = served
+    shelf = shelf_at(tmp_path)
+    stored = await shelf.fetch(remote_of(server), quiet)
+    for _ in range(20):
+        await asyncio.gather(*(asyncio.to_thread(record.save, stored) for _ in range(8)))
+    assert await shelf.list() == (stored,)
+    assert not list(stored.path.glob("*.new"))
 
 
 async def test_fetch_again_brings_only_what_is_new_and_follows_head(

@@ -5,6 +5,7 @@ A link to such a file is never followed, and no half-written file is ever left.
 
 import os
 import stat
+import threading
 from pathlib import Path
 
 from atoll.domain.errors import Failed
@@ -41,7 +42,7 @@ def read_private(path: Path, max_bytes: int) -> bytes | None:
 
 def write_private(path: Path, data: bytes) -> None:
     """Replace the file atomically and durably. Raises `Failed` with the reason."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_native_id()}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         with os.fdopen(os.open(draft, flags, 0o600), "wb") as file:

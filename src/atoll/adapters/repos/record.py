@@ -6,6 +6,7 @@ file work of microseconds to milliseconds; callers run the long calls on a threa
 
 import contextlib
 import os
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -55,7 +56,8 @@ def save(stored: StoredRepository) -> None:
         bytes=stored.bytes,
         org_id=stored.org_id,
     )
-    fresh = stored.path / f"{RECORD}.{os.getpid()}.new"
+    # Several threads save at once: each has a file of its own until the rename.
+    fresh = stored.path / f"{RECORD}.{os.getpid()}.{threading.get_native_id()}.new"
     fresh.write_bytes(msgspec.json.encode(record))
     fresh.chmod(0o644)
     fresh.replace(stored.path / RECORD)
