@@ -98,6 +98,8 @@ class Scripted:
         self.tape = Tape()
         self.files: dict[str, bytes] = {}
         self.trees: dict[str, bytes] = {}
+        #: Links, by their place, and where they lead.
+        self.links: dict[str, str] = {}
         self.kept: list[dict[str, Any]] = []
         self.output: list[dict[str, Any]] = []
         self.break_output_after: int | None = None
@@ -267,11 +269,12 @@ class Scripted:
 
     def _files(self, seen: Seen, rest: list[str]) -> web.StreamResponse:
         path = seen.query.get("path", "")
-        if seen.method == "GET" and path not in self.files | self.trees and rest != ["total"]:
-            return problem(404, "no_such_file", f"no file {path}")
+        link, path = path in self.links, self.links.get(path, path)
+        if seen.method == "GET" and (refused := self._refused(path, rest)) is not None:
+            return refused
         match seen.method, rest:
             case "GET", ["stat"]:
-                kind = "dir" if path in self.trees else "file"
+                kind = "symlink" if link else "dir" if path in self.trees else "file"
                 return web.json_response({"name": path, "path": path, "type": kind})
             case "GET", ["total"]:
                 size = len(self.trees.get(path, b""))
@@ -290,6 +293,13 @@ class Scripted:
                 return web.json_response({"files": len(files), "bytes": len(seen.body)})
             case _:
                 return web.json_response({"path": path, "type": "dir"}, status=201)
+
+    def _refused(self, path: str, rest: list[str]) -> web.Response | None:
+        if path not in self.files | self.trees and rest != ["total"]:
+            return problem(404, "no_such_file", f"no file {path}")
+        if path in self.files and not rest:
+            return problem(422, "not_a_directory", f"{path} is a file")
+        return None
 
     async def _output(self, request: web.Request) -> web.StreamResponse:
         """`output` from the offsets asked for; breaks off once after so many lines."""

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from atoll.client.client import Client
 from atoll.client.terminal_shapes import Entry
-from atoll.client.transport import Stream
-from atoll.domain.errors import Invalid, NotFound
+from atoll.client.transport import Stream, get
+from atoll.domain.errors import Forbidden, Invalid, NotFound
 from atoll.surfaces.cli.console.output import note
 from atoll.surfaces.cli.transfer.tree import CHUNK_BYTES, pack
 
@@ -30,10 +30,16 @@ class SandboxPath:
         return SandboxPath(self.sandbox, f"{self.path.rstrip('/')}/{name}" if self.path else name)
 
 
-def _kind(api: Client, place: SandboxPath) -> str:
-    """Return `file`, `dir`, `symlink`, `other`, or empty when there is nothing."""
-    entry = entry_at(api, place)
-    return "" if entry is None else entry.type
+def is_folder(api: Client, place: SandboxPath, entry: Entry | None) -> bool:
+    """Return whether the entry at the place is a folder, or a link that leads to one."""
+    if entry is None or entry.type != "symlink":
+        return entry is not None and entry.type == "dir"
+    query = (("path", place.path), ("limit", "1"))
+    try:
+        api.transport.call(get("sandboxes", place.sandbox, "files", query=query))
+    except (Invalid, NotFound, Forbidden):
+        return False
+    return True
 
 
 def entry_at(api: Client, place: SandboxPath) -> Entry | None:
@@ -85,7 +91,8 @@ def send(api: Client, source: str, place: SandboxPath) -> int:
         found = path.stat()
     except OSError as problem:
         raise Invalid(f"{path} cannot be read: {problem.strerror}") from problem
-    into = place.path in ("", ".") or place.path.endswith("/") or _kind(api, place) == "dir"
+    into = place.path in ("", ".") or place.path.endswith("/")
+    into = into or is_folder(api, place, entry_at(api, place))
     # A link is copied under its own name; `.` and `..` are no names.
     name = path.name if path.name not in ("", "..") else path.resolve().name
     goal = place.within(name) if into else place

@@ -225,3 +225,17 @@ def test_cp_of_a_link_in_has_the_name_of_the_link(
     (tmp_path / "CLAUDE.md").symlink_to("AGENTS.md")
     assert cli("cp", str(tmp_path / "CLAUDE.md"), "box:docs").code == 0
     assert server.files == {"docs/CLAUDE.md": b"one"}
+
+
+def test_cp_through_a_link_to_a_folder_takes_the_folder(
+    cli: Cli, server: Scripted, tmp_path: Path
+) -> None:
+    server.links["current"] = "docs"
+    server.trees["docs"] = tree_of(a=b"1")
+    assert cli("cp", "box:current", str(tmp_path)).code == 0
+    assert (tmp_path / "current" / "a").read_bytes() == b"1"
+    (tmp_path / "b").write_text("2")
+    assert cli("cp", str(tmp_path / "b"), "box:current").code == 0
+    assert server.files == {"current/b": b"2"}
+    server.links["latest"], server.files["notes"] = "notes", b"n"
+    assert cli("cp", "box:latest", "-").raw == b"n"

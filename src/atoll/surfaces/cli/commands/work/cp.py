@@ -26,6 +26,7 @@ from atoll.surfaces.cli.transfer.sandbox_files import (
     SandboxPath,
     StreamFile,
     entry_at,
+    is_folder,
     send,
     total_of,
 )
@@ -81,14 +82,14 @@ def _fetch(
     entry = entry_at(api, place)
     if entry is None:
         raise NotFound(f"{place.sandbox} has no file or folder {place.path!r}")
-    kind = entry.type
+    folder = is_folder(api, place, entry)
     landing = None if target == PIPE else _landing(target, place)
     if landing is not None:
-        whole = total_of(api, place.sandbox, place.path) if kind == "dir" else entry.size
+        whole = total_of(api, place.sandbox, place.path) if folder else entry.size
         _check(place, landing, size=whole)
     call = Call(
         "GET",
-        at("sandboxes", place.sandbox, "files", "archive" if kind == "dir" else "content"),
+        at("sandboxes", place.sandbox, "files", "archive" if folder else "content"),
         (*_path(place), *said),
         (("Accept", "*/*"),),
     )
@@ -98,7 +99,7 @@ def _fetch(
             for data in iter(stream.read, b""):
                 out.write(data)
             return 1
-        return _keep(stream, landing, folder=kind == "dir")
+        return _keep(stream, landing, folder=folder)
 
 
 def _check(place: SandboxPath, landing: Path, *, size: int) -> None:
