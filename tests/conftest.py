@@ -37,12 +37,6 @@ structlog.configure(
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--looks",
-        choices=("some", "all"),
-        default="some",
-        help="test the page in light and dark colours, on a desktop and on a phone: all four",
-    )
-    parser.addoption(
         "--database",
         choices=("sqlite", "postgres"),
         default="sqlite",

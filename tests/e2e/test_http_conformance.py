@@ -6,7 +6,6 @@ repeats those of another day, `ATOLL_HTTP_SECONDS` asks for longer.
 """
 
 import os
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -30,14 +29,17 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from atoll.testing.server import test_server
+from tests.bounds import patience, rounds
 from tests.peers.api import Api, api_of
 from tests.peers.databases.postgres import PostgresServer
 from tests.places import ROOT
 
 DOCUMENT = ROOT / "docs" / "openapi.json"
 SEED = int(os.environ.get("ATOLL_HTTP_SEED") or datetime.now(UTC).strftime("%Y%m%d"))
-SECONDS = float(os.environ.get("ATOLL_HTTP_SECONDS", "20"))
-ON_POSTGRES_SECONDS = float(os.environ.get("ATOLL_HTTP_SECONDS", "12"))
+SECONDS = patience("ATOLL_HTTP_SECONDS", 60)
+ROUNDS, ROUNDS_ON_POSTGRES = 6, 4
+"""In the usual run: 36 requests each."""
+
 AT_ONCE = 3
 WALKS, STEPS = 3, 4
 """Walks of one round, and steps of a walk. A round's seed follows from the first."""
@@ -216,7 +218,7 @@ def api_on(**env: str) -> Iterator[Api]:
 @pytest.mark.timeout(SECONDS * 4 + 300)
 def test_walk_over_the_real_server_finds_no_server_error(summary: Callable[[str], None]) -> None:
     with api_on() as api:
-        _walk(api, SECONDS, summary)
+        _walk(api, ROUNDS, summary)
 
 
 @pytest.mark.timeout(SECONDS * 4 + 300)
@@ -226,18 +228,16 @@ def test_walk_over_a_server_on_postgres_finds_none_either(
     name = postgres.empty()
     try:
         with api_on(ATOLL_DATABASE_URL=postgres.url(name)) as api:
-            _walk(api, ON_POSTGRES_SECONDS, summary)
+            _walk(api, ROUNDS_ON_POSTGRES, summary)
     finally:
         postgres.drop(name)
 
 
-def _walk(api: Api, seconds: float, summary: Callable[[str], None]) -> None:
+def _walk(api: Api, usual: int, summary: Callable[[str], None]) -> None:
     walk = Walk(api)
-    number, ends = 0, time.monotonic() + seconds
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        while number == 0 or time.monotonic() < ends:
+        for number in rounds("ATOLL_HTTP_SECONDS", usual):
             _round(walk, pool, SEED + number)
-            number += 1
     sent, good = sum(walk.answered.values()), {of for of, status in walk.answered if status < 300}
     summary(f"http: {sent} requests, {len(good)} operations done, from seed {SEED} on")
     assert not walk.wrong, "\n\n".join(walk.wrong[:60])

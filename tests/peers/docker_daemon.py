@@ -3,17 +3,22 @@
 Its image is a small tree of this machine's programs, imported; nothing is pulled.
 """
 
+import hashlib
 import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+
+from tests.places import ROOT
 
 IMAGE = "atoll-test/small:1"
 START_SECONDS = 40.0
@@ -96,10 +101,7 @@ def docker_daemon(*before: str) -> Iterator[DockerDaemon]:
     folder.chmod(0o711)
     daemon = DockerDaemon(folder, _started(folder, before), before)
     try:
-        tree = folder / "tree"
-        small_tree(tree)
-        pack(tree, folder / "small.tar")
-        daemon.run("import", str(folder / "small.tar"), IMAGE)
+        daemon.run("import", str(small_image()), IMAGE)
         yield daemon
     finally:
         if daemon.process.poll() is not None:
@@ -130,16 +132,21 @@ def _started(folder: Path, before: tuple[str, ...]) -> "subprocess.Popen[bytes]"
         )
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
-        asked = subprocess.run(
-            ["docker", "-H", f"unix://{folder}/d.sock", "version"],
-            capture_output=True,
-            check=False,
-        )
-        if asked.returncode == 0:
+        if _answers(folder / "d.sock"):
             return process
         time.sleep(0.05)
     process.kill()
     raise RuntimeError(f"dockerd did not start: {(folder / 'log').read_text()[-2000:]}")
+
+
+def _answers(place: Path) -> bool:
+    """Whether a daemon answers there: the program `docker` would cost more than the start."""
+    with socket.socket(socket.AF_UNIX) as link, suppress(OSError):
+        link.settimeout(5)
+        link.connect(str(place))
+        link.sendall(b"GET /_ping HTTP/1.0\r\nHost: d\r\n\r\n")
+        return b" 200 " in link.recv(64)
+    return False
 
 
 def _remove_groups(name: str) -> None:
@@ -156,6 +163,32 @@ def _unmount(folder: Path) -> None:
     for place in sorted((line.split()[1] for line in mounts), reverse=True):
         if place.startswith(f"{folder}/"):
             subprocess.run(["umount", "-l", place], check=False)
+
+
+@cache
+def small_image() -> Path:
+    """A tar of `small_tree`, which stays for later runs: to make it takes longer than to start a
+    daemon. A program that is another one by now gets it made anew."""
+    python = Path(shutil.which("python3", path="/usr/bin") or "/usr/bin/python3").resolve()
+    files = [found for name in PROGRAMS.split() if (found := shutil.which(name, path=_PATH))]
+    key = hashlib.sha256(Path(__file__).read_bytes())
+    for file in sorted([*files, str(python), *map(str, _libraries(python))]):
+        about = Path(file).stat()
+        key.update(f"{file} {about.st_size} {about.st_mtime_ns}\n".encode())
+    images = ROOT / ".venv" / "images"
+    images.mkdir(exist_ok=True)
+    image = images / f"small-{key.hexdigest()[:16]}.tar"
+    if not image.exists():
+        with tempfile.TemporaryDirectory(prefix="adi", dir="/tmp") as folder:
+            tree = Path(folder) / "tree"
+            small_tree(tree)
+            draft = image.with_suffix(f".{os.getpid()}")
+            pack(tree, draft)
+        draft.rename(image)
+        for older in images.glob("small-*.tar"):
+            if older != image:
+                older.unlink(missing_ok=True)
+    return image
 
 
 def small_tree(tree: Path) -> None:
@@ -187,6 +220,8 @@ def add_program(daemon: DockerDaemon, name: str) -> None:
     found = shutil.which(name)
     assert found is not None, f"{name} is not on this machine"
     tree = daemon.folder / "tree"
+    if not tree.exists():
+        small_tree(tree)
     _copy_with_libraries(tree, [Path(found)])
     pack(tree, daemon.folder / "small.tar")
     daemon.run("import", str(daemon.folder / "small.tar"), IMAGE)

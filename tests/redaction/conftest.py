@@ -2,17 +2,20 @@
 
 import os
 import secrets
-import time
 from collections.abc import Callable
 from random import Random
 from typing import Protocol
 
 import pytest
 
+from tests.bounds import patience, rounds
 from tests.redaction.world import Case, smaller
 
-SECONDS = float(os.environ.get("ATOLL_REDACTION_SECONDS", "15"))
+SECONDS = patience("ATOLL_REDACTION_SECONDS", 60)
 """For each oracle; 3600 for the long run (docs/trust/security.md)."""
+
+CASES = 1000
+"""For each oracle in the usual run."""
 
 SEED = int(os.environ.get("ATOLL_REDACTION_SEED") or secrets.randbits(32))
 """Of the first case. The next ones have the numbers after it."""
@@ -27,7 +30,7 @@ class World(Protocol):
 
 
 class Search(Protocol):
-    """Search for a case that a check finds wrong, for a `share` of the oracle's time."""
+    """Search for a case that a check finds wrong: a `share` of the oracle's cases or time."""
 
     def __call__(self, world: World, check: Check, *, share: float = 1.0) -> None: ...
 
@@ -52,18 +55,17 @@ def smallest(check: Check, case: Case) -> Case:
             return case
 
 
-def look(world: World, check: Check, seconds: float) -> int:
-    """Return how many cases were checked until the time was over, at least one. Raises for a wrong
-    one, which is then the smallest that is still wrong."""
-    ends = time.monotonic() + seconds
-    seed = SEED
-    while seed == SEED or time.monotonic() < ends:
-        case = world.case(Random(seed))
+def look(world: World, check: Check, share: float) -> int:
+    """Return how many cases were checked. Raises for a wrong one, which is then the smallest that
+    is still wrong."""
+    number = 0
+    for number in rounds("ATOLL_REDACTION_SECONDS", int(CASES * share), share=share):
+        case = world.case(Random(SEED + number))
         if wrong(check, case) is not None:
             case = smallest(check, case)
-            raise AssertionError(f"seed {seed}, at its smallest: {case}") from wrong(check, case)
-        seed += 1
-    return seed - SEED
+            where = f"seed {SEED + number}, at its smallest: {case}"
+            raise AssertionError(where) from wrong(check, case)
+    return number + 1
 
 
 @pytest.fixture
@@ -73,7 +75,7 @@ def search(request: pytest.FixtureRequest, summary: Callable[[str], None]) -> Se
     def named(world: World, check: Check, *, share: float = 1.0) -> None:
         found = "something wrong"
         try:
-            found = f"{look(world, check, SECONDS * share)} cases right"
+            found = f"{look(world, check, share)} cases right"
         finally:
             summary(f"redaction: {request.node.name}: {found}, from seed {SEED} on")
 

@@ -1,7 +1,8 @@
 """axe-core over every route, dialog and guest page of a real Atoll, in light and dark colours, on a
 desktop and on a phone; nothing is wider than its screen.
 
-Two looks are tested by default; `--looks=all` tests all four.
+Each view has one look in the usual run, so that every look is tested there; the slow tier has all
+four of each.
 """
 
 import asyncio
@@ -78,7 +79,6 @@ PIXEL = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9"
     "awAAAABJRU5ErkJggg=="
 )
-DEFAULT_LOOKS = ("light-desktop", "dark-phone")
 
 pytestmark = [
     pytest.mark.browser,
@@ -141,16 +141,10 @@ class Survey:
         ).to_be_visible()
 
 
-@pytest.fixture
-def look(request: pytest.FixtureRequest) -> str:
-    """One look; the two that are not tested by default are skipped unless asked for."""
-    name = str(request.param)
-    if name not in DEFAULT_LOOKS and request.config.getoption("--looks") != "all":
-        pytest.skip("the other looks are tested by --looks=all")
-    return name
-
-
-all_looks = pytest.mark.parametrize("look", list(LOOKS), indirect=True)
+def looks(usual: str) -> pytest.MarkDecorator:
+    """Test one look in the usual run, and the others in the slow tier."""
+    slow = (pytest.param(one, marks=pytest.mark.slow) for one in LOOKS if one != usual)
+    return pytest.mark.parametrize("look", [usual, *slow])
 
 
 @asynccontextmanager
@@ -187,7 +181,7 @@ async def link_of(server: TestServer) -> str:
     return str(LINK.findall(done.stdout)[0])
 
 
-@all_looks
+@looks("dark-phone")
 async def test_page_before_login_and_its_first_pages_hold_to_axe(
     server: TestServer, api: Api, look: str
 ) -> None:
@@ -224,7 +218,7 @@ async def test_page_before_login_and_its_first_pages_hold_to_axe(
             await at.act("Log out", "log out")
 
 
-@all_looks
+@looks("light-phone")
 async def test_page_of_secrets_holds_to_axe(server: TestServer, api: Api, look: str) -> None:
     name = f"a-token-of-an-internal-service-with-a-long-name-{look}"
     body = {
@@ -234,7 +228,7 @@ async def test_page_of_secrets_holds_to_axe(server: TestServer, api: Api, look: 
         "broker_protected": False,
     }
     api.call("POST", "/v1/secrets", json={"name": name, "env": "A_TOKEN", **body})
-    async with chromium(whole=True) as browser, survey(browser, await link_of(server), look) as at:
+    async with chromium() as browser, survey(browser, await link_of(server), look) as at:
         page = at.page
         await expect(page.get_by_role("heading", level=1)).to_be_visible()
         await page.goto(f"{server.url}/#/secrets")
@@ -251,11 +245,11 @@ async def test_page_of_secrets_holds_to_axe(server: TestServer, api: Api, look: 
         await at.check_dialog(row.get_by_role("button", name="Remove"), "remove")
 
 
-@all_looks
+@looks("light-desktop")
 async def test_page_of_a_sandbox_holds_to_axe(server: TestServer, api: Api, look: str) -> None:
     name = f"{LONG}-at-{look}"
     sandbox = api.create(name=name)["sandbox_id"]
-    async with chromium(whole=True) as browser, survey(browser, await link_of(server), look) as at:
+    async with chromium() as browser, survey(browser, await link_of(server), look) as at:
         page = at.page
         await expect(page.get_by_role("heading", level=1)).to_be_visible()
         await page.goto(f"{server.url}/#/sandboxes/{sandbox}")
@@ -346,7 +340,7 @@ async def states(at: Survey, api: Api, sandbox: str) -> None:
     await at.check("stopped")
 
 
-@all_looks
+@looks("dark-desktop")
 async def test_pages_of_a_guest_hold_to_axe(server: TestServer, api: Api, look: str) -> None:
     name = f"{LONG}-by-{look}"
     sandbox = api.create(name=name)["sandbox_id"]
@@ -355,7 +349,7 @@ async def test_pages_of_a_guest_hold_to_axe(server: TestServer, api: Api, look: 
         api.call("POST", f"/v1/sandboxes/{sandbox}/terminals", json=body)
     shares = f"/v1/sandboxes/{sandbox}/shares"
     share = api.call("POST", shares, json={"role": "controller", "ttl": "1h"})
-    async with chromium(whole=True) as browser, survey(browser, share["link"], look) as at:
+    async with chromium() as browser, survey(browser, share["link"], look) as at:
         page = at.page
         await expect(page.get_by_label("Your name")).to_be_visible()
         await at.check("invited")
@@ -368,9 +362,9 @@ async def test_pages_of_a_guest_hold_to_axe(server: TestServer, api: Api, look: 
         await at.check("guest of a revoked link")
 
 
-@all_looks
+@looks("dark-phone")
 async def test_cards_of_an_agent_and_ended_sandboxes_hold_to_axe(look: str) -> None:
-    async with chromium(whole=True) as browser, scripted_server() as server:
+    async with chromium() as browser, scripted_server() as server:
         terminal = prepared(server)
         async with survey(browser, f"{server.url}#login={TICKET}", look) as at:
             page = at.page

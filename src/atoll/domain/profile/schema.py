@@ -6,6 +6,7 @@ Whether a backend can serve a profile is not checked here.
 
 import re
 from dataclasses import asdict
+from functools import lru_cache
 
 from atoll.domain.duration import spell_duration
 from atoll.domain.errors import Invalid
@@ -82,6 +83,7 @@ def version_key(version: str) -> tuple[tuple[int, int, int], int, tuple[tuple[in
     return core, 0 if words else 1, marks
 
 
+@lru_cache(maxsize=64)
 def read_profile(document: str) -> Profile:
     """Return the profile in `document` (YAML or JSON). Raises `Invalid` with line and field."""
     fields = Fields(read_tree(document))

@@ -43,8 +43,10 @@ def browser(request: pytest.FixtureRequest) -> Browser:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def page(browser: Browser) -> AsyncIterator[Page]:
-    async with tab_of(browser) as tab:
+async def page(browser: Browser, request: pytest.FixtureRequest) -> AsyncIterator[Page]:
+    """A tab, with a service worker for a test that runs in whole Chromium."""
+    whole = request.node.get_closest_marker("whole_chromium") is not None
+    async with tab_of(browser, workers=whole) as tab:
         yield tab
 
 
