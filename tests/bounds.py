@@ -1,12 +1,16 @@
-"""How long a random search goes on: for some rounds in the usual run, for a time in a longer one.
+"""What of a search or a matrix the usual run has: some rounds, and some members.
 
-Rounds cost the same on every machine and beside any load, and what a seed found is found again.
+A search goes on for rounds, or for a time in a longer run. Rounds cost the same on every machine
+and beside any load, and what a seed found is found again.
 """
 
 import itertools
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+
+import pytest
+from _pytest.mark import ParameterSet
 
 
 def rounds(variable: str, usual: int, *, share: float = 1.0) -> Iterator[int]:
@@ -26,3 +30,11 @@ def rounds(variable: str, usual: int, *, share: float = 1.0) -> Iterator[int]:
 def patience(variable: str, usual: float) -> float:
     """Return seconds that a search may take: those of the variable, or the usual ones."""
     return float(os.environ.get(variable, usual))
+
+
+def matrix(values: Iterable[object], *usual: object) -> list[ParameterSet]:
+    """Return the parameters of a matrix: of them the usual run has `usual`, the slow tier all."""
+    return [
+        pytest.param(value, id=str(value), marks=() if value in usual else pytest.mark.slow)
+        for value in values
+    ]

@@ -145,7 +145,7 @@ async def test_three_browsers_agree_through_two_replicas_and_a_guest_changes_not
         api.call("POST", "/v1/organizations", json={"slug": "acme", "name": "Acme"})
         body = {"name": "Plan", "scope": "shared"}
         board = api.call("POST", "/v1/dashboards", json=body)["id"]
-        async with chromium(whole=True) as browser, AsyncExitStack() as stack:
+        async with chromium() as browser, AsyncExitStack() as stack:
             three = Three(fleet, api, board)
             await _arrive(three, browser, stack, provider)
             await _write_one_note(three)

@@ -14,6 +14,7 @@ WALLS = [
     pytest.param(
         "small",
         marks=[
+            pytest.mark.slow,
             pytest.mark.docker,
             pytest.mark.root,
             pytest.mark.skipif(bool(why_not()), reason=f"no Docker daemon: {why_not()}"),

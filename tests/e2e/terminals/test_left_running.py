@@ -20,8 +20,8 @@ DOCKER = [
 ]
 WALLS = [
     pytest.param("root", marks=pytest.mark.root),
-    "rootless",
-    pytest.param("docker", marks=DOCKER),
+    pytest.param("rootless", marks=pytest.mark.slow),
+    pytest.param("docker", marks=[*DOCKER, pytest.mark.slow]),
 ]
 
 

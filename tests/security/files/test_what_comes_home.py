@@ -45,8 +45,8 @@ chmod 755 run.sh
 
 WALLS = [
     pytest.param(("root", "shell"), marks=pytest.mark.root, id="root"),
-    pytest.param(("rootless", "shell"), id="rootless"),
-    pytest.param(("docker", "small"), marks=DOCKER, id="docker"),
+    pytest.param(("rootless", "shell"), marks=pytest.mark.slow, id="rootless"),
+    pytest.param(("docker", "small"), marks=[*DOCKER, pytest.mark.slow], id="docker"),
 ]
 on_every_wall = pytest.mark.parametrize("atoll", WALLS, indirect=True, scope="module")
 on_one = pytest.mark.parametrize("atoll", WALLS[:1], indirect=True, scope="module")

@@ -90,7 +90,8 @@ def refused(results: dict[str, int]) -> set[str]:
 
 @needs_landlock
 @pytest.mark.parametrize(
-    "kind", ["root", "rootless", pytest.param("docker", marks=pytest.mark.docker)]
+    "kind",
+    ["root", "rootless", pytest.param("docker", marks=[pytest.mark.docker, pytest.mark.slow])],
 )
 def test_runtime_taken_over_reaches_nothing_but_its_own(kind: str) -> None:
     with walled_pair(kind) as (rig, taker, quiet), prizes(rig, taker.sandbox_id, quiet) as given:

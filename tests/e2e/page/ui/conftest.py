@@ -44,9 +44,9 @@ def browser(request: pytest.FixtureRequest) -> Browser:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def page(browser: Browser, request: pytest.FixtureRequest) -> AsyncIterator[Page]:
-    """A tab, with a service worker for a test that runs in whole Chromium."""
-    whole = request.node.get_closest_marker("whole_chromium") is not None
-    async with tab_of(browser, workers=whole) as tab:
+    """A tab, with a service worker for a test with the mark `service_worker`."""
+    workers = request.node.get_closest_marker("service_worker") is not None
+    async with tab_of(browser, workers=workers) as tab:
         yield tab
 
 

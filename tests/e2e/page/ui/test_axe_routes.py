@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, Route, expect
 
+from tests.bounds import matrix
 from tests.e2e.page.test_axe import AXE, BRANCH, LONG, OPTIONS, REPOSITORY, Survey
 from tests.e2e.page.test_people import DESKTOP, PHONE_SCREEN
 
@@ -56,7 +57,7 @@ async def surveyed(browser: Browser, address: str, device: str) -> AsyncIterator
     assert not made.found, "\n".join(made.found)
 
 
-@pytest.mark.parametrize("device", list(DEVICES))
+@pytest.mark.parametrize("device", matrix(DEVICES, "desktop"))
 async def test_pages_of_a_day_of_work_hold_to_axe(
     server: ScriptedServer, browser: Browser, device: str
 ) -> None:

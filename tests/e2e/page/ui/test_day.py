@@ -153,7 +153,7 @@ async def play(page: Page, day: Day, seconds: float) -> None:
 @pytest.mark.parametrize(
     "seconds",
     [
-        pytest.param(20.0, id="20_seconds"),
+        pytest.param(14.0, id="14_seconds"),
         pytest.param(600.0, id="10_minutes", marks=[pytest.mark.slow, pytest.mark.timeout(1200)]),
     ],
 )

@@ -19,6 +19,7 @@ from .scripted import TICKET, ScriptedServer
 
 pytestmark = [
     pytest.mark.browser,
+    pytest.mark.service_worker,
     pytest.mark.whole_chromium,  # its headless shell shows no notifications
     pytest.mark.asyncio(loop_scope="session"),
 ]

@@ -10,6 +10,7 @@ import pytest
 from playwright.async_api import Browser, FilePayload, Locator, Page, Route, expect
 from pycrdt import Map, Text
 
+from tests.bounds import matrix
 from tests.e2e.page.test_axe import AXE
 from tests.e2e.page.ui.scripted import TICKET, ScriptedServer
 from tests.e2e.page.ui.test_axe_routes import surveyed
@@ -263,7 +264,7 @@ async def test_a_viewer_looks_and_changes_nothing(server: ScriptedServer, page: 
 
 
 @pytest.mark.skipif(not AXE.exists(), reason="no axe-core: run `npm ci` in ui/")
-@pytest.mark.parametrize("device", ["desktop", "phone"])
+@pytest.mark.parametrize("device", matrix(["desktop", "phone"], "phone"))
 async def test_dashboards_hold_to_axe(
     server: ScriptedServer, browser: Browser, device: str
 ) -> None:

@@ -6,6 +6,7 @@ import re
 import pytest
 from playwright.async_api import Browser, Page, expect
 
+from tests.bounds import matrix
 from tests.e2e.page.test_axe import AXE
 from tests.e2e.page.ui.scripted import TICKET, ScriptedServer
 from tests.e2e.page.ui.test_axe_routes import DEVICES, surveyed
@@ -123,7 +124,7 @@ async def test_search_is_in_the_palette_by_keyboard(server: ScriptedServer, page
 
 
 @pytest.mark.skipif(not AXE.exists(), reason="no axe-core: run `npm ci` in ui/")
-@pytest.mark.parametrize("device", list(DEVICES))
+@pytest.mark.parametrize("device", matrix(DEVICES, "phone"))
 async def test_administration_holds_to_axe_and_works_by_phone(
     server: ScriptedServer, browser: Browser, device: str
 ) -> None:

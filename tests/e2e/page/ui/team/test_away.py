@@ -5,7 +5,11 @@ from playwright.async_api import Page, expect
 
 from tests.e2e.page.ui.scripted import TICKET, scripted_server
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.service_worker,
+    pytest.mark.asyncio(loop_scope="session"),
+]
 
 _READY = "navigator.serviceWorker.ready.then(() => undefined)"
 _KEPT = """async () => {

@@ -3,6 +3,7 @@
 import pytest
 from playwright.async_api import Browser, expect
 
+from tests.bounds import matrix
 from tests.e2e.page.test_axe import AXE
 from tests.e2e.page.ui.scripted import TICKET, ScriptedServer
 from tests.e2e.page.ui.test_axe_routes import DEVICES, surveyed
@@ -17,7 +18,7 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("device", list(DEVICES))
+@pytest.mark.parametrize("device", matrix(DEVICES, "desktop"))
 async def test_pages_of_a_team_hold_to_axe(
     server: ScriptedServer, browser: Browser, device: str
 ) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, expect
 
+from tests.bounds import matrix
 from tests.e2e.page.test_axe import AXE, LONG
 from tests.e2e.page.ui.scripted import TICKET, ScriptedServer
 from tests.e2e.page.ui.test_axe_routes import DEVICES, BothColours, surveyed
@@ -74,7 +75,7 @@ async def talked(workers: ScriptedWorkers, worker: str) -> None:
     await workers.say(worker, APPROVAL, **ASKS)
 
 
-@pytest.mark.parametrize("device", list(DEVICES))
+@pytest.mark.parametrize("device", matrix(DEVICES, "phone"))
 async def test_pages_of_workers_hold_to_axe(
     server: ScriptedServer, browser: Browser, device: str
 ) -> None:
@@ -108,7 +109,7 @@ async def test_pages_of_workers_hold_to_axe(
         await one_by_one(found, server)
 
 
-@pytest.mark.parametrize("device", list(DEVICES))
+@pytest.mark.parametrize("device", matrix(DEVICES, "phone"))
 async def test_logins_and_every_worker_hold_to_axe(
     server: ScriptedServer, browser: Browser, device: str
 ) -> None:
