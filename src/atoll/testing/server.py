@@ -17,7 +17,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from atoll.testing.warm_server import WarmProcess, warm_servers
+from atoll.testing.warm_process import WarmProcess
+from atoll.testing.warm_server import start_server
 
 START_SECONDS = 180.0
 """At most; a machine that is busy with other tests takes more than a minute."""
@@ -75,7 +76,7 @@ class TestServer:
                     argv, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=env
                 )
             else:
-                self.process = warm_servers().start(words, env, log.fileno())
+                self.process = start_server(words, env, log.fileno())
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             if self.process.poll() is not None:

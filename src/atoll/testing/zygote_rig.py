@@ -1,7 +1,7 @@
 """A zygote with a home of its own, for tests of walls.
 
-`with zygote_rig() as rig:` starts it as a subprocess; leaving ends it and removes the home. `python
--m atoll.testing.zygote_rig HOME` is that subprocess.
+`with zygote_rig() as rig:` starts it, forked from a process that has loaded it; leaving ends it and
+removes the home. `python -m atoll.testing.zygote_rig` is that process.
 """
 
 import contextlib
@@ -9,18 +9,18 @@ import json
 import os
 import shutil
 import socket
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from atoll.testing import subordinate_ids
 from atoll.testing.tiny_runtime import become
+from atoll.testing.warm_process import Request, WarmProcess, serve, warm_program
 from atoll.wire.zygote import messages as wire
 from atoll.wiring.runtime import become as become_real
 from atoll.wiring.runtime import lay
@@ -41,7 +41,7 @@ class ZygoteRig:
     """Running zygote. `uid` is its owner: 0, or the unprivileged uid it was started as."""
 
     home: Home
-    process: subprocess.Popen[bytes]
+    process: WarmProcess
     uid: int
     number: int = 0
 
@@ -156,40 +156,52 @@ def start_zygote(
     pool_size: int = 0,
     subordinates: bool = False,
     real: bool = False,
-) -> subprocess.Popen[bytes]:
-    """Start the subprocess and return it once it listens."""
+) -> WarmProcess:
+    """Start the process and return it once it listens."""
     read, write = os.pipe()
-    numbers = (write, uid, pool_size, int(subordinates), int(real))
-    words = (str(home), *map(str, numbers))
-    process = subprocess.Popen(
-        [sys.executable, "-m", "atoll.testing.zygote_rig", *words],
-        pass_fds=(write,),
-        env={"PYTHONPATH": os.pathsep.join(sys.path), "PATH": os.defpath},
-    )
+    rig = _Rig(str(home), uid, pool_size, subordinates, real)
+    process = warm_program(__name__).start(asdict(rig), [write, 1, 2])
     os.close(write)
     with os.fdopen(read, "rb") as ready:
         assert ready.read() == b"ready", f"the zygote ended: {process.wait()}"
     return process
 
 
-def main() -> None:
-    """Run the subprocess. It drops to the uid after its imports, which may lie in a private
-    home."""
+@dataclass(frozen=True, slots=True)
+class _Rig:
+    """A zygote as it was asked for."""
+
+    home: str
+    uid: int
+    pool_size: int
+    subordinates: bool
+    real: bool
+
+
+def _run(request: Request, fds: Sequence[int]) -> int:
+    """Run a zygote as this process. It drops to the uid after its imports, which may lie in a
+    private home."""
+    rig, (ready_fd, *streams) = _Rig(**request), fds
+    for stream, number in zip(streams, (1, 2), strict=True):
+        os.dup2(stream, number)
+        os.close(stream)
     kernel.forbid_cores()
-    home = Path(sys.argv[1])
-    ready_fd, uid, pool_size, subordinates, real = map(int, sys.argv[2:])
-    if subordinates:
-        subordinate_ids.enter(uid, home)
-    if uid != os.geteuid():
-        kernel.drop_to(uid)
+    home = Path(rig.home)
+    if rig.subordinates:
+        subordinate_ids.enter(rig.uid, home)
+    if rig.uid != os.geteuid():
+        kernel.drop_to(rig.uid)
 
     def ready() -> None:
         os.write(ready_fd, b"ready")
         os.close(ready_fd)
 
-    serve_runtime = partial(become_real, laid=lay()) if real else become
-    run(home, serve_runtime, ready=ready, pool_size=pool_size)
+    serve_runtime = partial(become_real, laid=lay()) if rig.real else become
+    run(home, serve_runtime, ready=ready, pool_size=rig.pool_size)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    os.environ.clear()
+    os.environ.update(PYTHONPATH=os.pathsep.join(sys.path), PATH=os.defpath)
+    serve(int(sys.argv[2]), _run)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from atoll.testing.server import TestServer, test_server
+from atoll.testing.warm_process import WarmProcess
 from atoll.testing.zygote_rig import ZygoteRig, start_zygote, zygote_rig
 from atoll.wiring.doctor import report as doctor
 from atoll.zygote.host import kernel
@@ -33,12 +34,15 @@ def server() -> Iterator[TestServer]:
         yield running
 
 
-def dumped(process: subprocess.Popen[bytes]) -> bool:
-    """Crash a child of ours; whether the kernel wrote a core. Its limit is lifted first where we
+def dumped(process: subprocess.Popen[bytes] | WarmProcess) -> bool:
+    """Crash a process; whether the kernel wrote a core. Its limit is lifted first where we
     may (CAP_SYS_RESOURCE), so that only its being closed is in the way."""
     with contextlib.suppress(PermissionError):
         resource.prlimit(process.pid, resource.RLIMIT_CORE, UNBOUND)
-    os.kill(process.pid, signal.SIGABRT)
+    process.send_signal(signal.SIGABRT)
+    if isinstance(process, WarmProcess):
+        assert process.wait() == -signal.SIGABRT
+        return process.dumped_core
     _pid, status = os.waitpid(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == -signal.SIGABRT
@@ -94,15 +98,11 @@ def test_zygote_that_crashes_leaves_no_core() -> None:
 
 @needs_root
 def test_control_plane_that_crashes_leaves_no_core(server: TestServer) -> None:
-    server.kill()
-    server.cold = True  # A child of ours, whose status says whether it left one.
-    server.start()
     process = server.process
-    assert isinstance(process, subprocess.Popen)
+    assert process is not None
     assert core_limit(process.pid) == ["0", "0"]
     assert not shown_to_its_user(process.pid)
     assert not dumped(process)
-    server.cold = False
     server.start()
 
 
