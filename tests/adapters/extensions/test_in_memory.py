@@ -33,3 +33,8 @@ class TestInMemory(ExtensionContract):
         with pytest.raises(Unavailable):
             await extension.survey()
         assert extension.lives(handle.sandbox_id)
+
+
+def test_backend_whose_sandboxes_are_never_ready_says_so() -> None:
+    assert "no sandbox of it is ever ready" in (InMemory().trouble or "")
+    assert InMemory(address="unix:/run/runtime.sock").trouble is None

@@ -18,7 +18,7 @@ from atoll.domain.host.host import NOT_TRUSTED
 from atoll.domain.ids import PrincipalId
 from atoll.domain.people.capability import OrgRole, capabilities_of
 from atoll.domain.people.principal import LOCAL_PERSON, ActorKind
-from atoll.domain.profile.profile import Scope
+from atoll.domain.profile.profile import Access, Scope
 from atoll.domain.sandbox.sandbox import Consumer, CreateSandbox, RepoRequest, Sandbox, State
 from atoll.services.provisioning.orders import completed
 from atoll.services.sandboxes.backend_watch import SURVEY_SECONDS
@@ -102,6 +102,18 @@ async def test_agent_scope_same_consumer_gets_the_same_sandbox() -> None:
         assert len({one.id for one in made}) == 1
         other = replace(request, consumer=replace(request.consumer, session_id="s2"))
         assert (await s.sandboxes.create(LOCAL_PERSON, other)).id != made[0].id
+
+
+async def test_agent_scope_with_another_access_is_a_conflict_and_what_is_left_out_is_not() -> None:
+    async with scene() as s:
+        consumer = Consumer(harness="h", session_id="s")
+        first = CreateSandbox(profile="belonging", access=Access.READ_ONLY, consumer=consumer)
+        made = await s.sandboxes.create(LOCAL_PERSON, first)
+        for same in (first, replace(first, access=None)):
+            assert (await s.sandboxes.create(LOCAL_PERSON, same)).id == made.id
+        with pytest.raises(Conflict) as refused:
+            await s.sandboxes.create(LOCAL_PERSON, replace(first, access=Access.READ_WRITE))
+        assert (refused.value.code, refused.value.field) == ("other_inputs", "workspace.access")
 
 
 async def test_agent_scope_with_other_inputs_is_a_conflict_that_names_the_sandbox() -> None:

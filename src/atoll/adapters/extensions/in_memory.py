@@ -1,4 +1,4 @@
-"""`ext.in-memory`: a backend without an environment, for unit tests.
+"""`ext.in-memory`: a backend without an environment, for tests and for work on Atoll itself.
 
 It keeps the Extension port's promises, starts nothing, and fails wherever a test asks it
 to. Its addresses lead nowhere.
@@ -24,6 +24,11 @@ from atoll.ports.extension import (
 
 NAME = "ext.in-memory"
 MAX_UNREAD_DEATHS = 1024
+NOWHERE = "unix:/nonexistent/runtime.sock"
+RECORDS_ONLY = (
+    "it is for tests and for work on Atoll itself: it keeps records and starts nothing, so no "
+    "sandbox of it is ever ready"
+)
 
 
 class FailurePoint(StrEnum):
@@ -48,7 +53,7 @@ class InMemory:
     provision waits until a test sets that event. Several stand beside each other by other names;
     `able` is what this one says of itself, `left` what every teardown leaves."""
 
-    address: str = "unix:/nonexistent/runtime.sock"
+    address: str = NOWHERE
     called: str = NAME
     able: Capabilities = field(
         default_factory=lambda: Capabilities(IsolationLevel.NONE, compose=True)
@@ -94,6 +99,11 @@ class InMemory:
     def name(self) -> str:
         """`ext.in-memory`, unless it is called otherwise."""
         return self.called
+
+    @property
+    def trouble(self) -> str | None:
+        """Return what it is, where its address leads nowhere."""
+        return RECORDS_ONLY if self.address == NOWHERE else None
 
     def capabilities(self) -> Capabilities:
         """Return the abilities of this backend."""

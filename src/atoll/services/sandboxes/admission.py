@@ -22,8 +22,8 @@ from atoll.domain.profile.demands import MOUNTS, demands_of
 from atoll.domain.profile.profile import Profile, Scope
 from atoll.domain.repository.project import DecidedProject, ProjectDecision
 from atoll.domain.route.candidate import COMPOSE_FILE, COMPOSE_REF
-from atoll.domain.route.decision import Decision
-from atoll.domain.route.policy import RouteOptions
+from atoll.domain.route.decision import Decision, RouteRequest
+from atoll.domain.route.policy import RouteOptions, Strategy
 from atoll.domain.route.record import RouteRecord
 from atoll.domain.sandbox.consumer import acting_consumer, consumer_facts
 from atoll.domain.sandbox.create import (
@@ -437,13 +437,16 @@ async def _belonging(
         if holding.agent_key == key and holding.state not in KEPT:
             found = await rows.sandboxes.get(holding.id)
             if found is not None:
-                _check_inputs(request, found)
+                await _check_inputs(rows, request, found)
             return found
     return None
 
 
-def _check_inputs(request: CreateSandbox, found: Sandbox) -> None:
-    field = other_input(request, found)
+async def _check_inputs(rows: Transaction, request: CreateSandbox, found: Sandbox) -> None:
+    """Check that every field that a request names is as what stands. Raises `Conflict`."""
+    record = None if found.route is None else await rows.routes.get(found.route)
+    placed = RouteRequest(Strategy.EXPLICIT) if record is None else record.decision.request
+    field = other_input(request, found, placed)
     if field is not None:
         raise Conflict(
             f"This consumer has sandbox {found.name} ({found.id}) already, made with other "

@@ -55,6 +55,13 @@ class WorkerAdmission:
         if request.named_sandbox is not None:
             await self._check_sandbox(caller, request.named_sandbox)
             return
+        if request.thread_id is not None and not request.on_desktop:
+            raise Invalid(
+                f"nobody knows the conversation {request.thread_id}: a new sandbox has none. Name "
+                "the sandbox that has it by workspace_ref and codex_home_ref, or leave thread_id "
+                "out",
+                field="thread_id",
+            )
         try:
             wanted, walled = wanted_sandbox(request), request.profile is not None
             decision = await self._sandboxes.explain(caller, wanted)

@@ -4,6 +4,7 @@ Whatever a caller may not see answers as what is missing. `driving` does what ta
 """
 
 import asyncio
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final
@@ -13,7 +14,13 @@ from atoll.domain.errors import Conflict, Invalid, LimitReached, NotFound
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
-from atoll.domain.worker.create import CreateWorker, judge_create
+from atoll.domain.worker.create import (
+    CreateWorker,
+    StandingWorker,
+    check_repeated,
+    judge_create,
+    names_of,
+)
 from atoll.domain.worker.heartbeat import Lease
 from atoll.domain.worker.ledger import LedgerEntry, Receipt, WorkerRequest, admit
 from atoll.domain.worker.lifecycle import Reattach, StopWorker, Worker, check_requests
@@ -40,6 +47,7 @@ from atoll.services.ground import Ground
 from atoll.services.workers.admission import WorkerAdmission, check_right
 from atoll.services.workers.driving import WorkerDriver
 from atoll.services.workers.fence import check_alone
+from atoll.services.workers.runtime_host import wanted_sandbox
 from atoll.services.workers.streams import (
     MAX_PAGE,
     StreamPage,
@@ -78,10 +86,13 @@ class Workers:
         self._host = host
         self._admission = admission
 
-    async def create(self, caller: Principal, request: CreateWorker) -> tuple[WorkerSnapshot, bool]:
+    async def create(
+        self, caller: Principal, request: CreateWorker, *, named: Collection[str] | None = None
+    ) -> tuple[WorkerSnapshot, bool]:
         """Create a worker, or reattach the caller's of this `worker_id`; returns at once, with
-        whether it was there. Raises `Invalid`, `Forbidden`, `Conflict`, `NotFound` for a
-        profile."""
+        whether it was there. `named` are the fields that the caller named, None those without their
+        usual value. Raises `Invalid`, `Forbidden`, `NotFound` for a profile, and `Conflict`, also
+        for a named field that is not as what stands."""
         check_right(caller, Capability.AGENT_USE)
         check_right(caller, Capability.SANDBOX_CREATE)
         request = replace(request, agent=served_name(request.agent))
@@ -94,7 +105,10 @@ class Workers:
             known = await rows.workers.find(caller.org_id, caller.id, request.worker_id)
             there = known is not None
             await check_alone(rows, known, request)
-            if known is None:
+            if known is not None:
+                fields = names_of(request) if named is None else named
+                check_repeated(request, await _standing(rows, known), fields)
+            else:
                 known = self._new(caller, request)
                 await rows.workers.put(known)
         if there:
@@ -242,6 +256,20 @@ async def _observed(rows: Transaction, record: WorkerRecord) -> Observed:
         artifacts=tuple(await rows.worker_artifacts.list(record.key)),
         sandbox=sandbox,
         route=route,
+    )
+
+
+async def _standing(rows: Transaction, record: WorkerRecord) -> StandingWorker:
+    """Return a worker as a repeated create is held against it."""
+    sandbox, _ = await place_of(rows, record)
+    created = record.created
+    held = (created.thread_id, record.worker.held_thread)
+    return StandingWorker(
+        created,
+        wanted_sandbox(created).profile,
+        None if sandbox is None else sandbox.extension,
+        record.sandbox_id,
+        frozenset((*(one.thread_id for one in record.talk.threads), *filter(None, held))),
     )
 
 

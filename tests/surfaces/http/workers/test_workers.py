@@ -200,6 +200,39 @@ async def test_worker_that_no_backend_takes_is_refused(
     assert (await client.get(prefix)).json()["workers"] == []
 
 
+@pytest.mark.parametrize("prefix", PREFIXES)
+async def test_repeated_create_is_the_same_worker_or_a_conflict(
+    client: httpx.AsyncClient, prefix: str
+) -> None:
+    body = {"worker_id": "again", "agent": "codex", "permissions": "ask"}
+    assert (await client.post(prefix, json=body)).status_code == 201
+    for same in ({}, {"agent": "codex"}, {"permissions": "ask"}, {"profile": "codex"}):
+        answer = await client.post(prefix, json={"worker_id": "again", **same})
+        assert (answer.status_code, answer.json()["reattached"]) == (200, True), answer.text
+    for other in (
+        {"agent": "claude-code"},
+        {"permissions": "allow"},
+        {"metadata": {"a": "b"}},
+        {"thread_id": "t-nobody"},
+        {"teardown": {"policy": "immediate"}},
+        {"backend": "docker"},
+    ):
+        answer = await client.post(prefix, json={"worker_id": "again", **other})
+        (field,) = other
+        assert (answer.status_code, answer.json()["code"]) == (409, "conflict"), answer.text
+        assert answer.json()["field"] == field
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+async def test_conversation_that_nobody_can_know_makes_no_worker(
+    client: httpx.AsyncClient, prefix: str
+) -> None:
+    answer = await client.post(prefix, json={"worker_id": "w", "thread_id": "0199-nobody"})
+    assert (answer.status_code, answer.json()["field"]) == (422, "thread_id"), answer.text
+    assert "0199-nobody" in answer.json()["detail"]
+    assert (await client.get(prefix)).json()["workers"] == []
+
+
 async def test_selection_is_a_message_of_the_protocol(client: httpx.AsyncClient) -> None:
     body = {
         "worker_id": "w",

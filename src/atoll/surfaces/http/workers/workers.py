@@ -66,7 +66,9 @@ _DELTA: Final = b"event: " + DELTA.encode() + b"\ndata: %s\n\n"
 @needs(Capability.AGENT_USE)
 async def create_worker(atoll: Atoll, caller: Caller, *, body: WorkerBody) -> Response:
     """Create a worker, or reattach the one of this `worker_id`; it starts meanwhile."""
-    shown, there = await atoll.workers.workers.create(caller, body.to_domain())
+    shown, there = await atoll.workers.workers.create(
+        caller, body.to_domain(), named=body.model_fields_set
+    )
     answer = created_view(shown, reattached=there, kept_for=atoll.workers.retention.age)
     return Json(answer, 200 if there else 201)
 

@@ -128,12 +128,8 @@ def test_create_sends_what_was_named_and_waits_until_it_runs(cli: Cli, server: S
         worker(status=next(states))
     )
     assert cli("worker", "create", "docs").out == "docs was created and is starting\n"
-    assert server.requests("POST", "/v1/workers")[0].json == {
-        "worker_id": "docs",
-        "agent": "codex",
-        "permissions": "allow",
-        "teardown": {"policy": "retain"},
-    }
+    # A field that is named must be as what stands, so a usual value is not.
+    assert server.requests("POST", "/v1/workers")[0].json == {"worker_id": "docs"}
     more = ("--sandbox", "box", "--ask-first", "--retain-for", "90m", "--thread", "th1")
     assert cli("worker", "create", "docs", "--wait", *more).out == "docs runs in sb_one\n"
     sent = server.requests("POST", "/v1/workers")[1].json

@@ -36,7 +36,7 @@ def command() -> None:
 def create_options(function: Callable[P, R]) -> Callable[P, R]:
     """Add what a new worker is made of."""
     options = (
-        click.option("--agent", default="codex", show_default=True, help="The agent."),
+        click.option("--agent", default=None, help="The agent  [default: codex]"),
         click.option("--profile", default=None, shell_complete=profiles(), help="Its profile."),
         click.option("--backend", metavar="NAME", default=None, help="This backend, and no other."),
         click.option(
@@ -166,21 +166,25 @@ def _workers(invocation: Invocation) -> Workers:
 
 
 def _body(invocation: Invocation, worker: str, options: dict[str, Any]) -> WorkerBody:
-    teardown: TeardownBody = {
-        "policy": options["teardown"] or "retain",
-        "retain_for": options["retain_for"],
-    }
+    """Return what the options say, and no more: a field that is named must be as what stands."""
     body: WorkerBody = {
         "worker_id": worker,
         "agent": options["agent"],
         "backend": options["backend"],
         "execution_mode": options["execution_mode"],
         "profile": options["profile"],
-        "repos": [{"repo_url": one} for one in options["repos"]],
         "thread_id": options["thread"],
-        "permissions": "ask" if options["ask_first"] else "allow",
-        "teardown": given(teardown),
     }
+    if options["repos"]:
+        body["repos"] = [{"repo_url": one} for one in options["repos"]]
+    if options["ask_first"]:
+        body["permissions"] = "ask"
+    if options["teardown"] or options["retain_for"]:
+        teardown: TeardownBody = {
+            "policy": options["teardown"] or "retain",
+            "retain_for": options["retain_for"],
+        }
+        body["teardown"] = given(teardown)
     if selection := selection_of(options):
         body["selection"] = selection
     if (name := options["sandbox"]) is not None:
