@@ -13,7 +13,7 @@ import msgspec
 import pytest
 import structlog
 
-from atoll.domain.errors import Failed, NotFound, Unavailable
+from atoll.domain.errors import Failed, Invalid, NotFound, Unavailable
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SandboxId, WorkerKey
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.profile.profile import Profile, Scope
@@ -76,6 +76,7 @@ class Asked:
     agents: list[AgentRecord] = dataclasses.field(default_factory=list)
     saver: FakeWorkspaces = dataclasses.field(default_factory=FakeWorkspaces)
     calls: list[tuple[str, object]] = dataclasses.field(default_factory=list)
+    receipt: contract.Receipt | None = None
 
     async def create(
         self, _owner: object, wanted: CreateSandbox, *, idempotency_key: str, also: Also
@@ -118,6 +119,10 @@ class Asked:
             return AgentList(self.agents)
         if self.served is None:
             raise NotFound("no worker")
+        if call.path.endswith("/requests"):
+            asked = json.loads(call.body)
+            self.calls.append((asked["method"], asked["params"]))
+            return contract.RequestAnswer(self.receipt)
         if "/spool" in call.path:
             return contract.SpoolPage([], self.served.last, 0, full=False)
         return self.served
@@ -189,6 +194,28 @@ async def test_worker_moves_into_a_sandbox_that_is_there_and_leaves_it_as_it_was
     assert [what for what, _ in there.calls] == ["start", "open", "stop"]
     assert there.calls[-1] == ("stop", "t_1")
     assert there.sandboxes[THERE].state is State.READY
+
+
+async def test_conversation_that_the_agent_does_not_know_is_refused_and_its_agent_ended() -> None:
+    refusal = contract.RequestError(
+        "invalid_request", "no rollout found for thread id 0199", retryable=False
+    )
+    created = replace(BASE, workspace_ref=WORKSPACE, thread_id="0199")
+    there = Asked({THERE: sandbox(THERE)})
+    there.receipt = contract.Receipt("a", "error", 1, msgspec.Raw(msgspec.json.encode(refusal)))
+    with pytest.raises(Invalid, match="codex knows no conversation 0199: no rollout") as refused:
+        await there.host().start_codex(record(created, THERE))
+    assert refused.value.field == "thread_id"
+    assert [what for what, _ in there.calls] == ["open", "thread/resume", "stop"]
+    assert there.calls[1] == ("thread/resume", {"threadId": "0199"})
+
+
+async def test_conversation_that_the_agent_knows_is_gone_on_with() -> None:
+    created = replace(BASE, workspace_ref=WORKSPACE, thread_id="0199")
+    there = Asked({THERE: sandbox(THERE)})
+    there.receipt = contract.Receipt("a", "response", 1, msgspec.Raw(b'{"thread":{"id":"0199"}}'))
+    assert await there.host().start_codex(record(created, THERE)) == "t_1"
+    assert [what for what, _ in there.calls] == ["open", "thread/resume"]
 
 
 async def test_worker_does_not_move_into_what_is_not_its_owners() -> None:

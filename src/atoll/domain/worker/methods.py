@@ -80,6 +80,15 @@ _READ_FIELDS: Final = _FIELDS | frozenset(codex_methods.REFUSED_FIELDS.split())
 _MORE_FIELDS: Final = {"thread/list": {"limit"}, "thread/read": {"includeTurns"}}
 """Fields that translated methods take besides those they require."""
 
+_BY_TRANSCRIPT: Final = frozenset({"claude-code"})
+"""Agents that begin a conversation of any name, and know it by its transcript."""
+
+
+def finding_method(agent: str) -> str:
+    """Return the method by which an agent says whether it knows a conversation."""
+    return "thread/read" if agent in _BY_TRANSCRIPT else "thread/resume"
+
+
 SERVED: Final = frozenset(METHODS)
 """Agents that a runtime drives as workers."""
 

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 import structlog
 
-from atoll.domain.errors import AtollError, Conflict, Failed, NotFound, Unavailable
+from atoll.domain.errors import AtollError, Conflict, Failed, Invalid, NotFound, Unavailable
 from atoll.domain.ids import SandboxId, WorkerKey
 from atoll.domain.people.capability import EVERY_CAPABILITY
 from atoll.domain.people.principal import ActorKind, Principal
@@ -25,6 +25,7 @@ from atoll.domain.terminal.softlock import AgentState, Work
 from atoll.domain.worker.create import CreateWorker
 from atoll.domain.worker.ledger import ErrorCode, Receipt, RequestRefusal, Response, WorkerRequest
 from atoll.domain.worker.lifecycle import DurabilityMarkers, Holder, WorkerTornDown
+from atoll.domain.worker.methods import finding_method
 from atoll.domain.worker.record import WorkerRecord
 from atoll.ports import RuntimeClient, Transaction, WorkSaver
 from atoll.ports.outside.worker_host import HostDeltas, HostEntry, HostPlace
@@ -41,6 +42,8 @@ from atoll.wire.http.unreadable import UNREADABLE
 
 READY_SECONDS: Final = 900.0
 END_SECONDS: Final = 120.0
+THREAD_MS: Final = 30_000
+"""The time that an agent has to find the conversation that a create names."""
 QUIET_SECONDS: Final = 10.0
 """The time that an interrupted agent may go on talking."""
 PAGE: Final = 200
@@ -109,7 +112,34 @@ class RuntimeHost:
         )
         agent = await self._agents.open(owner, sandbox_id, body)
         opening = contract.OpenWorkerBody(worker_id=worker.key, agent_id=agent.id)
-        return (await client.call(contract.open_worker(opening))).agent_id
+        opened = await client.call(contract.open_worker(opening))
+        if created.thread_id is not None and body.conversation == created.thread_id:
+            await self._check_thread(client, worker, created.thread_id, agent_id=agent.id)
+        return opened.agent_id
+
+    async def _check_thread(
+        self, client: RuntimeClient, worker: WorkerRecord, thread: str, *, agent_id: str
+    ) -> None:
+        """Have the agent itself say whether it knows the conversation that a create named; one that
+        does not is ended. Raises `Invalid`."""
+        body = contract.request_body(
+            f"atoll-thread-{worker.worker.epoch}",
+            finding_method(worker.created.agent),
+            {"threadId": thread},
+            wait_ms=THREAD_MS,
+        )
+        answer = await client.call(contract.request_worker(PathId(worker.key), body))
+        found = (
+            None if answer.receipt is None else _receipt(answer.receipt.kind, answer.receipt.data)
+        )
+        if not isinstance(found, RequestRefusal):
+            return
+        owner, sandbox_id = owner_of(worker), _sandbox_of(worker)
+        await self._agents.act(owner, sandbox_id, agent_id, body=ActionBody(action="stop"))
+        raise Invalid(
+            f"{worker.created.agent} knows no conversation {thread}: {found.message}",
+            field="thread_id",
+        )
 
     async def request(
         self, worker: WorkerRecord, request: WorkerRequest, *, wait_ms: int

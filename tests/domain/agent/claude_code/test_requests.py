@@ -396,6 +396,15 @@ def test_thread_without_a_word_is_read_as_empty() -> None:
     assert result(step.lookup.read([]))["thread"]["turns"] == []
 
 
+def test_conversation_to_go_on_with_that_has_no_transcript_is_unknown() -> None:
+    talk = begun(conversation=OTHER)
+    step = talk.request("r1", "thread/read", {"threadId": OTHER})
+    assert step.lookup is not None
+    assert error(step.lookup.read([]))["code"] == -32600
+    known = step.lookup.read([{"type": "user", "uuid": "u", "message": {"content": "go"}}])
+    assert result(known)["thread"]["id"] == OTHER
+
+
 def test_words_during_a_turn_are_read_as_a_part_of_it() -> None:
     ok = [{"type": "text", "text": "ok"}]
     queued = {"type": "queued_command", "source_uuid": "s",

@@ -264,7 +264,7 @@ class ClaudeConversation:
             raise requests.bad_thread_id()
 
         def read(found: Sequence[Message]) -> Step:
-            if not found and not self._threads.opens(thread):
+            if not found and not self._threads.may_be_empty(thread):
                 return Step(replies=(requests.no_such_thread(key, thread),))
             turns = transcripts.turns(found, thread)
             shown = thread_of(thread, self._terms.cwd, transcripts.preview(found))

@@ -30,6 +30,7 @@ class ClaudeThreads:
         afresh = terms.conversation is None and not terms.resume
         self.session = (terms.fresh if afresh else terms.conversation) or ""
         self.switch: Switch | None = None
+        self._named = terms.conversation
         self._names = names
         self._blank: dict[str, None] = {self.session: None} if afresh and self.session else {}
         self._opened: dict[str, None] = {terms.conversation: None} if terms.conversation else {}
@@ -42,6 +43,11 @@ class ClaudeThreads:
     def opens(self, thread: str) -> bool:
         """Report whether a worker has opened this thread."""
         return thread in self._opened
+
+    def may_be_empty(self, thread: str) -> bool:
+        """Report whether a thread may have no transcript: one that began here. The one that the
+        process was to go on with has one, or nobody knows it."""
+        return thread in self._opened and thread != self._named
 
     def first(self) -> str:
         """Open the present session as a new thread; returns its id, or nothing where it is one
