@@ -282,4 +282,4 @@ _IN_OTHER_WORDS: Final[Mapping[str, Callable[[Any, StandingWorker], bool]]] = {
     "repos": lambda wanted, standing: same_repositories(wanted, standing.created.repos),
     "thread_id": lambda wanted, standing: wanted in standing.threads,
 }
-"""Whether a value says in other words what stands."""
+"""The tests of whether a value says in other words what stands."""
