@@ -1,5 +1,6 @@
 """The control plane as a process: its start, its end, SIGKILL and what a restart keeps."""
 
+import asyncio
 import json
 import os
 import re
@@ -10,10 +11,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import IO
 
+import aiohttp
 import httpx
 import pytest
 
@@ -74,13 +76,100 @@ def test_start_prints_a_link_that_logs_in_and_leaves_private_files(home: Path) -
             assert client.get("/readyz").status_code == 200
 
 
-def test_sigterm_ends_it_cleanly_and_withdraws_its_note(home: Path) -> None:
+ENDS = {
+    "SIGTERM": [signal.SIGTERM],
+    "Ctrl-C": [signal.SIGINT],
+    "impatient": [signal.SIGINT, signal.SIGINT, signal.SIGTERM, signal.SIGINT],
+}
+
+
+@pytest.mark.parametrize("signals", ENDS.values(), ids=ENDS)
+def test_signal_ends_it_in_order_with_streams_open(
+    home: Path, signals: list[signal.Signals]
+) -> None:
+    """Event streams end as whole ones, WebSockets with 1012, and nothing is printed."""
     with _control(home) as (process, url, _):
-        with httpx.stream("GET", f"{url}/v1/events/stream", headers=_bearer(home)) as answer:
-            assert answer.status_code == 200
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(timeout=10) == 0
+        ends = asyncio.run(_ended_streams(url, _bearer(home), process, signals))
+        out, err = process.communicate(timeout=10)
+        assert (process.returncode, out, err) == (0, "", "")
         assert "url" not in json.loads((home / "run" / "control.json").read_text())
+    assert ends == ["whole"] * 3 + [1012] * 2
+
+
+async def _ended_streams(
+    url: str, token: dict[str, str], process: subprocess.Popen[str], signals: list[signal.Signals]
+) -> list[str | int | None]:
+    """Open streams of every kind, send the signals, and return how each stream ended."""
+    async with aiohttp.ClientSession(url, headers=token) as client, AsyncExitStack() as open_ones:
+        made = await (await client.post("/v1/dashboards", json={"name": "Plan"})).json()
+        streams = [
+            await open_ones.enter_async_context(
+                client.get(path, headers={"Accept": "application/json, text/event-stream", **more})
+            )
+            for path, more in (
+                ("/v1/events/stream", {}),
+                ("/v1/projections/agents/stream", {}),
+                ("/mcp", await _mcp_session(client)),
+            )
+        ]
+        assert [one.status for one in streams] == [200] * 3
+        sockets = [
+            await open_ones.enter_async_context(client.ws_connect(path))
+            for path in ("/v1/events/stream", f"/v1/dashboards/{made['id']}/attach")
+        ]
+        for number in signals:
+            process.send_signal(number)
+
+        async def whole(stream: aiohttp.ClientResponse) -> str:
+            await stream.read()  # raises where it was cut off
+            return "whole"
+
+        async def code(socket: aiohttp.ClientWebSocketResponse) -> int | None:
+            async for _ in socket:
+                pass
+            return socket.close_code
+
+        return list(await asyncio.gather(*map(whole, streams), *map(code, sockets)))
+
+
+async def _mcp_session(client: aiohttp.ClientSession) -> dict[str, str]:
+    params = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "t", "version": "1"},
+    }
+    call = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+    accepts = {"Accept": "application/json, text/event-stream"}
+    async with client.post("/mcp", json=call, headers=accepts) as answer:
+        assert answer.status == 200
+        session = answer.headers.get("mcp-session-id")
+    return {
+        "mcp-protocol-version": "2025-06-18",
+        **({"mcp-session-id": session} if session else {}),
+    }
+
+
+def test_interrupt_before_it_serves_prints_nothing(home: Path) -> None:
+    """`atoll up` blocks the signal before it becomes the control plane, which takes it."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "atoll.wiring.control.serve", "--home", str(home)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=20) == ("", "")
+    assert process.returncode == -signal.SIGINT
+
+
+def test_interrupt_while_the_command_loads_prints_nothing() -> None:
+    code = "import os, signal, atoll.wiring.command; os.kill(os.getpid(), signal.SIGINT)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, b"")
 
 
 def _log_in(client: httpx.Client, ticket: str) -> None:

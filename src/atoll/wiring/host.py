@@ -149,6 +149,9 @@ def _become_control(home: Home, options: "UpOptions", uid: int, link: StartLink 
         kernel.set_no_new_privileges()
         os.chdir(home.root)
         sys.stdout.flush()
+        # An interrupt waits until the control plane takes it: its interpreter would print where it
+        # was.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         os.execve(argv[0], argv, environment)  # noqa: S606  an argv list of ours
     except OSError as err:
         raise Failed(f"the control plane cannot be started: {err}") from err

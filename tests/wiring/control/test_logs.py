@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
-from atoll.wiring.control.logs import configure
+from atoll.wiring.control.logs import CHATTY, configure
 
 KNOWN = {
     "request_id": "mine-1",
@@ -21,10 +21,13 @@ KNOWN = {
 @pytest.fixture(autouse=True)
 def logging_as_before() -> Iterator[None]:
     root, before = logging.getLogger(), structlog.get_config()
-    handlers, level = root.handlers[:], root.level
+    handlers = root.handlers[:]
+    named = [root, *map(logging.getLogger, ("atoll", *CHATTY))]
+    levels = [one.level for one in named]
     yield
     root.handlers[:] = handlers
-    root.setLevel(level)
+    for one, level in zip(named, levels, strict=True):
+        one.setLevel(level)
     structlog.configure(**before)
 
 
@@ -78,3 +81,18 @@ def test_text_log_spells_what_a_terminal_would_obey(capfd: pytest.CaptureFixture
     told = capfd.readouterr().err
     assert "x1b]0;owned" in told and "x9b2J" in told
     assert not set(told) & {"\x1b", "\x07", "\x9b"}
+
+
+def test_libraries_say_what_they_do_only_when_debugging(capfd: pytest.CaptureFixture[str]) -> None:
+    def announce(level: str) -> str:
+        configure(level)
+        for name in ("mcp.server.streamable_http_manager", "httpx", "botocore"):
+            logging.getLogger(name).info("started")
+        for name in CHATTY:
+            logging.getLogger(name).warning("a client was odd")
+        logging.getLogger("atoll.here").info("ours")
+        return capfd.readouterr().err
+
+    assert announce("info").splitlines()[0].endswith("logger=atoll.here")
+    assert announce("info").count("\n") == 1
+    assert announce("debug").count("started") == 3

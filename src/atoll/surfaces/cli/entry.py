@@ -28,6 +28,14 @@ _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 def run(arguments: list[str], environ: Mapping[str, str], host: "Callable[[], Host]") -> int:
     """Run one command; returns its exit code (`exits`). `host` is called when this machine
     is touched (`up`, `down`, `doctor`, `agent`)."""
+    try:
+        return _run(arguments, environ, host)
+    except KeyboardInterrupt:
+        note("atoll: interrupted")
+        return INTERRUPTED
+
+
+def _run(arguments: list[str], environ: Mapping[str, str], host: "Callable[[], Host]") -> int:
     _open_streams()
     found = None if _COMPLETING in os.environ else quick(arguments)
     try:
@@ -55,9 +63,6 @@ def _quickly(command: Quick, environ: Mapping[str, str]) -> int:
     gc.disable()  # this ends in a moment, and collecting takes a part of it
     try:
         return command(environ)
-    except KeyboardInterrupt:
-        note("atoll: interrupted")
-        return INTERRUPTED
     except BrokenPipeError:
         # In `atoll list | head` nobody looks.
         _drop_output()

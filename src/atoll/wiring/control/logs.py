@@ -26,6 +26,8 @@ _VALUES = re.compile(
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 # Said by the server for every refused WebSocket, which is no error of ours.
 _NOISE: Final = ("ASGI callable returned without completing",)
+CHATTY: Final = ("uvicorn.error", "uvicorn.access", "aiosqlite", "asyncio", "alembic")
+"""Libraries that warn of what clients do."""
 
 
 def scrub(logger: WrappedLogger, name: str, event: EventDict) -> EventDict:
@@ -80,9 +82,13 @@ def configure(level: str, form: str = "text") -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
-    # The server announces every connection at info; ours are the events worth a line.
-    for chatty in ("uvicorn.error", "uvicorn.access", "aiosqlite", "asyncio", "alembic"):
-        logging.getLogger(chatty).setLevel(max(logging.WARNING, root.level))
+    logging.getLogger("atoll").setLevel(root.level)
+    if root.level > logging.DEBUG:
+        # Libraries announce what they do at info; ours are the events worth a line.
+        root.setLevel(max(logging.WARNING, root.level))
+    for chatty in CHATTY:
+        # They warn of what clients do: requests that are none, connections that broke.
+        logging.getLogger(chatty).setLevel(max(logging.ERROR, root.level))
 
 
 def _for_text(logger: WrappedLogger, name: str, event: EventDict) -> EventDict:

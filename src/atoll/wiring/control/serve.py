@@ -37,13 +37,16 @@ if TYPE_CHECKING:
     from atoll.ports.leadership import Act
     from atoll.services.application import Application
     from atoll.surfaces.http.app import AppSettings
+    from atoll.surfaces.http.server.connections.open_requests import OpenRequests
     from atoll.surfaces.http.server.connections.pending_connections import PendingConnections
     from atoll.surfaces.http.server.connections.upgrades import Takes
     from atoll.surfaces.http.server.settings import ServerSettings
     from atoll.wiring.control.reach import Reach
     from atoll.wiring.control.settings import ControlSettings
 
-GRACEFUL_SECONDS = 2
+GRACEFUL_SECONDS = 4
+"""Longer than `open_requests.FINISH_SECONDS`: what is open ends in order before."""
+
 MAX_FRAME_BYTES = 1024 * 1024
 PING_SECONDS = 25.0
 KEEPALIVE_SECONDS = 75
@@ -110,6 +113,9 @@ def _print_code(link: str) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run until SIGTERM or SIGINT; the exit code. 1 with a sentence on stderr when it cannot."""
+    # Until it serves, an interrupt ends it at once: nothing is held yet. `atoll up` blocked it.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     kernel.forbid_cores()
     said = _parser().parse_args(arguments)
     set_title("control", str(said.home))
@@ -223,6 +229,7 @@ def _run(settings: "ControlSettings", opened: _Open, welcome: _Welcome) -> None:
 
 async def _serve(settings: "ControlSettings", opened: _Open, welcome: _Welcome) -> None:
     from atoll.surfaces.http.app import create_app
+    from atoll.surfaces.http.server.connections.open_requests import OpenRequests
     from atoll.surfaces.mcp.entry import McpEntry
     from atoll.wiring.control.assembly import MAIN, assembled
     from atoll.wiring.control.reach import reach_of
@@ -240,7 +247,7 @@ async def _serve(settings: "ControlSettings", opened: _Open, welcome: _Welcome) 
     )
     async with assembly as services, asyncio.TaskGroup() as group:
         mcp = McpEntry(services, version=version("atoll"))
-        app = create_app(services, replace(surface, mcp=mcp))
+        app = OpenRequests(create_app(services, replace(surface, mcp=mcp)))
         # What was loaded stays: no later collection has to walk through it.
         gc.freeze()
         gc.enable()
@@ -248,7 +255,7 @@ async def _serve(settings: "ControlSettings", opened: _Open, welcome: _Welcome) 
         servers = opened.servers(app, takes)
         background = group.create_task(_background(services, settings))
         tools = group.create_task(mcp.run())
-        with _ended_by_signals([server for server, _ in servers]):
+        with _ended_by_signals([server for server, _ in servers], app):
             if welcome.printed or welcome.opened:
                 here = own.public_url or opened.presence.url
                 welcome.say(here, await services.logins.new_ticket())
@@ -376,12 +383,15 @@ def _server(
 
 
 @contextmanager
-def _ended_by_signals(servers: "Sequence[uvicorn.Server]") -> Iterator[None]:
+def _ended_by_signals(servers: "Sequence[uvicorn.Server]", app: "OpenRequests") -> Iterator[None]:
+    """End the servers by SIGTERM and SIGINT; a second one waits for no request. Once they have
+    ended, the rest ends in a moment, and no signal interrupts it."""
     loop = asyncio.get_running_loop()
 
     def end() -> None:
         for server in servers:
             server.should_exit = True
+        app.end()
 
     numbers = (signal.SIGTERM, signal.SIGINT)
     for number in numbers:
@@ -391,6 +401,7 @@ def _ended_by_signals(servers: "Sequence[uvicorn.Server]") -> Iterator[None]:
     finally:
         for number in numbers:
             loop.remove_signal_handler(number)
+            signal.signal(number, signal.SIG_IGN)
 
 
 if __name__ == "__main__":
