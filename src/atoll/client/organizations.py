@@ -177,6 +177,18 @@ class Overseen(Shape):
     owner = fields.text()
 
 
+class Running(Overseen):
+    """A sandbox that runs on the installation, of whatever organization."""
+
+    reason = fields.text()
+
+
+class RunningList(Shape):
+    """What runs on the installation."""
+
+    sandboxes = fields.many(Running)
+
+
 class OverseenPage(Shape):
     """A page of an organization's sandboxes; `next` is the following offset, 0 on the last page."""
 
@@ -274,6 +286,16 @@ class Organizations:
         call = post(*self._at(ref), "sandboxes", sandbox, "stop", query=wait)
         longer = call._replace(timeout=wait_seconds + ANSWER_SECONDS)
         return self._transport.read(Overseen, longer)
+
+    def running(self) -> RunningList:
+        """Return what runs on the installation, whoever owns it."""
+        return self._transport.read(RunningList, get("running"))
+
+    def halt(self, sandbox: str, *, wait_seconds: int) -> Running:
+        """Stop a sandbox of the installation, whoever owns it, and wait so long for the end."""
+        wait = (("wait", "true"), ("timeout", str(wait_seconds)))
+        call = post("running", sandbox, "stop", query=wait)
+        return self._transport.read(Running, call._replace(timeout=wait_seconds + ANSWER_SECONDS))
 
     def create(self, body: OrganizationBody) -> Organization:
         """Make an organization."""

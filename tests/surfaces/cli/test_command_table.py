@@ -413,19 +413,18 @@ def test_down_stops_what_runs_for_others_and_says_when_it_could_ask_nobody(
     def stop(_seen: Any) -> web.Response:
         return web.json_response(running.pop(), status=202)
 
-    page = {"sandboxes": running, "total": 1, "tally": {}, "next": None}
-    orgs = {"organizations": [{"organization_id": "org_a"}, {"organization_id": "org_b"}]}
-    server.answers["GET /v1/organizations"] = lambda _: web.json_response(orgs)
-    place = "/v1/organizations/org_a/sandboxes"
-    server.answers[f"GET {place}"] = lambda _: web.json_response(page)
+    broken = {"sandbox_id": "sb_broken", "name": "broken", "state": "ready"}
+    place = "/v1/running"
+    server.answers[f"GET {place}"] = lambda _: web.json_response({"sandboxes": [*running, broken]})
     server.answers[f"POST {place}/sb_theirs/stop"] = stop
+    server.answers[f"POST {place}/sb_broken/stop"] = lambda _: problem(500, "failed", "it hangs")
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "control.json").write_text(json.dumps({"url": server.url, "pid": 1}))
     (tmp_path / "token").write_text(TOKEN)
     (tmp_path / "token").chmod(0o600)
     ran = cli("down", "--yes", host=Machine)
     assert (ran.code, running) == (0, [])
-    assert "were not stopped" not in ran.err
+    assert "were not stopped" not in ran.err and "broken was not stopped: it hangs" in ran.err
     (tmp_path / "run" / "control.json").unlink()
     alone = cli("down", "--yes", host=Machine)
     assert alone.code == 0 and "sandboxes on other machines were not stopped" in alone.err

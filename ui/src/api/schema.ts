@@ -3002,6 +3002,19 @@ export interface components {
             readonly sandbox_id: string;
             readonly strategy: components["schemas"]["Strategy"];
         };
+        /** @description What runs on the installation. */
+        readonly RunningList: {
+            readonly sandboxes: readonly components["schemas"]["RunningView"][];
+        };
+        /** @description A sandbox that runs, or is being made, of whatever organization. */
+        readonly RunningView: {
+            readonly name: string;
+            readonly org_id: string;
+            readonly owner: string;
+            readonly reason: string | null;
+            readonly sandbox_id: string;
+            readonly state: components["schemas"]["State"];
+        };
         /** @description The six layers, the wall in front of them (once it ran), and its missing parts. */
         readonly SafetyView: {
             readonly degraded: readonly string[];

@@ -15,11 +15,14 @@ from atoll.domain.people.organization import Organization, check_may_set
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.reported import ReportedAgent
 from atoll.domain.sandbox.sandbox import Sandbox, State
+from atoll.domain.sandbox.task_queue import is_queued
 from atoll.ports import Store, Transaction
 from atoll.ports.store.overview.sandboxes import OverviewQuery, OverviewRow
 from atoll.services.agents.statuses import AgentStatuses
 from atoll.services.people.memberships import organization_for
 from atoll.services.sandboxes.sandboxes import Sandboxes
+
+_UP = (State.REQUESTED, State.PROVISIONING, State.READY, State.ACTIVE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,23 @@ class Oversight:
     async def destroy(self, caller: Principal, ref: str, sandbox_id: str) -> Overseen:
         """Destroy a sandbox permanently, with what nobody pulled. Raises `NotFound`."""
         return await self._end(caller, ref, sandbox_id, destroy=True)
+
+    async def running(self) -> list[Sandbox]:
+        """Return the sandboxes of the installation that run or are being made, whoever owns them:
+        those of guests are in no organization that anybody administers."""
+        async with self._store.read() as rows:
+            every = await rows.sandboxes.unfinished()
+        return [one for one in every if one.state in _UP and not is_queued(one)]
+
+    async def halt(self, caller: Principal, sandbox_id: str, *, wait_seconds: float) -> Sandbox:
+        """Stop any sandbox of the installation; one that is being made once it is ready. Raises
+        `NotFound`, and what the stop raises."""
+        halted = await self._sandboxes.halt(
+            SandboxId(sandbox_id), caller, wait_seconds=wait_seconds
+        )
+        if halted is None:
+            raise NotFound(f"There is no sandbox {sandbox_id[:80]!r}: list them to see.")
+        return halted
 
     async def _end(
         self,

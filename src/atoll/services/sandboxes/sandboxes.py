@@ -71,11 +71,9 @@ from atoll.services.sandboxes.waiting_tasks import WaitingTasks
 from atoll.wire.contract.terminals import get_terminal
 
 MAX_PAGE = 200
-
 POLL_SECONDS = 0.25
 """Between two looks at the store while a request waits for what another replica does."""
-HALT_SECONDS = 60.0
-"""The longest wait for a sandbox that is being made and shall stop at once."""
+HALT_SECONDS = 60.0  # the longest wait for a sandbox that is being made and shall stop at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,16 +379,21 @@ class Sandboxes:
         `Conflict` when its state does not allow it."""
         return await self._reconciler.apply(sandbox_id, Evacuate(target), actor=caller)
 
-    async def halt(self, sandbox_id: SandboxId) -> None:
-        """Stop a sandbox whose owner is gone, without a permission check; one that is being made is
-        stopped once it is ready. Does nothing for one that does not run. Raises what the stop
-        raises."""
+    async def halt(
+        self, sandbox_id: SandboxId, actor: Principal = SYSTEM, *, wait_seconds: float = 0
+    ) -> Sandbox | None:
+        """Stop a sandbox that runs, or is being made, without a permission check; wait so long for
+        the end. Raises what the stop raises."""
         async with self._store.read() as rows:
-            sandbox = await rows.sandboxes.get(sandbox_id)
-        if sandbox is not None and sandbox.state in (State.REQUESTED, State.PROVISIONING):
+            if (sandbox := await rows.sandboxes.get(sandbox_id)) is None:
+                return None
+        if sandbox.state in (State.REQUESTED, State.PROVISIONING):
             sandbox = await self._waited(sandbox, settled=False, timeout_seconds=HALT_SECONDS)
-        if sandbox is not None and sandbox.state in RUNNING:
-            await self._reconciler.apply(sandbox_id, Stop(), actor=SYSTEM)
+        if sandbox.state in RUNNING:
+            sandbox = await self._reconciler.apply(sandbox_id, Stop(), actor=actor)
+            if wait_seconds:
+                sandbox = await self._waited(sandbox, settled=True, timeout_seconds=wait_seconds)
+        return sandbox
 
     def runtime_of(self, sandbox: Sandbox) -> RuntimeClient:
         """Return the client of a sandbox's runtime, without a permission check. Raises `Failed`
@@ -409,16 +412,14 @@ class Sandboxes:
         return await self._reconciler.apply(sandbox.id, stimulus, actor=caller, also=also)
 
     async def _find(self, rows: Transaction, caller: Principal, ref: str) -> Sandbox:
-        sandbox = await rows.sandboxes.get(SandboxId(ref))
-        if sandbox is None:
-            sandbox = await rows.sandboxes.named(caller.org_id, caller.id, ref)
+        found = await rows.sandboxes.get(SandboxId(ref))
+        sandbox = found or await rows.sandboxes.named(caller.org_id, caller.id, ref)
         if sandbox is None:
             raise _unknown(ref)
-        if may_see(caller, sandbox) or await _left(rows, caller, sandbox):
+        seen = may_see(caller, sandbox) or await _left(rows, caller, sandbox)
+        if seen or await _on_dashboard(rows, caller, sandbox):
             return sandbox
-        if not await _on_dashboard(rows, caller, sandbox):
-            raise _unknown(ref)
-        return sandbox
+        raise _unknown(ref)
 
     async def _known(self, caller: Principal, ref: str) -> Sandbox:
         """Return the sandbox as this process knew it a moment ago, else as it is stored."""

@@ -71,6 +71,28 @@ async def test_guest_scopes_see_their_own_and_have_no_secrets(behind: World) -> 
         assert (await _get(behind, [*one], closed)).status_code == 403
 
 
+async def test_all_that_runs_is_stopped_by_who_runs_the_installation_alone(behind: World) -> None:
+    """Those of guests, too: they are in no organization that anybody administers."""
+    ids = {}
+    for who in (("X-OA-Guest-Scope", "g-1"), ANN):
+        made = (await _make(behind, "box", [KNOWN, who])).json()
+        ids[made["sandbox_id"]] = who
+    assert (await _get(behind, [KNOWN, ANN], "/v1/running")).status_code == 403
+    home = [("Authorization", f"Bearer {behind.token}")]
+    running = (await _get(behind, home, "/v1/running")).json()["sandboxes"]
+    assert {one["sandbox_id"] for one in running} == set(ids)
+    async with httpx.AsyncClient(base_url=behind.url, trust_env=False, headers=home) as client:
+        for one in ids:
+            path = f"/v1/running/{one}/stop"
+            stopped = await client.post(path, params={"wait": "true", "timeout": 20})
+            assert (stopped.status_code, stopped.json()["state"]) == (202, "stopped")
+        assert (await client.post("/v1/running/sb_none/stop")).status_code == 404
+    for one, who in ids.items():
+        seen = await _get(behind, [KNOWN, who], f"/v1/sandboxes/{one}")
+        assert (seen.json()["state"], seen.json()["generation"]) == ("stopped", 1)
+    assert (await _get(behind, home, "/v1/running")).json()["sandboxes"] == []
+
+
 SPOOFED: list[Headers] = [
     [ANN],
     [("X-Atoll-Front-End", "t" * 40), ANN],

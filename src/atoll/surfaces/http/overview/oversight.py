@@ -8,7 +8,7 @@ from starlette.responses import Response
 from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.people.capability import Capability
 from atoll.domain.profile.profile import Scope
-from atoll.domain.sandbox.sandbox import State
+from atoll.domain.sandbox.sandbox import Sandbox, State
 from atoll.ports.store.overview.sandboxes import OverviewQuery, SortKey
 from atoll.services.overview.oversight import Overseen
 from atoll.surfaces.http.body.answers import Json
@@ -19,6 +19,8 @@ from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 
 router = APIRouter(prefix="/v1/organizations/{organization}/sandboxes", tags=["overview"])
+
+installation = APIRouter(prefix="/v1/running", tags=["overview"])
 
 MAX_OFFSET = 1_000_000
 
@@ -120,6 +122,47 @@ async def destroy_overseen(
 ) -> Response:
     """Destroy the sandbox permanently, with all that nobody pulled from it."""
     return Json(_view(await atoll.overview.oversight.destroy(caller, organization, sandbox)), 202)
+
+
+class RunningView(ResponseModel):
+    """A sandbox that runs, or is being made, of whatever organization."""
+
+    sandbox_id: str
+    name: str
+    state: State
+    reason: str | None
+    owner: str
+    org_id: str
+
+
+class RunningList(ResponseModel):
+    """What runs on the installation."""
+
+    sandboxes: list[RunningView]
+
+
+@installation.get("", response_model=RunningList)
+@needs(Capability.SYSTEM_MANAGE)
+async def list_running(atoll: Atoll, caller: Caller) -> Response:
+    """Return every sandbox of the installation that runs or is being made, whoever owns it."""
+    del caller
+    found = await atoll.overview.oversight.running()
+    return Json({"sandboxes": [_running_view(one) for one in found]})
+
+
+@installation.post(
+    "/{sandbox}/stop", response_model=RunningView, responses=problems(404, 409), status_code=202
+)
+@needs(Capability.SYSTEM_MANAGE)
+async def stop_running(atoll: Atoll, caller: Caller, *, sandbox: ItemId, wait: Waiting) -> Response:
+    """Stop a sandbox of the installation, whoever owns it, as `atoll down` does: one that is being
+    made once it is ready. `?wait=true` waits for the end."""
+    halted = await atoll.overview.oversight.halt(caller, sandbox, wait_seconds=wait.seconds or 0)
+    return Json(_running_view(halted), 202)
+
+
+def _running_view(one: Sandbox) -> dict[str, Any]:
+    return RunningView.of(one, sandbox_id=one.id)
 
 
 def _view(one: Overseen) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """`atoll down`: sandboxes, runtimes and the processes of Atoll on this machine end."""
 
-from collections.abc import Callable, Container, Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -9,10 +9,17 @@ from pathlib import Path
 import click
 
 from atoll.client.client import Client
-from atoll.client.organizations import Organizations
+from atoll.client.organizations import Organizations, Running
 from atoll.client.server import find_server
-from atoll.client.shapes import SandboxState
-from atoll.domain.errors import Conflict, Forbidden, NotFound, Unauthenticated, Unavailable
+from atoll.client.shapes import Sandbox
+from atoll.domain.errors import (
+    AtollError,
+    Conflict,
+    Forbidden,
+    NotFound,
+    Unauthenticated,
+    Unavailable,
+)
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import home_option, yes_option
@@ -21,7 +28,6 @@ from atoll.surfaces.cli.console.progress import ProgressNote
 from atoll.surfaces.cli.console.waiting import LIVE
 from atoll.surfaces.cli.transfer.unpulled import look, tell
 
-_RUNNING: tuple[SandboxState, ...] = ("ready", "active")
 AT_ONCE = 16
 STOP_SECONDS = 180
 """For one sandbox, whose files may have to be fetched from a rented machine. One that cannot be
@@ -62,38 +68,41 @@ def command(invocation: Invocation, *, home: str | None, yes: bool) -> None:
 
 
 def _stop_all(api: Client) -> None:
-    """Stop what runs, so that it is `stopped` and not `failed` after the next `atoll up`. What is
-    on another machine is given back while the control plane still knows it."""
-    running = [row.sandbox_id for row in api.sandboxes.list(states=LIVE) if row.state in LIVE]
-    organizations = Organizations(api.transport)
-    stop = partial(api.sandboxes.stop, wait=True, wait_seconds=STOP_SECONDS)
-    acts: list[Callable[[], object]] = [partial(stop, one) for one in running]
-    with suppress(NotFound):
-        for ref, sandbox in _others(organizations, set(running)):
-            acts.append(partial(organizations.stop, ref, sandbox, wait_seconds=STOP_SECONDS))
-    with (
-        ProgressNote(f"stopping {len(acts)} sandboxes") as progress,
-        ThreadPoolExecutor(AT_ONCE) as pool,
-    ):
-        # Each answer comes when all of a sandbox has ended: they stop side by side.
-        for done in as_completed([pool.submit(act) for act in acts]):
-            with suppress(Conflict, NotFound):
-                done.result()
-            progress.tell()
+    """Stop what runs, whoever owns it, so that it is `stopped` and not `failed` after the next
+    `atoll up`. What is on another machine is given back while the control plane still knows it."""
+    tried: set[str] = set()
+    while running := [one for one in _running(api) if one.sandbox_id not in tried]:
+        tried.update(one.sandbox_id for one in running)
+        with (
+            ProgressNote(f"stopping {len(running)} sandboxes") as progress,
+            ThreadPoolExecutor(AT_ONCE) as pool,
+        ):
+            # Each answer comes when all of a sandbox has ended: they stop side by side.
+            for failure in pool.map(partial(_stop, api), running):
+                progress.tell()
+                if failure:
+                    note(f"atoll: {failure}")
 
 
-def _others(organizations: Organizations, own: Container[str]) -> Iterator[tuple[str, str]]:
-    """Yield what runs for other people, as far as the caller administers their organizations."""
-    for one in organizations.list().organizations:
-        offset = 0
-        while True:
-            try:
-                page = organizations.oversee(one.organization_id, states=_RUNNING, offset=offset)
-            except (NotFound, Forbidden):
-                break
-            for sandbox in page.sandboxes:
-                if sandbox.sandbox_id not in own:
-                    yield one.organization_id, sandbox.sandbox_id
-            offset = page.next
-            if not offset:
-                break
+def _running(api: Client) -> Sequence[Sandbox | Running]:
+    try:
+        return Organizations(api.transport).running().sandboxes
+    except NotFound:
+        # A control plane of an earlier version lists the caller's own alone.
+        return [one for one in api.sandboxes.list(states=LIVE) if one.state in LIVE]
+
+
+def _stop(api: Client, one: Sandbox | Running) -> str:
+    """Stop one, and return why that failed."""
+    try:
+        if isinstance(one, Running):
+            Organizations(api.transport).halt(one.sandbox_id, wait_seconds=STOP_SECONDS)
+        else:
+            api.sandboxes.stop(one.sandbox_id, wait=True, wait_seconds=STOP_SECONDS)
+    except (Conflict, NotFound):
+        return ""  # it ended by itself meanwhile
+    except (Unavailable, Unauthenticated, Forbidden):
+        raise
+    except AtollError as error:
+        return f"{one.name or one.sandbox_id} was not stopped: {error.message}"
+    return ""
