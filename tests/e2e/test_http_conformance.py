@@ -56,6 +56,7 @@ NAMED_BY = {
 
 LIKELY: dict[str, list[Any]] = {
     "profile": ["shell", "profile.shell"],
+    # One of them is slow: what it prints comes in two parts.
     "argv": [["true"], ["sh"], ["sh", "-c", "echo out; sleep 1; echo err >&2"], ["no-such"]],
     "shell": ["echo hello", "exit 3", "cat"],
     "stdin": ["", "aGVsbG8="],

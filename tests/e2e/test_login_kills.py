@@ -57,7 +57,7 @@ class World:
                 found = await self.call("GET", path)
                 if holds(found):
                     return found
-                await asyncio.sleep(0.2)
+                await asyncio.sleep(0.05)
 
 
 @asynccontextmanager

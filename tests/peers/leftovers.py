@@ -18,7 +18,7 @@ HOMES = ("", "h", "home")
 
 CGROUPS = Path("/sys/fs/cgroup")
 PATIENCE_SECONDS = 15.0
-POLL_SECONDS = 0.1
+POLL_SECONDS = 0.05
 
 
 class Folders:

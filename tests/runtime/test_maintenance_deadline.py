@@ -23,6 +23,7 @@ def test_runtime_that_is_asked_nothing_ends_by_itself() -> None:
 def test_request_under_way_keeps_the_runtime() -> None:
     with forked(idle_end_seconds=1) as child:
         answers = []
+        # Longer than the deadline of an idle one.
         body = {"argv": ["/bin/sh", "-c", "sleep 3; echo done"]}
         asking = threading.Thread(
             target=lambda: answers.append(child.call("POST", "/execs?wait=10", body))

@@ -289,7 +289,10 @@ def test_runtime_with_a_token_lets_nobody_in_without_it(given: str | None) -> No
 async def test_idle_seconds_are_reset_by_input_and_not_by_output() -> None:
     async with runtime() as rt:
         terminal = await rt.open(
-            "sh", "-c", "for i in 1 2 3 4 5 6; do sleep 0.1; echo $i; done; cat"
+            "sh",
+            "-c",
+            # It prints on and on while nobody types.
+            "for i in 1 2 3 4 5 6; do sleep 0.1; echo $i; done; cat",
         )
         async with rt.attach(terminal) as viewer:
             await viewer.until_bytes(b"6")

@@ -84,7 +84,7 @@ async def test_one_of_two_leads_and_the_other_takes_over_at_once_when_it_resigns
         first = tasks.create_task(one.leadership.run(one.act))
         await one.elected()
         second = tasks.create_task(two.leadership.run(two.act))
-        await asyncio.sleep(1)
+        await asyncio.sleep(1)  # the other may not lead in this time
         assert not two.begun.is_set() and not two.leadership.leads
         async with store.begin() as rows:
             with pytest.raises(Conflict):

@@ -73,7 +73,7 @@ async def test_connection_that_the_server_closed_is_replaced_before_it_is_used(
         async with store.read() as rows:
             assert await rows.events.last_position() == 1
         postgres.run(CUT)
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(0.1)  # the server closes it in its own time, unannounced
         await append(store, [draft(2)])
         async with store.read() as rows:
             assert await rows.events.last_position() == 2

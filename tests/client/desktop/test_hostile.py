@@ -56,7 +56,7 @@ class Hostile:
         self.started.append(place)
         if self.failing:
             raise Failed("no wall today")
-        await asyncio.sleep(3600)
+        await asyncio.sleep(3600)  # it stays until it is cancelled
         yield cast(LocalRuntime, None)
 
     async def send(self, *frames: tuple[str, object]) -> None:

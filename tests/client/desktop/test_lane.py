@@ -320,9 +320,9 @@ async def test_answer_that_was_long_on_its_way_resumes_no_agent(
 
         await desk.until(paused)
         desk.is_cut = True
-        await asyncio.sleep(PACE.interval * 2)
+        await asyncio.sleep(PACE.interval * 2)  # the lease ends while it is away
         desk.arriving.set()
-        await asyncio.sleep(PACE.retry * 5)
+        await asyncio.sleep(PACE.retry * 5)  # nothing may be resumed in this time
         assert resumed == [] and await desk.agent_state() == "paused"
         desk.is_cut = False
 
@@ -379,7 +379,7 @@ async def test_desktop_that_keeps_its_worker_goes_on_while_it_is_cut_off(desk: D
         await desk.status("running")
         assert not run.served["w"].lease.reattachable
         desk.is_cut = True
-        await asyncio.sleep(PACE.interval * 3)
+        await asyncio.sleep(PACE.interval * 3)  # it may not be paused in this time
         assert not run.served["w"].is_paused
         desk.is_cut = False
         assert (await desk.ask("r1", "thread/list"))["response"]
@@ -432,7 +432,7 @@ async def test_lane_of_a_desktop_that_is_unlinked_ends(desk: Desk) -> None:
     with pytest.raises(BaseExceptionGroup) as raised:
         async with desk.lane():
             await desk.client.delete("/v1/desktops/laptop")
-            await asyncio.sleep(10)
+            await asyncio.sleep(10)  # the end of the lane cuts this short
     assert raised.group_contains(NotFound)
 
 
@@ -621,7 +621,7 @@ async def test_stop_during_a_start_ends_the_agent_too(desk: Desk) -> None:
 
         await desk.until(begins)
         await desk.post("stop")
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(0.2)  # the stop may not be reported before the start ended
         desk.starting.set()
         await desk.status("stopped")
 
@@ -680,7 +680,7 @@ async def test_pieces_of_text_reach_who_follows_and_are_kept_by_nobody(desk: Des
                 await desk.say(
                     f"say{number}-{len(desk.said)}-{asyncio.get_running_loop().time()}", line
                 )
-                await asyncio.sleep(0.2)
+                await asyncio.sleep(0.05)
                 if any(isinstance(one, WorkerDelta) for one in found):
                     break
         following.cancel()

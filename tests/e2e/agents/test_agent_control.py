@@ -288,7 +288,7 @@ async def _until_codex_writes(w: World, sandbox: str, pattern: str) -> None:
         while True:
             if (await run(w, sandbox, "/bin/sh", "-c", look))[0] == 0:
                 return
-            await asyncio.sleep(0.2)
+            await asyncio.sleep(0.05)
 
 
 async def _until_there_is_no_process(w: World, sandbox: str, words: str) -> None:
@@ -296,7 +296,7 @@ async def _until_there_is_no_process(w: World, sandbox: str, words: str) -> None
         while True:
             if words.encode() not in (await run(w, sandbox, "ps", "-eo", "args="))[1]:
                 return
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.05)
 
 
 async def _until_it_can_be_asked(scene: Scene) -> None:

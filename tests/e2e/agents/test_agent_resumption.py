@@ -158,7 +158,7 @@ async def test_machines_go_on_after_a_stop_and_start_each_in_its_own_conversatio
 async def another_minute() -> None:
     """Gemini CLI spoils a conversation that is taken up in the UTC minute it was begun in
     (github.com/google-gemini/gemini-cli, issue 28693)."""
-    await asyncio.sleep(60 - time.time() % 60)
+    await asyncio.sleep(60 - time.time() % 60)  # the agent looks at the machine's clock
 
 
 async def done_turns(w: World, sandbox: str, agent_id: str) -> None:

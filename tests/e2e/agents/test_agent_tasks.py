@@ -73,7 +73,7 @@ async def test_turn_that_the_provider_refuses_has_failed_with_its_words_and_lock
                 "reason"
             ]:
                 break
-            await asyncio.sleep(0.2)
+            await asyncio.sleep(0.05)
 
 
 async def until_asked(w: World, *words: str) -> None:

@@ -150,7 +150,7 @@ class Scene:
                 asked = await self.w.api.post(path, json={"prompt": words})
                 if asked.status_code != 409:
                     break
-                await asyncio.sleep(0.1)
+                await asyncio.sleep(0.05)
         assert asked.status_code == 202, asked.text
 
     async def until_asked(self, holds: Callable[[str], bool]) -> None:

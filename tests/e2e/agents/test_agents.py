@@ -152,7 +152,7 @@ async def _until_the_agent_draws(w: World, sandbox: str, terminal: str) -> None:
             told = answer.json()
             if told["offset"] > 400 or told["state"] == "exited":
                 break
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.05)
     assert told["state"] == "running", told
 
 

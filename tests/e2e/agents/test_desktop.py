@@ -94,7 +94,7 @@ async def present(w: World, process: "subprocess.Popen[bytes]", log: Path) -> di
             (found,) = (await w.api.get("/v1/desktops")).json()["desktops"]
             if found["present"]:
                 return dict(found)
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.05)
 
 
 @pytest.mark.parametrize("bare", [False, True], ids=["walled", "bare"])
@@ -131,7 +131,7 @@ def _nobody_is_left() -> None:
     deadline = time.monotonic() + 20
     while left := pids_of(frozenset({UID})):
         assert time.monotonic() < deadline, left
-        time.sleep(0.1)
+        time.sleep(0.05)
 
 
 async def _works(w: World, own: Path) -> None:

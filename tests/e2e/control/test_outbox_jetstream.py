@@ -136,7 +136,7 @@ async def test_server_restarted_in_the_middle_loses_and_doubles_nothing(
             await until(lambda: len(one.seen) > before)  # noqa: B023 - called here
             await asyncio.to_thread(getattr(server, how))
             await written.append(60)
-            await asyncio.sleep(0.3)
+            await asyncio.sleep(0.3)  # publishers fail for a while
             await asyncio.to_thread(server.start)
         await whole(written, one, server.url)
 

@@ -113,7 +113,7 @@ class Three:
                 shown = [await page.evaluate(_NOTES) for page in self.pages]
                 if all(one == shown[0] for one in shown):
                     return list(shown[0])
-                await self.pages[0].wait_for_timeout(100)
+                await self.pages[0].wait_for_timeout(50)
 
     async def stored(self, server: TestServer) -> dict[str, tuple[float, float, str]]:
         """Return the notes as a replica has them."""

@@ -124,7 +124,7 @@ class Keys:
             await self.page.keyboard.press("j")
         while await item.count():
             await self.page.keyboard.press("y")
-            await self.page.wait_for_timeout(200)
+            await self.page.wait_for_timeout(200)  # a key that was taken has no effect at once
 
     async def bring_home(self) -> None:
         await self.press(self.page.get_by_role("button", name="Bring home"))

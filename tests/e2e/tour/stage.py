@@ -40,7 +40,7 @@ class Stage:
                 told = await self.world.api.get(f"/v1/sandboxes/{sandbox}/checkpoints")
                 if told.is_success and len(told.json()["checkpoints"]) >= turn:
                     break
-                await asyncio.sleep(0.1)
+                await asyncio.sleep(0.05)
         self.world.model.gates[task.branch if turn == 1 else f"{task.branch}-{turn}"].set()
 
     async def sandbox_of(self, task: Task) -> dict[str, Any]:

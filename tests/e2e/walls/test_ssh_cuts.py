@@ -148,7 +148,7 @@ async def test_viewers_of_a_flood_see_every_byte_while_link_and_control_plane_ar
             await between.worn.wait()
         between.unplugged.set()
         await asyncio.to_thread(server.kill)
-        await asyncio.sleep(AWAY_SECONDS)
+        await asyncio.sleep(AWAY_SECONDS)  # it is away for so long: that is tested
         assert not any(DONE in viewer.output for viewer in viewers)
         starts = {viewer.client: viewer.starts for viewer in viewers}
         await asyncio.to_thread(server.start, port)

@@ -32,7 +32,7 @@ def main() -> None:
             for piece in ("Hello, ", f"it is {params['name']}. ", "Good bye."):
                 said = {"threadId": "th", "itemId": name, "delta": piece}
                 say({"method": "item/agentMessage/delta", "params": said})
-            time.sleep(1)
+            time.sleep(1)  # deltas come well before their item
         if not name.startswith("hold"):
             say({"method": "item/completed", "params": {"threadId": "th", "item": {"id": name}}})
             say({"id": number, "result": {"name": name}})

@@ -70,7 +70,7 @@ async def until(look: Callable[[], Awaitable[T]], seconds: float) -> T:
             if found := await look():
                 return found
             # What happens to a machine and to its files is announced by nobody.
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.05)
 
 
 async def ticking(atoll: Atoll, desk: Machine, worker: str, **more: Any) -> None:

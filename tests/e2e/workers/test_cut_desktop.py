@@ -116,7 +116,7 @@ async def test_host_that_was_cut_off_past_its_lease_had_paused_and_adds_nothing_
 
                 async def stands() -> bool:
                     seen = desk.ticks("cut")
-                    await asyncio.sleep(1)
+                    await asyncio.sleep(1)  # ten ticks would come in this time
                     return desk.ticks("cut") == seen
 
                 await until(stands, PAUSES + 5)
@@ -180,7 +180,7 @@ async def test_desktop_that_keeps_its_worker_goes_on_and_delivers_all_of_it_once
 
                 await until(lost, LOST)
                 during = desk.ticks("kept")
-                await asyncio.sleep(2)
+                await asyncio.sleep(2)  # twenty ticks come in this time
                 assert desk.ticks("kept") > during + 5
                 ip("link", "set", OUTER, "up")
 

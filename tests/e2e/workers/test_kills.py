@@ -232,14 +232,14 @@ async def test_control_plane_killed_at_random(
             number = f"{name}-{len(made)}"
             made.append(number)
             await asked(atoll, "random", number, wait_ms=dice.choice((0, 5, 5000)))
-            await asyncio.sleep(dice.random() * 0.05)
+            await asyncio.sleep(dice.random() * 0.05)  # the kill comes at any moment
 
     async with working(server, "random") as (atoll, followed):
         async with asyncio.TaskGroup() as tasks:
             for one in range(CLIENTS):
                 tasks.create_task(client(atoll, f"c{one}"))
             for _ in range(KILLS):
-                await asyncio.sleep(dice.random() * 0.8)
+                await asyncio.sleep(dice.random() * 0.8)  # the kill comes at any moment
                 await asyncio.to_thread(server.kill)
                 await asyncio.to_thread(server.start, port)
             over.set()

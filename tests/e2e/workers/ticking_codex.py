@@ -26,7 +26,7 @@ def work() -> None:
         with Path("ticks").open("a") as ticks:
             ticks.write(f"{number}\n")
         say({"method": "item/completed", "params": {"threadId": "th", "item": {"id": str(number)}}})
-        time.sleep(TICK_SECONDS)
+        time.sleep(TICK_SECONDS)  # its pace, which the test counts by
 
 
 def main() -> None:

@@ -68,6 +68,7 @@ def test_wrong_words_are_answered_with_the_usage(fars: FarEnds, option: str) -> 
 
 
 def test_stranger_without_the_key_changes_nothing(near: TestNearEnd, fars: FarEnds) -> None:
+    # It is at work while the stranger comes.
     tag, out, _ = near.captured("sh", "-c", "sleep 0.5; echo unharmed")
     stranger = fars.near(7, key=os.urandom(32))
     with pytest.raises(Unproven):
@@ -136,6 +137,7 @@ def test_another_runtime_adopts_terminals_and_sees_the_ends_of_others(fars: FarE
     first = fars.near()
     first.connect()
     shell, terminal = first.on_terminal("sh")
+    # It ends while no runtime is there.
     piped, _, _ = first.captured("sh", "-c", "sleep 0.3; exit 4")
     first.started(piped)
     pid = first.started(shell).pid

@@ -117,6 +117,7 @@ def test_signal_reaches_a_program_and_is_answered(near: TestNearEnd) -> None:
 
 
 def test_background_child_that_holds_the_output_delays_no_exit(near: TestNearEnd) -> None:
+    # The child is slower than its parent's end.
     tag, out, _ = near.captured("sh", "-c", "echo first; (sleep 2; echo second) & exit 0")
     assert near.exit(tag) == 0
     assert near.data[out] == b"first\n"

@@ -46,7 +46,7 @@ class HttpApi:
         if fault is Fault.REFUSED:
             return self.problem(404, "no such template", None)
         if fault is Fault.HANGS:
-            await asyncio.sleep(3600)
+            await asyncio.sleep(3600)  # it hangs: its caller gives up
         await self._gated(name, "before")
         answer = await act()
         await self._gated(name, "after")

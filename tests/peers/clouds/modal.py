@@ -344,7 +344,7 @@ async def _refused(fault: Fault | None, retry_after: int) -> None:
         case Fault.REFUSED:
             raise GRPCError(Status.NOT_FOUND, "no such template")
         case Fault.HANGS:
-            await asyncio.sleep(3600)
+            await asyncio.sleep(3600)  # it hangs: its caller gives up
         case _:
             return
 

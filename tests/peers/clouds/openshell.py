@@ -263,7 +263,7 @@ class OpenShellPeer(service.OpenShellServicer):
         if fault is Fault.REFUSED:
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "no such image")
         if fault is Fault.HANGS:
-            await asyncio.sleep(3600)
+            await asyncio.sleep(3600)  # it hangs: its caller gives up
         await self._gated(name, "before")
         answer = await act()
         await self._gated(name, "after")

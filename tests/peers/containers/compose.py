@@ -147,4 +147,4 @@ def until(reached: Callable[[], bool], why: Callable[[], str]) -> None:
     deadline = time.monotonic() + START_SECONDS
     while not reached():
         assert time.monotonic() < deadline, why()
-        time.sleep(0.1)
+        time.sleep(0.05)

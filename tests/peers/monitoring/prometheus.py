@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 START_SECONDS = 60.0
-POLL_SECONDS = 0.1
+POLL_SECONDS = 0.05
 
 needs_prometheus = pytest.mark.skipif(
     shutil.which("prometheus") is None, reason="no Prometheus: install the package `prometheus`"

@@ -147,9 +147,9 @@ async def test_stream_to_a_slow_reader_pauses_the_upstream() -> None:
         writer.write(b"POST /broker/openai/v1/responses HTTP/1.1\r\nHost: x\r\n\r\n")
         assert await reader.read(10)
         before = -1
-        while before != sent:  # until every buffer on the way is full
+        while before != sent:
             before = sent
-            await asyncio.sleep(0.2)
+            await asyncio.sleep(0.2)  # once nothing moves in this time, every buffer is full
         assert sent < 64 * 1024 * 1024
         writer.transport.abort()
         await asyncio.wait_for(gone.wait(), 10)

@@ -309,12 +309,13 @@ async def test_signal_int_goes_to_the_foreground_and_term_to_the_tree() -> None:
         terminal = await rt.open(
             "sh",
             "-c",
-            "trap 'echo shell-int' INT; (trap - INT; exec sleep 100); echo after; exec cat",
+            "trap 'echo shell-int' INT; (trap - INT; echo inside; exec sleep 100);"
+            " echo after; exec cat",
         )
         async with rt.attach(terminal) as viewer:
             await rt.call("POST", f"/sessions/{terminal}/resize", {"cols": 90, "rows": 9})
             await viewer.until(Sized)
-            await asyncio.sleep(0.2)
+            await viewer.until_bytes(b"inside")
             assert (await rt.call("POST", f"/sessions/{terminal}/signal", {"signal": "INT"}))[
                 0
             ] == 204

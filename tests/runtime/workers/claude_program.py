@@ -69,7 +69,7 @@ def main(folder: Path, mode: str, name: str) -> None:
     for line in sys.stdin:
         session.take(json.loads(line))
     while (folder / "stays").exists():
-        time.sleep(0.1)
+        time.sleep(0.02)
 
 
 if __name__ == "__main__":

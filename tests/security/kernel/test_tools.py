@@ -18,7 +18,7 @@ rm -rf "$1"; mkdir -p "$1"; cd "$1"
 (setsid /bin/sh -c "$2" >"$1.said" 2>&1; echo $? >"$1.code") >/dev/null 2>&1 &
 """
 FIND = 'for one in "$@"; do command -v "$one" >/dev/null || echo "$one"; done'
-POLL_SECONDS = 0.1
+POLL_SECONDS = 0.05
 
 Standing = tuple[ZygoteRig, wire.Box]
 

@@ -57,6 +57,7 @@ def test_canary_can_be_carried_inside(api: Api, box: str) -> None:
         'printf %s "$KEY" | fold -w 3',
         'printf %s "$KEY" | sed "s/./&\\n/g"',
         'printf %s "$KEY" | sed "s/./&\\x1b[0m/g"',
+        # The two parts come in reads of their own.
         'printf %s "${KEY%${KEY#????????}}"; sleep 0.2; printf %s "${KEY#????????}"',
         'cd /tmp && git init -q r && cd r && echo "$KEY" > f && git add f && git diff --cached',
     ],
@@ -139,6 +140,7 @@ def test_command_line_of_an_exec_is_not_told(api: Api, box: str) -> None:
 
 async def test_terminal_output_and_title_are_masked_for_every_viewer(api: Api, box: str) -> None:
     line = SAY + r'printf "a:%s:z\033]0;t-%s\007" "$KEY" "$KEY"; for c in $(printf %s "$KEY" | '
+    # The last output comes before the end of the program.
     line += r'sed "s/./& /g"); do printf %s "$c"; sleep 0.01; done; echo; sleep 0.1'
     terminal = api.terminal(box, "bash", "-c", line)
     async with aiohttp.ClientSession(headers=api.headers) as session:

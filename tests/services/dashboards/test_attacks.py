@@ -243,7 +243,7 @@ async def test_flood_is_read_slowly_and_disturbs_nobody(
                 began = asyncio.get_running_loop().time()
                 ann.add(1)
                 await ann.saved()
-                await asyncio.sleep(0.3)
+                await asyncio.sleep(0.3)  # the flood goes on for so long
                 flooding.cancel()
                 seconds = asyncio.get_running_loop().time() - began
             assert sent <= 20 + 80 * seconds + 1

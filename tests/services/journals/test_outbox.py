@@ -93,7 +93,7 @@ async def test_transaction_that_failed_publishes_nothing() -> None:
                 async with s.store.begin() as rows:
                     await rows.events.append((draft(1),))
                     s.bus.announce(("auth",))
-                    await asyncio.sleep(0.1)
+                    await asyncio.sleep(0.1)  # nothing may be published in this time
                     raise ZeroDivisionError
             await record(s)
             await until(lambda: bool(sink.events))
@@ -176,7 +176,7 @@ async def test_leader_that_was_replaced_unawares_saves_nothing_and_is_in_no_trou
         async with publishing(outbox):
             await record(s)
             await until(lambda: len(sink.events) == 1)
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.1)  # nothing may be saved in this time
             assert await cursor(s) is None and outbox.trouble is None
 
 
@@ -272,7 +272,7 @@ async def test_watch_finds_what_another_replica_appended(alone: bool) -> None:
             await record(s, 2, "auth")
             await record(s, 1, "b")
             s.clock.turn(PERIOD_ALONE.total_seconds())
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.1)  # nobody may be woken in this time, unless alone
             assert bool(woken) == alone
             s.clock.turn((PERIOD - PERIOD_ALONE).total_seconds())
             await until(lambda: bool(woken))

@@ -336,13 +336,13 @@ class Crowd:
         """Do what a replica does."""
         while time.monotonic() < self.ends:
             await logins.advance()
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.1)  # the pace of a replica's looks
 
     async def work(self, logins: AgentLogins) -> None:
         """Do what a worker does."""
         while time.monotonic() < self.ends:
             access = await logins.access(self.record.id)
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.1)  # the call takes a while
             if not self.works(access.token):
                 access = await logins.refused(self.record.id, access.version)
                 assert self.works(access.token)

@@ -68,8 +68,9 @@ async def test_tail_ends_with_the_events_that_are_there(scene: Scene) -> None:
 async def test_tail_ends_after_its_time_with_what_came_meanwhile(scene: Scene) -> None:
     key = await scene.running()
     async with asyncio.TaskGroup() as tasks:
-        following = tasks.create_task(heard(scene, tail_ms=1000))
-        await asyncio.sleep(0.1)
+        begun = asyncio.Event()
+        following = tasks.create_task(heard(scene, tail_ms=1000, begun=begun))
+        await begun.wait()
         scene.host.say(key, item("started"))
     assert following.result() == ["worker.started", "item/started"]
 
@@ -82,7 +83,7 @@ async def test_deltas_come_between_their_events_and_are_not_stored(scene: Scene)
         scene.host.say(key, item("started"))
         scene.host.utter(key, piece("Hel"), piece("lo"))
         await scene.until(lambda shown: shown.observed.latest_seq == 2)
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(0.1)  # deltas are not ordered with what comes right behind them
         scene.host.say(key, item("completed"))
     assert following.result() == ["worker.started", "item/started", "Hel", "lo", "item/completed"]
     assert await heard(scene, tail_ms=0) == ["worker.started", "item/started", "item/completed"]
@@ -95,7 +96,7 @@ async def test_delta_that_comes_after_its_item_is_not_shown(scene: Scene) -> Non
         await scene.host.followed(key)
         scene.host.say(key, item("completed"))
         await scene.until(lambda shown: shown.observed.latest_seq == 2)
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(0.1)  # deltas are not ordered with what came right before them
         scene.host.utter(key, piece("late"), piece("other", "i2"), piece("end", "i3"), after=0)
     assert following.result() == ["worker.started", "item/completed", "other", "end"]
 
@@ -115,7 +116,7 @@ async def test_stalled_follower_costs_a_bounded_memory_and_the_others_nothing(
             for _ in range(3 * LIVE_CHARACTERS // len(text)):
                 scene.host.utter(key, piece(text))
                 await asyncio.sleep(0)
-            await asyncio.sleep(0.2)
+            await asyncio.sleep(0.2)  # the stalled one may not hold the other up in this time
             scene.host.utter(key, piece("end"))
         assert following.result().count(text) == 3 * LIVE_CHARACTERS // len(text)
         late = [one async for one in _until(stalled, "end")]
@@ -133,8 +134,11 @@ async def test_host_that_cannot_be_heard_is_followed_without_deltas(scene: Scene
     scene.host.failing["live"] = Unavailable("cut off")
     key = await scene.running()
     async with asyncio.TaskGroup() as tasks:
-        following = tasks.create_task(heard(scene, tail_ms=None, until="item/completed"))
-        await asyncio.sleep(0.1)
+        begun = asyncio.Event()
+        following = tasks.create_task(
+            heard(scene, tail_ms=None, until="item/completed", begun=begun)
+        )
+        await begun.wait()
         scene.host.say(key, item("completed"))
     assert following.result() == ["worker.started", "item/completed"]
 

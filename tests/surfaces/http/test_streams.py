@@ -134,7 +134,7 @@ async def test_attached_client_that_stops_reading_stops_the_runtime_too(atoll: W
         # Once nothing moves for half a second, everything between has filled up.
         while seen != atoll.runtime.flooded:
             seen = atoll.runtime.flooded
-            await asyncio.sleep(0.5)
+            await asyncio.sleep(0.5)  # nothing may move in this time
         assert 0 < seen < 64 * 1024 * 1024
 
 

@@ -248,7 +248,7 @@ class ScriptedRuntime:
         await answer.write(b'{"stream":"stdout","offset":0,"data":"aGk="}\n')
         try:
             if self.close_with is None and "hold" in request.path_qs:
-                await asyncio.sleep(30)
+                await asyncio.sleep(30)  # until the client leaves, or the test has failed
         finally:
             self.stream_left.set()
         await answer.write(b'{"exit":{}}\n')

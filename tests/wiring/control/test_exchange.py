@@ -99,7 +99,7 @@ async def test_reader_of_one_replica_receives_what_another_commits(
         await until(lambda: not one.replication.troubles and not two.replication.troubles)
         async with asyncio.TaskGroup() as tasks:
             reading = tasks.create_task(read(two, 2, seconds=4))
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.1)  # it follows by now; events before would not reach it
             await login(one, "first")
             await login(one, "second")
         assert reading.result() == ["first", "second"]
@@ -114,9 +114,9 @@ async def test_reader_without_the_bus_loses_a_second_and_no_event(
         await until(lambda: bool(one.replication.troubles and two.replication.troubles))
         async with asyncio.TaskGroup() as tasks:
             reading = tasks.create_task(read(two, 2, seconds=8))
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.1)  # it follows by now; events before would not reach it
             await login(one, "first")
-            await asyncio.sleep(1.2)
+            await asyncio.sleep(1.2)  # the second event comes with another look at the log
             await login(one, "second")
         assert reading.result() == ["first", "second"]
 

@@ -170,7 +170,7 @@ async def test_deadline_ends_the_sandbox_unless_it_is_renewed(at: Gateway) -> No
     short = await at.vendor.create(MINE, Order("image", tags, 3, "b" * 32, PROFILE))
     for _ in range(5):
         await at.vendor.renew(MINE, short.id, 3)
-        await asyncio.sleep(1)
+        await asyncio.sleep(1)  # together longer than the deadline
     assert [one.id for one in at.peer.live] == [short.id]
     await asyncio.to_thread(until, lambda: len(at.peer.live), lambda count: count == 0)
     with pytest.raises(Gone):

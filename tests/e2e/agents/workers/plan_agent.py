@@ -45,7 +45,7 @@ def turn(name: str) -> None:
     ends = time.monotonic() + TURN_SECONDS
     while time.monotonic() < ends:
         statuses[call()] += 1
-        time.sleep(PAUSE_SECONDS)
+        time.sleep(PAUSE_SECONDS)  # its pace, as an agent calls its model
     status = "completed" if set(statuses) == {200} else "failed"
     item = {"type": "agentMessage", "id": f"{name}-said", "text": json.dumps(statuses)}
     say({"method": "item/completed", "params": {**place, "turnId": name, "item": item}})

@@ -54,7 +54,7 @@ async def until(w: World, name: str, status: str) -> dict[str, Any]:
     async with asyncio.timeout(120):
         while (shown := await snapshot(w, name))["status"] != status:
             assert shown["status"] != "failed", shown["reason"]
-            await asyncio.sleep(0.2)
+            await asyncio.sleep(0.05)
     return shown
 
 
@@ -276,7 +276,7 @@ async def eventually(happens: Callable[[], Awaitable[bool]]) -> None:
         while True:
             if await happens():
                 return
-            await asyncio.sleep(0.2)
+            await asyncio.sleep(0.05)
 
 
 async def trees(w: World, sandbox: str) -> list[tuple[str, str]]:

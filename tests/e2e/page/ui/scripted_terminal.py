@@ -268,4 +268,4 @@ async def beat(socket: web.WebSocketResponse) -> None:
     with suppress(ConnectionError):
         while True:
             await socket.send_str('{"type":"heartbeat","every_ms":2000}')
-            await asyncio.sleep(HEARTBEAT_SECONDS)
+            await asyncio.sleep(HEARTBEAT_SECONDS)  # the pace of heartbeats

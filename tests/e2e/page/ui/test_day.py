@@ -124,10 +124,10 @@ async def measured(page: Page, cdp: CDPSession) -> Memory:
     # React keeps what it showed last; two small places put that away.
     for place in ("#/notifications", "#/secrets", "#/notifications", "#/"):
         await page.evaluate("place => { location.hash = place }", place)
-        await page.wait_for_timeout(200)
+        await page.wait_for_timeout(200)  # no event says that React put it away
     await expect(page.locator(".row")).to_have_count(SANDBOXES, timeout=30_000)
     await expect(page.locator(".card-name").first).to_be_visible()
-    await page.wait_for_timeout(1_000)
+    await page.wait_for_timeout(1_000)  # timers of the page come to rest unseen
     for _ in range(3):
         await cdp.send("HeapProfiler.collectGarbage")
     told = (await cdp.send("Performance.getMetrics"))["metrics"]

@@ -39,7 +39,7 @@ async def flood(relay_cuts: Linked) -> None:
         await asyncio.sleep(0.001)
         if relay.cuts == CUTS // 2:
             relay.hold()
-            await asyncio.sleep(AWAY_SECONDS)
+            await asyncio.sleep(AWAY_SECONDS)  # it is away for so long: that is tested
             relay.release()
             while relay.cuts <= CUTS // 2:
                 relay.cut_after = relay.cut_after or chance.randrange(1, MOST_BYTES)

@@ -341,14 +341,19 @@ async def test_token_that_a_runtime_holds_ends_with_its_sandbox(atoll: World) ->
     assert await _status(atoll, issued.text, f"/v1/sandboxes/{box}") == 401
 
 
-async def _lines(atoll: World, token: str, path: str) -> tuple[list[str], float]:
-    """The lines of a stream until it ends, and the seconds that took."""
+async def _lines(
+    atoll: World, token: str, path: str, *, begun: asyncio.Event | None = None
+) -> tuple[list[str], float]:
+    """The lines of a stream until it ends, and the seconds that took. `begun` is set once it is
+    open."""
     found: list[str] = []
     began = time.monotonic()
     async with client_of(atoll.url, token, timeout=20) as client:
         try:
             async with client.stream("GET", path) as answer:
                 assert answer.status_code == 200
+                if begun is not None:
+                    begun.set()
                 async for line in answer.aiter_lines():
                     found.append(line)
         except httpx.RemoteProtocolError:
@@ -420,13 +425,15 @@ async def test_caller_without_the_capability_gets_no_subscription(atoll: World) 
 async def test_stream_of_a_subscription_ends_with_it(atoll: World) -> None:
     token = await _subscription(atoll, atoll.token, streams=["*"], ttl=60)
 
+    begun = asyncio.Event()
+
     async def later() -> None:
-        await asyncio.sleep(0.3)
+        await begun.wait()
         atoll.clock.at += timedelta(seconds=60)
 
     async with asyncio.TaskGroup() as group:
         group.create_task(later())
-        _, seconds = await _lines(atoll, token, "/v1/events/stream")
+        _, seconds = await _lines(atoll, token, "/v1/events/stream", begun=begun)
     assert seconds < 5
 
 
@@ -503,8 +510,9 @@ async def test_open_connections_close_within_five_seconds_of_a_revocation(
         socket = await session.ws_connect(atoll.url + path)
         await socket.receive(5)
         async with asyncio.TaskGroup() as group:
-            stream = group.create_task(_lines(atoll, token, "/v1/events/stream"))
-            await asyncio.sleep(0.2)
+            begun = asyncio.Event()
+            stream = group.create_task(_lines(atoll, token, "/v1/events/stream", begun=begun))
+            await begun.wait()
             began = time.monotonic()
             assert await _status(atoll, atoll.token, f"/v1/tokens/{made['id']}", "DELETE") == 204
             while (message := await socket.receive(10)).type is not aiohttp.WSMsgType.CLOSE:

@@ -70,9 +70,9 @@ def test_exec_that_ends_otherwise_says_so_in_its_code(
     cli: Cli, server: Scripted, end: dict[str, Any], code: int
 ) -> None:
     server.output[-1] = end
-    assert cli("exec", "box", "--timeout", "5m", "--shell", "sleep 9").code == code
+    assert cli("exec", "box", "--timeout", "5m", "--shell", "sleep 90").code == code
     asked = server.requests("POST", "/v1/sandboxes/box/exec")[0].json
-    assert (asked["shell"], asked["timeout"]) == ("sleep 9", 300)
+    assert (asked["shell"], asked["timeout"]) == ("sleep 90", 300)
 
 
 def test_exec_with_binary_output_passes_every_byte(cli: Cli, server: Scripted) -> None:
