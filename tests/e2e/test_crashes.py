@@ -16,6 +16,7 @@ import aiohttp
 import httpx
 import pytest
 
+from atoll.domain.people.front_end import SECRET
 from atoll.domain.terminal.turn import GRACE_SECONDS
 from atoll.testing.server import TestServer, test_server
 from atoll.wire.contract.terminals import RING_BYTES
@@ -394,12 +395,37 @@ def test_sandboxes_nobody_has_written_down_are_ended_at_the_start(
     assert changed(server.home, before, uids) == {}
 
 
+FRONT_END = {SECRET: "s" * 40, "x-oa-guest-scope": "g-1"}
+
+
+def _trust_a_front_end(server: TestServer) -> None:
+    """Restart the server with a front end on loopback, which names guests."""
+    secret, token = server.home / "front-end-secret", (server.home / "token").stat()
+    secret.write_text("s" * 40)
+    secret.chmod(0o600)
+    os.chown(secret, token.st_uid, token.st_gid)
+    words = f'front_end_ranges = ["127.0.0.0/8"]\nfront_end_secret_file = "{secret}"\n'
+    (server.home / "config.toml").write_text(words)
+    restart(server)
+
+
 def test_whole_atoll_ends_and_leaves_no_process_mount_or_socket(
     lone: TestServer, api_of_lone: Api
 ) -> None:
+    """Whoever owns a sandbox, and also where it was being made: it is stopped, in order."""
+    _trust_a_front_end(lone)
+    with httpx.Client(base_url=lone.url, headers=FRONT_END, timeout=60) as guest:
+        made = guest.post("/v1/sandboxes?wait=true", json={}).json()["sandbox_id"]
     api_of_lone.create()
+    api_of_lone.call("POST", "/v1/sandboxes", json={})
     uids = uids_of(lone.home)
     lone.down()
     left = remains(lone.home, uids)
     assert (left.processes, left.mounts, left.loops) == (frozenset(), frozenset(), frozenset())
     assert not left.cgroups and not left.sockets
+    lone.start(int(api_of_lone.client.base_url.port or 0))
+    listed = api_of_lone.call("GET", "/v1/sandboxes")["sandboxes"]
+    assert [one["state"] for one in listed] == ["stopped"] * 2
+    with httpx.Client(base_url=lone.url, headers=FRONT_END, timeout=60) as guest:
+        seen = guest.get(f"/v1/sandboxes/{made}").json()
+        assert (seen["state"], seen["reason"]) == ("stopped", None)
