@@ -184,7 +184,7 @@ class Running(Overseen):
 
 
 class RunningList(Shape):
-    """What runs on the installation."""
+    """Sandboxes that run on the installation."""
 
     sandboxes = fields.many(Running)
 

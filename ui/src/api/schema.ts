@@ -3002,7 +3002,7 @@ export interface components {
             readonly sandbox_id: string;
             readonly strategy: components["schemas"]["Strategy"];
         };
-        /** @description What runs on the installation. */
+        /** @description Sandboxes that run on the installation. */
         readonly RunningList: {
             readonly sandboxes: readonly components["schemas"]["RunningView"][];
         };

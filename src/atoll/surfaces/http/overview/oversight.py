@@ -136,7 +136,7 @@ class RunningView(ResponseModel):
 
 
 class RunningList(ResponseModel):
-    """What runs on the installation."""
+    """Sandboxes that run on the installation."""
 
     sandboxes: list[RunningView]
 
