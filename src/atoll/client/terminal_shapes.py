@@ -120,6 +120,18 @@ class Matches(Shape):
     complete = fields.flag()
 
 
+class ExecRow(Shape):
+    """A command that was run, as a list has it."""
+
+    exec_id = fields.text()
+
+
+class ExecList(Shape):
+    """The commands of a sandbox that its runtime still knows."""
+
+    execs = fields.many(ExecRow)
+
+
 class Exec(Shape):
     """A command that was run, with its output if requested."""
 

@@ -21,6 +21,7 @@ from atoll.client.terminal_shapes import (
     Cards,
     Entry,
     Exec,
+    ExecList,
     FoundFile,
     Matches,
     Recording,
@@ -140,6 +141,10 @@ class Execs:
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
+
+    def list(self, name: str) -> ExecList:
+        """Return the commands that can still be followed."""
+        return self._transport.read(ExecList, get("sandboxes", name, "exec"))
 
     def get(self, name: str, exec_id: str) -> Exec:
         """Return a command that was run."""

@@ -36,6 +36,7 @@ PREVIEWS = _rows("previews", "preview_id", "pv_", "app", ("web", "docs"))
 INVITATIONS = _rows("invitations", "invitation_id", "inv_", "email", ("bob@x.org", "ann@x.org"))
 DASHBOARDS = _rows("dashboards", "id", "dsh_", "name", ("Plan", "Release 2"))
 LOGINS = _rows("logins", "id", "alg_", "agent", ("codex", "qwen-code"))
+EXECS = _rows("execs", "exec_id", "x_", "state", ("running", "running"))
 BOX = "/v1/sandboxes/box"
 TEAM = "/v1/organizations/acme/invitations"
 
@@ -139,6 +140,9 @@ def test_an_unknown_or_ambiguous_name_acts_on_nothing(cli: Cli, server: Scripted
         ("events", "--stream", "sandbox:sb_aaaa"),
         ("cp", "sb_aaaa:x", "-"),
         ("pr", "sb_aaaa"),
+        ("route", "show", "sb_aaaa"),
+        ("project", "setup", "sb_aaaa"),
+        ("doctor", "sb_aaaa"),
     ],
 )
 def test_the_beginning_of_a_sandboxs_id_names_it(
@@ -247,3 +251,15 @@ def test_a_remote_whose_name_a_folder_here_has_says_what_was_taken(
     assert "./o/r" not in cli(words[0], "o/r", *words[2:]).err
     ran = cli("new", "w", "-d")
     assert ran.code == 2 and "`./w`" in ran.err
+
+
+def test_command_left_running_is_followed_by_the_beginning_of_its_id(
+    cli: Cli, server: Scripted
+) -> None:
+    server.add("box")
+    _listing(server, f"{BOX}/exec", EXECS)
+    whole = f"{BOX}/exec/x_{FIRST}"
+    answers(server, f"GET {whole}", {"exec_id": f"x_{FIRST}", "state": "running"})
+    server.output = [{"exit": {"code": 0}}]
+    cli("exec", "box", "--follow", "x_aaaa")
+    assert server.requests("GET", whole)

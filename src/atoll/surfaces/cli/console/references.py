@@ -38,6 +38,7 @@ class Kind(NamedTuple):
 APPROVAL = Kind("ap_", "approval", "atoll approvals")
 DASHBOARD = Kind("dsh_", "dashboard", "atoll dashboard list")
 DASHBOARD_LINK = Kind("sh_", "link", "atoll dashboard links NAME")
+EXEC = Kind("x_", "command", "atoll info NAME")
 HOOK = Kind("hook_", "hook", "atoll hook list")
 INVITATION = Kind("inv_", "invitation", "atoll org invitations")
 KEPT = Kind("kept_", "kept tree", "atoll kept")
@@ -106,6 +107,14 @@ def approval_id(api: "Client", reference: str) -> str:
     """Return the id of an approval, decided or not."""
     listed = api.approvals.list
     return pick_id(APPROVAL, reference, lambda: ((one.approval_id,) for one in listed().approvals))
+
+
+def exec_id(api: "Client", sandbox: str, reference: str) -> str:
+    """Return the id of a command of a sandbox; what is no beginning of one is for the server."""
+    if not reference.startswith(EXEC.prefix):
+        return reference
+    listed = api.execs.list
+    return pick_id(EXEC, reference, lambda: ((one.exec_id,) for one in listed(sandbox).execs))
 
 
 def link_id(api: "Client", sandbox: str, reference: str) -> str:

@@ -19,9 +19,10 @@ from atoll.client.outside.routes import (
     Routes,
 )
 from atoll.domain.host.host import amount
+from atoll.surfaces.cli.console.candidates import sandboxes
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
-from atoll.surfaces.cli.console.options import json_option, profile_option
+from atoll.surfaces.cli.console.options import json_option, profile_option, whole_sandbox
 from atoll.surfaces.cli.console.output import say, show_json, show_table
 from atoll.surfaces.cli.console.plan import SandboxPlan
 from atoll.surfaces.cli.create.route_options import STRATEGIES, options_of, route_options
@@ -59,7 +60,7 @@ def explain(
 
 
 @command.command("show")
-@click.argument("sandbox")
+@click.argument("sandbox", shell_complete=sandboxes(), callback=whole_sandbox)
 @json_option()
 @pass_invocation
 def show(invocation: Invocation, sandbox: str, *, as_json: bool) -> None:

@@ -24,6 +24,7 @@ from atoll.surfaces.cli.console.following import (
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import say, show_json
+from atoll.surfaces.cli.console.references import exec_id
 from atoll.surfaces.cli.dispatch.docker_order import DockerOrder
 
 
@@ -95,7 +96,7 @@ def command(
         request = _request(argv, line, cwd=cwd, env=env, timeout=None)
         raise click.exceptions.Exit(at_terminal(invocation, name, request))
     if follow is not None:
-        started, feed = api.execs.get(name, follow), False
+        started, feed = api.execs.get(name, exec_id(api, name, follow)), False
     else:
         feed = (piped() or interactive) and not background
         request = _request(argv, line, cwd=cwd, env=env, timeout=timeout)
