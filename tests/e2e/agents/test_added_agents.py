@@ -73,7 +73,7 @@ async def eventually(look: Callable[[], Any]) -> Any:
             found = await look()
             if found is not None:
                 return found
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.05)
 
 
 def atoll(w: World, *words: str, **env: str) -> "subprocess.CompletedProcess[str]":
