@@ -16,13 +16,13 @@ class Served:
     """One request to an application that begins an answer, and never ends it."""
 
     def __init__(
-        self, tasks: asyncio.TaskGroup, kind: bytes | None, *, scope: str = "http"
+        self, tasks: asyncio.TaskGroup, kind: bytes | None, *, scope: str, method: str
     ) -> None:
         self._kind = kind
         self.sent: list[Message] = []
         self.waits = asyncio.Event()
         self.app = OpenRequests(self._answer)
-        scopes: dict[str, Any] = {"type": scope, "path": "/", "headers": [], "method": "GET"}
+        scopes: dict[str, Any] = {"type": scope, "path": "/", "headers": [], "method": method}
         self.task = tasks.create_task(self.app(scopes, self._receive, self._send))
 
     async def _answer(self, _scope: Scope, _receive: Receive, send: Send) -> None:
@@ -40,10 +40,12 @@ class Served:
         self.sent.append(message)
 
 
-async def _ended(kind: bytes | None, *, times: int = 1, scope: str = "http") -> list[Message]:
+async def _ended(
+    kind: bytes | None, *, times: int = 1, scope: str = "http", method: str = "GET"
+) -> list[Message]:
     """Serve a request, end the server so many times, and return what was sent."""
     async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
-        served = Served(tasks, kind, scope=scope)
+        served = Served(tasks, kind, scope=scope, method=method)
         await served.waits.wait()
         for _ in range(times):
             served.app.end()
@@ -57,8 +59,9 @@ async def test_stream_of_events_ends_at_once_and_whole() -> None:
 
 async def test_answer_on_its_way_is_cut_off_after_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(open_requests, "FINISH_SECONDS", 0.01)
-    sent = await _ended(b"application/x-ndjson")
-    assert sent[-1]["more_body"] is True
+    for kind, method in ((b"application/x-ndjson", "GET"), (SSE, "POST")):
+        sent = await _ended(kind, method=method)
+        assert sent[-1]["more_body"] is True
 
 
 async def test_request_without_an_answer_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """The requests that a server serves now, and their end with it, in order.
 
-Streams of events have no end of their own: they end at once, whole, so that clients come back.
+Streams of events have no end of their own: they end at once, whole, so that clients come back. A
+stream that answers a POST has an end, as a call of an MCP tool, and is an answer like others.
 Other requests have a moment to finish; one that has not answered by then is refused with 503, and
 an answer that is on its way is cut off. WebSockets are closed by the server itself, with 1012.
 """
@@ -23,10 +24,11 @@ _EVENT_STREAM: Final = b"text/event-stream"
 class _OpenRequest:
     """A request, and how far its answer came."""
 
-    def __init__(self, task: "asyncio.Task[object]", send: Send, *, socket: bool) -> None:
+    def __init__(self, task: "asyncio.Task[object]", scope: Scope, send: Send) -> None:
         self._task = task
         self._send = send
-        self.socket = socket
+        self._reads = scope.get("method") == "GET"
+        self.socket = scope["type"] == "websocket"
         self.started = self.complete = self.streams = self.ended = False
 
     async def send(self, message: Message) -> None:
@@ -35,7 +37,7 @@ class _OpenRequest:
             kinds = [value for name, value in message.get("headers", ())
                      if name.lower() == b"content-type"]  # fmt: skip
             self.started = True
-            self.streams = bool(kinds) and kinds[0].startswith(_EVENT_STREAM)
+            self.streams = self._reads and bool(kinds) and kinds[0].startswith(_EVENT_STREAM)
         elif message["type"] == "http.response.body":
             self.complete = not message.get("more_body", False)
         await self._send(message)
@@ -66,7 +68,7 @@ class OpenRequests:
         if task is None or scope["type"] not in {"http", "websocket"}:
             await self._app(scope, receive, send)
             return
-        request = _OpenRequest(task, send, socket=scope["type"] == "websocket")
+        request = _OpenRequest(task, scope, send)
         self._open.add(request)
         try:
             await self._app(scope, receive, self._watched(request, scope))
