@@ -90,7 +90,7 @@ def test_signal_ends_it_in_order_with_streams_open(
     """Event streams end as whole ones, WebSockets with 1012, and nothing is printed."""
     with _control(home) as (process, url, _):
         ends = asyncio.run(_ended_streams(url, _bearer(home), process, signals))
-        out, err = process.communicate(timeout=10)
+        out, err = process.communicate(timeout=60)
         assert (process.returncode, out, err) == (0, "", "")
         assert "url" not in json.loads((home / "run" / "control.json").read_text())
     assert ends == ["whole"] * 3 + [1012] * 2
