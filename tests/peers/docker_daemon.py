@@ -101,7 +101,8 @@ def docker_daemon(*before: str) -> Iterator[DockerDaemon]:
     folder.chmod(0o711)
     daemon = DockerDaemon(folder, _started(folder, before), before)
     try:
-        daemon.run("import", str(small_image()), IMAGE)
+        (folder / "small.tar").symlink_to(small_image())
+        daemon.run("import", str(folder / "small.tar"), IMAGE)
         yield daemon
     finally:
         if daemon.process.poll() is not None:
@@ -219,12 +220,13 @@ def add_program(daemon: DockerDaemon, name: str) -> None:
     """Add a program of this machine, and what it loads, to the daemon's image."""
     found = shutil.which(name)
     assert found is not None, f"{name} is not on this machine"
-    tree = daemon.folder / "tree"
+    tree, archive = daemon.folder / "tree", daemon.folder / "small.tar"
     if not tree.exists():
         small_tree(tree)
     _copy_with_libraries(tree, [Path(found)])
-    pack(tree, daemon.folder / "small.tar")
-    daemon.run("import", str(daemon.folder / "small.tar"), IMAGE)
+    archive.unlink()  # a link to the image that all daemons have
+    pack(tree, archive)
+    daemon.run("import", str(archive), IMAGE)
 
 
 _PATH = "/usr/bin:/bin:/usr/sbin:/sbin"

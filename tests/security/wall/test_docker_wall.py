@@ -21,7 +21,7 @@ from atoll.ports.extension import Provision
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
 from atoll.zygote.disk import image
-from tests.peers.docker_daemon import IMAGE, DockerDaemon, docker_daemon, pack, why_not
+from tests.peers.docker_daemon import IMAGE, DockerDaemon, docker_daemon, why_not
 from tests.security.kernel.test_limits import SOCKETS
 from tests.security.wall.test_wall import (
     SYSCALL,
@@ -349,9 +349,8 @@ async def test_volume_of_an_image_where_the_wall_stands_is_refused(
 async def test_link_of_an_image_where_our_files_lie_is_not_followed(
     rig: ZygoteRig, daemon: DockerDaemon, tmp_path: Path, *, link: str, target: str, why: str
 ) -> None:
-    tree = daemon.folder / "tree"
     linked = tmp_path / "linked.tar"
-    pack(tree, linked)
+    shutil.copyfile(daemon.folder / "small.tar", linked)
     with tarfile.open(linked, "a") as tar:
         found = tarfile.TarInfo(link)
         found.type, found.linkname = tarfile.SYMTYPE, target
