@@ -58,6 +58,8 @@ class Repo(Shape):
     repo_url = fields.text()
     branch = fields.text()
     from_branch = fields.text()
+    submodules = fields.texts()
+    lfs_files = fields.number()
 
 
 class Setup(Shape):

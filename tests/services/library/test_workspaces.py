@@ -14,8 +14,10 @@ from atoll.adapters.repos.shelf import Settings, Shelf
 from atoll.domain.errors import Conflict, Invalid, NotFound, Unavailable
 from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SandboxId
 from atoll.domain.profile.profile import Profile, Scope
+from atoll.domain.repository.repository import read_remote
 from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
 from atoll.ports.repositories import StoredRepository
+from atoll.services.library.checkout_scripts import BUNDLE_UNCOMMITTED
 from atoll.services.library.workspaces import Workspaces
 from atoll.testing import WorkspacePreparerContract
 from tests.peers.boxed_runtime import BoxedRuntime
@@ -363,3 +365,57 @@ class TestWorkspaces(WorkspacePreparerContract):
     @pytest.fixture
     async def client(self, world: World, laid_out: Sandbox) -> BoxedRuntime:
         return await world.box(laid_out)
+
+
+async def test_submodules_that_are_here_come_along_and_the_others_are_named(world: World) -> None:
+    library = new_tree(world.tmp / "library", text="library\n")
+    library.commit("lib.txt", "library\n")
+    bare_copy(library, world.tmp / "srv" / "o" / "library.git")
+    far = new_tree(world.tmp / "far", text="far\n")
+    bare_copy(far, world.tmp / "srv" / "o" / "far.git")
+    tree = world.tree
+    for name, source in (("lib", library), ("deep/far", far)):
+        url = f"../{source.path.name}.git"
+        tree.git("config", "-f", ".gitmodules", f"submodule.{name}.path", name)
+        tree.git("config", "-f", ".gitmodules", f"submodule.{name}.url", url)
+        link = f"160000,{source.git('rev-parse', 'HEAD')},{name}"
+        tree.git("update-index", "--add", "--cacheinfo", link)
+    (tree.path / ".gitattributes").write_text("*.bin filter=lfs diff=lfs merge=lfs -text\n")
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 1\n"
+    (tree.path / "a.bin").write_text(pointer)
+    tree.git("add", ".gitmodules", ".gitattributes", "a.bin")
+    tree.git("commit", "-qm", "submodules")
+    tree.git("push", "-q", str(world.tmp / "srv" / "o" / "r.git"), "main")
+    remote = read_remote(f"{world.server.url}/o/library", allow_loopback=True)
+    await world.shelf.fetch(remote, lambda _: None)
+    sandbox = world.sandbox(world.repo())
+    box = await world.box(sandbox)
+    (repo,) = await world.workspaces.prepare(sandbox, box, lambda _: None)
+    assert (repo.submodules, repo.lfs_files) == (("deep/far",), 1)
+    assert (box.workspace / "lib" / "lib.txt").read_text() == "library\n"
+    assert box.run("git status --porcelain; git -C lib remote get-url origin") == (
+        f"{world.server.url}/o/library.git"
+    )
+    assert box.run("git -C lib fsck --connectivity-only; cat .git/modules/lib/HEAD") == (
+        library.git("rev-parse", "HEAD")
+    )
+    # The mounted repository may be another one at the next start.
+    alone = BoxedRuntime(box.workspace, box.mounts[:1])
+    assert alone.run("git -C lib log --format=%s | head -n 1") == library.git(
+        "log", "-1", "--format=%s"
+    )
+    sandbox = replace(sandbox, repos=(repo,))
+    (again,) = await world.workspaces.prepare(sandbox, alone, lambda _: None)
+    assert again == repo
+    alone.run("echo new > new")
+    taking = world.workspaces.taken_out(
+        sandbox, alone, 0, ref="refs/heads/fix", script=BUNDLE_UNCOMMITTED
+    )
+    async with taking as (_, refs):
+        assert [one.name for one in refs] == ["refs/heads/fix"]
+    alone.run("echo new > lib/new")
+    with pytest.raises(Conflict, match="lib is a repository of its own"):
+        async with world.workspaces.taken_out(
+            sandbox, alone, 0, ref="refs/heads/fix", script=BUNDLE_UNCOMMITTED
+        ):
+            pass

@@ -2782,14 +2782,19 @@ export interface components {
             /** @default [] */
             readonly sparse?: readonly string[];
         };
-        /** @description A repository inside. */
+        /**
+         * @description A repository inside. `submodules` are paths of those that are not laid out, `lfs_files`
+         *     counts files that are pointers to objects of LFS, both as of its last start.
+         */
         readonly RepoView: {
             readonly branch: string;
             readonly from_branch: string | null;
             readonly key: string | null;
+            readonly lfs_files: number;
             readonly path: string;
             readonly repo_url: string;
             readonly sparse: readonly string[];
+            readonly submodules: readonly string[];
         };
         /** @description The shared repositories, by key. */
         readonly RepositoryList: {

@@ -67,7 +67,8 @@ class RepoRequest:
 class SandboxRepo:
     """A repository of a sandbox: `path` is where its tree lies inside. `sparse` are directories
     relative to that; the files beside and above them are laid out too (git's cone mode).
-    `began_from` is the branch that a new one began from, once that is known."""
+    `began_from` is the branch that a new one began from, once that is known. `submodules` are the
+    paths of those that are not laid out, `lfs_files` counts pointers whose object is not here."""
 
     repo_url: str
     branch: str
@@ -76,6 +77,8 @@ class SandboxRepo:
     key: str | None = None
     sparse: tuple[str, ...] = ()
     began_from: str | None = None
+    submodules: tuple[str, ...] = ()
+    lfs_files: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ They run inside, over files the agent may have written: git must never touch tho
 host. Each says what its positional arguments are and how it ends.
 """
 
+from atoll.domain.repository.submodules import LEFT_OUT
 from atoll.services.library.push_scripts import QUARANTINE
 from atoll.services.scripts import Script
 from atoll.wire.git.checkpoints import QUIET
@@ -19,6 +20,9 @@ OTHER_BRANCH = 16
 # $7 the origin's own branch ("" when unknown)  $8 the sandbox's name  $9 the repository's number
 # $10 branch or tag that the sandbox's branch is compared with  $11… folders to lay out (none: all)
 #
+# Prints what is not brought along: how many files are pointers of LFS, then the path of each
+# submodule without a tree, each ended by NUL.
+#
 # The tree borrows every object of the shared repository. A mark stands in .git until all is
 # done, so that a crash half-way is made good and a finished tree is never touched again.
 PREPARE = Script(
@@ -31,6 +35,7 @@ from=$1
 shift
 """
     + QUARANTINE
+    + LEFT_OUT
     + r"""
 mark=.git/atoll-unfinished
 mkdir -p "$dir"
@@ -41,6 +46,7 @@ if [ -e .git ] && [ ! -e "$mark" ]; then
   if [ -d .git ] && [ ! -L .git ] && [ ! -e .git/atoll ] && [ ! -L .git/atoll ]; then
     (quarantine) || rm -rf .git/atoll
   fi
+  (left_out) || :
   exit 0
 fi
 mkdir -p .git/objects/info
@@ -75,7 +81,9 @@ fi
 git config user.name > /dev/null || git config user.name 'Atoll agent'
 git config user.email > /dev/null || git config user.email 'agent@atoll.invalid'
 quarantine
+(bring_submodules) || :
 rm -f "$mark"
+(left_out) || :
 """,
 )
 
@@ -135,7 +143,14 @@ own() {
 }
 new() { quiet --git-dir="$work" "$@"; }
 quiet --git-dir="$top/.git" rev-parse --git-dir > /dev/null 2>&1 || exit 13
-other=$(find . -path ./.git -prune -o -name .git -print 2> /dev/null | head -n 1)
+# A submodule as it was laid out is in the commit already.
+plain() {
+  [ "$(quiet --git-dir="$top/.git" rev-parse -q --verify "HEAD:${1#./}" 2> /dev/null)" = \
+    "$(quiet -C "$1" rev-parse -q --verify HEAD 2> /dev/null)" ] &&
+    [ -z "$(quiet -C "$1" status --porcelain --ignored 2>&1 | head -c 1)" ]
+}
+other=$(find . -path ./.git -prune -o -name .git -print 2> /dev/null |
+  while read -r one; do plain "${one%/.git}" || { echo "$one"; break; }; done)
 if [ -n "$other" ]; then
   echo "${other%/.git} is a repository of its own, whose files git leaves out" >&2
   exit 15

@@ -18,6 +18,12 @@ from atoll.domain.errors import AtollError, Conflict, Failed, Invalid, NotFound,
 from atoll.domain.ids import OrgId
 from atoll.domain.repository.branch import branch_of_ref
 from atoll.domain.repository.repository import Remote, is_local_key, read_remote
+from atoll.domain.repository.submodules import (
+    MAX_MODULES_BYTES,
+    MODULES,
+    read_left_out,
+    remotes_of,
+)
 from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
 from atoll.ports.clock import Clock
 from atoll.ports.extension import Mount
@@ -77,10 +83,31 @@ class Workspaces:
             key = _key(repo)
             found = await (self._fresh(repo, org_id) if fetch else self._shelf.find(key, org_id))
             stored.append(_own(found, org_id))
+        for repo, one in list(zip(repos, stored, strict=True)):
+            stored += [
+                other
+                for other in await self._submodules(org_id, repo, one)
+                if other.key not in {known.key for known in stored}
+            ]
         return tuple(
             Mount(str(one.path), inside_path(number), live=True)
             for number, one in enumerate(stored)
         )
+
+    async def _submodules(
+        self, org_id: OrgId, repo: SandboxRepo, stored: StoredRepository
+    ) -> list[StoredRepository]:
+        """Return the shared repositories of submodules, as far as they are here."""
+        found = []
+        with contextlib.suppress(Invalid, NotFound):
+            start = _start(repo, 0, await self._shelf.refs(stored))
+            modules = start.commit and await self._shelf.read_file(
+                stored, start.commit, MODULES, max_bytes=MAX_MODULES_BYTES
+            )
+            for key in remotes_of(modules or b"", stored.repo_url):
+                with contextlib.suppress(NotFound):
+                    found.append(_own(await self._shelf.find(key, org_id), org_id))
+        return found
 
     async def lacks_file(self, sandbox: Sandbox, path: str, *, fetched: bool) -> str | None:
         """Return the repository and branch that lack a file of the workspace."""
@@ -142,7 +169,8 @@ class Workspaces:
             new = repo.from_branch is None and not start.tracked and start.commit
             # The origin's own branch may be another one by now: what is remembered counts.
             begun_from = repo.began_from or (start.head if new else None)
-            begun.append(replace(repo, began_from=begun_from))
+            paths, files = read_left_out(outcome.out) or (repo.submodules, repo.lfs_files)
+            begun.append(replace(repo, began_from=begun_from, submodules=paths, lfs_files=files))
         return tuple(begun)
 
     def _as_of(self, stored: StoredRepository) -> str:

@@ -78,6 +78,8 @@ REPOSITORY: dict[str, Any] = {
     "from_branch": None,
     "path": "/workspace",
     "sparse": [],
+    "submodules": [],
+    "lfs_files": 0,
 }
 
 NO_PROJECT: dict[str, Any] = {

@@ -98,7 +98,14 @@ async def check(page: Page) -> None:
 async def test_work_is_brought_home_from_the_dialog(open_page: OpenPage) -> None:
     page, home = open_page.page, Home()
     repo = {"repo_url": "https://example.com/o/r", "branch": "fix"}
-    place = {"key": "k", "from_branch": "main", "path": "/workspace", "sparse": []}
+    place = {
+        "key": "k",
+        "from_branch": "main",
+        "path": "/workspace",
+        "sparse": [],
+        "submodules": [],
+        "lfs_files": 0,
+    }
     name = open_page.server.sandboxes[open_page.sandbox]["name"]
     open_page.server.sandboxes[open_page.sandbox]["repos"] = [{**repo, **place}]
     open_page.server.sandboxes[open_page.sandbox]["held"] = [HELD]

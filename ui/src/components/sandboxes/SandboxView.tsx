@@ -13,6 +13,7 @@ import { GiveDialog } from '../../later';
 import { ExposedMark } from './ExposedMark';
 import { Icon } from '../parts/icons';
 import { IsolationMark } from './IsolationMark';
+import { LeftOutNote } from './LeftOutNote';
 import { MenuButton } from '../parts/MenuButton';
 import { OwnerMark } from './OwnerMark';
 import { NetworkDialog } from '../network/NetworkDialog';
@@ -79,6 +80,7 @@ export function SandboxView({ sandbox, onAct, onHome, onPalette, onMenu }: Sandb
         </div>
         <Instructions sandbox={sandbox} />
         <SetupNote sandbox={sandbox} />
+        <LeftOutNote sandbox={sandbox} />
         <TaskNote sandbox={sandbox} />
         <Reason sandbox={sandbox} />
       </header>

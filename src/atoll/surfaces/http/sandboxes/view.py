@@ -55,7 +55,8 @@ class ReachabilityView(ResponseModel):
 
 
 class RepoView(ResponseModel):
-    """A repository inside."""
+    """A repository inside. `submodules` are paths of those that are not laid out, `lfs_files`
+    counts files that are pointers to objects of LFS, both as of its last start."""
 
     repo_url: str
     branch: str
@@ -63,6 +64,8 @@ class RepoView(ResponseModel):
     path: str
     key: str | None
     sparse: list[str]
+    submodules: list[str]
+    lfs_files: int
 
 
 class MetadataView(ResponseModel):

@@ -113,3 +113,14 @@ def test_watched_list_is_shown_again_at_a_change(environ: dict[str, str], server
 def _statuses(line: bytes) -> list[str]:
     (sandbox,) = json.loads(line)["sandboxes"]
     return [one["status"]["status"] for one in sandbox["agents"]]
+
+
+def test_what_a_repository_has_and_its_sandbox_does_not_is_named(
+    cli: Cli, server: Scripted
+) -> None:
+    repo = {"path": "/workspace", "branch": "fix", "submodules": ["a b", "c"], "lfs_files": 2}
+    server.add("one", repos=[repo])
+    told = cli("info", "one").out
+    inside = "`atoll exec one --cwd /workspace -- git"
+    assert f"submodules are not laid out (a b, c): {inside} submodule update --init`" in told
+    assert f"2 files of LFS are pointers: {inside} lfs pull`" in told

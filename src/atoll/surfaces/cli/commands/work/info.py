@@ -22,6 +22,7 @@ from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.moments import since, until
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument, utc_option
 from atoll.surfaces.cli.console.output import clean, painted, show_json
+from atoll.surfaces.cli.console.requirements import left_out
 from atoll.surfaces.cli.console.selection import select
 from atoll.surfaces.cli.console.waiting import end_notice, name_of
 from atoll.surfaces.cli.overview.agent_line import status_line
@@ -129,7 +130,9 @@ def _lines(sandbox: Sandbox) -> list[tuple[str, str]]:
     lines += [("exposed", _exposed(name)) for name in sandbox.exposed_secrets]
     lines += _instructions(sandbox.setup_metadata)
     lines += _project(sandbox.project)
-    lines += [("repository", _repository(repo)) for repo in sandbox.repos]
+    for repo in sandbox.repos:
+        lines += [("repository", _repository(repo))]
+        lines += [("", line) for line in left_out(sandbox, repo)]
     return lines
 
 

@@ -18,7 +18,7 @@ from atoll.surfaces.cli.console.memory import remember
 from atoll.surfaces.cli.console.options import duration, json_option, profile_option
 from atoll.surfaces.cli.console.output import note, say, show_json
 from atoll.surfaces.cli.console.plan import SandboxPlan, last_plan, preset, save
-from atoll.surfaces.cli.console.requirements import tell_requirements
+from atoll.surfaces.cli.console.requirements import tell_left_out, tell_requirements
 from atoll.surfaces.cli.console.waiting import name_of, place_notice, task_begun, wait_ready
 from atoll.surfaces.cli.create.agents import put_right
 from atoll.surfaces.cli.create.job import Job, jobs, read_prompt
@@ -304,6 +304,7 @@ def _ready(api: Client, made: Sandbox) -> Sandbox:
     name = name_of(made)
     try:
         ready = wait_ready(api, made, title=f"making {name}")
+        tell_left_out(ready)
         tell_requirements(api, ready)
         if ready.project.state == "running":
             note(f"{name}: its set-up runs: `atoll attach {name} setup`")
