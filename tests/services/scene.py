@@ -16,7 +16,6 @@ from atoll.adapters.extensions.in_memory import InMemory
 from atoll.adapters.storage.store import Settings as StoreSettings
 from atoll.adapters.storage.store import SqlStore, open_store
 from atoll.adapters.vaults.in_memory import InMemoryVault
-from atoll.adapters.workspaces.empty import HostAgents
 from atoll.domain.event import Event, Gap
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
@@ -35,7 +34,7 @@ from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.secrets.secrets import Secrets
 from atoll.services.settings import ServiceSettings
 from atoll.services.sole_leader import SoleLeader
-from atoll.testing import FakeRuntimes, FakeWorkspaces
+from atoll.testing import FakeAgentLayers, FakeRuntimes, FakeWorkspaces
 from atoll.testing.fakes.clock import VirtualClock
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wiring.control.library import Preparation
@@ -97,6 +96,7 @@ class Scene:
     secrets: Secrets
     approvals: Approvals
     vault: InMemoryVault
+    layers: FakeAgentLayers
 
     @property
     def room(self) -> SessionRoom:
@@ -156,6 +156,7 @@ async def opened(
     workspaces = before.workspaces if before else FakeWorkspaces()
     bus, ids = InProcessBus(), Identifiers()
     vault = before.vault if before else InMemoryVault()
+    layers = before.layers if before else FakeAgentLayers()
     async with open_store(StoreSettings(database_url(folder))) as store:
         documents = {
             str(number): text
@@ -165,7 +166,7 @@ async def opened(
         ports = SandboxPorts(
             {one.name: one for one in (extension, *others)},
             runtime,
-            HostAgents(),
+            layers,
             vault,
             inside=inside,
             issuers=issuers or {},
@@ -192,6 +193,7 @@ async def opened(
             secrets,
             approvals,
             vault,
+            layers,
         )
         async with asyncio.TaskGroup() as tasks:
             running = tasks.create_task(background.run()) if run else None

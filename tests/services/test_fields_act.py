@@ -170,6 +170,8 @@ async def _effects(document: dict[str, Any], **request: Any) -> dict[str, Any]:
     wanted = CreateSandbox(**{"profile": "acting", **request})
     able = Capabilities(IsolationLevel.NONE, closes_network=False)
     async with scene(others=(InMemory(called="ext.open", able=able),)) as s:
+        s.runtime.answers["GET", "/agents"] = (200, {"agents": []})
+        s.runtime.answers["POST", "/agents"] = (201, AGENT)
         profile = await s.profiles.save(LOCAL_PERSON, "acting", json.dumps(document))
         safety = SafetyFolders(Path("/nowhere"))
         effects: dict[str, Any] = {"shims": sorted(safety.env_for(profile.safety))}

@@ -21,7 +21,6 @@ from atoll.adapters.repos.shelf import Shelf
 from atoll.adapters.storage.store import Settings as StoreSettings
 from atoll.adapters.storage.store import open_store
 from atoll.adapters.vaults.in_memory import InMemoryVault
-from atoll.adapters.workspaces.empty import HostAgents
 from atoll.client.client import Client
 from atoll.client.server import find_server
 from atoll.domain.ids import SandboxId
@@ -34,6 +33,7 @@ from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.settings import ServiceSettings
 from atoll.surfaces.http.app import create_app
 from atoll.testing import (
+    FakeAgentLayers,
     FakeAuditSigner,
     FakeForge,
     FakePushSender,
@@ -135,7 +135,7 @@ async def repository_world() -> AsyncIterator[RepositoryWorld]:
             repositories=RepositorySettings(allow_loopback_remotes=True),
         )
         kept = KeptFolder(home / "kept")
-        ports = SandboxPorts({boxes.name: boxes}, boxes, HostAgents(), vault)
+        ports = SandboxPorts({boxes.name: boxes}, boxes, FakeAgentLayers(), vault)
         token = load_or_make_token(home / "token")
         shelves = LibraryPorts(
             shelf,

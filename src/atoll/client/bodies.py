@@ -53,6 +53,7 @@ class SetupBody(TypedDict, total=False):
 
     instructions: str | None
     instructions_ref: str | None
+    secret_refs: list[str]
 
 
 class InputsBody(TypedDict, total=False):
@@ -71,11 +72,16 @@ class ConsumerBody(TypedDict, total=False):
     session_id: str | None
 
 
-class TaskBody(TypedDict, total=False):
-    """The way in which the agent of a new sandbox takes its prompt."""
+class WorkBody(TypedDict, total=False):
+    """The way in which an agent works: at a terminal, or as a machine that may ask."""
 
     mode: Literal["tui", "machine"]
     permissions: Literal["allow", "ask"]
+
+
+class TaskBody(WorkBody, total=False):
+    """The way in which the agent of a new sandbox takes its prompt."""
+
     group: str | None
     max_working: int | None
 
@@ -88,6 +94,7 @@ class ProjectUseBody(TypedDict, total=False):
 
 
 Scope = Literal["session", "agent", "shared"]
+Softlock = Literal["owner", "strict"]
 
 
 class CostBody(TypedDict, total=False):
@@ -121,8 +128,11 @@ class CreateBody(TypedDict, total=False):
     """A request for a sandbox."""
 
     profile: str
+    profile_version: str | None
     name: str | None
     agent: str | None
+    agent_catalogue: list[str] | None
+    softlock: Softlock | None
     network_mode: Mode | None
     scope: Scope | None
     ttl: int | str | None
@@ -257,14 +267,17 @@ class TerminalBody(TypedDict, total=False):
     rows: int | None
 
 
-class AgentBody(TypedDict, total=False):
+class AgentBody(WorkBody, total=False):
     """An agent to start."""
 
     agent: Required[str]
-    mode: Literal["tui", "machine"]
     prompt: str | None
     resume: bool
-    permissions: Literal["allow", "ask"]
+    conversation: str | None
+    softlock: Softlock
+    cwd: str | None
+    env: dict[str, str]
+    name: str | None
 
 
 class SettingsBody(TypedDict, total=False):

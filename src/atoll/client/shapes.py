@@ -117,6 +117,7 @@ class Sandbox(Shape):
     route = fields.text()
     agent = fields.text()
     agent_catalogue = fields.texts()
+    agents_inside = fields.texts()
     network_mode: Field[Mode] = fields.word()
     isolation = fields.one(Isolation)
     metadata = fields.one(Metadata)

@@ -12,8 +12,22 @@ from atoll.domain.agent.agent import Agent, Registry, Seed
 from atoll.ports.extension import Mount
 
 
+@dataclass(frozen=True, slots=True)
+class OfferedAgent:
+    """An agent that a host offers: the read-only layers that show it inside, and its version,
+    which is empty for a program of the sandbox's own root."""
+
+    agent: Agent
+    version: str = ""
+    mounts: tuple[Mount, ...] = ()
+
+
 class AgentLayers(Protocol):
     """Agents that a host offers."""
+
+    async def offered(self) -> tuple[OfferedAgent, ...]:
+        """Return every agent that may be used and is installed, each in its default version."""
+        ...
 
     async def mounts_for(self, agent: str) -> tuple[Mount, ...]:
         """Return the read-only layers of `agent` (`name` or `name@version`). Raises `Invalid`

@@ -35,6 +35,7 @@ class Capabilities:
       one of its `regions`.
     - `gpus`: the kinds of GPU that a sandbox can have. `images`: the kinds of image it shows.
     - `closes_network`: it keeps a sandbox from every place that no door leads to.
+    - `spare_layers`: its sandboxes show spare mounts, which cost it nothing once they are there.
     - `doors`: its runtimes serve the broker and the egress proxy.
     - `needs_key`: its vendor is paid by a secret of the kind `extension`.
     - `limits`: the most that one sandbox may have; None is no limit.
@@ -61,16 +62,19 @@ class Capabilities:
     doors: bool = True
     needs_compose: bool = False
     ignores: tuple[tuple[str, str], ...] = ()
+    spare_layers: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Mount:
     """A read-only view of a host directory inside (agent layers, and `live` shared repositories,
-    which receive objects while they are mounted)."""
+    which receive objects while they are mounted). A sandbox does without a `spare` one where its
+    backend cannot show it, or its root lacks what the program needs."""
 
     source: str
     target: str
     live: bool = False
+    spare: bool = False
 
 
 def _silent(_line: str) -> None:

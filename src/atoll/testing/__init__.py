@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from atoll.testing.contracts.telemetry.tracer import TracerContract
     from atoll.testing.contracts.vault import VaultContract
     from atoll.testing.contracts.workspaces import WorkSaverContract, WorkspacePreparerContract
-    from atoll.testing.fakes.agents import FakeAgentConfigs, FakeAgentShelf
+    from atoll.testing.fakes.agents import FakeAgentConfigs, FakeAgentLayers, FakeAgentShelf
     from atoll.testing.fakes.audit import FakeAuditSigner
     from atoll.testing.fakes.clock import VirtualClock
     from atoll.testing.fakes.database import FakeDatabase
@@ -97,6 +97,7 @@ __all__ = [
     "ExtensionContract",
     "FakeAgentConfigs",
     "FakeAgentIssuer",
+    "FakeAgentLayers",
     "FakeAgentShelf",
     "FakeAuditSigner",
     "FakeDatabase",
@@ -172,6 +173,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "ExtensionContract": "contracts.extension",
         "FakeAgentConfigs": "fakes.agents",
         "FakeAgentIssuer": "fakes.outside.issuer",
+        "FakeAgentLayers": "fakes.agents",
         "FakeAgentShelf": "fakes.agents",
         "FakeAuditSigner": "fakes.audit",
         "FakeDatabase": "fakes.database",

@@ -59,9 +59,9 @@ def build_parts(
     policy, control_plane, acts = StandingPolicy(), ControlPlane(), FileActs()
     recordings, terminals = _build_terminals(boot, ground, control_plane, acts)
     execs = _build_execs(boot, ground, acts)
-    for part in (ground.redactions, terminals, recordings, execs):
-        policy.subscribe(part.apply)
     agents = _build_agents(boot, ground, terminals)
+    for part in (ground.redactions, terminals, recordings, execs, agents):
+        policy.subscribe(part.apply)
     acts.subscribe(agents.recount)
     return Parts(
         terminals=terminals,

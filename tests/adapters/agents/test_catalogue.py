@@ -24,7 +24,7 @@ from atoll.domain.agent.agent import Package, named, split_reference
 from atoll.domain.agent.registry import AGENTS, allowed, find
 from atoll.domain.broker.provider import PROVIDERS
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, NotFound
-from atoll.testing import AgentLayersContract, AgentShelfContract, FakeAgentShelf
+from atoll.testing import AgentLayersContract, AgentShelfContract, FakeAgentLayers, FakeAgentShelf
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
@@ -305,6 +305,16 @@ class TestInstalledLayers(AgentLayersContract):
     def layers(self, tmp_path: Path) -> InstalledLayers:
         lay(tmp_path, "codex", "1.0.0")
         return InstalledLayers(tmp_path)
+
+    @pytest.fixture
+    def offered(self) -> str:
+        return "codex"
+
+
+class TestFakeAgentLayers(AgentLayersContract):
+    @pytest.fixture
+    def layers(self) -> FakeAgentLayers:
+        return FakeAgentLayers()
 
     @pytest.fixture
     def offered(self) -> str:

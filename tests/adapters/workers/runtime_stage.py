@@ -21,7 +21,7 @@ from atoll.adapters.runtimes.http_clients import HttpRuntimeClients
 from atoll.adapters.storage.store import Settings as StoreSettings
 from atoll.adapters.storage.store import open_store
 from atoll.adapters.vaults.in_memory import InMemoryVault
-from atoll.adapters.workspaces.empty import EmptyWorkspaces, HostAgents
+from atoll.adapters.workspaces.empty import EmptyWorkspaces
 from atoll.domain.host.host import Host
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import LOCAL_PERSON
@@ -42,6 +42,7 @@ from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.settings import ServiceSettings
 from atoll.services.terminals.terminals import Terminals
 from atoll.services.workers.runtime_host import RuntimeHost
+from atoll.testing import FakeAgentLayers
 from atoll.testing.contracts.event_log import NOW
 from atoll.testing.contracts.outside.worker_host import WAIT_MS, WorkerHostHarness
 from atoll.wire.contract.execs import ExecBody, run_exec
@@ -94,7 +95,9 @@ async def runtime_stage(
             EmptyWorkspaces(),
             EmptyWorkspaces(),
         )
-        ports = SandboxPorts({extension.name: extension}, clients, HostAgents(), InMemoryVault())
+        ports = SandboxPorts(
+            {extension.name: extension}, clients, FakeAgentLayers(), InMemoryVault()
+        )
         sandboxes, background = build_sandboxes(
             ground, ports, preparation, settings=ServiceSettings()
         )

@@ -3,14 +3,13 @@ from pathlib import Path
 
 import pytest
 
-from atoll.adapters.workspaces.empty import EmptyWorkspaces, HostAgents
+from atoll.adapters.workspaces.empty import EmptyWorkspaces
 from atoll.adapters.workspaces.metadata_files import FILE, HomeMetadata
 from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
 from atoll.ports import MetadataFiles, RuntimeClient
 from atoll.testing import (
-    AgentLayersContract,
     FakeMetadataFiles,
     FakeRuntimes,
     FakeWorkspaces,
@@ -64,16 +63,6 @@ class TestFakeWorkspaces(WorkspacePreparerContract, WorkSaverContract):
     def absent(self, preparer: FakeWorkspaces) -> SandboxRepo:
         preparer.failing["mounts"] = Unavailable("The remote does not answer.")
         return ABSENT
-
-
-class TestHostAgents(AgentLayersContract):
-    @pytest.fixture
-    def layers(self) -> HostAgents:
-        return HostAgents()
-
-    @pytest.fixture
-    def offered(self) -> str:
-        return "codex"
 
 
 class TestHomeMetadata(MetadataFilesContract):

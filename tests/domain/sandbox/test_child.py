@@ -111,7 +111,7 @@ def test_recipe_of_a_child_is_its_parents_one_generation_less() -> None:
 
 @pytest.mark.parametrize("profile", ["", "family", "profile.family"])
 def test_request_of_a_child_takes_the_rest_from_its_parent(profile: str) -> None:
-    task = TaskRequest("Do it.", AgentMode.MACHINE, max_working=9)
+    task = TaskRequest("Do it.", AgentMode.MACHINE, asks=True)
     asked = child_request(PARENT, CreateSandbox(profile, name="n", ttl_seconds=60, task=task))
     assert asked == CreateSandbox(
         "profile.family",
@@ -119,8 +119,12 @@ def test_request_of_a_child_takes_the_rest_from_its_parent(profile: str) -> None
         scope=Scope.SESSION,
         consumer=PARENT.consumer,
         ttl_seconds=60,
-        task=TaskRequest("Do it."),
+        task=task,
     )
+    for more in ({"max_working": 9}, {"group": "g"}):
+        wanted = CreateSandbox(profile, task=replace(task, **more))
+        with pytest.raises(Forbidden, match="no group and no queue"):
+            child_request(PARENT, wanted)
 
 
 def test_time_of_a_child_is_at_most_its_parents() -> None:

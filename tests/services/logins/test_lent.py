@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from atoll.adapters.extensions.in_memory import InMemory
-from atoll.domain.agent.agent import Seed
 from atoll.domain.agent.catalogue import codex
-from atoll.domain.agent.login_use import LOGIN_USES, PLACEHOLDER_REFRESH, LoginInside
+from atoll.domain.agent.login_use import PLACEHOLDER_REFRESH, ExposedLogin, LoginInside
+from atoll.domain.agent.registry import find
 from atoll.domain.errors import Conflict, Forbidden, Invalid, LimitReached, NotFound
 from atoll.domain.ids import PrincipalId
 from atoll.domain.login.agent_login import AgentLoginRecord, LoginMethod, LoginState
@@ -27,10 +27,12 @@ from atoll.ports.outside.issuer import DeviceCode
 from atoll.ports.runtime import RuntimeStream
 from atoll.services.logins.agent_logins import AgentLogins
 from atoll.services.logins.begun import BegunAgentLogin
-from atoll.services.provisioning.seeds import write_seeds
+from atoll.services.policies.policies import ComposedPolicy
+from atoll.services.provisioning.seeds import lay_agents
 from atoll.testing import FakeAgentIssuer
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wire.contract.policy import Policy
+from tests.domain.sandbox.test_lifecycle import new_sandbox
 from tests.services.approvals.test_approvals import collected, entry
 from tests.services.scene import Scene, body_of, scene
 from tests.services.secrets.test_secrets import accepting, policies, request
@@ -83,7 +85,9 @@ async def world() -> AsyncIterator[World]:
         yield World(made, issuer)
 
 
-async def test_login_is_lent_to_sandboxes_of_its_agent_once_it_is_on(world: World) -> None:
+async def test_login_is_lent_to_sandboxes_that_may_run_its_agent_once_it_is_on(
+    world: World,
+) -> None:
     record = await world.ready()
     await world.scene.ready(agent="codex", name="one")
     assert not any(policy.logins for policy in policies(world.scene))
@@ -98,10 +102,16 @@ async def test_login_is_lent_to_sandboxes_of_its_agent_once_it_is_on(world: Worl
     assert dict(policy.env)["CODEX_REFRESH_TOKEN_URL_OVERRIDE"].endswith("/chatgpt/oauth/token")
     assert "refresh-of-the" not in repr(world.scene.runtime.calls)
     for agent, name in ((None, "two"), ("claude-code", "three"), ("shell", "four")):
-        told = len(policies(world.scene))
         await world.scene.ready(agent=agent, name=name)
-        assert not any(one.logins for one in policies(world.scene)[told:]), agent
-    await world.scene.ready(agent="codex@0.171.0", name="five")
+        policy = policies(world.scene)[-1]
+        assert policy.logins == (lent,), agent
+        # Codex has them wherever it runs, and no other agent has.
+        assert "CODEX_REFRESH_TOKEN_URL_OVERRIDE" not in dict(policy.env)
+        assert [name for name, _ in policy.agent_env] == ["codex"]
+    told = len(policies(world.scene))
+    await world.scene.ready(agent_catalogue=("claude-code",), name="without")
+    assert not any(one.logins for one in policies(world.scene)[told:])
+    await world.scene.ready(agent="codex@1.0", name="five")
     assert policies(world.scene)[-1].logins == (lent,)
     await world.logins.turn(LOCAL_PERSON, record.id, on=False)
     assert not policies(world.scene)[-1].logins
@@ -341,7 +351,10 @@ class Home:
 
     @asynccontextmanager
     async def stream(self, call: RuntimeCall[bytes]) -> AsyncIterator[RuntimeStream]:
-        argv, env = body_of(call)["argv"], {"HOME": str(self.folder), "PATH": os.environ["PATH"]}
+        argv, env = (
+            body_of(call)["argv"],
+            {"HOME": str(self.folder), "PATH": "/usr/bin:/bin"},
+        )
         done = await asyncio.to_thread(
             subprocess.run, argv, env=env, capture_output=True, check=False
         )
@@ -355,10 +368,11 @@ class Home:
 
 async def laid(folder: Path, account: str | None, token: str = "") -> None:
     """Lay files as a start of a sandbox does."""
-    files = LOGIN_USES["codex"].files
-    seeds = (Seed(".codex/config.toml", codex.CONFIG),)
-    login = None if account is None else LoginInside(account, token)
-    await write_seeds(Home(folder), seeds, files, login=login)  # type: ignore[arg-type]
+    shown = () if account is None else (LoginInside(account, token),)
+    logins = tuple(ExposedLogin("codex", "login", 1, one) for one in shown)
+    sandbox, composed = new_sandbox(), ComposedPolicy(Policy(), (), exposed_logins=logins)
+    agents = (find("codex"), find("aider"))
+    await lay_agents(Home(folder), sandbox, agents, composed)  # type: ignore[arg-type]
 
 
 async def test_files_of_a_login_come_and_go_and_a_persons_own_stay(tmp_path: Path) -> None:

@@ -105,6 +105,7 @@ async def test_of_many_terminals_at_once_as_many_open_as_fit() -> None:
         made = await s.ready()
         await limit(s, Quota(sessions=2))
         s.runtime.answers["POST", "/sessions"] = (201, SESSION)
+        await s.sandboxes.agent_checks.check_start(made, s.runtime, None)
         s.runtime.gate = asyncio.Event()
         terminals = Terminals(s.sandboxes, s.room)
         outcomes: list[object] = []

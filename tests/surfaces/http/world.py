@@ -2,6 +2,7 @@
 scripted runtime behind a unix socket. One world per test; nothing is left running."""
 
 import asyncio
+import json
 import shutil
 import socket
 import tempfile
@@ -28,7 +29,8 @@ from atoll.adapters.runtimes.http_clients import HttpRuntimeClients
 from atoll.adapters.storage.store import Settings as StoreSettings
 from atoll.adapters.storage.store import open_store
 from atoll.adapters.vaults.envelope import EnvelopeVault, MasterKey
-from atoll.adapters.workspaces.empty import EmptyWorkspaces, HostAgents
+from atoll.adapters.workspaces.empty import EmptyWorkspaces
+from atoll.domain.agent.registry import canonical
 from atoll.domain.ids import SandboxId
 from atoll.domain.wall.isolation import Isolation, IsolationLevel
 from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, Reachability
@@ -55,6 +57,7 @@ from atoll.surfaces.mcp.definition import Namespace
 from atoll.surfaces.mcp.entry import McpEntry
 from atoll.testing import (
     FakeAgentIssuer,
+    FakeAgentLayers,
     FakeAgentShelf,
     FakeAuditSigner,
     FakeDrive,
@@ -117,6 +120,9 @@ class ScriptedRuntime:
     released: asyncio.Event = field(default_factory=asyncio.Event)
     stream_left: asyncio.Event = field(default_factory=asyncio.Event)
 
+    programs: set[str] = field(
+        default_factory=lambda: {"shell", "codex", "claude-code", "opencode"}
+    )
     inside: "Inside | None" = None
     dialled: list[int] = field(default_factory=list)
     received: int = 0
@@ -167,7 +173,7 @@ class ScriptedRuntime:
         self.heads.append(dict(request.headers))
         self.asked.append((request.method, request.path, dict(request.query), body))
         if "application/x-ndjson" in request.headers.get("Accept", ""):
-            return await self._output(request)
+            return await self._output(request, b'{"exit":{"exit_code":0}}\n')
         answers: dict[tuple[str, str], tuple[int, Any]] = {
             ("GET", "/sessions"): (200, {"sessions": [SESSION]}),
             ("POST", "/sessions"): (201, SESSION),
@@ -201,6 +207,11 @@ class ScriptedRuntime:
             ("POST", "/files/mkdir"): (201, ENTRY),
             ("POST", "/files/move"): (200, ENTRY),
         }
+        name = self._absent(request, body)
+        if name is not None:
+            detail = f"the agent {name} is not in this sandbox"
+            refusal = {"code": "agent_not_inside", "field": "agent", "detail": detail}
+            return web.json_response(refusal, status=422)
         known = answers.get((request.method, request.path))
         if known is not None:
             return web.json_response(known[1], status=known[0])
@@ -213,6 +224,13 @@ class ScriptedRuntime:
         return web.json_response(
             {**problem, "code": "not_found", "detail": "no such thing"}, status=404
         )
+
+    def _absent(self, request: web.Request, body: bytes) -> str | None:
+        """The agent that a request would start, where its program is not inside."""
+        if (request.method, request.path) not in {("POST", "/sessions"), ("POST", "/agents")}:
+            return None
+        name = json.loads(body or b"{}").get("agent")
+        return None if name is None or canonical(name) in self.programs else str(name)
 
     async def _port(self, request: web.Request) -> web.StreamResponse:
         self.dialled.append(int(request.match_info["port"]))
@@ -242,7 +260,9 @@ class ScriptedRuntime:
             self.ended.set()
         return socket
 
-    async def _output(self, request: web.Request) -> web.StreamResponse:
+    async def _output(
+        self, request: web.Request, end: bytes = b'{"exit":{}}\n'
+    ) -> web.StreamResponse:
         answer = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
         await answer.prepare(request)
         await answer.write(b'{"stream":"stdout","offset":0,"data":"aGk="}\n')
@@ -251,7 +271,7 @@ class ScriptedRuntime:
                 await asyncio.sleep(30)  # until the client leaves, or the test has failed
         finally:
             self.stream_left.set()
-        await answer.write(b'{"exit":{}}\n')
+        await answer.write(end)
         return answer
 
     async def _content(self, request: web.Request) -> web.StreamResponse:
@@ -500,7 +520,7 @@ async def world(
         ports = SandboxPorts(
             {extension.name: extension},
             clients,
-            HostAgents(),
+            FakeAgentLayers(),
             vault,
             shelf=FakeAgentShelf(),
             issuers={"codex": issuer},

@@ -3,6 +3,10 @@ from typing import Any
 
 from mcp_types import CallToolResult, TextContent
 
+from atoll.domain.network.network import NetworkMode
+from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.profile.profile import Scope
+from atoll.domain.sandbox.task import AgentMode
 from tests.surfaces.http.world import World, client_of
 from tests.surfaces.mcp.conftest import Connect, Era
 
@@ -43,6 +47,28 @@ async def test_sandbox_is_made_used_and_destroyed(connect: Connect) -> None:
     assert ready["state"] in {"ready", "active"}
     assert value_of(ran)["state"] == "exited"
     assert gone["state"] in {"destroying", "destroyed"}
+
+
+async def test_sandbox_is_made_with_all_that_the_page_can_say(
+    atoll: World, connect: Connect
+) -> None:
+    said = {
+        **{"name": "one", "agent": "codex", "prompt": "Fix it.", "shared": True},
+        **{"mode": "machine", "permissions": "ask", "max_working": 3},
+        **{"network_mode": "none", "ttl_seconds": 600},
+    }
+    async with connect() as client:
+        made = value_of(await client.call_tool("atoll.create", said))["sandbox"]
+        bare = value_of(await client.call_tool("atoll.create", {"mode": "machine"}))
+        lost = value_of(await client.call_tool("atoll.create", {"from_branch": "main"}))
+        absent = value_of(await client.call_tool("atoll.create", {"agent": "aider"}))
+    found = await atoll.services.sandboxes.get(LOCAL_PERSON, made["sandbox_id"])
+    assert found.task is not None
+    assert (found.task.mode, found.task.asks) == (AgentMode.MACHINE, True)
+    assert (found.agent, found.scope, found.ttl_seconds) == ("codex", Scope.SHARED, 600)
+    assert found.profile.network.mode is NetworkMode.NONE
+    assert [one["field"] for one in (bare, lost, absent)] == ["prompt", "repo_url", "agent"]
+    assert "atoll agent install aider" in absent["message"]
 
 
 async def test_bad_arguments_name_their_field(connect: Connect) -> None:

@@ -10,6 +10,7 @@ from atoll.domain.agent.acp.added import is_added
 from atoll.domain.agent.agent import Agent, layer_path, split_reference
 from atoll.domain.agent.registry import allowed, find
 from atoll.domain.errors import Forbidden, Invalid, NotFound
+from atoll.ports.agents import OfferedAgent
 from atoll.ports.extension import Mount
 
 
@@ -28,6 +29,21 @@ class InstalledLayers:
         self._catalogue = catalogue
         self._allowed = allowed(catalogue)
 
+    async def offered(self) -> tuple[OfferedAgent, ...]:
+        """Return the agents of the catalogue that are here."""
+        found = (self._default(agent) for agent in (*self._allowed, *self.added()))
+        return tuple(one for one in found if one is not None)
+
+    def _default(self, agent: Agent) -> OfferedAgent | None:
+        here = self._layer(agent, None)
+        if here is not None:
+            return OfferedAgent(agent, here.name, (_mount(agent, here),))
+        return OfferedAgent(agent) if _of_image(agent) or _on_host(agent) else None
+
+    def _layer(self, agent: Agent, version: str | None) -> Path | None:
+        found = (layer(folder, agent, version) for folder in self._folders)
+        return next((one for one in found if one is not None), None)
+
     async def mounts_for(self, agent: str) -> tuple[Mount, ...]:
         """Return the agent's layer, or nothing when the host's own programs include the agent.
         Raises `Invalid`: no such agent, or how to install it; `Forbidden`: not in the catalogue."""
@@ -39,13 +55,10 @@ class InstalledLayers:
                 f"{names}: choose one of these, or have it added in config.toml",
                 field="agent",
             )
-        found = (layer(folder, known, version) for folder in self._folders)
-        here = next((one for one in found if one is not None), None)
+        here = self._layer(known, version)
         if here is not None:
-            return (Mount(str(here.resolve()), layer_path(known)),)
-        if version is None and (is_added(known.name) and known.package is None):
-            return ()  # its program is the image's
-        if version is None and shutil.which(known.command, path=SYSTEM_PATH) is not None:
+            return (_mount(known, here),)
+        if version is None and (_of_image(known) or _on_host(known)):
             return ()
         raise Invalid(_not_installed(known, version), field="agent")
 
@@ -64,6 +77,20 @@ class InstalledLayers:
     def _may_use(self, agent: Agent) -> bool:
         """Report whether an added agent is in the catalogue."""
         return is_added(agent.name) and (self._catalogue is None or agent.name in self._catalogue)
+
+
+def _mount(agent: Agent, place: Path) -> Mount:
+    return Mount(str(place.resolve()), layer_path(agent))
+
+
+def _of_image(agent: Agent) -> bool:
+    """Report whether an added agent's program is that of the image."""
+    return is_added(agent.name) and agent.package is None
+
+
+def _on_host(agent: Agent) -> bool:
+    """Report whether the host's own programs, which a sandbox of image `host` has, include it."""
+    return shutil.which(agent.command, path=SYSTEM_PATH) is not None
 
 
 def _not_installed(agent: Agent, version: str | None) -> str:

@@ -105,4 +105,5 @@ def _capabilities(wares: Wares) -> Capabilities:
         images=frozenset(images),
         needs_key=True,
         ignores=wares.ignores,
+        spare_layers=False,
     )

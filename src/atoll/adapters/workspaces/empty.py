@@ -1,10 +1,8 @@
-"""Workspaces that start empty, and agents that are on the host's own path."""
+"""Workspaces that start empty."""
 
 from collections.abc import Callable
 
-from atoll.domain.agent.agent import Agent, split_reference
-from atoll.domain.agent.registry import find
-from atoll.domain.errors import Invalid, NotFound
+from atoll.domain.errors import Invalid
 from atoll.domain.ids import OrgId
 from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
 from atoll.ports import Mount, RuntimeClient
@@ -50,22 +48,3 @@ class EmptyWorkspaces:
     async def saved(self, sandbox: Sandbox) -> str | None:
         """Return None: nothing is ever saved."""
         return None
-
-
-class HostAgents:
-    """A `ports.agents.AgentLayers` for agents that are installed in the sandbox's own root."""
-
-    async def mounts_for(self, agent: str) -> tuple[Mount, ...]:
-        """Return no layer: the program is found on the path inside."""
-        return ()
-
-    def added(self) -> tuple[Agent, ...]:
-        """Return no agent: nobody adds one."""
-        return ()
-
-    def known(self, agent: str) -> Agent:
-        """Return the catalogue's entry of an agent. Raises `Invalid`."""
-        try:
-            return find(split_reference(agent)[0])
-        except NotFound as error:
-            raise Invalid(error.message, field="agent") from error

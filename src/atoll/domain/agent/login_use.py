@@ -143,3 +143,9 @@ LOGIN_USES: Final[Mapping[str, LoginUse]] = {
     "claude-code": LoginUse(CLAUDE, cleared=(ANTHROPIC.key_env,)),
 }
 """The agents that a person can log in, by name. Others take keys."""
+
+
+def agent_of(provider: str) -> str:
+    """Return the agent whose login the broker has in this provider's row; empty for any other."""
+    found = (name for name, use in LOGIN_USES.items() if use.provider.name == provider)
+    return next(found, "")

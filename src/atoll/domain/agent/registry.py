@@ -42,6 +42,13 @@ def find(name: str) -> Agent:
     raise NotFound(f"no agent is called {name[:80]!r}; known: {known}", field="agent")
 
 
+def canonical(reference: str) -> str:
+    """Return the agent's own name for a name, an alias, or either with `@version`; what no agent is
+    called is returned as it is."""
+    name = reference.partition("@")[0]
+    return next((one.name for one in AGENTS if name in (one.name, *one.aliases)), name)
+
+
 def allowed(names: Container[str] | None) -> tuple[Agent, ...]:
     """Return the agents that may be used where `names` lists them; None allows all."""
     return tuple(one for one in AGENTS if names is None or one.name in names)

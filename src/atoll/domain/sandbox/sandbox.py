@@ -157,12 +157,14 @@ class CreateSandbox:
 @dataclass(frozen=True, slots=True)
 class Attachment:
     """The backend's data about a sandbox and the address of its runtime: what a restarted control
-    plane needs. `handle` and `address` are the Extension port's values."""
+    plane needs. `handle` and `address` are the Extension port's values. `agents` are those whose
+    programs were found inside, as `name@version` or `name`; None where nobody looked."""
 
     handle: tuple[tuple[str, str], ...] = ()
     address: str | None = None
     token: str | None = field(default=None, repr=False)
     isolation: Isolation | None = None
+    agents: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,14 @@ import asyncio
 import logging
 import os
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
 from atoll.domain.agent.card_log import Clean
 from atoll.domain.agent.conversation import Restart, Terms
+from atoll.domain.agent.registry import canonical
 from atoll.domain.agent.resumable import ResumeFallback
 from atoll.domain.errors import AtollError, Invalid, LimitReached, NotFound
 from atoll.domain.ids import ID_ENTROPY_BYTES, TerminalId, spell
@@ -36,6 +38,7 @@ from atoll.runtime.journal.journal import Journal
 from atoll.runtime.tasks import Tasks
 from atoll.runtime.terminals.terminal import Terminal
 from atoll.runtime.terminals.terminals import TerminalRequest, Terminals, fresh_id
+from atoll.wire.contract.policy import Policy
 from atoll.wire.contract.terminals import End
 
 log = logging.getLogger("atoll.runtime")
@@ -100,6 +103,14 @@ class Agents:
         self._instructions = Instructions(journal)
         self._sessions: dict[str, AgentSession] = {}
         self._screens: dict[str, Screen] = {}
+        self._policy_env: Mapping[str, Mapping[str, str]] = {}
+
+    def apply(self, policy: Policy) -> None:
+        """Give agents that start from now on the policy's variables for them alone."""
+        self._policy_env = {name: dict(env) for name, env in policy.agent_env}
+
+    def _env(self, agent: Agent) -> dict[str, str]:
+        return {**dict(agent.env), **self._policy_env.get(canonical(agent.name), {})}
 
     @property
     def working(self) -> bool:
@@ -147,8 +158,9 @@ class Agents:
         `LimitReached`, `Unavailable`."""
         if wanted.argv is not None:
             raise Invalid("name an agent or an argv, not both", field="agent")
-        with self._instructions.once(order or AgentOrder()) as given:
-            return await self._open_at_terminal(self._find(name), wanted, given)
+        agent = self._find(name)
+        with self._instructions.once(order or AgentOrder()) as given, _naming(agent):
+            return await self._open_at_terminal(agent, wanted, given)
 
     async def _open_at_terminal(
         self, agent: Agent, wanted: TerminalRequest, order: AgentOrder
@@ -161,7 +173,7 @@ class Agents:
             replace(
                 wanted,
                 argv=argv,
-                env={**dict(agent.env), **wanted.env},
+                env={**self._env(agent), **wanted.env},
                 name=wanted.name or agent.name,
                 id=TerminalId(identity.id),
                 lead=True,
@@ -235,16 +247,8 @@ class Agents:
         if len(alive) >= MAX_MACHINES:
             raise LimitReached(f"{MAX_MACHINES} agents run as machines here; stop one first")
         where = cwd or self._terminals.cwd
-        terms = Terms(
-            where,
-            ask=order.ask,
-            resume=order.resume,
-            conversation=order.conversation,
-            fresh=str(uuid.UUID(bytes=os.urandom(16), version=4)),
-            tools_url="" if agent.mcp is None else agent.mcp.machine_url,
-            tools_argv=() if agent.mcp is None else agent.mcp.machine_argv,
-        )
-        known = {**dict(self._terminals.environment), **dict(agent.env), **env}
+        terms = _terms(agent, order, where)
+        known = {**dict(self._terminals.environment), **self._env(agent), **env}
         start = _MachineStart(
             Identity(spell("g", os.urandom(ID_ENTROPY_BYTES)), agent.name, MACHINE, timestamp()),
             agent,
@@ -262,7 +266,8 @@ class Agents:
             asyncio.get_running_loop().create_future(),
         )
         self._tasks.spawn(self._run_machine(start), f"agent {start.identity.id}")
-        session = await start.started
+        with _naming(agent):
+            session = await start.started
         with self._instructions.once(order) as given:
             if given.first_prompt:
                 await session.ask(given.first_prompt)
@@ -362,6 +367,24 @@ class Agents:
             del self._sessions[agent_id]
 
 
+_NO_PROGRAM = frozenset({"no_such_program", "not_executable"})
+
+
+@contextmanager
+def _naming(agent: Agent) -> Iterator[None]:
+    """Name the agent in the refusal of a program that is not there."""
+    try:
+        yield
+    except Invalid as error:
+        if error.code not in _NO_PROGRAM:
+            raise
+        raise Invalid(
+            f"the agent {agent.name} is not in this sandbox: {error.message}",
+            code="agent_not_inside",
+            field="agent",
+        ) from error
+
+
 def _at_terminal(agent: Agent, order: AgentOrder) -> tuple[str, ...]:
     """Return the argv at a terminal."""
     argv = _with_tools(agent, _begun(agent, order)) + agent.watch_argv
@@ -412,6 +435,18 @@ def _begun(agent: Agent, order: AgentOrder) -> tuple[str, ...]:
 def _tells(agent: Agent) -> bool:
     """Report whether the agent can report its turns at a terminal."""
     return bool(agent.watch_argv or agent.watch_files or agent.transcript)
+
+
+def _terms(agent: Agent, order: AgentOrder, where: str) -> Terms:
+    return Terms(
+        where,
+        ask=order.ask,
+        resume=order.resume,
+        conversation=order.conversation,
+        fresh=str(uuid.UUID(bytes=os.urandom(16), version=4)),
+        tools_url="" if agent.mcp is None else agent.mcp.machine_url,
+        tools_argv=() if agent.mcp is None else agent.mcp.machine_argv,
+    )
 
 
 def _otherwise(agent: Agent, order: AgentOrder) -> ResumeFallback:

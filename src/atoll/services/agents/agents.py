@@ -50,8 +50,10 @@ class Agents:
     async def open(
         self, caller: Principal, ref: str, body: agents.OpenAgentBody
     ) -> agents.AgentRecord:
-        """Start an agent. Counts as activity. Raises `LimitReached` beyond a quota."""
+        """Start an agent. Counts as activity. Raises `LimitReached` beyond a quota, and `Invalid`
+        or `Forbidden` for an agent that cannot start there."""
         sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
+        await self._sandboxes.agent_checks.check_start(sandbox, client, body.agent)
         call = agents.open_agent(completed(sandbox, body), principal=caller.id)
         opened = await self._room.opened(sandbox, lambda: client.call(call), lambda found: found.id)
         await self._sandboxes.remember_actor(sandbox, opened.id, caller)

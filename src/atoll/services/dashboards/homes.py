@@ -61,7 +61,7 @@ class DashboardHomes:
         for who may not edit the dashboard, and what making a sandbox raises."""
         dashboard = (await self._dashboards.get(caller, ref)).dashboard
         check_edits(caller, dashboard)
-        sandbox = await self._home(caller, dashboard)
+        sandbox = await self._home(caller, dashboard, body.agent)
         return sandbox, await self._terminals.open(caller, sandbox.id, body)
 
     async def link(self, caller: Principal, ref: str, sandbox: str) -> SeenDashboard:
@@ -89,8 +89,9 @@ class DashboardHomes:
             caller, ref, unlinked, kind="dashboard.unlinked", sandbox_id=SandboxId(sandbox)
         )
 
-    async def _home(self, caller: Principal, dashboard: Dashboard) -> Sandbox:
-        """Return the home sandbox, ready."""
+    async def _home(self, caller: Principal, dashboard: Dashboard, agent: str | None) -> Sandbox:
+        """Return the home sandbox, ready. It is made or started only for an agent that it will
+        have."""
         owner = await self._owners(dashboard.org_id, dashboard.owner)
         if owner is None:
             raise Conflict(
@@ -99,6 +100,8 @@ class DashboardHomes:
         async with self._ground.store.read() as rows:
             former = dashboard.sandbox_id
             sandbox = None if former is None else await rows.sandboxes.get(former)
+        if sandbox is None or sandbox.state not in RUNNING:
+            await self._sandboxes.agent_checks.check_offered(agent)
         if sandbox is None or sandbox.state in GONE:
             sandbox = await self._made(caller, dashboard, owner)
         elif sandbox.state not in RUNNING:

@@ -1,18 +1,19 @@
 """Tokens of logins as policies lend them to the doors of sandboxes.
 
-A login is lent where its owner turned it on, to the sandboxes of its agent. Where a sandbox has no
-doors nothing is lent, unless its owner exposes the login to it: then the access token goes inside.
+A login is lent where its owner turned it on, to the sandboxes that may run its agent. Where a
+sandbox has no doors nothing is lent, unless its owner exposes the login to it: then the access
+token goes inside.
 """
 
 from collections.abc import Callable, Sequence
 
 from atoll.domain.agent.login_use import LOGIN_USES, ExposedLogin, LoginInside
-from atoll.domain.agent.registry import AGENTS, find
+from atoll.domain.agent.registry import canonical, find
 from atoll.domain.login.agent_login import AgentLoginRecord, LoginMethod, LoginState
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import Transaction, Vault
 from atoll.services.logins.payload import LoginVault
-from atoll.services.policies.secret_policies import LentLogin
+from atoll.services.policies.secret_policies import LentKey, LentLogin
 from atoll.wire.contract.policy import LoginToken, ProviderKey
 
 HasDoors = Callable[[Sandbox], bool]
@@ -33,12 +34,9 @@ class LentLogins:
 
     async def find(self, rows: Transaction, sandbox: Sandbox) -> Sequence[LentLogin]:
         """Return what is lent to a sandbox: a token, or a key. What does not open is not lent."""
-        if sandbox.agent is None:
-            return ()
-        agent, _, _ = sandbox.agent.partition("@")
         found: list[LentLogin | None] = []
         for record in await rows.agent_logins.of(sandbox.org_id, sandbox.owner):
-            if is_lent(record) and agent in _names(record.agent):
+            if is_lent(record) and may_run(sandbox, record.agent):
                 if self._has_doors(sandbox):
                     found.append(await self._lent(rows, record))
                 else:
@@ -58,17 +56,18 @@ class LentLogins:
 
     async def _lent(
         self, rows: Transaction, record: AgentLoginRecord
-    ) -> LoginToken | ProviderKey | None:
+    ) -> LoginToken | LentKey | None:
         held = await self._vault.read(rows, record)
         if held is None:
             return None
         if record.login.method is LoginMethod.API_KEY:
-            return ProviderKey(
+            key = ProviderKey(
                 provider=record.provider or find(record.agent).providers[0],
                 secret_id=record.token_ref,
                 version=record.login.version,
                 value=held.api_key,
             )
+            return LentKey(record.agent, key)
         if held.tokens is None:
             return None
         ends_at = record.login.expires_at
@@ -93,5 +92,8 @@ def is_exposed(record: AgentLoginRecord, sandbox: Sandbox) -> bool:
     return bool(scopes & {*record.exposed_to})
 
 
-def _names(name: str) -> tuple[str, ...]:
-    return next(((one.name, *one.aliases) for one in AGENTS if one.name == name), ())
+def may_run(sandbox: Sandbox, agent: str) -> bool:
+    """Report whether an agent may run in a sandbox: it is its own, or its catalogue has it."""
+    catalogue = sandbox.profile.agent_catalogue
+    own = sandbox.agent is not None and canonical(sandbox.agent) == agent
+    return own or catalogue is None or agent in catalogue

@@ -5,15 +5,16 @@ A value is among them only where its owner exposes it.
 
 from collections.abc import Sequence
 
-from atoll.domain.agent.login_use import LOGIN_USES, ExposedLogin
+from atoll.domain.agent.login_use import LOGIN_USES, ExposedLogin, agent_of
+from atoll.domain.agent.registry import canonical
 from atoll.domain.broker.provider import PLACEHOLDER_PREFIX, PROVIDERS, broker_environment
 from atoll.domain.repository.git_remote import git_environment
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.secrets.secret import Purpose, Secret
 from atoll.domain.wall.own_environment import git_settings
-from atoll.services.policies.secret_policies import LentLogin, OpenSecret, serves
+from atoll.services.policies.secret_policies import LentKey, LentLogin, OpenSecret, serves
 from atoll.services.scripts import read_count
-from atoll.wire.contract.policy import ApiAccess, ProviderKey
+from atoll.wire.contract.policy import ApiAccess
 
 BROKER = "http://127.0.0.1:8082/broker"
 GIT_DOOR = "http://127.0.0.1:8082/git"
@@ -27,8 +28,9 @@ def environment_of(
     api: ApiAccess | None,
     lent: Sequence[LentLogin],
 ) -> tuple[tuple[str, str], ...]:
-    """Variables for new processes inside. What the caller or the profile set themselves stays, and
-    settings of git that they made are counted on."""
+    """Variables for new processes inside, those of its own agent's login among them. What the
+    caller or the profile set themselves stays, and settings of git that they made are counted
+    on."""
     uses = [one.secret.use for one in mine if serves(one, Purpose.GIT)]
     remotes = tuple(use.target for use in uses)
     pushed = tuple(use.target for use in uses if use.push)
@@ -36,7 +38,8 @@ def environment_of(
     for one in mine:
         found.update(_variables(one))
     for login in lent:
-        found.update(_login_variables(login))
+        if _lent_to(login) == own_agent(sandbox):
+            found.update(_login_variables(login))
     if api is not None:
         found["ATOLL_API_URL"] = API_DOOR
     chosen = {**dict(sandbox.profile.env), **dict(sandbox.env)}
@@ -46,6 +49,30 @@ def environment_of(
     ways = dict(git_environment(remotes, GIT_DOOR, pushed=pushed))
     found.update(git_settings(ways, first=count or 0))
     return tuple(sorted(found.items()))
+
+
+def agent_environments(
+    sandbox: Sandbox, lent: Sequence[LentLogin]
+) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
+    """Variables of the processes of one agent alone, by its name: of the logins of agents that are
+    not the sandbox's own. Another agent may use the same provider by a key."""
+    taken = {name for name, _ in (*sandbox.profile.env, *sandbox.env)}
+    found: dict[str, tuple[tuple[str, str], ...]] = {}
+    for login in lent:
+        agent = _lent_to(login)
+        if agent != own_agent(sandbox):
+            given = (pair for pair in _login_variables(login) if pair[0] not in taken)
+            found[agent] = tuple(sorted(given))
+    return tuple(sorted(found.items()))
+
+
+def own_agent(sandbox: Sandbox) -> str:
+    """Return the name of the sandbox's own agent, without alias and version; empty without one."""
+    return canonical(sandbox.agent) if sandbox.agent else ""
+
+
+def _lent_to(login: LentLogin) -> str:
+    return login.agent if isinstance(login, ExposedLogin | LentKey) else agent_of(login.provider)
 
 
 def _variables(one: OpenSecret) -> dict[str, str]:
@@ -66,10 +93,10 @@ def _variables(one: OpenSecret) -> dict[str, str]:
 def _login_variables(lent: LentLogin) -> tuple[tuple[str, str], ...]:
     if isinstance(lent, ExposedLogin):
         return LOGIN_USES[lent.agent].exposed_environment(BROKER, lent.inside.token)
-    if isinstance(lent, ProviderKey):
-        return broker_environment(PROVIDERS[lent.provider], BROKER)
-    uses = (one for one in LOGIN_USES.values() if one.provider.name == lent.provider)
-    return next((one.environment(BROKER) for one in uses), ())
+    if isinstance(lent, LentKey):
+        return broker_environment(PROVIDERS[lent.key.provider], BROKER)
+    use = LOGIN_USES.get(agent_of(lent.provider))
+    return () if use is None else use.environment(BROKER)
 
 
 def _placeholder(secret: Secret) -> str:

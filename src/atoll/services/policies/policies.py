@@ -4,14 +4,14 @@ Each is composed anew from the store and set whole. Values are opened here, go t
 and are kept nowhere. A value that does not open is left out, so its door stays closed.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 import msgspec
 import structlog
 
-from atoll.domain.agent.login_use import ExposedLogin, LoginInside
+from atoll.domain.agent.login_use import ExposedLogin, LoginInside, agent_of
 from atoll.domain.approvals.approval import Approval, SecretAsk, holds
 from atoll.domain.errors import AtollError, Conflict, Failed, Invalid
 from atoll.domain.ids import SandboxId, SecretId
@@ -22,9 +22,14 @@ from atoll.domain.secrets.secret import Purpose, ScopeSubject, Secret, applied, 
 from atoll.ports import Kept, RuntimeClient, Transaction, Vault
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.transitions import Transitions
-from atoll.services.policies.environments import environment_of
+from atoll.services.policies.environments import (
+    agent_environments,
+    environment_of,
+    own_agent,
+)
 from atoll.services.policies.network_policies import commands_of, network_of
 from atoll.services.policies.secret_policies import (
+    LentKey,
     LentLogin,
     OpenSecret,
     custom_secret,
@@ -74,20 +79,19 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ComposedPolicy:
-    """A policy, and the names of the secrets whose values it puts inside; `exposed_login` is one of
-    them. What it lends of this control plane has to be renewed at `renew_at`."""
+    """A policy, and the names of the secrets whose values it puts inside; `exposed_logins` are
+    among them. What it lends of this control plane has to be renewed at `renew_at`."""
 
     policy: Policy = field(repr=False)
     exposed: tuple[str, ...]
     renew_at: datetime | None = None
-    exposed_login: ExposedLogin | None = None
+    exposed_logins: tuple[ExposedLogin, ...] = ()
 
     @property
-    def login(self) -> LoginInside | None:
-        """Return what lies inside of the login in use; None without one."""
-        if self.exposed_login is not None:
-            return self.exposed_login.inside
-        return next((LoginInside(one.account) for one in self.policy.logins), None)
+    def logins(self) -> Mapping[str, LoginInside]:
+        """Return what lies inside of the logins in use, by the agent's name."""
+        lent = {agent_of(one.provider): LoginInside(one.account) for one in self.policy.logins}
+        return {**lent, **{one.agent: one.inside for one in self.exposed_logins}}
 
     @property
     def plain(self) -> bool:
@@ -175,7 +179,7 @@ class Policies:
         settings, access = self._settings, await self._access(sandbox)
         policy = Policy(
             revision=revision,
-            providers=_providers(mine, lent),
+            providers=_providers(mine, lent, own_agent(sandbox)),
             customs=tuple(custom_secret(one) for one in mine if serves(one, Purpose.CUSTOM)),
             approvals=self._approved(sandbox, mine, approvals),
             network=network_of(sandbox),
@@ -184,15 +188,16 @@ class Policies:
             commands=commands_of(sandbox),
             remotes=tuple(git_remote(one) for one in mine if serves(one, Purpose.GIT)),
             env=environment_of(sandbox, mine, access.api, lent),
+            agent_env=agent_environments(sandbox, lent),
             record=sandbox.profile.recording is Recording.ALWAYS,
             dev=settings.allow_loopback_remotes,
             api=access.api,
             logins=tuple(one for one in lent if isinstance(one, LoginToken)),
             tools=access.tools,
         )
-        login = next((one for one in lent if isinstance(one, ExposedLogin)), None)
+        shown = tuple(one for one in lent if isinstance(one, ExposedLogin))
         renew_at = None if access == InsideAccess() else self._ground.clock.now() + RENEWED_AFTER
-        return ComposedPolicy(policy, exposed_names(mine, login), renew_at, login)
+        return ComposedPolicy(policy, exposed_names(mine, shown), renew_at, shown)
 
     async def put(
         self, client: RuntimeClient, sandbox: Sandbox, composed: ComposedPolicy | None = None
@@ -322,11 +327,21 @@ def scope_subject(sandbox: Sandbox) -> ScopeSubject:
     return ScopeSubject(sandbox.org_id, sandbox.owner, sandbox.id, sandbox.profile.id)
 
 
-def _providers(mine: Sequence[OpenSecret], lent: Sequence[LentLogin]) -> tuple[ProviderKey, ...]:
+def _providers(
+    mine: Sequence[OpenSecret], lent: Sequence[LentLogin], own: str
+) -> tuple[ProviderKey, ...]:
     """Return the keys of providers. The login of the sandbox's own agent takes precedence over its
-    owner's keys."""
-    keys = (one for one in lent if isinstance(one, ProviderKey))
-    return (*(provider_key(one) for one in mine if serves(one, Purpose.PROVIDER)), *keys)
+    owner's keys, and these over the logins of other agents."""
+    keys = [provider_key(one) for one in mine if serves(one, Purpose.PROVIDER)]
+    named = {one.provider for one in keys}
+    first = [one.key for one in lent if isinstance(one, LentKey) and one.agent == own]
+    named |= {one.provider for one in first}
+    others = {
+        one.key.provider: one.key
+        for one in lent
+        if isinstance(one, LentKey) and one.key.provider not in named
+    }
+    return (*keys, *first, *others.values())
 
 
 async def _send(client: RuntimeClient, composed: ComposedPolicy) -> None:
@@ -334,10 +349,11 @@ async def _send(client: RuntimeClient, composed: ComposedPolicy) -> None:
     try:
         await client.call(put_policy(policy))
     except Invalid:
-        if policy.tools is None:
+        if policy.tools is None and not policy.agent_env:
             raise
-        # A runtime of an earlier version knows no tools, and refuses what it does not know.
-        await client.call(put_policy(msgspec.structs.replace(policy, tools=None)))
+        # A runtime of an earlier version refuses what it does not know.
+        plain = msgspec.structs.replace(policy, tools=None, agent_env=())
+        await client.call(put_policy(plain))
 
 
 async def _revision_of(client: RuntimeClient) -> int:

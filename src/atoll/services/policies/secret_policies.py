@@ -20,7 +20,16 @@ from atoll.wire.contract.policy import (
     RedactedValue,
 )
 
-LentLogin: TypeAlias = LoginToken | ProviderKey | ExposedLogin
+
+@dataclass(frozen=True, slots=True)
+class LentKey:
+    """A key that a person logged an agent in with."""
+
+    agent: str
+    key: ProviderKey
+
+
+LentLogin: TypeAlias = LoginToken | LentKey | ExposedLogin
 """A token or key for the doors; or the login whose token goes inside, where there are none."""
 
 
@@ -32,10 +41,10 @@ class OpenSecret:
     value: str = field(repr=False)
 
 
-def exposed_names(mine: Sequence[OpenSecret], login: ExposedLogin | None) -> tuple[str, ...]:
+def exposed_names(mine: Sequence[OpenSecret], logins: Sequence[ExposedLogin]) -> tuple[str, ...]:
     """Return the names of the secrets whose values go inside."""
     names = {one.secret.name for one in mine if one.secret.exposed}
-    return tuple(sorted(names if login is None else {*names, login.name}))
+    return tuple(sorted({*names, *(one.name for one in logins)}))
 
 
 def masked(opened: Sequence[OpenSecret]) -> tuple[RedactedValue, ...]:
@@ -45,12 +54,14 @@ def masked(opened: Sequence[OpenSecret]) -> tuple[RedactedValue, ...]:
 
 def masked_logins(lent: Sequence[LentLogin]) -> tuple[RedactedValue, ...]:
     """Return the values of logins that may not be shown."""
-    return tuple(
-        RedactedValue(name=one.name, value=one.inside.token)
-        if isinstance(one, ExposedLogin)
-        else RedactedValue(name=f"login_{one.provider}", value=one.value)
-        for one in lent
-    )
+    return tuple(_masked_login(one) for one in lent)
+
+
+def _masked_login(one: LentLogin) -> RedactedValue:
+    if isinstance(one, ExposedLogin):
+        return RedactedValue(name=one.name, value=one.inside.token)
+    token = one.key if isinstance(one, LentKey) else one
+    return RedactedValue(name=f"login_{token.provider}", value=token.value)
 
 
 def serves(one: OpenSecret, purpose: Purpose) -> bool:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 import structlog
 
-from atoll.domain.agent.login_use import LOGIN_USES
 from atoll.domain.errors import AtollError, Failed, Invalid
 from atoll.domain.host.host import HostKind
 from atoll.domain.ids import SandboxId
@@ -21,7 +20,6 @@ from atoll.domain.sandbox.project import SandboxProject
 from atoll.domain.sandbox.sandbox import Attachment, Sandbox, SandboxRepo
 from atoll.domain.sandbox.stimulus import Idle
 from atoll.domain.sandbox.task import Task
-from atoll.domain.tool.rule import chosen_setup
 from atoll.domain.wall.isolation import Isolation, shortfall
 from atoll.domain.wall.probe import PROBE, open_network, probed
 from atoll.ports import (
@@ -41,12 +39,13 @@ from atoll.ports import (
 )
 from atoll.ports.telemetry.metrics import Metric
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
-from atoll.services.policies.policies import ComposedPolicy, Policies, is_far
+from atoll.services.policies.policies import Policies, is_far
 from atoll.services.provisioning.compose_file import read_compose_file
+from atoll.services.provisioning.inside_agents import InsideAgents, find_inside, spell_inside
 from atoll.services.provisioning.instructions import check_instructions, resolve_instructions
 from atoll.services.provisioning.project_setup import begin_setup
 from atoll.services.provisioning.resumption import resume_agents
-from atoll.services.provisioning.seeds import write_files, write_seeds
+from atoll.services.provisioning.seeds import lay_agents, write_files
 from atoll.services.provisioning.settings import ProvisioningSettings
 from atoll.services.provisioning.start_folder import check_start_folder
 from atoll.services.provisioning.task import begin_task
@@ -151,14 +150,13 @@ class Provisioning:
         changes = self._policies.changes
         composed = await self._policies.compose(sandbox)
         self._policies.forget(sandbox)
-        mounts = await self._mounts(sandbox, report)
+        able = extension.capabilities().spare_layers
+        inside = await find_inside(self._agents, sandbox, report, spare_layers=able)
+        mounts = await self._mounts(sandbox, inside, report)
         await check_instructions(sandbox, self._workspaces, fetched=True)
         report(f"Provisioning in {extension.name}.")
-        request = replace(
-            self._request(sandbox, mounts, fresh=fresh),
-            agents=self._agent_names(sandbox),
-            compose_file=await read_compose_file(sandbox, extension, self._workspaces),
-        )
+        file = await read_compose_file(sandbox, extension, self._workspaces)
+        request = replace(self._request(sandbox, mounts, inside, fresh=fresh), compose_file=file)
         if _to_be_filled(sandbox, fresh=fresh):
             report("Laying out a workspace that is read-only afterwards.")
             request, sandbox = await self._filled(sandbox, request, report)
@@ -175,21 +173,24 @@ class Provisioning:
                 repos = await self._workspaces.prepare(sandbox, client, report)
             sandbox = replace(sandbox, repos=repos)
         await check_start_folder(sandbox, client)
-        instructions = await resolve_instructions(sandbox, client)
-        sandbox = replace(sandbox, instructions=instructions or sandbox.instructions)
+        words = await resolve_instructions(sandbox, client)
+        sandbox = replace(sandbox, instructions=words or sandbox.instructions)
         with self._phase("agents"):
-            await self._furnish(sandbox, client, report, mechanism=reach.isolation.mechanism)
-            await self._seed(sandbox, client, composed)
+            await self._furnish(sandbox, client, report, inside=inside, reach=reach)
+            await lay_agents(client, sandbox, inside.beginning(sandbox), composed)
             await resume_agents(sandbox, client, report)
         project = await begin_setup(sandbox, client, report)
         task = await begin_task(replace(sandbox, project=project), client, report)
         report("Ready.")
-        attachment = self._attachment(sandbox, handle, reach)
-        return Provisioned(attachment, sandbox.repos, instructions, task, project)
+        attachment = self._attachment(sandbox, handle, reach, inside)
+        return Provisioned(attachment, sandbox.repos, words, task, project)
 
-    def _attachment(self, sandbox: Sandbox, handle: Handle, reach: Reachability) -> Attachment:
+    def _attachment(
+        self, sandbox: Sandbox, handle: Handle, reach: Reachability, inside: InsideAgents
+    ) -> Attachment:
         token = self._runtimes.tokens.seal(sandbox.id, reach.token)
-        return Attachment(handle.data, reach.address, token, reach.isolation)
+        agents = spell_inside(inside, sandbox.profile.image)
+        return Attachment(handle.data, reach.address, token, reach.isolation, agents)
 
     async def _raised(
         self, extension: Extension, request: Provision, sandbox: Sandbox
@@ -239,26 +240,21 @@ class Provisioning:
             )
 
     async def _furnish(
-        self, sandbox: Sandbox, client: RuntimeClient, report: Report, *, mechanism: str
+        self,
+        sandbox: Sandbox,
+        client: RuntimeClient,
+        report: Report,
+        *,
+        inside: InsideAgents,
+        reach: Reachability,
     ) -> None:
-        """Configuration of agents, and in the log what who comes in finds."""
+        """Write the config files of agents and log which ones."""
         config = await self._configs.config_for(sandbox.name) if self._configs else ()
         await write_files(client, config)
-        if mechanism in MECHANISMS:
-            for line in entry_steps(dict(self._env(sandbox)), [file.path for file in config]):
+        if reach.isolation.mechanism in MECHANISMS:
+            env, files = dict(self._env(sandbox, inside)), [file.path for file in config]
+            for line in entry_steps(env, files):
                 report(line)
-
-    async def _seed(
-        self, sandbox: Sandbox, client: RuntimeClient, composed: ComposedPolicy
-    ) -> None:
-        """Write the agent's first configuration, and say in it whether its person is logged in."""
-        if not sandbox.agent:
-            return
-        agent = self._agents.known(sandbox.agent)
-        use = LOGIN_USES.get(agent.name)
-        told = chosen_setup(sandbox.profile.mcp, agent.mcp, agent.mcp_stdio)
-        seeds = (*agent.seeds, *(told.seeds if told is not None else ()))
-        await write_seeds(client, seeds, use.files if use else (), login=composed.login)
 
     async def _filled(
         self, sandbox: Sandbox, request: Provision, report: Report
@@ -363,19 +359,23 @@ class Provisioning:
             sandbox.host,
         )
 
-    async def _mounts(self, sandbox: Sandbox, report: Report) -> tuple[Mount, ...]:
+    async def _mounts(
+        self, sandbox: Sandbox, inside: InsideAgents, report: Report
+    ) -> tuple[Mount, ...]:
         if sandbox.repos:
             report("Fetching repositories.")
         with self._phase("repositories"):
             repos = await self._workspaces.mounts_for(sandbox.org_id, sandbox.repos)
-        agent = await self._agents.mounts_for(sandbox.agent) if sandbox.agent else ()
         shims = await self._safety.mounts_for(sandbox.profile.safety) if self._safety else ()
-        return (*repos, *shims, *agent)
+        return (*repos, *shims, *inside.mounts)
 
-    def _request(self, sandbox: Sandbox, mounts: tuple[Mount, ...], *, fresh: bool) -> Provision:
+    def _request(
+        self, sandbox: Sandbox, mounts: tuple[Mount, ...], inside: InsideAgents, *, fresh: bool
+    ) -> Provision:
         """Return the request for a sandbox with its environment and all agents."""
-        request = _request(sandbox, mounts, env=self._env(sandbox), fresh=fresh)
-        return replace(request, added=tuple(self._agents.added()))
+        request = _request(sandbox, mounts, env=self._env(sandbox, inside), fresh=fresh)
+        added, names = tuple(self._agents.added()), self._agent_names(sandbox)
+        return replace(request, added=added, agents=names)
 
     def _agent_names(self, sandbox: Sandbox) -> frozenset[str] | None:
         """Return every name the agents of the sandbox's catalogue answer to; None without one."""
@@ -385,12 +385,16 @@ class Provisioning:
         known = map(self._agents.known, catalogue)
         return frozenset(name for agent in known for name in (agent.name, *agent.aliases))
 
-    def _env(self, sandbox: Sandbox) -> tuple[tuple[str, str], ...]:
-        """Return the safety layers' settings, then the agent's, the profile's, and the
+    def _env(self, sandbox: Sandbox, inside: InsideAgents) -> tuple[tuple[str, str], ...]:
+        """Return the safety layers' settings, then the agents', the profile's, and the
         caller's."""
         shims = self._safety.env_for(sandbox.profile.safety) if self._safety else ()
-        agent = self._agents.known(sandbox.agent).env if sandbox.agent else ()
-        chosen = {**dict(shims), **dict(agent), **dict(sandbox.profile.env), **dict(sandbox.env)}
+        chosen = {
+            **dict(shims),
+            **dict(inside.env),
+            **dict(sandbox.profile.env),
+            **dict(sandbox.env),
+        }
         return tuple(chosen.items())
 
     async def _old_runtime(self, sandbox: Sandbox, extension: Extension) -> RuntimeClient:

@@ -10,15 +10,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from atoll.domain.agent.acp.added import is_added
-from atoll.domain.agent.agent import Seed
+from atoll.domain.agent.agent import Agent, Seed
 from atoll.domain.agent.login_use import LOGIN_USES, PLACEHOLDER_REFRESH, LoginFile, LoginInside
-from atoll.domain.agent.registry import find
 from atoll.domain.errors import Failed
 from atoll.domain.login.agent_login import NAMED_LOGIN
 from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.tool.rule import chosen_setup
 from atoll.ports.runtime import RuntimeClient
 from atoll.services.policies.policies import ComposedPolicy
+from atoll.services.provisioning.inside_agents import inside_names
 from atoll.services.scripts import Script, run_inside
 
 AT_ONCE = 4
@@ -27,7 +27,7 @@ AT_ONCE = 4
 # A mark of files that are ours; then fours: how, a path below the home, what the file is to hold,
 # and what else of ours it may hold now. "keep" writes it if it is absent, "replace" always, "turn"
 # also in place of what is ours, and "drop" removes what is ours.
-_SEED = Script(
+SEED = Script(
     "write the agents' configuration",
     r"""
 set -eu
@@ -58,7 +58,7 @@ done
 )
 
 
-_QUIET = replace(_SEED, unrecorded=True)
+_QUIET = replace(SEED, unrecorded=True)
 """No event names its arguments: one holds a token."""
 
 
@@ -72,31 +72,35 @@ class _Written:
     other: str = ""
 
 
-async def write_seeds(
-    client: RuntimeClient,
-    seeds: tuple[Seed, ...],
-    login_files: tuple[LoginFile, ...] = (),
-    *,
-    login: LoginInside | None = None,
+async def lay_agents(
+    client: RuntimeClient, sandbox: Sandbox, agents: Iterable[Agent], composed: ComposedPolicy
 ) -> None:
-    """Write each seed whose file is absent, and the files of a login where one is in use. What is
-    left of an earlier login is removed. Raises `Failed` with the shell's message."""
-    turned = [written for one in login_files for written in _login_file(one, login)]
-    kept = (_Written("keep", one.path, one.content) for one in seeds)
-    await _write(client, (*turned, *kept), _script(login))
+    """Lay out the first configuration of agents: each file that is absent, and the files of a login
+    where one is in use. What is left of an earlier login is removed. Raises `Failed` with the
+    shell's message."""
+    files: list[_Written] = []
+    for agent in agents:
+        told = chosen_setup(sandbox.profile.mcp, agent.mcp, agent.mcp_stdio)
+        seeds = (*agent.seeds, *(told.seeds if told is not None else ()))
+        use, login = LOGIN_USES.get(agent.name), composed.logins.get(agent.name)
+        files += [made for file in (use.files if use else ()) for made in _login_file(file, login)]
+        files += [_Written("keep", seed.path, seed.content) for seed in seeds]
+    await _write(client, files, _script(composed.logins.values()))
 
 
 async def lay_login(client: RuntimeClient, sandbox: Sandbox, composed: ComposedPolicy) -> None:
     """Write the files of an exposed login with its newest token, or remove those of one that is
     exposed no more. Raises `Failed`."""
     before = any(name.startswith(NAMED_LOGIN) for name in sandbox.exposed_secrets)
-    if sandbox.agent is None or not (before or composed.exposed_login):
+    if not (before or composed.exposed_logins):
         return
-    if is_added(sandbox.agent):
-        return  # it has no login
-    use = LOGIN_USES.get(find(sandbox.agent.partition("@")[0]).name)
-    files = () if use is None else use.files
-    turned = [written for one in files for written in _login_file(one, composed.login)]
+    turned = [
+        written
+        for name, use in LOGIN_USES.items()
+        if name in inside_names(sandbox)
+        for file in use.files
+        for written in _login_file(file, composed.logins.get(name))
+    ]
     await _write(client, turned, _QUIET)
 
 
@@ -119,11 +123,11 @@ def _login_file(file: LoginFile, login: LoginInside | None) -> list[_Written]:
     return [*dropped, _Written("turn", file.path, wanted, file.without or "")]
 
 
-def _script(login: LoginInside | None) -> Script:
-    return _QUIET if login is not None and login.token else _SEED
+def _script(logins: Iterable[LoginInside]) -> Script:
+    return _QUIET if any(login.token for login in logins) else SEED
 
 
-async def _write(client: RuntimeClient, files: Iterable[_Written], script: Script = _SEED) -> None:
+async def _write(client: RuntimeClient, files: Iterable[_Written], script: Script = SEED) -> None:
     words = [word for one in files for word in (one.how, one.path, one.content, one.other)]
     if not words:
         return

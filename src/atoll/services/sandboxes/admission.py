@@ -14,7 +14,6 @@ from typing import Protocol
 
 import msgspec
 
-from atoll.domain.agent.agent import takes_prompts
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, LimitReached
 from atoll.domain.event import Json
 from atoll.domain.people.principal import Principal
@@ -33,7 +32,6 @@ from atoll.domain.sandbox.create import (
     first_repository,
     grant,
     other_input,
-    read_catalogue,
 )
 from atoll.domain.sandbox.instruction import Append
 from atoll.domain.sandbox.lifecycle import step
@@ -50,7 +48,6 @@ from atoll.domain.sandbox.stimulus import ChildMade, Requested
 from atoll.domain.sandbox.task import queued
 from atoll.domain.wall.isolation import IsolationLevel, reaches
 from atoll.ports import (
-    AgentLayers,
     Extension,
     Holding,
     IdempotencyRecord,
@@ -65,6 +62,7 @@ from atoll.services.policies.policies import check_secrets, references
 from atoll.services.provisioning.compose_file import check_compose_file
 from atoll.services.provisioning.instructions import check_instructions
 from atoll.services.routes.routing import Routing
+from atoll.services.sandboxes.agent_checks import AgentChecks
 from atoll.services.sandboxes.settings import AdmissionSettings
 
 MAX_KEY = 200
@@ -110,7 +108,7 @@ class Admission:
         room: SandboxRoom,
         routing: Routing,
         extensions: Mapping[str, Extension],
-        agents: AgentLayers,
+        agents: AgentChecks,
         workspaces: WorkspacePreparer,
         settings: AdmissionSettings,
     ) -> None:
@@ -120,7 +118,7 @@ class Admission:
         self._routing = routing
         self._profiles = profiles
         self._extensions = extensions
-        self._agents = agents
+        self.agents = agents
         self._workspaces = workspaces
         self._settings = settings
 
@@ -138,8 +136,9 @@ class Admission:
         check_references(request)
         asked = await self._asked(caller, request, key)
         request, profile = asked.request, asked.profile
-        self._check_catalogue(request, profile)
-        await self._check_agent(request.agent or profile.agent, prompted=request.task is not None)
+        self.agents.check_catalogue(request, profile)
+        agent, prompted = request.agent or profile.agent, request.task is not None
+        await self.agents.check_offered(agent, prompted=prompted)
         await self._check_files(caller, asked)
         async with self._ground.store.begin() as rows:
             sandbox, work = await self._admitted(rows, caller, asked)
@@ -199,7 +198,7 @@ class Admission:
         raises, but for a decision that chooses nothing."""
         check_references(request)
         profile = await self._profiles.get(caller, request.profile, version=request.profile_version)
-        self._check_catalogue(request, profile)
+        self.agents.check_catalogue(request, profile)
         async with self._ground.store.read() as rows:
             asked = grant(request, profile, self._circumstances(caller, frozenset()))
             allowed = await self._room.take(rows, asked)
@@ -321,39 +320,10 @@ class Admission:
                 code="limit_reached",
             )
 
-    def _check_catalogue(self, request: CreateSandbox, profile: Profile) -> None:
-        """Raises `Invalid` for a name that no agent has, `Forbidden` for an agent left out."""
-        catalogue, agent = read_catalogue(request, profile), request.agent or profile.agent
-        if catalogue is None:
-            return
-        for name in catalogue:
-            if self._agents.known(name).name != name:
-                right = self._agents.known(name).name
-                raise Invalid(f"write {right} for {name}", field="agent_catalogue")
-        if agent is not None and self._agents.known(agent).name not in catalogue:
-            raise Forbidden(
-                f"the agent {agent} is not in this sandbox's agent_catalogue, which allows "
-                f"{', '.join(catalogue) or 'none'}",
-                field="agent",
-            )
-
-    async def _check_agent(self, agent: str | None, *, prompted: bool) -> None:
-        """Check the agent now, so that the create is refused instead of a sandbox failing. The
-        mounts are checked again at the start."""
-        if agent is None:
-            return
-        await self._agents.mounts_for(agent)
-        if prompted and not takes_prompts(self._agents.known(agent)):
-            raise Invalid(
-                f"{agent} is no coding agent: it would run the prompt as a command. Name another "
-                "agent.",
-                field="agent",
-            )
-
     async def obstacle(self, profile: Profile) -> str | None:
         """Return why no sandbox can be made from this profile here; None when one can."""
         try:
-            await self._check_agent(profile.agent, prompted=False)
+            await self.agents.check_offered(profile.agent)
             return self._unfit(profile)
         except AtollError as error:
             return error.message

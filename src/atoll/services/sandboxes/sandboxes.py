@@ -46,12 +46,7 @@ from atoll.domain.sandbox.stimulus import (
     SwitchNetwork,
 )
 from atoll.domain.sandbox.task_queue import is_queued
-from atoll.ports import (
-    LogLine,
-    RuntimeClient,
-    SandboxQuery,
-    Transaction,
-)
+from atoll.ports import LogLine, RuntimeClient, SandboxQuery, Transaction
 from atoll.ports.telemetry.tracer import Tracer
 from atoll.services.ground import Ground
 from atoll.services.journals.journals import Journals
@@ -108,6 +103,7 @@ class Sandboxes:
         self._leadership = ground.leadership
         self._directory = directory
         self._admission = admission
+        self.agent_checks = admission.agents
         self._reconciler = reconciler
         self._runtimes = runtimes
         self._maintenance = maintenance

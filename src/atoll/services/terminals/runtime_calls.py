@@ -5,12 +5,13 @@ from the runtime's journal. Paths of files are checked by the runtime, which ope
 """
 
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TypeVar
 
 from atoll.domain.errors import Forbidden
 from atoll.domain.people.principal import Principal, spell_actor
-from atoll.ports import RuntimeStream
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.ports import RuntimeClient, RuntimeStream
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.wire.contract import execs
 from atoll.wire.contract.call import RuntimeCall
@@ -46,6 +47,13 @@ class RuntimeCalls:
     ) -> AsyncIterator[RuntimeStream]:
         """Yield the runtime's answer while it arrives."""
         sandbox, client = await self._sandboxes.runtime(caller, ref, activity=activity)
+        async with self._streamed(sandbox, client, call) as answer:
+            yield answer
+
+    @asynccontextmanager
+    async def _streamed(
+        self, sandbox: Sandbox, client: RuntimeClient, call: RuntimeCall[bytes]
+    ) -> AsyncIterator[RuntimeStream]:
         async with AsyncExitStack() as stack:
             with self._tracer.span("runtime.stream") as span:
                 span.note("atoll.sandbox", sandbox.id)
@@ -72,13 +80,19 @@ class RuntimeCalls:
     async def run(self, caller: Principal, ref: str, body: execs.ExecBody) -> execs.ExecWithOutput:
         """Run a command in the caller's name. Counts as activity."""
         sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
+        await self._sandboxes.agent_checks.prepare_exec(sandbox, client, body)
         with self._tracer.span("exec.run") as span:
             span.note("atoll.sandbox", sandbox.id)
             return await client.call(execs.run_exec(body, spell_actor(caller)))
 
-    def run_streamed(
+    @asynccontextmanager
+    async def run_streamed(
         self, caller: Principal, ref: str, body: execs.ExecBody
-    ) -> AbstractAsyncContextManager[RuntimeStream]:
+    ) -> AsyncIterator[RuntimeStream]:
         """Run a command in the caller's name, and yield its output while it arrives. Counts as
         activity."""
-        return self.stream(caller, ref, execs.stream_exec(body, spell_actor(caller)), activity=True)
+        sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
+        await self._sandboxes.agent_checks.prepare_exec(sandbox, client, body)
+        call = execs.stream_exec(body, spell_actor(caller))
+        async with self._streamed(sandbox, client, call) as answer:
+            yield answer

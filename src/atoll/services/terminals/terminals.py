@@ -81,6 +81,7 @@ class Terminals:
         """Open a terminal. Counts as activity. Raises `LimitReached` beyond a quota. `strict`: an
         agent's lock stops everybody, whatever the sandbox's setting."""
         sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
+        await self._sandboxes.agent_checks.check_start(sandbox, client, body.agent)
         order = completed(sandbox, body, strict=strict)
         call = terminals.open_terminal(order, principal=caller.id)
         opened = await self._room.opened(

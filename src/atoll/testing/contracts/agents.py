@@ -11,6 +11,7 @@ import pytest
 from atoll.domain.errors import Conflict, Invalid, NotFound
 from atoll.ports.agents import AgentConfigs, AgentLayers, AgentShelf, NewAgent
 
+ABSENT = "aider"
 NOBODY = "nobody-calls-an-agent-so"
 HOSTILE = ("", ".", "..", "../codex", "a/b", "-rf", "a\0b", "a\nb", "x" * 5000)
 WRONG_VERSIONS = ("", "../1", "1 2", "-rf", "1/2", "1\0", "1" * 5000)
@@ -18,7 +19,7 @@ WRONG_VERSIONS = ("", "../1", "1 2", "-rf", "1/2", "1\0", "1" * 5000)
 
 class AgentLayersContract:
     """A contract of agent layers. Fixtures: `layers`, and `offered`, the name of an agent that this
-    host offers."""
+    host offers in a layer; it offers neither aider nor a version 9.9.9 of anything."""
 
     async def test_offered_agent_is_known_and_mounted_where_it_is_read_only(
         self, layers: AgentLayers, offered: str
@@ -31,6 +32,23 @@ class AgentLayersContract:
             assert PurePosixPath(mount.source).is_absolute()
         assert len({mount.target for mount in mounts}) == len(mounts)
         assert await layers.mounts_for(offered) == mounts
+
+    async def test_offered_agents_are_those_that_can_be_mounted(
+        self, layers: AgentLayers, offered: str
+    ) -> None:
+        found = {one.agent.name: one for one in await layers.offered()}
+        assert found[offered].version and ABSENT not in found
+        for name, one in found.items():
+            assert one.agent == layers.known(name)
+            assert one.mounts == await layers.mounts_for(name)
+
+    async def test_agent_or_version_that_is_not_installed_is_refused_with_what_to_do(
+        self, layers: AgentLayers, offered: str
+    ) -> None:
+        for reference in (ABSENT, f"{offered}@9.9.9"):
+            with pytest.raises(Invalid, match=f"atoll agent install {reference}") as refused:
+                await layers.mounts_for(reference)
+            assert refused.value.field == "agent"
 
     async def test_calls_at_once_give_the_same_mounts(
         self, layers: AgentLayers, offered: str

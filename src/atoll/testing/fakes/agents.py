@@ -1,6 +1,6 @@
-"""Agents without a registry, and configuration without a directory."""
+"""Agents without a registry or a layer on a disk, and configuration without a directory."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 
 from atoll.domain.agent.acp.added import (
@@ -12,10 +12,64 @@ from atoll.domain.agent.acp.added import (
     read_package,
     variables,
 )
-from atoll.domain.agent.agent import Agent, Seed, split_reference
-from atoll.domain.agent.registry import AGENTS, find
-from atoll.domain.errors import AtollError, Conflict, Invalid, NotFound
-from atoll.ports.agents import InstalledAgent, Layer, NewAgent
+from atoll.domain.agent.agent import Agent, Seed, layer_path, split_reference
+from atoll.domain.agent.registry import AGENTS, allowed, find
+from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFound
+from atoll.ports.agents import InstalledAgent, Layer, NewAgent, OfferedAgent
+from atoll.ports.extension import Mount
+
+
+@dataclass(slots=True)
+class FakeAgentLayers:
+    """A `ports.agents.AgentLayers` of `installed`: an agent's versions, the default first. One
+    without versions is a program of the sandbox's own root. `catalogue` names those that may be
+    used; None allows all."""
+
+    installed: dict[str, tuple[str, ...]] = field(
+        default_factory=lambda: {
+            "shell": (),
+            "codex": ("1.0",),
+            "claude-code": ("2.0",),
+            "opencode": ("3.0",),
+        }
+    )
+    catalogue: Container[str] | None = None
+
+    async def offered(self) -> tuple[OfferedAgent, ...]:
+        """See the port."""
+        return tuple(
+            self._offered(agent, None)
+            for agent in AGENTS
+            if agent.name in self.installed and agent in allowed(self.catalogue)
+        )
+
+    async def mounts_for(self, agent: str) -> tuple[Mount, ...]:
+        """See the port."""
+        known, version = self.known(agent), split_reference(agent)[1]
+        if known not in allowed(self.catalogue):
+            raise Forbidden(f"{known.name} is not in the agent_catalogue", field="agent")
+        versions = self.installed.get(known.name)
+        if versions is None or (version is not None and version not in versions):
+            raise Invalid(f"{agent} is not installed: atoll agent install {agent}", field="agent")
+        return self._offered(known, version).mounts
+
+    def added(self) -> tuple[Agent, ...]:
+        """See the port."""
+        return ()
+
+    def known(self, agent: str) -> Agent:
+        """See the port."""
+        try:
+            return find(split_reference(agent)[0])
+        except NotFound as error:
+            raise Invalid(error.message, field="agent") from error
+
+    def _offered(self, agent: Agent, version: str | None) -> OfferedAgent:
+        version = version or next(iter(self.installed[agent.name]), None)
+        if version is None:
+            return OfferedAgent(agent)
+        mount = Mount(f"/fake/{agent.name}/{version}", layer_path(agent))
+        return OfferedAgent(agent, version, (mount,))
 
 
 @dataclass(slots=True)

@@ -9,10 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from atoll.adapters.runtimes.answers import read_answer
+from atoll.domain.agent.registry import canonical
 from atoll.domain.errors import Conflict, Invalid, NotFound, Unavailable
 from atoll.domain.wall.probe import PROBE
 from atoll.ports.extension import Reachability
 from atoll.ports.runtime import Channel, HandoverLink, RuntimeClient, RuntimeStream
+from atoll.services.provisioning.seeds import SEED
+from atoll.services.sandboxes.agent_checks import LOOK
 from atoll.wire.contract.call import Query, RuntimeCall
 
 T = TypeVar("T")
@@ -33,6 +36,9 @@ memory 1073741824
 pids 512
 """
 """The output of a probe inside a wall without a fault."""
+
+
+_OURS = frozenset({SEED.text, LOOK.text})
 
 
 class FakeChannel:
@@ -105,7 +111,8 @@ class FakeRuntimes:
     of themselves, and anything else is not found. `terminals` names the paths that can be attached
     to. `calls` lists the requests. `gate`, when set, holds back every answer until a test sets the
     event. Nothing answers while `down`. `health` is what the health says besides, and `wall` the
-    answer to a probe of the wall. `workers` are served by id.
+    answer to a probe of the wall. `workers` are served by id. `programs` are the agents whose
+    programs are inside: no other starts.
     """
 
     calls: list[RuntimeCall[Any]] = field(default_factory=list)
@@ -119,6 +126,9 @@ class FakeRuntimes:
     health: dict[str, object] = field(default_factory=dict)
     wall: bytes = field(default_factory=lambda: probe_answer(CLOSED_WALL))
     workers: dict[str, WorkerInMemory] = field(default_factory=dict)
+    programs: set[str] = field(
+        default_factory=lambda: {"shell", "codex", "claude-code", "opencode"}
+    )
 
     async def call(self, call: RuntimeCall[T]) -> T:
         """See the port."""
@@ -129,13 +139,24 @@ class FakeRuntimes:
     async def stream(self, call: RuntimeCall[bytes]) -> AsyncIterator[RuntimeStream]:
         """See the port."""
         looking = call.path == "/execs" and PROBE in _script_of(call)
-        whole = self.wall if looking else await self.call(call)
+        own = call.path == "/execs" and _script_of(call) in _OURS
+        whole = self.wall if looking else await (self._run_ours(call) if own else self.call(call))
 
         async def body() -> AsyncIterator[bytes]:
             # An exec streams its answer as lines.
             yield whole + b"\n" if call.path == "/execs" else whole
 
         yield RuntimeStream(200, (), body())
+
+    async def _run_ours(self, call: RuntimeCall[bytes]) -> bytes:
+        """Answer a script about agents: laying them out succeeds, and a look finds `programs`."""
+        status, document = await self._reply(call)
+        if status not in (200, 404):
+            return read_answer(call, status, json.dumps(document).encode())
+        words = json.loads(call.body if isinstance(call.body, bytes) else b"{}")["argv"]
+        looked = words[2] == LOOK.text
+        missing = looked and words[4].split("/")[-3] not in self.programs
+        return json.dumps({"exit": {"exit_code": int(missing)}}).encode()
 
     @asynccontextmanager
     async def attach(self, path: str, query: Query = ()) -> AsyncIterator[Channel]:
@@ -184,8 +205,17 @@ class FakeRuntimes:
                 return 204, None
             case path if path.startswith("/workers/"):
                 return self._of_worker(call, path.split("/")[2:], query)
+            case "/agents" | "/sessions" if (name := self._absent(call)) is not None:
+                problem = {"code": "agent_not_inside", "field": "agent"}
+                return 422, problem | {"detail": f"the agent {name} is not in this sandbox"}
             case _:
                 return self.answers.get((call.method, call.path), (404, {"code": "not_found"}))
+
+    def _absent(self, call: RuntimeCall[T]) -> str | None:
+        """Return the agent that a call would start, where its program is not inside."""
+        body = json.loads(call.body) if isinstance(call.body, bytes) else {}
+        name = None if call.method != "POST" else body.get("agent")
+        return None if name is None or canonical(name) in self.programs else name
 
     def _of_worker(
         self, call: RuntimeCall[T], path: list[str], query: dict[str, str]

@@ -164,7 +164,8 @@ class ToolAccess(_Message, frozen=True, kw_only=True):
 
 class Policy(_Message, frozen=True, kw_only=True, omit_defaults=True):
     """Whole policy of one sandbox. `revision` grows with every change the control plane makes.
-    `env` are variables of processes started from now on, over the sandbox's own. `record`: every
+    `env` are variables of processes started from now on, over the sandbox's own; `agent_env` those
+    of one agent's processes alone, by its name. `record`: every
     terminal opened from now on is recorded. What has its default is left out: a runtime of an
     earlier version refuses fields it does not know."""
 
@@ -178,6 +179,7 @@ class Policy(_Message, frozen=True, kw_only=True, omit_defaults=True):
     commands: Commands = Commands()
     remotes: tuple[GitRemote, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
+    agent_env: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
     record: bool = False
     dev: bool = False
     api: ApiAccess | None = None

@@ -1,8 +1,9 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from atoll.adapters.extensions.namespaces.roots import check_needs, shell_of
+from atoll.adapters.extensions.namespaces.roots import fitting, shell_of
 from atoll.domain.errors import Invalid
 from atoll.ports.extension import Mount
 from atoll.ports.images import Tree
@@ -18,19 +19,25 @@ def tree(tmp_path: Path) -> Tree:
 
 def test_image_without_what_an_agent_runs_on_is_refused(tree: Tree) -> None:
     with pytest.raises(Invalid, match="qwen-code runs on node, which the image small"):
-        check_needs(tree, [QWEN])
+        fitting(tree, [QWEN])
+
+
+def test_agent_beside_that_an_image_cannot_run_is_left_out(tree: Tree) -> None:
+    own = Mount("/x", "/opt/atoll/agents/codex")
+    assert fitting(tree, [own, replace(QWEN, spare=True)]) == (own,)
 
 
 def test_image_with_the_program_wherever_its_path_says_is_taken(tree: Tree) -> None:
     place = Path(tree.path) / "opt" / "node" / "bin"
     place.mkdir(parents=True)
     (place / "node").symlink_to("/usr/lib/node")
-    check_needs(tree, [QWEN])
+    assert fitting(tree, [QWEN]) == (QWEN,)
 
 
 def test_mounts_that_are_no_agent_s_need_nothing(tree: Tree) -> None:
     others = ("/.atoll/repos/0.git", "/opt/atoll/agents/.safety", "/opt/atoll/agents/nobody")
-    check_needs(tree, [Mount("/x", target) for target in others])
+    mounts = tuple(Mount("/x", target) for target in others)
+    assert fitting(tree, mounts) == mounts
 
 
 def test_shell_is_the_plain_one_where_the_image_has_no_bash(tree: Tree) -> None:

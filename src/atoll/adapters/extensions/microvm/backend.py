@@ -9,7 +9,7 @@ import json
 import shutil
 import socket
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from atoll.adapters.extensions.microvm.disks import Disks, find_mke2fs, make_disk
@@ -30,7 +30,7 @@ from atoll.domain.route.candidate import ImageKind
 from atoll.domain.sandbox.image import HOST
 from atoll.domain.wall.isolation import Isolation, IsolationLevel
 from atoll.domain.wall.resources import Resources
-from atoll.ports.extension import Capabilities, CleanupReport, Provision
+from atoll.ports.extension import Capabilities, CleanupReport, Mount, Provision
 from atoll.ports.far import FarBox, FarPlace, LinkTerms, MachineLost
 
 NAME = "ext.microvm"
@@ -79,6 +79,7 @@ class MicrovmBackend:
                 "cannot be used there",
                 field="image",
             )
+        request = replace(request, mounts=_shown(request.mounts))
         if len(request.mounts) > len(LETTERS):
             raise Invalid(f"{NAME} shows at most {len(LETTERS)} folders", field="mounts")
         await self._cancel_boot(request.sandbox_id)
@@ -201,6 +202,13 @@ class MicrovmBackend:
             disk = await self.disks.of(Path(mount.source))
             found[f"{VIEWS}/{letter}", mount.target] = disk
         return found
+
+
+def _shown(mounts: tuple[Mount, ...]) -> tuple[Mount, ...]:
+    """Return as many mounts as a machine has disks for, spare ones last."""
+    needed = [mount for mount in mounts if not mount.spare]
+    room = max(0, len(LETTERS) - len(needed))
+    return (*needed, *[mount for mount in mounts if mount.spare][:room])
 
 
 def _kept(disk: Path, *, fresh: bool) -> bool:

@@ -6,10 +6,10 @@ on the host is the zygote's business, what happens inside the runtime's.
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from atoll.adapters.extensions.namespaces.roots import check_needs, shell_of
+from atoll.adapters.extensions.namespaces.roots import fitting, shell_of
 from atoll.adapters.trees.found import FoundTrees
 from atoll.adapters.zygote.environment import environment_with_image
 from atoll.adapters.zygote.link import ZygoteLink
@@ -75,6 +75,10 @@ class Namespaces:
         """Start a sandbox, or attach to it again. Raises `Invalid` for an image that is not
         installed, or that lacks a program the sandbox's agent needs."""
         root = await self._root(request)
+        if root is not None:
+            request = replace(
+                request, mounts=await asyncio.to_thread(fitting, root, request.mounts)
+            )
         answer = await self._link.request(self._start(request, root), seconds=START_SECONDS)
         if not isinstance(answer, wire.Started):
             raise Failed(f"the zygote answered a start by {type(answer).__name__}")
@@ -87,9 +91,7 @@ class Namespaces:
             return None
         if self.settings.trees is None:
             raise Invalid(f"{NAME} has no images here, only `{HOST}`", field="image")
-        tree = await self.settings.trees.find(image)
-        await asyncio.to_thread(check_needs, tree, request.mounts)
-        return tree
+        return await self.settings.trees.find(image)
 
     def _start(self, request: Provision, root: Tree | None) -> wire.Start:
         profile = request.profile

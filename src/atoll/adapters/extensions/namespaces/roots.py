@@ -1,4 +1,4 @@
-"""A check that a root contains the programs its agent needs, made before the start."""
+"""A check that a root contains the programs its agents need, made before the start."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -15,18 +15,27 @@ USUAL_SHELL = ("/bin/bash",)
 PLAIN_SHELL = ("/bin/sh",)
 
 
-def check_needs(tree: Tree, mounts: Iterable[Mount]) -> None:
-    """Reject a tree without the program that an agent among the mounts runs on. Raises
-    `Invalid`."""
+def fitting(tree: Tree, mounts: Iterable[Mount]) -> tuple[Mount, ...]:
+    """Return the mounts without spare ones of agents that run on a program which the tree lacks.
+    Raises `Invalid` for one that is no spare."""
+    found = []
     for mount in mounts:
-        agent = _agent_at(mount.target)
-        for program in agent.package.needs if agent is not None and agent.package else ():
-            if not has_program(tree, program):
-                raise Invalid(
-                    f"{mount.target.rpartition('/')[2]} runs on {program}, which the image "
-                    f"{tree.name} does not hold: choose an image with {program}, or `host`",
-                    field="image",
-                )
+        missing = _missing_program(tree, mount)
+        if missing is None:
+            found.append(mount)
+        elif not mount.spare:
+            raise Invalid(
+                f"{mount.target.rpartition('/')[2]} runs on {missing}, which the image "
+                f"{tree.name} does not hold: choose an image with {missing}, or `host`",
+                field="image",
+            )
+    return tuple(found)
+
+
+def _missing_program(tree: Tree, mount: Mount) -> str | None:
+    agent = _agent_at(mount.target)
+    needs = agent.package.needs if agent is not None and agent.package else ()
+    return next((program for program in needs if not has_program(tree, program)), None)
 
 
 def _agent_at(target: str) -> Agent | None:

@@ -122,8 +122,15 @@ def child_request(parent: Sandbox, request: CreateSandbox) -> CreateSandbox:
         consumer=parent.consumer,
         repos=tuple(_repo(parent, one) for one in request.repos),
         ttl_seconds=_seconds(parent, request),
-        task=None if request.task is None else TaskRequest(request.task.prompt),
+        task=_task(request.task),
     )
+
+
+def _task(task: TaskRequest | None) -> TaskRequest | None:
+    """Return a task as it was requested. Raises `Forbidden` for what its owner alone decides."""
+    if task is not None and (task.group or task.max_working):
+        raise Forbidden("a sandbox made from inside has no group and no queue", field="task")
+    return task
 
 
 def child_key(parent: Sandbox, key: str | None) -> str | None:

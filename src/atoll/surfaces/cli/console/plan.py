@@ -26,8 +26,8 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}\Z")
 @dataclass(frozen=True, slots=True)
 class SandboxPlan:
     """The options of `new`. `also` are further repositories as `REPO[#BRANCH[:FROM]]`, `env` are
-    `K=V` words, `mount` are `HOST:PATH[:ro|rw]`, `copy` `HOST:PATH`. None and empty mean that
-    nothing was said."""
+    `K=V` words, `mount` are `HOST:PATH[:ro|rw]`, `copy` `HOST:PATH`, `may_run` the agents that it
+    is limited to. None and empty mean that nothing was said."""
 
     repo: str | None = None
     branch: str | None = None
@@ -35,6 +35,11 @@ class SandboxPlan:
     also: tuple[str, ...] = ()
     profile: str | None = None
     agent: str | None = None
+    machine: bool = False
+    ask_first: bool = False
+    may_run: tuple[str, ...] = ()
+    softlock: str | None = None
+    secret: tuple[str, ...] = ()
     network: str | None = None
     ttl: str | None = None
     env: tuple[str, ...] = ()

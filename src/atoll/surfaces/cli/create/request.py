@@ -11,7 +11,9 @@ from atoll.client.bodies import (
     ProjectUseBody,
     Scope,
     SetupBody,
+    Softlock,
     TaskBody,
+    WorkBody,
     WorkspaceAccess,
     WorkspaceBody,
     given,
@@ -19,6 +21,7 @@ from atoll.client.bodies import (
 from atoll.domain.errors import Invalid
 from atoll.domain.repository.branch import branch_for_agent, branch_of_task
 from atoll.domain.sandbox.instructions import REPO
+from atoll.surfaces.cli.console.plan import SandboxPlan
 from atoll.surfaces.cli.create.job import Job
 from atoll.surfaces.cli.create.route_options import options_of
 from atoll.surfaces.cli.transfer.origin import RepositoryOrigin
@@ -37,11 +40,13 @@ def create_body(job: Job, found: list[RepositoryOrigin], env: dict[str, str]) ->
         "mode": "mirror" if plan.mirror else None,
         "access": cast("WorkspaceAccess | None", plan.access),
     }
-    task: TaskBody = {"group": job.group, "max_working": job.max_working}
+    task: TaskBody = {"group": job.group, "max_working": job.max_working, **_work(plan)}
     request: CreateBody = {
         "profile": plan.profile or "shell",
         "consumer": given(consumer),
         "agent": plan.agent,
+        "agent_catalogue": list(plan.may_run) or None,
+        "softlock": cast("Softlock | None", plan.softlock),
         "network_mode": cast("Mode | None", plan.network),
         "name": job.name,
         "ttl": plan.ttl,
@@ -49,12 +54,12 @@ def create_body(job: Job, found: list[RepositoryOrigin], env: dict[str, str]) ->
         "scope": cast("Scope | None", plan.scope),
         "workspace": given(workspace),
         "copies": list(plan.copy),
-        "setup_metadata": _setup(plan.instructions) if plan.instructions else {},
+        "setup_metadata": _setup(plan.instructions, plan.secret),
         "inputs": _inputs(plan.compose) if plan.compose else {},
         "env": env,
         "repos": [origin.request for origin in found],
         "prompt": None if job.prompts_later else job.prompt,
-        "task": {} if job.prompts_later else given(task),
+        "task": {} if job.prompts_later or job.prompt is None else given(task),
         "project": _project(job),
         "host": plan.host,
         "route": options_of(plan),
@@ -68,11 +73,22 @@ def _project(job: Job) -> ProjectUseBody | None:
     return {"digest": job.project.digest, "setup": "later" if job.sends else "now"}
 
 
-def _setup(instructions: str) -> SetupBody:
-    """Return where the instructions are, or the text of a local file. Raises `Invalid`."""
+def _work(plan: SandboxPlan) -> WorkBody:
+    """Return the way in which the agent works at its task; empty at a terminal."""
+    if not plan.machine:
+        return {}
+    return {"mode": "machine", "permissions": "ask" if plan.ask_first else "allow"}
+
+
+def _setup(instructions: str | None, secrets: tuple[str, ...]) -> SetupBody:
+    """Return the secrets, and where the instructions are or the text of a local file. Raises
+    `Invalid`."""
+    found: SetupBody = {"secret_refs": list(secrets)} if secrets else {}
+    if instructions is None:
+        return found
     if instructions.startswith(REPO):
-        return {"instructions_ref": instructions}
-    return {"instructions": _text_of("--instructions", instructions)}
+        return {**found, "instructions_ref": instructions}
+    return {**found, "instructions": _text_of("--instructions", instructions)}
 
 
 def _inputs(compose: str) -> InputsBody:

@@ -137,6 +137,7 @@ class SandboxView(ResponseModel):
     route: str | None
     agent: str | None
     agent_catalogue: list[str] | None
+    agents_inside: list[str] | None
     scope: Scope
     workspace: WorkspaceView
     network_mode: NetworkMode
@@ -196,6 +197,7 @@ def _view(sandbox: Sandbox, agents: Sequence[ReportedAgent]) -> dict[str, Any]:
         sandbox_id=sandbox.id,
         extension=profile.extension,
         agent_catalogue=profile.agent_catalogue,
+        agents_inside=sandbox.attachment.agents,
         workspace=WorkspaceView.of(profile.workspace),
         network_mode=profile.network.mode,
         softlock=profile.softlock,

@@ -4,14 +4,17 @@ Each is a use case of the API. Who may do what with which sandbox is decided the
 sandbox they are about those that were made there.
 """
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from atoll.domain.errors import Invalid
 from atoll.domain.event import Json
+from atoll.domain.network.network import NetworkMode
 from atoll.domain.people.capability import Capability
+from atoll.domain.profile.profile import Scope
 from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest, Sandbox
-from atoll.domain.sandbox.task import TaskRequest
+from atoll.domain.sandbox.task import AgentMode, TaskRequest
 from atoll.domain.tool.answer import Answer
 from atoll.domain.tool.tool import READS, Effects
 from atoll.surfaces.mcp.definition import Arguments, Call, Namespace
@@ -48,10 +51,35 @@ class CreateArguments(Arguments, frozen=True):
     name: Annotated[str, Meta(description="A name; left out, one is made.", max_length=200)] = ""
     repo_url: Annotated[str, Meta(description="A git repository to work on.", max_length=2000)] = ""
     branch: Annotated[str, Meta(description="The branch of it.", max_length=200)] = ""
+    from_branch: Annotated[
+        str, Meta(description="Where a new branch begins; left out, the default.", max_length=200)
+    ] = ""
+    agent: Annotated[
+        str, Meta(description="Such as `codex`; left out, the profile's.", max_length=200)
+    ] = ""
     prompt: Annotated[
         str,
-        Meta(description="A task for the profile's agent, begun at once.", max_length=100_000),
+        Meta(description="A task for its agent, begun at once.", max_length=100_000),
     ] = ""
+    mode: Annotated[
+        Literal["tui", "machine"],
+        Meta(description="How its agent works at the task: at a terminal, or by cards."),
+    ] = "tui"
+    permissions: Annotated[
+        Literal["allow", "ask"],
+        Meta(description="`ask`: as a machine it asks a person before it acts."),
+    ] = "allow"
+    max_working: Annotated[
+        int, Meta(description="Queue the task while so many are at work; 0 never.", ge=0, le=1000)
+    ] = 0
+    network_mode: Annotated[
+        Literal["", "none", "limited", "host-only", "full"],
+        Meta(description="Its network; left out, the profile's."),
+    ] = ""
+    ttl_seconds: Annotated[
+        int, Meta(description="How long it lives; 0 is the profile's.", ge=0, le=366 * 86400)
+    ] = 0
+    shared: Annotated[bool, Meta(description="Every member of the team finds it.")] = False
     key: Annotated[
         str,
         Meta(description="The same key within a day gives the same sandbox.", max_length=200),
@@ -84,16 +112,40 @@ async def list_sandboxes(call: Call, arguments: ListArguments) -> Answer:
 async def create_sandbox(call: Call, arguments: CreateArguments) -> Answer:
     """Create a sandbox: a machine of its own for commands and agents. It answers at once; use
     atoll.wait until its state is ready."""
-    repos = (RepoRequest(arguments.repo_url, arguments.branch or None),)
+    profile = arguments.profile or ("" if call.inside else PROFILE)
     request = CreateSandbox(
-        profile=arguments.profile or ("" if call.inside else PROFILE),
+        profile=profile,
         name=arguments.name or None,
-        repos=repos if arguments.repo_url else (),
-        task=TaskRequest(arguments.prompt) if arguments.prompt else None,
+        agent=arguments.agent or None,
+        scope=Scope.SHARED if arguments.shared else None,
+        repos=_repos(arguments),
+        ttl_seconds=arguments.ttl_seconds or None,
+        network_mode=NetworkMode(arguments.network_mode) if arguments.network_mode else None,
+        task=_task(arguments),
     )
     key = arguments.key or None
     made = await call.atoll.sandboxes.create(call.caller, request, idempotency_key=key)
     return Answer({"sandbox": sandbox_value(made)})
+
+
+def _repos(arguments: CreateArguments) -> tuple[RepoRequest, ...]:
+    """Return the repository. Raises `Invalid` for a branch of none."""
+    branch, start = arguments.branch or None, arguments.from_branch or None
+    if arguments.repo_url:
+        return (RepoRequest(arguments.repo_url, branch, start),)
+    if branch or start:
+        raise Invalid("a branch needs a repository: name it in repo_url", field="repo_url")
+    return ()
+
+
+def _task(arguments: CreateArguments) -> TaskRequest | None:
+    """Return the task. Raises `Invalid` for a way to work at none."""
+    mode, asks = AgentMode(arguments.mode), arguments.permissions == "ask"
+    if arguments.prompt:
+        return TaskRequest(arguments.prompt, mode, asks, None, arguments.max_working or None)
+    if mode is not AgentMode.TUI or asks or arguments.max_working:
+        raise Invalid("a task needs its words: send them as prompt", field="prompt")
+    return None
 
 
 @atoll.tool("wait", Capability.SANDBOX_READ, READS, inside=Capability.SANDBOX_CHILDREN)

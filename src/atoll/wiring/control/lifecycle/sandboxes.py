@@ -44,6 +44,7 @@ from atoll.services.provisioning.seeds import lay_login
 from atoll.services.provisioning.settings import ProvisioningSettings
 from atoll.services.routes.rerouting import Rerouting
 from atoll.services.sandboxes.admission import Admission
+from atoll.services.sandboxes.agent_checks import AgentChecks
 from atoll.services.sandboxes.backend_watch import BackendWatch
 from atoll.services.sandboxes.background import Background, Runners
 from atoll.services.sandboxes.deadlines import Deadlines
@@ -332,7 +333,7 @@ def build_admission(
             linked=Desktops(ground, ports.vault).linked,
         ),
         extensions=ports.extensions,
-        agents=ports.agents,
+        agents=AgentChecks(ports.agents, ports.extensions, cycle.policies.compose),
         workspaces=preparation.workspaces,
         settings=settings,
     )

@@ -42,6 +42,31 @@ def test_several_agents_get_a_branch_each_and_one_group(cli: Cli, server: Script
     assert len(json.loads(ran.out)["sandboxes"]) == 2
 
 
+@pytest.mark.parametrize(
+    ("words", "task"),
+    [
+        (("--machine",), {"mode": "machine", "permissions": "allow"}),
+        (("--machine", "--ask-first"), {"mode": "machine", "permissions": "ask"}),
+    ],
+)
+def test_agent_that_works_by_cards_is_said_with_the_create_and_not_attached(
+    cli: Cli, server: Scripted, words: tuple[str, ...], task: dict[str, str]
+) -> None:
+    ran = cli("new", "--agent", "codex", "--prompt", "Fix it", *words, "--save-as", "cards")
+    assert (ran.code, ran.out) == (0, "made\n"), ran.err
+    again = cli("new", "--prompt", "More", "--preset", "cards")
+    assert again.code == 0, again.err
+    assert [one["task"] for one in creates(server)] == [task, task]
+
+
+def test_limits_of_agents_and_secrets_are_said_with_the_create(cli: Cli, server: Scripted) -> None:
+    words = ("--may-run", "codex", "--may-run", "aider", "--softlock", "strict", "--secret", "npm")
+    assert cli("new", *words, "-d").code == 0
+    (body,) = creates(server)
+    assert (body["agent_catalogue"], body["softlock"]) == (["codex", "aider"], "strict")
+    assert body["setup_metadata"] == {"secret_refs": ["npm"]}
+
+
 def test_list_shows_those_that_got_the_same_task(cli: Cli, server: Scripted) -> None:
     for name, group in (("one", "g"), ("two", "g"), ("three", None)):
         server.add(name, task={"state": "given", "group": group})
@@ -96,6 +121,8 @@ def test_command_returns_once_the_setup_let_the_task_begin(
         ("--agent", "codex", "--agent", "codex", "--prompt", "x"),
         ("--agent", "codex", "--prompt", "  "),
         ("--agent", "codex", "--prompt", "x" * 70000),
+        ("--agent", "codex", "--machine"),
+        ("--agent", "codex", "--prompt", "x", "--ask-first"),
     ],
 )
 def test_wrong_prompt_makes_nothing(cli: Cli, server: Scripted, words: tuple[str, ...]) -> None:

@@ -114,6 +114,7 @@ def _lines(sandbox: Sandbox) -> list[tuple[str, str]]:
         ("profile", f"{profile.id} {profile.version}".strip()),
         ("agent", sandbox.agent),
         ("may run", _catalogue(sandbox)),
+        ("has", ", ".join(each.replace("@", " ") for each in sandbox.agents_inside)),
         ("backend", sandbox.extension),
         ("host", sandbox.host),
         ("route", sandbox.route),
@@ -165,10 +166,17 @@ def _instructions(setup: Setup) -> list[tuple[str, str]]:
 
 
 def _catalogue(sandbox: Sandbox) -> str:
-    """Return the agents it is limited to; empty where it has all of the installation's."""
+    """Return the agents it is limited to; empty where it has all of the installation's. Where it
+    runs, those that are not inside are marked."""
     if sandbox.value.get("agent_catalogue") is None:
         return ""
-    return ", ".join(sandbox.agent_catalogue) or "no agent"
+    known = sandbox.value.get("agents_inside") is not None
+    inside = {each.partition("@")[0] for each in sandbox.agents_inside}
+    words = (
+        f"{name} (not inside)" if known and name not in inside else name
+        for name in sandbox.agent_catalogue
+    )
+    return ", ".join(words) or "no agent"
 
 
 def _wall(isolation: Isolation) -> str:

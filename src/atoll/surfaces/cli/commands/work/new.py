@@ -33,6 +33,7 @@ from atoll.surfaces.cli.transfer.origin import origins
 NETWORKS = ("none", "limited", "host-only", "full")
 ACCESSES = ("none", "ro", "rw")
 SCOPES = ("session", "agent", "shared")
+SOFTLOCKS = ("owner", "strict")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,24 @@ class _Manner:
     metavar="N",
     help="Queue the task while N of yours are at work.",
 )
+@click.option(
+    "--machine", is_flag=True, help="With --prompt: its agent works by cards, without a terminal."
+)
+@click.option("--ask-first", is_flag=True, help="With --machine: its agent asks before it acts.")
+@click.option(
+    "--may-run",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=candidates.agents(),
+    help="Only these agents may run in it; may be repeated  [default: the profile's].",
+)
+@click.option(
+    "--softlock",
+    type=click.Choice(SOFTLOCKS),
+    default=None,
+    help="Whom the lock of a working agent stops: all but the owner, or everybody.",
+)
+@click.option("--secret", multiple=True, metavar="NAME", help="A secret it cannot do without.")
 @click.option("--network", type=click.Choice(NETWORKS), default=None, help="Its network mode.")
 @click.option(
     "--instructions",
@@ -156,7 +175,7 @@ def command(
     detach: bool,
     no_wait: bool,
     as_json: bool,
-    **words: str | tuple[str, ...] | None,
+    **words: str | bool | tuple[str, ...] | None,
 ) -> None:
     """Create a sandbox, from a repository if you name one, and attach to it.
 
@@ -166,18 +185,20 @@ def command(
     """
     # A prompt from a pipe leaves no terminal to attach by.
     piped = prompt == "-" and not sys.stdin.isatty()
-    sits = not (detach or no_wait or as_json or piped or len(agents) > 1)
+    said = SandboxPlan(agent=agents[0] if agents else None, **words)  # type: ignore[arg-type]  # click made them of the right kind
+    plan = _completed(invocation, said, chosen=chosen, last=last)
+    # An agent that works by cards has no terminal either.
+    sits = not (detach or no_wait or as_json or piped or plan.machine or len(agents) > 1)
     if sits:
         _needs_terminal()
     prompt = read_prompt(prompt)
-    said = SandboxPlan(agent=agents[0] if agents else None, **words)  # type: ignore[arg-type]  # click made them of the right kind
-    plan = _completed(invocation, said, chosen=chosen, last=last)
     if sits and plan == SandboxPlan() and name is None and prompt is None:
         from atoll.surfaces.cli.transfer.questions import asked_plan
 
         plan = asked_plan(invocation)
     plan = plan.anchored()
     _check_places(plan, no_wait=no_wait)
+    _check_manner(plan, prompt)
     asked = jobs(plan, agents, name=name, prompt=prompt)
     asked = [replace(job, max_working=max_working if prompt else None) for job in asked]
     # Kept first: an odd name is reported before anything is sent, and `--last` may try again.
@@ -244,6 +265,18 @@ def _check_places(plan: SandboxPlan, *, no_wait: bool) -> None:
         read_copy(text)
 
 
+def _check_manner(plan: SandboxPlan, prompt: str | None) -> None:
+    """Reject a way to work without a task, before anything is made."""
+    if plan.ask_first and not plan.machine:
+        raise click.UsageError(
+            "--ask-first goes with --machine: at a terminal the agent's own settings count."
+        )
+    if plan.machine and prompt is None:
+        raise click.UsageError(
+            "--machine needs a --prompt; without a task: `atoll agent start NAME --machine`."
+        )
+
+
 def _fill(invocation: Invocation, job: Job, made: Sandbox) -> None:
     """Put into a sandbox that is ready what this machine sends itself."""
     api, sandbox_id, plan = invocation.api(), made.sandbox_id, job.plan
@@ -270,7 +303,13 @@ def _filled(invocation: Invocation, job: Job, made: Sandbox) -> Sandbox:
     ready = _ready(api, made)
     _fill(invocation, job, ready)
     if job.prompts_later and job.prompt is not None:
-        order: AgentBody = {"agent": ready.agent, "prompt": job.prompt}
+        plan = job.plan
+        order: AgentBody = {
+            "agent": ready.agent,
+            "prompt": job.prompt,
+            "mode": "machine" if plan.machine else "tui",
+            "permissions": "ask" if plan.ask_first else "allow",
+        }
         api.agents.start(ready.sandbox_id, order)
     return task_begun(api, ready) if job.prompt is not None else ready
 

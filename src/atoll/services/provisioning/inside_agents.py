@@ -1,0 +1,110 @@
+"""Agents inside a sandbox: every installed one that its catalogue admits, whichever starts there.
+
+The sandbox's own agent is one of them. The others cost a create nothing and may be missing: a
+backend leaves out what it cannot show.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from atoll.domain.agent.agent import Agent, split_reference, takes_prompts
+from atoll.domain.agent.registry import canonical
+from atoll.domain.errors import Forbidden, Invalid
+from atoll.domain.sandbox.image import HOST
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.ports import Mount
+from atoll.ports.agents import AgentLayers, OfferedAgent
+
+OF_ONE_AGENT = frozenset({"BASH_ENV"})
+"""Variables of an agent that would change other programs: only the agent's own process has them,
+and a sandbox whose own agent it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class InsideAgents:
+    """Agents that a sandbox is to show, its own first where it has one."""
+
+    own: OfferedAgent | None = None
+    others: tuple[OfferedAgent, ...] = ()
+
+    def beginning(self, sandbox: Sandbox) -> tuple[Agent, ...]:
+        """Return the agents that may begin with the sandbox: its own, and those that go on."""
+        going = {canonical(one.agent) for one in sandbox.agents} if sandbox.resuming else set()
+        others = (one.agent for one in self.others if one.agent.name in going)
+        return (*([self.own.agent] if self.own else ()), *others)
+
+    @property
+    def mounts(self) -> tuple[Mount, ...]:
+        """Return their layers. The sandbox can do without those of the others."""
+        spare = (replace(mount, spare=True) for one in self.others for mount in one.mounts)
+        return (*(self.own.mounts if self.own else ()), *spare)
+
+    @property
+    def env(self) -> tuple[tuple[str, str], ...]:
+        """Return the variables of all of them. Those of its own agent take precedence."""
+        shared = (pair for one in self.others for pair in one.agent.env)
+        found = {name: value for name, value in shared if name not in OF_ONE_AGENT}
+        return tuple({**found, **dict(self.own.agent.env if self.own else ())}.items())
+
+
+async def find_inside(
+    layers: AgentLayers, sandbox: Sandbox, report: Callable[[str], None], *, spare_layers: bool
+) -> InsideAgents:
+    """Return the agents of a sandbox that starts; without `spare_layers` only its own, and those
+    that need no layer. Raises what `mounts_for` raises for its own agent at its first start; later
+    it starts without, and the log says so."""
+    try:
+        own = await _own(layers, sandbox)
+    except (Forbidden, Invalid) as error:
+        if sandbox.generation == 1 and sandbox.ready_at is None:
+            raise
+        report(f"It starts without {sandbox.agent}: {error.message}.")
+        own = None
+    left = {own.agent.name} if own else set()
+    others = (
+        one
+        for one in await layers.offered()
+        if one.agent.name not in left
+        and takes_prompts(one.agent)
+        and admits(sandbox, one.agent)
+        and (spare_layers or not one.mounts)
+    )
+    return InsideAgents(own, tuple(others))
+
+
+async def _own(layers: AgentLayers, sandbox: Sandbox) -> OfferedAgent | None:
+    if not sandbox.agent:
+        return None
+    mounts = await layers.mounts_for(sandbox.agent)
+    agent, version = layers.known(sandbox.agent), split_reference(sandbox.agent)[1]
+    if version is None:
+        offered = (one.version for one in await layers.offered() if one.agent == agent)
+        version = next(offered, "")
+    return OfferedAgent(agent, version, mounts)
+
+
+def admits(sandbox: Sandbox, agent: Agent) -> bool:
+    """Report whether the sandbox's catalogue has an agent."""
+    catalogue = sandbox.profile.agent_catalogue
+    return catalogue is None or agent.name in catalogue
+
+
+def spell_inside(inside: InsideAgents, image: str) -> tuple[str, ...]:
+    """Return agents that are certainly inside as `name@version`, or `name` where no version is
+    known. A root of another image may lack what the program of another agent needs."""
+    found = [one for one in inside.others if image == HOST or (one.mounts and not needs(one.agent))]
+    agents = (*([inside.own] if inside.own else ()), *found)
+    return tuple(f"{one.agent.name}@{one.version}".removesuffix("@") for one in agents)
+
+
+def inside_names(sandbox: Sandbox) -> Mapping[str, str]:
+    """Return agents known to be inside, with their versions; its own where nobody looked."""
+    found = sandbox.attachment.agents
+    if found is None:
+        found = (canonical(sandbox.agent),) if sandbox.agent else ()
+    return dict(each.partition("@")[::2] for each in found)
+
+
+def needs(agent: Agent) -> tuple[str, ...]:
+    """Return the programs of the sandbox's own root that an agent runs on."""
+    return agent.package.needs if agent.package else ()
