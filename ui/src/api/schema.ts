@@ -3072,6 +3072,7 @@ export interface components {
             readonly agent: string | null;
             readonly agent_catalogue: readonly string[] | null;
             readonly agents: readonly components["schemas"]["SandboxAgentView"][];
+            readonly agents_inside: readonly string[] | null;
             readonly consumer: components["schemas"]["Consumer"];
             readonly created_at: string;
             readonly cwd: string;
