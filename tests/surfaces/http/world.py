@@ -432,7 +432,8 @@ class OneRuntime:
         self._here: dict[str, Handle] = {}
 
     def capabilities(self) -> Capabilities:
-        return Capabilities(IsolationLevel.CONTAINER)
+        # It stands for every backend here, also for one that runs compose files.
+        return Capabilities(IsolationLevel.CONTAINER, compose=True)
 
     async def provision(self, request: Provision) -> Handle:
         handle = Handle(request.sandbox_id, request.generation, self.name)
