@@ -19,6 +19,7 @@ from atoll.adapters import turns
 from atoll.adapters.agents.install import install, locked
 from atoll.adapters.agents.installed import layer, versions
 from atoll.adapters.agents.layers import InstalledLayers
+from atoll.adapters.agents.pins import pinned_version, write_pin
 from atoll.adapters.agents.shelf import LayerShelf
 from atoll.domain.agent.agent import Package, named, split_reference
 from atoll.domain.agent.registry import AGENTS, allowed, find
@@ -339,3 +340,19 @@ class TestFakeAgentShelf(AgentShelfContract):
     @pytest.fixture
     def installable(self) -> str:
         return "codex"
+
+
+def test_version_that_is_pinned_here_is_taken_where_none_is_named(
+    tmp_path: Path, npm: Path
+) -> None:
+    shelf = LayerShelf(tmp_path)
+    shelf.install("codex", None, quiet)
+    shelf.install("codex", "0.172.0", quiet)
+    write_pin(tmp_path, "codex", "0.172.0")
+    (codex,) = [one for one in shelf.list() if one.agent.name == "codex"]
+    assert codex.versions[0] == "0.172.0"
+    assert codex.agent.package is not None and codex.agent.package.version == "0.172.0"
+    shelf.remove("codex", "0.172.0")
+    assert shelf.install("codex", None, quiet).version == "0.172.0"
+    (tmp_path / "codex" / "pinned").write_text("../x")
+    assert pinned_version(tmp_path, find("codex")) == "0.171.0"

@@ -13,30 +13,15 @@ import httpx
 import pytest
 
 from atoll.domain.broker.provider import PROVIDERS
+from atoll.testing.agent_trial import CHOICES as CHOICES
+from atoll.testing.agent_trial import TOOLS as TOOLS
+from atoll.testing.model_server import ModelServer, model_server
 from atoll.testing.server import TestServer, test_server
 from tests.e2e.walls.test_rootless import person
 from tests.peers.docker_daemon import IMAGE, DockerDaemon
-from tests.peers.model_server import ModelServer, model_server
 from tests.protocol.answers import read_strictly
 
 KEY = "sk-canary-e2e-7f3a9c1b5d2e8046"
-TOOLS = {
-    "codex": 'exec_command {{"cmd":"{command}"}}',
-    "claude-code": 'Bash {{"command":"{command}","description":"write"}}',
-    "opencode": 'bash {{"command":"{command}","description":"write"}}',
-    "qwen-code": 'run_shell_command {{"command":"{command}","is_background":false}}',
-    "gemini-cli": 'run_shell_command {{"command":"{command}"}}',
-}
-CHOICES = {
-    "opencode": {
-        "OPENCODE_CONFIG_CONTENT": '{"model":"openai/gpt-5","small_model":"openai/gpt-5"}'
-    },
-    "qwen-code": {"OPENAI_MODEL": "fake-model"},
-    "gemini-cli": {"GEMINI_MODEL": "gemini-2.5-flash"},
-    "aider": {"AIDER_MODEL": "openai/fake-model"},
-}
-"""What a person has to choose: the model."""
-
 Wall = DockerDaemon | Literal["rootless"] | None
 """Behind what sandboxes stand: containers of a daemon, namespaces of a person without rights, or
 this machine's own wall."""

@@ -9,11 +9,11 @@ from typing import Any, cast
 
 import pytest
 
+from atoll.testing.model_server import DONE
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import World, sandbox_for
 from tests.e2e.agents.test_agent_control import reading, viewing
 from tests.e2e.agents.test_agent_resumption import agents, atoll, opened, restarted, talked_with
-from tests.peers.model_server import DONE
 
 pytestmark = [
     pytest.mark.agents,

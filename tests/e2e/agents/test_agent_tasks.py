@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from atoll.testing.model_server import REFUSAL
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import CHOICES, World, sandbox_for
-from tests.peers.model_server import REFUSAL
 
 pytestmark = [
     pytest.mark.agents,

@@ -14,6 +14,7 @@ import pytest
 import pytest_asyncio
 
 from atoll.domain.agent.registry import find
+from atoll.testing.model_server import model_server
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import (
     CHOICES,
@@ -31,7 +32,6 @@ from tests.e2e.replicas.fleet import Fleet, fleet_on
 from tests.peers.canary import HUNT, memory_holds, pids_of
 from tests.peers.databases.postgres import PostgresServer
 from tests.peers.docker_daemon import IMAGE, DockerDaemon, add_program, docker_daemon, why_not
-from tests.peers.model_server import model_server
 
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
 

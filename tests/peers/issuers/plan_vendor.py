@@ -11,8 +11,8 @@ from typing import Any
 import aiohttp
 from aiohttp import web
 
+from atoll.testing.model_server import ModelServer
 from tests.peers.issuers.login_issuer import ACCOUNT, Issuer
-from tests.peers.model_server import ModelServer
 
 BASE = "/backend-api"
 

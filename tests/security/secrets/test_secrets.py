@@ -14,9 +14,9 @@ from typing import Any
 import httpx
 import pytest
 
+from atoll.testing.model_server import model_server
 from atoll.testing.server import TestServer, atoll_command, test_server
 from tests.peers.api import Api, api_of, until
-from tests.peers.model_server import model_server
 
 PROVIDER = "sk-canary-provider-7f3a9c21e5"
 CUSTOM = "canary-custom-4Qz8Lm2Xw0"

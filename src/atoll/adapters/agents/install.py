@@ -23,6 +23,7 @@ from atoll.adapters.agents.fetch import (
 )
 from atoll.adapters.agents.installed import SYSTEM_PATH, layer
 from atoll.adapters.agents.node import is_script, place_node
+from atoll.adapters.agents.pins import pinned_version
 from atoll.adapters.turns import lock_in_turn
 from atoll.domain.agent.agent import Agent, layer_name, read_version
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid
@@ -45,8 +46,8 @@ def install(
     package = agent.package
     if package is None:
         raise Invalid(f"Atoll cannot install {agent.name}: {agent.hint}", field="agent")
-    wanted = read_version(version or package.version)
     folder = folder.absolute()  # a venv writes it down
+    wanted = read_version(version or pinned_version(folder, agent) or package.version)
     there = layer(folder, agent, wanted)
     if there is not None:
         return Layer(agent.name, wanted, str(there))

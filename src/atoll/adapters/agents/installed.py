@@ -6,6 +6,7 @@ sandbox sees it read-only. Several versions lie side by side.
 
 from pathlib import Path
 
+from atoll.adapters.agents.pins import pinned_version
 from atoll.domain.agent.agent import Agent, layer_name
 
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -17,7 +18,7 @@ def versions(folder: Path, agent: Agent) -> tuple[str, ...]:
     install."""
     root = folder / layer_name(agent)
     found = [p for p in root.glob("[!.]*") if (p / "bin" / agent.command).exists()]
-    pinned = agent.package.version if agent.package else None
+    pinned = pinned_version(folder, agent)
     found.sort(key=lambda p: (p.name == pinned, p.stat().st_mtime_ns), reverse=True)
     return tuple(p.name for p in found)
 

@@ -12,6 +12,7 @@ from atoll.adapters.agents.added import find_added, read_added, remove_added
 from atoll.adapters.agents.fetch import ProgressReporter
 from atoll.adapters.agents.install import install, locked
 from atoll.adapters.agents.installed import SYSTEM_PATH, layer, versions
+from atoll.adapters.agents.pins import with_pin
 from atoll.domain.agent.acp.added import is_added
 from atoll.domain.agent.agent import Agent, layer_name, layer_path, split_reference
 from atoll.domain.agent.registry import AGENTS, find
@@ -35,7 +36,7 @@ class LayerShelf:
         """See the port."""
         return [
             InstalledAgent(
-                agent,
+                with_pin(self._folder, agent),
                 self._versions(agent),
                 shutil.which(agent.command, path=SYSTEM_PATH) is not None,
             )

@@ -9,11 +9,11 @@ from typing import Any, cast
 import pytest
 
 from atoll.client import Atoll
+from atoll.testing.model_server import DONE
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import World, first_here
 from tests.e2e.agents.workers.test_worker_threads import ASKING
 from tests.e2e.agents.workers.test_workers import ASKS
-from tests.peers.model_server import DONE
 from tests.places import ROOT
 
 pytestmark = [

@@ -13,6 +13,7 @@ import click
 from atoll.client.fields import Json
 from atoll.surfaces.cli.commands.agents.added import add, facts, info
 from atoll.surfaces.cli.commands.agents.agent_login import LOGINS
+from atoll.surfaces.cli.commands.agents.check import check
 from atoll.surfaces.cli.commands.agents.control import CONTROLS
 from atoll.surfaces.cli.commands.agents.settings import set_
 from atoll.surfaces.cli.console import candidates
@@ -94,7 +95,7 @@ def remove(
 
 command.add_command(remove, "rm")
 
-for control in (*CONTROLS, set_, *LOGINS, add, info):
+for control in (*CONTROLS, set_, *LOGINS, add, info, check):
     command.add_command(control)
 
 

@@ -10,7 +10,7 @@ of a conversation may hold its own. `scripts` gives plain sentences one.
     [[say TEXT]]           this text in place of the usual one
 
 `[[write FILE TEXT]]` is for agents without tools: the answer holds the whole file. A wrong
-key gets the vendor's 401. Run it: `python -m tests.peers.model_server PORT KEY`.
+key gets the vendor's 401. Run it: `python -m atoll.testing.model_server PORT KEY`.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ DONE = "All done: the task is finished."
 
 @dataclass(frozen=True)
 class Cue:
-    """What comes next; `tool` is None once its result is there."""
+    """The next act of a conversation; `tool` is None once its result is there."""
 
     tool: tuple[str, str] | None = None
     hold: str = ""
@@ -93,7 +93,7 @@ def with_scripts(body: str, scripts: dict[str, str]) -> str:
 
 @dataclass
 class ModelServer:
-    """What it was asked, and the key it accepts; `gates` hold the answers to `[[hold NAME]]`."""
+    """The requests it got, and the key it accepts; `gates` hold the answers to `[[hold NAME]]`."""
 
     key: str
     url: str = ""
@@ -166,35 +166,22 @@ class ModelServer:
         said = cue.says or DONE
         tool = _waited_for(told[-1]) if told else cue.tool
         number = sum(str(i.get("type", "")).endswith("call_output") for i in items) + 1
-        if tool:
-            item: dict[str, Any] = {
-                "type": "function_call", "id": f"fc_{number}", "call_id": f"call_{number}",
-                "arguments": tool[1], "status": "completed", **_named(tool[0]),
-            }  # fmt: skip
-        else:
-            item = {
-                "type": "message", "id": f"msg_{len(items)}", "role": "assistant",
-                "status": "completed",
-                "content": [{"type": "output_text", "text": said, "annotations": []}],
-            }  # fmt: skip
+        name = f"fc_{number}" if tool else f"msg_{len(items)}"
+        item = _item(name, tool, said)
         response = {"id": "resp_1", "object": "response", "model": "fake-model", "output": []}
         usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
         finished = {**response, "status": "completed", "output": [item], "usage": usage}
+        if not body.get("stream"):
+            return web.json_response(finished)
+        place = {"item_id": name, "output_index": 0, "content_index": 0}
+        delta = {"type": "response.output_text.delta", **place, "delta": said}
         events: list[dict[str, Any]] = [
             {"type": "response.created", "response": {**response, "status": "in_progress"}},
             {"type": "response.output_item.added", "output_index": 0, "item": item},
-        ]
-        if not tool:
-            events.append(
-                {"type": "response.output_text.delta", "item_id": f"msg_{len(items)}",
-                 "output_index": 0, "content_index": 0, "delta": said}
-            )  # fmt: skip
-        events += [
+            *(() if tool else (delta,)),
             {"type": "response.output_item.done", "output_index": 0, "item": item},
             {"type": "response.completed", "response": finished},
         ]
-        if not body.get("stream"):
-            return web.json_response(finished)
         return await _sse(request, [(e["type"], e) for e in events])
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
@@ -234,15 +221,7 @@ class ModelServer:
         await self._wait(cue)
         tool, said = cue.tool, cue.says or DONE
         number = json.dumps(body["messages"]).count('"tool_result"') + 1
-        if tool:
-            block: dict[str, Any] = {"type": "tool_use", "id": f"toolu_{number}", "name": tool[0]}
-            start: dict[str, Any] = {**block, "input": {}}
-            delta = {"type": "input_json_delta", "partial_json": tool[1]}
-            block["input"] = json.loads(tool[1])
-        else:
-            block = {"type": "text", "text": said}
-            start = {"type": "text", "text": ""}
-            delta = {"type": "text_delta", "text": said}
+        block, start, delta = _block(number, tool, said)
         reason = "tool_use" if tool else "end_turn"
         usage = {"input_tokens": 1, "output_tokens": 1}
         message: dict[str, Any] = {
@@ -285,6 +264,26 @@ class ModelServer:
         return await _sse(request, [("", answer)])
 
 
+def _item(name: str, tool: tuple[str, str] | None, said: str) -> dict[str, Any]:
+    """Return the output of OpenAI's Responses: a call, or a message."""
+    if tool:
+        call = {"type": "function_call", "id": name, "call_id": name.replace("fc_", "call_")}
+        return {**call, "arguments": tool[1], "status": "completed", **_named(tool[0])}
+    content = [{"type": "output_text", "text": said, "annotations": []}]
+    about = {"type": "message", "id": name, "role": "assistant", "status": "completed"}
+    return {**about, "content": content}
+
+
+def _block(number: int, tool: tuple[str, str] | None, said: str) -> tuple[dict[str, Any], ...]:
+    """Return a block of Anthropic's Messages: whole, as it starts, and its only piece."""
+    if tool is None:
+        start = {"type": "text", "text": ""}
+        return {**start, "text": said}, start, {"type": "text_delta", "text": said}
+    block: dict[str, Any] = {"type": "tool_use", "id": f"toolu_{number}", "name": tool[0]}
+    delta = {"type": "input_json_delta", "partial_json": tool[1]}
+    return {**block, "input": json.loads(tool[1])}, {**block, "input": {}}, delta
+
+
 def _named(tool: str) -> dict[str, str]:
     """Return the name of a tool as models of OpenAI call it: a server's are in its namespace."""
     found = _SERVERS.fullmatch(tool)
@@ -292,7 +291,7 @@ def _named(tool: str) -> dict[str, str]:
 
 
 def _waited_for(output: dict[str, Any]) -> tuple[str, str] | None:
-    """What a model of Codex's does about a command that goes on behind its first output: wait."""
+    """Return the call by which a model of Codex waits for a command that goes on."""
     found = GOES_ON.search(json.dumps(output))
     if found is None:
         return None

@@ -1,0 +1,269 @@
+"""The trial of one agent in a running Atoll: each thing that Atoll relies on, one after the other.
+
+What an agent cannot do by its kind is said as such, and is no failure.
+"""
+
+import json
+import re
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from atoll.domain.agent.agent import Agent
+from atoll.domain.errors import Failed
+from atoll.testing.model_server import ModelServer
+from atoll.testing.server import TestServer
+
+TOOLS: Final = {
+    "codex": 'exec_command {{"cmd":"{command}"}}',
+    "claude-code": 'Bash {{"command":"{command}","description":"write"}}',
+    "opencode": 'bash {{"command":"{command}","description":"write"}}',
+    "qwen-code": 'run_shell_command {{"command":"{command}","is_background":false}}',
+    "gemini-cli": 'run_shell_command {{"command":"{command}"}}',
+    "acp:copilot": 'bash {{"command":"{command}","description":"write"}}',
+    "acp:kimi": 'Bash {{"command":"{command}","description":"write"}}',
+}
+"""A call of each agent's shell tool."""
+
+ASKING: Final = {
+    "codex": (
+        'exec_command {{"cmd":"{command}","sandbox_permissions":"require_escalated",'
+        '"justification":"write"}}'
+    )
+}
+"""The same where an agent asks its person for some calls alone."""
+
+CHOICES: Final = {
+    "opencode": {
+        "OPENCODE_CONFIG_CONTENT": '{"model":"openai/gpt-5","small_model":"openai/gpt-5"}'
+    },
+    "qwen-code": {"OPENAI_MODEL": "fake-model"},
+    "gemini-cli": {"GEMINI_MODEL": "gemini-2.5-flash"},
+    "aider": {"AIDER_MODEL": "openai/fake-model"},
+}
+"""The model, which a person has to choose."""
+
+_ASKS: Final = {
+    "claude-code": (
+        'AskUserQuestion {"questions":[{"question":"Which?","header":"Which",'
+        '"multiSelect":false,"options":[{"label":"One","description":"1"},'
+        '{"label":"Two","description":"2"}]}]}'
+    )
+}
+"""A call of the tool by which an agent asks its person."""
+
+_TOOL_NAMES: Final = re.compile(r"mcp__atoll|atoll_+[a-z]")
+SECONDS: Final = 90.0
+
+
+@dataclass(frozen=True, slots=True)
+class TrialLine:
+    """A line of the report. `works` is None where it does not apply."""
+
+    check: str
+    works: bool | None
+    detail: str = ""
+
+    @property
+    def line(self) -> str:
+        """The line as a person reads it."""
+        word = {True: "works", False: "FAILS", None: "-"}[self.works]
+        return f"{word:<6} {self.check:<18} {self.detail}".rstrip()
+
+
+class AgentTrial:
+    """The trial of one agent in one version; `tool` is a call of its shell tool."""
+
+    def __init__(
+        self, server: TestServer, model: ModelServer, agent: Agent, version: str, tool: str
+    ) -> None:
+        self._server = server
+        self._model = model
+        self._agent = agent
+        self._version = version
+        self._tool = tool
+        self._box = ""
+
+    def run(self) -> Iterator[TrialLine]:
+        """Yield the outcome of each check, in order."""
+        machine = self._agent.machine is not None
+        yield self._try("a sandbox has it", self._sandbox)
+        if not self._box:
+            return
+        yield self._try("a task", self._task if self._agent.task_argv else None)
+        yield self._try("the key stays out", self._placeholder)
+        yield self._try("asks first", self._asks_first if machine and self._tool else None)
+        yield self._try("allows all", self._allows if machine and self._tool else None)
+        question = _ASKS.get(self._agent.name)
+        yield self._try("questions", self._question if question and machine else None)
+        at_terminal = self._agent.argv and self._agent.prompt_argv is not None and self._tool
+        yield self._try("hooks and cards", self._terminal if at_terminal else None)
+        yield self._try("Atoll's tools", self._tools_seen if self._agent.mcp else None)
+        yield self._try("resumes", self._resumes if at_terminal or machine else None)
+
+    def _try(self, check: str, act: "Callable[[], str] | None") -> TrialLine:
+        if act is None:
+            return TrialLine(check, None, "not tried: this agent has none, or no script for it")
+        since = time.monotonic()
+        try:
+            detail = act()
+        except (Failed, OSError, KeyError, ValueError, subprocess.TimeoutExpired) as error:
+            return TrialLine(check, False, getattr(error, "message", str(error))[-300:])
+        return TrialLine(check, True, f"{detail} ({time.monotonic() - since:.1f} s)")
+
+    def _sandbox(self) -> str:
+        env = [f"--env={k}={v}" for k, v in CHOICES.get(self._agent.name, {}).items()]
+        reference = f"{self._agent.name}@{self._version}" if self._version else self._agent.name
+        made = self._server.run("new", "--agent", reference, "--detach", "--json", *env)
+        if made.returncode:
+            raise Failed(made.stderr.strip())
+        self._box = str(json.loads(made.stdout)["sandbox_id"])
+        if not self._agent.argv:
+            return "its command answers `initialize`"
+        done = self._exec(self._agent.command, "--version")
+        return f"it says {done.strip().splitlines()[-1][:60]!r}"
+
+    def _task(self) -> str:
+        words = self._script("task") if self._tool else "[[write task.txt made]]"
+        self._exec("env", *_environment(self._agent), *self._agent.task_argv, words)
+        self._made("task")
+        return "one prompt, run to its end, wrote a file"
+
+    def _placeholder(self) -> str:
+        if self._model.rejected:
+            raise Failed(f"{self._model.rejected} requests came to the model without the key")
+        half = self._model.key[len(self._model.key) // 2 :]
+        look = 'env | grep -F -- "$1"; grep -rlF -- "$1" "$HOME" /workspace; :'
+        found = self._exec("sh", "-c", look, "sh", half)
+        if found.strip():
+            raise Failed(f"the key is inside: {found.strip()}")
+        return f"{len(self._model.requests)} requests had it outside"
+
+    def _asks_first(self) -> str:
+        tool = ASKING.get(self._agent.name, self._tool)
+        prompt = self._script("asked", tool)
+        agent = self._opened({"mode": "machine", "permissions": "ask", "prompt": prompt})
+        card = self._until(lambda: self._card(agent, "approval", "pending"), "it did not ask")
+        if self._exists("asked"):
+            raise Failed("it acted before it was allowed")
+        option = next(one["id"] for one in card["options"] if one["effect"] == "allow")
+        self._answer(agent, card, option)
+        self._until(lambda: self._exists("asked") or None, "it did not act once allowed")
+        return "it asked, and acted once allowed"
+
+    def _allows(self) -> str:
+        agent = self._open("machine", "allowed")
+        self._until(lambda: self._exists("allowed") or None, "it did not act: its mode asks")
+        self._until(lambda: self._card(agent, "turn", "done"), "its turn did not end")
+        return "it acted without a question"
+
+    def _question(self) -> str:
+        prompt = f"Please ask. [[tool {_ASKS[self._agent.name]}]]"
+        agent = self._opened({"mode": "machine", "permissions": "ask", "prompt": prompt})
+        card = self._until(lambda: self._card(agent, "question", "pending"), "it did not ask")
+        self._answer(agent, card, "Two")
+        self._until(lambda: self._card(agent, "turn", "done"), "its turn did not end")
+        return "asked on a card, and answered by it"
+
+    def _terminal(self) -> str:
+        agent = self._open("tui", "typed")
+        self._until(lambda: self._exists("typed") or None, "no file was written at its terminal")
+        self._until(
+            lambda: self._card(agent, "turn", "done"), "no hook or transcript ended its turn"
+        )
+        kinds = {str(card["kind"]) for card in self._cards(agent)}
+        lacking = {"turn", "text"} - kinds
+        if lacking or not kinds & {"bash", "tool-call"}:
+            raise Failed(f"its cards are {', '.join(sorted(kinds))} only")
+        return f"a turn began and ended; cards: {', '.join(sorted(kinds))}"
+
+    def _tools_seen(self) -> str:
+        if not any(_TOOL_NAMES.search(body) for body in self._model.bodies):
+            raise Failed("no request to the model named one")
+        return "the model was offered them"
+
+    def _resumes(self) -> str:
+        self._done("stop", self._box)
+        self._done("start", self._box)
+        log = self._done("logs", self._box)
+        if "goes on in its conversation" not in log:
+            raise Failed(f"no conversation goes on: {log.strip()[-200:]}")
+        return "its conversation goes on after a stop and a start"
+
+    # What the checks are made of.
+
+    def _script(self, file: str, tool: str = "") -> str:
+        command = f"echo made > {file}.txt"
+        return f"Please write. [[tool {(tool or self._tool).format(command=command)}]]"
+
+    def _open(self, mode: str, file: str) -> str:
+        return self._opened({"mode": mode, "prompt": self._script(file)})
+
+    def _opened(self, body: dict[str, str]) -> str:
+        told = self._call("POST", "/agents", {"agent": self._agent.name, **body})
+        return str(told["id"])
+
+    def _answer(self, agent: str, card: dict[str, Any], option: str) -> None:
+        path = f"/terminals/{agent}/cards/{card['id']}/answer"
+        self._call("POST", path, {"option": option})
+
+    def _card(self, agent: str, kind: str, state: str) -> dict[str, Any] | None:
+        found = [c for c in self._cards(agent) if (c["kind"], c["state"]) == (kind, state)]
+        if state == "pending":
+            found = [one for one in found if one["data"].get("answerable") is True]
+        return found[-1] if found else None
+
+    def _cards(self, agent: str) -> list[dict[str, Any]]:
+        return list(self._call("GET", f"/terminals/{agent}/cards?since=0")["cards"])
+
+    def _exists(self, file: str) -> bool:
+        done = self._server.run("exec", self._box, "--", "cat", f"/workspace/{file}.txt")
+        return done.returncode == 0 and done.stdout.strip() == "made"
+
+    def _made(self, file: str) -> None:
+        if not self._exists(file):
+            raise Failed(f"it ended, but {file}.txt is not there")
+
+    def _exec(self, *words: str) -> str:
+        return self._done("exec", self._box, "--", *words)
+
+    def _done(self, *words: str) -> str:
+        done = self._server.run(*words, timeout=2 * SECONDS, stdin=subprocess.DEVNULL)
+        if done.returncode:
+            raise Failed(f"{words[0]} ended with {done.returncode}: {_last(done)}")
+        return str(done.stdout)
+
+    def _until(self, look: Callable[[], Any], failure: str) -> Any:
+        deadline = time.monotonic() + SECONDS
+        while time.monotonic() < deadline:
+            found = look()
+            if found is not None:
+                return found
+            time.sleep(0.2)  # asks a server that has no wait for this
+        raise Failed(failure)
+
+    def _call(self, method: str, path: str, body: object = None) -> Any:
+        request = urllib.request.Request(  # noqa: S310 - ours
+            f"{self._server.url}/v1/sandboxes/{self._box}{path}",
+            None if body is None else json.dumps(body).encode(),
+            {"Authorization": f"Bearer {self._server.token}", "Content-Type": "application/json"},
+            method=method,
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=SECONDS) as answer:  # noqa: S310 - ours
+                return json.loads(answer.read() or b"{}")
+        except urllib.error.HTTPError as error:
+            told = json.loads(error.read() or b"{}")
+            raise Failed(str(told.get("detail") or error)) from error
+
+
+def _environment(agent: Agent) -> list[str]:
+    return [f"{name}={value}" for name, value in CHOICES.get(agent.name, {}).items()]
+
+
+def _last(done: Any) -> str:
+    return " ".join((done.stderr + done.stdout).split())[-240:]
