@@ -135,7 +135,7 @@ async def repository_world() -> AsyncIterator[RepositoryWorld]:
             repositories=RepositorySettings(allow_loopback_remotes=True),
         )
         kept = KeptFolder(home / "kept")
-        ports = SandboxPorts({boxes.name: boxes}, boxes, FakeAgentLayers(), vault)
+        ports = SandboxPorts({boxes.name: boxes}, boxes, FakeAgentLayers({"shell": ()}), vault)
         token = load_or_make_token(home / "token")
         shelves = LibraryPorts(
             shelf,

@@ -1,6 +1,7 @@
 """Branches of a person's checkout that a sandbox goes on from, and that a pull moves."""
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -104,6 +105,67 @@ async def test_branch_that_nobody_knows_begins_where_one_stands(
     assert "fix is there already" in capsys.readouterr().err
     with pytest.raises(Invalid, match="has no branch 'absent'"):
         await new(atoll, SandboxPlan(str(tree.path), "fix", "absent"))
+
+
+async def test_names_of_other_things_than_branches_begin_nothing_elsewhere(
+    atoll: RepositoryWorld, tree: Tree
+) -> None:
+    mine = tree.git("rev-parse", "fix")
+    tree.git("tag", "v1", "fix")
+    tree.git("update-ref", "refs/remotes/origin/far", mine)
+    for name, words in (
+        ("v1", "v1 is a tag, not a branch"),
+        ("origin/far", "name it 'far'"),
+        (mine, "is a commit, not a branch"),
+    ):
+        with pytest.raises(Invalid, match=words):
+            await new(atoll, SandboxPlan(str(tree.path), name))
+        with pytest.raises(Invalid, match=words):
+            await new(atoll, SandboxPlan(str(tree.path), "several-codex"), base=name)
+        _, box = await new(atoll, SandboxPlan(str(tree.path), f"from-{name[:8]}", name))
+        assert box.run("git rev-parse HEAD") == mine, name
+    await new(atoll, SandboxPlan(str(tree.path), "decade"))  # hexadecimal, but a word
+
+
+async def test_branch_that_is_named_goes_on_while_none_is_checked_out(
+    atoll: RepositoryWorld, tree: Tree
+) -> None:
+    mine = tree.git("rev-parse", "fix")
+    tree.git("checkout", "-q", "--detach", "main")
+    _, box = await new(atoll, SandboxPlan(str(tree.path), "fix"))
+    assert box.run("git rev-parse HEAD; git branch --show-current").split() == [mine, "fix"]
+    made, box = await new(atoll, SandboxPlan(str(tree.path), "new", "fix"))
+    assert box.run("git rev-parse HEAD; git branch --show-current").split() == [mine, "new"]
+    key = str(made["repos"][0]["key"])  # type: ignore[index]
+    await asyncio.to_thread(send_branch, atoll.api, tree.path, "main", key=key)
+    for branch in (None, "absent"):
+        with pytest.raises(Invalid, match="is on no branch: run `git switch -c NAME`"):
+            await new(atoll, SandboxPlan(str(tree.path), branch))
+
+
+async def test_submodules_whose_commits_are_in_the_checkout_come_along(
+    atoll: RepositoryWorld, tree: Tree, tmp_path: Path
+) -> None:
+    add = ("-c", "protocol.file.allow=always", "submodule", "--quiet", "add")
+    for path in ("vendor/lib", "gone"):
+        library = new_tree(tmp_path / path, text=path)
+        tree.git(*add, str(library.path), path)
+    tree.git("config", "-f", ".gitmodules", "submodule.vendor/lib.url", "https://127.0.0.1:1/a/b")
+    own = Tree(tree.path / "vendor" / "lib")
+    mine = own.commit("unpublished", "mine\n")
+    tree.git("add", "-A")
+    tree.git("commit", "-qm", "submodules")
+    tree.git("submodule", "--quiet", "deinit", "gone")
+    shutil.rmtree(tree.path / ".git" / "modules" / "gone")
+    made, box = await new(atoll, SandboxPlan(str(tree.path), "agents"))
+    assert box.run("cat vendor/lib/unpublished; git -C vendor/lib rev-parse HEAD").split() == [
+        "mine",
+        mine,
+    ]
+    assert box.run("git status --porcelain; git branch --show-current") == "agents"
+    assert made["repos"][0]["submodules"] == ["gone"]  # type: ignore[index]
+    _, box = await new(atoll, SandboxPlan(str(tree.path), "again"))
+    assert box.run("cat vendor/lib/unpublished") == "mine"
 
 
 async def test_what_force_takes_off_a_branch_is_kept_and_said(

@@ -18,27 +18,31 @@ from pathlib import Path
 from atoll.client.client import Client
 from atoll.client.shapes import Have, RepositoryWithRefs
 from atoll.client.transport import Call, at, post
-from atoll.domain.errors import AtollError, Invalid
+from atoll.domain.errors import AtollError, Failed, Invalid, LimitReached
 from atoll.domain.repository.branch import read_branch
 from atoll.domain.repository.repository import plain_name, read_remote
+from atoll.domain.repository.submodules import MODULES
 from atoll.surfaces.cli.transfer.local_git import LocalGit
 
 PIECE_BYTES = 256 * 1024
 MAX_TIPS = 400
+SUBMODULES = "submodules/"
 UPLOAD_SECONDS = 1800.0
 """The longest silence while the server checks what was sent."""
 
 PATIENCE_SECONDS = 3.0
 """The time after which is said what an upload waits for."""
 
+_COMMIT = re.compile(r"(?=.*[0-9])[0-9a-f]{7,40}")
 _USER = re.compile(r"^(https://)[^/@]*@")
 
 
 @dataclass(frozen=True, slots=True)
 class LocalRepo:
     """A checkout. `root` is its top folder; `key` names it to the server (a hash of machine,
-    person and folder; worktrees of one repository share it); `repo_url` is its origin as
-    https, or empty; `dirty` when something is not committed and will not be sent."""
+    person and folder; worktrees of one repository share it); `branch` is empty where none is
+    checked out; `repo_url` is its origin as https, or empty; `dirty` when something is not
+    committed and will not be sent."""
 
     root: Path
     key: str
@@ -56,7 +60,7 @@ class LocalRepo:
 
 def describe(path: Path) -> LocalRepo:
     """Return the checkout `path` lies in. Raises `Invalid` for what is no repository, has no
-    commit, is shallow, or is on no branch; each message names the remedy."""
+    commit, or is shallow; each message names the remedy."""
     git = LocalGit(path)
     if not path.is_dir():
         raise Invalid(f"{path} is not a folder: name a checkout, owner/repo or an address.")
@@ -70,8 +74,6 @@ def describe(path: Path) -> LocalRepo:
     if git.try_("rev-parse", "--show-object-format").text == "sha256":
         raise Invalid(f"{folder} uses SHA-256 objects, which are not supported yet.")
     branch = git.try_("symbolic-ref", "-q", "--short", "HEAD").text
-    if not branch:
-        raise Invalid(f"{folder} is on no branch: run `git switch -c NAME` there first.")
     commit = git.try_("rev-parse", "-q", "--verify", "HEAD^{commit}").text
     if not commit:
         raise Invalid(f"{folder} has no commit yet: commit something first.")
@@ -80,7 +82,7 @@ def describe(path: Path) -> LocalRepo:
         root=folder,
         key=_key(git),
         name=plain_name(folder.name),
-        branch=read_branch(branch),
+        branch=read_branch(branch) if branch else "",
         commit=commit,
         repo_url=_origin(git),
         dirty=bool(status),
@@ -100,6 +102,35 @@ def find_branch(repo: LocalRepo, branch: str) -> str | None:
     return there.get(f"refs/remotes/origin/{name}") or (found[0] if len(found) == 1 else None)
 
 
+def find_start(repo: LocalRepo, name: str) -> str | None:
+    """Return the commit of a branch as `find_branch` does, else of what git here knows by that
+    name: a tag, `origin/BRANCH`, a commit. None for none."""
+    known = find_branch(repo, name)
+    if known is None:
+        known = LocalGit(repo.root).try_("rev-parse", "-q", "--verify", f"{name}^{{commit}}").text
+    return known or None
+
+
+def refuse_other_names(repo: LocalRepo, branch: str) -> None:
+    """Raise `Invalid` where `branch` is no branch here but names a tag, a branch of a remote as
+    `origin/NAME`, or a commit: a branch of that name would begin somewhere else."""
+    if find_branch(repo, branch) is not None:
+        return
+    git = LocalGit(repo.root)
+    if git.try_("rev-parse", "-q", "--verify", f"refs/remotes/{branch}^{{commit}}").text:
+        short = branch.partition("/")[2] or branch
+        raise Invalid(f"{branch} is a branch of a remote: name it {short!r}.", field="branch")
+    for kind, ref in (("tag", f"refs/tags/{branch}"), ("commit", branch)):
+        if kind == "commit" and not _COMMIT.fullmatch(branch):
+            continue  # words of these letters are names of branches, too
+        if git.try_("rev-parse", "-q", "--verify", f"{ref}^{{commit}}").text:
+            raise Invalid(
+                f"{branch} is a {kind}, not a branch: name a branch before it, which begins there "
+                f"(`atoll new {repo.root} NAME {branch}`).",
+                field="branch",
+            )
+
+
 def upload(
     api: Client,
     checkout: LocalRepo | Path,
@@ -107,16 +138,24 @@ def upload(
     also: str | None = None,
     say: Callable[[str], None] | None = None,
 ) -> RepositoryWithRefs:
-    """Send what the server lacks of the current branch, and of `also` (a branch to go on from, as
-    `find_branch` knows it). `say` gets one line per step. Returns the repository, with the `key`
-    sandboxes name, and its `branches`. Raises as `describe`."""
+    """Send what the server lacks of the current branch, and of `also` (what to go on from, as
+    `find_start` knows it), with the submodules that are here. `say` gets one line per step. Returns
+    the repository, with the `key` sandboxes name, and its `branches`. Raises as `describe`, and
+    `Invalid` where neither is there."""
     repo = describe(checkout) if isinstance(checkout, Path) else checkout
     stored = RepositoryWithRefs({})
     git = LocalGit(repo.root)
-    heads = {repo.branch: repo.commit}
-    other = None if also in (None, repo.branch) else find_branch(repo, also or "")
+    heads = {repo.branch: repo.commit} if repo.branch else {}
+    other = None if also in (None, repo.branch) else find_start(repo, also or "")
     if also is not None and other is not None:
         heads = {also: other, **heads}
+    if not heads:
+        raise Invalid(
+            f"{repo.root} is on no branch: run `git switch -c NAME` there first, or name one of "
+            "its branches to go on from."
+        )
+    for commit in dict.fromkeys(heads.values()):
+        _send_submodules(api, repo, commit, say=say or _silent)
     for branch, commit in heads.items():
         have = _have(api, git, repo, commit)
         body: bytes | Iterator[bytes] = b""
@@ -127,6 +166,45 @@ def upload(
         with _patience(say, branch):
             stored = api.transport.read(RepositoryWithRefs, _put(repo, branch, commit, body=body))
     return stored
+
+
+def _send_submodules(
+    api: Client, repo: LocalRepo, commit: str, *, say: Callable[[str], None]
+) -> None:
+    """Send the commits of a commit's submodules that are here, each as a branch `submodules/PATH`
+    of the same repository: from there they are laid out inside. Others stay; the server names
+    them."""
+    for git, path, its in _submodules(repo, commit):
+        try:
+            branch = read_branch(f"{SUBMODULES}{path}")
+            have = _have(api, git, repo, its)
+            if its not in have:
+                say(f"sending the submodule {path} of {repo.root}")
+                body = _bundle(git, branch, its, have)
+                api.transport.read(RepositoryWithRefs, _put(repo, branch, its, body=body))
+        except (Invalid, LimitReached, Failed) as problem:
+            say(f"the submodule {path} stays here: {problem.message}")
+
+
+def _submodules(repo: LocalRepo, commit: str) -> Iterator[tuple[LocalGit, str, str]]:
+    """Yield each submodule of a commit whose own commit is here and whole, with its path."""
+    git = LocalGit(repo.root)
+    if git.try_("cat-file", "-e", f"{commit}:{MODULES}").code != 0:
+        return
+    shared = git.ask("rev-parse", "--path-format=absolute", "--git-common-dir")
+    for line in git.ask("ls-tree", "-r", "-z", commit).split("\0"):
+        entry, _, path = line.partition("\t")
+        if not entry.startswith("160000 "):
+            continue
+        its = entry.split()[2]
+        laid_out = repo.root / path
+        own = LocalGit(laid_out if (laid_out / ".git").exists() else Path(shared, "modules", path))
+        if (
+            own.folder.is_dir()
+            and own.try_("cat-file", "-e", f"{its}^{{commit}}").code == 0
+            and own.ask("rev-parse", "--is-shallow-repository") == "false"
+        ):
+            yield own, path, its
 
 
 @contextmanager

@@ -80,9 +80,11 @@ def _origin(api: Client, repo: str, named: NamedBranch) -> RepositoryOrigin:
             there = api.transport.read(RepositoryWithRefs, fetched).branches
             request["from_branch"] = named.base if named.base in there else None
         return RepositoryOrigin(given(request))
-    from atoll.surfaces.cli.transfer.local_repo import describe, upload
+    from atoll.surfaces.cli.transfer.local_repo import describe, refuse_other_names, upload
 
     checkout = describe(Path(repo).expanduser())
+    if named.known is not None and named.start is None:
+        refuse_other_names(checkout, named.known)
     if checkout.dirty:
         note(f"{checkout.root}: what is not committed stays here")
     with ProgressNote(f"sending {checkout.name}") as progress:
@@ -121,7 +123,7 @@ def _start(checkout: "LocalRepo", named: NamedBranch, sent: RepositoryWithRefs) 
             )
         return named.start
     if named.known is None or named.known not in there:
-        return checkout.branch
+        return checkout.branch or None
     if named.known != checkout.branch:
         note(f"{named.branch} goes on from {named.known} at {there[named.known][:12]}")
     return None if named.known == named.branch else named.known

@@ -25,6 +25,8 @@ def _repository() -> str | None:
         checkout = describe(Path.cwd())
     except AtollError:
         return None
+    if not checkout.branch:
+        return None
     rows = (f"{checkout.name}: this folder's repository, from {checkout.branch}", "nothing: empty")
     return str(checkout.root) if pick("What to work on", rows) == 0 else None
 
