@@ -1,5 +1,5 @@
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -16,6 +16,7 @@ from atoll.domain.approvals.approval import (
     digest,
 )
 from atoll.domain.errors import AtollError, Conflict, Forbidden, LimitReached, NotFound
+from atoll.domain.event import Event
 from atoll.domain.ids import PrincipalId, ShareId
 from atoll.domain.people.capability import OrgRole, capabilities_of
 from atoll.domain.people.principal import LOCAL_PERSON, ActorKind, GuestAccess
@@ -86,6 +87,10 @@ async def test_request_of_a_sandbox_that_is_destroyed_waits_no_more() -> None:
         found = await asked(s)
         assert len(found) == 2
         await s.sandboxes.destroy(LOCAL_PERSON, box.id)
+        # At once, and not when somebody looks: whoever follows the log clears it from a phone.
+        kinds = [one.event_type for one in await log_of(s, box)]
+        assert kinds.count("approval.expired") == 2
+        assert kinds.index("sandbox.destroying") < kinds.index("approval.expired")
         for one in found:
             with pytest.raises(Conflict):
                 await s.approvals.approve(LOCAL_PERSON, one.id, yes(one, GrantScope.ONCE))
@@ -104,9 +109,25 @@ async def test_command_of_a_sandbox_that_stopped_or_began_anew_waits_no_more() -
         runs(s, "make")
         assert len(await asked(s)) == 2
         await s.sandboxes.stop(LOCAL_PERSON, box.id)
+        ended = [one for one in await log_of(s, box) if one.event_type == "approval.expired"]
+        assert [one.payload["kind"] for one in ended] == ["command"]
         left = await s.approvals.list(LOCAL_PERSON, verdicts=(ApprovalState.PENDING,))
         # The secret can be decided for when it runs again.
         assert [one.ask.__class__.__name__ for one in left.rows] == ["SecretAsk"]
+
+
+async def test_request_that_is_read_after_its_sandbox_went_asks_nobody() -> None:
+    async with scene() as s:
+        box, secret = await begun(s)
+        wants(s, secret)
+        runs(s, "make")
+        # Its journal is read for the last time when it goes.
+        await s.sandboxes.destroy(LOCAL_PERSON, box.id)
+        await s.until(box, "destroyed")
+        kinds = [one.event_type for one in await log_of(s, box)]
+        assert "approval.asked" not in kinds or "approval.expired" in kinds
+        waiting = await s.approvals.list(LOCAL_PERSON, verdicts=(ApprovalState.PENDING,))
+        assert list(waiting.rows) == []
 
 
 async def test_request_for_a_place_that_the_secret_has_by_now_waits_no_more() -> None:
@@ -118,6 +139,10 @@ async def test_request_for_a_place_that_the_secret_has_by_now_waits_no_more() ->
         await s.approvals.approve(LOCAL_PERSON, one.id, yes(one, GrantScope.ORGANIZATION))
         left = await s.approvals.list(LOCAL_PERSON, verdicts=(ApprovalState.PENDING,))
         assert list(left.rows) == []
+
+
+async def log_of(s: Scene, box: Sandbox) -> Sequence[Event]:
+    return await s.events.list(LOCAL_PERSON, stream=f"sandbox:{box.id}")
 
 
 def wants(s: Scene, wanted: Secret, /, **changed: object) -> None:

@@ -155,6 +155,9 @@ async def test_host_that_a_rule_settles_by_now_waits_no_more(
         refused(s, "api.example.com")
         (one,) = await asked(s)
         await s.sandboxes.switch_network(LOCAL_PERSON, box.id, change)
+        # At once: whoever follows the log need not look.
+        kinds = [one.event_type for one in await s.events.list(LOCAL_PERSON)]
+        assert kinds.count("approval.expired") == 1
         assert await asked(s) == []
         ended = await s.approvals.get(LOCAL_PERSON, one.id)
         assert (ended.verdict, ended.reason) == (ApprovalState.EXPIRED, reason)

@@ -209,9 +209,31 @@ async def test_event_of_a_sandbox_that_is_not_there_is_no_news() -> None:
             subscription = await own.subscribe(LOCAL_PERSON, _target())
             assert isinstance(subscription, PushSubscription)
             await _ask(at, replace(sandbox, id=SandboxId("sb_none")))
+            destroyed = await at.ready(name="destroyed")
+            await at.sandboxes.destroy(LOCAL_PERSON, destroyed.id)
+            await _ask(at, destroyed, ("approval.asked", "git.pushed"))
             await _ask(at, sandbox)
             await sender.tried(1)
             assert sender.attempts == 1
+            assert json.loads(sender.sent[_target().endpoint][0])["sandbox"] == sandbox.name
+
+
+async def test_push_that_was_postponed_is_dropped_when_its_sandbox_is_destroyed() -> None:
+    async with scene() as at:
+        sandbox, other = await at.ready(), await at.ready()
+        async with _pushing(at) as (own, sender):
+            await own.subscribe(LOCAL_PERSON, _target())
+            sender.failures[_target().endpoint] = [Unavailable("busy")]
+            await _ask(at, sandbox)
+            await sender.tried(1)
+            await _asleep()
+            await at.sandboxes.destroy(LOCAL_PERSON, sandbox.id)
+            at.clock.turn(RETRIES[0].total_seconds())
+            await _ask(at, other)
+            await sender.tried(2)
+            await _asleep()
+            sent = [json.loads(one)["sandbox"] for one in sender.sent[_target().endpoint]]
+            assert sent == [other.name] and sender.attempts == 2
 
 
 async def test_mention_is_pushed_with_the_name_of_its_dashboard_while_that_is_there() -> None:

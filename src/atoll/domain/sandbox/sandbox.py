@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from atoll.domain.agent.resumable import RunningAgent
-from atoll.domain.errors import Forbidden
+from atoll.domain.errors import Conflict, Forbidden
 from atoll.domain.files.host_mount import HostMount
 from atoll.domain.host.host import LOCAL
 from atoll.domain.host.relocation import Relocation
@@ -47,6 +47,9 @@ LIVE = frozenset({State.REQUESTED, State.PROVISIONING, State.READY, State.ACTIVE
 
 KEPT = frozenset({State.EXPIRED, State.FAILED})
 """The ended states that keep workspace, log and reason until their retention is over."""
+
+GONE = frozenset({State.DESTROYING, State.DESTROYED})
+"""The states of a sandbox that is being removed, or was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +282,12 @@ def check_may_manage(caller: Principal, sandbox: Sandbox) -> None:
             f"Sandbox {sandbox.name} is shared with you; only its owner or an administrator may do "
             "so."
         )
+
+
+def check_not_gone(sandbox: Sandbox, act: str) -> None:
+    """Raises `Conflict` for a sandbox that is being destroyed, or was."""
+    if sandbox.state in GONE:
+        raise Conflict(f"Sandbox {sandbox.name} is {sandbox.state} and cannot be {act}.")
 
 
 def keeps_files(sandbox: Sandbox) -> bool:

@@ -42,7 +42,7 @@ from atoll.domain.network.host import canonical_host
 from atoll.domain.network.network import NetworkMode
 from atoll.domain.network.switch import rules_of
 from atoll.domain.people.principal import SYSTEM
-from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, State
+from atoll.domain.sandbox.sandbox import GONE, RUNNING, Sandbox, State
 from atoll.domain.secrets.secret import Purpose, in_scope
 from atoll.domain.tool.rule import ToolRule
 from atoll.ports import Transaction
@@ -56,8 +56,6 @@ from atoll.wire.contract.journal import decide_ask
 
 MAX_NOTED = 10_000
 """The sandboxes of which running commands are noted."""
-
-_GONE = frozenset({State.DESTROYING, State.DESTROYED})
 
 _log = structlog.get_logger(__name__)
 
@@ -193,6 +191,9 @@ class ApprovalRequests:
         present = await rows.sandboxes.get(sandbox.id) or sandbox
         beside = bool(self._commands.get(sandbox.id))
         approval = replace(approval, requester=replace(approval.requester, beside_command=beside))
+        if await as_it_is(rows, approval, self._ground.clock.now()) is not approval:
+            # A journal's last entries are read after its sandbox ended.
+            return JournalOutcome(expired)
         await rows.approvals.put(approval)
         asked = replace(
             approval_event(
@@ -297,6 +298,21 @@ async def sweep(
     return tuple(drafts), left
 
 
+async def settle_requests(
+    ground: Ground, rows: Transaction, before: Sandbox, after: Sandbox
+) -> None:
+    """Close requests that a change of their sandbox overtook, in the transaction of the change."""
+    starts = after.state in RUNNING | {State.PROVISIONING}
+    same = (before.generation, before.profile) == (after.generation, after.profile)
+    if (starts or before.state is after.state) and same:
+        return
+    found = await rows.approvals.open(after.org_id, sandbox_id=after.id, owner=after.owner)
+    own = [one for one in found if one.requester.sandbox_id == after.id]
+    drafts, _ = await sweep(rows, ground, own)
+    if drafts:
+        await rows.events.append(drafts)
+
+
 async def as_it_is(rows: Transaction, approval: Approval, now: datetime) -> Approval:
     """Return an approval as it is by now: unchanged, or overtaken by time, by the end of its
     sandbox, or by what was decided elsewhere."""
@@ -306,7 +322,7 @@ async def as_it_is(rows: Transaction, approval: Approval, now: datetime) -> Appr
     if approval.verdict not in {ApprovalState.PENDING, ApprovalState.GRANTED} or everywhere:
         return approval
     sandbox = await rows.sandboxes.get(approval.requester.sandbox_id)
-    if sandbox is None or sandbox.state in _GONE:
+    if sandbox is None or sandbox.state in GONE:
         return overtaken(approval, reason="Its sandbox is gone.", now=now)
     if approval.verdict is not ApprovalState.PENDING:
         return approval

@@ -33,6 +33,9 @@ Work = Provision | Teardown | Relocate
 Stored = tuple[Sandbox, tuple[Work, ...]]
 """A sandbox as it was stored, and the work that is left to do for it."""
 
+Settle = Callable[[Transaction, Sandbox, Sandbox, Principal], Awaitable[None]]
+"""Ends what a transition leaves without a subject, given the sandbox before and after."""
+
 Also = Callable[[Transaction, Sandbox], Awaitable[None]]
 """A change beside a transition, given the sandbox as it was before."""
 
@@ -50,6 +53,7 @@ class Transitions:
         hosts: HostRoom,
         projections: Projections,
         changed: Callable[[Sandbox], None],
+        settle: Settle,
     ) -> None:
         self._store, self._bus = ground.store, ground.bus
         self._clock, self._ids = ground.clock, ground.ids
@@ -59,6 +63,7 @@ class Transitions:
         self._hosts = hosts
         self._projections = projections
         self._changed = changed
+        self._settle = settle
 
     async def apply(
         self,
@@ -88,6 +93,7 @@ class Transitions:
                 await rows.logs.forget_actors(after.id)
             decided = ((after, one) for one in instructions)
             stored = [(after, await self.append(rows, decided, actor=actor))]
+            await self._settle(rows, before, after, actor)
             for child, effect in await effects_on_family(rows, before, after, stimulus):
                 stored.append(await self._follow(rows, child, effect, actor=actor))
         for sandbox, _ in stored:
@@ -101,7 +107,9 @@ class Transitions:
         after, instructions = step(before, stimulus, self._clock.now())
         await _write(rows, before, after)
         decided = ((after, one) for one in instructions)
-        return after, await self.append(rows, decided, actor=actor)
+        work = await self.append(rows, decided, actor=actor)
+        await self._settle(rows, before, after, actor)
+        return after, work
 
     async def _admitted(self, rows: Transaction, before: Sandbox, after: Sandbox) -> Sandbox:
         """Return a sandbox that starts, or goes elsewhere, once it has room."""

@@ -14,6 +14,7 @@ from atoll.domain.errors import AtollError
 from atoll.domain.event import DASHBOARD_STREAMS, SANDBOX_STREAMS, Event
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.people.push import PushRate, PushReason, push_reason
+from atoll.domain.sandbox.sandbox import GONE
 from atoll.services.journals.events import Events
 from atoll.services.sandboxes.sandboxes import Sandboxes
 
@@ -65,7 +66,8 @@ class Notices:
                 await self._notify(WORDS[reason], str(event.payload.get("name")))
                 return
             sandbox = await self._sandboxes.get(LOCAL_PERSON, sandbox_id)
-            if sandbox.owner == LOCAL_PERSON.id:  # what others share is theirs to look after
+            own = sandbox.owner == LOCAL_PERSON.id  # what others share is theirs to look after
+            if own and sandbox.state not in GONE:
                 await self._notify(WORDS[reason], sandbox.name)
         except AtollError as error:
             _log.info("notice_dropped", sandbox=sandbox_id, reason=error.message)

@@ -1,7 +1,9 @@
-"""Ownership of sandboxes: giving one to another member, with its history.
+"""Ownership of sandboxes: giving one to another member, with its history, and what ends with it.
 
-What is the former owner's own does not go along: links end, open requests end, and secrets of the
-sandbox's scope are removed. Its files go along as they are.
+What is the former owner's own does not go along: links, tokens of the sandbox and open requests
+end, and secrets of the sandbox's scope are removed. Its files go along as they are. A sandbox that
+is destroyed takes its links, tokens and requests with it; one that expired or failed keeps them,
+since it can be started again.
 """
 
 from dataclasses import replace
@@ -13,14 +15,16 @@ from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.capability import Capability, OrgRole
 from atoll.domain.people.organization import Member, check_may_set, member_principal
 from atoll.domain.people.principal import Principal
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandbox.sandbox import GONE, Sandbox
 from atoll.ports import Transaction
+from atoll.services.approvals.requests import settle_requests
 from atoll.services.approvals.voiding import approval_event
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.room import SandboxRoom
 from atoll.services.people.memberships import organization_for
 from atoll.services.people.rosters import check_team, one_member
 from atoll.services.people.shares import revoke_links
+from atoll.services.people.tokens import revoke_bound
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.secrets.secrets import Secrets
 
@@ -78,6 +82,7 @@ class Ownership:
         """End what the former owner had on the sandbox."""
         owner = sandbox.owner
         await revoke_links(rows, self._ground, sandbox.id, actor=actor)
+        await revoke_bound(rows, self._ground, sandbox, actor=actor)
         await self._secrets.drop_within(rows, sandbox, actor=actor)
         now = self._ground.clock.now()
         for approval in await rows.approvals.open(
@@ -87,3 +92,13 @@ class Ownership:
                 after = overtaken(approval, reason="Its sandbox has another owner.", now=now)
                 await rows.approvals.put(after)
                 await rows.events.append((approval_event(self._ground, after, actor=actor),))
+
+
+async def settle_remnants(
+    ground: Ground, rows: Transaction, before: Sandbox, after: Sandbox, actor: Principal
+) -> None:
+    """End what a transition of a sandbox leaves without a subject, in the caller's transaction."""
+    await settle_requests(ground, rows, before, after)
+    if after.state in GONE and before.state not in GONE:
+        await revoke_links(rows, ground, after.id, actor=actor)
+        await revoke_bound(rows, ground, after, actor=actor)

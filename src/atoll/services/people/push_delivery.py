@@ -13,15 +13,17 @@ from datetime import timedelta
 
 import structlog
 
+from atoll.domain.approvals.approval import ApprovalState
 from atoll.domain.errors import AtollError, NotFound, Unavailable
 from atoll.domain.event import SANDBOX_STREAMS, Event
-from atoll.domain.ids import DashboardId, OrgId, PrincipalId, SandboxId
+from atoll.domain.ids import ApprovalId, DashboardId, OrgId, PrincipalId, SandboxId
 from atoll.domain.people.push import (
     PushRate,
     PushReason,
     PushSubscription,
     push_message,
 )
+from atoll.domain.sandbox.sandbox import GONE
 from atoll.ports import EventQuery, Transaction
 from atoll.ports.senders.push import PushSender
 from atoll.services.ground import Ground
@@ -120,18 +122,15 @@ class PushDelivery:
             return
         progress.rate = rate
         async with self._ground.store.read() as rows:
-            message = await _message(rows, event, reason)
             browsers = await rows.push.of(*whose)
-        if message is None:
-            return
         for browser in browsers:
             if self._waiting < MAX_WAITING:
                 self._waiting += 1
-                progress.tasks.create_task(self._deliver(browser, message))
+                progress.tasks.create_task(self._deliver(browser, event, reason))
 
-    async def _deliver(self, browser: PushSubscription, message: bytes) -> None:
+    async def _deliver(self, browser: PushSubscription, event: Event, reason: PushReason) -> None:
         try:
-            if not await self._sent(browser, message):
+            if not await self._sent(browser, event, reason):
                 async with self._ground.store.begin() as rows:
                     await rows.push.remove(browser.id)
         except AtollError as error:
@@ -141,9 +140,14 @@ class PushDelivery:
         finally:
             self._waiting -= 1
 
-    async def _sent(self, browser: PushSubscription, message: bytes) -> bool:
-        """Send, also later if need be. False when the browser is no longer subscribed."""
+    async def _sent(self, browser: PushSubscription, event: Event, reason: PushReason) -> bool:
+        """Send, also later if need be, unless it is no longer news by then. False when the browser
+        is no longer subscribed."""
         for wait in (*RETRIES, None):
+            async with self._ground.store.read() as rows:
+                message = await _message(rows, event, reason)
+            if message is None:
+                return True
             try:
                 await self._sender.send(browser.target, message)
             except NotFound:
@@ -162,7 +166,7 @@ class PushDelivery:
 
 
 async def _message(rows: Transaction, event: Event, reason: PushReason) -> bytes | None:
-    """Return what is pushed of an event; None where its sandbox or dashboard is gone."""
+    """Return what is pushed of an event; None where its sandbox, dashboard or request is gone."""
     if reason is PushReason.MENTIONED:
         board = await rows.dashboards.get(DashboardId(str(event.payload.get("dashboard_id"))))
         item = str(event.payload.get("item_id"))
@@ -170,4 +174,13 @@ async def _message(rows: Transaction, event: Event, reason: PushReason) -> bytes
             return None
         return push_message(board.name, reason, (board.id, item))
     sandbox = await rows.sandboxes.get(SandboxId(event.stream.removeprefix(SANDBOX_STREAMS)))
-    return None if sandbox is None else push_message(sandbox.name, reason)
+    if sandbox is None or sandbox.state in GONE or not await _waits(rows, event):
+        return None
+    return push_message(sandbox.name, reason)
+
+
+async def _waits(rows: Transaction, event: Event) -> bool:
+    """Report whether a request still waits; True for an event that is no request."""
+    approval_id = ApprovalId(str(event.payload.get("approval_id")))
+    approval = await rows.approvals.get(event.org_id, approval_id)
+    return approval is None or approval.verdict is ApprovalState.PENDING

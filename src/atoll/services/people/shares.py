@@ -27,7 +27,7 @@ from atoll.domain.people.share import (
     guest_name,
     principal_of,
 )
-from atoll.domain.sandbox.sandbox import Sandbox, check_may_manage
+from atoll.domain.sandbox.sandbox import Sandbox, check_may_manage, check_not_gone
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
 from atoll.services.sandboxes.sandboxes import Sandboxes
@@ -82,8 +82,10 @@ class Shares:
 
     async def create(self, caller: Principal, ref: str, request: ShareRequest) -> tuple[Share, str]:
         """Return a new link and its secret, which is never seen again. Raises `LimitReached`
-        beyond 32 links of a sandbox, `Forbidden` for who only shares it."""
+        beyond 32 links of a sandbox, `Forbidden` for who only shares it, `Conflict` for one that is
+        gone."""
         sandbox = await self._own(caller, ref)
+        check_not_gone(sandbox, "shared")
         now, secret = self._clock.now(), spell_secret(secrets.token_bytes(SECRET_BYTES))
         share = Share(
             id=self._identifiers.share(),

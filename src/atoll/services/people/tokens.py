@@ -31,6 +31,8 @@ from atoll.domain.people.token import (
     spell_token,
     use_is_noted,
 )
+from atoll.domain.sandbox.sandbox import Sandbox, check_not_gone
+from atoll.ports import Transaction
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Note, draft_of
 from atoll.services.people.memberships import organization_for
@@ -98,7 +100,7 @@ class Tokens:
             if len(await rows.tokens.of(owner.org_id, owner.id)) >= MAX_TOKENS:
                 raise LimitReached(f"There are {MAX_TOKENS} tokens already: revoke one first.")
             await rows.tokens.add(token)
-            await rows.events.append((self._event("token.created", token, caller),))
+            await rows.events.append((_event(self._ground, "token.created", token, caller),))
         self._ground.bus.announce(("auth",))
         return token, text
 
@@ -121,7 +123,7 @@ class Tokens:
             raise NotFound(f"You have no token {token_id[:80]!r}: list them to see.")
         async with self._ground.store.begin() as rows:
             await rows.tokens.remove(token.id)
-            await rows.events.append((self._event("token.revoked", token, caller),))
+            await rows.events.append((_event(self._ground, "token.revoked", token, caller),))
         self._ground.bus.announce(("auth",))
 
     async def by_text(self, text: str) -> Principal | None:
@@ -191,6 +193,7 @@ class Tokens:
         sandbox = await self._sandboxes.get(caller, request.sandbox)
         if (sandbox.org_id, sandbox.owner) != (caller.org_id, caller.id):
             raise Forbidden(f"Sandbox {sandbox.name} is shared with you; only its owner may do so.")
+        check_not_gone(sandbox, "given a token")
         return sandbox.id
 
     async def _note_use(self, token: Token) -> None:
@@ -203,19 +206,6 @@ class Tokens:
         except Unavailable as error:
             # The request itself may only read; the next one notes its own use.
             _log.info("token_use_not_noted", token=token.id, reason=error.message)
-
-    def _event(self, kind: str, token: Token, caller: Principal) -> EventDraft:
-        told: dict[str, Json] = {"token_id": token.id, "name": token.name}
-        if token.sandbox_id is not None:
-            told["sandbox_id"] = token.sandbox_id
-        if token.owner != caller.id:
-            told["account"] = token.owner
-        if kind == "token.created":
-            told["capabilities"] = list(token.capabilities)
-            told["expires_at"] = token.expires_at.isoformat()
-        note = Note("auth", kind, told)
-        at = self._ground.clock.now()
-        return draft_of(note, caller, at=at, event_id=self._ground.ids.event())
 
 
 class TeamTokens:
@@ -258,6 +248,31 @@ class TeamTokens:
             # Whose token it was should read who ended it.
             await rows.events.append((replace(draft, org_id=found.id, owner=token.owner),))
         self._ground.bus.announce(("auth",))
+
+
+async def revoke_bound(
+    rows: Transaction, ground: Ground, sandbox: Sandbox, *, actor: Principal
+) -> None:
+    """End the tokens that are bound to a sandbox, in the caller's transaction."""
+    for token in await rows.tokens.of(sandbox.org_id, sandbox.owner):
+        if token.sandbox_id == sandbox.id:
+            await rows.tokens.remove(token.id)
+            draft = replace(_event(ground, "token.revoked", token, actor), owner=token.owner)
+            await rows.events.append((draft,))
+
+
+def _event(ground: Ground, kind: str, token: Token, caller: Principal) -> EventDraft:
+    told: dict[str, Json] = {"token_id": token.id, "name": token.name}
+    if token.sandbox_id is not None:
+        told["sandbox_id"] = token.sandbox_id
+    if token.owner != caller.id:
+        told["account"] = token.owner
+    if kind == "token.created":
+        told["capabilities"] = list(token.capabilities)
+        told["expires_at"] = token.expires_at.isoformat()
+    note = Note("auth", kind, told)
+    at = ground.clock.now()
+    return draft_of(note, caller, at=at, event_id=ground.ids.event())
 
 
 def standing_for(owner: Principal, given: frozenset[Capability], access: TokenAccess) -> Principal:

@@ -402,6 +402,38 @@ async def test_wrong_revoked_and_expired_links_answer_alike(atoll: World) -> Non
         assert (await owner.get(f"/v1/sandboxes/{sandbox}/shares")).json() == {"shares": []}
 
 
+async def test_links_and_tokens_end_with_their_sandbox_and_no_new_ones_are_made(
+    atoll: World,
+) -> None:
+    sandbox, other = await _sandbox(atoll), await _sandbox(atoll)
+    _, secret = await _share(atoll, sandbox)
+    stays, _ = await _share(atoll, other)
+    _, cookie = await _enter(atoll, secret)
+    async with client_of(atoll.url, atoll.token) as owner:
+        token = {"name": "x", "capabilities": ["sandbox.read"]}
+        bound = await owner.post("/auth/pat", json={**token, "sandbox_id": sandbox})
+        assert bound.status_code == 201, bound.text
+        gone = await owner.delete(f"/v1/sandboxes/{sandbox}")
+        assert gone.status_code == 202, gone.text
+        events = (await owner.get("/v1/events?limit=1000")).json()["events"]
+        ended = {"share.revoked", "token.revoked"}
+        assert {one["event_type"] for one in events} >= ended
+        shares = f"/v1/sandboxes/{sandbox}/shares"
+        assert (await owner.get(shares)).json() == {"shares": []}
+        assert (await owner.get("/v1/tokens")).json()["tokens"] == []
+        for path, body in ((shares, {}), ("/auth/pat", {**token, "sandbox_id": sandbox})):
+            refused = await owner.post(path, json=body)
+            assert (refused.status_code, refused.json()["code"]) == (409, "conflict"), path
+        (left,) = (await owner.get(f"/v1/sandboxes/{other}/shares")).json()["shares"]
+        assert left["share_id"] == stays["share_id"]
+    async with client_of(atoll.url, bound.json()["token"]) as client:
+        assert (await client.get(f"/v1/sandboxes/{sandbox}")).status_code == 401
+    async with client_of(atoll.url) as client:
+        assert (await client.post("/auth/guests", json={"ticket": secret})).status_code == 401
+        late = await client.get("/auth/me", headers=_as_guest(atoll, cookie))
+        assert late.status_code == 401
+
+
 async def test_links_and_guests_are_bounded(atoll: World) -> None:
     sandbox = await _sandbox(atoll)
     _, secret = await _share(atoll, sandbox)

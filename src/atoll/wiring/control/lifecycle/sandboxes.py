@@ -36,6 +36,7 @@ from atoll.services.lifecycle.transitions import Transitions
 from atoll.services.lifecycle.usage_sampling import UsageSampling
 from atoll.services.logins.lent import LentLogins
 from atoll.services.logins.upkeep import LoginServices
+from atoll.services.people.ownership import settle_remnants
 from atoll.services.policies.policies import Inside, Policies
 from atoll.services.policies.policy_push import PolicyPush
 from atoll.services.provisioning.provisioning import Layers, Provisioning
@@ -121,8 +122,8 @@ def build_lifecycle(
     room = SandboxRoom(settings.admission.default_limits)
     hosts = HostRoom(settings.admission.default_limits)
     projections = Projections(ground)
-    transitions = Transitions(
-        ground, directory, room=room, hosts=hosts, projections=projections, changed=metadata.note
+    transitions = build_transitions(
+        ground, directory, room=room, hosts=hosts, projections=projections, metadata=metadata
     )
     runners = Runners(TaskRunner(), TaskRunner())
     runtimes = SandboxRuntimes(ports.clients, RuntimeTokens(ports.vault))
@@ -153,6 +154,27 @@ def build_lifecycle(
             projections=projections,
             settings=settings.journals,
         ),
+    )
+
+
+def build_transitions(
+    ground: Ground,
+    directory: Directory,
+    *,
+    room: SandboxRoom,
+    hosts: HostRoom,
+    projections: Projections,
+    metadata: Metadata,
+) -> Transitions:
+    """Return what applies stimuli to stored sandboxes, and ends what goes with them."""
+    return Transitions(
+        ground,
+        directory,
+        room=room,
+        hosts=hosts,
+        projections=projections,
+        changed=metadata.note,
+        settle=partial(settle_remnants, ground),
     )
 
 
