@@ -1,6 +1,6 @@
 import pytest
 
-from atoll.domain.event import Json, dashboard_stream, sandbox_stream
+from atoll.domain.event import Gap, Json, dashboard_stream, sandbox_stream
 from atoll.domain.event_kind import KINDS, check
 from atoll.domain.sandbox.sandbox import State
 
@@ -40,3 +40,8 @@ def test_payload_that_does_not_fit_is_a_mistake(
 def test_stream_of_a_sandbox() -> None:
     assert sandbox_stream("sb_a") == "sandbox:sb_a"
     assert dashboard_stream("dsh_a") == "dashboard:dsh_a"
+
+
+def test_gap_tells_a_log_that_was_set_back() -> None:
+    assert Gap(after=9, to=4).set_back
+    assert not Gap(after=4, to=9).set_back

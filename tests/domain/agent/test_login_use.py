@@ -8,6 +8,7 @@ from atoll.domain.agent.login_use import (
     LOGIN_USES,
     PLACEHOLDER_REFRESH,
     LoginInside,
+    agent_of,
     placeholder_tokens,
 )
 from atoll.domain.agent.registry import find
@@ -94,3 +95,8 @@ def test_every_login_is_of_an_agent_and_no_provider_of_keys() -> None:
     for name, use in LOGIN_USES.items():
         assert find(name).name == name and LOGIN_PROVIDERS[use.provider.name] is use.provider
     assert not LOGIN_PROVIDERS.keys() & PROVIDERS.keys()
+
+
+def test_agent_is_known_by_the_row_of_its_login() -> None:
+    assert {agent_of(use.provider.name) for use in LOGIN_USES.values()} == LOGIN_USES.keys()
+    assert agent_of("openai") == ""

@@ -5,7 +5,7 @@ import pytest
 
 from atoll.domain.agent.conversation import Terms
 from atoll.domain.agent.readers import CONVERSATIONS, TRANSCRIPTS
-from atoll.domain.agent.registry import AGENT_STATE, AGENTS, allowed, find
+from atoll.domain.agent.registry import AGENT_STATE, AGENTS, allowed, canonical, find
 from atoll.domain.errors import NotFound
 
 
@@ -102,3 +102,10 @@ def test_machines_ask_before_they_act_whatever_the_seeds_allow() -> None:
         assert not {"--yolo", "--dangerously-skip-permissions"} & set(argv)
         if any('"permission":{"edit":"allow"' in seed.content for seed in agent.seeds):
             assert any('"bash":"ask"' in word for word in argv)
+
+
+def test_own_name_stands_for_aliases_and_versions() -> None:
+    for agent in AGENTS:
+        for name in (agent.name, *agent.aliases):
+            assert canonical(name) == canonical(f"{name}@1.2.3") == agent.name
+    assert canonical("nobody@1") == "nobody"

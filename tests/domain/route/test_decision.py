@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from atoll.domain.host.host import HourlyCost
 from atoll.domain.route.candidate import (
+    COMPOSE_REF,
     Candidate,
     ImageKind,
     Need,
@@ -14,7 +15,15 @@ from atoll.domain.route.candidate import (
     lacks,
     spelled,
 )
-from atoll.domain.route.decision import Decision, RouteRequest, again, decide, place, refusal
+from atoll.domain.route.decision import (
+    Decision,
+    RouteRequest,
+    again,
+    decide,
+    no_route,
+    place,
+    refusal,
+)
 from atoll.domain.route.health import Attempt, Breaker, Health
 from atoll.domain.route.policy import DESKTOP, Constraints, ExecutionMode, Strategy
 from atoll.domain.wall.isolation import IsolationLevel
@@ -352,3 +361,39 @@ def test_one_more_limit_of_any_kind_never_adds_a_candidate(
 def test_decision_made_again_is_the_same() -> None:
     decision = decide(PREFER, (RENTED, BOX, OURS))
     assert again(decision) == decision
+
+
+def test_field_that_a_backend_would_drop_is_a_reason() -> None:
+    dropping = replace(BOX, ignores=(("mounts", "nothing is mounted there"),))
+    found = decide(replace(PREFER, need=Need(fields=frozenset({"mounts"}))), (dropping,))
+    assert found.verdicts[0].reasons == ("it cannot act on mounts: nothing is mounted there",)
+    assert decide(PREFER, (dropping,)).chosen == dropping
+
+
+def test_stack_needs_its_compose_file() -> None:
+    stack = replace(BOX, needs_compose=True)
+    (why,) = decide(PREFER, (stack,)).verdicts[0].reasons
+    assert why.startswith("it brings up the services of a compose file")
+    named = replace(PREFER, need=Need(fields=frozenset({COMPOSE_REF})))
+    assert decide(named, (stack,)).chosen == stack
+
+
+def test_error_names_each_place_with_its_reasons() -> None:
+    error = no_route(decide(replace(PREFER, only="ext.ours"), (BOX,)), field="host")
+    assert (error.code, error.field) == ("no_route", "host")
+    (rejected,) = error.candidates
+    assert (rejected.extension, rejected.host, rejected.region) == ("ext.ssh", "box", "eu-1")
+    assert rejected.reasons == ("ext.ours was asked for",)
+
+
+def test_failed_place_is_tried_where_there_is_no_other_and_nobody_set_a_route() -> None:
+    ill = replace(OURS, health=Health(9, 0.0, None, None, Breaker.OPEN))
+    spare = replace(PREFER, takes_ailing=True)
+    assert decide(spare, (ill,)).chosen == ill
+    assert decide(spare, (ill, BOX)).chosen == BOX
+
+
+def test_place_whose_one_trial_is_under_way_waits_for_it() -> None:
+    tried = replace(OURS, on_trial=True)
+    (reason,) = decide(PREFER, (tried,)).verdicts[0].reasons
+    assert reason.startswith("one start is under way")

@@ -18,6 +18,7 @@ from atoll.domain.route.policy import (
     RoutePolicy,
     Strategy,
     narrowed,
+    one_list,
     read_policy,
 )
 from atoll.domain.route.record import Move, RouteRecord
@@ -147,3 +148,12 @@ def test_what_was_tried_is_not_tried_again_and_an_explicit_choice_leaves_nothing
         RouteRecord(record.id, record.sandbox_id, record.org_id, record.owner, NOW, explicit).left()
         == ()
     )
+
+
+def test_either_word_names_the_backends_and_two_lists_that_differ_are_refused() -> None:
+    assert one_list(("ext.a",), (), field="fallback") == ("ext.a",)
+    assert one_list((), ("ext.a",), field="fallback") == ("ext.a",)
+    assert one_list(("ext.a",), ("ext.a",), field="fallback") == ("ext.a",)
+    with pytest.raises(Invalid, match="one list") as caught:
+        one_list(("ext.a",), ("ext.b",), field="fallback")
+    assert caught.value.field == "fallback"

@@ -3,8 +3,10 @@ from dataclasses import replace
 import pytest
 
 from atoll.domain.errors import Invalid
+from atoll.domain.ids import PrincipalId
+from atoll.domain.people.principal import SYSTEM, ActorKind
 from atoll.domain.profile.profile import Scope
-from atoll.domain.sandbox.consumer import ConsumerEnd, ends_with
+from atoll.domain.sandbox.consumer import ConsumerEnd, acting_consumer, consumer_facts, ends_with
 from atoll.domain.sandbox.lifecycle import step
 from atoll.domain.sandbox.sandbox import Consumer, Sandbox, State
 from atoll.domain.sandbox.stimulus import ConsumerEnded
@@ -53,3 +55,27 @@ def test_sandbox_whose_session_ended_expires_and_is_kept(state: State) -> None:
     ended, _ = step(made(state=state), ConsumerEnded(), NOW)
     assert (ended.state, ended.reason) == (State.EXPIRED, "Its consumer's session ended.")
     assert ended.retained_until is not None and ended.retained_until > NOW
+
+
+def test_harness_acts_where_a_program_of_a_person_names_it() -> None:
+    ada = replace(SYSTEM, id=PrincipalId("ada"), kind=ActorKind.PERSON)
+    nightly = replace(THEIRS, actor=ActorKind.AUTOMATION)
+    acting = acting_consumer(ada, nightly)
+    assert (acting.id, acting.kind, acting.name) == ("nightly", ActorKind.AUTOMATION, "nightly")
+    facts = consumer_facts(ada, nightly)
+    assert facts["by"] == "ada"
+    assert facts["consumer"] == {
+        "actor": ActorKind.AUTOMATION.value, "harness": "nightly",
+        "session_id": "s-1", "run_id": "r-1", "job_id": "j-1",
+    }  # fmt: skip
+
+
+def test_nobody_acts_as_atoll_a_person_or_another_program() -> None:
+    ada = replace(SYSTEM, id=PrincipalId("ada"), kind=ActorKind.PERSON)
+    nightly = replace(THEIRS, actor=ActorKind.AUTOMATION)
+    agent = replace(ada, kind=ActorKind.AGENT)
+    assert acting_consumer(ada, replace(nightly, harness=SYSTEM.id)) is ada
+    assert acting_consumer(ada, replace(nightly, harness=None)) is ada
+    assert acting_consumer(ada, replace(THEIRS, actor=ActorKind.PERSON)) is ada
+    assert acting_consumer(agent, nightly) is agent
+    assert consumer_facts(ada, Consumer()) == {}

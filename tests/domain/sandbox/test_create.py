@@ -29,7 +29,7 @@ from atoll.domain.sandbox.sandbox import (
     SetupMetadata,
     State,
 )
-from atoll.domain.sandbox.task import TaskRequest
+from atoll.domain.sandbox.task import AgentMode, TaskRequest
 from atoll.domain.terminal.softlock import Strictness
 
 NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
@@ -379,3 +379,19 @@ def test_branch_of_a_task_is_no_other_sandboxes(
     )
     (repo,) = read_repos(request, PROFILE, replace(AROUND, branches=taken))
     assert repo.branch == branch
+
+
+@pytest.mark.parametrize(
+    ("task", "field"),
+    [
+        (TaskRequest("Go.", AgentMode.MACHINE), "task.mode"),
+        (TaskRequest("Go.", asks=True), "task.permissions"),
+        (TaskRequest("Go."), None),
+    ],
+)
+def test_repeated_task_is_the_same_or_names_what_differs(
+    task: TaskRequest, field: str | None
+) -> None:
+    request = CreateSandbox(agent="codex", task=TaskRequest("Go."))
+    made = grant(request, PROFILE, AROUND)
+    assert other_input(replace(request, task=task), made, PLACED) == field

@@ -166,3 +166,17 @@ def test_repeated_create_is_the_same_worker_or_a_conflict_that_names_the_field(f
     assert refused.value.field == field
     check_repeated(other, STANDS, ())
     assert field in names_of(other)
+
+
+def test_request_admits_one_kind_of_machine_or_either() -> None:
+    desktop, sandbox = ExecutionMode.DESKTOP, ExecutionMode.SANDBOX
+    assert CreateWorker(ID).only_mode is None
+    assert CreateWorker(ID, backend="desktop").only_mode is desktop
+    assert CreateWorker(ID, execution_mode=desktop).only_mode is desktop
+    for request in (
+        CreateWorker(ID, backend="daytona"),
+        CreateWorker(ID, execution_mode=sandbox),
+        CreateWorker(ID, workspace_ref=WORKSPACE),
+        CreateWorker(ID, repos=(RepoRequest("", key="r"),)),
+    ):
+        assert request.only_mode is sandbox

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -6,7 +7,8 @@ from hypothesis import strategies as st
 
 from atoll.domain.errors import Conflict
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, WorkerKey
-from atoll.domain.worker.create import CreateWorker, WorkerId
+from atoll.domain.route.policy import DESKTOP
+from atoll.domain.worker.create import AGENT_HOME, CreateWorker, WorkerId
 from atoll.domain.worker.heartbeat import (
     INTERVAL,
     LEASE,
@@ -17,9 +19,9 @@ from atoll.domain.worker.heartbeat import (
     must_pause,
     renew,
 )
-from atoll.domain.worker.lifecycle import Worker, WorkerStatus
+from atoll.domain.worker.lifecycle import Worker, WorkerStatus, WorkerTornDown
 from atoll.domain.worker.record import WorkerRecord
-from atoll.domain.worker.snapshot import Observed, snapshot
+from atoll.domain.worker.snapshot import Observed, WorkerSandbox, snapshot
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 MOMENT = timedelta(milliseconds=1)
@@ -78,3 +80,23 @@ def test_host_pauses_after_two_missed_unless_its_worker_stays() -> None:
     assert must_pause(STALE_AFTER, reattachable=True)
     assert not must_pause(STALE_AFTER - MOMENT, reattachable=True)
     assert not must_pause(STALE_AFTER, reattachable=False)
+
+
+def test_snapshot_names_the_place_that_a_worker_has_or_asks_for() -> None:
+    created = CreateWorker(WorkerId("w"), workspace_ref="sandbox:sb_1/workspace")
+    worker = Worker(WorkerId("w"), status=WorkerStatus.RUNNING)
+    key, org, owner = WorkerKey("wk_1"), PERSONAL_ORG, PrincipalId("ann")
+    record = WorkerRecord(key, org, owner, created, worker, LEASED, NOW)
+    before = snapshot(record, Observed(), now=NOW)
+    assert (before.execution_mode, before.workspace_ref) == ("sandbox", "sandbox:sb_1/workspace")
+    assert before.codex_home_ref is None
+    place = WorkerSandbox("sb_2", "ext.docker", None, None, "box", "sandbox:sb_2")
+    placed = snapshot(record, Observed(sandbox=place), now=NOW)
+    assert placed.execution_mode == "sandbox"
+    assert placed.workspace_ref == "sandbox:sb_2/workspace"
+    assert placed.codex_home_ref == f"sandbox:sb_2/{AGENT_HOME}"
+    on_desktop = replace(place, extension=DESKTOP, ref=None)
+    own = snapshot(record, Observed(sandbox=on_desktop), now=NOW)
+    assert (own.execution_mode, own.workspace_ref) == ("desktop", None)
+    ended = replace(record, worker=replace(worker, torn_down=WorkerTornDown(())))
+    assert snapshot(ended, Observed(), now=NOW).workspace_ref is None

@@ -15,6 +15,7 @@ from atoll.domain.worker.methods import (
     SERVED,
     MethodAccess,
     access,
+    finding_method,
     judge_request,
     served_name,
 )
@@ -180,3 +181,8 @@ def test_alias_means_its_agent_and_an_unknown_name_itself() -> None:
 def test_answer_to_the_agents_question_may_hold_anything() -> None:
     answer = judge_request("codex", RESPOND, {"server_request_id": "1", "result": {"a": [1]}})
     assert answer is MethodAccess.DRIVE
+
+
+def test_agent_is_asked_for_a_conversation_by_its_own_method() -> None:
+    assert finding_method("codex") == "thread/resume"
+    assert finding_method("claude-code") == "thread/read"

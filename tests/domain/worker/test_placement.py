@@ -6,7 +6,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from google.protobuf import json_format
 
-from atoll.domain.ids import PERSONAL_ORG, PrincipalId, RouteId, SandboxId
+from atoll.domain.ids import (
+    PERSONAL_ORG,
+    DesktopId,
+    PrincipalId,
+    RouteId,
+    SandboxId,
+    WorkerKey,
+)
 from atoll.domain.profile.profile import Profile, Scope
 from atoll.domain.route.candidate import Candidate
 from atoll.domain.route.decision import RouteRequest, decide
@@ -15,9 +22,13 @@ from atoll.domain.route.policy import DESKTOP, Strategy
 from atoll.domain.route.record import RouteRecord
 from atoll.domain.sandbox.sandbox import Attachment, Sandbox, State
 from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.domain.worker.create import WorkerId
 from atoll.domain.worker.lifecycle import Died, Reattach, Silent, Stimulus
 from atoll.domain.worker.placement import (
     counts_as_failure,
+    desktop_of,
+    desktop_place,
+    desktop_reference,
     place_of_sandbox,
     sandbox_of,
     spelled_sandbox,
@@ -99,3 +110,12 @@ def test_place_is_the_host_or_the_region() -> None:
     assert place_of_sandbox(SANDBOX) == ("ext.docker", "box")
     rented = replace(SANDBOX, host="", region="eu", updated_at=NOW + timedelta(seconds=1))
     assert place_of_sandbox(rented) == ("ext.docker", "eu")
+
+
+def test_place_on_a_desktop_is_the_workers_alone() -> None:
+    desktop = DesktopId("dt_1")
+    first, second = (desktop_place(WorkerKey(key), desktop) for key in ("wk_1", "wk_2"))
+    assert first != second
+    assert desktop_of(SandboxId(first)) == desktop_of(SandboxId(second)) == desktop
+    assert desktop_of(SANDBOX.id) is None
+    assert desktop_reference("ada", WorkerId("w")) == "desktop:ada/w"

@@ -1,0 +1,34 @@
+import pytest
+
+from atoll.domain.profile.demands import DEMANDS, MOUNTS, demands_of
+from atoll.domain.profile.schema import read_profile
+from atoll.domain.route.candidate import COMPOSE_REF
+
+HEAD = 'id: profile.x\nversion: "1.0.0"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        ("root: overlay\n", "root"),
+        ("safety: {debug: true}\n", "safety.debug"),
+        ("placement: {prefer: [box]}\n", "placement"),
+        ("resources: {cpu: 2}\n", "resources.cpu"),
+        ("resources: {memory_mb: 512}\n", "resources.memory_mb"),
+        ("resources: {pids: 50}\n", "resources.pids"),
+        ("resources: {ptys: 3}\n", "resources.ptys"),
+        ("resources: {workspace_mb: 512}\n", "resources.workspace_mb"),
+        ("resources: {files: 5000}\n", "resources.files"),
+    ],
+)
+def test_profile_demands_what_it_names(text: str, field: str) -> None:
+    assert field in DEMANDS
+    assert field in demands_of(read_profile(HEAD + text), {}), text
+    assert field not in demands_of(read_profile(HEAD), {})
+
+
+def test_create_demands_what_has_a_value() -> None:
+    profile = read_profile(HEAD)
+    found = demands_of(profile, {MOUNTS: ("data",), COMPOSE_REF: None})
+    assert MOUNTS in found
+    assert COMPOSE_REF not in found
