@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any, cast
 from unittest.mock import patch
 
@@ -9,9 +10,9 @@ import pytest
 
 from atoll.domain.errors import Failed
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandbox.sandbox import PulledTip, Sandbox
 from atoll.services.library import unpulled
-from atoll.services.library.unpulled import UnpulledWork
+from atoll.services.library.unpulled import UnpulledPlace, UnpulledWork
 from atoll.services.scripts import Script
 from tests.peers.boxed_runtime import BoxedRuntime
 from tests.services.library.test_workspaces import World, world
@@ -38,6 +39,27 @@ async def test_newest_commit_is_named(world: World) -> None:
     box.run("echo 1 > 1; git add 1; git commit -qm one")
     (place,) = await UnpulledWork(cast(Any, Reading(sandbox, box))).of(LOCAL_PERSON, sandbox.id)
     assert (place.commits, place.tip) == (1, box.run("git rev-parse HEAD"))
+
+
+async def test_commits_of_submodules_that_only_the_sandbox_has_count(world: World) -> None:
+    sandbox, box = await world.laid_out(world.repo())
+    box.run("git clone -q /.atoll/repos/0.git lib; git -C lib remote remove origin")
+    box.run("git add lib; git commit -qm 'lib is here'")
+
+    async def places() -> tuple[UnpulledPlace, ...]:
+        pulled = (PulledTip(0, box.run("git rev-parse HEAD")),)
+        reading = Reading(replace(sandbox, pulled=pulled), box)
+        return await UnpulledWork(cast(Any, reading)).of(LOCAL_PERSON, sandbox.id)
+
+    assert await places() == ()
+    box.run("cd lib; git config user.name A; git config user.email a@example.org; echo 1 > 1")
+    box.run("cd lib; git add 1; git commit -qm own")
+    assert [place.changed for place in await places()] == [("lib",)]
+    box.run("git commit -qam 'lib is newer'")
+    (place,) = await places()
+    assert (place.commits, place.changed) == (0, ("lib",)), "a pull brings none of its commits"
+    box.run("mv lib/.git moved")
+    assert [place.untracked for place in await places()] == [("moved/",)]
 
 
 @pytest.mark.parametrize("tip", ["\\033[2Jevil", "a", "A" * 40])

@@ -238,7 +238,8 @@ here | new bundle create -q "$out" "$4" --stdin
 # $1 folder  $2 shared repository  $3… commits that a person has outside
 # Prints, each ended by NUL: how many commits are nowhere outside, the newest of them, its
 # subject, how many stashes there are, how many files `git status` names, and then those files
-# as `XY path`, cut after MAX_STATUS_BYTES. Nothing is written, not even the index.
+# as `XY path`, cut after MAX_STATUS_BYTES. A submodule with commits of its own counts as changed:
+# commits that name it are fetched without them. Nothing is written, not even the index.
 UNPULLED = Script(
     "look for work that is not outside",
     QUIET
@@ -261,6 +262,20 @@ own ls-files -v -z | sed -zn 's/^[a-z] //p' > "$work/hidden"
 own update-index -z --no-assume-unchanged --stdin < "$work/hidden" || exit 14
 own status --porcelain=v1 -z --no-renames --untracked-files=normal --ignore-submodules=none \
   > "$work/status" || exit 14
+submodules() { own ls-files -s -z | sed -zn 's/^160000 [0-9a-f]* 0\t//p' | tr '\0' '\n'; }
+known_of() {
+  for one in /.atoll/repos/*.git; do
+    git --git-dir="$one" for-each-ref --format='^%(objectname)' refs/heads refs/tags
+  done
+  git --git-dir="$store" for-each-ref --format="%(objectname):$1" refs/heads |
+    theirs cat-file --batch-check='^%(objectname)' | sed -n '/^^[0-9a-f]*$/p'
+} 2> /dev/null
+submodules | while IFS= read -r path; do
+  if [ ! -e "$path/.git" ] || grep -zqFx -e " M $path" "$work/status"; then continue; fi
+  count=$(known_of "$path" | git -C "$path" rev-list --count --ignore-missing --stdin \
+    HEAD --branches --not --remotes 2> /dev/null) || count=unknown
+  [ "$count" = 0 ] || printf ' M %s\0' "$path" >> "$work/status"
+done
 tr -dc '\0' < "$work/status" | wc -c | tr -d ' ' | tr '\n' '\0'
 head -c 40000 "$work/status"
 """,
