@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
 KEYS = '[openai]\nkey = "sk-nothing"\nbase_url = "http://127.0.0.1:9"\n'
 # A minute has more than enough of each; the flood itself takes a few seconds.
 FLOOD = r"""
-pipe=$(ls /tmp/.atoll-t_* | grep -v jsonl)
+until pipe=$(ls /tmp/.atoll-t_* | grep -v jsonl) && [ -p "$pipe" ]; do sleep 0.05; done
 say() { printf '{"hook_event_name":"%s","tool_name":"PAY ME"}\n' "$1" >"$pipe"; }
 for n in $(seq 40); do
   say UserPromptSubmit; say PermissionRequest; sleep 0.05; say PostToolUse; say Stop

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple
 
-from atoll.domain.errors import Conflict, NotFound
+from atoll.domain.errors import Conflict, Invalid, NotFound
 
 if TYPE_CHECKING:  # completion and help must not pay for loading it
     from atoll.client.client import Client
@@ -54,7 +54,10 @@ WEBHOOK = Kind("whk_", "webhook", "atoll webhook list")
 
 def pick_id(kind: Kind, reference: str, listed: Callable[[], Iterable[Thing]]) -> str:
     """Return the id of a thing. Raises `NotFound` with the nearest name, and `Conflict` where
-    several are meant. `listed` is called only where the reference is no whole id."""
+    several are meant, and `Invalid` for an empty reference. `listed` is called only where the
+    reference is no whole id."""
+    if not reference.strip():
+        raise Invalid(f"the name of a {kind.noun} is empty: `{kind.lists}` shows which there are")
     if _is_whole(kind, reference):
         return reference
     things = list(listed())

@@ -67,8 +67,8 @@ def start(
         if problem.code != "no_such_program":
             raise
         raise Invalid(
-            f"{wanted} is not inside {name}: a sandbox holds the agent it was made with "
-            f"(`atoll new --agent {wanted}`), or one its image brings",
+            f"{wanted} is not inside {name}: `atoll info {name}` shows which agents are; one that "
+            f"was installed later comes in with `atoll stop {name}` and `atoll start {name}`",
             field="agent",
         ) from problem
     _show(started, as_json=as_json)

@@ -171,7 +171,7 @@ def _catalogue(sandbox: Sandbox) -> str:
     if sandbox.value.get("agent_catalogue") is None:
         return ""
     known = sandbox.value.get("agents_inside") is not None
-    inside = {each.partition("@")[0] for each in sandbox.agents_inside}
+    inside = {"shell", *(each.partition("@")[0] for each in sandbox.agents_inside)}
     words = (
         f"{name} (not inside)" if known and name not in inside else name
         for name in sandbox.agent_catalogue
