@@ -134,6 +134,7 @@ class Sandbox(Shape):
     updated_at = fields.text()
     last_active_at = fields.text()
     expires_at = fields.text()
+    max_expires_at = fields.text()
     retained_until = fields.text()
     ends_soon = fields.flag()
     agents = fields.many(SandboxAgent)

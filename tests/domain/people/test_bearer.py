@@ -83,7 +83,13 @@ def test_exchange_names_an_audience_that_is_not_kept_for_us() -> None:
 def test_subscription_names_what_it_reads() -> None:
     assert SubscriptionRequest(("sandbox:sb_1",), ("agents",)).seconds == 900
     many = tuple(str(number) for number in range(MAX_NAMES + 1))
-    for streams, models in (((), ()), (many, ()), ((), ("nothing",)), ((), many)):
+    for streams, models in (
+        ((), ()),
+        (many, ()),
+        (("deploy:x",), ()),
+        ((), ("nothing",)),
+        ((), many),
+    ):
         with pytest.raises(Invalid):
             SubscriptionRequest(streams, models)
     with pytest.raises(Invalid):

@@ -118,7 +118,19 @@ def test_event_type_that_no_event_has_is_refused(one: str) -> None:
     assert refused.value.field == "event_types"
 
 
-@pytest.mark.parametrize("one", ["", ":", "Sandbox:x", "sandbox:", "sandbox:a b", "a:" + "x" * 300])
+@pytest.mark.parametrize(
+    "one",
+    [
+        "",
+        ":",
+        "Sandbox:x",
+        "sandbox:",
+        "sandbox:a b",
+        "sandbox:" + "x" * 300,
+        "deploy:*",
+        "sandbox",
+    ],
+)
 def test_stream_that_cannot_be_is_refused(one: str) -> None:
     with pytest.raises(Invalid) as refused:
         checked_streams([one])

@@ -44,13 +44,13 @@ async def test_follow_over_reconnects_misses_and_repeats_nothing() -> None:
 
 async def test_follow_of_a_stream_hears_only_that() -> None:
     async with scene(run=False) as s:
-        await record(s, 1, "a")
-        await record(s, 2, "b")
-        async with aclosing(s.follow(stream="b")) as events:
+        await record(s, 1, "auth")
+        await record(s, 2, "vault")
+        async with aclosing(s.follow(stream="vault")) as events:
             first = await anext(events)
             assert isinstance(first, Event) and first.payload == {"how": "2"}
-            await record(s, 3, "a")
-            await record(s, 4, "b")
+            await record(s, 3, "auth")
+            await record(s, 4, "vault")
             second = await anext(events)
             assert isinstance(second, Event) and second.seq == 2
 

@@ -218,9 +218,9 @@ async def test_very_many_subscriptions_are_refused(
 ) -> None:
     monkeypatch.setattr("atoll.services.tools.subscriptions.MAX_SUBSCRIPTIONS", 3)
     for number in range(3):
-        await subscribed(client, arguments={"stream": f"s:{number}"})
+        await subscribed(client, arguments={"stream": f"sandbox:{number}"})
     for number in range(5):
-        told: dict[str, Json] = {"stream": f"t:{number}"}
+        told: dict[str, Json] = {"stream": f"profile:{number}"}
         answer = await ask(client, "events/subscribe", **{**CALLED, "arguments": told})
         assert answer["error"]["code"] == -32025
     # The endpoint was challenged once for all of them.

@@ -11,6 +11,7 @@ from atoll.domain.errors import Invalid
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import ActorKind
+from atoll.domain.stream import check_stream
 
 API = "atoll"
 """The audience of tokens for this API."""
@@ -95,6 +96,8 @@ class SubscriptionRequest:
         for field, names in (("streams", self.streams), ("models", self.models)):
             if len(names) > MAX_NAMES:
                 raise Invalid(f"a subscription names at most {MAX_NAMES} {field}", field=field)
+        for stream in set(self.streams) - {EVERYTHING}:
+            check_stream(stream, field="streams")
         unknown = sorted(set(self.models) - MODELS)
         if unknown:
             raise Invalid(

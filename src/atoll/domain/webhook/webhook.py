@@ -16,6 +16,7 @@ from atoll.domain.errors import Invalid
 from atoll.domain.event import Event
 from atoll.domain.event_kind import KINDS
 from atoll.domain.ids import OrgId, PrincipalId, WebhookId
+from atoll.domain.stream import check_stream
 from atoll.domain.webhook.subscription import EventSubscription
 
 MAX_WEBHOOKS = 20
@@ -146,6 +147,7 @@ def checked_streams(patterns: Iterable[str]) -> tuple[str, ...]:
                 f"{one[:60]!r} is no stream: name one such as sandbox:sb_…, or all as sandbox:*",
                 field="streams",
             )
+        check_stream(one, patterns=True, field="streams")
     return _bounded(found, "streams")
 
 

@@ -16,6 +16,7 @@ from atoll.domain.event import Event, EventDraft, Gap, Json, sandbox_stream
 from atoll.domain.ids import EventId, OrgId
 from atoll.domain.people.bearer import EVERYTHING
 from atoll.domain.people.principal import Principal
+from atoll.domain.stream import check_stream
 from atoll.ports import Bus, Clock, EventQuery, Store, Transaction
 from atoll.services.identifiers import Identifiers
 from atoll.services.journals.shared_reads import Begin, SharedReads
@@ -191,7 +192,9 @@ class Events:
 
 def _readable(caller: Principal, stream: str | None) -> frozenset[str] | None:
     """Return the streams that the caller's token lets them read, None for all of theirs. Raises
-    `NotFound` when `stream` is none of them."""
+    `NotFound` when `stream` is none of them, `Invalid` for a name that no stream has."""
+    if stream is not None:
+        check_stream(stream)
     access = caller.token
     if access is None or (access.sandbox_id is None and not access.subscribed):
         return None

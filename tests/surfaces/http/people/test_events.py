@@ -263,7 +263,17 @@ async def _until(lines: AsyncIterator[str], end: str) -> AsyncIterator[str]:
             return
 
 
-@pytest.mark.parametrize("query", ["?after=-1", "?after=x", f"?after={'9' * 30}", "?stream="])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "?after=-1",
+        "?after=x",
+        f"?after={'9' * 30}",
+        "?stream=",
+        "?stream=deploy:x",
+        "?stream=sandbox:*",
+    ],
+)
 async def test_socket_with_a_wrong_query_is_closed_with_a_reason(atoll: World, query: str) -> None:
     async with asyncio.timeout(10), _socket(atoll, query) as socket:
         with pytest.raises(websockets.ConnectionClosedError) as closed:

@@ -49,13 +49,13 @@ def until(at: str) -> str:
     if read is None:
         return at
     left = int((read - datetime.now(UTC)).total_seconds())
-    return f"{moment(at)} (in {_span(left)})" if left > 0 else f"{moment(at)} (past)"
+    return f"{moment(at)} (in {span(left)})" if left > 0 else f"{moment(at)} (past)"
 
 
 def age(at: str) -> str:
     """Return how long ago an RFC 3339 time was, in its largest unit: `3h`; `-` when unknown."""
     seconds = seconds_since(at)
-    return "-" if seconds is None else _span(seconds)
+    return "-" if seconds is None else span(seconds)
 
 
 def seconds_since(at: str) -> int | None:
@@ -64,7 +64,14 @@ def seconds_since(at: str) -> int | None:
     return None if read is None else max(0, int((datetime.now(UTC) - read).total_seconds()))
 
 
-def _span(seconds: int) -> str:
+def seconds_between(start: str, end: str) -> int | None:
+    """Return whole seconds from one RFC 3339 time to another; None when one cannot be read."""
+    begin, finish = _read(start), _read(end)
+    return int((finish - begin).total_seconds()) if begin and finish else None
+
+
+def span(seconds: int) -> str:
+    """Return whole units of a time, the largest that fit: `3h`."""
     size, letter = next((unit for unit in _UNITS if seconds >= unit[0]), _UNITS[-1])
     return f"{seconds // size}{letter}"
 

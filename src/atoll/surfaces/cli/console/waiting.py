@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from atoll.client.shapes import Sandbox
 from atoll.domain.errors import AtollError, Failed, Unavailable
-from atoll.surfaces.cli.console.moments import until
+from atoll.surfaces.cli.console.moments import seconds_between, span, until
 from atoll.surfaces.cli.console.output import note
 
 if TYPE_CHECKING:  # `atoll list` wants a name only
@@ -17,6 +17,8 @@ LIVE = ("ready", "active")
 COMING = ("requested", "provisioning")
 STEP_SECONDS = 1
 MAX_WAIT_SECONDS = 900.0
+MORE_SECONDS = 4 * 3600
+"""The time that a notice of an end offers, where the profile allows it."""
 
 
 def wait_ready(api: "Client", sandbox: Sandbox, *, title: str, again: bool = False) -> Sandbox:
@@ -129,8 +131,12 @@ def end_notice(sandbox: Sandbox) -> str:
     if not sandbox.ends_soon:
         return ""
     name = name_of(sandbox)
-    end = until(sandbox.expires_at)
-    return f"{name} ends at {end}: `atoll extend-ttl {name} 4h` gives it more time"
+    ends = f"{name} ends at {until(sandbox.expires_at)}"
+    room = seconds_between(sandbox.expires_at, sandbox.max_expires_at)
+    more = MORE_SECONDS if room is None else min(room, MORE_SECONDS)
+    if more <= 0:
+        return f"{ends}, the latest that {sandbox.profile.id} allows: pull what you need of it"
+    return f"{ends}: `atoll extend-ttl {name} {span(more)}` gives it more time"
 
 
 def name_of(sandbox: Sandbox) -> str:

@@ -14,6 +14,7 @@ from atoll.domain.errors import Invalid
 from atoll.domain.event import Gap
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import ActorKind, Principal
+from atoll.domain.stream import check_stream
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import ResponseModel
 from atoll.surfaces.http.body.streams import NDJSON, Live, Write, stream_of
@@ -89,6 +90,8 @@ async def _filter_of(
     since: Annotated[AwareDatetime | None, Query(description="From this moment on.")] = None,
     until: Annotated[AwareDatetime | None, Query(description="Before this moment.")] = None,
 ) -> AuditFilter:
+    if stream is not None:
+        check_stream(stream)
     return AuditFilter(actor, kind, stream, _in_utc(since), _in_utc(until))
 
 

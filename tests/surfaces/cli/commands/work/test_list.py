@@ -124,3 +124,20 @@ def test_what_a_repository_has_and_its_sandbox_does_not_is_named(
     inside = "`atoll exec one --cwd /workspace -- git"
     assert f"submodules are not laid out (a b, c): {inside} submodule update --init`" in told
     assert f"2 files of LFS are pointers: {inside} lfs pull`" in told
+
+
+@pytest.mark.parametrize(
+    ("most", "expected"),
+    [
+        ("2999-01-02T00:00:00Z", "`atoll extend-ttl box 4h` gives it more time"),
+        ("2999-01-01T00:08:30Z", "`atoll extend-ttl box 8m` gives it more time"),
+        (AT, "the latest that profile.shell allows: pull what you need of it"),
+    ],
+)
+def test_notice_of_an_end_offers_only_time_that_the_profile_allows(
+    cli: Cli, server: Scripted, most: str, expected: str
+) -> None:
+    profile = {"id": "profile.shell", "version": "1.0.0"}
+    server.add("box", ends_soon=True, expires_at=AT, max_expires_at=most, profile=profile)
+    said = cli("list")
+    assert (said.out + said.err).rstrip().endswith(expected)
