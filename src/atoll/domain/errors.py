@@ -4,7 +4,7 @@ A message says what failed, which id, why, and what to do. `error_status` maps e
 to a status code; `code` is a stable word clients may switch on.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
 class AtollError(Exception):
@@ -73,10 +73,9 @@ class StaleCursor(Conflict):
         self.resume_after = resume_after
 
 
-@dataclass(frozen=True, slots=True)
-class RejectedPlace:
+class RejectedPlace(NamedTuple):
     """A place that does not take a sandbox, and each reason. `host` is empty on the machines of a
-    vendor, whose `region` counts."""
+    vendor, whose `region` counts. No dataclass: every command loads this file."""
 
     extension: str
     host: str

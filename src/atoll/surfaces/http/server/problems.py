@@ -4,7 +4,6 @@ No internals (class, path, traceback) are ever sent.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -86,7 +85,7 @@ def _more(error: AtollError) -> dict[str, Any]:
     if isinstance(error, StaleCursor):
         return {"resume_after": error.resume_after}
     if isinstance(error, NoRoute):
-        return {"candidates": [asdict(one) for one in error.candidates]}
+        return {"candidates": [one._asdict() for one in error.candidates]}
     return {}
 
 
