@@ -12,6 +12,7 @@ from atoll.adapters.repos.shelf import Settings, Shelf
 from atoll.domain.errors import Forbidden, LimitReached, NotFound, Unavailable
 from atoll.domain.ids import PERSONAL_ORG
 from atoll.domain.repository.repository import LocalSource, Remote, read_remote
+from atoll.ports.repositories import Ref
 from atoll.testing import ImporterContract, LocalShelfContract, RepositoryShelfContract
 from tests.peers.git_server import GitServer, git_server
 from tests.peers.git_tree import Tree, bare_copy, new_tree
@@ -66,6 +67,24 @@ async def test_records_saved_at_once_do_not_disturb_each_other(
         await asyncio.gather(*(asyncio.to_thread(record.save, stored) for _ in range(8)))
     assert await shelf.list() == (stored,)
     assert not list(stored.path.glob("*.new"))
+
+
+@pytest.mark.parametrize("held", ["refs/heads/main", "HEAD"])
+async def test_upload_waits_while_another_one_holds_the_lock_of_a_ref(
+    tmp_path: Path, served: tuple[GitServer, Tree], held: str
+) -> None:
+    server, _ = served
+    shelf = shelf_at(tmp_path)
+    stored = await shelf.fetch(remote_of(server), quiet)
+    (main,) = await shelf.refs(stored)
+    Tree(stored.path).git("pack-refs", "--all")
+    lock = stored.path / f"{held}.lock"
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    lock.touch(exist_ok=False)
+    # Longer than git's own patience, which is 100 ms.
+    asyncio.get_running_loop().call_later(0.4, lock.unlink)
+    await shelf.take(None, stored, (Ref(main.name, main.commit),))
+    assert (await shelf.settle(stored, "main")).key == stored.key
 
 
 async def test_fetch_again_brings_only_what_is_new_and_follows_head(

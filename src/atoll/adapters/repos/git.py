@@ -26,6 +26,9 @@ MAX_MEMORY_BYTES = 4 * 2**30
 _ALWAYS = (
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
+    # Uploads and fetches of one repository at once, also by other replicas, wait for each other.
+    "core.filesRefLockTimeout=10000",
+    "core.packedRefsTimeout=10000",
     "core.sharedRepository=0644",
     "credential.helper=",
     "fetch.recurseSubmodules=false",
