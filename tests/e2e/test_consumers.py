@@ -30,6 +30,13 @@ def test_sandboxes_of_a_session_end_with_it_and_are_kept(server: TestServer) -> 
         shown = api.sandbox(mine)
         assert (shown["state"], shown["reason"]) == ("expired", "Its consumer's session ended.")
         assert shown["retained_until"] is not None
+        (over,) = [
+            one
+            for one in api.call("GET", f"/v1/events?stream=sandbox:{mine}&limit=1000")["events"]
+            if one["event_type"] == "sandbox.expired"
+        ]
+        assert over["actor"] == requested["actor"]
+        assert (over["payload"]["consumer"], over["payload"]["by"]) == (CONSUMER, "person")
         until(lambda: _runs(runtime), lambda running: not running, 60)
         assert {api.sandbox(one)["state"] for one in (lasting, other)} <= {"ready", "active"}
         assert api.call("POST", "/v1/consumers/end", json=END)["sandboxes"] == []

@@ -61,8 +61,8 @@ INSIDE: Final[tuple[tuple[str, EventKind], ...]] = (
     kind(
         "sandbox.expired",
         _LIFE,
-        "retained_until",
-        "The sandbox reached the end of its time or was idle too long.",
+        "retained_until consumer by",
+        "The sandbox reached the end of its time or of its consumer, or was idle too long.",
     ),
     kind("sandbox.failed", _LIFE, "retained_until", "The sandbox failed; `reason` says why."),
     kind("sandbox.destroying", _LIFE, "kept_at", "The removal of the sandbox began."),

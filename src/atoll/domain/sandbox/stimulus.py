@@ -3,9 +3,11 @@
 `domain.sandbox.lifecycle` decides on each. A report carries the generation it is about.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from atoll.domain.agent.resumable import RunningAgent
+from atoll.domain.event import Json
 from atoll.domain.host.relocation import Relocation
 from atoll.domain.ids import PrincipalId
 from atoll.domain.network.switch import NetworkChange
@@ -143,7 +145,10 @@ class ExtendTtl:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerEnded:
-    """The end of the session, run or job that it belongs to."""
+    """The end of the session, run or job that it belongs to; `facts` are what the log says of that
+    consumer."""
+
+    facts: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 from atoll.domain.people.principal import Principal
-from atoll.domain.sandbox.consumer import ConsumerEnd, ends_with
-from atoll.domain.sandbox.sandbox import LIVE, Sandbox
+from atoll.domain.sandbox.consumer import ConsumerEnd, acting_consumer, consumer_facts, ends_with
+from atoll.domain.sandbox.sandbox import LIVE, Sandbox, check_may_manage
+from atoll.domain.sandbox.stimulus import ConsumerEnded
 from atoll.ports import SandboxQuery, Store
 from atoll.services.sandboxes.sandboxes import Sandboxes
 
@@ -20,9 +21,16 @@ class Consumers:
 
     async def end(self, caller: Principal, end: ConsumerEnd) -> list[Sandbox]:
         """Expire the sandboxes of scope `session` that belong to this session, run or job; they
-        are kept for their retention. Returns those that ended now: none the second time."""
+        are kept for their retention. Returns those that ended now: none the second time. The log
+        names the consumer, as it does of a create."""
         belonging = [one for one in await self._live(caller) if ends_with(one, end)]
-        return [await self._sandboxes.end(caller, one.id) for one in belonging]
+        return [await self._ended(caller, one) for one in belonging]
+
+    async def _ended(self, caller: Principal, sandbox: Sandbox) -> Sandbox:
+        check_may_manage(caller, sandbox)
+        over = ConsumerEnded(consumer_facts(caller, sandbox.consumer))
+        actor = acting_consumer(caller, sandbox.consumer)
+        return await self._sandboxes.end(sandbox, over, actor)
 
     async def _live(self, caller: Principal) -> list[Sandbox]:
         states = tuple(sorted(LIVE))

@@ -244,10 +244,10 @@ class Sandboxes:
         was not announced."""
         return await self._act(caller, ref, AcceptEnd())
 
-    async def end(self, caller: Principal, ref: str) -> Sandbox:
-        """Expire the sandbox at the end of its consumer's session; it is kept for its retention.
-        Idempotent."""
-        return await self._act(caller, ref, ConsumerEnded())
+    async def end(self, sandbox: Sandbox, over: ConsumerEnded, actor: Principal) -> Sandbox:
+        """Expire a sandbox at the end of its consumer's session; it is kept for its retention. Who
+        may end it was judged before. Idempotent."""
+        return await self._reconciler.apply(sandbox.id, over, actor=actor)
 
     async def switch_network(self, caller: Principal, ref: str, change: NetworkChange) -> Sandbox:
         """Change the sandbox's network rules. The runtime has them when this returns; otherwise

@@ -41,7 +41,8 @@ def in_time(
         case ConsumerEnded():
             if sandbox.scope is not Scope.SESSION or sandbox.state not in LIVE:
                 return sandbox, ()
-            return end_life(sandbox, State.EXPIRED, now, reason="Its consumer's session ended.")
+            reason = "Its consumer's session ended."
+            return end_life(sandbox, State.EXPIRED, now, reason=reason, facts=stimulus.facts)
         case ChildMade() | ParentEnded():
             return family(sandbox, stimulus, now)
         case Due():

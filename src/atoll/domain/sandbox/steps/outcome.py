@@ -1,5 +1,6 @@
 """The result of a step, and the changes of state that several kinds of stimuli make."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -20,11 +21,21 @@ def enter(sandbox: Sandbox, state: State, now: datetime, *, reason: str | None =
     return replace(sandbox, state=state, updated_at=now, reason=reason)
 
 
-def end_life(sandbox: Sandbox, state: State, now: datetime, *, reason: str) -> Outcome:
-    """Return the end of a running life, in a state that keeps the files for a while."""
+def end_life(
+    sandbox: Sandbox,
+    state: State,
+    now: datetime,
+    *,
+    reason: str,
+    facts: Mapping[str, Json] | None = None,
+) -> Outcome:
+    """Return the end of a running life, in a state that keeps the files for a while. `facts` are
+    what its event says beside that."""
     until = now + timedelta(seconds=sandbox.profile.ttl.retention_seconds)
     ended = replace(enter(sandbox, state, now, reason=reason), retained_until=until)
-    told = Append(f"sandbox.{state}", reason, {"retained_until": until.isoformat()})
+    told = Append(
+        f"sandbox.{state}", reason, {"retained_until": until.isoformat(), **(facts or {})}
+    )
     return ended, (told, Teardown(sandbox.generation, keep_state=True))
 
 
