@@ -132,10 +132,15 @@ class Desk:
             client = clients.client(Reachability(f"unix:{rt.socket_path}", BARE))
             found = LocalRuntime(client, lambda: True)
             self.runtimes.append(found)
+            refused: AtollError | None = None
             try:
                 yield found
+            except AtollError as err:
+                refused = err  # outside the groups of the runtime, as a process of its own is
             finally:
                 await clients.close()
+        if refused is not None:
+            raise refused
 
     @asynccontextmanager
     async def lane(self) -> AsyncIterator[LaneRun]:
@@ -270,6 +275,32 @@ async def test_worker_runs_on_a_linked_desktop_and_is_stopped_and_removed(desk: 
         assert (await desk.events())[-1]["removed"] == ["desktop:laptop/w"]
         assert not (desk.folder / "workers" / "w").exists()
         assert desk.run is not None and desk.run.served == {}
+
+
+async def test_conversation_that_the_desktops_agent_does_not_know_is_a_fault_of_the_create(
+    desk: Desk,
+) -> None:
+    async with desk.lane():
+        await desk.create(backend="desktop", thread_id="lost")
+        shown = await desk.status("failed")
+        assert "codex knows no conversation lost: no" in shown["reason"]
+        assert await desk.shown("workers") == []
+        assert not (desk.folder / "workers" / "w").exists()
+
+
+async def test_conversation_that_the_desktops_agent_knows_is_gone_on_with(desk: Desk) -> None:
+    async with desk.lane():
+        await desk.create(backend="desktop", thread_id="th")
+        await desk.status("running")
+        asked = seen(desk.folder / "workers" / "w", "thread/resume")
+        assert {one["params"]["threadId"] for one in asked} == {"th"}
+        assert (await desk.ask("r1", "thread/list"))["response"]
+        await desk.say("one", note(1))
+
+        async def heard() -> bool:
+            return len(await desk.params()) == 1
+
+        await desk.until(heard)
 
 
 async def test_host_that_is_cut_off_pauses_its_agent_and_returns_in_its_epoch(desk: Desk) -> None:

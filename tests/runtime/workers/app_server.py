@@ -25,7 +25,7 @@ def main(seen: str) -> None:
             return
         for said in params.get("lines", []):
             sys.stdout.write(said + "\n")
-        if method == "test/refuse":
+        if method == "test/refuse" or (method, params.get("threadId")) == ("thread/resume", "lost"):
             print(json.dumps({"id": number, "error": {"code": -32600, "message": "no"}}))
         elif method in ("thread/start", "turn/start"):
             print(json.dumps({"id": number, "result": {"thread": {"id": "th"}}}))

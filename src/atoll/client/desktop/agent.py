@@ -9,8 +9,9 @@ from typing import Final
 
 import msgspec
 
-from atoll.domain.errors import AtollError
+from atoll.domain.errors import AtollError, Invalid
 from atoll.domain.terminal.softlock import AgentState, Work
+from atoll.domain.worker.methods import finding_method
 from atoll.ports import RuntimeClient
 from atoll.ports.outside.local_wall import LocalRuntime
 from atoll.wire.contract import workers as contract
@@ -26,6 +27,9 @@ from atoll.wire.contract.call import PathId
 
 QUIET_SECONDS: Final = 10.0
 """The time that an interrupted agent may go on talking."""
+
+THREAD_MS: Final = 30_000
+"""The time that an agent has to say whether it knows a conversation."""
 
 
 class HostedAgent:
@@ -49,11 +53,36 @@ class HostedAgent:
         return self.runtime.client
 
     async def start(self) -> None:
-        """Open the agent in its machine mode. Raises what the runtime raises."""
+        """Open the agent in its machine mode. Raises what the runtime raises, and `Invalid` for a
+        conversation that the agent does not know."""
         record = await self._open_machine(self._order.conversation)
+        if self._order.conversation is not None:
+            await self._check_thread(self._order.conversation)
+            # The answer to a request of our own is nobody's.
+            record = await self.client.call(contract.get_worker(self.worker))
         self.base = record.last
         if record.last:
             await self.client.call(contract.acknowledge_spool(self.worker, record.last))
+
+    async def _check_thread(self, thread_id: str) -> None:
+        """Have the agent itself say whether it knows a conversation; one that does not is ended.
+        Raises `Invalid`."""
+        agent = self._order.agent
+        body = contract.request_body(
+            f"atoll-thread-{self.agent_id}",
+            finding_method(agent),
+            {"threadId": thread_id},
+            wait_ms=THREAD_MS,
+        )
+        answer = await self.client.call(contract.request_worker(self.worker, body))
+        receipt = answer.receipt
+        if receipt is None or receipt.kind == "response":
+            return
+        error = msgspec.json.decode(receipt.data, type=contract.RequestError)
+        await self.end()
+        raise Invalid(
+            f"{agent} knows no conversation {thread_id}: {error.message}", field="thread_id"
+        )
 
     async def pause(self) -> None:
         """Pause it; one that has ended is left alone."""
