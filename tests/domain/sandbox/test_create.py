@@ -280,6 +280,7 @@ OTHERS: list[tuple[dict[str, Any], str | None]] = [
     ({"inputs": Inputs(compose_bundle_ref="other")}, "inputs.compose_bundle_ref"),
     ({"agent": "codex"}, "agent"),
     ({"agent_catalogue": ("codex",)}, "agent_catalogue"),
+    ({"agent_catalogue": ()}, "agent_catalogue"),
     ({"env": (("A", "b"),)}, "env"),
     ({"access": Access.READ_ONLY}, "workspace.access"),
     ({"access": PROFILE.workspace.access}, None),

@@ -18,6 +18,7 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import Principal
 from atoll.domain.profile.profile import Access, Profile, WorkspaceMode
 from atoll.domain.profile.route import extension_name
+from atoll.domain.profile.schema import profile_id
 from atoll.domain.repository.branch import (
     branch_for_agent,
     branch_of_task,
@@ -151,6 +152,10 @@ def other_input(request: CreateSandbox, sandbox: Sandbox, placed: RouteRequest) 
     """Return the first field that `request` names and in which it differs from what stands: from
     `sandbox`, which `placed` placed; None when nothing differs. What the request leaves out matches
     anything."""
+    catalogue, there_catalogue = request.agent_catalogue, sandbox.profile.agent_catalogue
+    # An empty one is named, too: it admits no agent.
+    if catalogue is not None and tuple(dict.fromkeys(catalogue)) != there_catalogue:
+        return "agent_catalogue"
     for field, wanted, there in _compared(request, sandbox):
         if wanted not in (None, (), there):
             return field
@@ -169,8 +174,6 @@ def _compared(request: CreateSandbox, sandbox: Sandbox) -> Iterator[tuple[str, o
     for field in ("name", "scope", "agent", "mounts", "copies", "ttl_seconds"):
         name = "ttl" if field == "ttl_seconds" else field
         yield name, getattr(request, field), getattr(sandbox, field)
-    catalogue = request.agent_catalogue
-    yield "agent_catalogue", catalogue and tuple(dict.fromkeys(catalogue)), profile.agent_catalogue
     yield "workspace.mode", request.workspace_mode, profile.workspace.mode
     yield "workspace.access", request.access, profile.workspace.access
     yield "cwd", request.cwd and read_cwd(request.cwd), sandbox.cwd
@@ -192,6 +195,16 @@ def _compared(request: CreateSandbox, sandbox: Sandbox) -> Iterator[tuple[str, o
         yield "prompt", plain_prompt(request.task.prompt), task and task.prompt
         yield "task.mode", request.task.mode, task and task.mode
         yield "task.permissions", request.task.asks, task and task.asks
+        yield "task.group", request.task.group, task and task.group
+        yield "task.max_working", request.task.max_working, task and task.max_working
+
+
+def other_origin(request: CreateSandbox, sandbox: Sandbox) -> str | None:
+    """Return what of a request's profile and consumer is not as a sandbox has it; None when both
+    are."""
+    if profile_id(request.profile) != sandbox.profile.id:
+        return "profile"
+    return None if request.consumer == sandbox.consumer else "consumer"
 
 
 def _other_route(options: RouteOptions, sandbox: Sandbox, placed: RouteRequest) -> str | None:

@@ -55,7 +55,9 @@ class Profiles:
         for profile in await self._versions(caller, ref):
             if version is None or profile.version == version:
                 return profile
-        raise NotFound(f"{profile_id(ref)} has no version {str(version)[:40]}.", field="profile")
+        raise NotFound(
+            f"{profile_id(ref)} has no version {str(version)[:40]}.", field="profile_version"
+        )
 
     async def versions(self, caller: Principal, ref: str) -> Sequence[str]:
         """Return all versions of a profile, newest first. Raises `NotFound`."""

@@ -32,6 +32,7 @@ from atoll.domain.sandbox.create import (
     first_repository,
     grant,
     other_input,
+    other_origin,
 )
 from atoll.domain.sandbox.instruction import Append
 from atoll.domain.sandbox.lifecycle import step
@@ -227,13 +228,16 @@ class Admission:
         record = await rows.idempotency.get(caller.org_id, caller.id, asked.key)
         if record is None or record.at < self._ground.clock.now() - KEY_LIFE:
             return None
-        if record.digest != asked.digest:
-            raise Conflict(
-                "This Idempotency-Key was used for a different request: use a new one.",
-                code="idempotency_mismatch",
-                field="Idempotency-Key",
-            )
-        return await rows.sandboxes.get(record.sandbox_id)
+        found = await rows.sandboxes.get(record.sandbox_id)
+        if record.digest == asked.digest:
+            return found
+        field = None if found is None else await _other_request(rows, asked.request, found)
+        raise Conflict(
+            "This Idempotency-Key was used for a different request"
+            f"{f', with another {field}' if field else ''}: use a new one.",
+            code="idempotency_mismatch",
+            field=field or "Idempotency-Key",
+        )
 
     async def _add(
         self, rows: Transaction, caller: Principal, asked: _Asked, *, held: Sequence[Holding]
@@ -414,9 +418,7 @@ async def _belonging(
 
 async def _check_inputs(rows: Transaction, request: CreateSandbox, found: Sandbox) -> None:
     """Check that every field that a request names is as what stands. Raises `Conflict`."""
-    record = None if found.route is None else await rows.routes.get(found.route)
-    placed = RouteRequest(Strategy.EXPLICIT) if record is None else record.decision.request
-    field = other_input(request, found, placed)
+    field = other_input(request, found, await _placing_of(rows, found))
     if field is not None:
         raise Conflict(
             f"This consumer has sandbox {found.name} ({found.id}) already, made with other "
@@ -424,6 +426,18 @@ async def _check_inputs(rows: Transaction, request: CreateSandbox, found: Sandbo
             code="other_inputs",
             field=field,
         )
+
+
+async def _other_request(rows: Transaction, request: CreateSandbox, found: Sandbox) -> str | None:
+    """Return the first field in which a request differs from the sandbox that its key made."""
+    placed = await _placing_of(rows, found)
+    return other_origin(request, found) or other_input(request, found, placed)
+
+
+async def _placing_of(rows: Transaction, sandbox: Sandbox) -> RouteRequest:
+    """Return the request by which a sandbox was placed."""
+    record = None if sandbox.route is None else await rows.routes.get(sandbox.route)
+    return RouteRequest(Strategy.EXPLICIT) if record is None else record.decision.request
 
 
 def _digest(key: str, request: CreateSandbox) -> str:

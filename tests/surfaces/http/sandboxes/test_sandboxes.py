@@ -49,8 +49,17 @@ async def test_create_repeated_with_its_key_gives_the_same_sandbox(atoll: World)
         first = await client.post("/v1/sandboxes", json={"name": "a"}, headers=headers)
         again = await client.post("/v1/sandboxes", json={"name": "a"}, headers=headers)
         other = await client.post("/v1/sandboxes", json={"name": "b"}, headers=headers)
+        profile = await client.post("/v1/sandboxes", json={"profile": "python"}, headers=headers)
+        consumer = {"consumer": {"session_id": "s"}}
+        third = await client.post("/v1/sandboxes", json=consumer, headers=headers)
+        fewer = await client.post("/v1/sandboxes", json={}, headers=headers)
     assert first.json()["sandbox_id"] == again.json()["sandbox_id"]
-    assert (other.status_code, other.json()["code"]) == (409, "idempotency_mismatch")
+    for answer, field in ((other, "name"), (profile, "profile"), (third, "consumer")):
+        assert (answer.status_code, answer.json()["code"]) == (409, "idempotency_mismatch")
+        assert answer.json()["field"] == field
+        assert f"with another {field}" in answer.json()["detail"]
+    # Nothing that it names differs, and yet it leaves out what the first one named.
+    assert (fewer.status_code, fewer.json()["field"]) == (409, "Idempotency-Key")
 
 
 @pytest.mark.parametrize(
