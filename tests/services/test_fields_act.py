@@ -41,7 +41,8 @@ from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports import Capabilities, Provision
 from atoll.services.agents.agents import Agents
 from atoll.services.terminals.terminals import Terminals
-from atoll.surfaces.http.sandboxes.create_body import CreateBody, MountBody
+from atoll.surfaces.http.body.route_body import MountBody
+from atoll.surfaces.http.sandboxes.create_body import CreateBody
 from atoll.wire.contract.agents import OpenAgentBody
 from atoll.wire.zygote import messages as wire
 from tests.peers.contract import AGENT

@@ -225,7 +225,8 @@ ACTS: dict[str, Acts] = {
     "POST /v1/routes/explain": {
         field: test
         for field, test in CREATE.items()
-        if field.startswith("route.") or field in {"profile", "profile_version", "host"}
+        if field.startswith(("route.", "inputs.", "mounts."))
+        or field in {"profile", "profile_version", "host", "network_mode"}
     },
     "POST /sessions/{session}/ptys": TERMINAL,
     f"POST {BOX}/terminals": TERMINAL,

@@ -1172,6 +1172,11 @@ export interface components {
          */
         readonly ExplainBody: {
             readonly host?: string | null;
+            /** @default {} */
+            readonly inputs?: components["schemas"]["InputsBody"];
+            /** @default [] */
+            readonly mounts?: readonly components["schemas"]["MountBody"][];
+            readonly network_mode?: components["schemas"]["NetworkMode"] | null;
             /** @default shell */
             readonly profile?: string;
             readonly profile_version?: string | null;

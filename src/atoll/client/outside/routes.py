@@ -3,7 +3,13 @@
 from typing import Literal, TypedDict
 
 from atoll.client import fields
-from atoll.client.bodies import ConstraintsBody, RouteOptionsBody
+from atoll.client.bodies import (
+    ConstraintsBody,
+    InputsBody,
+    Mode,
+    MountBody,
+    RouteOptionsBody,
+)
 from atoll.client.fields import Field, Shape
 from atoll.client.outside.hosts import HostCost
 from atoll.client.transport import Transport, get, post, put
@@ -130,6 +136,9 @@ class ExplainBody(TypedDict, total=False):
 
     profile: str
     profile_version: str | None
+    mounts: list[MountBody]
+    inputs: InputsBody
+    network_mode: Mode | None
     host: str | None
     route: RouteOptionsBody
 

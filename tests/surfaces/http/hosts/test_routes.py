@@ -72,6 +72,25 @@ async def test_every_limit_narrows_and_its_reason_is_told(atoll: World) -> None:
         assert (odd.status_code, odd.json()["field"]) == (422, "route.extension")
 
 
+async def test_what_decides_the_place_is_explained_as_it_is_created(atoll: World) -> None:
+    both = {"compose_bundle": "services: {}", "compose_bundle_ref": "repo:compose.yaml"}
+    wanted: list[dict[str, Any]] = [
+        {"mounts": [{"source": "/nowhere", "target": "/data"}]},
+        {"inputs": both},
+        {"inputs": {"repo_ref": "ext::sh"}},
+        {"network_mode": "everything"},
+    ]
+    async with client_of(atoll.url, atoll.token) as client:
+        for body in wanted:
+            told = await client.post(f"{PATH}/explain", json=body)
+            refused = await client.post("/v1/sandboxes", json=body)
+            assert told.status_code == refused.status_code, (body, told.text)
+            assert told.json()["field"] == refused.json()["field"], body
+            assert "Extra inputs" not in told.text
+        placed = await client.post(f"{PATH}/explain", json={"network_mode": "none"})
+        assert placed.json()["chosen"]["host"] == "local"
+
+
 async def test_default_route_counts(atoll: World) -> None:
     async with client_of(atoll.url, atoll.token) as client:
         usual = (await client.get(f"{PATH}/default")).json()

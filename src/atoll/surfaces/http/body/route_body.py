@@ -1,11 +1,14 @@
-"""Bodies of routes: policies, and what a request for a sandbox asks of its own."""
+"""Bodies of routes: policies, and the parts of a request for a sandbox that decide its place."""
 
 from typing import Annotated, Literal
 
 from pydantic import Field, StrictBool, StrictInt
 
+from atoll.domain.files.host_mount import MAX_MOUNTS, HostMount
 from atoll.domain.host.host import HourlyCost
+from atoll.domain.network.network import NetworkMode
 from atoll.domain.profile.route import MAX_READY_MS
+from atoll.domain.profile.yaml_tree import MAX_BYTES
 from atoll.domain.route.policy import (
     MAX_NAMED,
     Constraints,
@@ -16,11 +19,12 @@ from atoll.domain.route.policy import (
     Strategy,
     one_list,
 )
-from atoll.domain.sandbox.sandbox import CreateSandbox
+from atoll.domain.sandbox.sandbox import CreateSandbox, Inputs
 from atoll.domain.wall.isolation import IsolationLevel
-from atoll.surfaces.http.body.fields import Body, Word
+from atoll.surfaces.http.body.fields import Address, Body, Word
 
 MAX_MICROS = 10**15
+ComposeFile = Annotated[str, Field(min_length=1, max_length=MAX_BYTES, strict=True)]
 Names = Annotated[tuple[Word, ...], Field(max_length=MAX_NAMED)]
 
 
@@ -71,12 +75,43 @@ class RouteOptionsBody(ConstraintsBody):
         return RouteOptions(self.strategy, self.extension, self.limits(), self.accept_open_network)
 
 
+class MountBody(Body):
+    """A directory of the host.
+
+    `grant` is the consent of the person at this machine, made by the command line. A directory that
+    holds keys or logins is `private_folder` unless `private` agrees to it.
+    """
+
+    source: Address
+    target: Address
+    access: Literal["ro", "rw"] = "ro"
+    grant: Word | None = None
+    private: bool = False
+
+    def to_domain(self) -> HostMount:
+        """Return the domain's value."""
+        writable = self.access == "rw"
+        return HostMount(self.source, self.target, writable, self.grant or "", self.private)
+
+
+class InputsBody(Body):
+    """The references of the consumer: `repo_ref` is the repository where `repos` names none,
+    `compose_bundle` a compose file itself, where `compose_bundle_ref` names none."""
+
+    repo_ref: Address | None = None
+    compose_bundle_ref: Address | None = None
+    compose_bundle: ComposeFile | None = None
+
+
 class ExplainBody(Body):
     """The parts of a request for a sandbox that decide where it goes, as `POST /v1/sandboxes` has
     them."""
 
     profile: Word = "shell"
     profile_version: Word | None = None
+    mounts: Annotated[tuple[MountBody, ...], Field(max_length=MAX_MOUNTS)] = ()
+    inputs: InputsBody = InputsBody()
+    network_mode: NetworkMode | None = None
     host: Word | None = None
     route: RouteOptionsBody = RouteOptionsBody()
 
@@ -85,6 +120,9 @@ class ExplainBody(Body):
         return CreateSandbox(
             profile=self.profile,
             profile_version=self.profile_version,
+            mounts=tuple(mount.to_domain() for mount in self.mounts),
+            inputs=Inputs(**self.inputs.model_dump()),
+            network_mode=self.network_mode,
             host=self.host,
             route=self.route.to_domain(),
         )

@@ -5,12 +5,11 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from atoll.domain.errors import Invalid
-from atoll.domain.files.host_mount import MAX_MOUNTS, HostMount
+from atoll.domain.files.host_mount import MAX_MOUNTS
 from atoll.domain.network.network import NetworkMode
 from atoll.domain.people.principal import ActorKind
 from atoll.domain.profile.profile import Access, Scope, WorkspaceMode
 from atoll.domain.profile.schema import workspace_mode
-from atoll.domain.profile.yaml_tree import MAX_BYTES
 from atoll.domain.sandbox.instructions import MAX_INSTRUCTIONS
 from atoll.domain.sandbox.project import ProjectRequest
 from atoll.domain.sandbox.sandbox import (
@@ -23,7 +22,7 @@ from atoll.domain.sandbox.sandbox import (
 from atoll.domain.sandbox.task import MAX_PROMPT, AgentMode, TaskRequest
 from atoll.domain.terminal.softlock import Strictness
 from atoll.surfaces.http.body.fields import Address, Body, Seconds, Word
-from atoll.surfaces.http.body.route_body import RouteOptionsBody
+from atoll.surfaces.http.body.route_body import InputsBody, MountBody, RouteOptionsBody
 
 MAX_REPOS = 16
 MAX_ENV = 200
@@ -31,7 +30,6 @@ MAX_REFS = 100
 MAX_SPARSE = 100
 MAX_COPIES = 100
 
-ComposeFile = Annotated[str, Field(min_length=1, max_length=MAX_BYTES, strict=True)]
 Instructions = Annotated[str, Field(min_length=1, max_length=MAX_INSTRUCTIONS, strict=True)]
 Prompt = Annotated[str, Field(min_length=1, max_length=MAX_PROMPT, strict=True)]
 
@@ -68,34 +66,6 @@ class WorkspaceBody(Body):
 
     mode: Annotated[WorkspaceMode, BeforeValidator(_mode)] | None = None
     access: Access | None = None
-
-
-class MountBody(Body):
-    """A directory of the host.
-
-    `grant` is the consent of the person at this machine, made by the command line. A directory that
-    holds keys or logins is `private_folder` unless `private` agrees to it.
-    """
-
-    source: Address
-    target: Address
-    access: Literal["ro", "rw"] = "ro"
-    grant: Word | None = None
-    private: bool = False
-
-    def to_domain(self) -> HostMount:
-        """Return the domain's value."""
-        writable = self.access == "rw"
-        return HostMount(self.source, self.target, writable, self.grant or "", self.private)
-
-
-class InputsBody(Body):
-    """The references of the consumer: `repo_ref` is the repository where `repos` names none,
-    `compose_bundle` a compose file itself, where `compose_bundle_ref` names none."""
-
-    repo_ref: Address | None = None
-    compose_bundle_ref: Address | None = None
-    compose_bundle: ComposeFile | None = None
 
 
 class SetupBody(Body):
