@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from atoll.adapters.extensions.in_memory import InMemory
+from atoll.domain.agent.acp.added import AcpDefinition
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox
@@ -64,6 +65,31 @@ async def test_every_installed_agent_is_shown_and_its_own_is_needed(own: str | N
         assert set(made.attachment.agents or ()) == names
         env = dict(s.extension.provisioned[-1].env)
         assert env["IS_SANDBOX"] == "1" and env["OPENCODE_DISABLE_AUTOUPDATE"] == "1"
+
+
+ASKER = AcpDefinition(
+    "asker", ("asker", "--acp"), "npm", "asker", "1.0.0", (("OPENAI_MODEL", "its"),)
+)
+
+
+async def test_added_agent_is_inside_every_sandbox_and_its_variables_are_its_own() -> None:
+    async with scene() as s:
+        s.layers.definitions = (ASKER,)
+        s.layers.installed["acp:asker"] = ("1.0.0",)
+        s.runtime.programs.add("acp:asker")
+        made = await s.ready(agent="codex", name="box")
+        assert shown(s)["acp-asker"] is True
+        assert "acp:asker@1.0.0" in (made.attachment.agents or ())
+        provision = s.extension.provisioned[-1]
+        assert [one.name for one in provision.added] == ["acp:asker"]
+        assert "OPENAI_MODEL" not in dict(provision.env)
+        await opened(s, made, "acp:asker", terminal=False)
+        assert [one["agent"] for one in begun(s)] == ["acp:asker"]
+        await s.ready(agent="acp:asker", name="own")
+        assert shown(s)["acp-asker"] is False
+        assert dict(s.extension.provisioned[-1].env)["OPENAI_MODEL"] == "its"
+        await s.ready(name="closed", agent_catalogue=("codex",))
+        assert set(shown(s)) == {"codex"}
 
 
 async def test_catalogue_leaves_out_what_it_does_not_name() -> None:

@@ -7,6 +7,7 @@ backend leaves out what it cannot show.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from atoll.domain.agent.acp.added import is_added
 from atoll.domain.agent.agent import Agent, split_reference, takes_prompts
 from atoll.domain.agent.registry import canonical
 from atoll.domain.errors import Forbidden, Invalid
@@ -41,9 +42,10 @@ class InsideAgents:
 
     @property
     def env(self) -> tuple[tuple[str, str], ...]:
-        """Return the variables of all of them. Those of its own agent take precedence."""
-        shared = (pair for one in self.others for pair in one.agent.env)
-        found = {name: value for name, value in shared if name not in OF_ONE_AGENT}
+        """Return the variables of all of them. Those of its own agent take precedence, and those
+        that an administrator chose for an added agent are its own process's alone."""
+        shared = (one.agent.env for one in self.others if not is_added(one.agent.name))
+        found = {n: value for env in shared for n, value in env if n not in OF_ONE_AGENT}
         return tuple({**found, **dict(self.own.agent.env if self.own else ())}.items())
 
 

@@ -34,19 +34,21 @@ class FakeAgentLayers:
         }
     )
     catalogue: Container[str] | None = None
+    definitions: tuple[AcpDefinition, ...] = ()
+    """Agents that an administrator added."""
 
     async def offered(self) -> tuple[OfferedAgent, ...]:
         """See the port."""
         return tuple(
             self._offered(agent, None)
-            for agent in AGENTS
-            if agent.name in self.installed and agent in allowed(self.catalogue)
+            for agent in (*AGENTS, *self.added())
+            if agent.name in self.installed and self._may_use(agent)
         )
 
     async def mounts_for(self, agent: str) -> tuple[Mount, ...]:
         """See the port."""
         known, version = self.known(agent), split_reference(agent)[1]
-        if known not in allowed(self.catalogue):
+        if not self._may_use(known):
             raise Forbidden(f"{known.name} is not in the agent_catalogue", field="agent")
         versions = self.installed.get(known.name)
         if versions is None or (version is not None and version not in versions):
@@ -55,14 +57,19 @@ class FakeAgentLayers:
 
     def added(self) -> tuple[Agent, ...]:
         """See the port."""
-        return ()
+        return tuple(filter(self._may_use, map(added_agent, self.definitions)))
 
     def known(self, agent: str) -> Agent:
         """See the port."""
+        name = split_reference(agent)[0]
         try:
-            return find(split_reference(agent)[0])
+            return next((a for a in self.added() if a.name == name), None) or find(name)
         except NotFound as error:
             raise Invalid(error.message, field="agent") from error
+
+    def _may_use(self, agent: Agent) -> bool:
+        named = self.catalogue is None or agent.name in self.catalogue
+        return named if is_added(agent.name) else agent in allowed(self.catalogue)
 
     def _offered(self, agent: Agent, version: str | None) -> OfferedAgent:
         version = version or next(iter(self.installed[agent.name]), None)
