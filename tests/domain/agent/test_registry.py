@@ -85,7 +85,10 @@ def test_policy_below_etc_is_what_each_agent_reads() -> None:
     assert hooks.pop("managed_dir") == "/etc/codex" and "Interrupt" in hooks
     assert "model_provider" not in files["codex/config.toml"]
     assert files["codex/config.toml"]["approval_policy"] == "never"
-    assert not any("hooks" in seed.content for agent in AGENTS for seed in agent.seeds)
+    hooked = [seed.path for agent in AGENTS for seed in agent.seeds if "hooks" in seed.content]
+    # No person writes this file, and Gemini CLI takes settings of the system from root alone.
+    assert hooked == [".gemini/extensions/atoll-reports/hooks/hooks.json"]
+    assert (find("gemini-cli").etc, find("gemini-cli").watch_files) == ((), ())
 
 
 def test_codex_at_a_terminal_skips_the_screens_about_models_and_hooks() -> None:

@@ -1,7 +1,7 @@
 """Gemini CLI: its key's kind is chosen beforehand, folders are trusted, nothing is reported.
 
-Defaults below /etc say so beside a person's own settings, which take precedence. Its home has the
-same where it has no settings, for a wall that has the /etc of its image.
+Its settings stand in its home, where it has none: a file of the system has to be of root, all the
+way up, and inside nothing is. It would skip one with a warning on its screen.
 """
 
 import json
@@ -13,7 +13,6 @@ from atoll.domain.agent.agent import (
     Machine,
     Package,
     Seed,
-    WatchFile,
 )
 from atoll.domain.agent.hooks import HOOK_SECONDS, write_hooks
 from atoll.domain.broker.control_plane import TOOLS_URL
@@ -22,8 +21,8 @@ _EVENTS = (
     "SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "Notification", "AfterAgent",
     "SessionEnd",
 )  # fmt: skip
-# Its timeouts are milliseconds. Hooks of several settings are added up.
-_WATCH = json.dumps({"hooks": write_hooks(_EVENTS, timeout=HOOK_SECONDS * 1000)})
+# Its timeouts are milliseconds.
+_HOOKS = json.dumps({"hooks": write_hooks(_EVENTS, timeout=HOOK_SECONDS * 1000)})
 _SETTINGS = (
     json.dumps({
         "security": {
@@ -34,8 +33,11 @@ _SETTINGS = (
     })
     + "\n"
 )  # fmt: skip
-# An extension, which it loads in every mode: a person's settings stay theirs.
+# Extensions, which it loads in every mode: a person's settings stay theirs. Hooks have one of their
+# own, as not every sandbox has tools of Atoll.
 _EXTENSION = {"name": "atoll", "version": "1.0.0"}
+_REPORTS = json.dumps({**_EXTENSION, "name": "atoll-reports"})
+_REPORTS_FOLDER = ".gemini/extensions/atoll-reports"
 _TOOLS = json.dumps({**_EXTENSION, "mcpServers": {"atoll": {"httpUrl": TOOLS_URL}}})
 _TOOLS_STDIO = json.dumps({**_EXTENSION, "mcpServers": {"atoll": {"command": TOOLS_PROGRAM}}})
 _MANIFEST = ".gemini/extensions/atoll/gemini-extension.json"
@@ -59,10 +61,12 @@ AGENT = Agent(
     providers=("gemini",),
     state=(".gemini",),
     transcripts=".gemini/tmp/*/chats/session-*",
-    seeds=(Seed(".gemini/settings.json", _SETTINGS),),
-    etc=(Seed("gemini-cli/system-defaults.json", _SETTINGS),),
+    seeds=(
+        Seed(".gemini/settings.json", _SETTINGS),
+        Seed(f"{_REPORTS_FOLDER}/gemini-extension.json", _REPORTS),
+        Seed(f"{_REPORTS_FOLDER}/hooks/hooks.json", _HOOKS),
+    ),
     aliases=("gemini",),
-    watch_files=(WatchFile(".json", _WATCH, "GEMINI_CLI_SYSTEM_SETTINGS_PATH"),),
     transcript="gemini",
     prompt_argv=("--prompt-interactive",),
     machine=Machine(
