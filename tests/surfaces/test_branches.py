@@ -9,7 +9,7 @@ import pytest
 
 from atoll.domain.errors import Conflict, Invalid
 from atoll.surfaces.cli.console.plan import SandboxPlan
-from atoll.surfaces.cli.transfer.local_repo import send_branch
+from atoll.surfaces.cli.transfer.local_repo import lacking_submodules, send_branch
 from atoll.surfaces.cli.transfer.origin import origins
 from atoll.surfaces.cli.transfer.pulled_branch import BEFORE, BranchRequest
 from tests.peers.boxed_runtime import BoxedRuntime
@@ -164,8 +164,13 @@ async def test_submodules_whose_commits_are_in_the_checkout_come_along(
     ]
     assert box.run("git status --porcelain; git branch --show-current") == "agents"
     assert made["repos"][0]["submodules"] == ["gone"]  # type: ignore[index]
-    _, box = await new(atoll, SandboxPlan(str(tree.path), "again"))
+    made, box = await new(atoll, SandboxPlan(str(tree.path), "again"))
     assert box.run("cat vendor/lib/unpublished") == "mine"
+    assert lacking_submodules(tree.path, tree.git("rev-parse", "HEAD")) == ()
+    author = "-c user.name=A -c user.email=a@example.org"
+    box.run(f"git -C vendor/lib {author} commit -q --allow-empty -m own; git commit -qam newer")
+    got = await pulled(atoll, made, tree)
+    assert lacking_submodules(tree.path, got.commit) == ("vendor/lib",)
 
 
 async def test_what_force_takes_off_a_branch_is_kept_and_said(

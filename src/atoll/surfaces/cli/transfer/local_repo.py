@@ -186,25 +186,38 @@ def _send_submodules(
             say(f"the submodule {path} stays here: {problem.message}")
 
 
+def lacking_submodules(checkout: Path, commit: str) -> tuple[str, ...]:
+    """Return the submodules of the checkout whose commit, as `commit` names it, is not in them: a
+    pull brings none of theirs."""
+    return tuple(path for own, path, its in _links(checkout, commit) if not _has(own, its))
+
+
 def _submodules(repo: LocalRepo, commit: str) -> Iterator[tuple[LocalGit, str, str]]:
     """Yield each submodule of a commit whose own commit is here and whole, with its path."""
-    git = LocalGit(repo.root)
+    for own, path, its in _links(repo.root, commit):
+        if _has(own, its) and own.ask("rev-parse", "--is-shallow-repository") == "false":
+            yield own, path, its
+
+
+def _has(git: LocalGit, commit: str) -> bool:
+    return git.try_("cat-file", "-e", f"{commit}^{{commit}}").code == 0
+
+
+def _links(checkout: Path, commit: str) -> Iterator[tuple[LocalGit, str, str]]:
+    """Yield each submodule of a commit that has a repository here: git there, path and commit."""
+    git = LocalGit(checkout)
     if git.try_("cat-file", "-e", f"{commit}:{MODULES}").code != 0:
         return
+    top = Path(git.ask("rev-parse", "--show-toplevel"))
     shared = git.ask("rev-parse", "--path-format=absolute", "--git-common-dir")
-    for line in git.ask("ls-tree", "-r", "-z", commit).split("\0"):
+    for line in git.ask("ls-tree", "-r", "-z", "--full-tree", commit).split("\0"):
         entry, _, path = line.partition("\t")
         if not entry.startswith("160000 "):
             continue
-        its = entry.split()[2]
-        laid_out = repo.root / path
+        laid_out = top / path
         own = LocalGit(laid_out if (laid_out / ".git").exists() else Path(shared, "modules", path))
-        if (
-            own.folder.is_dir()
-            and own.try_("cat-file", "-e", f"{its}^{{commit}}").code == 0
-            and own.ask("rev-parse", "--is-shallow-repository") == "false"
-        ):
-            yield own, path, its
+        if own.folder.is_dir():
+            yield own, path, entry.split()[2]
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from atoll.surfaces.cli.console.output import note, say, show_json
 from atoll.surfaces.cli.console.references import whole_name
 from atoll.surfaces.cli.dispatch.remote_names import branches, inner_branches
 from atoll.surfaces.cli.transfer.held_push import bring_pushed, drop_pushed, show_pushes
+from atoll.surfaces.cli.transfer.local_repo import lacking_submodules
 from atoll.surfaces.cli.transfer.ordered_pulls import watch_pulls
 from atoll.surfaces.cli.transfer.pulled_branch import BranchRequest, PulledBranch, pull
 from atoll.surfaces.cli.transfer.saved_work import bring_saved, saved_of, tell_saved
@@ -137,6 +138,11 @@ def _bring(
         show_json(_value(pulled))
     elif pulled.commit:
         _tell(pulled)
+        for path in lacking_submodules(checkout, pulled.commit):
+            note(
+                f"{path} is at a commit that only the sandbox has: push it there, by `atoll exec "
+                f"{name} --shell 'cd {path} && git push origin HEAD:BRANCH'`"
+            )
 
 
 def _held(
