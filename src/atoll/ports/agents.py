@@ -67,7 +67,8 @@ class InstalledAgent:
 @dataclass(frozen=True, slots=True)
 class Layer:
     """An installed version. `new` when it was installed just now, in `seconds`; `bytes` is
-    what was written then."""
+    what was written then. `kept` when it was removed, and its files stay for sandboxes that have it
+    mounted."""
 
     agent: str
     version: str
@@ -75,6 +76,7 @@ class Layer:
     new: bool = False
     seconds: float = 0.0
     bytes: int = 0
+    kept: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +130,7 @@ class AgentShelf(Protocol):
         ...
 
     def remove(self, name: str, version: str | None) -> Sequence[Layer]:
-        """Remove one version, or all and with them what was added; returns what is gone. Raises
-        `NotFound`, `Forbidden`, and `Conflict` while a sandbox has it mounted."""
+        """Remove one version, or all and with them what was added; returns what is gone. A sandbox
+        that has one mounted keeps it until it stops. Raises `NotFound`, `Forbidden`, `Conflict`
+        (an install is going on)."""
         ...

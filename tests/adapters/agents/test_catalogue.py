@@ -20,6 +20,7 @@ from atoll.adapters.agents.install import install, locked
 from atoll.adapters.agents.installed import layer, versions
 from atoll.adapters.agents.layers import InstalledLayers
 from atoll.adapters.agents.pins import pinned_version, write_pin
+from atoll.adapters.agents.removed import sweep_removed
 from atoll.adapters.agents.shelf import LayerShelf
 from atoll.domain.agent.agent import Package, named, split_reference
 from atoll.domain.agent.registry import AGENTS, allowed, find
@@ -261,23 +262,31 @@ def test_shelf_lists_installs_and_removes(tmp_path: Path, npm: Path) -> None:
 
 
 @as_root
-def test_shelf_keeps_a_version_that_is_mounted(
-    tmp_path: Path, npm: Path, hold: Callable[[Path, str], None]
+def test_removed_version_stays_for_sandboxes_until_none_has_it(
+    tmp_path: Path, npm: Path, hold: Callable[[Path, str], subprocess.Popen[bytes]]
 ) -> None:
-    shelf = LayerShelf(tmp_path / "agents")
+    folder = tmp_path / "agents"
+    shelf = LayerShelf(folder)
     made = shelf.install("codex", None, quiet)
-    hold(Path(made.path), "/opt/atoll/agents/codex")
-    with pytest.raises(Conflict, match="stop it first"):
-        shelf.remove("codex", None)
-    assert Path(made.path).is_dir()
+    sandbox = hold(Path(made.path), "/opt/atoll/agents/codex")
+    assert [one.kept for one in shelf.remove("codex", None)] == [True]
+    assert not Path(made.path).exists() and not versions(folder, find("codex"))
+    assert shelf.install("codex", None, quiet).new  # the same version again, beside it
+    inside = Path(f"/proc/{sandbox.pid}/root/opt/atoll/agents/codex/bin/codex")
+    assert os.path.lexists(inside)
+    assert [one.kept for one in shelf.remove("codex", None)] == [False]
+    assert os.path.lexists(inside)
+    sandbox.communicate()
+    sweep_removed(folder)
+    assert [path.name for path in (folder / "codex").iterdir()] == []
 
 
 @pytest.fixture
-def hold() -> Iterator[Callable[[Path, str], None]]:
+def hold() -> Iterator[Callable[[Path, str], subprocess.Popen[bytes]]]:
     """Shows a folder at a path, in a mount namespace that lives as long as the test."""
     held: list[subprocess.Popen[bytes]] = []
 
-    def start(source: Path, target: str) -> None:
+    def start(source: Path, target: str) -> subprocess.Popen[bytes]:
         steps = (
             "mount -t tmpfs none /opt && mkdir -p $2 && mount --bind $1 $2 && echo held && read x"
         )
@@ -289,10 +298,12 @@ def hold() -> Iterator[Callable[[Path, str], None]]:
         held.append(process)
         assert process.stdout is not None
         assert process.stdout.readline() == b"held\n"
+        return process
 
     yield start
     for process in held:
-        process.communicate()
+        if process.poll() is None:
+            process.communicate()
 
 
 def test_catalogue_loads_without_the_control_plane() -> None:

@@ -57,12 +57,23 @@ def test_agent_version_that_was_named_is_the_one_inside(
         with client(server) as api:
             opened = api.post(f"/v1/sandboxes/{name}/terminals", json={"agent": named})
         assert opened.status_code == 201, opened.text
-        refused = server.run(
-            "agent", "remove", "codex", "--yes", "--version", named[6:] or "0.171.0"
-        )
-        assert refused.returncode == 4, refused.stderr
+        if word == "older":
+            stays_until_it_stops(server, name, named)
     finally:
         server.run("destroy", name, "--yes")
+
+
+def stays_until_it_stops(server: TestServer, name: str, named: str) -> None:
+    """A version that is removed stays in a sandbox that runs, and is in no new one."""
+    removed = server.run("agent", "remove", named, "--yes")
+    assert removed.returncode == 0, removed.stderr
+    assert "keep it until they stop" in removed.stdout
+    assert server.run("exec", name, "--", "codex").stdout == "older\n"
+    with client(server) as api:
+        again = api.post(f"/v1/sandboxes/{name}/terminals", json={"agent": named})
+        assert again.status_code == 201, again.text
+        refused = api.post("/v1/sandboxes", json={"profile": "shell", "agent": named})
+        assert (refused.status_code, refused.json()["field"]) == (422, "agent")
 
 
 def test_installed_agent_adds_no_disk_to_a_create(server: TestServer) -> None:

@@ -24,13 +24,13 @@ from atoll.adapters.agents.fetch import (
 from atoll.adapters.agents.installed import SYSTEM_PATH, layer
 from atoll.adapters.agents.node import is_script, place_node
 from atoll.adapters.agents.pins import pinned_version
+from atoll.adapters.agents.removed import sweep_removed
 from atoll.adapters.turns import lock_in_turn
 from atoll.domain.agent.agent import Agent, layer_name, read_version
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid
 from atoll.ports.agents import Layer
 
 MIB = 2**20
-_HALF_DONE = (".making-*", ".removed-*")
 
 
 def install(
@@ -123,7 +123,7 @@ def finish_layer(made: Path) -> int:
 @contextmanager
 def locked(folder: Path, agent: Agent, waits: Callable[[], None] | None = None) -> Iterator[None]:
     """Lock this agent's layers once nobody else changes them, and remove what a killed run left
-    half done. Makes the directories. Raises `Forbidden`, `Conflict` after a long wait."""
+    half done and removed versions that no sandbox has any more. Makes the directories. Raises `Forbidden`, `Conflict` after a long wait."""
     for place in (folder, folder / layer_name(agent)):
         _own(place)
     root = folder / layer_name(agent)
@@ -136,9 +136,9 @@ def locked(folder: Path, agent: Agent, waits: Callable[[], None] | None = None) 
             f"{agent.name} is being installed or removed for a long time: wait for that to end"
         ) from err
     try:
-        for pattern in _HALF_DONE:
-            for left in root.glob(pattern):
-                shutil.rmtree(left, ignore_errors=True)
+        for left in root.glob(".making-*"):
+            shutil.rmtree(left, ignore_errors=True)
+        sweep_removed(folder)
         yield
     finally:
         os.close(handle)

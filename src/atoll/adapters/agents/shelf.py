@@ -1,8 +1,7 @@
 """`ports.agents.AgentShelf`: the layers of a home, for the person who owns it."""
 
 import shutil
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,10 +12,11 @@ from atoll.adapters.agents.fetch import ProgressReporter
 from atoll.adapters.agents.install import install, locked
 from atoll.adapters.agents.installed import SYSTEM_PATH, layer, versions
 from atoll.adapters.agents.pins import with_pin
+from atoll.adapters.agents.removed import set_aside
 from atoll.domain.agent.acp.added import is_added
-from atoll.domain.agent.agent import Agent, layer_name, layer_path, split_reference
+from atoll.domain.agent.agent import Agent, layer_name, split_reference
 from atoll.domain.agent.registry import AGENTS, find
-from atoll.domain.errors import Conflict, NotFound
+from atoll.domain.errors import NotFound
 from atoll.ports.agents import InstalledAgent, Layer, NewAgent
 
 
@@ -106,39 +106,5 @@ class LayerShelf:
         place = layer(self._folder, agent, version)
         if place is None:
             raise NotFound(f"{agent.name} {version} is not installed any more")
-        if _mounted(agent, place.resolve()):
-            raise Conflict(
-                f"a sandbox runs with {agent.name} {version}: stop it first (`atoll list`)"
-            )
-        aside = Path(tempfile.mkdtemp(prefix=".removed-", dir=place.parent))
-        place.rename(aside / version)
-        shutil.rmtree(aside, ignore_errors=True)
-        return Layer(agent.name, version, str(place))
-
-
-def _mounted(agent: Agent, place: Path) -> bool:
-    """Return whether any process visible to this user has the layer mounted. Field 4 of mountinfo
-    is the folder within its file system, field 5 where it is seen (proc_pid_mountinfo(5))."""
-    below = f"/{layer_name(agent)}/{place.name}"
-    for text in _mount_tables():
-        for line in text.splitlines():
-            words = line.split(" ")
-            ours = words[3].endswith(below) and str(place).endswith(words[3])
-            if ours and words[4].endswith(layer_path(agent)):
-                return True
-    return False
-
-
-def _mount_tables() -> Iterator[str]:
-    """Yield one text for each mount namespace that can be read."""
-    seen: set[str] = set()
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        try:
-            space = str((entry / "ns" / "mnt").readlink())
-            if space not in seen:
-                seen.add(space)
-                yield (entry / "mountinfo").read_text()
-        except OSError:
-            continue  # ended meanwhile, or somebody else's
+        kept = not set_aside(place)
+        return Layer(agent.name, version, str(place), kept=kept)

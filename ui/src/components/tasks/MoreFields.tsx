@@ -52,6 +52,7 @@ export function MoreFields({ draft, profiles, change }: MoreProps) {
           <option value="">{t`As the profile says`}</option>
           <option value="none">{t`None`}</option>
           <option value="limited">{t`Limited to the profile’s list`}</option>
+          <option value="host-only">{t`Chosen ports of this machine`}</option>
           <option value="full">{t`Any public address`}</option>
         </Choice>
         <Choice label={t`Lives for`} value={draft.ttl} onChange={(ttl) => change({ ttl })}>

@@ -86,7 +86,7 @@ def update(invocation: Invocation, names: tuple[str, ...], *, as_json: bool) -> 
 def remove(
     invocation: Invocation, name: str, *, version: str | None, yes: bool, as_json: bool
 ) -> None:
-    """Remove an agent's versions; sandboxes that run with one keep it from being removed."""
+    """Remove an agent's versions; sandboxes that run with one keep it until they stop."""
     what = f"{name} {version}" if version else f"every version of {name}"
     if not confirmed(f"Remove {what} from this machine?", yes=yes):
         raise click.exceptions.Exit(FAILED)
@@ -125,7 +125,8 @@ def _show(layers: "Sequence[Layer]", what: str, *, as_json: bool) -> None:
         show_json({"agents": values})
         return
     for layer in layers:
-        say(f"{what} {layer.agent} {layer.version}")
+        kept = ": sandboxes that run keep it until they stop" if layer.kept else ""
+        say(f"{what} {layer.agent} {layer.version}{kept}")
 
 
 def _shelf(invocation: Invocation) -> "AgentShelf":
