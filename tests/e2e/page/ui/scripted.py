@@ -19,7 +19,7 @@ from aiohttp import WSCloseCode, web
 from tests.places import ROOT
 
 from .boards.scripted_boards import ScriptedBoards
-from .scripted_agent import ScriptedAgent
+from .scripted_agent import ScriptedAgent, read_checked
 from .scripted_terminal import HEARTBEAT_SECONDS, ScriptedTerminal
 from .team.scripted_team import ScriptedTeam
 from .workers.scripted_logins import ScriptedLogins
@@ -429,7 +429,7 @@ class ScriptedServer:
         return web.json_response({"sandboxes": shown, "next": None})
 
     async def _create(self, request: web.Request) -> web.StreamResponse:
-        body = await request.json()
+        body = await read_checked(request, self.agent.installed)
         self.created.append(body)
         if self.create_problem is not None:
             status, code, detail, where = self.create_problem
@@ -476,7 +476,7 @@ class ScriptedServer:
         return web.json_response({"terminals": [terminal.view() for terminal in found]})
 
     async def _open(self, request: web.Request) -> web.StreamResponse:
-        body = await request.json()
+        body = await read_checked(request, self.agent.installed)
         made = self.add_terminal(request.match_info["id"], name=body.get("agent") or "bash")
         return web.json_response(made.view(), status=201)
 

@@ -6,13 +6,20 @@ tests.
 
 import asyncio
 import json
+from collections.abc import Container
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import web
 
+from atoll.domain.agent.agent import split_reference
+from atoll.domain.agent.registry import find
+from atoll.domain.errors import AtollError
+
 HEARTBEAT_SECONDS = 2.0
+INSTALLED = frozenset({"shell", "claude-code", "codex", "gemini-cli", "opencode"})
+"""Agents of the scripted catalogue. Others are refused, as the server refuses them."""
 CARD = {
     "v": 1,
     "rev": 1,
@@ -27,6 +34,34 @@ CARD = {
 }
 
 
+async def read_checked(
+    request: web.Request, installed: Container[str] = INSTALLED
+) -> dict[str, Any]:
+    """The body of a request that may name an agent. Raises the server's refusal of one that nobody
+    knows or installed."""
+    body: dict[str, Any] = await request.json()
+    detail = _lack(body.get("agent"), installed)
+    if detail is None:
+        return body
+    told = {"type": "about:blank", "title": "invalid", "status": 422, "code": "invalid"}
+    raise web.HTTPUnprocessableEntity(
+        text=json.dumps({**told, "detail": detail, "field": "agent"}),
+        content_type="application/problem+json",
+    )
+
+
+def _lack(reference: str | None, installed: Container[str]) -> str | None:
+    if reference is None:
+        return None
+    try:
+        name = find(split_reference(reference)[0]).name
+    except AtollError as error:
+        return error.message
+    if name in installed:
+        return None
+    return f"the agent {name} is not installed on this host: atoll agent install {name}"
+
+
 @dataclass(eq=False)
 class ScriptedAgent:
     """One agent, at every terminal of the scripted server. Tests put cards and read the rest."""
@@ -38,6 +73,7 @@ class ScriptedAgent:
     prompts: list[str] = field(default_factory=list)
     actions: list[str] = field(default_factory=list)
     recordings: dict[str, str] = field(default_factory=dict)
+    installed: frozenset[str] = INSTALLED
     _seq: int = 0
     _moved: asyncio.Condition = field(default_factory=asyncio.Condition)
 

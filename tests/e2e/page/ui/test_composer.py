@@ -22,11 +22,14 @@ async def test_sentence_goes_to_two_agents_by_keyboard(open_page: OpenPage) -> N
     await page.keyboard.press("Tab")
     await page.keyboard.press("Space")
     await expect(page.get_by_role("button", name="Start 2 agents")).to_be_enabled()
+    await page.get_by_text("More", exact=True).click()
+    await page.get_by_label("Network").select_option("Chosen ports of this machine")
     await page.keyboard.press("Control+Enter")
     group = page.get_by_role("article").filter(has_text="Fix the login page")
     await expect(group.get_by_role("listitem")).to_have_count(2)
     first, second = server.created[-2:]
     assert [one["agent"] for one in (first, second)] == ["claude-code", "codex"]
+    assert [one["network_mode"] for one in (first, second)] == ["host-only", "host-only"]
     # Nobody typed a branch: the server names one for each.
     assert [one["repos"][0]["branch"] for one in (first, second)] == [None, None]
     assert first["task"]["group"] == second["task"]["group"] is not None

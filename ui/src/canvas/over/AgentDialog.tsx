@@ -15,7 +15,7 @@ const all = (): ReturnType<typeof api.catalogue> => api.catalogue();
 
 export function AgentDialog({ onChoose, onClose }: AgentDialogProps) {
   const { value, problem } = useAnswer(all, 'agents');
-  const working = value?.filter(({ state }) => state === 'works') ?? null;
+  const working = value?.filter(({ state, prompts }) => state === 'works' && prompts) ?? null;
   return (
     <Dialog title={t`New agent`} onClose={onClose}>
       <div className="dialog-text">

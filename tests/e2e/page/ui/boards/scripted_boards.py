@@ -18,6 +18,8 @@ from pycrdt import (
     handle_sync_message,
 )
 
+from tests.e2e.page.ui.scripted_agent import read_checked
+
 if TYPE_CHECKING:
     from tests.e2e.page.ui.scripted import ScriptedServer
 
@@ -188,7 +190,7 @@ class ScriptedBoards:
 
     async def _terminal(self, request: web.Request) -> web.StreamResponse:
         board = self._one(request)
-        body = await request.json()
+        body = await read_checked(request, self.server.agent.installed)
         home = board.view["sandbox_id"] or self.server.add_sandbox(board.view["name"])
         board.view["sandbox_id"] = home
         made = self.server.add_terminal(home, name=body.get("agent") or "bash")

@@ -142,6 +142,15 @@ async def test_a_day_on_a_dashboard_by_the_keyboard_alone(
     await keys.press("Control+Shift+Period")
     await expect(page.locator('[data-kind="terminal"]')).to_be_focused()
 
+    server.agent.installed -= {"codex"}
+    await keys.press("a")
+    agents = page.get_by_role("dialog", name="New agent").get_by_role("button")
+    await agents.filter(has_text="codex").click()
+    refusal = page.locator(".notice", has_text="atoll agent install codex")
+    await expect(refusal).to_be_visible()
+    await expect(page.locator('[data-kind="agent"]')).to_have_count(0)
+    await refusal.get_by_role("button").click()
+    await note.press("Escape")
     await arrange(page, board)
 
 

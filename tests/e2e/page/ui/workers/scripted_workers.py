@@ -15,6 +15,7 @@ from aiohttp import web
 from google.protobuf import json_format
 
 from atoll.protocol.v1 import codex_workers_pb2 as workers_pb2
+from tests.e2e.page.ui.scripted_agent import read_checked
 
 HEARTBEAT_SECONDS = 2.0
 THREAD = "019b-thread-one"
@@ -247,7 +248,7 @@ class ScriptedWorkers:
         return web.json_response(shown) if shown else _missing()
 
     async def _create(self, request: web.Request) -> web.StreamResponse:
-        body = await request.json()
+        body = await read_checked(request)
         json_format.ParseDict(body, workers_pb2.CreateWorkerRequest())
         worker_id = body["worker_id"]
         self.created.append(body)
