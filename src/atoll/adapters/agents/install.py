@@ -123,7 +123,8 @@ def finish_layer(made: Path) -> int:
 @contextmanager
 def locked(folder: Path, agent: Agent, waits: Callable[[], None] | None = None) -> Iterator[None]:
     """Lock this agent's layers once nobody else changes them, and remove what a killed run left
-    half done and removed versions that no sandbox has any more. Makes the directories. Raises `Forbidden`, `Conflict` after a long wait."""
+    half done and removed versions that no sandbox has any more. Makes the directories. Raises
+    `Forbidden`, `Conflict` after a long wait."""
     for place in (folder, folder / layer_name(agent)):
         _own(place)
     root = folder / layer_name(agent)

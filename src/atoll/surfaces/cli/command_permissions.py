@@ -11,7 +11,8 @@ _BY_PERMISSION: dict[str, tuple[str, ...]] = {
     LOCAL: (
         *("up", "down", "doctor", "wait-up", "completion", "profile validate"),
         *("db status", "db migrate", "db export", "db import", "db rebuild"),
-        *("agent list", "agent install", "agent update", "agent remove"),
+        *("agent list", "agent install", "agent update", "agent remove", "agent rm"),
+        *("agent add", "agent info", "agent check"),
         *("image build", "image import", "image list", "image prune", "image pull", "image rm"),
         "vm build",
         *("extension new", "extension enable", "extension disable", "extension check"),
