@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import atoll
+from atoll.adapters.agents.removed import sweep_removed
 from atoll.domain.errors import Conflict, Failed
 from atoll.wiring.control.presence import place, places
 from atoll.wiring.doctor import docker_host, microvm
@@ -46,6 +47,7 @@ class LocalHost:
         kernel.forbid_cores()
         home = Home(options.home.resolve())
         uid = prepare_home(home.root)
+        sweep_removed(home.root / "agents")
         link = zygote_process.start(home)
         control = _control_pid(home, place(home.root, options.replica))
         if control is None:

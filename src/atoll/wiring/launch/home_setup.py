@@ -7,7 +7,6 @@ not move root's: so nobody can put a link where the zygote writes.
 import os
 from pathlib import Path
 
-from atoll.adapters.agents.removed import sweep_removed
 from atoll.domain.errors import Failed, Invalid
 from atoll.zygote.host.home import traversal_mode
 from atoll.zygote.records.uids import FIRST_UID, Counter
@@ -58,7 +57,6 @@ def _prepare(home: Path) -> int:
         folder.chmod(HOME_MODE if os.geteuid() == 0 else traversal_mode())
     for name in ("agents", "images", "grants"):
         _persons_folder(home / name)
-    sweep_removed(home / "agents")
     for name, mode in _CONTROL_FOLDERS:
         _control_folder(home / name, mode, uid)
     _shared_folder(home / "agent-config", uid)
