@@ -175,6 +175,7 @@ class ScriptedServer:
             "idle_reap_seconds": None,
             "idle_stop_seconds": None,
             "agent_catalogue": None,
+            "agents_inside": None,
             "workspace": {"mode": "remote-canonical", "access": "rw"},
             "softlock": "owner",
             "inputs": {"repo_ref": None, "compose_bundle_ref": None, "compose_bundle": None},

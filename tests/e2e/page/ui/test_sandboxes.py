@@ -118,9 +118,15 @@ async def test_created_sandbox_becoming_ready_offers_a_terminal(open_page: OpenP
     await page.get_by_role("button", name="New sandbox").click()
     await page.get_by_role("button", name="Create sandbox").click()
     await expect(page.get_by_role("heading", name="scratch")).to_be_visible()
+    server.sandboxes["sb_0002"]["agents_inside"] = ["claude-code@2.1.332", "codex@0.171.0"]
     await server.enter("sb_0002", "ready")
     await page.get_by_role("button", name="Open a terminal").click()
     await expect(page.get_by_role("tab", name="bash")).to_have_attribute("aria-selected", "true")
+    # It was made for no agent, and has two.
+    for agent in ("codex", "claude-code"):
+        await page.get_by_role("button", name=f"New {agent} terminal").click()
+        opened = page.get_by_role("tab", name=agent)
+        await expect(opened).to_have_attribute("aria-selected", "true")
 
 
 async def test_destroy_asks_first_and_cancel_is_the_safe_answer(open_page: OpenPage) -> None:

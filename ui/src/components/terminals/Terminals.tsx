@@ -324,7 +324,7 @@ interface OpenButtonsProps {
 }
 
 function OpenButtons({ sandbox, arrangement, works }: OpenButtonsProps) {
-  const { sandbox_id: id, agent } = sandbox;
+  const id = sandbox.sandbox_id;
   return (
     <div className="tab-tools">
       <ArrangeButtons arrangement={arrangement} />
@@ -339,17 +339,26 @@ function OpenButtons({ sandbox, arrangement, works }: OpenButtonsProps) {
           <span className="roomy-only">{t`Terminal`}</span>
         </button>
       )}
-      {works && agent !== null && (
-        <button
-          type="button"
-          className="button button-small"
-          aria-label={t`New ${agent} terminal`}
-          onClick={() => void openTerminal(id, agent)}
-        >
-          <Icon name="agent" />
-          <span className="roomy-only">{agent}</span>
-        </button>
-      )}
+      {works &&
+        agentsInside(sandbox).map((agent) => (
+          <button
+            key={agent}
+            type="button"
+            className="button button-small"
+            aria-label={t`New ${agent} terminal`}
+            onClick={() => void openTerminal(id, agent)}
+          >
+            <Icon name="agent" />
+            <span className="roomy-only">{agent}</span>
+          </button>
+        ))}
     </div>
   );
+}
+
+/** The names of the agents that can be started: the sandbox's own first, which may have a version. */
+function agentsInside({ agent, agents_inside: inside }: Sandbox): readonly string[] {
+  const nameOf = (one: string): string => one.replace(/@.*$/, '');
+  const others = (inside ?? []).map(nameOf).filter((one) => one !== nameOf(agent ?? ''));
+  return agent === null ? others : [agent, ...others];
 }
