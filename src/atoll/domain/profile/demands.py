@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from atoll.domain.profile.profile import Profile, RootMode
-from atoll.domain.route.candidate import COMPOSE_FILE, COMPOSE_REF
+from atoll.domain.route.candidate import COMPOSE_FILE, COMPOSE_REF, IDENTITY, TUNNEL
 
 MOUNTS: Final = "mounts"
 ROOT: Final = "root"
@@ -30,6 +30,8 @@ _NAMED_BY_PROFILE: Final[Mapping[str, Callable[[Profile], bool]]] = {
     DEBUG: lambda profile: profile.safety.debug,
     NETLINK: lambda profile: profile.network.netlink is not None,
     PLACEMENT: lambda profile: profile.route is None and any(_hosts(profile)),
+    TUNNEL: lambda profile: profile.reachability.tunnel is not None,
+    IDENTITY: lambda profile: profile.reachability.identity is not None,
     CPU: lambda profile: profile.resources.cpu is not None,
     MEMORY: lambda profile: profile.resources.memory_mb is not None,
     PIDS: lambda profile: profile.resources.pids is not None,

@@ -137,7 +137,7 @@ async def test_each_error_stands_at_the_field_that_it_is_about(
         (422, "invalid", "agent", "'codex' is no agent of workers", "Agent"),
         (404, "not_found", "profile", "no profile of that name", "Profile"),
         (409, "no_route", "selection", no_route, "Where it runs"),
-        (409, "backend_unavailable", "backend", "this Atoll does not have it", "Where it runs"),
+        (409, "no_route", "backend", "this Atoll does not have it", "Where it runs"),
         (422, "invalid", "teardown.retain_for", "a duration is such as 7d", "For"),
         (422, "invalid", "repos[0].from_branch", "no such branch", "From branch"),
         (422, "invalid", "thread_id", "thread_id is no id of a conversation", "Conversation"),
