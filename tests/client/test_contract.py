@@ -29,6 +29,7 @@ NAMED_OTHERWISE = {
     "BegunLogin": "CliLoginView",
     "Entry": "FileEntry",
     "Exec": "ExecWithOutput",
+    "ExecRow": "ExecView",
     "FetchedToken": "CliPollView",
     "HeldPush": "PushView",
     "HeldPushes": "PushList",
@@ -63,7 +64,9 @@ SHAPES = [
     and found not in ELSEWHERE
     and found.__name__ not in PROXIES
 ]
-BODIES = [found for found in FOUND if is_typeddict(found)]
+# What several bodies have in common is no schema of its own.
+PARTS = {"WorkBody"}
+BODIES = [found for found in FOUND if is_typeddict(found) and found.__name__ not in PARTS]
 SCALARS = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 

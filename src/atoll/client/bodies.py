@@ -276,7 +276,7 @@ class AgentBody(WorkBody, total=False):
     conversation: str | None
     softlock: Softlock
     cwd: str | None
-    env: dict[str, str]
+    env: dict[str, str] | None
     name: str | None
 
 

@@ -124,6 +124,7 @@ class AsyncExecs(AsyncNoun[Execs]):
     """Commands run in sandboxes."""
 
     blocking = Execs
+    list = Awaited(Execs.list)
     get = Awaited(Execs.get)
 
     async def run(self, name: str, body: ExecBody) -> Exec:
