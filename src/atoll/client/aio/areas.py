@@ -120,6 +120,8 @@ class AsyncOrganizations(AsyncNoun[Organizations]):
     workers = Awaited(Organizations.workers)
     backends = Awaited(Organizations.backends)
     stop = Awaited(Organizations.stop)
+    running = Awaited(Organizations.running)
+    halt = Awaited(Organizations.halt)
     create = Awaited(Organizations.create)
     members = Awaited(Organizations.members)
     change = Awaited(Organizations.change)
