@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from atoll.domain.agent.agent import Agent
+from atoll.domain.agent.login_use import LOGIN_USES, LoginInside
 from atoll.domain.errors import Failed
+from atoll.services.policies.environments import BROKER
 from atoll.testing.model_server import ModelServer
 from atoll.testing.server import TestServer
 
@@ -56,8 +58,26 @@ _ASKS: Final = {
 }
 """A call of the tool by which an agent asks its person."""
 
+_LOGIN_ROWS: Final = {
+    "broker/chatgpt/backend-api/codex": "broker/openai/v1",
+    "broker/claude": "broker/anthropic",
+}
+"""The model server stands behind the rows of keys, and a login is that of nobody."""
+
+# Words: each file of a login with its content, `--`, and the command.
+_LOGIN: Final = """
+export HOME=/tmp/login CODEX_HOME=/tmp/login/.codex; unset CLAUDE_CONFIG_DIR OPENAI_API_KEY
+mkdir -p "$HOME"
+while [ "$1" != -- ]; do
+  mkdir -p "$HOME/${1%/*}"; printf %s "$2" > "$HOME/$1"; shift 2
+done
+shift; exec "$@"
+"""
+
+_MODE_OPTIONS: Final = ("--permission-mode", "--approval-mode")
 _TOOL_NAMES: Final = re.compile(r"mcp__atoll|atoll_+[a-z]")
-SECONDS: Final = 90.0
+SECONDS: Final = 180.0
+"""A machine with other work takes ten times what a calm one does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +107,7 @@ class AgentTrial:
         self._version = version
         self._tool = tool
         self._box = ""
+        self._typed = ""
 
     def run(self) -> Iterator[TrialLine]:
         """Yield the outcome of each check, in order."""
@@ -96,12 +117,14 @@ class AgentTrial:
             return
         yield self._try("a task", self._task if self._agent.task_argv else None)
         yield self._try("the key stays out", self._placeholder)
+        yield self._try("a login", self._login if self._agent.name in LOGIN_USES else None)
         yield self._try("asks first", self._asks_first if machine and self._tool else None)
         yield self._try("allows all", self._allows if machine and self._tool else None)
         question = _ASKS.get(self._agent.name)
         yield self._try("questions", self._question if question and machine else None)
         at_terminal = self._agent.argv and self._agent.prompt_argv is not None and self._tool
         yield self._try("hooks and cards", self._terminal if at_terminal else None)
+        yield self._try("permission mode", self._mode if self._typed else None)
         yield self._try("Atoll's tools", self._tools_seen if self._agent.mcp else None)
         yield self._try("resumes", self._resumes if at_terminal or machine else None)
 
@@ -143,6 +166,19 @@ class AgentTrial:
             raise Failed(f"the key is inside: {found.strip()}")
         return f"{len(self._model.requests)} requests had it outside"
 
+    def _login(self) -> str:
+        use = LOGIN_USES[self._agent.name]
+        files = [
+            word
+            for file in use.files
+            for word in (file.path, _by_key(file.of(LoginInside("account"))))
+        ]
+        env = [f"{name}={_by_key(value)}" for name, value in use.environment(BROKER)]
+        argv = (*self._agent.task_argv, self._script("login"))
+        self._exec("sh", "-c", _LOGIN, "sh", *files, "--", "env", *env, *argv)
+        self._made("login")
+        return "it works with a login whose tokens are placeholders"
+
     def _asks_first(self) -> str:
         tool = ASKING.get(self._agent.name, self._tool)
         prompt = self._script("asked", tool)
@@ -170,7 +206,7 @@ class AgentTrial:
         return "asked on a card, and answered by it"
 
     def _terminal(self) -> str:
-        agent = self._open("tui", "typed")
+        agent = self._typed = self._open("tui", "typed")
         self._until(lambda: self._exists("typed") or None, "no file was written at its terminal")
         self._until(
             lambda: self._card(agent, "turn", "done"), "no hook or transcript ended its turn"
@@ -180,6 +216,19 @@ class AgentTrial:
         if lacking or not kinds & {"bash", "tool-call"}:
             raise Failed(f"its cards are {', '.join(sorted(kinds))} only")
         return f"a turn began and ended; cards: {', '.join(sorted(kinds))}"
+
+    def _mode(self) -> str:
+        if self._card(self._typed, "approval", "pending"):
+            raise Failed("it asks at its terminal, where all is allowed")
+        argv = self._agent.argv
+        named = next((at for at, word in enumerate(argv) if word in _MODE_OPTIONS), None)
+        if named is None:
+            return "it acted without a question at its terminal; its configuration says so"
+        words = " ".join(argv[named : named + 2])
+        running = self._exec("sh", "-c", r"cat /proc/*/cmdline 2>/dev/null | tr '\0' ' '; :")
+        if words not in running:
+            raise Failed(f"no process runs with {words}")
+        return f"it acted without a question at its terminal, with {words}"
 
     def _tools_seen(self) -> str:
         if not any(_TOOL_NAMES.search(body) for body in self._model.bodies):
@@ -259,6 +308,13 @@ class AgentTrial:
         except urllib.error.HTTPError as error:
             told = json.loads(error.read() or b"{}")
             raise Failed(str(told.get("detail") or error)) from error
+
+
+def _by_key(text: str) -> str:
+    """Return a text with the rows of the broker that have a key instead of a login."""
+    for login, key in _LOGIN_ROWS.items():
+        text = text.replace(login, key)
+    return text
 
 
 def _environment(agent: Agent) -> list[str]:

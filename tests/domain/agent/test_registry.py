@@ -83,7 +83,9 @@ def test_policy_below_etc_is_what_each_agent_reads() -> None:
     files = {one.path: tomllib.loads(one.content) for one in find("codex").etc}
     hooks = files["codex/requirements.toml"]["hooks"]
     assert hooks.pop("managed_dir") == "/etc/codex" and "Interrupt" in hooks
-    assert "model_provider" not in files["codex/config.toml"]
+    assert [one[0]["hooks"][0]["timeout"] for one in hooks.values()] == [5] * 6 + [3]
+    # Tables are merged: a key's variable would be needed with a login, too.
+    assert not {"model_provider", "model_providers"} & set(files["codex/config.toml"])
     assert files["codex/config.toml"]["approval_policy"] == "never"
     hooked = [seed.path for agent in AGENTS for seed in agent.seeds if "hooks" in seed.content]
     # No person writes this file, and Gemini CLI takes settings of the system from root alone.

@@ -28,6 +28,7 @@ apps = false
 trust_level = "trusted"
 """
 _CONFIG = "# Written by Atoll when this file was absent; yours to change.\n{chosen}" + _QUIET
+# No provider: Codex would add the variable of its key to the provider of a login.
 _SYSTEM = "# Atoll's: what you set in ~/.codex/config.toml takes precedence.\n" + _QUIET
 _CHOSEN = 'model_provider = "atoll"\n'
 _PROVIDER = """
@@ -60,8 +61,13 @@ _EVENTS = (
     "Interrupt",
 )  # fmt: skip
 # A JSON text is a TOML text too; TOML's own syntax is needed around it only.
-_HOOK = f'{{type="command",timeout={HOOK_SECONDS},command={json.dumps(HOOK_COMMAND)}}}'
-_HOOKS = tuple(f"{event}=[{{hooks=[{_HOOK}]}}]" for event in _EVENTS)
+_HOOK = 'type="command",timeout={seconds},command=' + json.dumps(HOOK_COMMAND)
+# It warns about an Interrupt that may take longer, in every conversation.
+_TIMES = {event: 3 if event == "Interrupt" else HOOK_SECONDS for event in _EVENTS}
+_HOOKS = tuple(
+    f"{event}=[{{hooks=[{{{_HOOK.replace('{seconds}', str(seconds))}}}]}}]"
+    for event, seconds in _TIMES.items()
+)
 _WATCH = tuple(word for hook in _HOOKS for word in ("-c", f"hooks.{hook}"))
 _REQUIREMENTS = '[hooks]\nmanaged_dir="/etc/codex"\n' + "\n".join(_HOOKS) + "\n"
 # An older model raises a screen about its successor, which would take the first keys.
@@ -101,7 +107,7 @@ AGENT = Agent(
     seeds=(Seed(".codex/config.toml", CONFIG),),
     etc=(
         Seed("codex/requirements.toml", _REQUIREMENTS),
-        Seed("codex/config.toml", _SYSTEM.format(more="", provider=_PROVIDERS)),
+        Seed("codex/config.toml", _SYSTEM.format(more="", provider="")),
     ),
     watch_argv=_WATCH,
     transcript="codex",
