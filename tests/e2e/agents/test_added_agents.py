@@ -165,6 +165,14 @@ async def test_agent_of_a_registry_finishes_a_task_through_the_door(
         pytest.skip("agents are installed by npm, which is not on this machine")
     added = await asyncio.to_thread(atoll, w, "agent", "add", name, *words)
     assert added.returncode == 0, added.stderr
+    try:
+        await finish_a_task(w, repository, name, tool)
+    finally:
+        forget(w, name.replace(":", "-"))
+
+
+async def finish_a_task(w: World, repository: Path, name: str, tool: str) -> None:
+    """Have an added agent write a file, by the model behind the broker."""
     sandbox = await sandbox_for(w, name, repository)
     script = f"mkdir -p ~/.kimi-code; echo '{CONFIG}' > ~/.kimi-code/config.toml"
     assert (await run(w, sandbox, "sh", "-c", script))[0] == 0
@@ -181,4 +189,3 @@ async def test_agent_of_a_registry_finishes_a_task_through_the_door(
     await eventually(made)
     assert not w.model.rejected
     await w.api.post(f"/v1/sandboxes/{sandbox}/destroy?wait=true&timeout=120")
-    forget(w, name.replace(":", "-"))

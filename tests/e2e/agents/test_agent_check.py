@@ -25,7 +25,7 @@ def test_check_of_nothing_that_is_known_ends_with_two(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("agent", ["codex", "claude-code"])
+@pytest.mark.parametrize("agent", ["codex", "claude-code", "opencode", "qwen-code", "gemini-cli"])
 def test_check_says_line_by_line_that_all_of_it_works(tmp_path: Path, agent: str) -> None:
     (tmp_path / "agents").mkdir()
     subprocess.run(

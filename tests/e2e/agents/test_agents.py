@@ -94,7 +94,7 @@ async def test_agent_finishes_a_task_through_the_door_and_never_sees_the_key(
         assert (code, text) == (0, b"written by an agent\n")
         assert w.model.requests
         assert not w.model.rejected
-        await _assert_policy_is_read_only(w, sandbox, agent)
+        await assert_policy_is_read_only(w, sandbox, agent)
         await _assert_key_is_nowhere_inside(w, sandbox, agent)
         await asyncio.to_thread(_assert_key_is_kept_nowhere, w, sandbox)
 
@@ -107,7 +107,7 @@ def handed_over(repository: Path, to: Path, owner: int) -> Path:
     return to
 
 
-async def _assert_policy_is_read_only(w: World, sandbox: str, agent: str) -> None:
+async def assert_policy_is_read_only(w: World, sandbox: str, agent: str) -> None:
     """The agent's files below /etc are Atoll's, whatever runs inside."""
     for seed in find(agent).etc:
         code, text = await run(w, sandbox, "cat", f"/etc/{seed.path}")

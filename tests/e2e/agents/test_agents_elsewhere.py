@@ -11,7 +11,7 @@ import pytest
 from atoll.domain.agent.registry import find
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import KEY, World, first_here, forgotten, run, sandbox_for, world
-from tests.e2e.agents.test_agents import prompt
+from tests.e2e.agents.test_agents import assert_policy_is_read_only, prompt
 from tests.e2e.walls import test_microvm
 from tests.e2e.walls.test_openshell import PROFILE as POLICY
 from tests.e2e.walls.test_openshell import SECRET as POLICY_SECRET
@@ -47,7 +47,8 @@ async def test_agent_finishes_a_task_on_another_machine(
         await asyncio.to_thread(provide_agent, w.server, agent)
         with api_of(w.server) as api:
             await asyncio.to_thread(add_host, api, box)
-        await finish_a_task(w, agent, repository, "far")
+        sandbox = await finish_a_task(w, agent, repository, "far")
+        await assert_policy_is_read_only(w, sandbox, agent)
         assert_nowhere(box.home, box.processes(), KEY.encode())
 
 
