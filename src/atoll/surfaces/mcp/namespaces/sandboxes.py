@@ -67,7 +67,7 @@ class CreateArguments(Arguments, frozen=True):
     ] = "tui"
     permissions: Annotated[
         Literal["allow", "ask"],
-        Meta(description="`ask`: as a machine it asks a person before it acts."),
+        Meta(description="With `ask` a machine asks a person before it acts."),
     ] = "allow"
     max_working: Annotated[
         int, Meta(description="Queue the task while so many are at work; 0 never.", ge=0, le=1000)

@@ -171,7 +171,7 @@ def test_agent_that_is_not_inside_is_said_to_be_missing(
         400, "no_such_program", "argv: cannot run 'aider'"
     )
     ran = cli("agent", "start", "box", "aider")
-    assert (ran.code, "atoll new --agent aider" in ran.err) == (2, True)
+    assert (ran.code, "atoll stop box" in ran.err) == (2, True)
 
 
 def test_agent_of_several_has_to_be_named(
