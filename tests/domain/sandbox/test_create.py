@@ -18,6 +18,7 @@ from atoll.domain.sandbox.create import (
     check_references,
     grant,
     other_input,
+    other_origin,
     read_repos,
 )
 from atoll.domain.sandbox.project import ProjectRequest
@@ -396,3 +397,11 @@ def test_repeated_task_is_the_same_or_names_what_differs(
     request = CreateSandbox(agent="codex", task=TaskRequest("Go."))
     made = grant(request, PROFILE, AROUND)
     assert other_input(replace(request, task=task), made, PLACED) == field
+
+
+def test_profile_or_consumer_of_a_repeated_request_is_named_where_it_differs() -> None:
+    request = CreateSandbox(profile="x")
+    made = grant(request, PROFILE, AROUND)
+    assert other_origin(request, made) is None
+    assert other_origin(replace(request, profile="y"), made) == "profile"
+    assert other_origin(replace(request, consumer=Consumer(harness="n")), made) == "consumer"

@@ -33,6 +33,7 @@ from atoll.domain.sandbox.sandbox import (
     SandboxRepo,
     State,
     check_may_manage,
+    check_not_gone,
     keeps_files,
     may_manage,
     may_see,
@@ -623,3 +624,10 @@ def test_sandbox_is_managed_by_its_owner_and_by_administrators() -> None:
     check_may_manage(_member("other", OrgRole.ADMIN), box)
     with pytest.raises(Forbidden, match="shared with you"):
         check_may_manage(_member("other", OrgRole.MEMBER), box)
+
+
+@pytest.mark.parametrize("state", [State.DESTROYING, State.DESTROYED])
+def test_nothing_more_is_done_to_a_sandbox_that_is_gone(state: State) -> None:
+    check_not_gone(READY, "shared")
+    with pytest.raises(Conflict, match=f"is {state} and cannot be shared"):
+        check_not_gone(replace(READY, state=state), "shared")
