@@ -32,9 +32,14 @@ class FarRuntime(BoxedRuntime):
     spawner: Spawner | None = None
     loop: asyncio.AbstractEventLoop | None = None
 
+    def argv(self, *command: str, clean: bool = False) -> list[str]:
+        """The command alone, as the far sandbox is its wall, with what the sandbox sets."""
+        given = () if clean else tuple(f"{name}={value}" for name, value in self.env.items())
+        return ["/usr/bin/env", *given, *command] if given else [*command]
+
     def run(self, line: str) -> str:
         """What an agent would type; raises when it fails."""
-        code, out, said = self._waited(self._ran(["/bin/sh", "-ec", line]))
+        code, out, said = self._waited(self._ran(self.argv("/bin/sh", "-ec", line)))
         if code != 0:
             raise AssertionError(f"{line}: {code} {said.decode()}")
         return out.decode().strip()
@@ -62,8 +67,8 @@ class FarRuntime(BoxedRuntime):
         code = ended.code if ended.code is not None else 128 + (ended.signal or 0)
         return code, texts[0], texts[1]
 
-    async def _lines(self, argv: list[str]) -> AsyncIterator[bytes]:
-        code, *texts = await asyncio.to_thread(lambda: self._waited(self._ran(argv)))
+    async def _lines(self, command: list[str]) -> AsyncIterator[bytes]:
+        code, *texts = await asyncio.to_thread(lambda: self._waited(self._ran(command)))
         for name, data in zip(("stdout", "stderr"), texts, strict=True):
             for start in range(0, len(data), 65536):
                 piece = base64.b64encode(data[start : start + 65536]).decode()

@@ -44,9 +44,9 @@ network:
   egress: [allowed.test.example, "http://allowed.test.example/ok", inner.test.example,
            metadata.test.example, api.openai.com, own.test.example]
   ports: [5432]
-safety:
-  sudo: [[apt-get, install, -y, jq]]
 """
+SUDO = "safety: {sudo: [[apt-get, install, -y, jq]]}"
+"""Of namespaces alone: nothing may gain privilege in a container."""
 
 
 class Peers:
@@ -362,7 +362,7 @@ def atoll(wall: str) -> Iterator[tuple[TestServer, str]]:
     """A server with this wall, and what a profile says to get it."""
     if wall == "namespaces":
         with test_server() as server:
-            yield server, "extension: ext.namespaces"
+            yield server, f"extension: ext.namespaces\n{SUDO}"
         return
     with docker_daemon() as daemon:
         env = {"ATOLL_EXTENSIONS": "namespaces,docker", "ATOLL_DOCKER_HOST": daemon.host}

@@ -400,7 +400,7 @@ async def test_submodules_that_are_here_come_along_and_the_others_are_named(worl
         library.git("rev-parse", "HEAD")
     )
     # The mounted repository may be another one at the next start.
-    alone = BoxedRuntime(box.workspace, box.mounts[:1])
+    alone = replace(box, mounts=box.mounts[:1])
     assert alone.run("git -C lib log --format=%s | head -n 1") == library.git(
         "log", "-1", "--format=%s"
     )

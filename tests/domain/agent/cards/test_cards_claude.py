@@ -206,3 +206,16 @@ def test_permission_waits_and_other_requests_show_nothing() -> None:
     done, began = cards.answered("r", accepted=True)
     assert isinstance(done, Draft) and (done.kind, began) == (CardKind.APPROVAL, Began())
     assert cards.take({"type": "control_request", "request": {"subtype": "hook_callback"}}) == []
+
+
+def test_line_that_claude_wrote_in_its_models_place_is_no_message() -> None:
+    line = {
+        "type": "assistant",
+        "uuid": "u",
+        "message": {
+            "model": "<synthetic>",
+            "content": [{"type": "text", "text": "No response requested."}],
+        },
+    }
+    assert ClaudeCards().take({**line, "parentUuid": "p"}) == []
+    assert ClaudeCards().take(line) != []

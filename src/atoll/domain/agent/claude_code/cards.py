@@ -91,6 +91,8 @@ class ClaudeCards:
 
     def _assistant(self, message: Message) -> list[Said]:
         inner, said = part(message, "message"), list[Said]()
+        if _is_filler(message, inner):
+            return []
         streamed = self._messages > 0 and not text(message, "parent_tool_use_id")
         for at, block in enumerate(parts(inner, "content")):
             if streamed:
@@ -254,3 +256,10 @@ def _status(card_id: str, title: str, state: CardState, words: str = "") -> Draf
 
 
 TRANSCRIPTS = {"claude": ClaudeCards}
+
+
+def _is_filler(message: Message, inner: Message) -> bool:
+    """Report whether Claude itself wrote a line of a transcript in its model's place, as after an
+    interrupt; nobody was shown it. A failed request is one, too, and is shown."""
+    written = "parentUuid" in message and text(inner, "model") == "<synthetic>"
+    return written and message.get("isApiErrorMessage") is not True
