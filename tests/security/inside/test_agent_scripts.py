@@ -47,10 +47,10 @@ def npm_package() -> tuple[dict[str, object], bytes]:
     manifest: dict[str, object] = {
         "name": NAME,
         "version": VERSION,
-        "bin": {"codex": "run.js"},
+        "bin": {"codex": "run.sh"},
         "scripts": dict.fromkeys(("preinstall", "install", "postinstall"), 'touch "$MARKER"'),
     }
-    files = {"package.json": json.dumps(manifest).encode(), "run.js": b"#!/usr/bin/env node\n"}
+    files = {"package.json": json.dumps(manifest).encode(), "run.sh": b"#!/bin/sh\n"}
     return manifest, packed(files, below="package")
 
 
