@@ -10,5 +10,5 @@ def test_create_behind_a_wall_below_the_required_one_is_refused() -> None:
     with test_server(env) as server, api_of(server) as api:
         api.call("PUT", "/v1/profiles/paper", content=PAPER)
         refused = api.client.post("/v1/sandboxes", json={"profile": "paper"})
-        assert (refused.status_code, refused.json()["field"]) == (422, "profile")
-        assert "requires isolation container" in refused.json()["detail"]
+        assert (refused.status_code, refused.json()["field"]) == (409, "route")
+        assert "and container is required" in refused.json()["detail"]

@@ -96,6 +96,8 @@ ALIKE = {
         ),
         "hosts are the installation's: refused by the permission, before one is looked for",
     ),
+    "POST /v1/running/{sandbox}/stop": "whoever runs the installation stops what runs on it: "
+    "refused by the permission, before one is looked for",
 }
 """Operations that do not answer 404 for a missing thing, and why."""
 

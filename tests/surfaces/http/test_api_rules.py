@@ -45,6 +45,7 @@ NO_LISTS = {
     "/v1/routes/{route}": "one decision: 32 extensions at 200 hosts",
     "/v1/workers/{worker_id}/snapshot": "one worker: 20 repositories, 100 open requests, questions "
     "and threads, and 200 artifacts",
+    "/v1/running": "what its hosts have room for",
     "/v1/projects/file": "the proposals of one file",
     f"{BOX}/pull-requests/{{number}}": "one pull request: 100 checks and 200 comments",
 }

@@ -8,7 +8,7 @@ from atoll.domain.errors import Invalid
 from atoll.ports.extension import Mount
 from atoll.ports.images import Tree
 
-QWEN = Mount("/home/agents/qwen-code/1", "/opt/atoll/agents/qwen-code")
+AIDER = Mount("/home/agents/aider/1", "/opt/atoll/agents/aider")
 
 
 @pytest.fixture
@@ -18,20 +18,21 @@ def tree(tmp_path: Path) -> Tree:
 
 
 def test_image_without_what_an_agent_runs_on_is_refused(tree: Tree) -> None:
-    with pytest.raises(Invalid, match="qwen-code runs on node, which the image small"):
-        fitting(tree, [QWEN])
+    with pytest.raises(Invalid, match="aider runs on python3, which the image small"):
+        fitting(tree, [AIDER])
 
 
 def test_agent_beside_that_an_image_cannot_run_is_left_out(tree: Tree) -> None:
     own = Mount("/x", "/opt/atoll/agents/codex")
-    assert fitting(tree, [own, replace(QWEN, spare=True)]) == (own,)
+    assert fitting(tree, [own, replace(AIDER, spare=True)]) == (own,)
 
 
 def test_image_with_the_program_wherever_its_path_says_is_taken(tree: Tree) -> None:
     place = Path(tree.path) / "opt" / "node" / "bin"
     place.mkdir(parents=True)
-    (place / "node").symlink_to("/usr/lib/node")
-    assert fitting(tree, [QWEN]) == (QWEN,)
+    for name in ("python3", "git"):
+        (place / name).symlink_to(f"/usr/lib/{name}")
+    assert fitting(tree, [AIDER]) == (AIDER,)
 
 
 def test_mounts_that_are_no_agent_s_need_nothing(tree: Tree) -> None:
