@@ -96,7 +96,10 @@ async def runtime_stage(
             EmptyWorkspaces(),
         )
         ports = SandboxPorts(
-            {extension.name: extension}, clients, FakeAgentLayers(), InMemoryVault()
+            {extension.name: extension},
+            clients,
+            FakeAgentLayers({"shell": (), "codex": (), "claude-code": ()}),
+            InMemoryVault(),
         )
         sandboxes, background = build_sandboxes(
             ground, ports, preparation, settings=ServiceSettings()
