@@ -209,7 +209,7 @@ def test_permission_waits_and_other_requests_show_nothing() -> None:
 
 
 def test_line_that_claude_wrote_in_its_models_place_is_no_message() -> None:
-    line = {
+    line: dict[str, Value] = {
         "type": "assistant",
         "uuid": "u",
         "message": {
