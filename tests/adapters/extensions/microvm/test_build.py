@@ -85,7 +85,10 @@ def test_word_that_is_no_package_is_refused(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(bool(missing()), reason=missing())
-async def test_build_beside_another_says_so(tmp_path: Path) -> None:
+async def test_build_that_waited_too_long_for_another_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("atoll.adapters.turns.LOCK_SECONDS", 0.05)
     images(tmp_path).mkdir()
     with (images(tmp_path) / "lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
