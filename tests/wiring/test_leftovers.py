@@ -5,16 +5,20 @@ import tempfile
 
 from tests.peers.leftovers import Folders
 
+TAIL = ("tail", "--retry", "-f", "nothing")
+"""It says that the file is missing, by when the kernel knows its command line, and stays."""
+
 
 def test_process_left_in_a_folder_is_named_with_its_test_until_it_is_gone() -> None:
     folders = Folders()
     folders.watch()
     try:
         with tempfile.TemporaryDirectory(prefix="at", dir="/tmp") as folder:
-            with subprocess.Popen(["sleep", "1000"], cwd=folder) as process:
+            with subprocess.Popen(TAIL, cwd=folder, stderr=subprocess.PIPE) as process:
+                assert process.stderr and process.stderr.readline()
                 (line,) = folders.leftovers(seconds=0)
                 process.kill()
-            assert f"process {process.pid} 'sleep 1000' of {folder}" in line
+            assert f"process {process.pid} 'tail --retry -f nothing' of {folder}" in line
             assert "test_process_left_in_a_folder" in line
             assert folders.leftovers() == []
     finally:
