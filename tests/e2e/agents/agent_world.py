@@ -126,3 +126,18 @@ async def forgotten(world: World) -> None:
         done = await world.api.post(path)
         assert done.is_success, done.text
     world.model.forget()
+
+
+async def until_asked(w: World, *words: str) -> None:
+    """Wait until the model received a message with all words, in this order."""
+    wanted = [json.dumps(one)[1:-1] for one in words]
+    async with asyncio.timeout(90):
+        while not any(_in_order(body, wanted) for body in list(w.model.bodies)):
+            await w.model.asked.wait()
+            w.model.asked.clear()
+
+
+def _in_order(body: str, wanted: list[str]) -> bool:
+    text = json.dumps(json.loads(body))
+    places = [text.find(one) for one in wanted]
+    return -1 not in places and places == sorted(places)

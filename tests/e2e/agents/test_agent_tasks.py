@@ -6,7 +6,6 @@ Codex and Claude Code run in the tier `agents`, the others in its slow part.
 """
 
 import asyncio
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import pytest
 
 from atoll.testing.model_server import REFUSAL
 from atoll.testing.server import TestServer
-from tests.e2e.agents.agent_world import CHOICES, TOOLS, World, run, sandbox_for
+from tests.e2e.agents.agent_world import CHOICES, TOOLS, World, run, sandbox_for, until_asked
 
 pytestmark = [
     pytest.mark.agents,
@@ -118,18 +117,3 @@ async def until_both_are_done(w: World, home: str) -> None:
             if sorted(done) == sorted(FAST):
                 break
             await asyncio.sleep(0.05)
-
-
-async def until_asked(w: World, *words: str) -> None:
-    """Wait until the model received a message with all words, in this order."""
-    wanted = [json.dumps(one)[1:-1] for one in words]
-    async with asyncio.timeout(90):
-        while not any(_in_order(body, wanted) for body in list(w.model.bodies)):
-            await w.model.asked.wait()
-            w.model.asked.clear()
-
-
-def _in_order(body: str, wanted: list[str]) -> bool:
-    text = json.dumps(json.loads(body))
-    places = [text.find(one) for one in wanted]
-    return -1 not in places and places == sorted(places)

@@ -63,7 +63,9 @@ def of_claude(lines: list[Any]) -> Iterator[Turn]:
     of the model's message in that turn: its pieces come before its line has one."""
     turn, texts = Turn("", []), Counter[str]()
     for line in lines:
-        content = line.get("message", {}).get("content", [])
+        if line["type"] not in ("user", "assistant"):
+            continue
+        content = line["message"]["content"]
         for block in content:
             if block["type"] == "tool_use":
                 command = block["input"]["command"]

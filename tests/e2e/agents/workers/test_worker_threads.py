@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from atoll.testing.server import TestServer
-from tests.e2e.agents.agent_world import CHOICES, TOOLS, World, run
+from tests.e2e.agents.agent_world import CHOICES, TOOLS, World, run, until_asked
 from tests.e2e.agents.workers.records import READERS, Turn, recorded, streamed
 from tests.e2e.agents.workers.test_workers import ASKS, snapshot, stream, until
 
@@ -183,6 +183,7 @@ async def driven(w: World, case: Case, **more: str) -> None:
     if case.parallel:
         await asked(w, name, "r6", "turn/start", threadId=two, input=words("[[say Meanwhile.]]"))
         await stream(w, name, "turn/completed", 2)
+    await until_asked(w, "[[hold gate]]")  # before, Claude Code forgets what it was told
     await asked(w, name, "r7", "turn/interrupt", threadId=one, turnId=held)
     events = await stream(w, name, "turn/completed", 2 + case.parallel)
     (ended,) = said(events, "turn/completed", one)
