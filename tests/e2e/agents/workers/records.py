@@ -27,6 +27,10 @@ INTERRUPTED = "[Request interrupted"
 """What Claude Code writes down as said by its person, who said nothing."""
 
 
+SYNTHETIC = "<synthetic>"
+"""Claude Code's name for the model of what it writes down itself, where it takes a thread up."""
+
+
 class Item(NamedTuple):
     """An item: its type in Codex's words, its text or command, and the agent's own id of it, or
     nothing where the agent has none that it says."""
@@ -64,6 +68,8 @@ def of_claude(lines: list[Any]) -> Iterator[Turn]:
     turn, texts = Turn("", []), Counter[str]()
     for line in lines:
         if line["type"] not in ("user", "assistant"):
+            continue
+        if line["message"].get("model") == SYNTHETIC:
             continue
         content = line["message"]["content"]
         for block in content:
