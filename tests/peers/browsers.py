@@ -17,6 +17,7 @@ from playwright.async_api import Browser, async_playwright
 CHROMIUM = Path("/usr/bin/chromium")
 SHELL = Path("/usr/bin/chromium-headless-shell")
 EVERYTHING_WHOLE = os.environ.get("ATOLL_TEST_CHROMIUM") == "whole"
+_WITHOUT_NETWORKS = Path(__file__).with_name("browser_without_networks.py")
 _ALWAYS = (
     "--no-sandbox",
     # Letters as wide as whole Chromium's: the shell rounds them to whole pixels.
@@ -42,7 +43,9 @@ async def chromium(
     words = [*_ALWAYS, *flags, *([] if graphics else ["--disable-gpu"])]
     async with async_playwright() as playwright:
         started = await playwright.chromium.launch(
-            executable_path=str(path or program(whole=whole)), args=words
+            executable_path=path or _WITHOUT_NETWORKS,
+            args=words,
+            env={**os.environ, "ATOLL_TEST_BROWSER": str(program(whole=whole))},
         )
         yield started
         await started.close()
