@@ -10,12 +10,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from atoll.domain.dashboard.dashboard import opens_sandbox
-from atoll.domain.errors import AtollError, Conflict, Invalid, NotFound, Unavailable
+from atoll.domain.errors import Conflict, Invalid
 from atoll.domain.event import sandbox_stream
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.network.switch import NetworkChange
-from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import SYSTEM, Principal
 from atoll.domain.profile.profile import Profile
 from atoll.domain.route.decision import Decision
@@ -46,11 +44,11 @@ from atoll.domain.sandbox.stimulus import (
     SwitchNetwork,
 )
 from atoll.domain.sandbox.task_queue import is_queued
-from atoll.ports import LogLine, RuntimeClient, SandboxQuery, Transaction
+from atoll.ports import LogLine, RuntimeClient, SandboxQuery
 from atoll.ports.telemetry.tracer import Tracer
 from atoll.services.ground import Ground
 from atoll.services.journals.journals import Journals
-from atoll.services.lifecycle.directory import Directory
+from atoll.services.lifecycle.lookup import SandboxLookup, not_running
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.lifecycle.transitions import Also
 from atoll.services.policies.policy_push import PolicyPush
@@ -68,7 +66,8 @@ from atoll.wire.contract.terminals import get_terminal
 MAX_PAGE = 200
 POLL_SECONDS = 0.25
 """Between two looks at the store while a request waits for what another replica does."""
-HALT_SECONDS = 60.0  # the longest wait for a sandbox that is being made and shall stop at once
+HALT_SECONDS = 60.0
+"""The longest wait for a sandbox that is being made and shall stop at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +85,7 @@ class Sandboxes:
     def __init__(
         self,
         ground: Ground,
-        directory: Directory,
+        lookup: SandboxLookup,
         *,
         admission: Admission,
         reconciler: Reconciler,
@@ -101,7 +100,7 @@ class Sandboxes:
         self._store, self._bus = ground.store, ground.bus
         self._tracer = ground.telemetry.tracer
         self._leadership = ground.leadership
-        self._directory = directory
+        self._lookup = lookup
         self._admission = admission
         self.agent_checks = admission.agents
         self._reconciler = reconciler
@@ -136,7 +135,7 @@ class Sandboxes:
         if is_queued(sandbox):
             self._reconciler.begin(sandbox, ())
             await self._task_queue.join(sandbox)
-            return await self._look(sandbox)
+            return await self._lookup.refresh(sandbox)
         if work:
             self._reconciler.begin(sandbox, work)
         return sandbox
@@ -157,8 +156,7 @@ class Sandboxes:
 
     async def get(self, caller: Principal, ref: str) -> Sandbox:
         """Return a sandbox."""
-        async with self._store.read() as rows:
-            return await self._find(rows, caller, ref)
+        return await self._lookup.get(caller, ref)
 
     async def list(
         self,
@@ -191,17 +189,18 @@ class Sandboxes:
         return await self._waited(sandbox, settled=settled, timeout_seconds=timeout_seconds)
 
     async def _waited(self, sandbox: Sandbox, *, settled: bool, timeout_seconds: float) -> Sandbox:
+        look = self._lookup.refresh
         # What another replica announces may not be heard here.
         patience = POLL_SECONDS if self._leadership.shared else None
         with self._bus.listen(sandbox_stream(sandbox.id)) as listener:
             try:
                 async with asyncio.timeout(timeout_seconds):
-                    while not await self._done(sandbox := await self._look(sandbox), settled):
+                    while not await self._done(sandbox := await look(sandbox), settled):
                         with contextlib.suppress(TimeoutError):
                             async with asyncio.timeout(patience):
                                 await listener.wait()
             except TimeoutError:
-                return await self._look(sandbox)
+                return await look(sandbox)
         return sandbox
 
     async def stop(self, caller: Principal, ref: str, *, also: Also | None = None) -> Sandbox:
@@ -295,7 +294,7 @@ class Sandboxes:
     async def logs(self, caller: Principal, ref: str) -> tuple[LogLine, ...]:
         """Return the lines of provisioning, step by step."""
         async with self._store.read() as rows:
-            sandbox = await self._find(rows, caller, ref)
+            sandbox = await self._lookup.find(rows, caller, ref)
             # Before the read: a line that is stored meanwhile is seen twice, not never.
             live = self._reconciler.live_lines(sandbox.id)
             stored = await rows.logs.lines(sandbox.id)
@@ -307,15 +306,15 @@ class Sandboxes:
         """Return the client of a `ready` or `active` sandbox; `activity` marks it active. Raises
         `Unavailable` while it is provisioned, `Conflict` when it does not run; so do calls of
         the client when another client ends the sandbox meanwhile."""
-        sandbox = await self._known(caller, ref)
+        sandbox = await self._lookup.get_recent(caller, ref)
         if sandbox.state not in RUNNING:
-            raise _not_running(sandbox)
+            raise not_running(sandbox)
         if activity:
             self._reconciler.touch(sandbox)
             self._backend_watch.note_activity(sandbox)
             self._journals.note_activity(sandbox.id)
         client = self._runtimes.client(sandbox)
-        return sandbox, SandboxClient(client, sandbox, lambda: self._look(sandbox))
+        return sandbox, SandboxClient(client, sandbox, lambda: self._lookup.refresh(sandbox))
 
     @asynccontextmanager
     async def reading(
@@ -324,18 +323,18 @@ class Sandboxes:
         """Yield access to the files of a sandbox. A stopped, expired or failed one is started for
         maintenance; its state does not change. Raises as `runtime`; `Conflict` for one that keeps
         nothing."""
-        sandbox = await self._known(caller, ref)
+        sandbox = await self._lookup.get_recent(caller, ref)
         if sandbox.state not in RUNNING and keeps_files(sandbox):
             # What began it may not be done yet: its processes may still be ending.
             sandbox = await self.wait(caller, sandbox.id, settled=True)
-        async with explained(sandbox, lambda: self._look(sandbox)):
+        async with explained(sandbox, lambda: self._lookup.refresh(sandbox)):
             if sandbox.state in RUNNING:
                 yield sandbox, self._runtimes.client(sandbox)
             elif keeps_files(sandbox):
                 async with self._maintenance.opened(sandbox) as client:
                     yield sandbox, client
             else:
-                raise _not_running(sandbox)
+                raise not_running(sandbox)
 
     async def push_policies(self, org_id: OrgId, owner: PrincipalId | None) -> None:
         """Push policies after a change of this owner (None: of the whole organization). Returns
@@ -407,34 +406,6 @@ class Sandboxes:
         check_may_manage(caller, sandbox)
         return await self._reconciler.apply(sandbox.id, stimulus, actor=caller, also=also)
 
-    async def _find(self, rows: Transaction, caller: Principal, ref: str) -> Sandbox:
-        found = await rows.sandboxes.get(SandboxId(ref))
-        sandbox = found or await rows.sandboxes.named(caller.org_id, caller.id, ref)
-        if sandbox is None:
-            raise _unknown(ref)
-        seen = may_see(caller, sandbox) or await _left(rows, caller, sandbox)
-        if seen or await _on_dashboard(rows, caller, sandbox):
-            return sandbox
-        raise _unknown(ref)
-
-    async def _known(self, caller: Principal, ref: str) -> Sandbox:
-        """Return the sandbox as this process knew it a moment ago, else as it is stored."""
-        sandbox = self._directory.find(caller.org_id, caller.id, ref)
-        outdated = self._leadership.shared and sandbox is not None and sandbox.state not in RUNNING
-        if sandbox is None or outdated or not may_see(caller, sandbox):
-            sandbox = await self.get(caller, ref)
-            self._directory.put(sandbox)
-        return sandbox
-
-    async def _look(self, sandbox: Sandbox) -> Sandbox:
-        """Return the sandbox as it now is; what this process changed last is known without a
-        read."""
-        known = self._directory.find(sandbox.org_id, sandbox.owner, sandbox.id)
-        if known is not None and not self._leadership.shared:
-            return known
-        async with self._store.read() as rows:
-            return await rows.sandboxes.get(sandbox.id) or sandbox
-
     async def _done(self, sandbox: Sandbox, settled: bool) -> bool:
         if sandbox.state in (State.REQUESTED, State.PROVISIONING):
             return is_queued(sandbox)
@@ -443,54 +414,3 @@ class Sandboxes:
         if sandbox.state is State.DESTROYING and not sandbox.leftovers:
             return False
         return await self._reconciler.settled(sandbox.id)
-
-
-async def _left(rows: Transaction, caller: Principal, sandbox: Sandbox) -> bool:
-    """Return whether a sandbox waits for a new owner, which the caller may give it."""
-    if sandbox.org_id != caller.org_id or not caller.may(Capability.ORG_MANAGE):
-        return False
-    team = await rows.organizations.get(sandbox.org_id)
-    return team is not None and await rows.members.get(sandbox.org_id, sandbox.owner) is None
-
-
-async def _on_dashboard(rows: Transaction, caller: Principal, sandbox: Sandbox) -> bool:
-    """Return whether a dashboard that the caller works on shows the sandbox."""
-    if sandbox.org_id != caller.org_id or not caller.may(Capability.DASHBOARD_READ):
-        return False
-    showing = await rows.dashboards.showing(sandbox.id)
-    return any(opens_sandbox(caller, one, sandbox.id) for one in showing)
-
-
-def _unknown(ref: str) -> NotFound:
-    return NotFound(f"There is no sandbox {ref[:80]!r}: list them to see which there are.")
-
-
-def _not_running(sandbox: Sandbox) -> AtollError:
-    """Why nobody can go in, and what to do."""
-    name = f"Sandbox {sandbox.name} ({sandbox.id})"
-    match sandbox.state:
-        case State.REQUESTED if is_queued(sandbox) and sandbox.task is not None:
-            return Conflict(
-                f"{name} waits for a place: {sandbox.task.before} before it. It starts when "
-                "another task is done.",
-                code="queued",
-            )
-        case State.REQUESTED | State.PROVISIONING:
-            return Unavailable(
-                f"{name} is still being provisioned: wait until it is ready.", code="not_ready"
-            )
-        case State.STOPPED:
-            return Conflict(f"{name} is stopped: start it first.", code="not_running")
-        case State.EXPIRED | State.FAILED:
-            why = f" ({sandbox.reason})" if sandbox.reason else ""
-            act = _ways_to_what_is_kept(sandbox) if keeps_files(sandbox) else "recreate it"
-            return Conflict(f"{name} is {sandbox.state}{why}: {act}.", code="not_running")
-        case State.READY | State.ACTIVE | State.DESTROYING | State.DESTROYED:
-            return Conflict(f"{name} is {sandbox.state}.", code="not_running")
-
-
-def _ways_to_what_is_kept(sandbox: Sandbox) -> str:
-    name = sandbox.name
-    copy = f"`atoll cp {name}:. DIR`"
-    take = f"`atoll pull {name}` and {copy} take" if sandbox.repos else f"{copy} takes"
-    return f"`atoll start {name}` brings it up with its files; {take} them out as it is"

@@ -28,6 +28,7 @@ from atoll.services.journals.pruning import EventPruning
 from atoll.services.journals.push_notes import PushNotes
 from atoll.services.lifecycle.directory import Directory
 from atoll.services.lifecycle.host_room import HostRoom
+from atoll.services.lifecycle.lookup import SandboxLookup
 from atoll.services.lifecycle.projections import Projections
 from atoll.services.lifecycle.room import SandboxRoom
 from atoll.services.lifecycle.runtime_tokens import RuntimeTokens
@@ -218,7 +219,7 @@ def build_sandboxes(
     waiting = WaitingTasks(directory, ground.clock, runtimes, reconciler=reconciler, runner=lead)
     sandboxes = Sandboxes(
         ground,
-        directory,
+        SandboxLookup(ground, directory),
         admission=build_admission(ground, ports, cycle, preparation, settings=settings.admission),
         reconciler=reconciler,
         runtimes=runtimes,
