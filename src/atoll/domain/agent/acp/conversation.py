@@ -5,21 +5,14 @@ The agent reads and writes files itself inside the sandbox, so no file methods a
 
 from collections.abc import Callable
 from dataclasses import replace
-from types import MappingProxyType
-from typing import Final, TypeAlias
 
 from atoll.domain.agent.acp.cards import FORM, PERMISSION
 from atoll.domain.agent.acp.forms import read_form, read_questions
-from atoll.domain.agent.acp.messages import after, error_of, rpc, servers
+from atoll.domain.agent.acp.messages import after, rpc
+from atoll.domain.agent.acp.sessions import AcpCalls, AcpSessions
 from atoll.domain.agent.acp.settings import AcpSettings, update_of
-from atoll.domain.agent.acp.threads import (
-    AcpReplay,
-    AcpThread,
-    AcpThreads,
-    is_live,
-    message_name,
-    sessions_of,
-)
+from atoll.domain.agent.acp.thread_requests import AcpThreadRequests
+from atoll.domain.agent.acp.threads import AcpThread, AcpThreads, is_live, message_name
 from atoll.domain.agent.acp.waiting import WaitingRequest, allowing, select
 from atoll.domain.agent.card import Began, Card, CardKind, CardState, Draft, Said, Value, Yielded
 from atoll.domain.agent.conversation import (
@@ -39,20 +32,15 @@ from atoll.domain.agent.lenient_json import (
     remember,
     short,
     text,
-    whole,
 )
 from atoll.domain.agent.settings import SettingName
 from atoll.domain.agent.threads import requests
 from atoll.domain.agent.threads.questions import PREFIX, CardAnswer, Names, Questions, decide
-from atoll.domain.agent.threads.thread import carried, thread_of, turn_of
+from atoll.domain.agent.threads.thread import carried, turn_of
 from atoll.domain.errors import AtollError, Conflict, Invalid
 
 _UNSUPPORTED = -32601
 PROTOCOL = 1
-MAX_THREADS = 100
-
-_Answered: TypeAlias = Callable[[Message, str], Step]
-"""Takes the result of a call, or the words of its error."""
 
 
 class AcpConversation:
@@ -64,8 +52,8 @@ class AcpConversation:
         self._terms = terms
         self._settings = AcpSettings(asks=terms.ask)
         self._change: tuple[SettingName, str] | None = None
-        self._sent = 0
-        self._waits_for: dict[str, _Answered] = {}
+        self._calls = AcpCalls()
+        self._sessions = AcpSessions(terms, self._calls)
         self._requests: dict[str, WaitingRequest] = {}
         self._names = names
         self._questions = Questions(names)
@@ -73,10 +61,18 @@ class AcpConversation:
         self._prompt: str | None = None
         self._broken = ""
         self._early: list[tuple[str, str, Message]] | None = []
-        self._replays: dict[str, AcpReplay] = {}
-        self._loads = False
-        self._lists = False
-        self._able: Message = {}
+        threads = AcpThreadRequests(terms.cwd, self._sessions, self._threads, self._settings)
+        self._serves: dict[str, Callable[[str, Message], Step]] = {
+            requests.RESPOND: self._respond,
+            "thread/start": threads.start,
+            "thread/resume": threads.resume,
+            "thread/list": threads.list,
+            "thread/loaded/list": threads.list_loaded,
+            "thread/read": threads.read,
+            "turn/start": self._turn_start,
+            "turn/steer": self._turn_steer,
+            "turn/interrupt": self._turn_interrupt,
+        }
 
     def begin(self) -> Step:
         """Send `initialize`. Raises `Invalid` when the last conversation is to be resumed: the
@@ -92,15 +88,15 @@ class AcpConversation:
             "clientCapabilities": {"fs": files, "terminal": False, "elicitation": {"form": {}}},
             "clientInfo": {"name": "atoll", "version": "1"},
         }
-        return Step(send=(self._call("initialize", params, self._greeted),))
+        return Step(send=(self._calls.call("initialize", params, self._greeted),))
 
     def take(self, message: Message) -> Step:
         """Read one line of output."""
         method = text(message, "method")
         if not method:
-            return self._replied(message)
+            return self._calls.take(message)
         params = part(message, "params")
-        replay = self._replays.get(text(params, "sessionId"))
+        replay = self._sessions.replay_of(text(params, "sessionId"))
         if method == "session/update" and (replay is not None or not self._threads.ready):
             # A resumed session is replayed from its beginning, before it is ready.
             if replay is not None:
@@ -120,7 +116,7 @@ class AcpConversation:
         thread = self._threads.present
         if self._broken:
             raise Conflict(f"the agent has no session: {self._broken}", code="agent_failed")
-        if self._is_busy(thread) or self._prompt is not None:
+        if self._sessions.is_busy(thread) or self._prompt is not None:
             raise busy()
         if not self._threads.ready:
             self._prompt = words
@@ -144,46 +140,38 @@ class AcpConversation:
         method, params = call
         self._change = name, value
         place: dict[str, Value] = {"sessionId": self._threads.present.session}
-        return Step(send=(self._call(method, {**place, **params}, self._changed),))
+        return Step(send=(self._calls.call(method, {**place, **params}, self._changed),))
 
     def request(self, key: str, method: str, params: Message, *, trace: str = "") -> Step:
         """Serve a request in Codex's words, once the first session is ready."""
         del trace
-        serve = _SERVED.get(method)
+        serve = self._serves.get(method)
         if serve is None:
             raise unsupported(method)
         if self._early is not None:
             self._early.append((key, method, params))
             return Step()
-        return serve(self, key, params)
+        return serve(key, params)
 
     # What the agent answers.
-
-    def _replied(self, message: Message) -> Step:
-        answered = self._waits_for.pop(name_of(message, "id"), None)
-        if answered is None:
-            return Step()
-        return answered(part(message, "result"), error_of(message))
 
     def _greeted(self, result: Message, error: str) -> Step:
         if error:
             return self._failed("initialize", error)
-        able = self._able = part(result, "agentCapabilities")
-        self._loads = able.get("loadSession") is True
-        self._lists = "list" in part(able, "sessionCapabilities")
+        self._sessions.read_abilities(part(result, "agentCapabilities"))
         return self._open_session()
 
     def _open_session(self) -> Step:
         wanted = self._terms.conversation
         if wanted is None:
-            return Step(send=(self._call("session/new", self._place(), self._began),))
-        if not self._loads:
+            return Step(send=(self._sessions.start(self._began),))
+        if not self._sessions.loads:
             return self._new_session("This agent cannot take up a conversation.")
 
         def loaded(result: Message, error: str) -> Step:
             return self._new_session(error) if error else self._session_ready(wanted, result)
 
-        return Step(send=(self._load(wanted, loaded),))
+        return Step(send=(self._sessions.load(wanted, loaded),))
 
     def _began(self, result: Message, error: str) -> Step:
         if error:
@@ -194,8 +182,7 @@ class AcpConversation:
         """Start a new session where the old one could not be resumed, and report that."""
         title = "A new conversation begins"
         card = Draft("failed:load", CardKind.STATUS, CardState.FAILED, title, instead)
-        call = self._call("session/new", self._place(), self._began)
-        return Step(said=(card,), send=(call,))
+        return Step(said=(card,), send=(self._sessions.start(self._began),))
 
     def _session_ready(self, session: str, result: Message) -> Step:
         """Take the first session as ready, and do what waited for it."""
@@ -213,7 +200,7 @@ class AcpConversation:
     def _late(self, key: str, method: str, params: Message) -> Step:
         """Serve a request that waited."""
         try:
-            return _SERVED[method](self, key, params)
+            return self._serves[method](key, params)
         except AtollError as error:
             return Step(replies=(requests.refused(key, error.message),))
 
@@ -236,104 +223,13 @@ class AcpConversation:
             return Step(settled=error)
         return Step(settings=self._settings.changed(*change), settled="")
 
-    # Threads.
-
-    def _thread_start(self, key: str, params: Message) -> Step:
-        del params
-        first = self._threads.first()
-        if first is not None:
-            return self._opened(key, first, new=True)
-
-        def began(result: Message, error: str) -> Step:
-            if error:
-                return Step(replies=(Reply(key, error={"message": error}),))
-            thread = self._threads.opened(text(result, "sessionId"))
-            step = self._opened(key, thread, new=True)
-            return replace(step, settings=self._settings.opened(result))
-
-        return Step(send=(self._call("session/new", self._place(), began),))
-
-    def _thread_resume(self, key: str, params: Message) -> Step:
-        session = text(params, "threadId")
-        known = self._threads.find(session)
-        if known is not None:
-            return self._opened(key, known)
-        self._can_load(session)
-
-        def loaded(result: Message, error: str) -> Step:
-            if error:
-                return Step(replies=(requests.no_such_thread(key, session, error),))
-            step = self._opened(key, self._threads.opened(session))
-            return replace(step, settings=self._settings.opened(result))
-
-        return Step(send=(self._load(session, loaded),))
-
-    def _thread_list(self, key: str, params: Message) -> Step:
-        most = max(1, min(whole(params, "limit") or MAX_THREADS, MAX_THREADS))
-        if not self._lists:
-            data = self._threads.listed(self._terms.cwd)[:most]
-            return Step(replies=requests.answered(key, data=data, nextCursor=None))
-
-        def listed(result: Message, error: str) -> Step:
-            if error:
-                return Step(replies=(Reply(key, error={"message": error}),))
-            data = sessions_of(result, self._terms.cwd)[:most]
-            return Step(replies=requests.answered(key, data=data, nextCursor=None))
-
-        place: dict[str, Value] = {"cwd": self._terms.cwd}
-        return Step(send=(self._call("session/list", place, listed),))
-
-    def _thread_loaded_list(self, key: str, params: Message) -> Step:
-        del params
-        return Step(replies=requests.loaded(key, self._threads.open))
-
-    def _thread_read(self, key: str, params: Message) -> Step:
-        """Read a thread as the agent tells it again; its turn must have ended."""
-        session, known = text(params, "threadId"), self._threads.find(text(params, "threadId"))
-        shown = thread_of(session, self._terms.cwd, known.preview if known is not None else "")
-        if known is not None and params.get("includeTurns") is not True:
-            return Step(replies=requests.answered(key, thread=shown))
-        self._can_load(session)
-        if known is not None and self._is_busy(known):
-            raise busy()
-        replay = AcpReplay(session)
-
-        def loaded(result: Message, error: str) -> Step:
-            del result
-            if error:
-                return Step(replies=(requests.no_such_thread(key, session, error),))
-            turns = requests.turns_of(replay.ends())
-            shown["preview"] = shown["preview"] or requests.preview_of(turns)
-            if params.get("includeTurns") is True:
-                shown["turns"] = requests.fitting(turns)
-            return Step(replies=requests.answered(key, thread=shown))
-
-        return Step(send=(self._load(session, loaded, replay),))
-
-    def _opened(self, key: str, thread: AcpThread, *, new: bool = False) -> Step:
-        self._threads.give(thread)
-        cwd = self._terms.cwd
-        shown = thread_of(thread.session, cwd, thread.preview)
-        events = (thread.events.opened(cwd),) if new else ()
-        return Step(replies=requests.answered(key, thread=shown, cwd=cwd), events=events)
-
-    def _is_busy(self, thread: AcpThread) -> bool:
-        return thread.working or thread.session in self._replays
-
-    def _can_load(self, session: str) -> None:
-        """Check that a session can be told again. Raises `Invalid`, `Conflict`."""
-        if not self._loads:
-            raise requests.unknown_thread(session)
-        if session in self._replays:
-            raise busy()
-
     # Turns.
 
     def _turn_start(self, key: str, params: Message) -> Step:
         words, thread = requests.words_of(params), self._threads.given(text(params, "threadId"))
         if thread is None:
             raise requests.unknown_thread(text(params, "threadId"))
-        if self._is_busy(thread):
+        if self._sessions.is_busy(thread):
             raise busy()
         turn = self._names.fresh()
         step = self._start(thread, words, turn)
@@ -364,7 +260,7 @@ class AcpConversation:
         thread.preview = thread.preview or short(words)
         said = thread.cards.asked(words)
         events = thread.events.begins(turn) + thread.events.heard(said, name=turn)
-        named = thread.session if self._loads else ""
+        named = thread.session if self._sessions.loads else ""
         return Step(
             thread.shown(said), (self._send_prompt(thread, words),), named, events=events
         )  # fmt: skip
@@ -377,7 +273,7 @@ class AcpConversation:
         def ended(result: Message, error: str) -> Step:
             return self._prompt_ended(thread, text(result, "stopReason"), error)
 
-        return self._call("session/prompt", params, ended)
+        return self._calls.call("session/prompt", params, ended)
 
     def _prompt_ended(self, thread: AcpThread, reason: str, error: str) -> Step:
         self._requests = {
@@ -456,39 +352,6 @@ class AcpConversation:
         del self._requests[name]
         said = asked.thread.cards.answered(name, accepted=accepted)
         return Step(said=tuple(said), send=(line,), events=asked.thread.events.heard(said))
-
-    def _place(self) -> dict[str, Value]:
-        return {"cwd": self._terms.cwd, "mcpServers": servers(self._terms, self._able)}
-
-    def _load(self, session: str, then: _Answered, replay: AcpReplay | None = None) -> Outgoing:
-        """Have a session told again; nothing of that is said once more."""
-        self._replays[session] = replay or AcpReplay(session)
-
-        def loaded(result: Message, error: str) -> Step:
-            self._replays.pop(session, None)
-            return then(result, error)
-
-        return self._call("session/load", {"sessionId": session, **self._place()}, loaded)
-
-    def _call(self, method: str, params: dict[str, Value], then: _Answered) -> Outgoing:
-        self._sent += 1
-        remember(self._waits_for, str(self._sent), then)
-        return rpc(id=self._sent, method=method, params=params)
-
-
-_SERVED: Final = MappingProxyType(
-    {
-        requests.RESPOND: AcpConversation._respond,
-        "thread/start": AcpConversation._thread_start,
-        "thread/resume": AcpConversation._thread_resume,
-        "thread/list": AcpConversation._thread_list,
-        "thread/loaded/list": AcpConversation._thread_loaded_list,
-        "thread/read": AcpConversation._thread_read,
-        "turn/start": AcpConversation._turn_start,
-        "turn/steer": AcpConversation._turn_steer,
-        "turn/interrupt": AcpConversation._turn_interrupt,
-    }
-)
 
 
 CONVERSATIONS = {"acp": AcpConversation}
