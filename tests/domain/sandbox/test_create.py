@@ -1,27 +1,20 @@
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 
 from atoll.domain.errors import Invalid
-from atoll.domain.files.host_mount import HostMount
 from atoll.domain.ids import SandboxId
 from atoll.domain.network.network import NetworkMode
 from atoll.domain.people.principal import LOCAL_PERSON, ActorKind
 from atoll.domain.profile.profile import Access, Profile, Repo, Scope, WorkspaceMode
-from atoll.domain.route.decision import RouteRequest
-from atoll.domain.route.policy import Constraints, RouteOptions, Strategy
 from atoll.domain.sandbox.create import (
     Circumstances,
     agent_key,
     check_references,
     grant,
-    other_input,
-    other_origin,
     read_repos,
 )
-from atoll.domain.sandbox.project import ProjectRequest
 from atoll.domain.sandbox.sandbox import (
     Consumer,
     CreateSandbox,
@@ -30,8 +23,7 @@ from atoll.domain.sandbox.sandbox import (
     SetupMetadata,
     State,
 )
-from atoll.domain.sandbox.task import AgentMode, TaskRequest
-from atoll.domain.terminal.softlock import Strictness
+from atoll.domain.sandbox.task import TaskRequest
 
 NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 PROFILE = Profile("profile.x", "1.0.0")
@@ -262,67 +254,6 @@ def test_agent_key_tells_consumers_apart() -> None:
     assert len(keys) == 10
 
 
-PLACED = RouteRequest(Strategy.PREFER_SELF_HOSTED)
-
-
-OTHERS: list[tuple[dict[str, Any], str | None]] = [
-    ({}, None),
-    ({"repos": (RepoRequest("https://github.com/o/r.git", branch="fix"),)}, None),
-    ({"repos": (RepoRequest("o/other", branch="fix"),)}, "repos"),
-    ({"repos": (RepoRequest("o/r", branch="other"),)}, "repos"),
-    ({"repos": (RepoRequest("o/r", from_branch="other"),)}, "repos"),
-    ({"repos": (RepoRequest("o/r", sparse=("docs",)),)}, "repos"),
-    ({"repos": (RepoRequest("local/r", key=KEY),)}, "repos"),
-    ({"repos": (RepoRequest("o/r", path="below"),)}, "repos"),
-    ({"repos": (RepoRequest("o/r"),)}, None),
-    ({"repos": ()}, None),
-    ({"inputs": Inputs(repo_ref="o/r")}, None),
-    ({"repos": (), "inputs": Inputs(repo_ref="o/other")}, "inputs.repo_ref"),
-    ({"inputs": Inputs(compose_bundle_ref="other")}, "inputs.compose_bundle_ref"),
-    ({"agent": "codex"}, "agent"),
-    ({"agent_catalogue": ("codex",)}, "agent_catalogue"),
-    ({"agent_catalogue": ()}, "agent_catalogue"),
-    ({"env": (("A", "b"),)}, "env"),
-    ({"access": Access.READ_ONLY}, "workspace.access"),
-    ({"access": PROFILE.workspace.access}, None),
-    ({"workspace_mode": WorkspaceMode.MIRROR}, "workspace.mode"),
-    ({"network_mode": NetworkMode.NONE}, "network_mode"),
-    ({"softlock": Strictness.STRICT}, "softlock"),
-    ({"scope": Scope.SHARED}, "scope"),
-    ({"profile_version": "9.9.9"}, "profile_version"),
-    ({"name": "other"}, "name"),
-    ({"cwd": "below"}, "cwd"),
-    ({"cwd": "/workspace"}, None),
-    ({"ttl_seconds": 61}, "ttl"),
-    ({"host": "box"}, "host"),
-    ({"copies": ("a:b",)}, "copies"),
-    ({"setup_metadata": SetupMetadata(instructions="Read.")}, "setup_metadata.instructions"),
-    ({"setup_metadata": SetupMetadata(secret_refs=("A",))}, "setup_metadata.secret_refs"),
-    ({"task": TaskRequest("Go.")}, "prompt"),
-    ({"project": ProjectRequest("0" * 64)}, "project"),
-    ({"route": RouteOptions(extension="docker")}, "route.extension"),
-    ({"route": RouteOptions(strategy=Strategy.LOWEST_COST)}, "route.strategy"),
-    ({"route": RouteOptions(constraints=Constraints(region="eu"))}, "route"),
-    ({"route": RouteOptions(accept_open_network=True)}, "route.accept_open_network"),
-    ({"mounts": (HostMount("/data", "/data"),)}, "mounts"),
-]
-
-
-def test_every_field_of_a_repeated_create_is_held_against_what_stands() -> None:
-    compared = {name for more, field in OTHERS if field is not None for name in more}
-    # The consumer and the profile are what the sandbox is found by.
-    assert {one.name for one in fields(CreateSandbox)} - compared == {"profile", "consumer"}
-
-
-@pytest.mark.parametrize(("more", "field"), OTHERS)
-def test_other_inputs_are_told_from_the_same_ones(more: dict[str, Any], field: str | None) -> None:
-    request = CreateSandbox(repos=(RepoRequest("o/r", branch="fix"),))
-    made = grant(request, PROFILE, AROUND)
-    assert other_input(replace(request, **more), made, PLACED) == field
-    local = CreateSandbox(repos=(RepoRequest("local/r", key=KEY),))
-    assert other_input(local, grant(local, PROFILE, AROUND), PLACED) is None
-
-
 def test_workspace_that_may_not_be_touched_has_no_place_for_repositories() -> None:
     request = CreateSandbox(access=Access.NONE, repos=(RepoRequest("o/r"),))
     with pytest.raises(Invalid) as refused:
@@ -381,27 +312,3 @@ def test_branch_of_a_task_is_no_other_sandboxes(
     )
     (repo,) = read_repos(request, PROFILE, replace(AROUND, branches=taken))
     assert repo.branch == branch
-
-
-@pytest.mark.parametrize(
-    ("task", "field"),
-    [
-        (TaskRequest("Go.", AgentMode.MACHINE), "task.mode"),
-        (TaskRequest("Go.", asks=True), "task.permissions"),
-        (TaskRequest("Go."), None),
-    ],
-)
-def test_repeated_task_is_the_same_or_names_what_differs(
-    task: TaskRequest, field: str | None
-) -> None:
-    request = CreateSandbox(agent="codex", task=TaskRequest("Go."))
-    made = grant(request, PROFILE, AROUND)
-    assert other_input(replace(request, task=task), made, PLACED) == field
-
-
-def test_profile_or_consumer_of_a_repeated_request_is_named_where_it_differs() -> None:
-    request = CreateSandbox(profile="x")
-    made = grant(request, PROFILE, AROUND)
-    assert other_origin(request, made) is None
-    assert other_origin(replace(request, profile="y"), made) == "profile"
-    assert other_origin(replace(request, consumer=Consumer(harness="n")), made) == "consumer"

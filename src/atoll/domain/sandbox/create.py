@@ -5,11 +5,10 @@ change of the profile never changes an existing sandbox.
 """
 
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from atoll.domain.agent.agent import plain_prompt
 from atoll.domain.compose.reading import check_upload
 from atoll.domain.errors import Invalid
 from atoll.domain.files.host_mount import read_host_mounts
@@ -17,8 +16,6 @@ from atoll.domain.files.workspace_path import named_path, workspace_path
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import Principal
 from atoll.domain.profile.profile import Access, Profile, WorkspaceMode
-from atoll.domain.profile.route import extension_name
-from atoll.domain.profile.schema import profile_id
 from atoll.domain.repository.branch import (
     branch_for_agent,
     branch_of_task,
@@ -28,8 +25,6 @@ from atoll.domain.repository.branch import (
 )
 from atoll.domain.repository.project import DecidedProject
 from atoll.domain.repository.repository import is_local_key, plain_name, read_remote
-from atoll.domain.route.decision import RouteRequest
-from atoll.domain.route.policy import Constraints, RouteOptions
 from atoll.domain.sandbox.instructions import read_instructions
 from atoll.domain.sandbox.naming import default_name, free_name, read_name, spoken_name
 from atoll.domain.sandbox.project import SandboxProject, project_of, widened, with_variables
@@ -126,7 +121,7 @@ def _variables(request: CreateSandbox, circumstances: Circumstances) -> tuple[tu
 def first_repository(request: CreateSandbox, profile: Profile) -> str | None:
     """Return the key of the repository whose project file counts: the first one's."""
     asked = _asked_repos(request, profile)
-    return _origin_of(asked[0])[0] if asked else None
+    return origin_of(asked[0])[0] if asked else None
 
 
 def check_references(request: CreateSandbox) -> None:
@@ -148,95 +143,7 @@ def agent_key(profile_id: str, consumer: Consumer) -> str:
     return "\x1f".join((profile_id, consumer.actor, *(part or "" for part in parts)))
 
 
-def other_input(request: CreateSandbox, sandbox: Sandbox, placed: RouteRequest) -> str | None:
-    """Return the first field that `request` names and in which it differs from what stands: from
-    `sandbox`, which `placed` placed; None when nothing differs. What the request leaves out matches
-    anything."""
-    catalogue, there_catalogue = request.agent_catalogue, sandbox.profile.agent_catalogue
-    # An empty one is named, too: it admits no agent.
-    if catalogue is not None and tuple(dict.fromkeys(catalogue)) != there_catalogue:
-        return "agent_catalogue"
-    for field, wanted, there in _compared(request, sandbox):
-        if wanted not in (None, (), there):
-            return field
-    if request.repos and not same_repositories(request.repos, sandbox.repos):
-        return "repos"
-    ref = request.inputs.repo_ref
-    if ref is not None and not same_repositories((RepoRequest(ref),), sandbox.repos):
-        return "inputs.repo_ref"
-    return _other_route(request.route, sandbox, placed)
-
-
-def _compared(request: CreateSandbox, sandbox: Sandbox) -> Iterator[tuple[str, object, object]]:
-    """Yield each field of a request with what it says, and with what stands."""
-    profile = sandbox.profile
-    yield "profile_version", request.profile_version, profile.version
-    for field in ("name", "scope", "agent", "mounts", "copies", "ttl_seconds"):
-        name = "ttl" if field == "ttl_seconds" else field
-        yield name, getattr(request, field), getattr(sandbox, field)
-    yield "workspace.mode", request.workspace_mode, profile.workspace.mode
-    yield "workspace.access", request.access, profile.workspace.access
-    yield "cwd", request.cwd and read_cwd(request.cwd), sandbox.cwd
-    yield "network_mode", request.network_mode, profile.network.mode
-    yield "softlock", request.softlock, profile.softlock
-    yield "host", request.host, sandbox.host
-    for name in ("compose_bundle_ref", "compose_bundle"):
-        yield f"inputs.{name}", getattr(request.inputs, name), getattr(sandbox.inputs, name)
-    for name in ("instructions_ref", "secret_refs", "instructions"):
-        there = getattr(sandbox.setup_metadata, name)
-        yield f"setup_metadata.{name}", getattr(request.setup_metadata, name), there
-    env = dict(sandbox.env)
-    yield "env", dict(request.env) or None, {name: env.get(name) for name, _ in request.env}
-    if request.project is not None:
-        digest = None if sandbox.project is None else sandbox.project.digest
-        yield "project", request.project.digest, digest
-    if request.task is not None:
-        task = sandbox.task
-        yield "prompt", plain_prompt(request.task.prompt), task and task.prompt
-        yield "task.mode", request.task.mode, task and task.mode
-        yield "task.permissions", request.task.asks, task and task.asks
-        yield "task.group", request.task.group, task and task.group
-        yield "task.max_working", request.task.max_working, task and task.max_working
-
-
-def other_origin(request: CreateSandbox, sandbox: Sandbox) -> str | None:
-    """Return what of a request's profile and consumer is not as a sandbox has it; None when both
-    are."""
-    if profile_id(request.profile) != sandbox.profile.id:
-        return "profile"
-    return None if request.consumer == sandbox.consumer else "consumer"
-
-
-def _other_route(options: RouteOptions, sandbox: Sandbox, placed: RouteRequest) -> str | None:
-    """Return the part of a choice of route that is not the one that placed a sandbox."""
-    extension = options.extension
-    if extension is not None and extension_name(extension) != sandbox.profile.extension:
-        return "route.extension"
-    if options.strategy not in (None, placed.strategy):
-        return "route.strategy"
-    if options.constraints not in (Constraints(), *placed.limits):
-        return "route"
-    if options.accept_open_network and not sandbox.accepts_open_network:
-        return "route.accept_open_network"
-    return None
-
-
-def same_repositories(
-    wanted: Sequence[RepoRequest], there: Sequence[RepoRequest | SandboxRepo]
-) -> bool:
-    """Report whether these are the repositories that are there. A branch, a start or a place that
-    is left out matches anything."""
-    if tuple(map(_origin_of, wanted)) != tuple(map(_origin_of, there)):
-        return False
-    return all(
-        one.branch in (None, other.branch)
-        and one.from_branch in (None, other.from_branch)
-        and (one.path in (None, other.path) or _place(one, 0) == other.path)
-        for one, other in zip(wanted, there, strict=True)
-    )
-
-
-def _origin_of(repo: RepoRequest | SandboxRepo) -> tuple[str, tuple[str, ...]]:
+def origin_of(repo: RepoRequest | SandboxRepo) -> tuple[str, tuple[str, ...]]:
     """Return the identity of a repository, however its address is spelled."""
     if repo.key is not None and is_local_key(repo.key):
         return repo.key, repo.sparse
@@ -339,7 +246,7 @@ def read_repos(
     asked = _asked_repos(request, profile)
     if len(asked) > MAX_REPOS:
         raise Invalid(f"At most {MAX_REPOS} repositories fit in a sandbox.", field="repos")
-    places = [_place(one, number) for number, one in enumerate(asked)]
+    places = [place_of(one, number) for number, one in enumerate(asked)]
     # A chosen directory is not given to another repository of that name.
     names = {place.split("/")[2] for place in places if place not in (None, WORKSPACE)}
     repos: list[SandboxRepo] = []
@@ -411,7 +318,7 @@ def _asked_repos(request: CreateSandbox, profile: Profile) -> tuple[RepoRequest,
     )
 
 
-def _place(request: RepoRequest, number: int) -> str | None:
+def place_of(request: RepoRequest, number: int) -> str | None:
     """Return the requested place, absolute; None without one. Raises `Invalid`."""
     if request.path is None:
         return None

@@ -4,17 +4,15 @@ References name things of Atoll (`sandbox:<id>/workspace`), never paths of a hos
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final, NewType
+from typing import Final, NewType
 
 from atoll.domain.duration import MAX_SECONDS
-from atoll.domain.errors import Conflict, Invalid
-from atoll.domain.profile.schema import profile_id
+from atoll.domain.errors import Invalid
 from atoll.domain.route.health import Attempt
 from atoll.domain.route.policy import DESKTOP, ExecutionMode, RouteOptions
-from atoll.domain.sandbox.create import same_repositories
 from atoll.domain.sandbox.sandbox import RepoRequest
 from atoll.domain.worker.selection import (
     NO_SELECTION,
@@ -32,13 +30,13 @@ RETENTION_SECONDS: Final = 7 * 86400
 MOST_METADATA: Final = 32
 LONGEST_METADATA: Final = 512
 
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
-_REF = re.compile(r"sandbox:(?P<sandbox>sb_[a-z0-9]{1,64})/(?P<part>workspace|agent-home)\Z")
 WORKSPACE: Final = "workspace"
 AGENT_HOME: Final = "agent-home"
-"""The parts of a place that references name."""
+PARTS: Final = {"workspace_ref": WORKSPACE, "codex_home_ref": AGENT_HOME}
+"""The parts of a place that references name, by their field."""
 
-_PARTS: Final = {"workspace_ref": WORKSPACE, "codex_home_ref": AGENT_HOME}
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
+_REF = re.compile(r"sandbox:(?P<sandbox>sb_[a-z0-9]{1,64})/(?P<part>workspace|agent-home)\Z")
 _THREAD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}\Z")
 
 
@@ -177,7 +175,7 @@ def _judge_place(request: CreateWorker) -> None:
 
 def _judge_names(request: CreateWorker) -> None:
     named = set()
-    for name, part in _PARTS.items():
+    for name, part in PARTS.items():
         reference = getattr(request, name)
         found = None if reference is None else _REF.match(reference)
         if reference is not None and (found is None or found["part"] != part):
@@ -221,65 +219,3 @@ def _judge_metadata(metadata: Mapping[str, str]) -> None:
                 "characters",
                 field="metadata",
             )
-
-
-FIELDS: Final = (
-    *("agent", "backend", "execution_mode", "profile", "repos", "workspace_ref"),
-    *("codex_home_ref", "thread_id", "permissions", "teardown", "metadata", "selection"),
-)
-"""The fields of a create besides its id."""
-
-
-@dataclass(frozen=True, slots=True)
-class StandingWorker:
-    """A worker as it stands: its first create, the profile and the backend that it got, the sandbox
-    with its files, and the conversations that it has."""
-
-    created: CreateWorker
-    profile: str
-    extension: str | None = None
-    sandbox: str | None = None
-    threads: frozenset[str] = frozenset()
-
-
-def check_repeated(request: CreateWorker, standing: StandingWorker, named: Collection[str]) -> None:
-    """Check a create that is repeated: each field that it named is equal to what stands, as the
-    first create said it or as it came out where that left the choice open. Raises `Conflict`."""
-    for name in FIELDS:
-        if name in named and not _stands(name, request, standing):
-            raise Conflict(
-                f"worker {request.worker_id} is there already, made with another {name}: leave "
-                f"{name} out to reattach it as it is, or take another worker_id",
-                field=name,
-            )
-
-
-def names_of(request: CreateWorker) -> frozenset[str]:
-    """Return the fields that differ from those of a create that names none."""
-    plain = CreateWorker(request.worker_id)
-    return frozenset(one for one in FIELDS if getattr(request, one) != getattr(plain, one))
-
-
-def _stands(name: str, request: CreateWorker, standing: StandingWorker) -> bool:
-    wanted = getattr(request, name)
-    if wanted is None or wanted == getattr(standing.created, name):
-        return True
-    if name in _PARTS:
-        return bool(wanted == f"sandbox:{standing.sandbox}/{_PARTS[name]}")
-    said = _IN_OTHER_WORDS.get(name)
-    return said is not None and said(wanted, standing)
-
-
-def _is_mode(wanted: ExecutionMode, standing: StandingWorker) -> bool:
-    here = ExecutionMode.DESKTOP if standing.extension == DESKTOP else ExecutionMode.SANDBOX
-    return standing.extension is not None and wanted is here
-
-
-_IN_OTHER_WORDS: Final[Mapping[str, Callable[[Any, StandingWorker], bool]]] = {
-    "backend": lambda wanted, standing: extension_of(wanted) == standing.extension,
-    "execution_mode": _is_mode,
-    "profile": lambda wanted, standing: profile_id(wanted) == profile_id(standing.profile),
-    "repos": lambda wanted, standing: same_repositories(wanted, standing.created.repos),
-    "thread_id": lambda wanted, standing: wanted in standing.threads,
-}
-"""The tests of whether a value says in other words what stands."""

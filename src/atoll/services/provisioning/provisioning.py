@@ -14,8 +14,8 @@ import structlog
 from atoll.domain.errors import AtollError, Failed, Invalid
 from atoll.domain.host.host import HostKind
 from atoll.domain.ids import SandboxId
+from atoll.domain.interior.entry import MECHANISMS, entry_steps
 from atoll.domain.profile.profile import Access, Profile
-from atoll.domain.sandbox.entry import MECHANISMS, entry_steps
 from atoll.domain.sandbox.project import SandboxProject
 from atoll.domain.sandbox.sandbox import Attachment, Sandbox, SandboxRepo
 from atoll.domain.sandbox.stimulus import Idle

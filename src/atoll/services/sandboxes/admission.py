@@ -31,11 +31,10 @@ from atoll.domain.sandbox.create import (
     check_references,
     first_repository,
     grant,
-    other_input,
-    other_origin,
 )
 from atoll.domain.sandbox.instruction import Append
 from atoll.domain.sandbox.lifecycle import step
+from atoll.domain.sandbox.repeated_create import other_input, other_origin
 from atoll.domain.sandbox.sandbox import KEPT, CreateSandbox, Sandbox
 from atoll.domain.sandbox.steps.child import (
     as_child,

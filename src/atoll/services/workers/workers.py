@@ -14,13 +14,7 @@ from atoll.domain.errors import Conflict, Invalid, LimitReached, NotFound
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
-from atoll.domain.worker.create import (
-    CreateWorker,
-    StandingWorker,
-    check_repeated,
-    judge_create,
-    names_of,
-)
+from atoll.domain.worker.create import CreateWorker, judge_create
 from atoll.domain.worker.heartbeat import Lease
 from atoll.domain.worker.ledger import LedgerEntry, Receipt, WorkerRequest, admit
 from atoll.domain.worker.lifecycle import Reattach, StopWorker, Worker, check_requests
@@ -31,6 +25,7 @@ from atoll.domain.worker.record import (
     WorkerRecord,
     worker_stream,
 )
+from atoll.domain.worker.repeated_create import ExistingWorker, check_repeated, names_of
 from atoll.domain.worker.snapshot import (
     Observed,
     Pending,
@@ -107,7 +102,7 @@ class Workers:
             await check_alone(rows, known, request)
             if known is not None:
                 fields = names_of(request) if named is None else named
-                check_repeated(request, await _standing(rows, known), fields)
+                check_repeated(request, await _read_existing(rows, known), fields)
             else:
                 known = self._new(caller, request)
                 await rows.workers.put(known)
@@ -259,12 +254,12 @@ async def _observed(rows: Transaction, record: WorkerRecord) -> Observed:
     )
 
 
-async def _standing(rows: Transaction, record: WorkerRecord) -> StandingWorker:
+async def _read_existing(rows: Transaction, record: WorkerRecord) -> ExistingWorker:
     """Return a worker as a repeated create is held against it."""
     sandbox, _ = await place_of(rows, record)
     created = record.created
     held = (created.thread_id, record.worker.held_thread)
-    return StandingWorker(
+    return ExistingWorker(
         created,
         wanted_sandbox(created).profile,
         None if sandbox is None else sandbox.extension,

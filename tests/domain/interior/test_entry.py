@@ -1,4 +1,4 @@
-from atoll.domain.sandbox.entry import entry_steps
+from atoll.domain.interior.entry import entry_steps
 
 
 def test_entry_steps_name_home_prefixes_and_identity() -> None:

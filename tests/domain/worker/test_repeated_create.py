@@ -1,0 +1,51 @@
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+
+from atoll.domain.errors import Conflict
+from atoll.domain.route.policy import ExecutionMode
+from atoll.domain.sandbox.sandbox import RepoRequest
+from atoll.domain.worker.create import (
+    CreateWorker,
+    Permissions,
+    TeardownPolicy,
+    WorkerId,
+    WorkerTeardown,
+)
+from atoll.domain.worker.repeated_create import FIELDS, ExistingWorker, check_repeated, names_of
+from atoll.domain.worker.selection import Selection
+
+
+def test_every_field_of_a_repeated_create_is_held_against_what_stands() -> None:
+    assert {one.name for one in fields(CreateWorker)} - {"worker_id"} == set(FIELDS)
+
+
+MADE = CreateWorker(WorkerId("w"), metadata={"a": "b"})
+STANDS = ExistingWorker(MADE, "codex", "ext.docker", "sb_one", frozenset({"t-1"}))
+#: A field, a value that stands (in other words, where there are any), and another one.
+REPEATED: dict[str, tuple[Any, Any]] = {
+    "agent": ("codex", "claude-code"),
+    "backend": ("docker", "namespaces"),
+    "execution_mode": (ExecutionMode.SANDBOX, ExecutionMode.DESKTOP),
+    "profile": ("profile.codex", "shell"),
+    "repos": ((), (RepoRequest("o/r"),)),
+    "workspace_ref": ("sandbox:sb_one/workspace", "sandbox:sb_two/workspace"),
+    "codex_home_ref": ("sandbox:sb_one/agent-home", "sandbox:sb_two/agent-home"),
+    "thread_id": ("t-1", "t-2"),
+    "permissions": (Permissions.ALLOW, Permissions.ASK),
+    "teardown": (WorkerTeardown(), WorkerTeardown(TeardownPolicy.IMMEDIATE)),
+    "metadata": ({"a": "b"}, {"a": "c"}),
+    "selection": (Selection(), Selection(("docker",))),
+}
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_repeated_create_is_the_same_worker_or_a_conflict_that_names_the_field(field: str) -> None:
+    same, other = (replace(MADE, **{field: value}) for value in REPEATED[field])
+    check_repeated(same, STANDS, {field})
+    with pytest.raises(Conflict) as refused:
+        check_repeated(other, STANDS, {field})
+    assert refused.value.field == field
+    check_repeated(other, STANDS, ())
+    assert field in names_of(other)
