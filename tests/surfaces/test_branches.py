@@ -9,9 +9,10 @@ import pytest
 
 from atoll.domain.errors import Conflict, Invalid
 from atoll.surfaces.cli.console.plan import SandboxPlan
-from atoll.surfaces.cli.transfer.local_repo import lacking_submodules, send_branch
+from atoll.surfaces.cli.transfer.local_repo import lacking_submodules
 from atoll.surfaces.cli.transfer.origin import origins
 from atoll.surfaces.cli.transfer.pulled_branch import BEFORE, BranchRequest
+from atoll.surfaces.cli.transfer.upload import send_branch
 from tests.peers.boxed_runtime import BoxedRuntime
 from tests.peers.git_tree import Tree, bare_copy, new_tree
 from tests.surfaces.repository_world import RepositoryWorld, repository_world

@@ -16,8 +16,8 @@ from atoll.client.shapes import Sandbox
 from atoll.domain.errors import Conflict, Forbidden, Invalid, NotFound
 from atoll.surfaces.cli.console.plan import SandboxPlan
 from atoll.surfaces.cli.create.project import ProjectUse, considered, copy_files
-from atoll.surfaces.cli.transfer.local_repo import upload
 from atoll.surfaces.cli.transfer.origin import origins
+from atoll.surfaces.cli.transfer.upload import upload
 from tests.peers.git_tree import Tree, new_tree
 from tests.surfaces.cli.scripted import sandbox
 from tests.surfaces.repository_world import RepositoryWorld, repository_world

@@ -12,9 +12,10 @@ from atoll.client.transport import Call, at, post
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFound
 from atoll.domain.ids import PERSONAL_ORG, OrgId
 from atoll.domain.repository.repository import read_local
-from atoll.surfaces.cli.transfer.local_repo import describe, upload
+from atoll.surfaces.cli.transfer.local_repo import describe
 from atoll.surfaces.cli.transfer.pulled_branch import BranchRequest, PulledBranch, pull
 from atoll.surfaces.cli.transfer.saved_work import bring_saved
+from atoll.surfaces.cli.transfer.upload import upload
 from tests.peers.git_server import git_server
 from tests.peers.git_tree import Tree, bare_copy, new_tree
 from tests.surfaces.repository_world import RepositoryWorld, repository_world

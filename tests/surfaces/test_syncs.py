@@ -8,8 +8,8 @@ import pytest
 
 from atoll.client.shapes import Sync
 from atoll.domain.errors import Conflict, Invalid, NotFound
-from atoll.surfaces.cli.transfer.local_repo import send_branch
 from atoll.surfaces.cli.transfer.pulled_branch import BranchRequest
+from atoll.surfaces.cli.transfer.upload import send_branch
 from tests.peers.boxed_runtime import BoxedRuntime
 from tests.peers.git_tree import Tree, new_tree
 from tests.surfaces.repository_world import RepositoryWorld, repository_world

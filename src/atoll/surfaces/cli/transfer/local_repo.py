@@ -1,37 +1,21 @@
-"""A person's own checkout: describe it, and send what the server lacks of it.
+"""A person's own checkout: its description, branches and submodules, read as that person.
 
-The server never opens a path; the CLI reads the checkout as its person and uploads a git
-bundle. What is not committed stays here. Bringing commits back is `pulled_branch`.
+Sending it is `upload`, bringing commits back `pulled_branch`.
 """
 
 import hashlib
 import os
 import platform
 import re
-import tempfile
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from atoll.client.client import Client
-from atoll.client.shapes import Have, RepositoryWithRefs
-from atoll.client.transport import Call, at, post
-from atoll.domain.errors import AtollError, Failed, Invalid, LimitReached
+from atoll.domain.errors import AtollError, Invalid
 from atoll.domain.repository.branch import read_branch
 from atoll.domain.repository.repository import plain_name, read_remote
 from atoll.domain.repository.submodules import MODULES
 from atoll.surfaces.cli.transfer.local_git import LocalGit
-
-PIECE_BYTES = 256 * 1024
-MAX_TIPS = 400
-SUBMODULES = "submodules/"
-UPLOAD_SECONDS = 1800.0
-"""The longest silence while the server checks what was sent."""
-
-PATIENCE_SECONDS = 3.0
-"""The time after which is said what an upload waits for."""
 
 _COMMIT = re.compile(r"(?=.*[0-9])[0-9a-f]{7,40}")
 _USER = re.compile(r"^(https://)[^/@]*@")
@@ -131,79 +115,26 @@ def refuse_other_names(repo: LocalRepo, branch: str) -> None:
             )
 
 
-def upload(
-    api: Client,
-    checkout: LocalRepo | Path,
-    *,
-    also: str | None = None,
-    say: Callable[[str], None] | None = None,
-) -> RepositoryWithRefs:
-    """Send what the server lacks of the current branch, and of `also` (what to go on from, as
-    `find_start` knows it), with the submodules that are here. `say` gets one line per step. Returns
-    the repository, with the `key` sandboxes name, and its `branches`. Raises as `describe`, and
-    `Invalid` where neither is there."""
-    repo = describe(checkout) if isinstance(checkout, Path) else checkout
-    stored = RepositoryWithRefs({})
-    git = LocalGit(repo.root)
-    heads = {repo.branch: repo.commit} if repo.branch else {}
-    other = None if also in (None, repo.branch) else find_start(repo, also or "")
-    if also is not None and other is not None:
-        heads = {also: other, **heads}
-    if not heads:
-        raise Invalid(
-            f"{repo.root} is on no branch: run `git switch -c NAME` there first, or name one of "
-            "its branches to go on from."
-        )
-    for commit in dict.fromkeys(heads.values()):
-        _send_submodules(api, repo, commit, say=say or _silent)
-    for branch, commit in heads.items():
-        have = _have(api, git, repo, commit)
-        body: bytes | Iterator[bytes] = b""
-        if commit not in have:
-            if say is not None:
-                say(f"sending {branch} of {repo.root}")
-            body = _bundle(git, branch, commit, have)
-        with _patience(say, branch):
-            stored = api.transport.read(RepositoryWithRefs, _put(repo, branch, commit, body=body))
-    return stored
-
-
-def _send_submodules(
-    api: Client, repo: LocalRepo, commit: str, *, say: Callable[[str], None]
-) -> None:
-    """Send the commits of a commit's submodules that are here, each as a branch `submodules/PATH`
-    of the same repository: from there they are laid out inside. Others stay; the server names
-    them."""
-    for git, path, its in _submodules(repo, commit):
-        try:
-            branch = read_branch(f"{SUBMODULES}{path}")
-            have = _have(api, git, repo, its)
-            if its not in have:
-                say(f"sending the submodule {path} of {repo.root}")
-                body = _bundle(git, branch, its, have)
-                api.transport.read(RepositoryWithRefs, _put(repo, branch, its, body=body))
-        except (Invalid, LimitReached, Failed) as problem:
-            say(f"the submodule {path} stays here: {problem.message}")
-
-
 def lacking_submodules(checkout: Path, commit: str) -> tuple[str, ...]:
     """Return the submodules of the checkout whose commit, as `commit` names it, is not in them: a
     pull brings none of theirs."""
-    return tuple(path for own, path, its in _links(checkout, commit) if not _has(own, its))
+    return tuple(
+        path for own, path, its in _each_submodule(checkout, commit) if not _has_commit(own, its)
+    )
 
 
-def _submodules(repo: LocalRepo, commit: str) -> Iterator[tuple[LocalGit, str, str]]:
+def whole_submodules(repo: LocalRepo, commit: str) -> Iterator[tuple[LocalGit, str, str]]:
     """Yield each submodule of a commit whose own commit is here and whole, with its path."""
-    for own, path, its in _links(repo.root, commit):
-        if _has(own, its) and own.ask("rev-parse", "--is-shallow-repository") == "false":
+    for own, path, its in _each_submodule(repo.root, commit):
+        if _has_commit(own, its) and own.ask("rev-parse", "--is-shallow-repository") == "false":
             yield own, path, its
 
 
-def _has(git: LocalGit, commit: str) -> bool:
+def _has_commit(git: LocalGit, commit: str) -> bool:
     return git.try_("cat-file", "-e", f"{commit}^{{commit}}").code == 0
 
 
-def _links(checkout: Path, commit: str) -> Iterator[tuple[LocalGit, str, str]]:
+def _each_submodule(checkout: Path, commit: str) -> Iterator[tuple[LocalGit, str, str]]:
     """Yield each submodule of a commit that has a repository here: git there, path and commit."""
     git = LocalGit(checkout)
     if git.try_("cat-file", "-e", f"{commit}:{MODULES}").code != 0:
@@ -218,84 +149,6 @@ def _links(checkout: Path, commit: str) -> Iterator[tuple[LocalGit, str, str]]:
         own = LocalGit(laid_out if (laid_out / ".git").exists() else Path(shared, "modules", path))
         if own.folder.is_dir():
             yield own, path, entry.split()[2]
-
-
-@contextmanager
-def _patience(say: Callable[[str], None] | None, branch: str) -> Iterator[None]:
-    """Say what a long answer waits for: the server checks a few uploads at once, in turn."""
-    told = f"waiting for the server's check of {branch}, which has its turn among other uploads"
-    timer = threading.Timer(PATIENCE_SECONDS, say or _silent, (told,))
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-
-
-def _silent(_: str) -> None:
-    return
-
-
-def send_branch(api: Client, checkout: Path, branch: str, *, key: str) -> None:
-    """Send what the server lacks of one branch of the checkout that was uploaded as `key`. Raises
-    `Invalid` for another checkout, and as `describe`."""
-    repo = describe(checkout)
-    if repo.key != key:
-        raise Invalid(
-            f"{repo.root} is not the checkout this sandbox was made from: name that one by -C."
-        )
-    git = LocalGit(repo.root)
-    commit = find_branch(repo, branch)
-    if commit is None:
-        raise Invalid(f"{repo.root} has no branch {branch!r}: name one by --onto.", field="onto")
-    have = _have(api, git, repo, commit)
-    body: bytes | Iterator[bytes] = b"" if commit in have else _bundle(git, branch, commit, have)
-    api.transport.read(RepositoryWithRefs, _put(repo, branch, commit, body=body))
-
-
-def _have(api: Client, git: LocalGit, repo: LocalRepo, commit: str) -> list[str]:
-    asked = post("repositories", "local", repo.key, "have", value={"tips": _tips(git, commit)})
-    return api.transport.read(Have, asked).have
-
-
-def _put(repo: LocalRepo, branch: str, commit: str, *, body: bytes | Iterator[bytes]) -> Call:
-    return Call(
-        "PUT",
-        at("repositories", "local", repo.key),
-        (("name", repo.name), ("head", branch), ("tip", commit), ("repo_url", repo.repo_url)),
-        (("Content-Type", "application/x-git-bundle"),),
-        body,
-        timeout=UPLOAD_SECONDS,
-    )
-
-
-def _bundle(git: LocalGit, branch: str, commit: str, have: list[str]) -> Iterator[bytes]:
-    """Yield a bundle of `commit` as `branch`. It is made in a repository of its own that borrows
-    every object: a branch of the remote has no name here that the server takes."""
-    lacking = "".join(f"^{tip}\n" for tip in have).encode()
-    objects = git.ask("rev-parse", "--path-format=absolute", "--git-path", "objects")
-    with tempfile.TemporaryDirectory(prefix="atoll-send-") as folder:
-        own = LocalGit(Path(folder))
-        own.ask("init", "-q", "--bare", "--template=", ".")
-        (own.folder / "objects" / "info" / "alternates").write_text(f"{objects}\n")
-        own.ask("update-ref", f"refs/heads/{branch}", commit)
-        create = ("bundle", "create", "-q", "-", f"refs/heads/{branch}", "--stdin")
-        with own.reading(*create, stdin=lacking) as out:
-            while piece := out.read(PIECE_BYTES):
-                yield piece
-
-
-def _tips(git: LocalGit, commit: str) -> list[str]:
-    """Return commits to ask for: ever farther back on the first-parent line, and other tips."""
-    line = git.ask("rev-list", "--first-parent", "--max-count=200000", commit).split()
-    steps = [0, *(2**power for power in range(18) if 2**power < len(line)), len(line) - 1]
-    listed = git.ask(
-        "for-each-ref", "--sort=-committerdate", "--format=%(objecttype) %(objectname)",
-        f"--count={MAX_TIPS - len(steps)}", "refs/heads", "refs/remotes",
-    )  # fmt: skip
-    others = [words[1] for words in map(str.split, listed.splitlines()) if words[0] == "commit"]
-    return list(dict.fromkeys([*(line[step] for step in steps), *others]))
 
 
 def _key(git: LocalGit) -> str:

@@ -80,7 +80,8 @@ def _origin(api: Client, repo: str, named: NamedBranch) -> RepositoryOrigin:
             there = api.transport.read(RepositoryWithRefs, fetched).branches
             request["from_branch"] = named.base if named.base in there else None
         return RepositoryOrigin(given(request))
-    from atoll.surfaces.cli.transfer.local_repo import describe, refuse_other_names, upload
+    from atoll.surfaces.cli.transfer.local_repo import describe, refuse_other_names
+    from atoll.surfaces.cli.transfer.upload import upload
 
     checkout = describe(Path(repo).expanduser())
     if named.known is not None and named.start is None:

@@ -193,7 +193,7 @@ def command(
         _needs_terminal()
     prompt = read_prompt(prompt)
     if sits and plan == SandboxPlan() and name is None and prompt is None:
-        from atoll.surfaces.cli.transfer.questions import asked_plan
+        from atoll.surfaces.cli.create.questions import asked_plan
 
         plan = asked_plan(invocation)
     plan = plan.anchored()

@@ -16,7 +16,7 @@ from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import note, say, show_json
 from atoll.surfaces.cli.console.waiting import name_of
 from atoll.surfaces.cli.dispatch.remote_names import branches
-from atoll.surfaces.cli.transfer.local_repo import send_branch
+from atoll.surfaces.cli.transfer.upload import send_branch
 
 BETWEEN_LOOKS = 2.0
 """Seconds between two attempts while an agent works."""
