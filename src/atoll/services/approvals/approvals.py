@@ -37,7 +37,7 @@ from atoll.domain.people.principal import SYSTEM, ActorKind, Principal
 from atoll.domain.sandbox.sandbox import may_see
 from atoll.domain.secrets.secret import Secret
 from atoll.ports import ApprovalQuery, Transaction
-from atoll.services.approvals.requests import as_it_is, sweep
+from atoll.services.approvals.settlement import bring_up_to_date, sweep
 from atoll.services.approvals.voiding import approval_event
 from atoll.services.ground import Ground
 from atoll.services.sandboxes.sandboxes import Sandboxes
@@ -91,7 +91,7 @@ class Approvals:
         async with self._ground.store.read() as rows:
             read = await rows.approvals.page(query, page)
             found, now = list(read.rows), self._ground.clock.now()
-            over = [one for one in found if await as_it_is(rows, one, now) is not one]
+            over = [one for one in found if await bring_up_to_date(rows, one, now) is not one]
         if over:
             async with self._ground.store.begin() as rows:
                 drafts, found = await sweep(rows, self._ground, found)
@@ -273,7 +273,7 @@ class Approvals:
             raise NotFound(
                 f"There is no approval {approval_id[:80]!r}: list them to see which there are."
             )
-        return await as_it_is(rows, found, self._ground.clock.now())
+        return await bring_up_to_date(rows, found, self._ground.clock.now())
 
     async def _secret(self, rows: Transaction, approval: Approval) -> Secret | None:
         if not isinstance(approval.ask, SecretAsk):

@@ -6,7 +6,6 @@ sandbox's scope, in its current version, and a host must be in canonical spellin
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
 from typing import Annotated, Literal
 
 import msgspec
@@ -20,32 +19,23 @@ from atoll.domain.approvals.approval import (
     ApprovalState,
     Ask,
     CommandAsk,
-    GrantScope,
-    HostAsk,
     Requester,
     SecretAsk,
-    ToolAsk,
     check_command,
     check_host,
     has_room,
-    holds,
-    late,
-    overtaken,
     same_question,
     silences,
 )
 from atoll.domain.errors import Invalid
-from atoll.domain.event import EventDraft
-from atoll.domain.ids import ApprovalId, PrincipalId, SandboxId, SecretId
-from atoll.domain.network.egress import host_matches
+from atoll.domain.ids import ApprovalId, PrincipalId, SecretId
 from atoll.domain.network.host import canonical_host
-from atoll.domain.network.network import NetworkMode
-from atoll.domain.network.switch import rules_of
 from atoll.domain.people.principal import SYSTEM
-from atoll.domain.sandbox.sandbox import GONE, RUNNING, Sandbox, State
+from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.secrets.secret import Purpose, in_scope
-from atoll.domain.tool.rule import ToolRule
 from atoll.ports import Transaction
+from atoll.services.approvals.running_commands import RunningCommands
+from atoll.services.approvals.settlement import allows_host, bring_up_to_date, sweep
 from atoll.services.approvals.voiding import approval_event, approval_words
 from atoll.services.ground import Ground
 from atoll.services.journals.agent_actors import requesting_agent
@@ -53,9 +43,6 @@ from atoll.services.journals.entries import EntryHandler, JournalOutcome, Report
 from atoll.services.policies.policies import scope_subject
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wire.contract.journal import decide_ask
-
-MAX_NOTED = 10_000
-"""The sandboxes of which running commands are noted."""
 
 _log = structlog.get_logger(__name__)
 
@@ -102,7 +89,7 @@ class ApprovalRequests:
 
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
-        self._commands: dict[SandboxId, set[str]] = {}
+        self._commands = RunningCommands()
 
     @property
     def handlers(self) -> Mapping[str, EntryHandler]:
@@ -112,42 +99,7 @@ class ApprovalRequests:
     @property
     def further(self) -> Mapping[str, EntryHandler]:
         """Return what is done beside logging an entry, by kind of entry."""
-        return {
-            "door.refused": self.refused,
-            "exec.started": self.began,
-            "exec.exited": self.ended,
-            "runtime.began": self.restarted,
-        }
-
-    async def began(
-        self, rows: Transaction, sandbox: Sandbox, entry: ReportedEntry
-    ) -> JournalOutcome:
-        """Note a command that runs: a request beside it may be its own, and no agent's. What this
-        process does not remember counts as not there."""
-        del rows
-        if len(self._commands) >= MAX_NOTED:
-            self._commands.pop(next(iter(self._commands)))
-        self._commands.setdefault(sandbox.id, set()).add(str(entry.payload.get("id")))
-        return JournalOutcome()
-
-    async def ended(
-        self, rows: Transaction, sandbox: Sandbox, entry: ReportedEntry
-    ) -> JournalOutcome:
-        """Note that a command ended."""
-        del rows
-        running = self._commands.get(sandbox.id, set())
-        running.discard(str(entry.payload.get("id")))
-        if not running:
-            self._commands.pop(sandbox.id, None)
-        return JournalOutcome()
-
-    async def restarted(
-        self, rows: Transaction, sandbox: Sandbox, entry: ReportedEntry
-    ) -> JournalOutcome:
-        """Note that no command runs in a runtime that begins."""
-        del rows, entry
-        self._commands.pop(sandbox.id, None)
-        return JournalOutcome()
+        return {"door.refused": self.refused, **self._commands.handlers}
 
     async def refused(
         self, rows: Transaction, sandbox: Sandbox, entry: ReportedEntry
@@ -161,7 +113,7 @@ class ApprovalRequests:
         except (msgspec.ValidationError, Invalid, ValueError):
             return JournalOutcome()
         present = await rows.sandboxes.get(sandbox.id) or sandbox
-        if _allows(present, ask) or ask.host in _own_hosts(present):
+        if allows_host(present, ask) or ask.host in _own_hosts(present):
             return JournalOutcome()
         approval = self._approval(sandbox, f"refused_{entry.n}", owner=sandbox.owner, ask=ask)
         return await self._ask(rows, entry, approval, sandbox=sandbox)
@@ -189,9 +141,9 @@ class ApprovalRequests:
         if refused is not None:
             return JournalOutcome(expired, refused.call)
         present = await rows.sandboxes.get(sandbox.id) or sandbox
-        beside = bool(self._commands.get(sandbox.id))
+        beside = self._commands.any_in(sandbox.id)
         approval = replace(approval, requester=replace(approval.requester, beside_command=beside))
-        if await as_it_is(rows, approval, self._ground.clock.now()) is not approval:
+        if await bring_up_to_date(rows, approval, self._ground.clock.now()) is not approval:
             # A journal's last entries are read after its sandbox ended.
             return JournalOutcome(expired)
         await rows.approvals.put(approval)
@@ -282,109 +234,10 @@ class ApprovalRequests:
         return JournalOutcome(call=_no(approval) if command else None)
 
 
-async def sweep(
-    rows: Transaction, ground: Ground, approvals: list[Approval]
-) -> tuple[tuple[EventDraft, ...], list[Approval]]:
-    """Close approvals that ran out, or whose subject is gone or settled by now. Returns the events,
-    which the caller appends, and all approvals as they now are."""
-    drafts: list[EventDraft] = []
-    left: list[Approval] = []
-    for approval in approvals:
-        now_is = await as_it_is(rows, approval, ground.clock.now())
-        if now_is is not approval:
-            await rows.approvals.put(now_is)
-            drafts.append(approval_event(ground, now_is, actor=SYSTEM))
-        left.append(now_is)
-    return tuple(drafts), left
-
-
-async def settle_requests(
-    ground: Ground, rows: Transaction, before: Sandbox, after: Sandbox
-) -> None:
-    """Close requests that a change of their sandbox overtook, in the transaction of the change."""
-    starts = after.state in RUNNING | {State.PROVISIONING}
-    same = (before.generation, before.profile) == (after.generation, after.profile)
-    if (starts or before.state is after.state) and same:
-        return
-    found = await rows.approvals.open(after.org_id, sandbox_id=after.id, owner=after.owner)
-    own = [one for one in found if one.requester.sandbox_id == after.id]
-    drafts, _ = await sweep(rows, ground, own)
-    if drafts:
-        await rows.events.append(drafts)
-
-
-async def as_it_is(rows: Transaction, approval: Approval, now: datetime) -> Approval:
-    """Return an approval as it is by now: unchanged, or overtaken by time, by the end of its
-    sandbox, or by what was decided elsewhere."""
-    if late(approval, now):
-        return overtaken(approval, reason="Nobody decided in time.", now=now)
-    everywhere = approval.reach is GrantScope.ORGANIZATION
-    if approval.verdict not in {ApprovalState.PENDING, ApprovalState.GRANTED} or everywhere:
-        return approval
-    sandbox = await rows.sandboxes.get(approval.requester.sandbox_id)
-    if sandbox is None or sandbox.state in GONE:
-        return overtaken(approval, reason="Its sandbox is gone.", now=now)
-    if approval.verdict is not ApprovalState.PENDING:
-        return approval
-    reason = await _settled(rows, sandbox, approval, now)
-    return approval if reason is None else overtaken(approval, reason=reason, now=now)
-
-
-async def _settled(
-    rows: Transaction, sandbox: Sandbox, approval: Approval, now: datetime
-) -> str | None:
-    """Return why a pending request needs no decision any more, None where it needs one."""
-    match approval.ask:
-        case HostAsk() as ask:
-            return _settled_host(sandbox, ask)
-        case CommandAsk():
-            same = approval.requester.generation == sandbox.generation
-            waits = same and sandbox.state in RUNNING
-            return None if waits else "The command that asked has ended."
-        case SecretAsk(_, secret_id, version, host, port):
-            secret = await rows.secrets.get(approval.org_id, SecretId(secret_id))
-            if secret is None or secret.version != version:
-                return "The secret was changed."
-            places = secret.use.places
-            known = any(one.host == host and one.port == port for one in places)
-            known = known or await _is_granted(rows, approval, now)
-            return "The secret may go there by now." if known else None
-        case ToolAsk(tool):  # pragma: no branch - the cases are all
-            rule = sandbox.profile.mcp.rules.get(tool)
-            return None if rule in {None, ToolRule.ASK} else "A rule settles it by now."
-
-
-async def _is_granted(rows: Transaction, approval: Approval, now: datetime) -> bool:
-    """Report whether the same was granted for every sandbox with the secret."""
-    ask = approval.ask
-    if not isinstance(ask, SecretAsk):
-        return False
-    about = await rows.approvals.about(approval.org_id, ask.secret_id)
-    everywhere = (one for one in about if one.reach is GrantScope.ORGANIZATION)
-    return any(one.ask == ask and holds(one, now) for one in everywhere)
-
-
-def _settled_host(sandbox: Sandbox, ask: HostAsk) -> str | None:
-    """Return why a host needs no decision. Denied hosts take precedence; only the modes `limited`
-    and `host-only` have a list."""
-    network = sandbox.profile.network
-    if any(host_matches(one, ask.host) for one in network.denied):
-        return "A rule denies it by now."
-    if network.mode in {NetworkMode.FULL, NetworkMode.NONE}:
-        return f"The network of its sandbox is {network.mode} by now."
-    return "A rule allows it by now." if _allows(sandbox, ask) else None
-
-
 def _own_hosts(sandbox: Sandbox) -> frozenset[str]:
     """Return the hosts that programs of the sandbox's agents call for themselves."""
     here = {sandbox.agent or "", *(one.agent for one in sandbox.agents)}
     return frozenset(host for one in AGENTS if one.name in here for host in one.own_hosts)
-
-
-def _allows(sandbox: Sandbox, ask: HostAsk) -> bool:
-    """Report whether the sandbox's rules allow a host by now."""
-    rules = rules_of(sandbox.profile.network)
-    return any(host_matches(one.host, ask.host) and ask.port in one.ports for one in rules)
 
 
 def _no(approval: Approval) -> RuntimeCall[None]:

@@ -17,7 +17,7 @@ from atoll.domain.people.organization import Member, check_may_set, member_princ
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.sandbox import GONE, Sandbox
 from atoll.ports import Transaction
-from atoll.services.approvals.requests import settle_requests
+from atoll.services.approvals.settlement import settle_requests
 from atoll.services.approvals.voiding import approval_event
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.room import SandboxRoom

@@ -27,7 +27,7 @@ from atoll.domain.ids import ApprovalId
 from atoll.domain.people.principal import SYSTEM
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import Transaction
-from atoll.services.approvals.requests import sweep
+from atoll.services.approvals.settlement import sweep
 from atoll.services.approvals.voiding import approval_event, approval_words
 from atoll.services.ground import Ground
 from atoll.services.journals.agent_actors import requesting_agent
