@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from atoll.domain.agent.agent import Agent, Registry, Seed
+from atoll.domain.agent.acp.added import NewAgent
+from atoll.domain.agent.agent import Agent, Seed
 from atoll.ports.extension import Mount
 
 
@@ -77,22 +78,6 @@ class Layer:
     seconds: float = 0.0
     bytes: int = 0
     kept: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class NewAgent:
-    """An agent to be added, `acp:NAME`: a `package` of a registry, or a `command` alone, which its
-    sandboxes have. `command` is read as a shell reads words; empty: what usually speaks ACP is
-    tried. `env` are words NAME=VALUE. Unless `checked`, nothing is started."""
-
-    name: str
-    registry: Registry | None = None
-    package: str = ""
-    command: str = ""
-    env: tuple[str, ...] = ()
-    state: tuple[str, ...] = ()
-    providers: tuple[str, ...] = ()
-    checked: bool = True
 
 
 class AgentShelf(Protocol):

@@ -7,8 +7,8 @@ import pytest
 
 from atoll.adapters.agents.layers import InstalledLayers
 from atoll.adapters.agents.shelf import LayerShelf
+from atoll.domain.agent.acp.added import NewAgent
 from atoll.domain.errors import Failed, Forbidden, Invalid
-from atoll.ports.agents import NewAgent
 from atoll.zygote.jobs.programs import find_bwrap
 
 AGENT = """#!/bin/sh

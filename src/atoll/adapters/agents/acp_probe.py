@@ -61,22 +61,22 @@ class AcpProbe:
 
     def check(self, definition: AcpDefinition, layer: Path | None) -> None:
         """Raise `Invalid` with what the program said, unless it answers `initialize` in time."""
-        said = self._said(definition, layer)
-        if said is not None:
+        trouble = self._try(definition, layer)
+        if trouble is not None:
             command = " ".join(definition.argv)
             raise Invalid(
-                f"`{command}` does not speak ACP: {said}. Name the command that does, with "
+                f"`{command}` does not speak ACP: {trouble}. Name the command that does, with "
                 "--command 'PROGRAM ARGUMENTS'",
                 field="command",
             )
 
     def speaks(self, definition: AcpDefinition, layer: Path | None) -> bool:
         """Report whether a program answers `initialize`."""
-        return self._said(definition, layer) is None
+        return self._try(definition, layer) is None
 
-    def _said(self, definition: AcpDefinition, layer: Path | None) -> str | None:
-        """Return why a program does not speak ACP; None when it does. Raises `Failed` where no
-        wall can be built."""
+    def _try(self, definition: AcpDefinition, layer: Path | None) -> str | None:
+        """Start a program and return why it does not speak ACP; None when it does. Raises `Failed`
+        where no wall can be built."""
         if self.bwrap is None:
             raise Failed(
                 "bubblewrap is missing, without which an unknown program is not tried: install "
@@ -84,7 +84,7 @@ class AcpProbe:
             )
         machine = added_agent(definition).machine
         assert machine is not None  # noqa: S101 - every added agent has one
-        words = [*_wall(definition, layer), *machine.argv]
+        words = [*_wall_argv(definition, layer), *machine.argv]
         process = _start(self.bwrap, layer, words)
         try:
             return _talk(process, time.monotonic() + self.seconds)
@@ -114,7 +114,7 @@ def _start(bwrap: Path, layer: Path | None, words: Sequence[str]) -> "subprocess
         raise Failed(f"{argv[0]} cannot be run: {error.strerror}") from error
 
 
-def _wall(definition: AcpDefinition, layer: Path | None) -> Iterator[str]:
+def _wall_argv(definition: AcpDefinition, layer: Path | None) -> Iterator[str]:
     yield from ("--unshare-all", "--die-with-parent", "--new-session", "--clearenv")
     yield from ("--cap-drop", "ALL", "--ro-bind", "/usr", "/usr", "--proc", "/proc")
     yield from ("--dev", "/dev", "--tmpfs", "/tmp", "--dir", "/workspace", "--dir", "/home/agent")  # noqa: S108 - inside
@@ -171,15 +171,3 @@ def _is_hello(line: bytes) -> bool:
         return False
     result = answer.get("result") if isinstance(answer, dict) else None
     return isinstance(result, dict) and isinstance(result.get("protocolVersion"), int)
-
-
-def programs_of(layer: Path, package: str) -> list[str]:
-    """Return the programs that npm's package brings, the one of the package's own name first."""
-    try:
-        told = json.loads((layer / "node_modules" / package / "package.json").read_text())
-    except (OSError, ValueError):
-        return []
-    brought = told.get("bin") if isinstance(told, dict) else None
-    short = package.rpartition("/")[2]
-    names = [short] if isinstance(brought, str) else list(brought or ())
-    return sorted(map(str, names), key=lambda name: (name != short, name))

@@ -3,9 +3,6 @@
 Nothing of it is left where a step fails.
 """
 
-import json
-import re
-import shlex
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -16,23 +13,22 @@ from time import monotonic
 
 import msgspec
 
-from atoll.adapters.agents.acp_probe import AcpProbe, programs_of
+from atoll.adapters.agents.acp_probe import AcpProbe
 from atoll.adapters.agents.added import read_added, write_added
 from atoll.adapters.agents.fetch import ProgressReporter, fetch
+from atoll.adapters.agents.fetched_package import programs_of, version_of
 from atoll.adapters.agents.install import finish_layer, link_program, locked
 from atoll.adapters.agents.installed import SYSTEM_PATH
 from atoll.domain.agent.acp.added import (
     GUESSES,
     AcpDefinition,
+    NewAgent,
     added_agent,
-    judge_definition,
-    read_name,
-    read_package,
-    variables,
+    read_definition,
 )
-from atoll.domain.agent.agent import layer_name, read_version
-from atoll.domain.errors import Conflict, Failed, Invalid
-from atoll.ports.agents import Layer, NewAgent
+from atoll.domain.agent.agent import layer_name
+from atoll.domain.errors import Conflict, Invalid
+from atoll.ports.agents import Layer
 
 
 def add_agent(
@@ -40,7 +36,7 @@ def add_agent(
 ) -> Layer:
     """Add an agent; returns its layer, whose path is empty without a package. Raises as
     `ports.agents.AgentShelf.add` does."""
-    definition = _asked(wanted)
+    definition = read_definition(wanted)
     agent = added_agent(definition)
     folder = folder.absolute()
     waits = partial(progress.report, f"{agent.name}: waiting for another install")
@@ -56,36 +52,10 @@ def add_agent(
                 write_added(folder, definition)
                 return Layer(agent.name, "", "", new=True)
             tried = probe if wanted.checked else None
-            return _fetched(folder, definition, tried, progress=progress)
+            return _fetch_layer(folder, definition, tried, progress=progress)
     finally:
         with suppress(OSError):  # it holds something, where all went well
             (folder / layer_name(agent)).rmdir()
-
-
-def _asked(wanted: NewAgent) -> AcpDefinition:
-    """Return what a person asks for. Raises `Invalid`."""
-    name = read_name(wanted.name)
-    package, version = "", ""
-    if wanted.registry is not None:
-        package, version = read_package(wanted.registry, wanted.package)
-        version = read_version(version) if version else ""
-    try:
-        argv = tuple(shlex.split(wanted.command))
-    except ValueError as error:
-        raise Invalid(f"the command cannot be read: {error}", field="command") from error
-    if not argv and wanted.registry is None:
-        raise Invalid("name its package (--npm, --pip) or its command", field="command")
-    definition = AcpDefinition(
-        name,
-        argv or (name,),
-        wanted.registry,
-        package,
-        version,
-        env=tuple(variables(wanted.env).items()),
-        state=wanted.state,
-        providers=wanted.providers,
-    )
-    return judge_definition(definition)
 
 
 def _check_here(definition: AcpDefinition, probe: AcpProbe) -> None:
@@ -99,7 +69,7 @@ def _check_here(definition: AcpDefinition, probe: AcpProbe) -> None:
     probe.check(definition, None)
 
 
-def _fetched(
+def _fetch_layer(
     folder: Path, definition: AcpDefinition, probe: AcpProbe | None, *, progress: ProgressReporter
 ) -> Layer:
     agent, since = added_agent(definition), monotonic()
@@ -108,8 +78,9 @@ def _fetched(
     progress.report(f"{agent.name}: fetching {definition.package} by {definition.registry}")
     try:
         fetch(agent, definition.version, making, progress)
-        definition = _with_version(definition, making)
-        definition = _command_of(folder, definition, making, probe)
+        version = version_of(definition, making)
+        definition = msgspec.structs.replace(definition, version=version)
+        definition = _find_command(folder, definition, making, probe)
         size = finish_layer(making)
         place = root / definition.version
         if not place.exists():
@@ -121,13 +92,13 @@ def _fetched(
     return Layer(agent.name, definition.version, str(place), True, seconds, size)
 
 
-def _command_of(
+def _find_command(
     folder: Path, definition: AcpDefinition, made: Path, probe: AcpProbe | None
 ) -> AcpDefinition:
     """Return the definition with the command that speaks ACP: the named one, or the first of the
     usual ones that does. Raises `Invalid`."""
     named = definition.argv != (definition.name,)
-    tries = [definition] if named else list(_guesses(definition, made))
+    tries = [definition] if named else list(_usual_commands(definition, made))
     for one in tries:
         link_program(folder, added_agent(one), made)
         finish_layer(made)
@@ -143,43 +114,7 @@ def _command_of(
     )
 
 
-def _guesses(definition: AcpDefinition, made: Path) -> Iterator[AcpDefinition]:
-    if definition.registry == "npm":
-        programs = programs_of(made, definition.package)
-    else:
-        programs = _scripts(made, definition.package)
-    for program in programs[:4]:
+def _usual_commands(definition: AcpDefinition, made: Path) -> Iterator[AcpDefinition]:
+    for program in programs_of(definition, made)[:4]:
         for words in GUESSES:
             yield msgspec.structs.replace(definition, argv=(program, *words))
-
-
-def _with_version(definition: AcpDefinition, made: Path) -> AcpDefinition:
-    """Return the definition with the version that was fetched. Raises `Failed`."""
-    if definition.registry == "npm":
-        path = made / "node_modules" / definition.package / "package.json"
-        try:
-            version = str(json.loads(path.read_text())["version"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise Failed(f"{definition.package} was fetched, but says no version") from error
-    else:
-        found = _distribution(made, definition.package).name.removesuffix(".dist-info")
-        version = found.rpartition("-")[2]
-    return msgspec.structs.replace(definition, version=read_version(version))
-
-
-def _distribution(made: Path, package: str) -> Path:
-    plain = re.sub(r"[-_.]+", "_", package).lower()
-    for path in made.glob("venv/lib/python*/site-packages/*.dist-info"):
-        name = path.name.removesuffix(".dist-info").rpartition("-")[0]
-        if re.sub(r"[-_.]+", "_", name).lower() == plain:
-            return path
-    raise Failed(f"{package} was fetched, but is not in its environment")
-
-
-def _scripts(made: Path, package: str) -> list[str]:
-    try:
-        text = (_distribution(made, package) / "entry_points.txt").read_text()
-    except OSError:
-        return []
-    section = text.partition("[console_scripts]")[2].partition("\n[")[0]
-    return [line.partition("=")[0].strip() for line in section.splitlines() if "=" in line]

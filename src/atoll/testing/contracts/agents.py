@@ -8,8 +8,9 @@ from pathlib import PurePosixPath
 
 import pytest
 
+from atoll.domain.agent.acp.added import NewAgent
 from atoll.domain.errors import Conflict, Invalid, NotFound
-from atoll.ports.agents import AgentConfigs, AgentLayers, AgentShelf, NewAgent
+from atoll.ports.agents import AgentConfigs, AgentLayers, AgentShelf
 
 ABSENT = "aider"
 NOBODY = "nobody-calls-an-agent-so"

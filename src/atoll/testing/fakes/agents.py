@@ -3,19 +3,19 @@
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
+
 from atoll.domain.agent.acp.added import (
     AcpDefinition,
+    NewAgent,
     added_agent,
     is_added,
-    judge_definition,
-    read_name,
-    read_package,
-    variables,
+    read_definition,
 )
 from atoll.domain.agent.agent import Agent, Seed, layer_path, split_reference
 from atoll.domain.agent.registry import AGENTS, allowed, find
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFound
-from atoll.ports.agents import InstalledAgent, Layer, NewAgent, OfferedAgent
+from atoll.ports.agents import InstalledAgent, Layer, OfferedAgent
 from atoll.ports.extension import Mount
 
 
@@ -121,29 +121,17 @@ class FakeAgentShelf:
         headway: Callable[[int, int], None] | None = None,
     ) -> Layer:
         """See the port. Its registries have every package, in the version 1.0."""
-        name, package, version = read_name(wanted.name), "", ""
-        if wanted.registry is not None:
-            package, version = read_package(wanted.registry, wanted.package)
-            report(f"{wanted.name}: fetching {package}")
-        elif not wanted.command:
-            raise Invalid("name its package or its command", field="command")
-        if any(one.name == name for one in self.added):
+        definition = read_definition(wanted)
+        if any(one.name == definition.name for one in self.added):
             raise Conflict(f"{wanted.name} was added already")
-        definition = AcpDefinition(
-            name,
-            tuple(wanted.command.split()) or (name, "acp"),
-            wanted.registry,
-            package,
-            version or ("1.0" if package else ""),
-            env=tuple(variables(wanted.env).items()),
-            state=wanted.state,
-            providers=wanted.providers,
-        )
-        self.added.append(judge_definition(definition))
-        if not package:
+        if not definition.package:
+            self.added.append(definition)
             return Layer(wanted.name, "", "", new=True)
-        self.installed[wanted.name] = [definition.version]
-        return Layer(wanted.name, definition.version, f"/fake/{wanted.name}", new=True, bytes=1)
+        report(f"{wanted.name}: fetching {definition.package}")
+        version = definition.version or "1.0"
+        self.added.append(msgspec.structs.replace(definition, version=version))
+        self.installed[wanted.name] = [version]
+        return Layer(wanted.name, version, f"/fake/{wanted.name}", new=True, bytes=1)
 
     def install(
         self,

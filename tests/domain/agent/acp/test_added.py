@@ -7,12 +7,13 @@ import pytest
 
 from atoll.domain.agent.acp.added import (
     AcpDefinition,
+    NewAgent,
     added_agent,
     is_added,
     judge_definition,
+    read_definition,
     read_name,
     read_package,
-    variables,
 )
 from atoll.domain.errors import Invalid
 
@@ -115,7 +116,24 @@ def test_its_start_keeps_its_folders_and_takes_over_variables(tmp_path: Path) ->
     assert (tmp_path / ".acp/x/.deep/own/made").exists()
 
 
-def test_variables_are_words_with_a_value() -> None:
-    assert variables(("A=1=2", "B=")) == {"A": "1=2", "B": ""}
-    with pytest.raises(Invalid):
-        variables(("A",))
+def test_definition_is_read_from_what_an_administrator_names() -> None:
+    wanted = NewAgent("acp:own", "npm", "@them/own@1.0", "own 'a b'", env=("A=1=2", "B="))
+    assert read_definition(wanted) == AcpDefinition(
+        "own", ("own", "a b"), "npm", "@them/own", "1.0", env=(("A", "1=2"), ("B", ""))
+    )
+    newest = read_definition(NewAgent("acp:own", "pip", "own"))
+    assert (newest.argv, newest.version) == (("own",), "")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "field"),
+    [
+        (NewAgent("acp:own"), "command"),
+        (NewAgent("acp:own", command="a 'b"), "command"),
+        (NewAgent("acp:own", command="own", env=("A",)), "env"),
+    ],
+)
+def test_what_defines_no_agent_names_its_field(wanted: NewAgent, field: str) -> None:
+    with pytest.raises(Invalid) as refusal:
+        read_definition(wanted)
+    assert refusal.value.field == field

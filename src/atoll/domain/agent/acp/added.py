@@ -6,12 +6,21 @@ agents' state.
 """
 
 import re
-from collections.abc import Mapping
+import shlex
+from dataclasses import dataclass
 from typing import Final
 
 import msgspec
 
-from atoll.domain.agent.agent import TOOLS_PROGRAM, Agent, AgentTools, Machine, Package, Registry
+from atoll.domain.agent.agent import (
+    TOOLS_PROGRAM,
+    Agent,
+    AgentTools,
+    Machine,
+    Package,
+    Registry,
+    read_version,
+)
 from atoll.domain.broker.control_plane import FLAT_TOOLS_URL
 from atoll.domain.broker.provider import PROVIDERS
 from atoll.domain.errors import Invalid
@@ -65,6 +74,22 @@ class AcpDefinition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     providers: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class NewAgent:
+    """An agent to be added, `acp:NAME`: a `package` of a registry, or a `command` alone, which its
+    sandboxes have. `command` is read as a shell reads words; empty: what usually speaks ACP is
+    tried. `env` are words NAME=VALUE. Unless `checked`, nothing is started."""
+
+    name: str
+    registry: Registry | None = None
+    package: str = ""
+    command: str = ""
+    env: tuple[str, ...] = ()
+    state: tuple[str, ...] = ()
+    providers: tuple[str, ...] = ()
+    checked: bool = True
+
+
 def is_added(name: str) -> bool:
     """Report whether a name, or `name@version`, is one of an added agent."""
     return name.startswith(PREFIX)
@@ -92,6 +117,33 @@ def read_package(registry: Registry, text: str) -> tuple[str, str]:
     if not pattern.match(name) or len(name) > 214 or (at >= 0 and not version):
         raise Invalid(f"{text[:80]!r} is no package of {registry}", field="package")
     return name, version
+
+
+def read_definition(wanted: NewAgent) -> AcpDefinition:
+    """Return the definition of an agent to be added: without a command its program has its name,
+    and its version is empty where none is named. Raises `Invalid` with the field at fault."""
+    name = read_name(wanted.name)
+    package, version = "", ""
+    if wanted.registry is not None:
+        package, version = read_package(wanted.registry, wanted.package)
+        version = read_version(version) if version else ""
+    try:
+        argv = tuple(shlex.split(wanted.command))
+    except ValueError as error:
+        raise Invalid(f"the command cannot be read: {error}", field="command") from error
+    if not argv and wanted.registry is None:
+        raise Invalid("name its package (--npm, --pip) or its command", field="command")
+    definition = AcpDefinition(
+        name,
+        argv or (name,),
+        wanted.registry,
+        package,
+        version,
+        env=_read_variables(wanted.env),
+        state=wanted.state,
+        providers=wanted.providers,
+    )
+    return judge_definition(definition)
 
 
 def judge_definition(definition: AcpDefinition) -> AcpDefinition:
@@ -160,7 +212,7 @@ def _package(definition: AcpDefinition) -> Package | None:
     )
 
 
-def variables(words: tuple[str, ...]) -> Mapping[str, str]:
+def _read_variables(words: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     """Return variables of words NAME=VALUE. Raises `Invalid`."""
     found: dict[str, str] = {}
     for word in words:
@@ -168,4 +220,4 @@ def variables(words: tuple[str, ...]) -> Mapping[str, str]:
         if not sign or not _VARIABLE.match(name):
             raise Invalid(f"{word[:60]!r} is no variable: write NAME=VALUE", field="env")
         found[name] = value
-    return found
+    return tuple(found.items())
