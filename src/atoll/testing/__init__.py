@@ -58,7 +58,6 @@ if TYPE_CHECKING:
     from atoll.testing.contracts.vault import VaultContract
     from atoll.testing.contracts.workspaces import WorkSaverContract, WorkspacePreparerContract
     from atoll.testing.fakes.agents import FakeAgentConfigs, FakeAgentLayers, FakeAgentShelf
-    from atoll.testing.fakes.audit import FakeAuditSigner
     from atoll.testing.fakes.clock import VirtualClock
     from atoll.testing.fakes.database import FakeDatabase
     from atoll.testing.fakes.drive import FakeDrive
@@ -75,7 +74,7 @@ if TYPE_CHECKING:
     from atoll.testing.fakes.push import FakePushSender
     from atoll.testing.fakes.runtime import FakeRuntimes
     from atoll.testing.fakes.safety import FakeSafetyLayers
-    from atoll.testing.fakes.signer import FakeTokenSigner
+    from atoll.testing.fakes.signer import FakeAuditSigner, FakeTokenSigner
     from atoll.testing.fakes.telemetry import FakeMetrics, FakeTracer
     from atoll.testing.fakes.webhooks import FakeWebhookSender
     from atoll.testing.fakes.workspaces import FakeWorkspaces
@@ -175,7 +174,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "FakeAgentIssuer": "fakes.outside.issuer",
         "FakeAgentLayers": "fakes.agents",
         "FakeAgentShelf": "fakes.agents",
-        "FakeAuditSigner": "fakes.audit",
+        "FakeAuditSigner": "fakes.signer",
         "FakeDatabase": "fakes.database",
         "FakeDrive": "fakes.drive",
         "FakeHost": "fakes.host",

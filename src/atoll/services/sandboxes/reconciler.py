@@ -36,12 +36,12 @@ from atoll.domain.sandbox.stimulus import (
 from atoll.ports import CleanupReport, LogLine, StoreUnavailable
 from atoll.ports.telemetry.metrics import Metric
 from atoll.services.ground import Ground
+from atoll.services.lifecycle.deadlines import Deadlines
 from atoll.services.lifecycle.live_log import LiveLog
 from atoll.services.lifecycle.transitions import Also, Stored, Transitions, Work
 from atoll.services.provisioning.provisioning import BackendFailed, Provisioning
 from atoll.services.provisioning.relocation import Relocations
 from atoll.services.routes.rerouting import Rerouting, Tried
-from atoll.services.sandboxes.deadlines import Deadlines
 from atoll.services.sandboxes.final_collection import FinalCollection
 from atoll.services.sandboxes.maintenance import Maintenance
 from atoll.services.sandboxes.owed_work import OwedWork

@@ -15,7 +15,7 @@ from atoll.domain.event import SANDBOX_STREAMS, Event
 from atoll.domain.ids import SandboxId
 from atoll.domain.tool.waking import AGAIN, ChangesCame, LookAgain, gives_reason, step
 from atoll.services.ground import Ground
-from atoll.services.sandboxes.deadlines import Deadlines
+from atoll.services.lifecycle.deadlines import Deadlines
 from atoll.services.tools.wake_giving import WakeGiving
 from atoll.services.tools.wakings import LogPage, as_watching, read_page, watched_by
 

@@ -1,4 +1,4 @@
-"""A signer without public keys, for tests of what is signed."""
+"""Signers without public keys or files, for tests of what is signed."""
 
 import base64
 import hashlib
@@ -37,6 +37,25 @@ class FakeTokenSigner:
         if kid != read.kid or not hmac.compare_digest(mark, read.signature):
             raise BadToken("the signature is not by this key")
         return read.payload
+
+
+class FakeAuditSigner:
+    """A `ports.signer.AuditSigner` that signs with a hash under a key of its own."""
+
+    def __init__(self, key: str = "11" * 32) -> None:
+        self._key = key
+
+    def public_key(self) -> str:
+        """See the port."""
+        return self._key
+
+    def sign(self, data: bytes) -> str:
+        """See the port."""
+        return hashlib.sha512(self._key.encode() + data).hexdigest()
+
+    def signed(self, data: bytes, signature: str) -> bool:
+        """See the port."""
+        return hmac.compare_digest(self.sign(data).encode(), signature.encode())
 
 
 def _mark(half: str, data: bytes) -> bytes:

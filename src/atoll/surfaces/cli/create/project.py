@@ -15,7 +15,7 @@ from atoll.domain.errors import AtollError, Conflict, Forbidden, NotFound, Unava
 from atoll.domain.files.secret_look import secret_variables
 from atoll.surfaces.cli.console.output import confirmed, note
 from atoll.surfaces.cli.console.plan import SandboxPlan
-from atoll.surfaces.cli.console.project_proposals import approved_digest
+from atoll.surfaces.cli.create.project_proposals import approved_digest
 from atoll.surfaces.cli.transfer.origin import RepositoryOrigin
 from atoll.surfaces.cli.transfer.project_copies import FoundCopies, ProjectCopy, find_copies
 

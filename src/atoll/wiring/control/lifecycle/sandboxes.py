@@ -26,6 +26,7 @@ from atoll.services.journals.journal_poll import JournalPoll
 from atoll.services.journals.journals import Journals
 from atoll.services.journals.pruning import EventPruning
 from atoll.services.journals.push_notes import PushNotes
+from atoll.services.lifecycle.deadlines import Deadlines
 from atoll.services.lifecycle.directory import Directory
 from atoll.services.lifecycle.host_room import HostRoom
 from atoll.services.lifecycle.lookup import SandboxLookup
@@ -49,7 +50,6 @@ from atoll.services.sandboxes.admission import Admission
 from atoll.services.sandboxes.agent_checks import AgentChecks
 from atoll.services.sandboxes.backend_watch import BackendWatch
 from atoll.services.sandboxes.background import Background, Runners
-from atoll.services.sandboxes.deadlines import Deadlines
 from atoll.services.sandboxes.final_collection import FinalCollection
 from atoll.services.sandboxes.maintenance import Maintenance
 from atoll.services.sandboxes.metadata import Metadata

@@ -21,12 +21,12 @@ from atoll.surfaces.cli.console.plan import SandboxPlan, last_plan, preset, save
 from atoll.surfaces.cli.console.requirements import tell_left_out, tell_requirements
 from atoll.surfaces.cli.console.waiting import name_of, place_notice, task_begun, wait_ready
 from atoll.surfaces.cli.create.agents import put_right
+from atoll.surfaces.cli.create.copies import read_copy, send_copies
 from atoll.surfaces.cli.create.job import Job, jobs, read_prompt
 from atoll.surfaces.cli.create.request import create_body
 from atoll.surfaces.cli.create.route_options import route_options
 from atoll.surfaces.cli.dispatch.remote_names import branches
 from atoll.surfaces.cli.dispatch.several import Several
-from atoll.surfaces.cli.transfer.copies import read_copy, send_copies
 from atoll.surfaces.cli.transfer.mounts import granted, read_mount
 from atoll.surfaces.cli.transfer.origin import origins
 

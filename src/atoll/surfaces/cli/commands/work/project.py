@@ -12,8 +12,8 @@ from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table
 from atoll.surfaces.cli.console.plan import SandboxPlan
-from atoll.surfaces.cli.console.project_proposals import show_project
 from atoll.surfaces.cli.console.waiting import name_of
+from atoll.surfaces.cli.create.project_proposals import show_project
 from atoll.surfaces.cli.dispatch.remote_names import branches
 from atoll.surfaces.cli.dispatch.verbs import Verbs
 from atoll.surfaces.cli.transfer.origin import origins
