@@ -41,7 +41,7 @@ from scripts.testing.groups import (
     group_alone,
     pytest,
 )
-from scripts.testing.processor_time import PLUGIN, Meter, entering
+from scripts.testing.processor_time import PLUGIN, Meter, enter_group
 from scripts.testing.run import Run
 from scripts.testing.summary import print_summary
 from scripts.testing.tiers import TIERS, run_tier, run_tiers
@@ -109,7 +109,7 @@ def _run_measured(words: Sequence[str]) -> int:
         meter = Meter(Path(folder))
         argv = pytest("-p", PLUGIN, *words)
         with meter.measure("tests") as env:
-            argv = entering(argv) if "ATOLL_CPU_GROUP" in env else argv
+            argv = enter_group(argv) if "ATOLL_CPU_GROUP" in env else argv
             done = subprocess.run(argv, cwd=ROOT, env={**os.environ, **env}, check=False)
         print(*meter.report(), sep="\n")
     return done.returncode

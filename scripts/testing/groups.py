@@ -89,10 +89,10 @@ IDLE = Group("waiting", (WAITING,))
 
 def group_alone() -> Group:
     """Return the group that runs when nothing else does."""
-    return Group("alone", tuple(marked("alone")), marks="alone and not slow")
+    return Group("alone", tuple(files_marked("alone")), marks="alone and not slow")
 
 
-def marked(mark: str) -> list[str]:
+def files_marked(mark: str) -> list[str]:
     """Return the files that use a mark, so that the others need not be collected."""
     argv = ["grep", "-rlF", f"mark.{mark}", "tests", "--include=test_*.py"]
     found = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -69,7 +69,7 @@ def seconds_of(counter: str) -> float:
     return int(counter) / 1e9
 
 
-def entering(argv: Sequence[str]) -> list[str]:
+def enter_group(argv: Sequence[str]) -> list[str]:
     """Return the argv that first moves itself into the group of `ATOLL_CPU_GROUP`."""
     return ["sh", "-c", 'echo $$ >"$ATOLL_CPU_GROUP/cgroup.procs" && exec "$@"', "sh", *argv]
 

@@ -16,16 +16,16 @@ HEADER = """\
 """
 
 
-def occurrences(text: str) -> Counter[str]:
+def count_occurrences(text: str) -> Counter[str]:
     """Return how often each test has been noted."""
     lines = (line.split(" ", 1) for line in text.splitlines() if line and line[0] != "#")
     return Counter(line[1].strip() for line in lines if len(line) > 1)
 
 
-def note(file: Path, tests: Iterable[str], day: str) -> list[str]:
+def note_occurrences(file: Path, tests: Iterable[str], day: str) -> list[str]:
     """Add an occurrence of each test. Returns those that have occurred too often by now."""
     text = file.read_text() if file.exists() else HEADER
     added = sorted(set(tests))
     file.write_text(text + "".join(f"{day} {test}\n" for test in added))
-    counts = occurrences(file.read_text())
+    counts = count_occurrences(file.read_text())
     return [test for test in added if counts[test] >= OCCURRENCES]

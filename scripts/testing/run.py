@@ -15,8 +15,8 @@ from pathlib import Path
 from types import FrameType
 
 from scripts.testing.groups import ROOT, UNITS, Group, affected_of, pytest
-from scripts.testing.processor_time import PLUGIN, Meter, entering
-from scripts.testing.retries import note
+from scripts.testing.processor_time import PLUGIN, Meter, enter_group
+from scripts.testing.retries import note_occurrences
 
 MAX_LANES = 4
 """A group may start a browser and servers, so more would only wait for each other."""
@@ -122,7 +122,7 @@ class Run:
             out = stack.enter_context(log.open("ab"))
             if self.meter is not None:
                 env |= stack.enter_context(self.meter.measure(name))
-                argv = entering(argv) if "ATOLL_CPU_GROUP" in env else argv
+                argv = enter_group(argv) if "ATOLL_CPU_GROUP" in env else argv
             process = subprocess.Popen(
                 argv, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out
             )
@@ -157,5 +157,5 @@ class Run:
                 return False
         self.passed_alone = every_test
         day = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
-        self.too_often = note(self.retried, every_test, day)
+        self.too_often = note_occurrences(self.retried, every_test, day)
         return not self.too_often

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from scripts.testing.groups import ROOT, marked
+from scripts.testing.groups import ROOT, files_marked
 from scripts.testing.retries import OCCURRENCES
 from scripts.testing.run import Run
 
@@ -36,7 +36,7 @@ def print_summary(run: Run, *, good: bool) -> None:
 def _left_out() -> Iterator[str]:
     targets = ", ".join(f"make test-{tier}" for tier in TIERS)
     yield f"\nFiles with slow tiers, not run here ({targets}):"
-    yield from (f"  {file}" for file in marked("slow"))
+    yield from (f"  {file}" for file in files_marked("slow"))
     missing = ROOT / ".venv" / ".missing"
     if missing.exists() and (text := missing.read_text().rstrip()):
         yield "Missing on this machine, so some tests were skipped:"

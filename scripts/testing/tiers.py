@@ -17,7 +17,7 @@ class Step:
     bounds: Mapping[str, str] = field(default_factory=dict)
 
 
-def chaos(search_seconds: int, redaction_seconds: int) -> tuple[Step, ...]:
+def chaos_steps(search_seconds: int, redaction_seconds: int) -> tuple[Step, ...]:
     """Return the tests that break things or search at random, for so long."""
     crowd = {"ATOLL_CHAOS_SECONDS": "60", "ATOLL_CHAOS_VIEWERS": "200"}
     cuts = {"ATOLL_LINK_CUTS": "1000", "ATOLL_LINK_AWAY": "60"}
@@ -40,7 +40,7 @@ VENDORS = Step(("-m", "vendors", "tests/vendors"))
 TIERS = {
     "slow": (Step(("-m", "slow and not agents and not vendors")),),
     "backends": (Step(("-m", "docker", "tests")),),
-    "chaos": chaos(600, 3600),
+    "chaos": chaos_steps(600, 3600),
     "vendors": (VENDORS,),
     "agents": (Step(("-m", "agents", "tests/e2e")),),
 }
@@ -53,7 +53,7 @@ ALL = {
     "agents, those of the usual run": (
         Step(("-m", "agents and (slow or docker)", "-k", f"not ({OTHER_AGENTS})", "tests/e2e")),
     ),
-    "chaos": chaos(120, 300),
+    "chaos": chaos_steps(120, 300),
     "vendors": (VENDORS,),
 }
 """What `scripts/test all` runs after the usual run: the tiers without what installs more than 500

@@ -11,7 +11,7 @@ import pytest
 
 from scripts.testing.groups import GROUPS, IDLE, ROOT, Group, affected_of
 from scripts.testing.processor_time import Meter
-from scripts.testing.retries import note
+from scripts.testing.retries import note_occurrences
 from scripts.testing.run import Run
 from scripts.testing.summary import print_summary
 from scripts.testing.tiers import ALL, TIERS
@@ -88,12 +88,12 @@ def test_measured_run_names_the_dearest_test(tmp_path: Path, group: Group) -> No
 
 def test_occurrences_survive_a_merge_of_two_branches(tmp_path: Path) -> None:
     file = tmp_path / "retried.txt"
-    assert note(file, ["a::b[1 2]"], "2026-01-01") == []
+    assert note_occurrences(file, ["a::b[1 2]"], "2026-01-01") == []
     ours = file.read_text()
-    assert note(file, ["a::b[1 2]", "a::c"], "2026-01-02") == []
+    assert note_occurrences(file, ["a::b[1 2]", "a::c"], "2026-01-02") == []
     file.write_text(file.read_text() + ours)
-    assert note(file, ["a::c"], "2026-01-03") == []
-    assert note(file, ["a::b[1 2]"], "2026-01-03") == ["a::b[1 2]"]
+    assert note_occurrences(file, ["a::c"], "2026-01-03") == []
+    assert note_occurrences(file, ["a::b[1 2]"], "2026-01-03") == ["a::b[1 2]"]
 
 
 def test_no_test_has_failed_beside_others_too_often() -> None:

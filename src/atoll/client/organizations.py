@@ -287,7 +287,7 @@ class Organizations:
         longer = call._replace(timeout=wait_seconds + ANSWER_SECONDS)
         return self._transport.read(Overseen, longer)
 
-    def running(self) -> RunningList:
+    def list_running(self) -> RunningList:
         """Return what runs on the installation, whoever owns it."""
         return self._transport.read(RunningList, get("running"))
 

@@ -26,7 +26,7 @@ class OfferedAgent:
 class AgentLayers(Protocol):
     """Agents that a host offers."""
 
-    async def offered(self) -> tuple[OfferedAgent, ...]:
+    async def list_offered(self) -> tuple[OfferedAgent, ...]:
         """Return every agent that may be used and is installed, each in its default version."""
         ...
 
@@ -40,7 +40,7 @@ class AgentLayers(Protocol):
         """Return what is known of `agent`, by name or alias. Raises `Invalid`: no such agent."""
         ...
 
-    def added(self) -> Sequence[Agent]:
+    def list_added(self) -> Sequence[Agent]:
         """Return the agents that an administrator added beside those Atoll knows, and that may be
         used."""
         ...

@@ -34,7 +34,7 @@ def main(words: list[str]) -> int:
     """Run one check; see the module."""
     said = _parser().parse_args(words)
     try:
-        outcomes, version = _check(said)
+        outcomes, version = _try_agent(said)
     except (AtollError, RuntimeError) as error:
         print(f"atoll: {getattr(error, 'message', error)}", file=sys.stderr)
         return 2
@@ -44,7 +44,7 @@ def main(words: list[str]) -> int:
         lines = [{"check": o.check, "works": o.works, "detail": o.detail} for o in outcomes]
         print(json.dumps({"agent": name, "version": version, "works": works, "checks": lines}))
     if said.pin:
-        _pin(said, name, version, works=works)
+        _pin_version(said, name, version, works=works)
     return 0 if works else 1
 
 
@@ -59,14 +59,14 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _check(said: argparse.Namespace) -> tuple[list[TrialLine], str]:
+def _try_agent(said: argparse.Namespace) -> tuple[list[TrialLine], str]:
     shelf = _shelf(said.home)
     plain, named = split_reference(said.name)
     layer = shelf.install(plain, said.version or named, _note)
     agent = next(one.agent for one in shelf.list() if one.agent.name == layer.agent)
     tool = said.tool or TOOLS.get(agent.name, "")
-    with _model() as model, test_server(keys=_keys(model), start=False) as server:
-        _lay(server, agent, Path(layer.path))
+    with _run_model() as model, test_server(keys=_keys(model), start=False) as server:
+        _lay_out_layer(server, agent, Path(layer.path))
         server.start()
         trial = AgentTrial(server, model, agent, layer.version, tool)
         outcomes = []
@@ -92,7 +92,7 @@ def _keys(model: ModelServer) -> str:
 
 
 @contextmanager
-def _model() -> Iterator[ModelServer]:
+def _run_model() -> Iterator[ModelServer]:
     """Run the model server in a thread of its own."""
     made: list[ModelServer] = []
     ready, over = threading.Event(), asyncio.Event()
@@ -115,7 +115,7 @@ def _model() -> Iterator[ModelServer]:
         thread.join(10)
 
 
-def _lay(server: TestServer, agent: Agent, layer: Path) -> None:
+def _lay_out_layer(server: TestServer, agent: Agent, layer: Path) -> None:
     """Show the layer, and the definition of an added agent, to the throw-away home."""
     place = server.home / "agents" / layer_name(agent) / layer.name
     place.parent.mkdir(parents=True)
@@ -134,7 +134,7 @@ def _link(source: str, target: str) -> None:
         shutil.copy2(source, target, follow_symlinks=False)
 
 
-def _pin(said: argparse.Namespace, name: str, version: str, *, works: bool) -> None:
+def _pin_version(said: argparse.Namespace, name: str, version: str, *, works: bool) -> None:
     if not works:
         _note(f"{name} {version} is not pinned: not all of it works")
         return

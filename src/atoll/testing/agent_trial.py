@@ -112,23 +112,23 @@ class AgentTrial:
     def run(self) -> Iterator[TrialLine]:
         """Yield the outcome of each check, in order."""
         machine = self._agent.machine is not None
-        yield self._try("a sandbox has it", self._sandbox)
+        yield self._report("a sandbox has it", self._try_sandbox)
         if not self._box:
             return
-        yield self._try("a task", self._task if self._agent.task_argv else None)
-        yield self._try("the key stays out", self._placeholder)
-        yield self._try("a login", self._login if self._agent.name in LOGIN_USES else None)
-        yield self._try("asks first", self._asks_first if machine and self._tool else None)
-        yield self._try("allows all", self._allows if machine and self._tool else None)
+        yield self._report("a task", self._try_task if self._agent.task_argv else None)
+        yield self._report("the key stays out", self._try_placeholder)
+        yield self._report("a login", self._try_login if self._agent.name in LOGIN_USES else None)
+        yield self._report("asks first", self._try_asking if machine and self._tool else None)
+        yield self._report("allows all", self._try_allowing if machine and self._tool else None)
         question = _ASKS.get(self._agent.name)
-        yield self._try("questions", self._question if question and machine else None)
+        yield self._report("questions", self._try_question if question and machine else None)
         at_terminal = self._agent.argv and self._agent.prompt_argv is not None and self._tool
-        yield self._try("hooks and cards", self._terminal if at_terminal else None)
-        yield self._try("permission mode", self._mode if self._typed else None)
-        yield self._try("Atoll's tools", self._tools_seen if self._agent.mcp else None)
-        yield self._try("resumes", self._resumes if at_terminal or machine else None)
+        yield self._report("hooks and cards", self._try_terminal if at_terminal else None)
+        yield self._report("permission mode", self._try_mode if self._typed else None)
+        yield self._report("Atoll's tools", self._try_tools if self._agent.mcp else None)
+        yield self._report("resumes", self._try_resuming if at_terminal or machine else None)
 
-    def _try(self, check: str, act: "Callable[[], str] | None") -> TrialLine:
+    def _report(self, check: str, act: "Callable[[], str] | None") -> TrialLine:
         if act is None:
             return TrialLine(check, None, "not tried: this agent has none, or no script for it")
         since = time.monotonic()
@@ -138,7 +138,7 @@ class AgentTrial:
             return TrialLine(check, False, getattr(error, "message", str(error))[-300:])
         return TrialLine(check, True, f"{detail} ({time.monotonic() - since:.1f} s)")
 
-    def _sandbox(self) -> str:
+    def _try_sandbox(self) -> str:
         env = [f"--env={k}={v}" for k, v in CHOICES.get(self._agent.name, {}).items()]
         reference = f"{self._agent.name}@{self._version}" if self._version else self._agent.name
         made = self._server.run("new", "--agent", reference, "--detach", "--json", *env)
@@ -147,26 +147,26 @@ class AgentTrial:
         self._box = str(json.loads(made.stdout)["sandbox_id"])
         if not self._agent.argv:
             return "its command answers `initialize`"
-        done = self._exec(self._agent.command, "--version")
+        done = self._run_inside(self._agent.command, "--version")
         return f"it says {done.strip().splitlines()[-1][:60]!r}"
 
-    def _task(self) -> str:
-        words = self._script("task") if self._tool else "[[write task.txt made]]"
-        self._exec("env", *_environment(self._agent), *self._agent.task_argv, words)
-        self._made("task")
+    def _try_task(self) -> str:
+        words = self._prompt_to_write("task") if self._tool else "[[write task.txt made]]"
+        self._run_inside("env", *_environment(self._agent), *self._agent.task_argv, words)
+        self._check_file("task")
         return "one prompt, run to its end, wrote a file"
 
-    def _placeholder(self) -> str:
+    def _try_placeholder(self) -> str:
         if self._model.rejected:
             raise Failed(f"{self._model.rejected} requests came to the model without the key")
         half = self._model.key[len(self._model.key) // 2 :]
         look = 'env | grep -F -- "$1"; grep -rlF -- "$1" "$HOME" /workspace; :'
-        found = self._exec("sh", "-c", look, "sh", half)
+        found = self._run_inside("sh", "-c", look, "sh", half)
         if found.strip():
             raise Failed(f"the key is inside: {found.strip()}")
         return f"{len(self._model.requests)} requests had it outside"
 
-    def _login(self) -> str:
+    def _try_login(self) -> str:
         use = LOGIN_USES[self._agent.name]
         files = [
             word
@@ -174,41 +174,41 @@ class AgentTrial:
             for word in (file.path, _by_key(file.of(LoginInside("account"))))
         ]
         env = [f"{name}={_by_key(value)}" for name, value in use.environment(BROKER)]
-        argv = (*self._agent.task_argv, self._script("login"))
-        self._exec("sh", "-c", _LOGIN, "sh", *files, "--", "env", *env, *argv)
-        self._made("login")
+        argv = (*self._agent.task_argv, self._prompt_to_write("login"))
+        self._run_inside("sh", "-c", _LOGIN, "sh", *files, "--", "env", *env, *argv)
+        self._check_file("login")
         return "it works with a login whose tokens are placeholders"
 
-    def _asks_first(self) -> str:
+    def _try_asking(self) -> str:
         tool = ASKING.get(self._agent.name, self._tool)
-        prompt = self._script("asked", tool)
-        agent = self._opened({"mode": "machine", "permissions": "ask", "prompt": prompt})
-        card = self._until(lambda: self._card(agent, "approval", "pending"), "it did not ask")
+        prompt = self._prompt_to_write("asked", tool)
+        agent = self._start_agent({"mode": "machine", "permissions": "ask", "prompt": prompt})
+        card = self._wait_for(lambda: self._card(agent, "approval", "pending"), "it did not ask")
         if self._exists("asked"):
             raise Failed("it acted before it was allowed")
         option = next(one["id"] for one in card["options"] if one["effect"] == "allow")
         self._answer(agent, card, option)
-        self._until(lambda: self._exists("asked") or None, "it did not act once allowed")
+        self._wait_for(lambda: self._exists("asked") or None, "it did not act once allowed")
         return "it asked, and acted once allowed"
 
-    def _allows(self) -> str:
-        agent = self._open("machine", "allowed")
-        self._until(lambda: self._exists("allowed") or None, "it did not act: its mode asks")
-        self._until(lambda: self._card(agent, "turn", "done"), "its turn did not end")
+    def _try_allowing(self) -> str:
+        agent = self._start_writing("machine", "allowed")
+        self._wait_for(lambda: self._exists("allowed") or None, "it did not act: its mode asks")
+        self._wait_for(lambda: self._card(agent, "turn", "done"), "its turn did not end")
         return "it acted without a question"
 
-    def _question(self) -> str:
+    def _try_question(self) -> str:
         prompt = f"Please ask. [[tool {_ASKS[self._agent.name]}]]"
-        agent = self._opened({"mode": "machine", "permissions": "ask", "prompt": prompt})
-        card = self._until(lambda: self._card(agent, "question", "pending"), "it did not ask")
+        agent = self._start_agent({"mode": "machine", "permissions": "ask", "prompt": prompt})
+        card = self._wait_for(lambda: self._card(agent, "question", "pending"), "it did not ask")
         self._answer(agent, card, "Two")
-        self._until(lambda: self._card(agent, "turn", "done"), "its turn did not end")
+        self._wait_for(lambda: self._card(agent, "turn", "done"), "its turn did not end")
         return "asked on a card, and answered by it"
 
-    def _terminal(self) -> str:
-        agent = self._typed = self._open("tui", "typed")
-        self._until(lambda: self._exists("typed") or None, "no file was written at its terminal")
-        self._until(
+    def _try_terminal(self) -> str:
+        agent = self._typed = self._start_writing("tui", "typed")
+        self._wait_for(lambda: self._exists("typed") or None, "no file was written at its terminal")
+        self._wait_for(
             lambda: self._card(agent, "turn", "done"), "no hook or transcript ended its turn"
         )
         kinds = {str(card["kind"]) for card in self._cards(agent)}
@@ -217,7 +217,7 @@ class AgentTrial:
             raise Failed(f"its cards are {', '.join(sorted(kinds))} only")
         return f"a turn began and ended; cards: {', '.join(sorted(kinds))}"
 
-    def _mode(self) -> str:
+    def _try_mode(self) -> str:
         if self._card(self._typed, "approval", "pending"):
             raise Failed("it asks at its terminal, where all is allowed")
         argv = self._agent.argv
@@ -225,34 +225,34 @@ class AgentTrial:
         if named is None:
             return "it acted without a question at its terminal; its configuration says so"
         words = " ".join(argv[named : named + 2])
-        running = self._exec("sh", "-c", r"cat /proc/*/cmdline 2>/dev/null | tr '\0' ' '; :")
+        running = self._run_inside("sh", "-c", r"cat /proc/*/cmdline 2>/dev/null | tr '\0' ' '; :")
         if words not in running:
             raise Failed(f"no process runs with {words}")
         return f"it acted without a question at its terminal, with {words}"
 
-    def _tools_seen(self) -> str:
+    def _try_tools(self) -> str:
         if not any(_TOOL_NAMES.search(body) for body in self._model.bodies):
             raise Failed("no request to the model named one")
         return "the model was offered them"
 
-    def _resumes(self) -> str:
-        self._done("stop", self._box)
-        self._done("start", self._box)
-        log = self._done("logs", self._box)
+    def _try_resuming(self) -> str:
+        self._run_command("stop", self._box)
+        self._run_command("start", self._box)
+        log = self._run_command("logs", self._box)
         if "goes on in its conversation" not in log:
             raise Failed(f"no conversation goes on: {log.strip()[-200:]}")
         return "its conversation goes on after a stop and a start"
 
     # What the checks are made of.
 
-    def _script(self, file: str, tool: str = "") -> str:
+    def _prompt_to_write(self, file: str, tool: str = "") -> str:
         command = f"echo made > {file}.txt"
         return f"Please write. [[tool {(tool or self._tool).format(command=command)}]]"
 
-    def _open(self, mode: str, file: str) -> str:
-        return self._opened({"mode": mode, "prompt": self._script(file)})
+    def _start_writing(self, mode: str, file: str) -> str:
+        return self._start_agent({"mode": mode, "prompt": self._prompt_to_write(file)})
 
-    def _opened(self, body: dict[str, str]) -> str:
+    def _start_agent(self, body: dict[str, str]) -> str:
         told = self._call("POST", "/agents", {"agent": self._agent.name, **body})
         return str(told["id"])
 
@@ -273,20 +273,20 @@ class AgentTrial:
         done = self._server.run("exec", self._box, "--", "cat", f"/workspace/{file}.txt")
         return done.returncode == 0 and done.stdout.strip() == "made"
 
-    def _made(self, file: str) -> None:
+    def _check_file(self, file: str) -> None:
         if not self._exists(file):
             raise Failed(f"it ended, but {file}.txt is not there")
 
-    def _exec(self, *words: str) -> str:
-        return self._done("exec", self._box, "--", *words)
+    def _run_inside(self, *words: str) -> str:
+        return self._run_command("exec", self._box, "--", *words)
 
-    def _done(self, *words: str) -> str:
+    def _run_command(self, *words: str) -> str:
         done = self._server.run(*words, timeout=2 * SECONDS, stdin=subprocess.DEVNULL)
         if done.returncode:
-            raise Failed(f"{words[0]} ended with {done.returncode}: {_last(done)}")
+            raise Failed(f"{words[0]} ended with {done.returncode}: {_last_words(done)}")
         return str(done.stdout)
 
-    def _until(self, look: Callable[[], Any], failure: str) -> Any:
+    def _wait_for(self, look: Callable[[], Any], failure: str) -> Any:
         deadline = time.monotonic() + SECONDS
         while time.monotonic() < deadline:
             found = look()
@@ -321,5 +321,5 @@ def _environment(agent: Agent) -> list[str]:
     return [f"{name}={value}" for name, value in CHOICES.get(agent.name, {}).items()]
 
 
-def _last(done: Any) -> str:
+def _last_words(done: Any) -> str:
     return " ".join((done.stderr + done.stdout).split())[-240:]

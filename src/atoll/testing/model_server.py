@@ -64,11 +64,11 @@ def cue_of(parts: Iterable[str | None]) -> Cue:
         if part is RESULT:
             cue = Cue(says=cue.says)
         elif "[[" in part:
-            cue = _read(part) or cue
+            cue = _read_cue(part) or cue
     return cue
 
 
-def _read(text: str) -> Cue | None:
+def _read_cue(text: str) -> Cue | None:
     if _QUOTED.search(text):
         # opencode quotes the words of its command line, and escapes the quotes in them.
         text = text.replace('\\"', '"')
@@ -203,7 +203,7 @@ class ModelServer:
                 ],
             }
         else:
-            said = _written(json.dumps(body["messages"])) or cue.says or DONE
+            said = _file_answer(json.dumps(body["messages"])) or cue.says or DONE
             delta = {"role": "assistant", "content": said}
         reason = "tool_calls" if tool else "stop"
         head = {"id": "chat_1", "model": "fake-model", "created": 1}
@@ -268,7 +268,7 @@ def _item(name: str, tool: tuple[str, str] | None, said: str) -> dict[str, Any]:
     """Return the output of OpenAI's Responses: a call, or a message."""
     if tool:
         call = {"type": "function_call", "id": name, "call_id": name.replace("fc_", "call_")}
-        return {**call, "arguments": tool[1], "status": "completed", **_named(tool[0])}
+        return {**call, "arguments": tool[1], "status": "completed", **_tool_name(tool[0])}
     content = [{"type": "output_text", "text": said, "annotations": []}]
     about = {"type": "message", "id": name, "role": "assistant", "status": "completed"}
     return {**about, "content": content}
@@ -284,7 +284,7 @@ def _block(number: int, tool: tuple[str, str] | None, said: str) -> tuple[dict[s
     return {**block, "input": json.loads(tool[1])}, {**block, "input": {}}, delta
 
 
-def _named(tool: str) -> dict[str, str]:
+def _tool_name(tool: str) -> dict[str, str]:
     """Return the name of a tool as models of OpenAI call it: a server's are in its namespace."""
     found = _SERVERS.fullmatch(tool)
     return {"name": tool} if found is None else {"namespace": found[1], "name": found[2]}
@@ -337,7 +337,7 @@ def _text(content: Any) -> str:
     return "\n".join(str(part.get("text", "")) for part in content)
 
 
-def _written(conversation: str) -> str | None:
+def _file_answer(conversation: str) -> str | None:
     """The answer to the last `[[write …]]`: a file as Aider's `whole` format spells it."""
     found = WRITE.findall(conversation)
     return "{}\n```\n{}\n```\n".format(*found[-1]) if found else None

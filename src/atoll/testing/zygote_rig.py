@@ -159,7 +159,7 @@ def start_zygote(
 ) -> WarmProcess:
     """Start the process and return it once it listens."""
     read, write = os.pipe()
-    rig = _Rig(str(home), uid, pool_size, subordinates, real)
+    rig = _RigRequest(str(home), uid, pool_size, subordinates, real)
     process = warm_program(__name__).start(asdict(rig), [write, 1, 2])
     os.close(write)
     with os.fdopen(read, "rb") as ready:
@@ -168,7 +168,7 @@ def start_zygote(
 
 
 @dataclass(frozen=True, slots=True)
-class _Rig:
+class _RigRequest:
     """A zygote as it was asked for."""
 
     home: str
@@ -181,7 +181,7 @@ class _Rig:
 def _run(request: Request, fds: Sequence[int]) -> int:
     """Run a zygote as this process. It drops to the uid after its imports, which may lie in a
     private home."""
-    rig, (ready_fd, *streams) = _Rig(**request), fds
+    rig, (ready_fd, *streams) = _RigRequest(**request), fds
     for stream, number in zip(streams, (1, 2), strict=True):
         os.dup2(stream, number)
         os.close(stream)

@@ -138,7 +138,7 @@ def _build_terminals(
     shelf = RecordingStore(boot.journal_dir / "recordings", RecordingLimits())
     recordings = Recordings(shelf, journal=ground.journal, make_stage=make_stage)
 
-    def opened(terminal: Terminal) -> None:
+    def observe(terminal: Terminal) -> None:
         recordings.opened(terminal)
         terminal.pty.subscribe(ShellCommands(terminal.pty, acts))
 
@@ -148,7 +148,7 @@ def _build_terminals(
         journal=ground.journal,
         tasks=ground.tasks,
         make_stage=make_stage,
-        on_open=opened,
+        on_open=observe,
         held_until=control_plane.held_until,
         shelf=TerminalShelf(boot.journal_dir / "terminals.json" if linked else None),
     )

@@ -67,9 +67,9 @@ async def test_package_is_fetched_tried_and_then_known(
     layers = InstalledLayers(tmp_path / "home" / "agents")
     (mount,) = await layers.mounts_for("acp:own")
     assert mount.target == "/opt/atoll/agents/acp-own"
-    assert [one.name for one in layers.added()] == ["acp:own"]
+    assert [one.name for one in layers.list_added()] == ["acp:own"]
     closed = InstalledLayers(tmp_path / "home" / "agents", ("codex",))
-    assert closed.added() == []
+    assert closed.list_added() == []
     with pytest.raises(Forbidden):
         await closed.mounts_for("acp:own")
     assert [one.version for one in shelf.remove("acp:own", None)] == ["2.5.0"]
@@ -128,4 +128,4 @@ def test_definition_that_does_not_hold_is_of_no_agent(tmp_path: Path) -> None:
         (folder / name).mkdir(parents=True)
         if text is not None:
             (folder / name / "agent.json").write_text(text)
-    assert InstalledLayers(folder).added() == []
+    assert InstalledLayers(folder).list_added() == []

@@ -17,8 +17,8 @@ from atoll.domain.route.policy import (
     RouteOptions,
     RoutePolicy,
     Strategy,
+    named_backends,
     narrowed,
-    one_list,
     read_policy,
 )
 from atoll.domain.route.record import Move, RouteRecord
@@ -151,9 +151,9 @@ def test_what_was_tried_is_not_tried_again_and_an_explicit_choice_leaves_nothing
 
 
 def test_either_word_names_the_backends_and_two_lists_that_differ_are_refused() -> None:
-    assert one_list(("ext.a",), (), field="fallback") == ("ext.a",)
-    assert one_list((), ("ext.a",), field="fallback") == ("ext.a",)
-    assert one_list(("ext.a",), ("ext.a",), field="fallback") == ("ext.a",)
+    assert named_backends(("ext.a",), (), field="fallback") == ("ext.a",)
+    assert named_backends((), ("ext.a",), field="fallback") == ("ext.a",)
+    assert named_backends(("ext.a",), ("ext.a",), field="fallback") == ("ext.a",)
     with pytest.raises(Invalid, match="one list") as caught:
-        one_list(("ext.a",), ("ext.b",), field="fallback")
+        named_backends(("ext.a",), ("ext.b",), field="fallback")
     assert caught.value.field == "fallback"

@@ -30,7 +30,7 @@ from atoll.adapters.storage.store import Settings as StoreSettings
 from atoll.adapters.storage.store import open_store
 from atoll.adapters.vaults.envelope import EnvelopeVault, MasterKey
 from atoll.adapters.workspaces.empty import EmptyWorkspaces
-from atoll.domain.agent.registry import canonical
+from atoll.domain.agent.registry import canonical_name
 from atoll.domain.ids import SandboxId
 from atoll.domain.wall.isolation import Isolation, IsolationLevel
 from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, Reachability
@@ -230,7 +230,7 @@ class ScriptedRuntime:
         if (request.method, request.path) not in {("POST", "/sessions"), ("POST", "/agents")}:
             return None
         name = json.loads(body or b"{}").get("agent")
-        return None if name is None or canonical(name) in self.programs else str(name)
+        return None if name is None or canonical_name(name) in self.programs else str(name)
 
     async def _port(self, request: web.Request) -> web.StreamResponse:
         self.dialled.append(int(request.match_info["port"]))

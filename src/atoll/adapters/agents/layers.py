@@ -29,9 +29,9 @@ class InstalledLayers:
         self._catalogue = catalogue
         self._allowed = allowed(catalogue)
 
-    async def offered(self) -> tuple[OfferedAgent, ...]:
+    async def list_offered(self) -> tuple[OfferedAgent, ...]:
         """Return the agents of the catalogue that are here."""
-        found = (self._default(agent) for agent in (*self._allowed, *self.added()))
+        found = (self._default(agent) for agent in (*self._allowed, *self.list_added()))
         return tuple(one for one in found if one is not None)
 
     def _default(self, agent: Agent) -> OfferedAgent | None:
@@ -70,7 +70,7 @@ class InstalledLayers:
         except NotFound as error:
             raise Invalid(error.message, field="agent") from error
 
-    def added(self) -> Sequence[Agent]:
+    def list_added(self) -> Sequence[Agent]:
         """See the port."""
         return [one for one in read_added(*self._folders) if self._may_use(one)]
 

@@ -120,7 +120,7 @@ class AsyncOrganizations(AsyncNoun[Organizations]):
     workers = Awaited(Organizations.workers)
     backends = Awaited(Organizations.backends)
     stop = Awaited(Organizations.stop)
-    running = Awaited(Organizations.running)
+    list_running = Awaited(Organizations.list_running)
     halt = Awaited(Organizations.halt)
     create = Awaited(Organizations.create)
     members = Awaited(Organizations.members)

@@ -145,9 +145,9 @@ class Hooks:
             case None:
                 return ()
             case HookMeaning.ASKS:
-                return self._asks(_question(event, tool, rest))
+                return self._asks(_title_of(event, tool, rest))
             case HookMeaning.NOTIFIES:
-                return self._notifies(rest)
+                return self._read_notification(rest)
             case HookMeaning.BEGINS:
                 return (*self._answered(), Began())
             case HookMeaning.WORKS:
@@ -157,7 +157,7 @@ class Hooks:
             case HookMeaning.ENDS | HookMeaning.FAILS | HookMeaning.STOPS:  # pragma: no branch
                 return (*self._answered(), Ended(_ENDINGS[meaning]))
 
-    def _notifies(self, rest: str) -> tuple[Said, ...]:
+    def _read_notification(self, rest: str) -> tuple[Said, ...]:
         kind, message = _NOTIFICATION.search(rest), _MESSAGE.search(rest)
         if kind is not None and kind[1] == "idle_prompt":
             return (*self._answered(), Ended())
@@ -199,7 +199,7 @@ def _conversation(event: str, before: str, after: str) -> str | None:
     return named[1] if spoken else None
 
 
-def _question(event: str, tool: re.Match[str] | None, rest: str) -> str:
+def _title_of(event: str, tool: re.Match[str] | None, rest: str) -> str:
     """Return the title of what is asked: the use of a tool, a question of the agent, or a form that
     a server shows."""
     if event == "PreToolUse":

@@ -42,7 +42,7 @@ def find(name: str) -> Agent:
     raise NotFound(f"no agent is called {name[:80]!r}; known: {known}", field="agent")
 
 
-def canonical(reference: str) -> str:
+def canonical_name(reference: str) -> str:
     """Return the agent's own name for a name, an alias, or either with `@version`; what no agent is
     called is returned as it is."""
     name = reference.partition("@")[0]

@@ -15,7 +15,7 @@ from atoll.domain.route.policy import (
     ExecutionMode,
     RoutePolicy,
     Strategy,
-    one_list,
+    named_backends,
     read_policy,
 )
 from atoll.domain.wall.isolation import IsolationLevel
@@ -55,7 +55,7 @@ def read_route(node: Node | None, extension: str) -> RoutePolicy | None:
         return None
     part = Fields(node)
     try:
-        fallback = one_list(
+        fallback = named_backends(
             part.items("extensions", read_extension),
             part.items("fallback", read_extension),
             field="route.fallback",

@@ -26,14 +26,14 @@ _FILLING = frozenset({
 """Words of a sentence that say nothing about the work."""
 
 _CYRILLIC: Final = "абвгдеёжзийклмнопрстуфхцчшщъыьэюяіїєґ"
-_ITS_LATIN: Final = (
+_CYRILLIC_LATIN: Final = (
     "a b v g d e e zh z i y k l m n o p r s t u f kh ts ch sh shch  y  e yu ya i yi ye g"
 )
 _GREEK: Final = "αβγδεζηθικλμνξοπρσςτυφχψω"
-_ITS_OWN: Final = "a v g d e z i th i k l m n x o p r s s t y f ch ps o"
+_GREEK_LATIN: Final = "a v g d e z i th i k l m n x o p r s s t y f ch ps o"
 _LETTERS: Final = {
-    **dict(zip(_CYRILLIC, _ITS_LATIN.split(" "), strict=True)),
-    **dict(zip(_GREEK, _ITS_OWN.split(" "), strict=True)),
+    **dict(zip(_CYRILLIC, _CYRILLIC_LATIN.split(" "), strict=True)),
+    **dict(zip(_GREEK, _GREEK_LATIN.split(" "), strict=True)),
 }
 """Letters of other scripts, as they are usually spelled in Latin ones."""
 
@@ -79,14 +79,14 @@ def proposed_branch(sentence: str) -> str | None:
     """Return a branch named by the first words of a task: `Please fix the login page!` gives
     `fix-login-page`. None for a sentence without words in Latin letters or digits."""
     plain = unicodedata.normalize("NFKD", _first_line(sentence))
-    return _named(plain.encode("ascii", "ignore").decode().lower())
+    return _join_words(plain.encode("ascii", "ignore").decode().lower())
 
 
 def branch_of_task(sentence: str) -> str:
     """Return the branch that a sentence proposes. Words in other scripts are spelled in Latin
     letters where these stand for theirs (Cyrillic, Greek, Korean, Japanese syllables); else the
     branch is `task-` and a digest, the same for the same words."""
-    proposed = proposed_branch(sentence) or _named(_spelled(_first_line(sentence)))
+    proposed = proposed_branch(sentence) or _join_words(_romanize(_first_line(sentence)))
     if proposed is not None:
         return proposed
     said = " ".join(unicodedata.normalize("NFC", sentence).split())
@@ -97,7 +97,7 @@ def _first_line(sentence: str) -> str:
     return sentence.strip()[:500].partition("\n")[0]
 
 
-def _named(plain: str) -> str | None:
+def _join_words(plain: str) -> str | None:
     """Return a branch of the first words that say something."""
     words = _WORD.findall(plain.replace("'", ""))
     telling = [word for word in words if word not in _FILLING] or words
@@ -110,11 +110,11 @@ def _named(plain: str) -> str | None:
     return name or None
 
 
-def _spelled(text: str) -> str:
-    return "".join(map(_spell, unicodedata.normalize("NFC", text.lower())))
+def _romanize(text: str) -> str:
+    return "".join(map(_romanize_letter, unicodedata.normalize("NFC", text.lower())))
 
 
-def _spell(letter: str) -> str:
+def _romanize_letter(letter: str) -> str:
     if letter in _LETTERS:
         return _LETTERS[letter]
     name = unicodedata.name(letter, "")

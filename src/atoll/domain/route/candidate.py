@@ -111,11 +111,11 @@ def lacks(candidate: Candidate, need: Need) -> Iterator[str]:
     missing = sorted(need.abilities - candidate.abilities)
     if missing:
         yield f"it lacks {', '.join(missing)}"
-    yield from _unacted(candidate, need.fields)
+    yield from _ignored_fields(candidate, need.fields)
     yield from _beyond(candidate.limits, need.resources)
 
 
-def _unacted(candidate: Candidate, fields: frozenset[str]) -> Iterator[str]:
+def _ignored_fields(candidate: Candidate, fields: frozenset[str]) -> Iterator[str]:
     """Yield each field that is named, and that a candidate would drop."""
     for field, why in (*candidate.ignores, *ACTED_ON_NOWHERE):
         if field in fields:

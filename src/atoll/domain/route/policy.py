@@ -139,7 +139,7 @@ def read_policy(policy: RoutePolicy) -> RoutePolicy:
     return policy
 
 
-def one_list(
+def named_backends(
     extensions: tuple[str, ...], fallback: tuple[str, ...], *, field: str
 ) -> tuple[str, ...]:
     """Return the backends that a policy names by either word. Raises `Invalid` for two lists that

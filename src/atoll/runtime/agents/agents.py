@@ -11,7 +11,7 @@ from functools import partial
 
 from atoll.domain.agent.card_log import Clean
 from atoll.domain.agent.conversation import Restart, Terms
-from atoll.domain.agent.registry import canonical
+from atoll.domain.agent.registry import canonical_name
 from atoll.domain.agent.resumable import ResumeFallback
 from atoll.domain.errors import AtollError, Invalid, LimitReached, NotFound
 from atoll.domain.ids import ID_ENTROPY_BYTES, TerminalId, spell
@@ -110,7 +110,7 @@ class Agents:
         self._policy_env = {name: dict(env) for name, env in policy.agent_env}
 
     def _env(self, agent: Agent) -> dict[str, str]:
-        return {**dict(agent.env), **self._policy_env.get(canonical(agent.name), {})}
+        return {**dict(agent.env), **self._policy_env.get(canonical_name(agent.name), {})}
 
     @property
     def working(self) -> bool:
@@ -159,7 +159,7 @@ class Agents:
         if wanted.argv is not None:
             raise Invalid("name an agent or an argv, not both", field="agent")
         agent = self._find(name)
-        with self._instructions.once(order or AgentOrder()) as given, _naming(agent):
+        with self._instructions.once(order or AgentOrder()) as given, _name_missing_program(agent):
             return await self._open_at_terminal(agent, wanted, given)
 
     async def _open_at_terminal(
@@ -247,7 +247,7 @@ class Agents:
         if len(alive) >= MAX_MACHINES:
             raise LimitReached(f"{MAX_MACHINES} agents run as machines here; stop one first")
         where = cwd or self._terminals.cwd
-        terms = _terms(agent, order, where)
+        terms = _terms_of(agent, order, where)
         known = {**dict(self._terminals.environment), **self._env(agent), **env}
         start = _MachineStart(
             Identity(spell("g", os.urandom(ID_ENTROPY_BYTES)), agent.name, MACHINE, timestamp()),
@@ -266,7 +266,7 @@ class Agents:
             asyncio.get_running_loop().create_future(),
         )
         self._tasks.spawn(self._run_machine(start), f"agent {start.identity.id}")
-        with _naming(agent):
+        with _name_missing_program(agent):
             session = await start.started
         with self._instructions.once(order) as given:
             if given.first_prompt:
@@ -371,7 +371,7 @@ _NO_PROGRAM = frozenset({"no_such_program", "not_executable"})
 
 
 @contextmanager
-def _naming(agent: Agent) -> Iterator[None]:
+def _name_missing_program(agent: Agent) -> Iterator[None]:
     """Name the agent in the refusal of a program that is not there."""
     try:
         yield
@@ -437,7 +437,7 @@ def _tells(agent: Agent) -> bool:
     return bool(agent.watch_argv or agent.watch_files or agent.transcript)
 
 
-def _terms(agent: Agent, order: AgentOrder, where: str) -> Terms:
+def _terms_of(agent: Agent, order: AgentOrder, where: str) -> Terms:
     return Terms(
         where,
         ask=order.ask,

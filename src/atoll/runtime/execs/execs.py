@@ -93,9 +93,9 @@ class Execs:
     @property
     def in_use(self) -> bool:
         """True while a program runs that somebody asked for."""
-        return any(not one.spec.unrecorded for one in self._unended())
+        return any(not one.spec.unrecorded for one in self._running_execs())
 
-    def _unended(self) -> list[Exec]:
+    def _running_execs(self) -> list[Exec]:
         return [one for one in self._execs.values() if one.spec.id not in self._finished]
 
     def apply(self, policy: Policy) -> None:
@@ -116,7 +116,7 @@ class Execs:
     async def start(self, request: ExecRequest) -> Exec:
         """Start a program. Raises `Invalid`, `LimitReached`, `Unavailable`."""
         # What the control plane itself runs has a place beside programs of people and agents.
-        same = [one for one in self._unended() if one.spec.own == request.clean_env]
+        same = [one for one in self._running_execs() if one.spec.own == request.clean_env]
         if len(same) + self._starting >= MAX_RUNNING:
             raise LimitReached(f"{MAX_RUNNING} execs run in this sandbox; wait for one to end")
         spec = self._spec(request)

@@ -71,7 +71,7 @@ class AgentCatalogue:
                 keyed=keyed,
                 logged_in=used,
             )
-            for agent in (*AGENTS, *self._layers.added())
+            for agent in (*AGENTS, *self._layers.list_added())
             for missing, forbidden in [await self._missing(agent)]
         ]
         order = list(type(found[0].state))

@@ -37,7 +37,7 @@ class HostRoom:
                     raise NoRoute(
                         f"host {host.name} has no room for {sandbox.name}: {lack}. Stop another "
                         "sandbox there, or have its capacity raised",
-                        candidates=(_rejected(sandbox, lack),),
+                        candidates=(_rejected_place(sandbox, lack),),
                     )
 
     async def admit(self, rows: Transaction, sandbox: Sandbox) -> None:
@@ -49,7 +49,7 @@ class HostRoom:
         kind = next((one.kind for one in hosts if one.name == sandbox.host), HostKind.LOCAL)
         request = PlaceRequest(kind, sandbox.org_id, profile.id, host=sandbox.host)
         for one in candidates(request, hosts).rejected:
-            raise NoRoute(one.reason, candidates=(_rejected(sandbox, one.reason),))
+            raise NoRoute(one.reason, candidates=(_rejected_place(sandbox, one.reason),))
         await self.check(rows, sandbox)
 
     async def load(self, rows: Transaction, host: str) -> HostLoad:
@@ -65,7 +65,7 @@ class HostRoom:
         return shortage(host, others, room_of(sandbox.profile.resources, self._defaults))
 
 
-def _rejected(sandbox: Sandbox, why: str) -> RejectedPlace:
+def _rejected_place(sandbox: Sandbox, why: str) -> RejectedPlace:
     return RejectedPlace(sandbox.profile.extension, sandbox.host, sandbox.region, (why,))
 
 

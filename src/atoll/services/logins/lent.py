@@ -8,7 +8,7 @@ token goes inside.
 from collections.abc import Callable, Sequence
 
 from atoll.domain.agent.login_use import LOGIN_USES, ExposedLogin, LoginInside
-from atoll.domain.agent.registry import canonical, find
+from atoll.domain.agent.registry import canonical_name, find
 from atoll.domain.login.agent_login import AgentLoginRecord, LoginMethod, LoginState
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import Transaction, Vault
@@ -95,5 +95,5 @@ def is_exposed(record: AgentLoginRecord, sandbox: Sandbox) -> bool:
 def may_run(sandbox: Sandbox, agent: str) -> bool:
     """Report whether an agent may run in a sandbox: it is its own, or its catalogue has it."""
     catalogue = sandbox.profile.agent_catalogue
-    own = sandbox.agent is not None and canonical(sandbox.agent) == agent
+    own = sandbox.agent is not None and canonical_name(sandbox.agent) == agent
     return own or catalogue is None or agent in catalogue

@@ -76,7 +76,7 @@ class Oversight:
         """Destroy a sandbox permanently, with what nobody pulled. Raises `NotFound`."""
         return await self._end(caller, ref, sandbox_id, destroy=True)
 
-    async def running(self) -> list[Sandbox]:
+    async def list_running(self) -> list[Sandbox]:
         """Return the sandboxes of the installation that run or are being made, whoever owns them:
         those of guests are in no organization that anybody administers."""
         async with self._store.read() as rows:

@@ -174,12 +174,12 @@ async def _message(rows: Transaction, event: Event, reason: PushReason) -> bytes
             return None
         return push_message(board.name, reason, (board.id, item))
     sandbox = await rows.sandboxes.get(SandboxId(event.stream.removeprefix(SANDBOX_STREAMS)))
-    if sandbox is None or sandbox.state in GONE or not await _waits(rows, event):
+    if sandbox is None or sandbox.state in GONE or not await _still_waits(rows, event):
         return None
     return push_message(sandbox.name, reason)
 
 
-async def _waits(rows: Transaction, event: Event) -> bool:
+async def _still_waits(rows: Transaction, event: Event) -> bool:
     """Report whether a request still waits; True for an event that is no request."""
     approval_id = ApprovalId(str(event.payload.get("approval_id")))
     approval = await rows.approvals.get(event.org_id, approval_id)

@@ -100,7 +100,7 @@ class Tokens:
             if len(await rows.tokens.of(owner.org_id, owner.id)) >= MAX_TOKENS:
                 raise LimitReached(f"There are {MAX_TOKENS} tokens already: revoke one first.")
             await rows.tokens.add(token)
-            await rows.events.append((_event(self._ground, "token.created", token, caller),))
+            await rows.events.append((_token_event(self._ground, "token.created", token, caller),))
         self._ground.bus.announce(("auth",))
         return token, text
 
@@ -123,7 +123,7 @@ class Tokens:
             raise NotFound(f"You have no token {token_id[:80]!r}: list them to see.")
         async with self._ground.store.begin() as rows:
             await rows.tokens.remove(token.id)
-            await rows.events.append((_event(self._ground, "token.revoked", token, caller),))
+            await rows.events.append((_token_event(self._ground, "token.revoked", token, caller),))
         self._ground.bus.announce(("auth",))
 
     async def by_text(self, text: str) -> Principal | None:
@@ -257,11 +257,11 @@ async def revoke_bound(
     for token in await rows.tokens.of(sandbox.org_id, sandbox.owner):
         if token.sandbox_id == sandbox.id:
             await rows.tokens.remove(token.id)
-            draft = replace(_event(ground, "token.revoked", token, actor), owner=token.owner)
+            draft = replace(_token_event(ground, "token.revoked", token, actor), owner=token.owner)
             await rows.events.append((draft,))
 
 
-def _event(ground: Ground, kind: str, token: Token, caller: Principal) -> EventDraft:
+def _token_event(ground: Ground, kind: str, token: Token, caller: Principal) -> EventDraft:
     told: dict[str, Json] = {"token_id": token.id, "name": token.name}
     if token.sandbox_id is not None:
         told["sandbox_id"] = token.sandbox_id

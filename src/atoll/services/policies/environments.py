@@ -6,7 +6,7 @@ A value is among them only where its owner exposes it.
 from collections.abc import Sequence
 
 from atoll.domain.agent.login_use import LOGIN_USES, ExposedLogin, agent_of
-from atoll.domain.agent.registry import canonical
+from atoll.domain.agent.registry import canonical_name
 from atoll.domain.broker.provider import PLACEHOLDER_PREFIX, PROVIDERS, broker_environment
 from atoll.domain.repository.git_remote import git_environment
 from atoll.domain.sandbox.sandbox import Sandbox
@@ -68,7 +68,7 @@ def agent_environments(
 
 def own_agent(sandbox: Sandbox) -> str:
     """Return the name of the sandbox's own agent, without alias and version; empty without one."""
-    return canonical(sandbox.agent) if sandbox.agent else ""
+    return canonical_name(sandbox.agent) if sandbox.agent else ""
 
 
 def _lent_to(login: LentLogin) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from atoll.domain.agent.acp.added import is_added
 from atoll.domain.agent.agent import Agent, split_reference, takes_prompts
-from atoll.domain.agent.registry import canonical
+from atoll.domain.agent.registry import canonical_name
 from atoll.domain.errors import Forbidden, Invalid
 from atoll.domain.sandbox.image import HOST
 from atoll.domain.sandbox.sandbox import Sandbox
@@ -28,9 +28,9 @@ class InsideAgents:
     own: OfferedAgent | None = None
     others: tuple[OfferedAgent, ...] = ()
 
-    def beginning(self, sandbox: Sandbox) -> tuple[Agent, ...]:
+    def starting(self, sandbox: Sandbox) -> tuple[Agent, ...]:
         """Return the agents that may begin with the sandbox: its own, and those that go on."""
-        going = {canonical(one.agent) for one in sandbox.agents} if sandbox.resuming else set()
+        going = {canonical_name(one.agent) for one in sandbox.agents} if sandbox.resuming else set()
         others = (one.agent for one in self.others if one.agent.name in going)
         return (*([self.own.agent] if self.own else ()), *others)
 
@@ -65,7 +65,7 @@ async def find_inside(
     left = {own.agent.name} if own else set()
     others = (
         one
-        for one in await layers.offered()
+        for one in await layers.list_offered()
         if one.agent.name not in left
         and takes_prompts(one.agent)
         and admits(sandbox, one.agent)
@@ -80,7 +80,7 @@ async def _own(layers: AgentLayers, sandbox: Sandbox) -> OfferedAgent | None:
     mounts = await layers.mounts_for(sandbox.agent)
     agent, version = layers.known(sandbox.agent), split_reference(sandbox.agent)[1]
     if version is None:
-        offered = (one.version for one in await layers.offered() if one.agent == agent)
+        offered = (one.version for one in await layers.list_offered() if one.agent == agent)
         version = next(offered, "")
     return OfferedAgent(agent, version, mounts)
 
@@ -103,7 +103,7 @@ def inside_names(sandbox: Sandbox) -> Mapping[str, str]:
     """Return agents known to be inside, with their versions; its own where nobody looked."""
     found = sandbox.attachment.agents
     if found is None:
-        found = (canonical(sandbox.agent),) if sandbox.agent else ()
+        found = (canonical_name(sandbox.agent),) if sandbox.agent else ()
     return dict(each.partition("@")[::2] for each in found)
 
 

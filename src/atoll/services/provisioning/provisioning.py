@@ -177,7 +177,7 @@ class Provisioning:
         sandbox = replace(sandbox, instructions=words or sandbox.instructions)
         with self._phase("agents"):
             await self._furnish(sandbox, client, report, inside=inside, reach=reach)
-            await lay_agents(client, sandbox, inside.beginning(sandbox), composed)
+            await lay_agents(client, sandbox, inside.starting(sandbox), composed)
             await resume_agents(sandbox, client, report)
         project = await begin_setup(sandbox, client, report)
         task = await begin_task(replace(sandbox, project=project), client, report)
@@ -374,7 +374,7 @@ class Provisioning:
     ) -> Provision:
         """Return the request for a sandbox with its environment and all agents."""
         request = _request(sandbox, mounts, env=self._env(sandbox, inside), fresh=fresh)
-        added, names = tuple(self._agents.added()), self._agent_names(sandbox)
+        added, names = tuple(self._agents.list_added()), self._agent_names(sandbox)
         return replace(request, added=added, agents=names)
 
     def _agent_names(self, sandbox: Sandbox) -> frozenset[str] | None:

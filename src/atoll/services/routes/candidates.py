@@ -197,13 +197,13 @@ def _able(name: str, able: Capabilities) -> Candidate:
         closes_network=able.closes_network,
         abilities=able.abilities,
         limits=able.limits,
-        ignores=_ignored(able),
+        ignores=_ignores_of(able),
         needs_compose=able.needs_compose,
         cost_per_hour=able.cost_per_hour,
     )
 
 
-def _ignored(able: Capabilities) -> tuple[tuple[str, str], ...]:
+def _ignores_of(able: Capabilities) -> tuple[tuple[str, str], ...]:
     """Return what a backend ignores, and what follows from what it is."""
     compose = () if able.compose else _NO_COMPOSE
     hosts = _NO_HOSTS if able.host_kind is None else ()

@@ -203,7 +203,7 @@ class Admission:
             asked = grant(request, profile, self._circumstances(caller, frozenset()))
             allowed = await self._room.take(rows, asked)
             return await self._routing.decide(
-                rows, allowed, _options(request, asked), host=request.host
+                rows, allowed, _route_options(request, asked), host=request.host
             )
 
     async def place_worker(
@@ -218,7 +218,7 @@ class Admission:
         asked = grant(request, profile, self._circumstances(caller, frozenset()))
         async with self._ground.store.read() as rows:
             return await self._routing.decide(
-                rows, asked, _options(request, asked), host=request.host, worker=True
+                rows, asked, _route_options(request, asked), host=request.host, worker=True
             )
 
     async def _earlier(self, rows: Transaction, caller: Principal, asked: _Asked) -> Sandbox | None:
@@ -286,7 +286,7 @@ class Admission:
         circumstances = replace(known, project=project, branches=branches)
         wanted = grant(request, asked.profile, circumstances)
         allowed = await self._room.take(rows, wanted)
-        options = _options(request, wanted)
+        options = _route_options(request, wanted)
         return await self._routing.place(rows, allowed, options, host=request.host)
 
     async def _family(
@@ -327,20 +327,20 @@ class Admission:
         """Return why no sandbox can be made from this profile here; None when one can."""
         try:
             await self.agents.check_offered(profile.agent)
-            return self._unfit(profile)
+            return self._profile_obstacle(profile)
         except AtollError as error:
             return error.message
 
-    def _unfit(self, profile: Profile) -> str | None:
+    def _profile_obstacle(self, profile: Profile) -> str | None:
         """Return why no backend that a profile names could ever take its sandboxes."""
         named = (profile.extension,) if profile.extension else ()
         names = named if profile.route is None else profile.route.extensions
-        reasons = {name: self._lack(name, profile) for name in names}
+        reasons = {name: self._backend_obstacle(name, profile) for name in names}
         if not reasons or None in reasons.values():
             return None
         return "; ".join(f"{name}: {why}" for name, why in reasons.items())
 
-    def _lack(self, name: str, profile: Profile) -> str | None:
+    def _backend_obstacle(self, name: str, profile: Profile) -> str | None:
         """Return why a backend could never take a sandbox of a profile."""
         extension = self._extensions.get(name)
         if extension is None:
@@ -353,7 +353,7 @@ class Admission:
         return None
 
 
-def _options(request: CreateSandbox, wanted: Sandbox) -> RouteOptions:
+def _route_options(request: CreateSandbox, wanted: Sandbox) -> RouteOptions:
     """Return what is asked of the route: also to act on every field that is named. What a quota
     adds is nobody's wish."""
     inputs = wanted.inputs

@@ -13,7 +13,7 @@ from typing import Final
 import structlog
 
 from atoll.domain.agent.agent import Agent, layer_path, split_reference, takes_prompts
-from atoll.domain.agent.registry import canonical
+from atoll.domain.agent.registry import canonical_name
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile
@@ -115,7 +115,7 @@ class AgentChecks:
     ) -> None:
         """Lay out the configuration of the agents that are not the sandbox's own, once in each
         start, and of `agent`, which was just found inside. Raises `Failed` for that one alone."""
-        own = canonical(sandbox.agent) if sandbox.agent else ""
+        own = canonical_name(sandbox.agent) if sandbox.agent else ""
         known = inside_names(sandbox)
         late = agent is not None and agent.name not in known
         names = {*known, *([agent.name] if agent and late else [])} - {own}

@@ -24,9 +24,9 @@ class Consumers:
         are kept for their retention. Returns those that ended now: none the second time. The log
         names the consumer, as it does of a create."""
         belonging = [one for one in await self._live(caller) if ends_with(one, end)]
-        return [await self._ended(caller, one) for one in belonging]
+        return [await self._end_one(caller, one) for one in belonging]
 
-    async def _ended(self, caller: Principal, sandbox: Sandbox) -> Sandbox:
+    async def _end_one(self, caller: Principal, sandbox: Sandbox) -> Sandbox:
         check_may_manage(caller, sandbox)
         over = ConsumerEnded(consumer_facts(caller, sandbox.consumer))
         actor = acting_consumer(caller, sandbox.consumer)

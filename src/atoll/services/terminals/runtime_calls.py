@@ -47,11 +47,11 @@ class RuntimeCalls:
     ) -> AsyncIterator[RuntimeStream]:
         """Yield the runtime's answer while it arrives."""
         sandbox, client = await self._sandboxes.runtime(caller, ref, activity=activity)
-        async with self._streamed(sandbox, client, call) as answer:
+        async with self._open_stream(sandbox, client, call) as answer:
             yield answer
 
     @asynccontextmanager
-    async def _streamed(
+    async def _open_stream(
         self, sandbox: Sandbox, client: RuntimeClient, call: RuntimeCall[bytes]
     ) -> AsyncIterator[RuntimeStream]:
         async with AsyncExitStack() as stack:
@@ -94,5 +94,5 @@ class RuntimeCalls:
         sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
         await self._sandboxes.agent_checks.prepare_exec(sandbox, client, body)
         call = execs.stream_exec(body, spell_actor(caller))
-        async with self._streamed(sandbox, client, call) as answer:
+        async with self._open_stream(sandbox, client, call) as answer:
             yield answer

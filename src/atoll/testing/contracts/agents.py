@@ -37,7 +37,7 @@ class AgentLayersContract:
     async def test_offered_agents_are_those_that_can_be_mounted(
         self, layers: AgentLayers, offered: str
     ) -> None:
-        found = {one.agent.name: one for one in await layers.offered()}
+        found = {one.agent.name: one for one in await layers.list_offered()}
         assert found[offered].version and ABSENT not in found
         for name, one in found.items():
             assert one.agent == layers.known(name)

@@ -37,11 +37,11 @@ class FakeAgentLayers:
     definitions: tuple[AcpDefinition, ...] = ()
     """Agents that an administrator added."""
 
-    async def offered(self) -> tuple[OfferedAgent, ...]:
+    async def list_offered(self) -> tuple[OfferedAgent, ...]:
         """See the port."""
         return tuple(
-            self._offered(agent, None)
-            for agent in (*AGENTS, *self.added())
+            self._offer(agent, None)
+            for agent in (*AGENTS, *self.list_added())
             if agent.name in self.installed and self._may_use(agent)
         )
 
@@ -53,9 +53,9 @@ class FakeAgentLayers:
         versions = self.installed.get(known.name)
         if versions is None or (version is not None and version not in versions):
             raise Invalid(f"{agent} is not installed: atoll agent install {agent}", field="agent")
-        return self._offered(known, version).mounts
+        return self._offer(known, version).mounts
 
-    def added(self) -> tuple[Agent, ...]:
+    def list_added(self) -> tuple[Agent, ...]:
         """See the port."""
         return tuple(filter(self._may_use, map(added_agent, self.definitions)))
 
@@ -63,7 +63,7 @@ class FakeAgentLayers:
         """See the port."""
         name = split_reference(agent)[0]
         try:
-            return next((a for a in self.added() if a.name == name), None) or find(name)
+            return next((a for a in self.list_added() if a.name == name), None) or find(name)
         except NotFound as error:
             raise Invalid(error.message, field="agent") from error
 
@@ -71,7 +71,7 @@ class FakeAgentLayers:
         named = self.catalogue is None or agent.name in self.catalogue
         return named if is_added(agent.name) else agent in allowed(self.catalogue)
 
-    def _offered(self, agent: Agent, version: str | None) -> OfferedAgent:
+    def _offer(self, agent: Agent, version: str | None) -> OfferedAgent:
         version = version or next(iter(self.installed[agent.name]), None)
         if version is None:
             return OfferedAgent(agent)
@@ -143,7 +143,7 @@ class FakeAgentShelf:
     ) -> Layer:
         """See the port."""
         self.asked.append((name, version))
-        agent, wanted = self._read(name, version)
+        agent, wanted = self._find(name, version)
         wanted = wanted or (agent.package.version if agent.package else "1.0")
         there = self.installed.setdefault(agent.name, [])
         if wanted in there:
@@ -157,7 +157,7 @@ class FakeAgentShelf:
     def remove(self, name: str, version: str | None) -> Sequence[Layer]:
         """See the port."""
         self.asked.append((name, version))
-        agent, wanted = self._read(name, version)
+        agent, wanted = self._find(name, version)
         gone = [one for one in self._versions(agent) if wanted in (None, one)]
         known = [one for one in self.added if added_agent(one).name == agent.name]
         if known and wanted is None:
@@ -170,7 +170,7 @@ class FakeAgentShelf:
             self.installed[agent.name].remove(one)
         return [_layer(agent, one) for one in gone]
 
-    def _read(self, name: str, version: str | None) -> tuple[Agent, str | None]:
+    def _find(self, name: str, version: str | None) -> tuple[Agent, str | None]:
         """Return the agent and the version of `name`, which may be `name@version`. Raises
         `NotFound`, `Invalid`."""
         bare, said = split_reference(name if version is None else f"{name}@{version}")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from atoll.adapters.runtimes.answers import read_answer
-from atoll.domain.agent.registry import canonical
+from atoll.domain.agent.registry import canonical_name
 from atoll.domain.errors import Conflict, Invalid, NotFound, Unavailable
 from atoll.domain.wall.probe import PROBE
 from atoll.ports.extension import Reachability
@@ -205,17 +205,17 @@ class FakeRuntimes:
                 return 204, None
             case path if path.startswith("/workers/"):
                 return self._of_worker(call, path.split("/")[2:], query)
-            case "/agents" | "/sessions" if (name := self._absent(call)) is not None:
+            case "/agents" | "/sessions" if (name := self._find_absent(call)) is not None:
                 problem = {"code": "agent_not_inside", "field": "agent"}
                 return 422, problem | {"detail": f"the agent {name} is not in this sandbox"}
             case _:
                 return self.answers.get((call.method, call.path), (404, {"code": "not_found"}))
 
-    def _absent(self, call: RuntimeCall[T]) -> str | None:
+    def _find_absent(self, call: RuntimeCall[T]) -> str | None:
         """Return the agent that a call would start, where its program is not inside."""
         body = json.loads(call.body) if isinstance(call.body, bytes) else {}
         name = None if call.method != "POST" else body.get("agent")
-        return None if name is None or canonical(name) in self.programs else name
+        return None if name is None or canonical_name(name) in self.programs else name
 
     def _of_worker(
         self, call: RuntimeCall[T], path: list[str], query: dict[str, str]

@@ -142,7 +142,7 @@ class ZygoteServer:
         uid = self.boxes.starts.take_uids() if self.boxes.host.root else None
         answers: list[wire.Answer] = []
 
-        def ended(_status: int) -> None:
+        def report_end(_status: int) -> None:
             self._imports -= 1
             broke = wire.Refused("failed", "the import broke off; see the zygote's log")
             reply(answers[0] if answers else broke)
@@ -152,7 +152,7 @@ class ZygoteServer:
         child = self.loop.fork(
             lambda channel: self.importer.work(request, uid, channel),
             lambda packet, _fds: answers.append(wire.decode_answer(packet).answer),
-            ended,
+            report_end,
         )
         os.close(child.pidfd)
 

@@ -166,7 +166,7 @@ def form_of(schema: Any, message: str = "") -> Form:
 
 def test_form_reads_numbers_lists_and_named_choices() -> None:
     form = form_of(SCHEMA, "Please.")
-    assert "Count: …" in form.shown and "Tags (optional): a, b" in form.shown
+    assert "Count: …" in form.card_text and "Tags (optional): a, b" in form.card_text
     assert [one.id for one in form.options] == ["decline"]
     words = "Count: 3\nSize: 1.5\nTags: a, b\nNamed: One\n\nn: 3"
     filled = fill_form(form, None, words, {})
@@ -191,7 +191,7 @@ def test_form_without_fields_is_accepted_or_declined_and_garbage_is_none() -> No
 
 def test_boolean_takes_yes_and_no_only() -> None:
     form = form_of({"properties": {"sure": {"type": "boolean"}}})
-    assert form.shown == "sure" and [one.id for one in form.options] == ["yes", "no", "decline"]
+    assert form.card_text == "sure" and [one.id for one in form.options] == ["yes", "no", "decline"]
     assert fill_form(form, "yes", None, {}) == {"sure": True}
     with pytest.raises(Invalid):
         fill_form(form, None, "perhaps", {})

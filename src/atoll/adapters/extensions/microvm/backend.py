@@ -79,7 +79,7 @@ class MicrovmBackend:
                 "cannot be used there",
                 field="image",
             )
-        request = replace(request, mounts=_shown(request.mounts))
+        request = replace(request, mounts=_choose_mounts(request.mounts))
         if len(request.mounts) > len(LETTERS):
             raise Invalid(f"{NAME} shows at most {len(LETTERS)} folders", field="mounts")
         await self._cancel_boot(request.sandbox_id)
@@ -204,7 +204,7 @@ class MicrovmBackend:
         return found
 
 
-def _shown(mounts: tuple[Mount, ...]) -> tuple[Mount, ...]:
+def _choose_mounts(mounts: tuple[Mount, ...]) -> tuple[Mount, ...]:
     """Return as many mounts as a machine has disks for, spare ones last."""
     needed = [mount for mount in mounts if not mount.spare]
     room = max(0, len(LETTERS) - len(needed))

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from atoll.adapters.extensions.namespaces.roots import fitting, shell_of
+from atoll.adapters.extensions.namespaces.roots import choose_mounts, shell_of
 from atoll.adapters.trees.found import FoundTrees
 from atoll.adapters.zygote.environment import environment_with_image
 from atoll.adapters.zygote.link import ZygoteLink
@@ -77,7 +77,7 @@ class Namespaces:
         root = await self._root(request)
         if root is not None:
             request = replace(
-                request, mounts=await asyncio.to_thread(fitting, root, request.mounts)
+                request, mounts=await asyncio.to_thread(choose_mounts, root, request.mounts)
             )
         answer = await self._link.request(self._start(request, root), seconds=START_SECONDS)
         if not isinstance(answer, wire.Started):

@@ -15,7 +15,7 @@ USUAL_SHELL = ("/bin/bash",)
 PLAIN_SHELL = ("/bin/sh",)
 
 
-def fitting(tree: Tree, mounts: Iterable[Mount]) -> tuple[Mount, ...]:
+def choose_mounts(tree: Tree, mounts: Iterable[Mount]) -> tuple[Mount, ...]:
     """Return the mounts without spare ones of agents that run on a program which the tree lacks.
     Raises `Invalid` for one that is no spare."""
     found = []

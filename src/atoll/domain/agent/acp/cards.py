@@ -204,7 +204,7 @@ class AcpCards:
             kind=CardKind.QUESTION,
             state=CardState.PENDING,
             title="The agent asks",
-            text=form.shown,
+            text=form.card_text,
             options=form.options,
             data={"answerable": True, "for": about},
         )

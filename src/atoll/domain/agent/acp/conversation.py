@@ -13,7 +13,7 @@ from atoll.domain.agent.acp.sessions import AcpCalls, AcpSessions
 from atoll.domain.agent.acp.settings import AcpSettings, update_of
 from atoll.domain.agent.acp.thread_requests import AcpThreadRequests
 from atoll.domain.agent.acp.threads import AcpThread, AcpThreads, is_live, message_name
-from atoll.domain.agent.acp.waiting import WaitingRequest, allowing, select
+from atoll.domain.agent.acp.waiting import WaitingRequest, find_allowing, select
 from atoll.domain.agent.card import Began, Card, CardKind, CardState, Draft, Said, Value, Yielded
 from atoll.domain.agent.conversation import (
     Outgoing,
@@ -88,7 +88,7 @@ class AcpConversation:
             "clientCapabilities": {"fs": files, "terminal": False, "elicitation": {"form": {}}},
             "clientInfo": {"name": "atoll", "version": "1"},
         }
-        return Step(send=(self._calls.call("initialize", params, self._greeted),))
+        return Step(send=(self._calls.call("initialize", params, self._take_greeting),))
 
     def take(self, message: Message) -> Step:
         """Read one line of output."""
@@ -105,7 +105,7 @@ class AcpConversation:
         thread = self._threads.of(params)
         said = thread.cards.take(message)
         if "id" in message:
-            return self._requested(message, method, thread, said)
+            return self._take_request(message, method, thread, said)
         update = update_of(message)
         events = thread.events.heard(said, name=message_name(message))
         kept = carried(events, thread.session, kept=not is_live(update, events))
@@ -140,7 +140,7 @@ class AcpConversation:
         method, params = call
         self._change = name, value
         place: dict[str, Value] = {"sessionId": self._threads.present.session}
-        return Step(send=(self._calls.call(method, {**place, **params}, self._changed),))
+        return Step(send=(self._calls.call(method, {**place, **params}, self._settle_change),))
 
     def request(self, key: str, method: str, params: Message, *, trace: str = "") -> Step:
         """Serve a request in Codex's words, once the first session is ready."""
@@ -155,16 +155,16 @@ class AcpConversation:
 
     # What the agent answers.
 
-    def _greeted(self, result: Message, error: str) -> Step:
+    def _take_greeting(self, result: Message, error: str) -> Step:
         if error:
-            return self._failed("initialize", error)
+            return self._report_failure("initialize", error)
         self._sessions.read_abilities(part(result, "agentCapabilities"))
         return self._open_session()
 
     def _open_session(self) -> Step:
         wanted = self._terms.conversation
         if wanted is None:
-            return Step(send=(self._sessions.start(self._began),))
+            return Step(send=(self._sessions.start(self._take_session),))
         if not self._sessions.loads:
             return self._new_session("This agent cannot take up a conversation.")
 
@@ -173,16 +173,16 @@ class AcpConversation:
 
         return Step(send=(self._sessions.load(wanted, loaded),))
 
-    def _began(self, result: Message, error: str) -> Step:
+    def _take_session(self, result: Message, error: str) -> Step:
         if error:
-            return self._failed("session/new", error)
+            return self._report_failure("session/new", error)
         return self._session_ready(text(result, "sessionId"), result)
 
     def _new_session(self, instead: str) -> Step:
         """Start a new session where the old one could not be resumed, and report that."""
         title = "A new conversation begins"
         card = Draft("failed:load", CardKind.STATUS, CardState.FAILED, title, instead)
-        return Step(said=(card,), send=(self._sessions.start(self._began),))
+        return Step(said=(card,), send=(self._sessions.start(self._take_session),))
 
     def _session_ready(self, session: str, result: Message) -> Step:
         """Take the first session as ready, and do what waited for it."""
@@ -194,17 +194,17 @@ class AcpConversation:
         step = Step() if prompt is None else self._start(thread, prompt, self._names.fresh())
         early, self._early = self._early or [], None
         for waiting in early:
-            step = after(step, self._late(*waiting))
+            step = after(step, self._serve_late(*waiting))
         return replace(step, settings=settings)
 
-    def _late(self, key: str, method: str, params: Message) -> Step:
+    def _serve_late(self, key: str, method: str, params: Message) -> Step:
         """Serve a request that waited."""
         try:
             return self._serves[method](key, params)
         except AtollError as error:
             return Step(replies=(requests.refused(key, error.message),))
 
-    def _failed(self, call: str, error: str) -> Step:
+    def _report_failure(self, call: str, error: str) -> Step:
         card = Draft(f"failed:{call}", CardKind.STATUS, CardState.FAILED, f"{call} failed", error)
         # Without a session, no prompt will ever be sent.
         self._broken = f"{call} failed: {error}"
@@ -213,7 +213,7 @@ class AcpConversation:
         replies = tuple(Reply(key, error={"message": error}) for key, _, _ in early)
         return Step(said=(card, Yielded()) if waited else (card,), replies=replies)
 
-    def _changed(self, result: Message, error: str) -> Step:
+    def _settle_change(self, result: Message, error: str) -> Step:
         """Settle a change, as the agent answered it."""
         del result
         change, self._change = self._change, None
@@ -271,11 +271,11 @@ class AcpConversation:
         params: dict[str, Value] = {"sessionId": thread.session, "prompt": prompt}
 
         def ended(result: Message, error: str) -> Step:
-            return self._prompt_ended(thread, text(result, "stopReason"), error)
+            return self._end_prompt(thread, text(result, "stopReason"), error)
 
         return self._calls.call("session/prompt", params, ended)
 
-    def _prompt_ended(self, thread: AcpThread, reason: str, error: str) -> Step:
+    def _end_prompt(self, thread: AcpThread, reason: str, error: str) -> Step:
         self._requests = {
             name: one for name, one in self._requests.items() if one.thread is not thread
         }
@@ -311,7 +311,7 @@ class AcpConversation:
 
     # Questions.
 
-    def _requested(
+    def _take_request(
         self, message: Message, method: str, thread: AcpThread, said: list[Said]
     ) -> Step:
         number, name, params = message["id"], name_of(message, "id"), part(message, "params")
@@ -319,13 +319,14 @@ class AcpConversation:
             error: dict[str, Value] = {"code": _UNSUPPORTED, "message": f"{method} is not served"}
             kept = carried((), thread.session, kept=True)
             return Step(send=(rpc(id=number, error=error),), events=kept)
-        allows = allowing(parts(params, "options"))
+        allows = find_allowing(parts(params, "options"))
         form = read_form(params) if method == FORM else read_questions(params)
         accepting = "" if method == FORM or form is None else allows
         remember(self._requests, name, WaitingRequest(number, thread, form, accepting))
         shown = thread.shown(said)
         if self._settings.asks or form is not None or not allows:
-            events = thread.events.heard(said, given=form.asked() if form is not None else None)
+            questions = None if form is None else form.worker_questions()
+            events = thread.events.heard(said, given=questions)
             return Step(said=shown, events=carried(events, thread.session, kept=True))
         # Approve at once where everything is allowed; the card shows the request.
         del self._requests[name]

@@ -53,7 +53,7 @@ class Form:
         return (*found, refuse)
 
     @property
-    def shown(self) -> str:
+    def card_text(self) -> str:
         """The text of its card: the words, and the fields where there are several."""
         if len(self.fields) < 2:
             return self.words or "".join(one.title for one in self.fields)
@@ -64,8 +64,8 @@ class Form:
             lines.append(f"{one.title}{need}: {labels}" if labels else f"{one.title}{need}: …")
         return "\n".join(filter(None, lines))
 
-    def asked(self) -> Message:
-        """Return its questions as workers are told of them."""
+    def worker_questions(self) -> Message:
+        """Return its questions as workers receive them."""
         return {
             "questions": [
                 {
@@ -88,8 +88,8 @@ def read_form(params: Message) -> Form:
         FormField(
             name=name,
             title=text(one, "title", "description") or name,
-            kind=_kind(one),
-            choices=_choices(one),
+            kind=_kind_of(one),
+            choices=_choices_of(one),
             free=f"{name}{_CUSTOM}" if f"{name}{_CUSTOM}" in names else "",
             required=name in needed,
             several=text(one, "type") == "array",
@@ -128,18 +128,18 @@ def fill_form(
 ) -> dict[str, Value]:
     """Return the content of an accepted form. `answers` are those of a worker, `q1` for the first
     field. Raises `Invalid` with the field at fault."""
-    given = dict(_given(form, option, words, answers))
+    given = dict(_match_answers(form, option, words, answers))
     content: dict[str, Value] = {}
     for field in form.fields:
         if field.name in given:
-            name, value = _read(field, given[field.name])
+            name, value = _read_answer(field, given[field.name])
             content[name] = value
         elif field.required:
             raise Invalid(f"{field.title} needs an answer", field="text")
     return content
 
 
-def _given(
+def _match_answers(
     form: Form, option: str | None, words: str | None, answers: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     """Yield the answers by the names of fields."""
@@ -153,10 +153,10 @@ def _given(
             raise Invalid("choose an option, or answer in words", field="option")
         yield form.fields[0].name, answer.strip()
     else:
-        yield from _lines(form, words or "")
+        yield from _match_lines(form, words or "")
 
 
-def _lines(form: Form, words: str) -> Iterator[tuple[str, str]]:
+def _match_lines(form: Form, words: str) -> Iterator[tuple[str, str]]:
     titles = {key.casefold(): one.name for one in form.fields for key in (one.name, one.title)}
     for line in filter(str.strip, words.splitlines()):
         title, colon, answer = line.partition(":")
@@ -168,7 +168,7 @@ def _lines(form: Form, words: str) -> Iterator[tuple[str, str]]:
             yield name, answer.strip()
 
 
-def _read(field: FormField, answer: str) -> tuple[str, Value]:
+def _read_answer(field: FormField, answer: str) -> tuple[str, Value]:
     """Return the name and the value of an answer. Raises `Invalid`."""
     if field.several:
         return _read_several(field, answer)
@@ -178,7 +178,7 @@ def _read(field: FormField, answer: str) -> tuple[str, Value]:
         return field.name, _read_number(field, answer)
     if not field.choices:
         return field.name, answer
-    value = _choice(field, answer)
+    value = _find_choice(field, answer)
     if value is not None:
         return field.name, value
     if field.free:
@@ -188,7 +188,7 @@ def _read(field: FormField, answer: str) -> tuple[str, Value]:
 
 
 def _read_several(field: FormField, answer: str) -> tuple[str, Value]:
-    found = [_choice(field, one.strip()) for one in answer.split(",") if one.strip()]
+    found = [_find_choice(field, one.strip()) for one in answer.split(",") if one.strip()]
     values: list[Value] = [one for one in found if one is not None]
     if len(values) < len(found):
         if field.free:
@@ -213,7 +213,7 @@ def _read_number(field: FormField, answer: str) -> Value:
         raise Invalid(f"{field.title} is a number", field="text") from error
 
 
-def _choice(field: FormField, answer: str) -> str | None:
+def _find_choice(field: FormField, answer: str) -> str | None:
     plain = answer.casefold()
     fits = (
         value for value, label in field.choices if plain in (value.casefold(), label.casefold())
@@ -221,15 +221,15 @@ def _choice(field: FormField, answer: str) -> str | None:
     return next(fits, None)
 
 
-def _kind(one: Message) -> str:
+def _kind_of(one: Message) -> str:
     return text(one, "type") or "string"
 
 
-def _choices(one: Message) -> tuple[tuple[str, str], ...]:
+def _choices_of(one: Message) -> tuple[tuple[str, str], ...]:
     """Return the values and labels of a field's choices, however its schema spells them."""
-    if _kind(one) == "boolean":
+    if _kind_of(one) == "boolean":
         return (("yes", "Yes"), ("no", "No"))
-    items = part(one, "items") if _kind(one) == "array" else one
+    items = part(one, "items") if _kind_of(one) == "array" else one
     titled = [(text(each, "const"), text(each, "title")) for each in parts(items, "oneOf", "anyOf")]
     plain = items.get("enum")
     values = [each for each in plain if isinstance(each, str)] if isinstance(plain, list) else []

@@ -33,7 +33,8 @@ class WaitingRequest:
             effect = next(one.effect for one in card.options if one.id == decision)
             return select(self.number, decision), effect == "allow"
         if option == DECLINE:
-            return (self.cancel() if self.accepting else _acted(self.number, "decline")), False
+            declined = self.cancel() if self.accepting else _act_on_form(self.number, "decline")
+            return declined, False
         content = fill_form(self.form, option, words, answers)
         if self.accepting:
             outcome: dict[str, Value] = {"outcome": "selected", "optionId": self.accepting}
@@ -44,11 +45,11 @@ class WaitingRequest:
     def cancel(self) -> Outgoing:
         """Return the answer that breaks it off."""
         if self.form is not None and not self.accepting:
-            return _acted(self.number, "cancel")
+            return _act_on_form(self.number, "cancel")
         return rpc(id=self.number, result={"outcome": {"outcome": "cancelled"}})
 
 
-def allowing(options: Sequence[Message]) -> str:
+def find_allowing(options: Sequence[Message]) -> str:
     """Return the option that allows what is asked: once, where it can be; empty without one."""
     kinds = {text(one, "kind"): text(one, "optionId") for one in reversed(options)}
     return kinds.get("allow_once") or kinds.get("allow_always") or ""
@@ -59,5 +60,5 @@ def select(number: Value, option: str) -> Outgoing:
     return rpc(id=number, result={"outcome": {"outcome": "selected", "optionId": option}})
 
 
-def _acted(number: Value, action: str) -> Outgoing:
+def _act_on_form(number: Value, action: str) -> Outgoing:
     return rpc(id=number, result={"action": action})

@@ -61,7 +61,7 @@ def pick_id(kind: Kind, reference: str, listed: Callable[[], Iterable[Thing]]) -
     if _is_whole(kind, reference):
         return reference
     things = list(listed())
-    found = _meant(reference, things)
+    found = _matching_ids(reference, things)
     if len(found) == 1:
         return found[0]
     shown = reference[:MAX_SHOWN]
@@ -81,7 +81,7 @@ def _is_whole(kind: Kind, reference: str) -> bool:
     return reference.startswith(kind.prefix) and not _BEGINNING.fullmatch(reference)
 
 
-def _meant(reference: str, things: Iterable[Thing]) -> list[str]:
+def _matching_ids(reference: str, things: Iterable[Thing]) -> list[str]:
     """Return the ids that a reference means: a whole id or name comes before a beginning."""
     named = [one[0] for one in things if reference and reference in one]
     if named:

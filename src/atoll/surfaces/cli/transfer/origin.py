@@ -40,7 +40,7 @@ class NamedBranch:
     base: str | None = None
 
     @property
-    def known(self) -> str | None:
+    def source(self) -> str | None:
         """The branch whose commits are needed."""
         return self.start or self.base or self.branch
 
@@ -84,15 +84,15 @@ def _origin(api: Client, repo: str, named: NamedBranch) -> RepositoryOrigin:
     from atoll.surfaces.cli.transfer.upload import upload
 
     checkout = describe(Path(repo).expanduser())
-    if named.known is not None and named.start is None:
-        refuse_other_names(checkout, named.known)
+    if named.source is not None and named.start is None:
+        refuse_other_names(checkout, named.source)
     if checkout.dirty:
         note(f"{checkout.root}: what is not committed stays here")
     with ProgressNote(f"sending {checkout.name}") as progress:
-        sent = upload(api, checkout, also=named.known, say=lambda line: progress.tell([line]))
+        sent = upload(api, checkout, also=named.source, say=lambda line: progress.tell([line]))
     request["repo_url"] = checkout.label
     request["key"] = sent.key or checkout.key
-    request["from_branch"] = _start(checkout, named, sent)
+    request["from_branch"] = _find_start(checkout, named, sent)
     return RepositoryOrigin(given(request), checkout.root)
 
 
@@ -110,7 +110,7 @@ def _address(repo: str) -> str:
     return address
 
 
-def _start(checkout: "LocalRepo", named: NamedBranch, sent: RepositoryWithRefs) -> str | None:
+def _find_start(checkout: "LocalRepo", named: NamedBranch, sent: RepositoryWithRefs) -> str | None:
     """Return the branch to begin from, None where the named one goes on. Raises `Invalid` for one
     that neither the checkout nor its remote nor the server knows."""
     there = sent.branches
@@ -123,8 +123,8 @@ def _start(checkout: "LocalRepo", named: NamedBranch, sent: RepositoryWithRefs) 
                 f"at {named.start} all the same"
             )
         return named.start
-    if named.known is None or named.known not in there:
+    if named.source is None or named.source not in there:
         return checkout.branch or None
-    if named.known != checkout.branch:
-        note(f"{named.branch} goes on from {named.known} at {there[named.known][:12]}")
-    return None if named.known == named.branch else named.known
+    if named.source != checkout.branch:
+        note(f"{named.branch} goes on from {named.source} at {there[named.source][:12]}")
+    return None if named.source == named.branch else named.source

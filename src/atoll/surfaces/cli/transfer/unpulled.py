@@ -96,7 +96,7 @@ def tell(work: SandboxWork, *, gone: bool = False) -> None:
             note(f"  … and {left} more")
 
 
-def destroyable(
+def leave_out_unknown(
     found: list[Sandbox], works: list[SandboxWork], *, yes: bool, lose: bool
 ) -> list[Sandbox]:
     """Return the sandboxes that may be destroyed; of the others it is said why. `yes` agrees to

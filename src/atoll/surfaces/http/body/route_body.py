@@ -17,7 +17,7 @@ from atoll.domain.route.policy import (
     RoutePolicy,
     RouteRules,
     Strategy,
-    one_list,
+    named_backends,
 )
 from atoll.domain.sandbox.sandbox import CreateSandbox, Inputs
 from atoll.domain.wall.isolation import IsolationLevel
@@ -139,7 +139,7 @@ class RoutePolicyBody(Body):
 
     def to_domain(self) -> RoutePolicy:
         """Return the domain's value. Raises `Invalid` for two lists that differ."""
-        named = one_list(self.extensions, self.fallback, field="default.fallback")
+        named = named_backends(self.extensions, self.fallback, field="default.fallback")
         return RoutePolicy(self.strategy, named, self.constraints.limits())
 
 

@@ -146,7 +146,7 @@ class RunningList(ResponseModel):
 async def list_running(atoll: Atoll, caller: Caller) -> Response:
     """Return every sandbox of the installation that runs or is being made, whoever owns it."""
     del caller
-    found = await atoll.overview.oversight.running()
+    found = await atoll.overview.oversight.list_running()
     return Json({"sandboxes": [_running_view(one) for one in found]})
 
 

@@ -75,12 +75,13 @@ def problem(error: AtollError) -> Json:
         headers["WWW-Authenticate"] = 'Bearer realm="atoll"'
     if status in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}:
         headers["Retry-After"] = "1"
+    more = _extra_members(error)
     return _document(
-        status, error.code, error.message, field=error.field, headers=headers, more=_more(error)
+        status, error.code, error.message, field=error.field, headers=headers, more=more
     )
 
 
-def _more(error: AtollError) -> dict[str, Any]:
+def _extra_members(error: AtollError) -> dict[str, Any]:
     """Return the members that some problems have besides."""
     if isinstance(error, StaleCursor):
         return {"resume_after": error.resume_after}

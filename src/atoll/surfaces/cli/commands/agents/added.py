@@ -68,7 +68,7 @@ def add(
         layer = shelf.add(wanted, bar.line, headway=bar.headway)
     found = next(one for one in shelf.list() if one.agent.name == layer.agent)
     if as_json:
-        show_json(facts(found))
+        show_json(agent_facts(found))
         return
     say(f"added {layer.agent} {layer.version}".rstrip())
     say(f"  atoll new . --agent {layer.agent} --prompt '…'")
@@ -89,14 +89,14 @@ def info(invocation: Invocation, name: str, *, as_json: bool) -> None:
         known = ", ".join(one.agent.name for one in shelf.list())
         raise NotFound(f"no agent is called {name[:80]!r}; known: {known}", field="agent")
     if as_json:
-        show_json(facts(one))
+        show_json(agent_facts(one))
         return
-    for word, value in facts(one).items():
+    for word, value in agent_facts(one).items():
         shown = " ".join(map(str, value)) if isinstance(value, list) else value
         say(f"{word:<14}{shown if shown not in (None, '', False) else '-'}")
 
 
-def facts(one: "InstalledAgent") -> dict[str, Json]:
+def agent_facts(one: "InstalledAgent") -> dict[str, Json]:
     """Return what is known of an agent."""
     agent, package = one.agent, one.agent.package
     return {

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from atoll.client.fields import Json
-from atoll.surfaces.cli.commands.agents.added import add, facts, info
+from atoll.surfaces.cli.commands.agents.added import add, agent_facts, info
 from atoll.surfaces.cli.commands.agents.agent_login import LOGINS
 from atoll.surfaces.cli.commands.agents.check import check
 from atoll.surfaces.cli.commands.agents.control import CONTROLS
@@ -41,7 +41,7 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
     """List the agents Atoll knows, and the versions installed here."""
     shelved = list(_shelf(invocation).list())
     if as_json:
-        show_json({"agents": [facts(one) for one in shelved]})
+        show_json({"agents": [agent_facts(one) for one in shelved]})
     else:
         show_table(("AGENT", "INSTALLED", "PINNED", "FROM"), [_row(one) for one in shelved])
 

@@ -71,7 +71,7 @@ def _stop_all(api: Client) -> None:
     """Stop what runs, whoever owns it, so that it is `stopped` and not `failed` after the next
     `atoll up`. What is on another machine is given back while the control plane still knows it."""
     tried: set[str] = set()
-    while running := [one for one in _running(api) if one.sandbox_id not in tried]:
+    while running := [one for one in _list_running(api) if one.sandbox_id not in tried]:
         tried.update(one.sandbox_id for one in running)
         with (
             ProgressNote(f"stopping {len(running)} sandboxes") as progress,
@@ -84,9 +84,9 @@ def _stop_all(api: Client) -> None:
                     note(f"atoll: {failure}")
 
 
-def _running(api: Client) -> Sequence[Sandbox | Running]:
+def _list_running(api: Client) -> Sequence[Sandbox | Running]:
     try:
-        return Organizations(api.transport).running().sandboxes
+        return Organizations(api.transport).list_running().sandboxes
     except NotFound:
         # A control plane of an earlier version lists the caller's own alone.
         return [one for one in api.sandboxes.list(states=LIVE) if one.state in LIVE]

@@ -22,7 +22,7 @@ from atoll.surfaces.cli.console.references import WEBHOOK, pick_id, stream_of
 from atoll.surfaces.cli.dispatch.verbs import Verbs
 
 
-def _whole(context: click.Context, _parameter: click.Parameter, webhook: str) -> str:
+def _webhook_id(context: click.Context, _parameter: click.Parameter, webhook: str) -> str:
     """Return the id of a webhook, which may be named by its URL."""
     invocation = context.find_object(Invocation)
     if invocation is None or context.resilient_parsing:
@@ -38,7 +38,7 @@ _webhook = click.argument(
     shell_complete=listed(
         "webhooks", WebhookList, lambda found: (one.webhook_id for one in found.webhooks)
     ),
-    callback=_whole,
+    callback=_webhook_id,
 )
 _event = click.option(
     "--event", "event_types", metavar="KIND", multiple=True, help="Only these, or all as sandbox.*"

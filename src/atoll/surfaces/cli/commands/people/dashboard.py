@@ -28,7 +28,7 @@ from atoll.surfaces.cli.dispatch.verbs import Verbs
 _SCOPES = click.Choice(["private", "shared"])
 
 
-def _whole(context: click.Context, _parameter: click.Parameter, dashboard: str) -> str:
+def _dashboard_id(context: click.Context, _parameter: click.Parameter, dashboard: str) -> str:
     """Return the id of a dashboard, which may be named by its name. One that waits for an owner may
     be named, too."""
     invocation = context.find_object(Invocation)
@@ -45,7 +45,7 @@ def _whole(context: click.Context, _parameter: click.Parameter, dashboard: str) 
     return pick_id(DASHBOARD, dashboard, listed)
 
 
-_dashboard = click.argument("dashboard", callback=_whole)
+_dashboard = click.argument("dashboard", callback=_dashboard_id)
 
 
 @click.group("dashboard", cls=Verbs)

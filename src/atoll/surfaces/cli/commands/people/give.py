@@ -27,7 +27,7 @@ def command(invocation: Invocation, name: str, member: str, *, yes: bool, as_jso
         given = organizations.give(name, {"member": member})
     except NotFound:
         # One whose owner is gone is listed by `atoll org waiting`, and not by its name elsewhere.
-        if (waiting := _waiting(organizations, name)) is None:
+        if (waiting := _find_waiting(organizations, name)) is None:
             raise
         given = organizations.give(waiting, {"member": member})
     if as_json:
@@ -37,7 +37,7 @@ def command(invocation: Invocation, name: str, member: str, *, yes: bool, as_jso
     note("its links have ended; the new owner starts it with `atoll start`")
 
 
-def _waiting(organizations: Organizations, name: str) -> str | None:
+def _find_waiting(organizations: Organizations, name: str) -> str | None:
     """Return the id of the sandbox of this name that waits for an owner, if one does."""
     with suppress(Forbidden, NotFound):
         found = [one for one in organizations.waiting(None).sandboxes if one.name == name]

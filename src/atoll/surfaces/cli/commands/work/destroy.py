@@ -22,7 +22,7 @@ from atoll.surfaces.cli.console.selection import can_ask, pick_several, row_of
 from atoll.surfaces.cli.console.waiting import ended_notice, name_of, still_stands, wait_ended
 from atoll.surfaces.cli.dispatch.several import Several
 from atoll.surfaces.cli.transfer.keeping import KeepOptions, keep_before
-from atoll.surfaces.cli.transfer.unpulled import Choice, choose, destroyable, look, tell
+from atoll.surfaces.cli.transfer.unpulled import Choice, choose, leave_out_unknown, look, tell
 
 
 @click.command("destroy")
@@ -52,7 +52,7 @@ def command(
     api = invocation.api()
     several = Several(invocation, len(names))
     # All are looked up before anyone is asked: the question names what is destroyed.
-    found = _named(api, several, names) if names else _chosen(api)
+    found = _find_named(api, several, names) if names else _chosen(api)
     if to is not None and max(len(names), len(found)) > 1:
         raise click.UsageError("--to takes the files of one sandbox: name one.")
     keeping = KeepOptions(to, with_secrets, quiet=as_json)
@@ -60,7 +60,7 @@ def command(
     works = [look(api, sandbox) for sandbox in found]
     for work in works:
         tell(work, gone=True)
-    going = destroyable(found, works, yes=yes, lose=lose_work or keep)
+    going = leave_out_unknown(found, works, yes=yes, lose=lose_work or keep)
     listed = ", ".join(name_of(sandbox) for sandbox in going)
     choice = choose(f"Destroy {listed}?", works, yes=yes or lose_work, keep=keep)
     if not going or choice is Choice.LEAVE:
@@ -82,7 +82,7 @@ def command(
         raise click.exceptions.Exit(FAILED)
 
 
-def _named(api: Client, several: Several, names: tuple[str, ...]) -> list[Sandbox]:
+def _find_named(api: Client, several: Several, names: tuple[str, ...]) -> list[Sandbox]:
     """Return the sandboxes that are named, each once. Leaves the command where none is there."""
     there = several.each(names, api.sandboxes.get)
     if not there:

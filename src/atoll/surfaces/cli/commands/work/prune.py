@@ -15,7 +15,7 @@ from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, s
 from atoll.surfaces.cli.console.waiting import name_of
 from atoll.surfaces.cli.dispatch.several import Several
 from atoll.surfaces.cli.transfer.keeping import forget, records
-from atoll.surfaces.cli.transfer.unpulled import destroyable, look, tell
+from atoll.surfaces.cli.transfer.unpulled import leave_out_unknown, look, tell
 
 OVER = ("failed", "expired")
 
@@ -60,7 +60,7 @@ def command(
     if dry_run:
         _show(found, as_json=as_json, quiet=True)
         return
-    going = destroyable(found, works, yes=yes, lose=lose_work)
+    going = leave_out_unknown(found, works, yes=yes, lose=lose_work)
     lost = " The work that was not pulled is lost." if any(works) else ""
     if going and not confirmed(f"Destroy these {len(going)}?{lost}", yes=yes or lose_work):
         raise click.exceptions.Exit(FAILED)

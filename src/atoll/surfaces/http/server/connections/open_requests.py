@@ -71,7 +71,7 @@ class OpenRequests:
         request = _OpenRequest(task, scope, send)
         self._open.add(request)
         try:
-            await self._app(scope, receive, self._watched(request, scope))
+            await self._app(scope, receive, self._watch(request, scope))
         except (asyncio.CancelledError, Exception):
             if not request.ended:
                 raise
@@ -95,7 +95,7 @@ class OpenRequests:
         for request in [one for one in self._open if chosen(one)]:
             request.end()
 
-    def _watched(self, request: _OpenRequest, scope: Scope) -> Send:
+    def _watch(self, request: _OpenRequest, scope: Scope) -> Send:
         if scope["type"] == "websocket":
             return request.send
 
