@@ -174,7 +174,11 @@ def test_form_reads_numbers_lists_and_named_choices() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["Count: x", "Count: 1\nSize: y", "Count: 1\nTags: c", "Urgent: z", "Count:"]
+    "line",
+    [
+        *("Count: x", "Count: 1\nSize: y", "Count: 1\nTags: c", "Urgent: z", "Count:"),
+        *("Count: nan", "Count: 1\nSize: nan", "Count: 1\nSize: -inf", "Count: 1\nSize: 1e999"),
+    ],
 )
 def test_form_refuses_a_value_of_another_kind(line: str) -> None:
     with pytest.raises(Invalid):
