@@ -34,17 +34,17 @@ def main(words: list[str]) -> int:
     """Run one check; see the module."""
     said = _parser().parse_args(words)
     try:
-        outcomes, version = _try_agent(said)
+        agent, version, outcomes = _try_agent(said)
     except (AtollError, RuntimeError) as error:
         print(f"atoll: {getattr(error, 'message', error)}", file=sys.stderr)
         return 2
-    name = split_reference(said.name)[0]
     works = all(one.works is not False for one in outcomes)
     if said.json:
         lines = [{"check": o.check, "works": o.works, "detail": o.detail} for o in outcomes]
-        print(json.dumps({"agent": name, "version": version, "works": works, "checks": lines}))
+        report = {"agent": agent.name, "version": version, "works": works, "checks": lines}
+        print(json.dumps(report))
     if said.pin:
-        _pin_version(said, name, version, works=works)
+        _pin_version(said.home, agent, version, works=works)
     return 0 if works else 1
 
 
@@ -59,7 +59,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _try_agent(said: argparse.Namespace) -> tuple[list[TrialLine], str]:
+def _try_agent(said: argparse.Namespace) -> tuple[Agent, str, list[TrialLine]]:
+    """Install a version and try it. Returns the agent, the version, and each outcome."""
     shelf = _shelf(said.home)
     plain, named = split_reference(said.name)
     layer = shelf.install(plain, said.version or named, _note)
@@ -74,7 +75,7 @@ def _try_agent(said: argparse.Namespace) -> tuple[list[TrialLine], str]:
             outcomes.append(outcome)
             if not said.json:
                 print(outcome.line, flush=True)
-    return outcomes, layer.version
+    return agent, layer.version, outcomes
 
 
 def _shelf(home: Path) -> LayerShelf:
@@ -134,12 +135,12 @@ def _link(source: str, target: str) -> None:
         shutil.copy2(source, target, follow_symlinks=False)
 
 
-def _pin_version(said: argparse.Namespace, name: str, version: str, *, works: bool) -> None:
+def _pin_version(home: Path, agent: Agent, version: str, *, works: bool) -> None:
     if not works:
-        _note(f"{name} {version} is not pinned: not all of it works")
+        _note(f"{agent.name} {version} is not pinned: not all of it works")
         return
-    write_pin(Home(said.home.resolve()).agents, name, version)
-    _note(f"{name} {version} is taken from now on, unless another is named")
+    write_pin(Home(home.resolve()).agents, agent, version)
+    _note(f"{agent.name} {version} is taken from now on, unless another is named")
 
 
 if __name__ == "__main__":

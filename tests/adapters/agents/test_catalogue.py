@@ -359,7 +359,7 @@ def test_version_that_is_pinned_here_is_taken_where_none_is_named(
     shelf = LayerShelf(tmp_path)
     shelf.install("codex", None, quiet)
     shelf.install("codex", "0.172.0", quiet)
-    write_pin(tmp_path, "codex", "0.172.0")
+    write_pin(tmp_path, find("codex"), "0.172.0")
     (codex,) = [one for one in shelf.list() if one.agent.name == "codex"]
     assert codex.versions[0] == "0.172.0"
     assert codex.agent.package is not None and codex.agent.package.version == "0.172.0"

@@ -32,9 +32,9 @@ def with_pin(folder: Path, agent: Agent) -> Agent:
     return replace(agent, package=replace(agent.package, version=pinned))
 
 
-def write_pin(folder: Path, name: str, version: str) -> None:
+def write_pin(folder: Path, agent: Agent, version: str) -> None:
     """Take a version from now on."""
-    place = folder / name.replace(":", "-") / FILE
+    place = folder / layer_name(agent) / FILE
     making = place.with_name(f".{FILE}")
     making.write_text(f"{read_version(version)}\n")
     making.chmod(0o644)

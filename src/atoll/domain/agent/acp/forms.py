@@ -6,6 +6,7 @@ Source: agentclientprotocol.com, and the elicitation of MCP that it takes over.
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from math import isfinite
 from typing import Final
@@ -208,13 +209,11 @@ def _read_boolean(field: FormField, answer: str) -> bool:
 
 
 def _read_number(field: FormField, answer: str) -> Value:
-    try:
+    with suppress(ValueError):
         if field.kind == "integer":
             return int(answer)
         if isfinite(number := float(answer)):  # JSON has no other numbers, though Python reads them
             return number
-    except ValueError as error:
-        raise Invalid(f"{field.title} is a number", field="text") from error
     raise Invalid(f"{field.title} is a number", field="text")
 
 
