@@ -18,11 +18,10 @@ from atoll.domain.wall.interior import (
     BARE_BYTES,
     DEFAULT_MEMORY_BYTES,
     DEFAULT_PIDS,
-    DOORS,
-    FILTERS,
     HOME,
     MIB,
     SCRATCH,
+    init_options,
 )
 from atoll.domain.wall.resources import Resources
 
@@ -264,10 +263,7 @@ def _agent(
 def _argv(terms: StackTerms) -> Iterator[str]:
     yield from (LINK, "serve", "--socket", SOCKET, "--grace", str(terms.grace_seconds), "--")
     yield from (INIT, "--control-fd", "3")
-    for door in DOORS:
-        yield from ("--door", str(door))
-    yield from ("--netlink", str(terms.netlink), "--filters", str(FILTERS))
-    yield from ("--files", str(terms.files))
+    yield from init_options(netlink=terms.netlink, files=terms.files)
 
 
 def _binds(service: Service, terms: StackTerms, files: FarFiles) -> Iterator[Json]:

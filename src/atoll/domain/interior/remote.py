@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from atoll.domain.interior.etc import COPIED, OWN
-from atoll.domain.wall.interior import BARE_BYTES, DOORS, FILTERS, SCRATCH
+from atoll.domain.wall.interior import BARE_BYTES, SCRATCH, init_options
 
 CONTROL_FD, SECCOMP_FD = 3, 9
 INSIDE_UID = 1000
@@ -113,10 +113,4 @@ def _init(wall: RemoteWall) -> Iterator[str]:
     yield from ("--ro-bind", f"{wall.programs}/init", INIT)
     yield from ("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/", "--")
     yield from (INIT, "--control-fd", str(CONTROL_FD))
-    for door in DOORS:
-        yield from ("--door", str(door))
-    yield from ("--netlink", str(wall.netlink), "--filters", str(FILTERS))
-    if wall.nproc is not None:
-        yield from ("--nproc", str(wall.nproc))
-    if wall.open_files is not None:
-        yield from ("--files", str(wall.open_files))
+    yield from init_options(netlink=wall.netlink, nproc=wall.nproc, files=wall.open_files)

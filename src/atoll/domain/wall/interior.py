@@ -37,6 +37,20 @@ FILTERS = 64
 """The seccomp filters that programs inside may have alive at once. Each is compiled into a pool of
 the whole machine (net.core.bpf_jit_limit), and takes at most some 200 kB of it."""
 
+
+def init_options(
+    *, netlink: int, nproc: int | None = None, files: int | None = None
+) -> tuple[str, ...]:
+    """Return the options by which init opens the doors and limits programs; without a number the
+    wall limits processes, or open files."""
+    limits = (("--nproc", nproc), ("--files", files))
+    return (
+        *(word for door in DOORS for word in ("--door", str(door))),
+        *("--netlink", str(netlink), "--filters", str(FILTERS)),
+        *(word for name, most in limits if most is not None for word in (name, str(most))),
+    )
+
+
 SOCKET_BYTES = 64 * MIB
 """The bytes that wait in sockets on the loopback.
 

@@ -14,12 +14,11 @@ from atoll.domain.files.host_mount import HostMount
 from atoll.domain.interior.etc import ROOT_LINKS
 from atoll.domain.wall.interior import (
     BARE_BYTES,
-    DOORS,
-    FILTERS,
     HOME,
     MASKED,
     MIB,
     SCRATCH,
+    init_options,
 )
 from atoll.zygote.disk.host_mounts import host_mount_argv
 from atoll.zygote.disk.host_root import files_over_usr
@@ -180,13 +179,7 @@ def _init(programs: Programs, wall: WallOptions) -> Iterator[str]:
     yield from ("--chdir", "/", "--")
     yield from programs.init_inside
     yield from ("--control-fd", str(CONTROL_FD))
-    for door in DOORS:
-        yield from ("--door", str(door))
-    yield from ("--netlink", str(wall.netlink), "--filters", str(FILTERS))
-    if wall.nproc is not None:
-        yield from ("--nproc", str(wall.nproc))
-    if wall.files is not None:
-        yield from ("--files", str(wall.files))
+    yield from init_options(netlink=wall.netlink, nproc=wall.nproc, files=wall.files)
 
 
 def _closed(root: Root | None) -> tuple[str, ...]:

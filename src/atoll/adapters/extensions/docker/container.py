@@ -17,12 +17,11 @@ from atoll.domain.files.host_mount import HostMount, below_any
 from atoll.domain.interior.etc import AGENT_FILES
 from atoll.domain.wall.interior import (
     BARE_BYTES,
-    DOORS,
-    FILTERS,
     HOME,
     MASKED,
     MIB,
     SCRATCH,
+    init_options,
 )
 from atoll.ports.extension import Mount
 from atoll.wire.zygote.messages import Awaited
@@ -161,9 +160,8 @@ def body(plan: ContainerPlan) -> bytes:
 
 
 def _init(plan: ContainerPlan) -> list[str]:
-    doors = [word for port in DOORS for word in ("--door", str(port))]
-    counted = ["--netlink", str(plan.netlink), "--filters", str(FILTERS)]
-    return [*plan.awaited.init, "--connect", RENDEZVOUS, *doors, *counted]
+    options = init_options(netlink=plan.netlink)
+    return [*plan.awaited.init, "--connect", RENDEZVOUS, *options]
 
 
 def _host(plan: ContainerPlan, uid: int) -> _Host:
