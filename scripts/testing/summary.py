@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from scripts.testing.groups import ROOT, files_marked
 from scripts.testing.retries import OCCURRENCES
 from scripts.testing.run import Run
+from scripts.testing.tiers import TIERS
 
 SKIPPED = re.compile(r"^SKIPPED \[(\d+)\] (.*?): (.*)$", re.M)
 SEEDS = re.compile(r"^(?:redaction|http|storm|chaos|link|workers): .*$", re.M)
@@ -14,7 +15,6 @@ TOTALS = re.compile(r"^(\d+ [a-z]+.*) in [0-9.]+s", re.M)
 FAILURES = re.compile(r"^(?:FAILED|ERROR) .*$", re.M)
 LEFT = re.compile(r"^Left on this machine:\n(?: .*\n)*", re.M)
 MAX_FAILURE_CHARACTERS = 160
-TIERS = ("all", "slow", "agents", "backends", "chaos", "vendors")
 
 
 def print_summary(run: Run, *, good: bool) -> None:
@@ -34,7 +34,7 @@ def print_summary(run: Run, *, good: bool) -> None:
 
 
 def _left_out() -> Iterator[str]:
-    targets = ", ".join(f"make test-{tier}" for tier in TIERS)
+    targets = ", ".join(f"make test-{tier}" for tier in ("all", *TIERS))
     yield f"\nFiles with slow tiers, not run here ({targets}):"
     yield from (f"  {file}" for file in files_marked("slow"))
     missing = ROOT / ".venv" / ".missing"

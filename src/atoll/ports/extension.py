@@ -87,14 +87,13 @@ class Provision:
     repeating it re-attaches to what is there. `fresh` first drops the kept workspace. `cwd` is
     where processes start unless they say otherwise; it may come to be only later. `host_mounts`
     are folders of the host that were allowed: the backend checks them again. `region` is the one of
-    a vendor's that was chosen, empty on a host. `compose_file` is the
-    text of a file that somebody wrote: nothing of it was judged. `agents` are the names
-    its runtime starts agents by, None all that the backend knows, and `added` further agents that
-    it knows. `report` receives
-    what takes long (an image fetched, built), a line at a time. With `maintenance_seconds`
-    the environment is brought up only to read what it keeps: its runtime gets no key and no agent,
-    ends by itself after so long without a request, and that end is reported by nobody. Any other
-    provision ends such an environment first and never attaches to it."""
+    a vendor's that was chosen, empty on a host. `compose_file` is the text of a file that somebody
+    wrote: nothing of it was judged. `agents` are the names its runtime starts agents by, None all
+    that the backend knows, and `added` further agents that it knows. `report` receives what takes
+    long (an image fetched, built), a line at a time. With `maintenance_seconds` the environment is
+    brought up only to read what it keeps: its runtime gets no key and no agent, ends by itself
+    after so long without a request, and that end is reported by nobody. Any other provision ends
+    such an environment first and never attaches to it."""
 
     sandbox_id: SandboxId
     generation: int

@@ -171,6 +171,11 @@ def takes_prompts(agent: Agent) -> bool:
     return bool(agent.state)
 
 
+def needed_programs(agent: Agent) -> tuple[str, ...]:
+    """Return the programs of the sandbox's own root that an agent runs on."""
+    return agent.package.needs if agent.package else ()
+
+
 def plain_prompt(words: str) -> str:
     """Return a prompt as text: without escape sequences and control characters, which would act as
     keys in an agent's input line and as commands in the terminal that shows it."""

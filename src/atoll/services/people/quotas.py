@@ -50,9 +50,8 @@ class Quotas:
 
     async def set(self, caller: Principal, ref: str, member: str | None, *, quota: Quota) -> Held:
         """Replace the quota of a member, or with None of the organization; an empty one is none.
-        What is held beyond it stays, and nothing new begins. `member` is
-        an id, name or email. Raises `NotFound` for a member, and `Conflict` where several are
-        meant."""
+        What is held beyond it stays, and nothing new begins. `member` is an id, name or email.
+        Raises `NotFound` for a member, and `Conflict` where several are meant."""
         async with self._ground.store.begin() as rows:
             found, _ = await organization_for(rows, caller, ref)
             who = None if member is None else await _member(rows, found.id, member)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from atoll.domain.agent.acp.added import is_added
-from atoll.domain.agent.agent import Agent, split_reference, takes_prompts
+from atoll.domain.agent.agent import Agent, needed_programs, split_reference, takes_prompts
 from atoll.domain.agent.registry import canonical_name
 from atoll.domain.errors import Forbidden, Invalid
 from atoll.domain.sandbox.image import HOST
@@ -94,7 +94,11 @@ def admits(sandbox: Sandbox, agent: Agent) -> bool:
 def spell_inside(inside: InsideAgents, image: str) -> tuple[str, ...]:
     """Return agents that are certainly inside as `name@version`, or `name` where no version is
     known. A root of another image may lack what the program of another agent needs."""
-    found = [one for one in inside.others if image == HOST or (one.mounts and not needs(one.agent))]
+    found = [
+        one
+        for one in inside.others
+        if image == HOST or (one.mounts and not needed_programs(one.agent))
+    ]
     agents = (*([inside.own] if inside.own else ()), *found)
     return tuple(f"{one.agent.name}@{one.version}".removesuffix("@") for one in agents)
 
@@ -105,8 +109,3 @@ def inside_names(sandbox: Sandbox) -> Mapping[str, str]:
     if found is None:
         found = (canonical_name(sandbox.agent),) if sandbox.agent else ()
     return dict(each.partition("@")[::2] for each in found)
-
-
-def needs(agent: Agent) -> tuple[str, ...]:
-    """Return the programs of the sandbox's own root that an agent runs on."""
-    return agent.package.needs if agent.package else ()

@@ -12,7 +12,13 @@ from typing import Final
 
 import structlog
 
-from atoll.domain.agent.agent import Agent, layer_path, split_reference, takes_prompts
+from atoll.domain.agent.agent import (
+    Agent,
+    layer_path,
+    needed_programs,
+    split_reference,
+    takes_prompts,
+)
 from atoll.domain.agent.registry import canonical_name
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid
 from atoll.domain.ids import SandboxId
@@ -21,7 +27,7 @@ from atoll.domain.sandbox.create import read_catalogue
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
 from atoll.ports import AgentLayers, Extension, RuntimeClient
 from atoll.services.policies.policies import ComposedPolicy
-from atoll.services.provisioning.inside_agents import inside_names, needs
+from atoll.services.provisioning.inside_agents import inside_names
 from atoll.services.provisioning.seeds import lay_agents
 from atoll.services.scripts import Script, run_inside
 from atoll.wire.contract.execs import ExecBody
@@ -162,8 +168,8 @@ class AgentChecks:
             )
         elif not mounts:
             again = "its image does not have it: choose another image, or another agent"
-        elif needs(agent):
-            again += f", if its image has {', '.join(needs(agent))}"
+        elif needed_programs(agent):
+            again += f", if its image has {', '.join(needed_programs(agent))}"
         return Invalid(f"{what}: {again}", code=NOT_INSIDE, field="agent")
 
     def _shows_spare(self, sandbox: Sandbox) -> bool:
@@ -176,7 +182,7 @@ class AgentChecks:
 
 async def _is_inside(client: RuntimeClient, agent: Agent) -> bool:
     program = f"{layer_path(agent)}/bin/{agent.command}"
-    return (await run_inside(client, LOOK, (program, *needs(agent)))).code == 0
+    return (await run_inside(client, LOOK, (program, *needed_programs(agent)))).code == 0
 
 
 def _check_admitted(agent: Agent, named: str, catalogue: tuple[str, ...]) -> None:

@@ -165,9 +165,9 @@ class ToolAccess(_Message, frozen=True, kw_only=True):
 class Policy(_Message, frozen=True, kw_only=True, omit_defaults=True):
     """Whole policy of one sandbox. `revision` grows with every change the control plane makes.
     `env` are variables of processes started from now on, over the sandbox's own; `agent_env` those
-    of one agent's processes alone, by its name. `record`: every
-    terminal opened from now on is recorded. What has its default is left out: a runtime of an
-    earlier version refuses fields it does not know."""
+    of one agent's processes alone, by its name. `record`: every terminal opened from now on is
+    recorded. What has its default is left out: a runtime of an earlier version refuses fields it
+    does not know."""
 
     revision: int = 0
     providers: tuple[ProviderKey, ...] = ()

@@ -60,8 +60,8 @@ class WallOptions:
     compares each mount with its descriptor, closes it, and fails when a link replaced the name
     meanwhile. `nproc` limits processes where no cgroup does, `files` the open files of commands
     where init may have more, `netlink` sockets of that family. `root` None is the usual root; with
-    `privileged` the zygote mounted it, and `mounts`. `bare` shows an empty tmpfs
-    in place of the workspace."""
+    `privileged` the zygote mounted it, and `mounts`. `bare` shows an empty tmpfs in place of the
+    workspace."""
 
     hostname: str
     places: BoxPlaces

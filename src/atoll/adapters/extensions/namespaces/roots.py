@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from atoll.domain.agent.agent import LAYERS, Agent
+from atoll.domain.agent.agent import LAYERS, Agent, needed_programs
 from atoll.domain.agent.registry import find
 from atoll.domain.errors import Invalid, NotFound
 from atoll.ports.extension import Mount
@@ -34,7 +34,7 @@ def choose_mounts(tree: Tree, mounts: Iterable[Mount]) -> tuple[Mount, ...]:
 
 def _missing_program(tree: Tree, mount: Mount) -> str | None:
     agent = _agent_at(mount.target)
-    needs = agent.package.needs if agent is not None and agent.package else ()
+    needs = () if agent is None else needed_programs(agent)
     return next((program for program in needs if not has_program(tree, program)), None)
 
 

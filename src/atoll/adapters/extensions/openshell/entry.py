@@ -17,6 +17,7 @@ NO_GATEWAY = (
     "ext.openshell needs a gateway and an image: set `gateway` and `images.host` in the table "
     "`openshell` of config.toml"
 )
+_NO_RULE = "a policy of OpenShell has no rule for it"
 
 
 def make(setup: ExtensionSetup) -> LinkedExtension:
@@ -27,9 +28,6 @@ def make(setup: ExtensionSetup) -> LinkedExtension:
     if not settings.gateway or not settings.images:
         return rented_extension(setup, replace(wares, missing=NO_GATEWAY), None)
     return rented_extension(setup, wares, _vendor(settings))
-
-
-_POLICY = "a policy of OpenShell has no rule for it"
 
 
 def wares_of(settings: OpenShellSettings) -> Wares:
@@ -46,7 +44,7 @@ def wares_of(settings: OpenShellSettings) -> Wares:
         pricing=SELF_HOSTED,
         wall=PolicyWall,
         degraded=DEGRADED,
-        ignores=tuple((one, _POLICY) for one in (PIDS, DISK, DEBUG, NETLINK)),
+        ignores=tuple((one, _NO_RULE) for one in (PIDS, DISK, DEBUG, NETLINK)),
     )
 
 

@@ -255,11 +255,11 @@ def _status(card_id: str, title: str, state: CardState, words: str = "") -> Draf
     return Draft(id=card_id, kind=CardKind.STATUS, state=state, title=title, text=words)
 
 
-TRANSCRIPTS = {"claude": ClaudeCards}
-
-
 def _is_filler(message: Message, inner: Message) -> bool:
     """Report whether Claude itself wrote a line of a transcript in its model's place, as after an
     interrupt; nobody was shown it. A failed request is one, too, and is shown."""
     written = "parentUuid" in message and text(inner, "model") == "<synthetic>"
     return written and message.get("isApiErrorMessage") is not True
+
+
+TRANSCRIPTS = {"claude": ClaudeCards}

@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple
 
 from atoll.domain.errors import Conflict, Invalid, NotFound
+from atoll.domain.stream import SINGLE_STREAMS
 
 if TYPE_CHECKING:  # completion and help must not pay for loading it
     from atoll.client.client import Client
@@ -18,9 +19,6 @@ MAX_SHOWN = 80
 _BEGINNING = re.compile(r"([a-z]+_[a-z2-7]{2,15})(?:…|\.\.\.)?")
 """The shortest has two characters that differ from id to id. An id that a page or table cut may be
 pasted as it stands."""
-
-_PLAIN_STREAMS = frozenset({"auth", "vault", "agents", "hosts", "routes", "tools"})
-"""The streams that are no thing's."""
 
 Thing = tuple[str, ...]
 """The id of a thing, and its names."""
@@ -152,7 +150,7 @@ def stream_of(api: "Client", text: str) -> str:
     """Return the stream of events that a text means: `sandbox:NAME` has the id in it, and the bare
     name of a sandbox is its stream."""
     kind, colon, name = text.partition(":")
-    if text in _PLAIN_STREAMS or (colon and kind != "sandbox"):
+    if text in SINGLE_STREAMS or (colon and kind != "sandbox"):
         return text
     if colon and (name == "*" or _is_whole(SANDBOX, name)):
         return text

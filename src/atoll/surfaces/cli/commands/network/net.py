@@ -117,16 +117,6 @@ def mode(
     _show_switched(name, invocation.api().sandboxes.change_network(name, change), as_json=as_json)
 
 
-def _change(verb: Literal["allow", "deny", "forget"], host: str) -> NetworkBody:
-    match verb:
-        case "allow":
-            return {"allow": [host]}
-        case "deny":
-            return {"deny": [host]}
-        case "forget":
-            return {"forget": [host]}
-
-
 def _switch_each(
     invocation: Invocation,
     name: str,
@@ -141,7 +131,9 @@ def _switch_each(
         sandboxes.network(name)  # a wrong name of the sandbox is one failure
 
     def switch(host: str) -> Network:
-        return sandboxes.change_network(name, _change(verb, host))
+        change: NetworkBody = {}
+        change[verb] = [host]
+        return sandboxes.change_network(name, change)
 
     several = Several(invocation, len(hosts))
     if switched := several.each(hosts, switch):
