@@ -26,7 +26,7 @@ from atoll.adapters.agents.node import is_script, place_node
 from atoll.adapters.agents.pins import pinned_version
 from atoll.adapters.agents.removed import sweep_removed
 from atoll.adapters.turns import lock_in_turn
-from atoll.domain.agent.agent import Agent, layer_name, read_version
+from atoll.domain.agent.agent import Agent, layer_name, needed_programs, read_version
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid
 from atoll.ports.agents import Layer
 
@@ -65,7 +65,7 @@ def install(
 
 
 def _check_needs(agent: Agent) -> None:
-    for program in agent.package.needs if agent.package else ():
+    for program in needed_programs(agent):
         if shutil.which(program, path=SYSTEM_PATH) is None:
             raise Failed(
                 f"{agent.name} runs on {program}, which sandboxes of this host do not have: "
