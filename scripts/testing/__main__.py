@@ -69,7 +69,7 @@ def _run_groups(since: str | None = None, *, times: bool = False) -> int:
     """Run all groups, or what the changes since a revision affect."""
     with tempfile.TemporaryDirectory(prefix="atoll-test.", dir="/tmp") as name:
         folder = Path(name)
-        affected = None if since is None else _affected(since)
+        affected = None if since is None else _find_affected(since)
         run = Run(folder, affected, Meter(folder) if times else None)
         groups = GROUPS if affected is None else (LAYOUT, *GROUPS)
         good = run.run_all(groups, idle=IDLE, alone=group_alone())
@@ -77,7 +77,7 @@ def _run_groups(since: str | None = None, *, times: bool = False) -> int:
     return 0 if good else 1
 
 
-def _affected(since: str) -> frozenset[str] | None:
+def _find_affected(since: str) -> frozenset[str] | None:
     """Return the affected test files; None for all."""
     chosen, unknown = affected_tests.find(since)
     for path in unknown:

@@ -22,7 +22,8 @@ def print_summary(run: Run, *, good: bool) -> None:
     # What is tried again was counted when it failed.
     logs = [one for one in sorted(run.folder.glob("*.log")) if not one.stem.endswith("-again")]
     texts = [one.read_text(errors="replace") for one in logs]
-    print(*_left_out(), *_skipped(texts), *_counted(texts), *_tried_again(run), sep="\n")
+    counted = (*_list_skips(texts), *_list_counts(texts))
+    print(*_list_left_out(), *counted, *_list_retried(run), sep="\n")
     for text in texts:
         print(*LEFT.findall(text), sep="", end="")
     if run.meter is not None:
@@ -33,7 +34,7 @@ def print_summary(run: Run, *, good: bool) -> None:
         print("FAILED:", *(group.name for group in run.failed))
 
 
-def _left_out() -> Iterator[str]:
+def _list_left_out() -> Iterator[str]:
     targets = ", ".join(f"make test-{tier}" for tier in ("all", *TIERS))
     yield f"\nFiles with slow tiers, not run here ({targets}):"
     yield from (f"  {file}" for file in files_marked("slow"))
@@ -43,7 +44,7 @@ def _left_out() -> Iterator[str]:
         yield from (f"  {line}" for line in text.splitlines())
 
 
-def _skipped(texts: Sequence[str]) -> Iterator[str]:
+def _list_skips(texts: Sequence[str]) -> Iterator[str]:
     reasons: Counter[str] = Counter()
     places: dict[str, str] = {}
     for text in texts:
@@ -55,7 +56,7 @@ def _skipped(texts: Sequence[str]) -> Iterator[str]:
         yield f"  {number} × {reason} ({places[reason]})"
 
 
-def _counted(texts: Sequence[str]) -> Iterator[str]:
+def _list_counts(texts: Sequence[str]) -> Iterator[str]:
     yield "Searched with seeds of this run:"
     yield from (f"  {line}" for text in texts for line in SEEDS.findall(text))
     yield "All groups together:"
@@ -69,7 +70,7 @@ def _counted(texts: Sequence[str]) -> Iterator[str]:
     yield "".join(f"  {number} {kind}" for kind, number in counts.items())
 
 
-def _tried_again(run: Run) -> Iterator[str]:
+def _list_retried(run: Run) -> Iterator[str]:
     if run.passed_alone:
         yield f"FAILED beside others, and passed alone (noted in {run.retried}: commit it):"
         yield from (f"  {test}" for test in run.passed_alone)

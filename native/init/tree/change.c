@@ -82,10 +82,10 @@ static int open_goal(int root, const char **path, const char **name)
 	for (int links = 0; links < MOST_LINKS; links++) {
 		int parent = open_parent(root, *path, name);
 		ssize_t length = parent < 0 ? -1 : readlinkat(parent, *name, target, sizeof target);
-		int before = *target == '/' ? 0 : (int)(*name - *path);
 		if (length < 0)
 			return parent;
 		close(parent);
+		int before = *target == '/' ? 0 : (int)(*name - *path);
 		if (asprintf(&next, "%.*s%.*s", before, *path, (int)length, target) < 0)
 			return -1;
 		*path = next;

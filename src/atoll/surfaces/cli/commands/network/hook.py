@@ -72,7 +72,7 @@ def remove(invocation: Invocation, hook: str, *, yes: bool) -> None:
     if not confirmed(f"Remove the hook {hook}?", yes=yes):
         raise click.exceptions.Exit(FAILED)
     hooks = Hooks(invocation.api().transport)
-    hooks.remove(_id(hooks, hook))
+    hooks.remove(_hook_id(hooks, hook))
     note(f"atoll: {hook} is removed")
 
 
@@ -83,13 +83,13 @@ def remove(invocation: Invocation, hook: str, *, yes: bool) -> None:
 def test(invocation: Invocation, hook: str, *, as_json: bool) -> None:
     """Append an event to a hook's stream: who watches its reports learns of it, agents too."""
     hooks = Hooks(invocation.api().transport)
-    tested: Hook = hooks.test(_id(hooks, hook))
+    tested: Hook = hooks.test(_hook_id(hooks, hook))
     if as_json:
         show_json(tested.value)
         return
     say(f"hook:{tested.hook_id} has the event hook.tested")
 
 
-def _id(hooks: Hooks, hook: str) -> str:
+def _hook_id(hooks: Hooks, hook: str) -> str:
     """Return the id of a hook, which may be named by its name."""
     return pick_id(HOOK, hook, lambda: ((one.hook_id, one.name) for one in hooks.list().hooks))

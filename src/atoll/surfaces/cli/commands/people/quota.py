@@ -46,7 +46,7 @@ def list_(invocation: Invocation, *, org: str | None, as_json: bool) -> None:
     if as_json:
         show_json(found.value)
         return
-    _show(found.quotas, _names(invocation, org))
+    _show(found.quotas, _member_names(invocation, org))
 
 
 @command.command("set")
@@ -95,10 +95,10 @@ def set_(
     if as_json:
         show_json(changed.value)
         return
-    _show([changed], _names(invocation, org))
+    _show([changed], _member_names(invocation, org))
 
 
-def _names(invocation: Invocation, org: str | None) -> dict[str, str]:
+def _member_names(invocation: Invocation, org: str | None) -> dict[str, str]:
     """Return the names of an organization's members, by their ids."""
     with suppress(NotFound, Forbidden):
         return {one.member_id: one.name for one in _organizations(invocation).members(org).members}

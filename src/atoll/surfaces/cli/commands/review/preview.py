@@ -77,7 +77,7 @@ def create(
 def rebuild(invocation: Invocation, name: str, *, preview: str, as_json: bool) -> None:
     """Run the set-up of a preview again."""
     previews = Previews(invocation.api().transport)
-    _say(previews.rebuild(name, _id(previews, name, preview)), as_json=as_json)
+    _say(previews.rebuild(name, _preview_id(previews, name, preview)), as_json=as_json)
 
 
 @command.command("log")
@@ -87,7 +87,7 @@ def rebuild(invocation: Invocation, name: str, *, preview: str, as_json: bool) -
 def log(invocation: Invocation, name: str, *, preview: str) -> None:
     """Print the output of a preview's set-up."""
     previews = Previews(invocation.api().transport)
-    say(previews.log(name, _id(previews, name, preview)).text)
+    say(previews.log(name, _preview_id(previews, name, preview)).text)
 
 
 @command.command("delete")
@@ -97,7 +97,7 @@ def log(invocation: Invocation, name: str, *, preview: str) -> None:
 def delete(invocation: Invocation, name: str, *, preview: str) -> None:
     """Tear a preview down: its links and open pages end within seconds."""
     previews = Previews(invocation.api().transport)
-    previews.delete(name, _id(previews, name, preview))
+    previews.delete(name, _preview_id(previews, name, preview))
     note(f"{preview} is gone")
 
 
@@ -140,11 +140,11 @@ def open_(invocation: Invocation, name: str, *, what: str, path: str) -> None:
 
 def _linked(invocation: Invocation, name: str, what: str, body: LinkBody) -> Link:
     previews = Previews(invocation.api().transport)
-    chosen = what if what.isdecimal() else _id(previews, name, what)
+    chosen = what if what.isdecimal() else _preview_id(previews, name, what)
     return previews.link(name, chosen, body)
 
 
-def _id(previews: Previews, name: str, preview: str) -> str:
+def _preview_id(previews: Previews, name: str, preview: str) -> str:
     """Return the id of a preview, which may be named by its app while it stands."""
     return pick_id(
         PREVIEW,
