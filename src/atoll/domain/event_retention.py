@@ -63,6 +63,3 @@ class EventRetention:
         if kept or span.oldest_seq == span.newest_seq:
             return None
         return Removal(span.stream, before, below, limit, until)
-
-
-EVERY_EVENT = EventRetention(None, None)

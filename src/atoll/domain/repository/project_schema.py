@@ -15,8 +15,6 @@ from atoll.domain.repository.project_file import (
     MAX_VARIABLES,
 )
 
-SCHEMA_PATH = "/v1/projects/schema.json"
-
 
 def project_schema() -> dict[str, Json]:
     """Return the schema."""

@@ -45,12 +45,6 @@ def meant(word: str, following: Sequence[str]) -> str:
     return _ALIASES.get(word, "")
 
 
-def aliases_of(command: str) -> list[str]:
-    """Return the other names of a command."""
-    names = [alias for alias, name in _ALIASES.items() if name == command]
-    return [*names, "status"] if command in ("info", "list") else names
-
-
 def unknown(word: str, commands: Iterable[str]) -> str:
     """Return the message about a word that is no command."""
     said = f"there is no command `{word[:MAX_SHOWN]}`"
