@@ -80,10 +80,6 @@ class Issuer:
         )
         return f"{asked['redirect_uri']}?{urlencode({'code': code, 'state': asked['state']})}"
 
-    def revoke_all(self) -> None:
-        """End every login."""
-        self.revoked |= {family for family, _ in self.refreshes.values()}
-
     def works(self, access: str) -> bool:
         """Answer as the vendor does who is called with this access token."""
         family, ends = self.alive.get(access, ("", 0.0))
