@@ -4,7 +4,7 @@ The sandbox's own agent is one of them. The others cost a create nothing and may
 backend leaves out what it cannot show.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from atoll.domain.agent.acp.added import is_added
@@ -55,8 +55,9 @@ async def find_inside(
     """Return the agents of a sandbox that starts; without `spare_layers` only its own, and those
     that need no layer. Raises what `mounts_for` raises for its own agent at its first start; later
     it starts without, and the log says so."""
+    offered = await layers.list_offered()
     try:
-        own = await _own(layers, sandbox)
+        own = await _find_own(layers, sandbox, offered)
     except (Forbidden, Invalid) as error:
         if sandbox.generation == 1 and sandbox.ready_at is None:
             raise
@@ -65,7 +66,7 @@ async def find_inside(
     left = {own.agent.name} if own else set()
     others = (
         one
-        for one in await layers.list_offered()
+        for one in offered
         if one.agent.name not in left
         and takes_prompts(one.agent)
         and admits(sandbox, one.agent)
@@ -74,14 +75,15 @@ async def find_inside(
     return InsideAgents(own, tuple(others))
 
 
-async def _own(layers: AgentLayers, sandbox: Sandbox) -> OfferedAgent | None:
+async def _find_own(
+    layers: AgentLayers, sandbox: Sandbox, offered: Sequence[OfferedAgent]
+) -> OfferedAgent | None:
     if not sandbox.agent:
         return None
     mounts = await layers.mounts_for(sandbox.agent)
     agent, version = layers.known(sandbox.agent), split_reference(sandbox.agent)[1]
     if version is None:
-        offered = (one.version for one in await layers.list_offered() if one.agent == agent)
-        version = next(offered, "")
+        version = next((one.version for one in offered if one.agent == agent), "")
     return OfferedAgent(agent, version, mounts)
 
 

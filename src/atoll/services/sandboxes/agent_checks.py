@@ -45,6 +45,9 @@ for each do command -v "$each" > /dev/null || exit 1; done
 """Words: a program by the path of its layer, and the programs that it needs."""
 
 NOT_INSIDE = "agent_not_inside"
+MAX_REMEMBERED = 10_000
+"""The sandboxes of which is remembered that agents were laid out; laying them out again changes
+nothing."""
 
 Compose = Callable[[Sandbox], Awaitable[ComposedPolicy]]
 """Composes the policy of a sandbox as of now."""
@@ -136,6 +139,8 @@ class AgentChecks:
                 raise
             _log.warning("agents_not_laid_out", sandbox=sandbox.id, reason=error.message)
         else:
+            if len(self._laid) >= MAX_REMEMBERED:
+                self._laid.pop(next(iter(self._laid)))
             self._laid[sandbox.id] = sandbox.ready_at
 
     async def _check_inside(

@@ -33,7 +33,8 @@ from atoll.services.agents.agents import Agents
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.transitions import Also
 from atoll.services.sandboxes.sandboxes import Sandboxes
-from atoll.services.workers.fence import check_work, check_work_epoch, occupant
+from atoll.services.workers.fence import check_work, check_work_epoch
+from atoll.services.workers.occupancy import find_occupant
 from atoll.wire.contract import workers as contract
 from atoll.wire.contract.agents import ActionBody, AgentRecord, OpenAgentBody, list_agents
 from atoll.wire.contract.call import PathId
@@ -237,7 +238,7 @@ class RuntimeHost:
         if worker.sandbox_id is None or worker.created.named_sandbox is not None:
             return WorkerTornDown(())
         async with self._ground.store.read() as rows:
-            other = await occupant(rows, worker.sandbox_id, beside=worker.key)
+            other = await find_occupant(rows, worker.sandbox_id, beside=worker.key)
         if other is not None:
             left = f"sandbox:{worker.sandbox_id}: the worker {other} is in it"
             return WorkerTornDown((), (left,))

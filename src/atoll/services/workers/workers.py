@@ -41,7 +41,7 @@ from atoll.ports.telemetry.metrics import Metric
 from atoll.services.ground import Ground
 from atoll.services.workers.admission import WorkerAdmission, check_right
 from atoll.services.workers.driving import WorkerDriver
-from atoll.services.workers.fence import check_alone
+from atoll.services.workers.occupancy import check_alone
 from atoll.services.workers.runtime_host import wanted_sandbox
 from atoll.services.workers.streams import (
     MAX_PAGE,
