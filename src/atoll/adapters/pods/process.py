@@ -21,7 +21,7 @@ from typing import ParamSpec, TypeVar
 
 import msgspec
 
-from atoll.adapters.zygote.start import known_agents
+from atoll.adapters.zygote.start import allowed_agents
 from atoll.domain.errors import Failed, Invalid
 from atoll.ports.extension import Provision
 from atoll.wire.zygote.messages import Agent
@@ -84,7 +84,7 @@ class PodProcess:
         for name in ("workspace", "home", "journal"):
             (self.place / name).mkdir(mode=0o700, parents=True, exist_ok=True)
         token = secrets.token_urlsafe(32)
-        named = known_agents(request, agents)
+        named = allowed_agents(request, agents)
         boot = {
             "token": token,
             "wall": "bwrap",

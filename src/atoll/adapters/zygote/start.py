@@ -32,7 +32,7 @@ def agents_of(
     one way that `mcp` then has. With `own_etc` their hooks stand below /etc, and in no argument."""
     if request.maintenance_seconds is not None:
         return ()
-    found = known_agents(request, known)
+    found = allowed_agents(request, known)
     tools = request.profile.mcp
     return tuple(
         msgspec.structs.replace(
@@ -45,7 +45,7 @@ def agents_of(
     )
 
 
-def known_agents(request: Provision, known: tuple[wire.Agent, ...]) -> tuple[wire.Agent, ...]:
+def allowed_agents(request: Provision, known: tuple[wire.Agent, ...]) -> tuple[wire.Agent, ...]:
     """Return the allowed ones of `known`, and of the agents that were added."""
     added = (msgspec.convert(one, wire.Agent, from_attributes=True) for one in request.added)
     every = (*known, *added)

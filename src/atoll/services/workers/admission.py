@@ -39,19 +39,20 @@ class Explained(Protocol):
 
 
 class WorkerAdmission:
-    """The judgement of requests for new workers. `known` returns an agent or raises `Invalid`."""
+    """The judgement of requests for new workers. `find_agent` raises `Invalid` for
+    an agent that is not known."""
 
     def __init__(
-        self, sandboxes: Explained, known: Callable[[str], object] = lambda _name: None
+        self, sandboxes: Explained, find_agent: Callable[[str], object] = lambda _name: None
     ) -> None:
         self._sandboxes = sandboxes
-        self._known = known
+        self._find_agent = find_agent
 
     async def check(self, caller: Principal, request: CreateWorker) -> None:
         """Check that some backend takes the worker. Raises `NoRoute` with the reasons of every
         candidate, `Invalid`, and `NotFound` for the profile or the sandbox to move into."""
         if is_added(request.agent):
-            self._known(request.agent)
+            self._find_agent(request.agent)
         if request.named_sandbox is not None:
             await self._check_sandbox(caller, request.named_sandbox)
             return
