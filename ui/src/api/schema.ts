@@ -3410,8 +3410,8 @@ export interface components {
             readonly reason?: string | null;
         };
         /**
-         * @description An order of candidates; ties go by declared order, then `DEFAULT_EXTENSION` is first, then by
-         *     name.
+         * @description An order of candidates; ties go by declared order, then `ext.namespaces` comes first, then
+         *     by name.
          *
          *     `desktop_preferred`: the person's own machine, while it is linked, then as
          *     `prefer-self-hosted`: our own machines first. `lowest-cost`: by declared price.

@@ -32,8 +32,8 @@ class ExecutionMode(StrEnum):
 
 
 class Strategy(StrEnum):
-    """An order of candidates; ties go by declared order, then `DEFAULT_EXTENSION` is first, then by
-    name.
+    """An order of candidates; ties go by declared order, then `ext.namespaces` comes first, then
+    by name.
 
     `desktop_preferred`: the person's own machine, while it is linked, then as
     `prefer-self-hosted`: our own machines first. `lowest-cost`: by declared price.
