@@ -137,13 +137,13 @@ def _leaves(document: dict[str, Any], above: str = "") -> list[str]:
     return found
 
 
-def _with(document: dict[str, Any], key: str, value: object) -> dict[str, Any]:
+def with_key(document: dict[str, Any], key: str, value: object) -> dict[str, Any]:
     name, _, rest = key.partition(".")
     inner = document.get(name, {})
-    return {**document, name: _with(inner, rest, value) if rest else value}
+    return {**document, name: with_key(inner, rest, value) if rest else value}
 
 
-def _asked_of_the_wall(request: Provision) -> dict[str, Any]:
+def asked_of_the_wall(request: Provision) -> dict[str, Any]:
     """What the zygote would be asked for; ids and names are each sandbox's own."""
     known = tuple(wire.Agent(name, (name,)) for name in ("codex", "shell"))
     wall = Namespaces(WallSettings(socket=Path("/nowhere"), agents=known))
@@ -183,7 +183,7 @@ async def _effects(document: dict[str, Any], **request: Any) -> dict[str, Any]:
         effects["state"] = (ready.state, ready.reason if ready.state is State.FAILED else None)
         effects["agent"] = await _outcome(_agent_opened(s, made.id))
         requests = [one for one in s.extension.provisioned if one.sandbox_id == made.id]
-        effects["wall"] = [_asked_of_the_wall(one) for one in requests]
+        effects["wall"] = [asked_of_the_wall(one) for one in requests]
         effects["calls"] = [
             (call.method, call.path, msgspec.json.decode(call.body) if call.body else None)
             for call in s.runtime.calls
@@ -227,7 +227,7 @@ def test_every_key_of_a_profile_is_judged() -> None:
 async def test_key_of_a_profile_changes_what_happens(key: str) -> None:
     value, around = ACTING[key]
     without = await _effects({**HEAD, **around})
-    acting = await _effects(_with({**HEAD, **around}, key, value))
+    acting = await _effects(with_key({**HEAD, **around}, key, value))
     assert acting != without, f"nothing acts on {key}"
 
 
@@ -240,7 +240,7 @@ async def test_key_of_a_profile_changes_what_happens(key: str) -> None:
 )
 async def test_key_that_nothing_acts_on_changes_nothing(key: str, value: object) -> None:
     """A control of the comparison; a key that begins to act leaves its list."""
-    assert await _effects(_with(HEAD, key, value)) == await _effects(HEAD)
+    assert await _effects(with_key(HEAD, key, value)) == await _effects(HEAD)
 
 
 def _route(**options: Any) -> dict[str, Any]:
@@ -374,7 +374,7 @@ async def test_resume_agents_of_a_profile_decides_whether_a_start_opens_them(res
 @pytest.mark.parametrize("key", [key for key in ACTING if key.startswith("ttl.")])
 async def test_key_of_the_ttl_changes_when_a_sandbox_ends(key: str) -> None:
     value, _ = ACTING[key]
-    assert await _states(_with(HEAD, key, value)) != await _states(HEAD)
+    assert await _states(with_key(HEAD, key, value)) != await _states(HEAD)
 
 
 async def _states(document: dict[str, Any]) -> list[str]:

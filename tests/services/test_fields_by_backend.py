@@ -44,16 +44,16 @@ from tests.services.test_fields_act import (
     ELSEWHERE,
     HEAD,
     REQUESTED,
-    _asked_of_the_wall,
-    _with,
+    asked_of_the_wall,
+    with_key,
 )
 
 COMPOSE = "services: {web: {image: nginx}}"
 #: A field of a backend's list, and a recipe and a create that name it.
 NAMING: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    **{key: (_with({**HEAD, **more}, key, value), {}) for key, (value, more) in ACTING.items()},
+    **{key: (with_key({**HEAD, **more}, key, value), {}) for key, (value, more) in ACTING.items()},
     **{field: (recipe, request) for field, (request, recipe) in REQUESTED.items()},
-    "placement": (_with(HEAD, "placement.prefer", ["local"]), {}),
+    "placement": (with_key(HEAD, "placement.prefer", ["local"]), {}),
     "mounts": (HEAD, {"mounts": (HostMount("/data", "/data", grant="0" * 32),)}),
 }
 #: Acted on before a wall is asked for anything, and refused where no candidate has it.
@@ -71,34 +71,29 @@ IN_OTHER_STEPS = {
 }
 
 
-def _docker() -> Docker:
-    known = tuple(wire.Agent(name, (name,)) for name in ("codex", "shell"))
-    return Docker(DockerSettings(Path("/nowhere"), "t", Path("/nowhere"), agents=known))
-
-
-def _setup() -> ExtensionSetup:
-    known = tuple(wire.Agent(name, (name,)) for name in ("codex", "shell"))
-    return ExtensionSetup(Path("/nowhere"), "t", agents=known)
+AGENTS = tuple(wire.Agent(name, (name,)) for name in ("codex", "shell"))
+NOWHERE = Path("/nowhere")
+DOCKER = Docker(DockerSettings(NOWHERE, "t", NOWHERE, agents=AGENTS))
+SSH = make_ssh(ExtensionSetup(NOWHERE, "t", agents=AGENTS))
 
 
 def _of_docker(request: Provision) -> object:
-    docker, image = _docker(), ResolvedImage("sha256:1")
+    image = ResolvedImage("sha256:1")
     folders = tuple(f"/h/mounts/{number}" for number, _ in enumerate(request.host_mounts))
     awaited = msgspec.structs.replace(AWAITED, folders=folders)
-    plan = docker._plan(request, image, awaited, info=Info())
-    return msgspec.to_builtins(docker._start(request, image)), json.loads(body(plan))
+    plan = DOCKER._plan(request, image, awaited, info=Info())
+    return msgspec.to_builtins(DOCKER._start(request, image)), json.loads(body(plan))
 
 
 def _of_ssh(request: Provision) -> object:
-    ssh = make_ssh(_setup())
-    assert isinstance(ssh, LinkedExtension)
+    assert isinstance(SSH, LinkedExtension)
     isolation = Isolation(IsolationLevel.CONTAINER, "bubblewrap")
     place = FarPlace(FarBox(request.sandbox_id, request.generation), isolation, (INIT,))
-    return msgspec.to_builtins(ssh._start(request, place, "00")), wall_of(request, "/f", "/p", ())
+    return msgspec.to_builtins(SSH._start(request, place, "00")), wall_of(request, "/f", "/p", ())
 
 
 def _of_namespaces(request: Provision) -> object:
-    asked = _asked_of_the_wall(request)
+    asked = asked_of_the_wall(request)
     return {key: value for key, value in asked.items() if key != "compose"}
 
 
@@ -111,7 +106,7 @@ WALLS: dict[str, Callable[[Provision], object]] = {
 
 def _ignored(name: str) -> set[str]:
     """Return the fields that a backend refuses, as its candidates do."""
-    ignored = {"ext.docker": IGNORED, "ext.ssh": make_ssh(_setup()).capabilities().ignores}
+    ignored = {"ext.docker": IGNORED, "ext.ssh": SSH.capabilities().ignores}
     return {field for field, _ in ignored.get(name, ())}
 
 

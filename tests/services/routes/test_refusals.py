@@ -30,57 +30,65 @@ class Broken(InMemory):
         raise self.error
 
 
-Backend = Callable[[], InMemory]
-#: Cause, the backend that has it, its profile, more of the create, and the reason that is told.
-CAUSES: dict[str, tuple[Backend | None, str, dict[str, Any], str]] = {
-    "not installed": (None, "", {}, "this Atoll does not have it"),
-    "not set up": (lambda: Broken(called="ext.it"), "", {}, "there is no program `far` here"),
-    "no answer": (
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why the backend of profile `it` cannot take a create, and the reason that is told. None is
+    no backend; `words` are added to the profile and `more` to the create.
+    """
+
+    backend: Callable[[], InMemory] | None
+    reason: str
+    words: str = ""
+    more: dict[str, Any] = field(default_factory=dict)
+
+
+def _in_memory(able: Capabilities) -> Callable[[], InMemory]:
+    return lambda: InMemory(called="ext.it", able=able)
+
+
+CAUSES: dict[str, Cause] = {
+    "not installed": Cause(None, "this Atoll does not have it"),
+    "not set up": Cause(lambda: Broken(called="ext.it"), "there is no program `far` here"),
+    "no answer": Cause(
         lambda: Broken(called="ext.it", error=Unavailable("no daemon answers")),
-        *("", {}, "no daemon answers"),
+        "no daemon answers",
     ),
-    "no host": (
-        lambda: InMemory(called="ext.it", able=replace(NONE, host_kind=HostKind.SSH)),
-        *("", {}, "no host of the kind ssh is there"),
+    "no host": Cause(
+        _in_memory(replace(NONE, host_kind=HostKind.SSH)), "no host of the kind ssh is there"
     ),
-    "unknown host": (
+    "unknown host": Cause(
+        lambda: InMemory(called="ext.it"), "there is no host gone", more={"host": "gone"}
+    ),
+    "no key": Cause(_in_memory(replace(NONE, host_kind=None, needs_key=True)), "key"),
+    "too weak": Cause(
         lambda: InMemory(called="ext.it"),
-        *("", {"host": "gone"}, "there is no host gone"),
+        "its isolation is none, and microvm is needed",
+        words="isolation: {level: microvm}",
     ),
-    "no key": (
-        lambda: InMemory(called="ext.it", able=replace(NONE, host_kind=None, needs_key=True)),
-        *("", {}, "key"),
+    "no such image": Cause(
+        _in_memory(replace(NONE, images=frozenset())), "it cannot show the machine's own /usr"
     ),
-    "too weak": (
-        lambda: InMemory(called="ext.it"),
-        *("isolation: {level: microvm}", {}, "its isolation is none, and microvm is needed"),
+    "open network": Cause(
+        _in_memory(replace(NONE, closes_network=False)), "it cannot close its network"
     ),
-    "no such image": (
-        lambda: InMemory(called="ext.it", able=replace(NONE, images=frozenset())),
-        *("", {}, "it cannot show the machine's own /usr"),
-    ),
-    "open network": (
-        lambda: InMemory(called="ext.it", able=replace(NONE, closes_network=False)),
-        *("", {}, "it cannot close its network"),
-    ),
-    "no compose": (
-        lambda: InMemory(called="ext.it", able=NONE),
-        "",
-        {"inputs": Inputs(compose_bundle="services: {web: {image: nginx}}")},
+    "no compose": Cause(
+        _in_memory(NONE),
         "it cannot act on inputs.compose_bundle: it runs no compose file",
+        more={"inputs": Inputs(compose_bundle="services: {web: {image: nginx}}")},
     ),
-    "compose alone": (
-        lambda: InMemory(called="ext.it", able=replace(NONE, compose=True, needs_compose=True)),
-        *("", {}, "name one as inputs.compose_bundle_ref"),
+    "compose alone": Cause(
+        _in_memory(replace(NONE, compose=True, needs_compose=True)),
+        "name one as inputs.compose_bundle_ref",
     ),
-    "placement of a vendor": (
-        lambda: InMemory(called="ext.it", able=replace(NONE, host_kind=None)),
-        *("placement: {prefer: [box]}", {}, "it cannot act on placement"),
+    "placement of a vendor": Cause(
+        _in_memory(replace(NONE, host_kind=None)),
+        "it cannot act on placement",
+        words="placement: {prefer: [box]}",
     ),
 }
 
 
-async def _refused(s: Scene, request: CreateSandbox) -> NoRoute:
+async def _refuse_create(s: Scene, request: CreateSandbox) -> NoRoute:
     """The error of a create; the try-out says the same."""
     explained = await routes(s).explain(LOCAL_PERSON, request)
     with pytest.raises(NoRoute) as refused:
@@ -97,18 +105,20 @@ def _profile(words: str, extension: str) -> str:
     return text.replace("isolation: {level: none}", words) if "isolation" in words else text + words
 
 
-@pytest.mark.parametrize("cause", CAUSES)
+@pytest.mark.parametrize("cause", CAUSES.values(), ids=CAUSES)
 @pytest.mark.parametrize("chosen", ["by the profile", "by the create"])
-async def test_explicit_backend_that_cannot_take_it_is_one_refusal(cause: str, chosen: str) -> None:
-    backend, words, more, reason = CAUSES[cause]
+async def test_explicit_backend_that_cannot_take_it_is_one_refusal(
+    cause: Cause, chosen: str
+) -> None:
     by_profile = chosen == "by the profile"
-    async with scene(others=() if backend is None else (backend(),)) as s:
-        text = _profile(words, "extension: ext.it\n" if by_profile else "")
+    async with scene(others=() if cause.backend is None else (cause.backend(),)) as s:
+        text = _profile(cause.words, "extension: ext.it\n" if by_profile else "")
         await s.profiles.save(LOCAL_PERSON, "it", text)
         options = RouteOptions() if by_profile else RouteOptions(extension="it")
-        error = await _refused(s, CreateSandbox(profile="it", route=options, **more))
+        error = await _refuse_create(s, CreateSandbox(profile="it", route=options, **cause.more))
         assert {one.extension for one in error.candidates} == {"ext.it"}
-        assert reason in error.message and any(reason in one for one in error.candidates[0].reasons)
+        reasons = error.candidates[0].reasons
+        assert cause.reason in error.message and any(cause.reason in one for one in reasons)
 
 
 async def test_hosts_that_are_full_or_drained_are_the_same_refusal() -> None:
@@ -119,7 +129,7 @@ async def test_hosts_that_are_full_or_drained_are_the_same_refusal() -> None:
         ):
             async with s.store.begin() as rows:
                 await rows.hosts.put(host)
-            error = await _refused(s, CreateSandbox(profile="bare"))
+            error = await _refuse_create(s, CreateSandbox(profile="bare"))
             assert [(one.host, one.reasons) for one in error.candidates] == [("local", (why,))]
 
 
@@ -127,9 +137,8 @@ async def test_backend_that_is_not_allowed_is_the_same_refusal() -> None:
     async with scene() as s:
         rules = RouteRules(None, ("ext.namespaces",))
         await routes(s).put_rules(LOCAL_PERSON, rules, installation=True)
-        assert (
-            "it is not allowed here" in (await _refused(s, CreateSandbox(profile="bare"))).message
-        )
+        error = await _refuse_create(s, CreateSandbox(profile="bare"))
+        assert "it is not allowed here" in error.message
 
 
 async def test_named_extension_of_a_profile_that_names_none_is_any_that_is_on() -> None:

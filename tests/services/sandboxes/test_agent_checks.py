@@ -23,7 +23,7 @@ from tests.peers.contract import AGENT, EXEC, SESSION
 from tests.services.scene import Scene, body_of, scene
 
 
-async def opened(s: Scene, sandbox: Sandbox, agent: str | None, *, terminal: bool) -> None:
+async def open_agent(s: Scene, sandbox: Sandbox, agent: str | None, *, terminal: bool) -> None:
     """Start an agent, or a shell, by the one surface or the other."""
     s.runtime.answers["POST", "/agents"] = (201, AGENT)
     s.runtime.answers["POST", "/sessions"] = (201, SESSION)
@@ -35,12 +35,12 @@ async def opened(s: Scene, sandbox: Sandbox, agent: str | None, *, terminal: boo
         await Agents(s.sandboxes, terminals, s.room).open(LOCAL_PERSON, sandbox.id, body)
 
 
-def begun(s: Scene) -> list[Any]:
+def starts(s: Scene) -> list[Any]:
     """What the runtime was asked to start."""
     return [body_of(one) for one in s.runtime.calls if one.path in ("/agents", "/sessions")]
 
 
-def laid(s: Scene) -> list[set[str]]:
+def folders_laid_out(s: Scene) -> list[set[str]]:
     """The folders of files that were laid out, for each time."""
     found = []
     for call in s.runtime.calls:
@@ -50,7 +50,7 @@ def laid(s: Scene) -> list[set[str]]:
     return found
 
 
-def shown(s: Scene) -> dict[str, bool]:
+def shown_layers(s: Scene) -> dict[str, bool]:
     """The agents' layers that the backend was asked to show, and whether it can do without."""
     mounts = s.extension.provisioned[-1].mounts
     return {mount.target.rpartition("/")[2]: mount.spare for mount in mounts}
@@ -60,7 +60,9 @@ def shown(s: Scene) -> dict[str, bool]:
 async def test_every_installed_agent_is_shown_and_its_own_is_needed(own: str | None) -> None:
     async with scene() as s:
         made = await s.ready(agent=own)
-        assert shown(s) == {name: name != own for name in ("codex", "claude-code", "opencode")}
+        assert shown_layers(s) == {
+            name: name != own for name in ("codex", "claude-code", "opencode")
+        }
         names = {"codex@1.0", "claude-code@2.0", "opencode@3.0"}
         assert set(made.attachment.agents or ()) == names
         env = dict(s.extension.provisioned[-1].env)
@@ -78,28 +80,28 @@ async def test_added_agent_is_inside_every_sandbox_and_its_variables_are_its_own
         s.layers.installed["acp:asker"] = ("1.0.0",)
         s.runtime.programs.add("acp:asker")
         made = await s.ready(agent="codex", name="box")
-        assert shown(s)["acp-asker"] is True
+        assert shown_layers(s)["acp-asker"] is True
         assert "acp:asker@1.0.0" in (made.attachment.agents or ())
         provision = s.extension.provisioned[-1]
         assert [one.name for one in provision.added] == ["acp:asker"]
         assert "OPENAI_MODEL" not in dict(provision.env)
-        await opened(s, made, "acp:asker", terminal=False)
-        assert [one["agent"] for one in begun(s)] == ["acp:asker"]
+        await open_agent(s, made, "acp:asker", terminal=False)
+        assert [one["agent"] for one in starts(s)] == ["acp:asker"]
         await s.ready(agent="acp:asker", name="own")
-        assert shown(s)["acp-asker"] is False
+        assert shown_layers(s)["acp-asker"] is False
         assert dict(s.extension.provisioned[-1].env)["OPENAI_MODEL"] == "its"
         await s.ready(name="closed", agent_catalogue=("codex",))
-        assert set(shown(s)) == {"codex"}
+        assert set(shown_layers(s)) == {"codex"}
 
 
 async def test_catalogue_leaves_out_what_it_does_not_name() -> None:
     async with scene() as s:
         made = await s.ready(agent_catalogue=("codex",))
-        assert shown(s) == {"codex": True}
+        assert shown_layers(s) == {"codex": True}
         for terminal in (True, False):
             with pytest.raises(Forbidden, match="allows codex"):
-                await opened(s, made, "claude", terminal=terminal)
-        assert begun(s) == []
+                await open_agent(s, made, "claude", terminal=terminal)
+        assert starts(s) == []
 
 
 @pytest.mark.parametrize("terminal", [True, False])
@@ -117,8 +119,8 @@ async def test_agent_that_is_not_inside_is_refused_with_what_to_do(
     async with scene() as s:
         made = await s.ready(agent="codex")
         with pytest.raises(kind, match=words) as refused:
-            await opened(s, made, agent, terminal=terminal)
-        assert refused.value.field == "agent" and begun(s) == []
+            await open_agent(s, made, agent, terminal=terminal)
+        assert refused.value.field == "agent" and starts(s) == []
 
 
 async def test_agent_installed_later_is_refused_with_the_restart_that_brings_it() -> None:
@@ -126,10 +128,10 @@ async def test_agent_installed_later_is_refused_with_the_restart_that_brings_it(
         made = await s.ready(name="box")
         s.layers.installed["aider"] = ("0.86.2",)
         with pytest.raises(Invalid, match="atoll stop box` and `atoll start box` bring it in"):
-            await opened(s, made, "aider", terminal=True)
+            await open_agent(s, made, "aider", terminal=True)
         # A person put the program there: the look finds it.
         s.runtime.programs.add("aider")
-        await opened(s, made, "aider", terminal=True)
+        await open_agent(s, made, "aider", terminal=True)
         await s.sandboxes.stop(LOCAL_PERSON, made.id)
         await s.sandboxes.wait(LOCAL_PERSON, made.id, settled=True)
         await s.sandboxes.start(LOCAL_PERSON, made.id)
@@ -149,27 +151,27 @@ async def test_sandbox_starts_again_without_an_agent_that_is_gone() -> None:
         lines = [line.text for line in await s.sandboxes.logs(LOCAL_PERSON, made.id)]
         assert any("starts without codex@1.0" in line for line in lines)
         with pytest.raises(Forbidden):
-            await opened(s, again, "codex", terminal=False)
+            await open_agent(s, again, "codex", terminal=False)
 
 
 async def test_agents_beside_are_laid_out_before_the_first_start_and_once() -> None:
     async with scene() as s:
         made = await s.ready(agent="codex")
-        assert laid(s) == [{".codex"}]
-        await opened(s, made, "claude-code", terminal=False)
-        assert laid(s)[1] == {".claude", ".config"}
+        assert folders_laid_out(s) == [{".codex"}]
+        await open_agent(s, made, "claude-code", terminal=False)
+        assert folders_laid_out(s)[1] == {".claude", ".config"}
         await asyncio.gather(
-            *(opened(s, made, agent, terminal=True) for agent in (None, "codex", "opencode"))
+            *(open_agent(s, made, agent, terminal=True) for agent in (None, "codex", "opencode"))
         )
-        assert len(laid(s)) == 2
+        assert len(folders_laid_out(s)) == 2
         await s.sandboxes.stop(LOCAL_PERSON, made.id)
         await s.sandboxes.wait(LOCAL_PERSON, made.id, settled=True)
         s.clock.turn(1)
         await s.sandboxes.start(LOCAL_PERSON, made.id)
         again = await s.sandboxes.wait(LOCAL_PERSON, made.id)
         # Its home is new.
-        await opened(s, again, None, terminal=True)
-        assert laid(s)[2:] == [{".codex"}, {".claude", ".config"}]
+        await open_agent(s, again, None, terminal=True)
+        assert folders_laid_out(s)[2:] == [{".codex"}, {".claude", ".config"}]
 
 
 async def test_command_that_names_an_agent_finds_it_laid_out() -> None:
@@ -177,9 +179,9 @@ async def test_command_that_names_an_agent_finds_it_laid_out() -> None:
         made, calls = await s.ready(), RuntimeCalls(s.sandboxes)
         s.runtime.answers["POST", "/execs"] = (200, EXEC)
         await calls.run(LOCAL_PERSON, made.id, ExecBody(argv=["make", "test"]))
-        assert laid(s) == []
+        assert folders_laid_out(s) == []
         await calls.run(LOCAL_PERSON, made.id, ExecBody(argv=["sh", "-c", "codex exec hi"]))
-        assert len(laid(s)) == 1
+        assert len(folders_laid_out(s)) == 1
 
 
 async def test_backend_that_sends_layers_for_each_sandbox_shows_its_own_alone() -> None:
@@ -190,4 +192,4 @@ async def test_backend_that_sends_layers_for_each_sandbox_shows_its_own_alone() 
         assert made.attachment.agents == ("codex@1.0",)
         s.runtime.programs = {"codex"}
         with pytest.raises(Invalid, match="brings only the agent"):
-            await opened(s, made, "claude-code", terminal=True)
+            await open_agent(s, made, "claude-code", terminal=True)

@@ -40,7 +40,7 @@ class Served:
         self.sent.append(message)
 
 
-async def _ended(
+async def _serve_and_end(
     kind: bytes | None, *, times: int = 1, scope: str = "http", method: str = "GET"
 ) -> list[Message]:
     """Serve a request, end the server so many times, and return what was sent."""
@@ -53,20 +53,20 @@ async def _ended(
 
 
 async def test_stream_of_events_ends_at_once_and_whole() -> None:
-    *_, last = await _ended(SSE)
+    *_, last = await _serve_and_end(SSE)
     assert (last["body"], last["more_body"]) == (b"", False)
 
 
 async def test_answer_on_its_way_is_cut_off_after_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(open_requests, "FINISH_SECONDS", 0.01)
     for kind, method in ((b"application/x-ndjson", "GET"), (SSE, "POST")):
-        sent = await _ended(kind, method=method)
+        sent = await _serve_and_end(kind, method=method)
         assert sent[-1]["more_body"] is True
 
 
 async def test_request_without_an_answer_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(open_requests, "FINISH_SECONDS", 0.01)
-    start, body = await _ended(None)
+    start, body = await _serve_and_end(None)
     assert start["status"] == 503 and (b"retry-after", b"1") in start["headers"]
     assert b'"stopping"' in body["body"]
 
@@ -74,9 +74,9 @@ async def test_request_without_an_answer_is_refused(monkeypatch: pytest.MonkeyPa
 async def test_second_end_waits_for_nothing_but_sockets_that_the_server_closes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert (await _ended(None, times=2))[0]["status"] == 503
+    assert (await _serve_and_end(None, times=2))[0]["status"] == 503
     monkeypatch.setattr(open_requests, "FINISH_SECONDS", 0.01)
-    assert await _ended(None, times=2, scope="websocket") == []
+    assert await _serve_and_end(None, times=2, scope="websocket") == []
 
 
 async def test_failure_that_is_no_end_is_raised() -> None:

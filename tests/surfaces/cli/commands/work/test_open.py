@@ -37,7 +37,7 @@ def edit_by(folder: Path, script: str) -> None:
     editor.chmod(0o755)
 
 
-def kept(drafts: Path) -> list[Path]:
+def drafts_left(drafts: Path) -> list[Path]:
     """What lies here after all is over."""
     return [path for path in drafts.rglob("*") if path.is_file()]
 
@@ -79,7 +79,7 @@ def test_edit_that_the_server_refuses_stays_and_is_named(
     server.answers[PUT] = lambda _: problem(status, code, "cannot write 'notes': no.")
     ran = cli("open", "box", "notes", "--edit")
     assert ran.code != 0
-    (copy,) = kept(drafts)
+    (copy,) = drafts_left(drafts)
     assert copy.read_text() == "one\ntwo\n"
     assert f"cannot write 'notes': no; your version is {copy}" in ran.err
 
@@ -90,7 +90,7 @@ def test_edit_by_an_editor_that_fails_stays_and_is_named(
 ) -> None:
     edit_by(tmp_path, f'echo two >> "$1"; {script}')
     ran = cli("open", "box", "notes", "--edit")
-    (copy,) = kept(drafts)
+    (copy,) = drafts_left(drafts)
     assert (ran.code, copy.read_text()) == (1, "one\ntwo\n")
     assert "nothing was written back; your version is" in ran.err and str(copy) in ran.err
     assert server.files["notes"] == b"one\n"
@@ -102,7 +102,7 @@ def test_edit_that_an_editor_left_in_a_file_of_its_own_stays(
     edit_by(tmp_path, 'echo unsaved > "$(dirname "$1")/.notes.swp"; kill -9 $$')
     ran = cli("open", "box", "notes", "--edit")
     assert ran.code == 1 and "your version is" in ran.err
-    assert sorted(path.name for path in kept(drafts)) == [".notes.swp", "notes"]
+    assert sorted(path.name for path in drafts_left(drafts)) == [".notes.swp", "notes"]
 
 
 def test_edit_of_what_changed_or_went_meanwhile_stays(
@@ -113,7 +113,7 @@ def test_edit_of_what_changed_or_went_meanwhile_stays(
         now = [web.Response(body=b"one\n"), next(later)]
         server.answers[GET] = lambda _, now=now: now.pop(0)  # type: ignore[misc]
         ran = cli("open", "box", "notes", "--edit")
-        (copy,) = kept(drafts)
+        (copy,) = drafts_left(drafts)
         assert ran.code != 0 and said in ran.err and str(copy) in ran.err
         assert copy.read_text() == "one\ntwo\n"
         copy.unlink()
@@ -128,7 +128,7 @@ def test_edit_that_ctrl_c_ends_stays_and_is_named(
 
     monkeypatch.setattr("atoll.surfaces.cli.commands.work.open._write_back", interrupt)
     ran = cli("open", "box", "notes", "--edit")
-    (copy,) = kept(drafts)
+    (copy,) = drafts_left(drafts)
     assert copy.read_text() == "one\ntwo\n"
     assert ran.code != 0 and f"your version is {copy}" in ran.err
 
