@@ -5,7 +5,7 @@ import pytest
 
 from atoll.domain.agent.conversation import Terms
 from atoll.domain.agent.readers import CONVERSATIONS, TRANSCRIPTS
-from atoll.domain.agent.registry import AGENT_STATE, AGENTS, allowed, canonical, find
+from atoll.domain.agent.registry import AGENT_STATE, AGENTS, allowed, canonical_name, find
 from atoll.domain.errors import NotFound
 
 
@@ -112,5 +112,5 @@ def test_machines_ask_before_they_act_whatever_the_seeds_allow() -> None:
 def test_own_name_stands_for_aliases_and_versions() -> None:
     for agent in AGENTS:
         for name in (agent.name, *agent.aliases):
-            assert canonical(name) == canonical(f"{name}@1.2.3") == agent.name
-    assert canonical("nobody@1") == "nobody"
+            assert canonical_name(name) == canonical_name(f"{name}@1.2.3") == agent.name
+    assert canonical_name("nobody@1") == "nobody"

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.adapters.extensions.namespaces.roots import fitting, shell_of
+from atoll.adapters.extensions.namespaces.roots import choose_mounts, shell_of
 from atoll.domain.errors import Invalid
 from atoll.ports.extension import Mount
 from atoll.ports.images import Tree
@@ -19,12 +19,12 @@ def tree(tmp_path: Path) -> Tree:
 
 def test_image_without_what_an_agent_runs_on_is_refused(tree: Tree) -> None:
     with pytest.raises(Invalid, match="aider runs on python3, which the image small"):
-        fitting(tree, [AIDER])
+        choose_mounts(tree, [AIDER])
 
 
 def test_agent_beside_that_an_image_cannot_run_is_left_out(tree: Tree) -> None:
     own = Mount("/x", "/opt/atoll/agents/codex")
-    assert fitting(tree, [own, replace(AIDER, spare=True)]) == (own,)
+    assert choose_mounts(tree, [own, replace(AIDER, spare=True)]) == (own,)
 
 
 def test_image_with_the_program_wherever_its_path_says_is_taken(tree: Tree) -> None:
@@ -32,13 +32,13 @@ def test_image_with_the_program_wherever_its_path_says_is_taken(tree: Tree) -> N
     place.mkdir(parents=True)
     for name in ("python3", "git"):
         (place / name).symlink_to(f"/usr/lib/{name}")
-    assert fitting(tree, [AIDER]) == (AIDER,)
+    assert choose_mounts(tree, [AIDER]) == (AIDER,)
 
 
 def test_mounts_that_are_no_agent_s_need_nothing(tree: Tree) -> None:
     others = ("/.atoll/repos/0.git", "/opt/atoll/agents/.safety", "/opt/atoll/agents/nobody")
     mounts = tuple(Mount("/x", target) for target in others)
-    assert fitting(tree, mounts) == mounts
+    assert choose_mounts(tree, mounts) == mounts
 
 
 def test_shell_is_the_plain_one_where_the_image_has_no_bash(tree: Tree) -> None:
