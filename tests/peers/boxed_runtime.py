@@ -1,12 +1,13 @@
 """A runtime client over a real bubblewrap box, as far as repositories need one.
 
-Speaks `POST /execs` (ndjson), `GET /files/{content,archive,total}` and `DELETE /files` of the
-runtime contract, with `/workspace` and `/.atoll/repos/<n>.git` where a sandbox has them.
+Speaks `POST /execs` (ndjson), `GET /files` with `{content,archive,total}` and `DELETE /files` of
+the runtime contract, with `/workspace` and `/.atoll/repos/<n>.git` where a sandbox has them.
 """
 
 import asyncio
 import base64
 import json
+import os
 import subprocess
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -20,6 +21,7 @@ from atoll.adapters.runtimes.answers import problem, read_answer
 from atoll.domain.wall.own_environment import own_environment
 from atoll.ports.extension import Mount
 from atoll.ports.runtime import Channel, HandoverLink, RuntimeStream
+from atoll.runtime.files.entry import shown
 from atoll.wire.contract.call import RuntimeCall
 
 T = TypeVar("T")
@@ -84,14 +86,37 @@ class BoxedRuntime:
             if target.exists():
                 target.unlink()
                 return 204, b""
-        if (call.method, call.path) == ("GET", "/files/total"):
-            sizes = [path.lstat().st_size for path in self.workspace.rglob("*") if path.is_file()]
-            total = {"files": len(sizes), "bytes": sum(sizes), "stored": sum(sizes)}
-            return 200, json.dumps(total).encode()
+        if call.method == "GET" and call.path in ("/files", "/files/total"):
+            query = dict(call.query)
+            path = query.get("path") or os.fsdecode(base64.b64decode(query.get("path_b64", "")))
+            return self._listed(path) if call.path == "/files" else self._total(path)
         known = {"/health": HEALTH, "/journal": JOURNAL}
         if call.method == "GET" and call.path in known:
             return 200, known[call.path]
         return 404, b'{"code":"not_found","detail":"no such file"}'
+
+    def _total(self, path: str) -> tuple[int, bytes]:
+        folder = self.workspace / path
+        if not folder.exists():
+            return 404, b'{"code":"no_such_file","detail":"no such file"}'
+        sizes = [one.lstat().st_size for one in folder.rglob("*") if one.is_file()]
+        total = {"files": len(sizes), "bytes": sum(sizes), "stored": sum(sizes)}
+        return 200, json.dumps(total).encode()
+
+    def _listed(self, path: str) -> tuple[int, bytes]:
+        """One page: all of a directory."""
+        with os.scandir(self.workspace / path) as found:
+            names = sorted(found, key=lambda one: os.fsencode(one.name))
+        entries = []
+        for one in names:
+            link, folder = one.is_symlink(), one.is_dir(follow_symlinks=False)
+            exact = base64.b64encode(os.fsencode(one.name)).decode()
+            kind = "symlink" if link else "dir" if folder else "file"
+            entries.append({
+                "name": shown(one.name), "path": shown(os.path.relpath(one.path, self.workspace)),
+                "type": kind, "size": 0, "mode": "0644", "mtime": "", "name_b64": exact,
+            })  # fmt: skip
+        return 200, json.dumps({"entries": entries, "next": None}).encode()
 
     @asynccontextmanager
     async def stream(self, call: RuntimeCall[bytes]) -> AsyncIterator[RuntimeStream]:

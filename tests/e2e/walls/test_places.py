@@ -107,7 +107,7 @@ def test_image_is_the_root_of_a_sandbox(atoll: TestServer, small: str) -> None:
     ok(atoll, "stop", "im")
     ok(atoll, "start", "im")
     assert inside(atoll, "im", "echo /usr/bin/*").startswith("/usr/bin/bash")
-    ok(atoll, "destroy", "im", "--yes", "--lose-work")
+    ok(atoll, "destroy", "im", "--yes")
 
 
 def test_image_with_a_layer_keeps_what_was_installed(atoll: TestServer, small: str) -> None:
@@ -120,7 +120,7 @@ def test_image_with_a_layer_keeps_what_was_installed(atoll: TestServer, small: s
     assert inside(atoll, "la", "cat /etc/mine") == "hi"
     shown = json.loads(ok(atoll, "info", "la", "--json"))
     assert not any(each.startswith("root:") for each in shown["isolation"]["degraded"])
-    ok(atoll, "destroy", "la", "--yes", "--lose-work")
+    ok(atoll, "destroy", "la", "--yes")
 
 
 def test_layers_of_two_sandboxes_are_their_own(atoll: TestServer, small: str) -> None:
@@ -134,7 +134,7 @@ def test_layers_of_two_sandboxes_are_their_own(atoll: TestServer, small: str) ->
     ok(atoll, "start", "l2")
     for name in ("l1", "l2", "l3"):
         assert inside(atoll, name, "cat /root/mine") == name
-        ok(atoll, "destroy", name, "--yes", "--lose-work")
+        ok(atoll, "destroy", name, "--yes")
 
 
 def test_image_that_is_not_here_says_how_to_get_it(atoll: TestServer) -> None:

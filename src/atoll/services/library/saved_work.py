@@ -7,15 +7,14 @@ every sandbox that works on it, and what is added to it is never deleted.
 
 from collections.abc import Callable
 
-from atoll.domain.errors import Conflict, Failed, NotFound
+from atoll.domain.errors import Conflict, NotFound
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import Clock, RuntimeClient
 from atoll.ports.kept import TREE, KeptDraft, KeptShelf, KeptWorktree, bundle_name
 from atoll.services.identifiers import Identifiers
-from atoll.services.library.checkout_scripts import BESIDE
 from atoll.services.library.settings import KeptSettings
+from atoll.services.library.unpulled import files_beside
 from atoll.services.library.workspaces import EVERYTHING, WORKSPACE, Workspaces
-from atoll.services.scripts import run_inside
 from atoll.wire.contract.files import pack_files, total_files
 
 EVERY_FILE = (("path", ""),)
@@ -125,8 +124,4 @@ async def _has_files(client: RuntimeClient, covered: tuple[str, ...]) -> bool:
     """Return whether a file lies in the workspace outside the repositories at `covered`."""
     if WORKSPACE in covered:
         return False
-    folders = tuple(path.removeprefix(f"{WORKSPACE}/") for path in covered)
-    outcome = await run_inside(client, BESIDE, folders)
-    if outcome.code != 0:
-        raise Failed(f"The files in {WORKSPACE} cannot be listed: {outcome.said}")
-    return outcome.out.split(b"\0")[0] != b"0"
+    return bool(await files_beside(client, covered))

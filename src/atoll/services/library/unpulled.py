@@ -1,24 +1,33 @@
 """Unpulled work: commits and files that exist only in a sandbox and are lost with it.
 
 Git runs inside the sandbox and its answer is read here as text an agent may have written.
-Commits count as outside when the shared repository has them or a person pulled them.
+Commits count as outside when the shared repository has them or a person pulled them. Files beside
+the repositories are listed by the runtime, so an image without any program has them listed, too.
 """
 
+import base64
+from collections import deque
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
-from atoll.domain.errors import Failed, Invalid
+from atoll.domain.errors import Failed, Forbidden, Invalid, NotFound
 from atoll.domain.people.principal import Principal
 from atoll.domain.profile.profile import Access
 from atoll.domain.repository.repository import read_commit
 from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
 from atoll.ports.runtime import RuntimeClient
-from atoll.services.library.checkout_scripts import BESIDE, NOT_A_REPOSITORY, UNPULLED
+from atoll.services.library.checkout_scripts import NOT_A_REPOSITORY, UNPULLED
 from atoll.services.library.workspaces import WORKSPACE, inside_path
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.scripts import read_count, run_inside
+from atoll.wire.contract.call import Query
+from atoll.wire.contract.files import FileEntry, list_files, total_files
 
 MAX_FILES = 100
 """Files named of one place; the others are counted."""
+
+MAX_FOLDERS = 500
+"""Directories that are listed beside the repositories; files of the others are counted."""
 
 UNTRACKED = "??"
 
@@ -43,7 +52,7 @@ class UnpulledPlace:
 
     def __bool__(self) -> bool:
         """Return whether any of this work would be lost."""
-        return bool(self.commits or self.stashes or self.changed or self.untracked)
+        return bool(self.commits or self.stashes or self.changed or self.untracked or self.more)
 
 
 class UnpulledWork:
@@ -65,7 +74,7 @@ class UnpulledWork:
             ]
             repositories = tuple(place.path for place in places)
             if WORKSPACE not in repositories:
-                places.append(await _beside(client, repositories))
+                places.append(await files_beside(client, repositories))
         return tuple(filter(None, places))
 
     async def pulled(self, caller: Principal, ref: str, *, repo: int, commit: str) -> None:
@@ -89,12 +98,65 @@ async def _repository(sandbox: Sandbox, client: RuntimeClient, number: int) -> U
     return _read(repo, number, outcome.out)
 
 
-async def _beside(client: RuntimeClient, repositories: tuple[str, ...]) -> UnpulledPlace:
-    folders = tuple(path.removeprefix(f"{WORKSPACE}/") for path in repositories)
-    outcome = await run_inside(client, BESIDE, folders)
-    if outcome.code != 0:
-        raise Failed(f"The files in {WORKSPACE} cannot be told: {outcome.said}")
-    return _files(outcome.out)
+async def files_beside(client: RuntimeClient, repositories: tuple[str, ...]) -> UnpulledPlace:
+    """Return the files of the workspace outside the repositories at these paths, those next to the
+    top first. A directory that cannot be listed is named itself. Raises what the runtime does."""
+    left_out = {path.removeprefix(f"{WORKSPACE}/").encode() for path in repositories}
+    named: list[str] = []
+    folders, listed = deque([b""]), 0
+    whole = True
+    while folders and whole:
+        folder = folders.popleft()
+        listed += 1
+        try:
+            async for entry in _entries(client, folder):
+                path = _joined(folder, entry)
+                if entry.type != "dir":
+                    named.append(entry.path)
+                elif path not in left_out:
+                    folders.append(path)
+                whole = len(named) <= MAX_FILES and listed < MAX_FOLDERS
+                if not whole:
+                    break
+        except NotFound:
+            continue  # gone meanwhile
+        except (Forbidden, Invalid):
+            named.append(f"{folder.decode('utf-8', 'replace')}/")
+    shown = tuple(named[:MAX_FILES])
+    more = 0 if whole else await _count(client, left_out) - len(shown)
+    return UnpulledPlace(WORKSPACE, None, untracked=shown, more=max(more, len(named) - len(shown)))
+
+
+async def _entries(client: RuntimeClient, folder: bytes) -> AsyncIterator[FileEntry]:
+    """Yield the entries of a directory of the workspace."""
+    cursor: str | None = ""
+    while cursor is not None:
+        more = (("cursor", cursor),) if cursor else ()
+        page = await client.call(list_files((*_named(folder), *more)))
+        for entry in page.entries:
+            yield entry
+        cursor = page.next
+
+
+async def _count(client: RuntimeClient, left_out: set[bytes]) -> int:
+    """Return how many regular files lie beside the repositories."""
+    count = (await client.call(total_files(_named(b"")))).files
+    for folder in left_out:
+        try:
+            count -= (await client.call(total_files(_named(folder)))).files
+        except (NotFound, Invalid):
+            continue  # no directory any more
+    return count
+
+
+def _named(path: bytes) -> Query:
+    return (("path_b64", base64.b64encode(path).decode()),) if path else (("path", ""),)
+
+
+def _joined(folder: bytes, entry: FileEntry) -> bytes:
+    exact = entry.name_b64
+    name = entry.name.encode() if exact is None else base64.b64decode(exact)
+    return b"%s/%s" % (folder, name) if folder else name
 
 
 def _read(repo: SandboxRepo, number: int, out: bytes) -> UnpulledPlace:
@@ -112,13 +174,6 @@ def _read(repo: SandboxRepo, number: int, out: bytes) -> UnpulledPlace:
         untracked=tuple(entry[3:] for entry in named if entry[:2] == UNTRACKED),
         more=max(0, _number(count) - len(named)),
     )
-
-
-def _files(out: bytes) -> UnpulledPlace:
-    count, *entries = _texts(out, least=1)
-    named = tuple(entry.removeprefix("./") for entry in entries if entry)[:MAX_FILES]
-    more = max(0, _number(count) - len(named))
-    return UnpulledPlace(WORKSPACE, None, untracked=named, more=more)
 
 
 def _texts(out: bytes, *, least: int) -> list[str]:
