@@ -93,6 +93,26 @@ async def test_content_put_and_got_is_the_same_and_announced(
     assert changed == ["a/b", "a/b"]
 
 
+async def test_write_that_is_refused_names_the_file_that_was_to_be(
+    client: Client, root: Path
+) -> None:
+    (root / "file").touch()
+    (root / "away").symlink_to("/etc")
+    (root / "closed").mkdir(mode=0o500)
+    tried = {
+        "gone/notes": "cannot write 'gone/notes': there is no directory 'gone'",
+        "file/notes": "cannot write 'file/notes': a part of it is not a directory",
+        "away/notes": "cannot write 'away/notes': it leads out of the workspace",
+        "closed/notes": "cannot write 'closed/notes': its mode does not allow it",
+    }
+    if os.geteuid() == 0:
+        del tried["closed/notes"]
+    for path, said in tried.items():
+        reply = await client.put(f"/files/content?path={path}", data=b"x")
+        detail = (await reply.json(content_type="application/problem+json"))["detail"]
+        assert reply.status >= 400 and detail.startswith(said), detail
+
+
 @pytest.mark.parametrize(
     ("asked", "status", "body"),
     [

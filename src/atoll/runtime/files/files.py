@@ -11,9 +11,9 @@ import secrets
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
-from atoll.domain.errors import AtollError, Failed, LimitReached, Unavailable
+from atoll.domain.errors import AtollError, Failed, LimitReached, NotFound, Unavailable
 from atoll.domain.redaction.lexicon import Lexicon
-from atoll.ports.spawner import Spawner
+from atoll.ports.spawner import InsideFile, Spawner
 from atoll.runtime.files.content import Content, open_content, write_content
 from atoll.runtime.files.entry import name_of, read_entry, shown, unspell
 from atoll.runtime.files.search import (
@@ -105,8 +105,7 @@ class Files:
         if parents and folder:
             await self._run("mkdir", "-p", "--", folder, what=what)
         part = os.path.join(folder, f".atoll-{secrets.token_hex(8)}.part")  # noqa: PTH118  # inside
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-        file = await self._spawner.open_file(part, flags, 0o644 if mode is None else mode)
+        file = await self._new(part, path, 0o644 if mode is None else mode)
         try:
             try:
                 await write_content(file, chunks, what=what)
@@ -122,6 +121,20 @@ class Files:
         self._changed(path)
         said, record = output.splitlines()
         return read_entry(record, path=path), said == b"created"
+
+    async def _new(self, part: str, path: str, mode: int) -> InsideFile:
+        """Open the new file `part`, which becomes `path`; errors name the latter alone."""
+        what = f"write {shown(path)!r}"
+        try:
+            return await self._spawner.open_file(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        except NotFound as error:
+            folder = shown(path.rpartition("/")[0])
+            raise NotFound(
+                f"cannot {what}: there is no directory {folder!r}", code=error.code, field="path"
+            ) from error
+        except AtollError as error:
+            error.message = error.message.replace(f"open {part!r}", what)
+            raise
 
     async def remove(self, path: str, *, recursive: bool) -> None:
         """Remove a file, a link (not its target), or a directory; full ones with `recursive`."""

@@ -210,7 +210,11 @@ async def _write(
         )
     directory, slash, _ = path.rpartition("/")
     part = f"{directory}{slash}.atoll-import-{secrets.token_hex(8)}.part"
-    await _streamed(client, part, content)
+    try:
+        await _streamed(client, part, content)
+    except AtollError as error:
+        error.message = error.message.replace(repr(part), repr(path))
+        raise
     try:
         # The move is refused when something of that name came in the meantime.
         return await client.call(files.move_file(MoveBody(source=part, to=path)))

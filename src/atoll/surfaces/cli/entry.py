@@ -90,9 +90,19 @@ def _refused(error: OSError) -> int:
     """Report what this machine refused: a full disk, a file that may not be read."""
     _drop_output()
     why = error.strerror or str(error) or type(error).__name__
-    what = f"cannot use {error.filename}" if error.filename else "cannot write"
+    what = f"cannot use {_own_name(error.filename)}" if error.filename else "cannot write"
     note(f"atoll: {what}: {why}" + (": free some space" if error.errno in _FULL else ""))
     return FAILED
+
+
+def _own_name(name: object) -> str:
+    """Return the name of a file as the person knows it: in place of one of Atoll's unfinished ones,
+    the folder in which it was to be."""
+    import re  # an error is rare, and every command loads this file
+
+    unfinished = re.compile(r"(?:^|/)\.atoll-(?:[a-z0-9_]{8}|[0-9a-f]{16})(?:/.*)?\Z", re.DOTALL)
+    whole = str(name)
+    return unfinished.sub("", whole) or ("/" if whole.startswith("/") else ".")
 
 
 def _drop_output() -> None:

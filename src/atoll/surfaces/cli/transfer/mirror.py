@@ -253,9 +253,11 @@ def _put(source: Path, kind: str, place: tuple[int, str], room: FreeSpace) -> No
             with source.open("rb") as data, os.fdopen(fd, "wb") as out:
                 write_sparse(out, iter(partial(data.read, CHUNK_BYTES), b""), room)
         os.rename(part, name, src_dir_fd=folder, dst_dir_fd=folder)
-    except OSError:
+    except OSError as error:
         with suppress(FileNotFoundError):
             os.unlink(part, dir_fd=folder)
+        if error.filename == part:
+            error.filename = name
         raise
 
 

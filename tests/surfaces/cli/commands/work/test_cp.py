@@ -75,6 +75,19 @@ def test_cp_of_what_is_not_there_is_not_found(cli: Cli, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_cp_to_a_folder_that_may_not_be_written_names_that_folder(
+    cli: Cli, server: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(prefix: str, dir: Path) -> str:
+        raise PermissionError(13, "Permission denied", f"{dir}/{prefix}ab_d1234")
+
+    monkeypatch.setattr("tempfile.mkdtemp", refuse)
+    server.files["notes"] = b"one\n"
+    ran = cli("cp", "box:notes", str(tmp_path / "notes"))
+    assert ran.code == 1
+    assert f"atoll: cannot use {tmp_path}: Permission denied\n" in ran.err
+
+
 def test_cp_of_a_broken_archive_leaves_nothing(cli: Cli, server: Scripted, tmp_path: Path) -> None:
     server.trees["src"] = tree_of(a=b"1" * 5000)[:2000]
     assert cli("cp", "box:src", str(tmp_path / "out")).code == 1
