@@ -1,21 +1,30 @@
 """The jobs of one `atoll new`: a sandbox each, one for every agent that was named.
 
 Several agents receive the same prompt on branches of their own, which end with the agent's name.
+A prompt from the standard input is kept in a file where no sandbox comes of it.
 """
 
 import sys
 import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from tempfile import NamedTemporaryFile
 
 import click
 
 from atoll.domain.errors import Invalid
 from atoll.domain.repository.branch import branch_for_agent
 from atoll.domain.sandbox.task import MAX_PROMPT
+from atoll.surfaces.cli.console.memory import state_file
+from atoll.surfaces.cli.console.output import note
 from atoll.surfaces.cli.console.plan import SandboxPlan
 from atoll.surfaces.cli.create.project import ProjectUse
 
 FROM_STDIN = "-"
+MAX_KEPT_BYTES = 16 * 2**20
+MAX_KEPT_PROMPTS = 20
+"""Prompts that are kept; an older one goes when another comes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +57,58 @@ class Job:
         return self.sends and not self.sets_up_later
 
 
-def read_prompt(text: str | None) -> str | None:
-    """Return the prompt; `-` reads it from the standard input. Raises `UsageError` for an empty or
-    a long one."""
-    if text is None:
-        return None
-    if text == FROM_STDIN:
+@dataclass(slots=True)
+class PromptKeeper:
+    """The keeper of a prompt that was read from the standard input, where nobody else has it."""
+
+    environ: Mapping[str, str]
+    data: bytes = b""
+
+    def read(self, text: str | None) -> str | None:
+        """Return the prompt; `-` reads it from the standard input. Raises `UsageError` for an empty
+        or a long one, `Invalid` for one that is not UTF-8."""
+        if text == FROM_STDIN:
+            self.data = sys.stdin.buffer.read(MAX_KEPT_BYTES)
+            try:
+                text = self.data.decode()
+            except UnicodeDecodeError as error:
+                raise Invalid(f"the prompt on standard input is not UTF-8: {error}") from error
+        if text is not None:
+            _check(text)
+        return text
+
+    @contextmanager
+    def kept_unless_done(self) -> Iterator[None]:
+        """Keep the prompt when the block ends with an error."""
         try:
-            text = sys.stdin.buffer.read(MAX_PROMPT + 1).decode()
-        except UnicodeDecodeError as error:
-            raise Invalid(f"the prompt on standard input is not UTF-8: {error}") from error
+            yield
+        except BaseException:
+            self.keep()
+            raise
+
+    def keep(self) -> None:
+        """Write the prompt to a file and name it; where that fails, print the prompt."""
+        if not self.data.strip():
+            return
+        folder = state_file(self.environ, "prompts")
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with NamedTemporaryFile(  # 0600
+                dir=folder, prefix="prompt-", suffix=".txt", delete=False
+            ) as file:
+                file.write(self.data)
+            kept = sorted(folder.glob("prompt-*.txt"), key=lambda one: one.stat().st_mtime)
+            for one in kept[:-MAX_KEPT_PROMPTS]:
+                one.unlink(missing_ok=True)
+        except OSError as error:
+            note(f"atoll: your prompt could not be kept ({error.strerror}); it was:")
+            note(self.data.decode("utf-8", "replace"))
+            return
+        note(f"atoll: your prompt is kept: `atoll new … --prompt - < {file.name}`")
+
+
+def _check(text: str) -> None:
+    """Raise `UsageError` for a prompt that is empty or long."""
     if not text.strip():
         raise click.UsageError("The prompt is empty: write what the agent is to do.")
     if len(text.encode("utf-8", "surrogatepass")) > MAX_PROMPT:
@@ -65,7 +116,6 @@ def read_prompt(text: str | None) -> str | None:
             f"The prompt is longer than {MAX_PROMPT} bytes: put it into a file of the repository "
             "and name that file."
         )
-    return text
 
 
 def jobs(

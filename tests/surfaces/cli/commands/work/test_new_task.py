@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -83,6 +84,47 @@ def test_prompt_is_read_from_the_standard_input_and_a_pipe_is_not_attached(
     ran = cli("new", "--agent", "codex", "--prompt", "-", *more)
     assert (ran.code, ran.out) == (0, "made\n")
     assert creates(server)[0]["prompt"] == "Räum auf\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("--agent", "codex"), "Räum auf\n".encode()),
+        (("--agent", "codex", "--agent", "aider"), b"Tidy up"),
+        (("--agent", "codex", "--preset", "none"), b"Tidy up"),
+        (("--agent", "codex", "--ask-first"), b"Tidy up"),
+        (("--agent", "codex"), b"x" * 70000),
+        (("--agent", "codex"), b"\xff\xfe no text"),
+    ],
+)
+def test_prompt_of_the_standard_input_is_kept_where_no_sandbox_comes_of_it(
+    cli: Cli,
+    server: Scripted,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    words: tuple[str, ...],
+    text: bytes,
+) -> None:
+    def refused(_seen: Seen) -> web.StreamResponse:
+        body = {"code": "limit_reached", "detail": "ten sandboxes are there"}
+        return web.json_response(body, status=429, content_type="application/problem+json")
+
+    server.answers["POST /v1/sandboxes"] = refused
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+    ran = cli("new", *words, "--prompt", "-", "-d")
+    assert ran.code != 0
+    (kept,) = tmp_path.glob("prompts/*")
+    assert f"--prompt - < {kept}`" in ran.err
+    assert kept.read_bytes() == text and kept.stat().st_mode & 0o777 == 0o600
+
+
+def test_prompt_that_cannot_be_kept_is_printed(
+    cli: Cli, server: Scripted, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "prompts").write_text("in the way")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"Tidy up")))
+    ran = cli("new", "--agent", "codex", "--preset", "none", "--prompt", "-", "-d")
+    assert ran.code != 0 and "Tidy up" in ran.err
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from atoll.surfaces.cli.console.requirements import tell_left_out, tell_requirem
 from atoll.surfaces.cli.console.waiting import name_of, place_notice, task_begun, wait_ready
 from atoll.surfaces.cli.create.agents import put_right
 from atoll.surfaces.cli.create.copies import read_copy, send_copies
-from atoll.surfaces.cli.create.job import Job, jobs, read_prompt
+from atoll.surfaces.cli.create.job import FROM_STDIN, Job, PromptKeeper, jobs
 from atoll.surfaces.cli.create.request import create_body
 from atoll.surfaces.cli.create.route_options import route_options
 from atoll.surfaces.cli.dispatch.remote_names import branches
@@ -184,34 +184,34 @@ def command(
     What is said goes before a preset or the last plan.
     """
     # A prompt from a pipe leaves no terminal to attach by.
-    piped = prompt == "-" and not sys.stdin.isatty()
+    piped = prompt == FROM_STDIN and not sys.stdin.isatty()
     said = SandboxPlan(agent=agents[0] if agents else None, **words)  # type: ignore[arg-type]  # click made them of the right kind
-    plan = _completed(invocation, said, chosen=chosen, last=last)
-    # An agent that works by cards has no terminal either.
-    sits = not (detach or no_wait or as_json or piped or plan.machine or len(agents) > 1)
-    if sits:
-        _needs_terminal()
-    prompt = read_prompt(prompt)
-    if sits and plan == SandboxPlan() and name is None and prompt is None:
-        from atoll.surfaces.cli.create.questions import asked_plan
+    keeper = PromptKeeper(invocation.environ)
+    with keeper.kept_unless_done():
+        task = keeper.read(prompt) if piped else None
+        plan = _completed(invocation, said, chosen=chosen, last=last)
+        # An agent that works by cards has no terminal either.
+        sits = not (detach or no_wait or as_json or piped or plan.machine or len(agents) > 1)
+        if sits:
+            _needs_terminal()
+        task = task if piped else keeper.read(prompt)
+        if sits and plan == SandboxPlan() and name is None and task is None:
+            from atoll.surfaces.cli.create.questions import asked_plan
 
-        plan = asked_plan(invocation)
-    plan = plan.anchored()
-    _check_places(plan, no_wait=no_wait)
-    _check_manner(plan, prompt)
-    asked = jobs(plan, agents, name=name, prompt=prompt)
-    asked = [replace(job, max_working=max_working if prompt else None) for job in asked]
-    # Kept first: an odd name is reported before anything is sent, and `--last` may try again.
-    save(invocation.environ, plan, name=save_as)
-    put_right(invocation, [job.plan.agent for job in asked if job.plan.agent])
-    manner = _Manner(mount_private, not no_project, not as_json, not no_wait)
-    several = Several(invocation, len(asked))
-    begun = several.each(asked, lambda job: _made(invocation, job, manner), name=_agent_of)
-    if not no_wait:
-        begun = several.each(
-            begun, lambda one: (one[0], _filled(invocation, *one)), name=lambda one: name_of(one[1])
-        )
-    made = [one for _, one in begun]
+            plan = asked_plan(invocation)
+        plan = plan.anchored()
+        _check_places(plan, no_wait=no_wait)
+        _check_manner(plan, task)
+        asked = jobs(plan, agents, name=name, prompt=task)
+        asked = [replace(job, max_working=max_working if task else None) for job in asked]
+        # Kept first: an odd name is reported before anything is sent, and `--last` may try again.
+        save(invocation.environ, plan, name=save_as)
+        put_right(invocation, [job.plan.agent for job in asked if job.plan.agent])
+        manner = _Manner(mount_private, not no_project, not as_json, not no_wait)
+        several = Several(invocation, len(asked))
+        made = _made_all(invocation, several, asked, manner)
+    if len(made) < len(asked):
+        keeper.keep()
     if sits and not place_notice(made[0]):
         _sit(invocation, made[0])
     elif as_json:
@@ -220,6 +220,18 @@ def command(
         for one in made:
             say(name_of(one))
     several.end()
+
+
+def _made_all(
+    invocation: Invocation, several: Several, asked: list[Job], manner: _Manner
+) -> list[Sandbox]:
+    """Make the sandboxes of all jobs, and fill those that this machine may wait for."""
+    begun = several.each(asked, lambda job: _made(invocation, job, manner), name=_agent_of)
+    if manner.sends:
+        begun = several.each(
+            begun, lambda one: (one[0], _filled(invocation, *one)), name=lambda one: name_of(one[1])
+        )
+    return [one for _, one in begun]
 
 
 def _agent_of(job: Job) -> str:
