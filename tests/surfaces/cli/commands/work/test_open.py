@@ -1,5 +1,6 @@
 """`atoll open --edit`: what a person typed is written back, or stays and is named."""
 
+import signal
 import tempfile
 from pathlib import Path
 
@@ -131,6 +132,30 @@ def test_edit_that_ctrl_c_ends_stays_and_is_named(
     (copy,) = drafts_left(drafts)
     assert copy.read_text() == "one\ntwo\n"
     assert ran.code != 0 and f"your version is {copy}" in ran.err
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_edit_that_a_signal_ends_stays_and_is_named(
+    cli: Cli,
+    server: Scripted,
+    tmp_path: Path,
+    drafts: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    number: signal.Signals,
+) -> None:
+    monkeypatch.setattr("atoll.surfaces.cli.commands.work.open.EDITOR_SECONDS", 60)
+    edit_by(
+        tmp_path,
+        f"""trap 'echo two >> "$1"; exit' {number}; kill -{number} $PPID"""
+        "\nwhile :; do sleep 0.02; done",
+    )
+    before = signal.getsignal(number)
+    ran = cli("open", "box", "notes", "--edit")
+    (copy,) = kept(drafts)
+    assert copy.read_text() == "one\ntwo\n", "the editor had the time to save"
+    assert (ran.code, server.files["notes"]) == (128 + number, b"one\n")
+    assert f"your version is {copy}" in ran.err
+    assert signal.getsignal(number) == before
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,18 @@
 """`atoll open`: a file of a sandbox in the person's pager or editor, or a port on this machine."""
 
 import asyncio
+import contextlib
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
+from types import FrameType
 
 import click
 
@@ -22,6 +27,10 @@ from atoll.surfaces.cli.dispatch.remote_names import inner_paths
 from atoll.surfaces.cli.transfer.sandbox_files import SandboxPath
 
 MAX_FILE_BYTES = 64 * 2**20
+
+_ENDS = (signal.SIGTERM, signal.SIGHUP)
+EDITOR_SECONDS = 5.0
+"""The time an editor has to end by the signal that ends this command."""
 
 
 @click.command("open", epilog="A file whose name is a number is opened as ./NUMBER.")
@@ -123,37 +132,95 @@ def _show(invocation: Invocation, data: bytes) -> None:
 
 def _edit(invocation: Invocation, api: Client, place: SandboxPath) -> None:
     """Edit a copy and write it back. A version that cannot be written back stays on this machine,
-    and the error names its path."""
+    and the error names its path; so does the end by a signal."""
     before = _content(api, place)
     folder = Path(tempfile.mkdtemp(prefix="atoll-open-"))
     copy = folder / (PurePosixPath(place.path).name or "file")
     try:
-        copy.write_bytes(before)
-        _run_editor(invocation, copy)
-        _write_back(api, place, before, _read_copy(copy))
+        with _ended_in_order() as ends:
+            copy.write_bytes(before)
+            _run_editor(invocation, copy, ends)
+            _write_back(api, place, before, _read_copy(copy))
     except BaseException as problem:
-        if not _holds_work(copy, before):
+        # After a signal an editor may still be there, and write it.
+        signalled = isinstance(problem, click.exceptions.Exit | KeyboardInterrupt)
+        if not signalled and not _holds_work(copy, before):
             shutil.rmtree(folder, ignore_errors=True)
         elif isinstance(problem, AtollError):
             problem.message = f"{problem.message.rstrip('.')}; your version is {copy}"
         else:
-            note(f"your version is {copy}")
+            with contextlib.suppress(OSError):  # the terminal may be gone
+                note(f"your version is {copy}")
         raise
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _run_editor(invocation: Invocation, copy: Path) -> None:
+@dataclass(slots=True)
+class _Ends:
+    """Signals that end the program, as the error `Exit`; `deferred` ones wait for `resume`."""
+
+    deferred: bool = False
+    number: int = 0
+
+    def take(self, number: int, _: FrameType | None) -> None:
+        """Record a signal, and raise `Exit` for it unless it is deferred."""
+        self.number = number
+        if not self.deferred:
+            self.resume()
+
+    def resume(self) -> None:
+        """Raise `Exit` for a signal that was deferred, and from now on for any; those that follow
+        it are ignored."""
+        self.deferred = False
+        if self.number:
+            for one in _ENDS:
+                signal.signal(one, signal.SIG_IGN)
+            raise click.exceptions.Exit(128 + self.number)
+
+
+@contextlib.contextmanager
+def _ended_in_order() -> Iterator[_Ends]:
+    """Have the signals that end a program raise `Exit` in the block."""
+    ends = _Ends()
+    before = {one: held for one in _ENDS if (held := signal.getsignal(one)) != signal.SIG_IGN}
+    try:
+        for one in before:
+            signal.signal(one, ends.take)
+        yield ends
+    finally:
+        for one, held in before.items():
+            signal.signal(one, held)
+
+
+def _run_editor(invocation: Invocation, copy: Path, ends: _Ends) -> None:
     said = invocation.environ.get("VISUAL") or invocation.environ.get("EDITOR") or ""
     try:
         editor = shlex.split(said) or ["vi"]
     except ValueError as err:
         raise Invalid(f"the editor {said!r} cannot be read ({err}): set EDITOR") from err
+    ends.deferred = True  # an editor that nobody knows could not be ended
     try:
-        done = subprocess.run([*editor, str(copy)], check=False, env=dict(invocation.environ))
+        running = subprocess.Popen([*editor, str(copy)], env=dict(invocation.environ))
     except OSError as err:
+        ends.resume()
         raise Failed(f"{editor[0]} cannot be run ({err.strerror}): set EDITOR") from err
-    if done.returncode != 0:
-        raise Failed(f"{editor[0]} ended with {done.returncode}: nothing was written back")
+    try:
+        ends.resume()
+        code = running.wait()
+    except BaseException as problem:
+        _end_editor(running, problem)
+        raise
+    if code != 0:
+        raise Failed(f"{editor[0]} ended with {code}: nothing was written back")
+
+
+def _end_editor(running: "subprocess.Popen[bytes]", problem: BaseException) -> None:
+    """Pass a signal on to the editor, which may then keep what was not saved, beside the copy. An
+    interrupt reached it already."""
+    if isinstance(problem, click.exceptions.Exit):
+        running.send_signal(problem.exit_code - 128)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        running.wait(EDITOR_SECONDS)
 
 
 def _read_copy(copy: Path) -> bytes:
