@@ -12,8 +12,10 @@ from atoll.domain.wall.interior import default_cpu_millis
 from atoll.wire.zygote.messages import Reported
 from atoll.wiring.doctor import report as doctor
 from atoll.wiring.doctor import uids as doctor_uids
+from atoll.wiring.launch import zygote_process
 from atoll.zygote.host.home import Home
 from atoll.zygote.host_resources import ALL_SHARED, SUBORDINATE
+from atoll.zygote.jobs.programs import build_id
 from atoll.zygote.wall.subordinate_uids import MissingSubordinates
 
 CODE = "from atoll.wiring.doctor import report; print([each.level for each in report._proc()])"
@@ -55,6 +57,22 @@ def test_doctor_says_what_processor_time_a_sandbox_gets(degraded: tuple[str, ...
     usual = f"{default_cpu_millis(cores) / 1000:g} of {cores} cores"
     assert (usual in told.get("cpu", "")) == (not degraded)
     assert ("limit: cpu" in told) == bool(degraded)
+
+
+@pytest.mark.parametrize(("build", "other"), [(build_id(), False), ("0.0.9 x", True), ("", True)])
+def test_doctor_and_up_say_that_the_zygote_is_of_another_build(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    build: str,
+    other: bool,
+) -> None:
+    report = Reported(root=True, pid=os.getpid(), bwrap="0.11.0", init="c", build=build)
+    found = [one for one in doctor._zygote(report) if one.name == "zygote build"]
+    assert [(one.level, "`atoll down`" in one.fix) for one in found] == [("warn", True)] * other
+    monkeypatch.setattr(zygote_process, "ask", lambda *_: report)
+    assert zygote_process.start(Home(tmp_path)) is None
+    assert ("started by another build" in capsys.readouterr().err) is other
 
 
 @pytest.mark.parametrize("began", [None, True, False])

@@ -339,7 +339,8 @@ class Reported(msgspec.Struct, frozen=True, tag_field="answer", tag="reported"):
 
     `degraded` names each limit a sandbox will lack. `unshared` tells why idle runtimes give no
     memory back (empty: they do). `disk_weight`: sandboxes' groups have a weight for the disk.
-    `keyed`: the model providers that the keys file of the home has a key for.
+    `keyed`: the model providers that the keys file of the home has a key for. `build` names the
+    build of Atoll that the zygote runs, empty for one from before it was named.
     """
 
     root: bool
@@ -352,6 +353,7 @@ class Reported(msgspec.Struct, frozen=True, tag_field="answer", tag="reported"):
     runtimes: Runtimes | None = None
     disk_weight: bool = False
     keyed: tuple[str, ...] = ()
+    build: str = ""
 
 
 class Imported(msgspec.Struct, frozen=True, tag_field="answer", tag="imported"):

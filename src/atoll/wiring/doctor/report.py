@@ -305,6 +305,8 @@ def _zygote(report: wire.Reported | None) -> Iterator[Finding]:
         )
     else:
         yield Finding("zygote", "ok", f"pid {report.pid}, in a cgroup of its own")
+    if told := zygote_process.other_build(report):
+        yield Finding("zygote build", "warn", told, zygote_process.RENEW)
 
 
 def _memory(report: wire.Reported | None) -> Iterator[Finding]:

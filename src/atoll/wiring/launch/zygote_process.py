@@ -20,6 +20,7 @@ from atoll.wiring.launch import mount_view
 from atoll.wiring.launch.start_link import StartLink
 from atoll.zygote.host import kernel
 from atoll.zygote.host.home import Home
+from atoll.zygote.jobs.programs import build_id
 from atoll.zygote.wall import cgroups, hierarchies
 
 START_SECONDS = 30.0
@@ -50,6 +51,20 @@ def running(home: Home) -> int | None:
     return answer.pid if isinstance(answer, wire.Reported) else None
 
 
+def other_build(report: wire.Reported) -> str:
+    """Return what it means that a zygote runs another build of Atoll than the one here; empty where
+    it is the same."""
+    if report.build == build_id():
+        return ""
+    return (
+        f"the zygote (pid {report.pid}) was started by another build of Atoll: sandboxes get the "
+        "runtime and the init of that one"
+    )
+
+
+RENEW = "`atoll down`, which ends every sandbox, then `atoll up` and `atoll start`."
+
+
 def ensure(home: Home) -> None:
     """Start the zygote permanently unless it runs. Returns once it listens. Raises `Failed` with
     its message."""
@@ -61,7 +76,10 @@ def ensure(home: Home) -> None:
 def start(home: Home) -> StartLink | None:
     """Start the zygote unless it runs (then None). Returns once it listens. The zygote ends with
     the link unless `keep` was sent on it. Raises `Failed` with its message."""
-    if running(home) is not None:
+    answer = ask(home, wire.Report())
+    if isinstance(answer, wire.Reported):
+        if told := other_build(answer):
+            print(f"atoll: {told}. To renew it: {RENEW}", file=sys.stderr)
         return None
     read, write = os.pipe()
     link, theirs = StartLink.pair()

@@ -163,6 +163,7 @@ def _report(host: HostResources) -> wire.Reported:
         ),
         disk_weight=host.groups.weighs_disk,
         keyed=keyed_providers(host.home.keys, host.control_uid),
+        build=host.programs.build,
     )
 
 

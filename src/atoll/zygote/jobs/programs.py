@@ -4,6 +4,7 @@ A virtual environment may be in somebody's private home, which a sandbox's uid c
 copies are kept in `run/bin`, world-readable and read-only.
 """
 
+import hashlib
 import importlib
 import io
 import platform
@@ -13,6 +14,7 @@ import subprocess
 import tarfile
 from pathlib import Path
 
+import atoll
 from atoll.domain.errors import Failed
 from atoll.inside.program import (
     init_binary,
@@ -29,6 +31,8 @@ OLDEST_BWRAP = (0, 11)
 FOR_OTHERS = "far.tar"
 COMPLETE = ".atoll-complete"
 """Name of the archive of programs for other machines."""
+_BUILT_OF = ("domain", "inside", "ports", "runtime", "wire", "zygote")
+"""Packages that a zygote, and the runtimes forked from it, keep as they were when it began."""
 _VERSION = re.compile(r"bubblewrap (\d+)\.(\d+)")
 _TWIN_STARTER = b"""#!/bin/sh
 exec python3 -I -S "${0%/*}/link.py" "$@"
@@ -75,6 +79,19 @@ def init_kind() -> str:
     return "python" if init_binary() is None else "c"
 
 
+def build_id() -> str:
+    """Return the name of the build of Atoll that lies here: its version and a digest of what a
+    zygote and runtimes run, the programs for sandboxes included."""
+    root = Path(atoll.__file__).parent
+    digest = hashlib.sha256()
+    for package in _BUILT_OF:
+        for path in sorted((root / package).rglob("*")):
+            if path.suffix == ".py" or path.parent.name == "bin":
+                content = path.read_bytes()
+                digest.update(f"{path.relative_to(root)} {len(content)}\n".encode() + content)
+    return f"{atoll.__version__} {digest.hexdigest()[:12]}"
+
+
 def install(home: Home) -> Programs:
     """Copy the programs into `run/bin`. Raises `Failed` with what is missing."""
     bwrap = find_bwrap()
@@ -112,6 +129,7 @@ def install(home: Home) -> Programs:
         init_inside=inside,
         init_kind=init_kind(),
         bwrap_version=version,
+        build=build_id(),
     )
 
 

@@ -37,8 +37,9 @@ OWN_PLACES = ("/.atoll", "/opt/atoll", "/home", "/mnt", "/srv", "/data")
 @dataclass(frozen=True, slots=True)
 class Programs:
     """Installed programs that every wall needs. `init_inside` is init's argv inside, whose last
-    word is bound from `init_file`; `init_kind` is `c` or `python`. Commands of `sudo` have filters
-    of their own, in which package managers may set S_ISUID, and `owner_filter` in addition."""
+    word is bound from `init_file`; `init_kind` is `c` or `python`; `build` names their build.
+    Commands of `sudo` have filters of their own, in which package managers may set S_ISUID, and
+    `owner_filter` in addition."""
 
     bwrap: Path
     seccomp: Path
@@ -51,6 +52,7 @@ class Programs:
     init_inside: tuple[str, ...]
     init_kind: str
     bwrap_version: str
+    build: str
 
 
 @dataclass(frozen=True, slots=True)
