@@ -169,7 +169,7 @@ class AgentChecks:
         if not self._shows_spare(sandbox):
             again = (
                 f"{sandbox.profile.extension} brings only the agent that a sandbox was made with: "
-                f"make one with the agent {agent.name}"
+                f"make one with the agent {agent.name} (`atoll new … --agent {agent.name}`)"
             )
         elif not mounts:
             again = "its image does not have it: choose another image, or another agent"

@@ -58,6 +58,32 @@ def test_agent_install_tells_progress_apart_from_its_answer(agent: Callable[...,
         f"codex {PINNED} was installed already\nopencode [0-9.]+ installed\n", ran.out
     )
     assert "fetching" in ran.err and "fetching" not in ran.out
+    assert "a sandbox that runs already gets it by `atoll stop NAME` and `atoll start" in ran.err
+    assert "atoll stop" not in agent("install", "codex").err, "it was there already"
+    assert "a sandbox that runs already gets it by" in agent("info", "codex").err
+
+
+def test_info_names_agents_that_a_sandbox_that_runs_does_not_have(
+    cli: Cli, server: Scripted
+) -> None:
+    states = {"codex": "works", "aider": "key_missing", "opencode": "not_installed"}
+    entries = [
+        {"name": name, "state": state} for name, state in {**states, "shell": "works"}.items()
+    ]
+    server.answers["GET /v1/agent-catalogue"] = lambda _: web.json_response({"agents": entries})
+    again = "`atoll stop box` and `atoll start box` bring in what was installed later"
+    for fields, names in (
+        ({"agents_inside": []}, "codex, aider"),
+        ({"agents_inside": ["codex@1"]}, "aider"),
+        ({"agents_inside": ["codex@1"], "agent_catalogue": ["codex"]}, ""),
+        ({"agents_inside": ["codex@1"], "state": "stopped"}, ""),
+        ({"agents_inside": None}, ""),
+    ):
+        server.add("box", **fields)
+        ran = cli("info", "box")
+        assert ran.code == 0
+        assert (f"not inside    {names}: {again}" in ran.out) is bool(names), ran.out
+        assert ("not inside" in ran.out) is bool(names)
 
 
 def test_agent_install_takes_a_version_for_one_agent_only(

@@ -14,10 +14,13 @@ from atoll.surfaces.cli.console import candidates
 from atoll.surfaces.cli.console.bar import Bar
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option
-from atoll.surfaces.cli.console.output import say, show_json
+from atoll.surfaces.cli.console.output import note, say, show_json
 
 if TYPE_CHECKING:
     from atoll.ports.agents import InstalledAgent
+
+LATER = "a sandbox that runs already gets it by `atoll stop NAME` and `atoll start NAME`"
+"""Notice about an agent that was installed, for sandboxes that started before."""
 
 
 @click.command("add")
@@ -72,6 +75,7 @@ def add(
         return
     say(f"added {layer.agent} {layer.version}".rstrip())
     say(f"  atoll new . --agent {layer.agent} --prompt '…'")
+    note(f"atoll: {LATER}")
 
 
 @click.command("info")
@@ -94,6 +98,8 @@ def info(invocation: Invocation, name: str, *, as_json: bool) -> None:
     for word, value in agent_facts(one).items():
         shown = " ".join(map(str, value)) if isinstance(value, list) else value
         say(f"{word:<14}{shown if shown not in (None, '', False) else '-'}")
+    if one.versions:
+        note(f"atoll: {LATER}")
 
 
 def agent_facts(one: "InstalledAgent") -> dict[str, Json]:

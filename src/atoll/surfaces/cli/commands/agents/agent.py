@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from atoll.client.fields import Json
-from atoll.surfaces.cli.commands.agents.added import add, agent_facts, info
+from atoll.surfaces.cli.commands.agents.added import LATER, add, agent_facts, info
 from atoll.surfaces.cli.commands.agents.agent_login import LOGINS
 from atoll.surfaces.cli.commands.agents.check import check
 from atoll.surfaces.cli.commands.agents.control import CONTROLS
@@ -116,6 +116,8 @@ def _install(
         for layer in layers:
             done = "installed" if layer.new else "was installed already"
             say(f"{layer.agent} {layer.version} {done}")
+        if any(layer.new for layer in layers):
+            note(f"atoll: {LATER}")
     several.end()
 
 

@@ -49,6 +49,7 @@ def command(invocation: Invocation, name: str | None, *, as_json: bool) -> None:
     click.echo(f"{'name':<{WIDTH}}{clean(name_of(sandbox))}")
     click.echo(f"{'state':<{WIDTH}}{painted(clean(sandbox.state))}{_reason(sandbox)}")
     lines = [*_lines(sandbox), *_agents(sandbox), *_processes(left), ("runtime", _usage(left))]
+    lines += [("not inside", _left_out(api, sandbox))]
     lines += [("tool", _tool(one)) for one in tools.tools]
     for label, text in lines:
         if text:
@@ -57,6 +58,30 @@ def command(invocation: Invocation, name: str | None, *, as_json: bool) -> None:
 
 def _agents(sandbox: Sandbox) -> list[tuple[str, str]]:
     return [("status", f"{one.agent}: {status_line(one.status)}") for one in sandbox.agents]
+
+
+def _left_out(api: Client, sandbox: Sandbox) -> str:
+    """Return the agents of the installation that it may run and does not have, with how one of them
+    comes in; empty where there are none, or nobody looked."""
+    if sandbox.state not in RUNNING or sandbox.value.get("agents_inside") is None:
+        return ""
+    from atoll.client.catalogue import AgentCatalogue
+
+    inside = {"shell", *(each.partition("@")[0] for each in sandbox.agents_inside)}
+    limited = sandbox.value.get("agent_catalogue") is not None
+    admitted = set(sandbox.agent_catalogue) if limited else None
+    with suppress(AtollError):
+        names = [
+            one.name
+            for one in AgentCatalogue(api.transport).list().agents
+            if one.state in ("works", "key_missing")
+            and one.name not in inside
+            and (admitted is None or one.name in admitted)
+        ]
+        name = name_of(sandbox)
+        again = f"`atoll stop {name}` and `atoll start {name}` bring in what was installed later"
+        return f"{', '.join(names)}: {again}" if names else ""
+    return ""
 
 
 def _left_running(api: Client, sandbox: Sandbox) -> Processes:
