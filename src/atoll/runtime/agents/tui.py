@@ -22,6 +22,7 @@ from atoll.domain.agent.readers import TRANSCRIPTS
 from atoll.domain.agent.settings import SettingName
 from atoll.domain.errors import AtollError, Conflict, Invalid
 from atoll.domain.terminal.draft import DraftLength
+from atoll.domain.wall.own_environment import own_environment
 from atoll.ports.runtime_boot import WatchFile
 from atoll.ports.spawner import Spawner
 from atoll.runtime.agents.lines import Program, lines
@@ -325,4 +326,5 @@ class AgentWatch:
                     session.heard(cards.take(message), turns=False, at=at)
 
     def _run(self, *argv: str) -> Program:
-        return Program(argv, self._program.env, "/")
+        env = own_environment(dict(self._program.env))
+        return Program(argv, tuple(env.items()), "/")
