@@ -1,14 +1,17 @@
 """The list of threats, row by row: each is named in `attempts.toml` with tests that are there, and
 what is not stopped is said in `docs/trust/security.md`. And attempts that have no other home."""
 
+import os
 import re
+import subprocess
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from atoll.domain.terminal.search_pattern import read_pattern
-from tests.peers.api import Api
+from tests.peers.api import Api, until
 from tests.places import TESTS
 from tests.security.conftest import Walled
 
@@ -101,6 +104,76 @@ def test_variables_that_steer_programs_steer_only_those_inside(walled: Walled) -
     for name in ("A=B", "X\n", "", "1X", "A B", "ß"):
         assert refused(api, {name: "x"}), name
     assert refused(api, {"NUL": "a\0b"})
+
+
+OPEN_AGAIN = """
+import os, sys
+for path in sys.argv[1:]:
+    try:
+        os.open(path, os.O_RDWR | os.O_NONBLOCK)
+        print("opened", path)
+    except OSError:
+        pass
+"""
+
+
+def test_pipes_of_a_command_are_opened_by_nobody_else(walled: Walled) -> None:
+    """Threat 2: anybody who had the name of such a pipe could open it, for its mode is 0666. Its
+    only names lie below /proc, of processes that the kernel shows to their own uid alone."""
+    api = walled.api
+    first, second = (api.create(profile="attacked")["sandbox_id"] for _ in range(2))
+    waits = "touch began; until [ -e over ]; do sleep 0.05; done; echo done"
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            command = pool.submit(api.run, first, waits)
+            until(lambda: "began" in api.run(first, "ls"), bool)
+            inside = [pid for pid in pids() if b"until [ -e over ]" in words(pid)]
+            names = [f"/proc/{pid}/fd/{end}" for pid in inside for end in (1, 2)]
+            pipes = {target(Path(name)) for name in names}
+            assert pipes and all(one.startswith("pipe:") for one in pipes)
+            names += [
+                str(one)
+                for one in Path(f"/proc/{api.box(first).runtime_pid}/fd").iterdir()
+                if target(one) in pipes
+            ]
+            if os.geteuid() == 0:
+                assert {Path(name).stat().st_mode & 0o777 for name in names} == {0o666}
+                own = {owner(api.box(first).runtime_pid), *map(owner, inside)}
+                others = {65534, owner(api.box(second).runtime_pid), api.box(second).host_uid}
+                for uid in others - own:
+                    again = ["/usr/bin/python3", "-c", OPEN_AGAIN, *names]
+                    tried = subprocess.run(
+                        again, user=uid, group=uid, extra_groups=(), capture_output=True, text=True
+                    )
+                    assert (tried.returncode, tried.stdout) == (0, ""), tried
+            seen = api.run(second, "for one in /proc/[0-9]*/fd/*; do readlink $one; done; true")
+            assert "pipe:" in seen and not [one for one in pipes if one in seen]
+            api.run(first, "touch over")
+            assert command.result(60) == "done\n"
+    finally:
+        for one in (first, second):
+            api.act(one, "destroy")
+
+
+def words(pid: int) -> bytes:
+    """The command line of a process that runs in another pid namespace than ours."""
+    try:
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+    return command if namespace(pid) not in ("", namespace(os.getpid())) else b""
+
+
+def target(link: Path) -> str:
+    """What a descriptor is; empty for one that is closed by now."""
+    try:
+        return str(link.readlink())
+    except OSError:
+        return ""
+
+
+def owner(pid: int) -> int:
+    return Path(f"/proc/{pid}").stat().st_uid
 
 
 def refused(api: Api, env: dict[str, str]) -> bool:
