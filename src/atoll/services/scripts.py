@@ -16,6 +16,9 @@ from atoll.ports.runtime import RuntimeClient, RuntimeStream
 from atoll.wire.contract.execs import ExecBody, stream_exec
 from atoll.wire.http.unreadable import UNREADABLE
 
+NO_SUCH_PROGRAM = 127
+"""The code with which a shell ends that does not find a program (POSIX, 2.8.2)."""
+
 MAX_LINE_BYTES = 1024 * 1024
 MAX_KEPT_BYTES = 64 * 1024
 
@@ -78,6 +81,11 @@ async def run_inside(
         async with client.stream(stream_exec(body)) as answer:
             return await _followed(answer, script, heard, kept_bytes=kept_bytes)
     except Invalid as error:
+        if error.field == "argv":
+            raise Failed(
+                f"Nothing can {script.purpose} here, because the sandbox has no shell "
+                "(/bin/sh): use an image that has one."
+            ) from error
         if error.field != "clean_env":
             raise
     # A runtime of an earlier version, which refuses what it does not know.
@@ -133,4 +141,6 @@ def _outcome(end: _Exit, script: Script, kept: dict[str, bytearray]) -> Outcome:
     said = kept["stderr"].decode("utf-8", "replace").strip().splitlines()[-3:]
     plain = "; ".join(line for line in said if line)
     shown = "".join(c if c.isprintable() else "?" for c in plain)[:500]
+    if end.exit_code == NO_SUCH_PROGRAM:
+        shown = f"{shown}; use an image that has this program"
     return Outcome(end.exit_code, bytes(kept["stdout"]), shown)

@@ -1,20 +1,26 @@
 """Our own scripts inside, where the sandbox's variables, git configuration or attributes are such
 as would break them or hide a change."""
 
+import re
+import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
 
-from atoll.domain.errors import Invalid
+from atoll.domain.errors import Failed, Invalid
 from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.ports.extension import Mount
 from atoll.ports.runtime import RuntimeStream
 from atoll.services.library.changes import Comparison
 from atoll.services.library.commits import Commits
 from atoll.services.library.tree_edits import TreeEdits
 from atoll.services.library.unpulled import UnpulledWork
+from atoll.services.library.workspaces import EVERYTHING
 from atoll.wire.contract.call import RuntimeCall
+from atoll.wire.git.checkpoints import TALLY
 from tests.peers.boxed_runtime import BoxedRuntime
 from tests.services.library.test_changes import Review
 from tests.services.library.test_workspaces import World, world
@@ -166,3 +172,83 @@ async def test_runtime_of_an_earlier_version_runs_a_script_as_before(world: Worl
     box = await world.box(sandbox)
     await world.workspaces.prepare(sandbox, Earlier(box.workspace, box.mounts), lambda _: None)
     assert box.run("git rev-parse --abbrev-ref HEAD") == "fix"
+
+
+PLAIN = """#!/bin/sh
+for word; do
+  case $word in -z | -zn | -zu | -zq* | -zc | -zv) echo "bad $word" >&2; exit 1 ;; esac
+done
+exec /usr/bin/{name} "$@"
+"""
+
+
+async def test_scripts_need_no_mktemp_and_no_programs_that_read_nul(world: World) -> None:
+    """In an image with the small tools of busybox, the bare git, and nothing else."""
+    tools = world.tmp / "tools"
+    tools.mkdir()
+    for name in ("sed", "grep", "head", "sort", "mktemp", "awk", "find", "touch"):
+        gone = name in ("mktemp", "awk")
+        script = "#!/bin/sh\nexit 127\n" if gone else PLAIN.format(name=name)
+        (tools / name).write_text(script)
+        (tools / name).chmod(0o755)
+    sandbox = world.sandbox(world.repo())
+    box = await world.box(sandbox)
+    box.mounts = (*box.mounts, Mount(str(tools), "/usr/local/sbin"))
+    with pytest.raises(AssertionError, match="bad -z"):
+        box.run("PATH=/usr/local/sbin:$PATH; sed -z p < /dev/null")
+    (repo,) = await world.workspaces.prepare(sandbox, box, lambda _: None)
+    assert (repo.submodules, repo.lfs_files) == ((), 0)
+    await world.workspaces.settle(sandbox, box)
+    odd = box.workspace / "new\n ü'\"\t file"
+    odd.write_text("new\n")
+    (box.workspace / "src/a.txt").write_text("changed\n")
+    box.run("git update-index --assume-unchanged src/a.txt")
+    review = Review(sandbox, box)
+    assert set(await review.files()) == {odd.name, "src/a.txt"}
+    assert set(await review.files("uncommitted")) == {odd.name, "src/a.txt"}
+    assert (await review.diff(odd.name))[odd.name] == ["+new"]
+    reading = _reading(review)
+    (place,) = await UnpulledWork(reading).of(LOCAL_PERSON, sandbox.id)
+    assert (place.changed, place.untracked) == (("src/a.txt",), (odd.name,))
+    commit = await TreeEdits(reading, review.trees).commit(LOCAL_PERSON, sandbox.id, "all")
+    async with world.workspaces.taken_out(sandbox, box, 0, ref="refs/heads/fix") as (_, refs):
+        assert [one.commit for one in refs] == [commit]
+    box.run("echo more > src/a.txt; echo other > other")
+    file = (await review.files())["src/a.txt"]
+    edits = TreeEdits(reading, review.trees)
+    number = await edits.discard(
+        LOCAL_PERSON, "x", Comparison(paths=("src/a.txt",)), digest=file.digest
+    )
+    assert box.run(f"git show refs/atoll/checkpoints/person/{number}:src/a.txt") == "more"
+    async with world.workspaces.taken_out(sandbox, box, 0, ref=EVERYTHING) as (_, refs):
+        assert "refs/heads/worktree" in {one.name for one in refs}
+    box.run("rm -f 'src/a.txt'; git add -A")
+    tally = box.argv("/bin/sh", "-c", TALLY, "atoll", "t_1", clean=True)
+    counted = subprocess.run(tally, capture_output=True, text=True, check=True)
+    assert re.fullmatch(r"1 \d+ \d+\n", counted.stdout), counted
+
+
+async def test_image_without_git_or_a_shell_is_named_as_the_reason(world: World) -> None:
+    sandbox = world.sandbox(world.repo())
+    box = await world.box(sandbox)
+    (world.tmp / "none").write_text("#!/bin/sh\necho 'atoll: 9: git: not found' >&2; exit 127\n")
+    (world.tmp / "none").chmod(0o755)
+    bare = replace(box, mounts=(*box.mounts, Mount(str(world.tmp / "none"), "/usr/bin/git")))
+    with pytest.raises(Failed, match=r"git: not found; use an image that has this program"):
+        await world.workspaces.prepare(sandbox, bare, lambda _: None)
+
+    class Shellless(BoxedRuntime):
+        @asynccontextmanager
+        async def stream(self, call: RuntimeCall[bytes]) -> AsyncIterator[RuntimeStream]:
+            raise Invalid("cannot run '/bin/sh': No such file or directory", field="argv")
+            yield RuntimeStream(200, (), _nothing())
+
+    with pytest.raises(Failed, match="has no shell"):
+        await world.workspaces.prepare(
+            sandbox, Shellless(box.workspace, box.mounts), lambda _: None
+        )
+
+
+async def _nothing() -> AsyncIterator[bytes]:
+    return
+    yield b""

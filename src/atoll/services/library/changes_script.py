@@ -27,7 +27,19 @@ shift 9
 space=$1 plain=$2
 shift 2
 compare_raw
-digest= max=5000 blob=e69de29bb2d1d6434b8b29ae775ad8c2e48c5391
+digest= max=5000 blob=e69de29bb2d1d6434b8b29ae775ad8c2e48c5391 tab=$(printf '\t')
+# Names that end with NUL: without the status before them, the first ones, and each once.
+bare() { sed -z 's/^...//'; }
+first() { sed -z "${max}q"; }
+each_once() { sort -zu; }
+# The same where sed reads no NUL (busybox): a line end in a name is \1 meanwhile.
+as_lines() { tr '\n\0' '\001\n'; }
+as_names() { tr '\n\001' '\0\n'; }
+without_nul() {
+  bare() { as_lines | sed 's/^...//' | as_names; }
+  first() { as_lines | head -n "$max" | as_names; }
+  each_once() { as_lines | sort -u | as_names; }
+}
 state() {
   own status --porcelain=v1 -z --no-renames --untracked-files=all --ignore-submodules=dirty \
     -- "$@" > "$work/whole"
@@ -64,19 +76,25 @@ look() {
   stamp=$(stat -c '%i %s %y %z' "$index" 2> /dev/null)
   if [ -z "$stamp" ] || [ "$stamp" != "$plain" ]; then
     plain=$stamp
-    own ls-files -v -z | sed -zn 's/^[a-z] //p' > "$work/hidden"
+    own ls-files -v | sed -n 's/^[a-z] //p' > "$work/hidden"
   fi
   { echo "$head $branch"; theirs for-each-ref refs/atoll/checkpoints; } > "$work/state"
   wait "$reading" || exit 14
   if [ -s "$work/hidden" ]; then
     plain=
     copy
-    own update-index -z --no-assume-unchanged --stdin < "$work/hidden" || exit 14
+    own update-index --no-assume-unchanged --stdin < "$work/hidden" || exit 14
     state "$@" || exit 14
   fi
   # One process lists the names, and files git does not know as entries of an index, and counts.
   total=$(sed -zn -e '$=' -e "h;s/^...//;1,${max}w $work/names" \
-    -e "x;/\/\$/d;/^?? /!d;s//100644 $blob\t/;w $work/new" "$work/whole")
+    -e "x;/\/\$/d;/^?? /!d;s//100644 $blob\t/;w $work/new" "$work/whole" 2> /dev/null) || {
+    without_nul
+    as_lines < "$work/whole" > "$work/lines"
+    total=$(sed -n '$=' "$work/lines")
+    bare < "$work/whole" | first > "$work/names"
+    sed -n -e '/\/$/d' -e "s/^?? /100644 $blob$tab/p" "$work/lines" | as_names > "$work/new"
+  }
   sum &
   summing=$!
   if [ -n "$since" ]; then summed; fi
@@ -117,18 +135,19 @@ else
   {
     own diff-tree -r -z --no-renames --name-only --ignore-submodules=dirty \
       "${base:-$empty}" "${head:-$empty}" -- "$@" | head -c 8000000
-    head -c 8000000 "$work/whole" | sed -z 's/^...//'
-  } | sort -zu > "$work/all"
-  total=$(grep -zc '' "$work/all")
+    head -c 8000000 "$work/whole" | bare
+  } | each_once > "$work/all"
+  total=$(tr -dc '\0' < "$work/all" | wc -c)
+  total=${total##* }
   paths=$work/all
   if [ "$total" -gt "$max" ]; then
     paths=$work/paths
-    sed -z "${max}q" "$work/all" > "$paths"
+    first < "$work/all" > "$paths"
   fi
 fi
 if [ -s "$work/new" ]; then
   [ "$index" = "$work/index" ] || copy
-  head -zn "$max" "$work/new" | own update-index -z --index-info || exit 14
+  first < "$work/new" | own update-index -z --index-info || exit 14
 fi
 each() { (cd "$top" && xargs -0 -r -n 5000 -s 1000000 "$@" < "$paths"); }
 export GIT_DIR="$work/g" GIT_WORK_TREE="$top" GIT_INDEX_FILE="$index"
@@ -149,8 +168,8 @@ if [ "$mode" = list ]; then
   if [ -z "$same" ]; then each stat -c '%s|%i|%z|%n' -- > "$work/times" 2> /dev/null; fi
   head -q -c 1500000 "$work/mark" "$work/whole" "$work/mark" "$work/found" "$work/mark" \
     "$work/times" "$work/mark"
-  if grep -zq '^-[[:space:]]-' "$work/found"; then
-    sed -zn 's/^:[0-9]* [0-9]* \([0-9a-f]*\) .*/\1/p' "$work/found" | tr '\0' '\n' \
+  if tr '\0' '\n' < "$work/found" | grep -q '^-[[:space:]]-'; then
+    tr '\0' '\n' < "$work/found" | sed -n 's/^:[0-9]* [0-9]* \([0-9a-f]*\) .*/\1/p' \
       | git cat-file --batch-check='%(objectname) %(objectsize)' | head -c 400000
   fi
 else

@@ -81,7 +81,7 @@ fi
 git config user.name > /dev/null || git config user.name 'Atoll agent'
 git config user.email > /dev/null || git config user.email 'agent@atoll.invalid'
 quarantine
-(bring_submodules) || :
+(bring_submodules 0) || :
 rm -f "$mark"
 (left_out) || :
 """,
@@ -143,9 +143,11 @@ own() {
 }
 new() { quiet --git-dir="$work" "$@"; }
 quiet --git-dir="$top/.git" rev-parse --git-dir > /dev/null 2>&1 || exit 13
-# A submodule as it was laid out is in the commit already.
+# A submodule as it was laid out is in the commit already, of the repository it lies in.
 plain() {
-  [ "$(quiet --git-dir="$top/.git" rev-parse -q --verify "HEAD:${1#./}" 2> /dev/null)" = \
+  up=${1%/*}
+  while [ "$up" != . ] && [ ! -e "$up/.git" ]; do up=${up%/*}; done
+  [ "$(quiet -C "$up" --git-dir=.git rev-parse -q --verify "HEAD:${1#"$up"/}" 2> /dev/null)" = \
     "$(quiet -C "$1" rev-parse -q --verify HEAD 2> /dev/null)" ] &&
     [ -z "$(quiet -C "$1" status --porcelain --ignored 2>&1 | head -c 1)" ]
 }
@@ -166,7 +168,7 @@ if [ -f .git/index ]; then cp .git/index "$work/index" || exit 14
 elif [ -n "$head" ]; then own read-tree "$head" || exit 14; fi
 # An index with unmerged entries is no tree; the files of the conflict are in the working tree.
 staged=$(own write-tree 2> /dev/null) || staged=
-own ls-files -v -z | sed -zn 's/^[a-z] //p' | own update-index -z --no-assume-unchanged --stdin
+own ls-files -v | sed -n 's/^[a-z] //p' | own update-index --no-assume-unchanged --stdin
 own -c advice.addIgnoredFile=false add -A --sparse -- . || exit 15
 tree=$(own write-tree) || exit 15
 keep() { new update-ref "refs/heads/$1" "$2" || exit 14; }
@@ -258,11 +260,9 @@ if [ "$count" = 0 ]; then printf '\0\0'; else
 fi
 theirs log -g --no-show-signature --format=%H refs/stash -- 2> /dev/null | wc -l | tr -d ' ' \
   | tr '\n' '\0'
-own ls-files -v -z | sed -zn 's/^[a-z] //p' > "$work/hidden"
-own update-index -z --no-assume-unchanged --stdin < "$work/hidden" || exit 14
+unhide || exit 14
 own status --porcelain=v1 -z --no-renames --untracked-files=normal --ignore-submodules=none \
   > "$work/status" || exit 14
-submodules() { own ls-files -s -z | sed -zn 's/^160000 [0-9a-f]* 0\t//p' | tr '\0' '\n'; }
 known_of() {
   for one in /.atoll/repos/*.git; do
     git --git-dir="$one" for-each-ref --format='^%(objectname)' refs/heads refs/tags
@@ -270,28 +270,28 @@ known_of() {
   git --git-dir="$store" for-each-ref --format="%(objectname):$1" refs/heads |
     theirs cat-file --batch-check='^%(objectname)' | sed -n '/^^[0-9a-f]*$/p'
 } 2> /dev/null
-submodules | while IFS= read -r path; do
-  if [ ! -e "$path/.git" ] || grep -zqFx -e " M $path" "$work/status"; then continue; fi
+# Those that lie in the submodule $1, which is $2 deep.
+nested() {
+  git -C "$1" -c core.quotePath=false -c core.fsmonitor=false ls-files -s 2> /dev/null |
+    sed -n 's/^160000 [0-9a-f]* 0.\(.*\)/\1/p' | while IFS= read -r inner; do
+      [ -e "$1/$inner/.git" ] && [ ! -L "$1/$inner" ] || continue
+      printf '%s\n' "$1/$inner"
+      [ "$2" -ge 4 ] || nested "$1/$inner" $(($2 + 1))
+    done
+}
+links | while IFS= read -r path; do
+  path=${path#* }
+  case $path in '"'*) ;; *) [ -e "$path/.git" ] || continue ;; esac
+  own diff-files --quiet --ignore-submodules=none -- "$path" || continue
+  printf '%s\n' "$path"
+  [ -L "$path" ] || nested "$path" 1
+done | while IFS= read -r path; do
   count=$(known_of "$path" | git -C "$path" rev-list --count --ignore-missing --stdin \
     HEAD --branches --not --remotes 2> /dev/null) || count=unknown
   [ "$count" = 0 ] || printf ' M %s\0' "$path" >> "$work/status"
 done
 tr -dc '\0' < "$work/status" | wc -c | tr -d ' ' | tr '\n' '\0'
 head -c 40000 "$work/status"
-""",
-    unrecorded=True,
-)
-
-# $1… folders of repositories, relative to the workspace
-# Prints, each ended by NUL: how many files lie beside them, then their names, cut as above.
-BESIDE = Script(
-    "look for files beside the repositories",
-    r"""
-cd /workspace || exit 14
-for one do shift; set -- "$@" -path "./$one" -prune -o; done
-found() { find . "$@" ! -type d -print0 2> /dev/null; }
-found "$@" | tr -dc '\0' | wc -c | tr -d ' ' | tr '\n' '\0'
-found "$@" | head -c 40000
 """,
     unrecorded=True,
 )

@@ -32,7 +32,11 @@ _CHECKED = r"""
 git --git-dir="$top/.git" rev-parse --git-dir > /dev/null 2>&1 || exit 13
 """
 _LAID_OUT = r"""
-work=$(mktemp -d "${TMPDIR:-/tmp}/atoll-XXXXXX") || exit 14
+number=0
+until work=/tmp/atoll-$$-$number && mkdir -m 700 "$work" 2> /dev/null; do
+  number=$((number + 1))
+  [ "$number" -lt 100 ] || exit 14
+done
 trap 'rm -rf "$work"' EXIT
 trap 'exit 143' HUP INT TERM
 mkdir -p "$work/g/refs" "$work/g/info" || exit 14
@@ -78,6 +82,15 @@ copy() {
   elif [ -n "$head" ]; then own read-tree "$head" || exit 14; fi
 }
 settle() { locate; copy; }
+# Lines are used in place of NUL, which not every sed can read: git quotes the names that need it,
+# and reads them so.
+unhide() {
+  own ls-files -v | sed -n 's/^[a-z] //p' > "$work/hidden"
+  own update-index --no-assume-unchanged --stdin < "$work/hidden"
+}
+links() {
+  own -c core.quotePath=false ls-files -s | sed -n 's/^160000 \([0-9a-f]*\) 0.\(.*\)/\1 \2/p'
+}
 own() {
   GIT_DIR="$work/g" GIT_WORK_TREE="$top" GIT_INDEX_FILE="$index" \
     GIT_OBJECT_DIRECTORY="$top/.git/objects" git --literal-pathspecs "$@"
@@ -106,8 +119,7 @@ record() {{ theirs -c core.hooksPath=/dev/null update-ref "$@"; }}
 take() {{
   settle
   if [ -f "$top/.git/info/exclude" ]; then cp "$top/.git/info/exclude" "$work/g/info/"; fi
-  own ls-files -v -z | sed -zn 's/^[a-z] //p' > "$work/hidden"
-  own update-index -z --no-assume-unchanged --stdin < "$work/hidden" || return 14
+  unhide || return 14
   if ! own -c advice.addEmbeddedRepo=false add -A --sparse -- . 2> /dev/null; then
     # A file may not have the encoding that attributes claim.
     attribute '!working-tree-encoding'
@@ -193,9 +205,9 @@ for folder; do
     [ -n "$first" ] || first=$(points | sed -n '1s/.* //p')
     [ -n "$first" ] || exit 0
     commits=$(own rev-list --count "$first..${head:-$first}") || exit 14
-    own ls-files -o --exclude-standard -z | sed -z 5000q | grep -zv '/$' \
-      | sed -z 's/^/100644 e69de29bb2d1d6434b8b29ae775ad8c2e48c5391\t/' \
-      | own update-index -z --index-info
+    tab=$(printf '\t')
+    own ls-files -o --exclude-standard | head -n 5000 | sed -e '/\/"*$/d' \
+      -e "s/^/100644 e69de29bb2d1d6434b8b29ae775ad8c2e48c5391$tab/" | own update-index --index-info
     lines=$(own diff --shortstat --no-color --no-ext-diff --no-textconv -M \
       --ignore-submodules=dirty "$first")
     plus=$(echo "$lines" | sed -n 's/.* \([0-9]*\) insertion.*/\1/p')
