@@ -153,6 +153,10 @@ async def test_submodules_whose_commits_are_in_the_checkout_come_along(
         tree.git(*add, str(library.path), path)
     tree.git("config", "-f", ".gitmodules", "submodule.vendor/lib.url", "https://127.0.0.1:1/a/b")
     own = Tree(tree.path / "vendor" / "lib")
+    own.git(*add, str(new_tree(tmp_path / "inner").path), "in")
+    inner = Tree(own.path / "in")
+    inner.commit("deep", "deep\n")
+    own.git("add", "in")
     mine = own.commit("unpublished", "mine\n")
     tree.git("add", "-A")
     tree.git("commit", "-qm", "submodules")
@@ -164,6 +168,7 @@ async def test_submodules_whose_commits_are_in_the_checkout_come_along(
         mine,
     ]
     assert box.run("git status --porcelain; git branch --show-current") == "agents"
+    assert box.run("cat vendor/lib/in/deep") == "deep", "one in another, too"
     assert made["repos"][0]["submodules"] == ["gone"]  # type: ignore[index]
     made, box = await new(atoll, SandboxPlan(str(tree.path), "again"))
     assert box.run("cat vendor/lib/unpublished") == "mine"

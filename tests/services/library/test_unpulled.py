@@ -1,8 +1,10 @@
 """Unpulled work, as a sandbox says it whose git or shell may be anybody's."""
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, cast
 from unittest.mock import patch
 
@@ -12,7 +14,7 @@ from atoll.domain.errors import Failed
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import PulledTip, Sandbox
 from atoll.services.library import unpulled
-from atoll.services.library.unpulled import UnpulledPlace, UnpulledWork
+from atoll.services.library.unpulled import UnpulledPlace, UnpulledWork, files_beside
 from atoll.services.scripts import Script
 from tests.peers.boxed_runtime import BoxedRuntime
 from tests.services.library.test_workspaces import World, world
@@ -62,9 +64,60 @@ async def test_commits_of_submodules_that_only_the_sandbox_has_count(world: Worl
     assert [place.untracked for place in await places()] == [("moved/",)]
 
 
+async def test_commits_of_submodules_in_submodules_count(world: World) -> None:
+    sandbox, box = await world.laid_out(world.repo())
+    for folder in (".", "lib"):
+        name = "lib" if folder == "." else "in"
+        box.run(f"cd {folder}; git clone -q /.atoll/repos/0.git {name}")
+        box.run(f"cd {folder}; git -C {name} config user.name A; git -C {name} config user.email a")
+    box.run("cd lib; git add in; git commit -qm in; cd ..; git add lib; git commit -qm lib")
+    lib, tip = box.run("git -C lib rev-parse HEAD; git rev-parse HEAD").split()
+    box.run(f"git -C lib update-ref refs/remotes/origin/main {lib}")
+    reading = Reading(replace(sandbox, pulled=(PulledTip(0, tip),)), box)
+
+    async def places() -> tuple[UnpulledPlace, ...]:
+        return await UnpulledWork(cast(Any, reading)).of(LOCAL_PERSON, sandbox.id)
+
+    assert await places() == ()
+    box.run("cd lib/in; git switch -qc side; git commit -q --allow-empty -m own; git switch -q -")
+    assert [place.changed for place in await places()] == [("lib/in",)]
+
+
 @pytest.mark.parametrize("tip", ["\\033[2Jevil", "a", "A" * 40])
 async def test_tip_that_is_no_commit_is_not_passed_on(world: World, tip: str) -> None:
     sandbox, box = await world.laid_out(world.repo())
     lie = Script("lie", f"printf '1\\0{tip}\\0one\\0000\\0000\\0'")
     with patch.object(unpulled, "UNPULLED", lie), pytest.raises(Failed, match="newest commit"):
         await UnpulledWork(cast(Any, Reading(sandbox, box))).of(LOCAL_PERSON, sandbox.id)
+
+
+async def test_files_are_listed_in_an_image_without_any_program(tmp_path: Path) -> None:
+    class Bare(BoxedRuntime):
+        def argv(self, *command: str, clean: bool = False) -> list[str]:
+            raise AssertionError(f"nothing runs in this image: {command}")
+
+    box = Bare(tmp_path / "workspace")
+    (box.workspace / "a/b").mkdir(parents=True)
+    (box.workspace / "empty").mkdir()
+    (box.workspace / "kept").mkdir()
+    (box.workspace / "kept/x").touch()
+    odd = box.workspace / os.fsdecode(b"a/\xff")
+    odd.mkdir()
+    (odd / "y").touch()
+    (box.workspace / "a/link").symlink_to("/nowhere")
+    found = await files_beside(box, ("/workspace/kept",))
+    assert (found.untracked, found.more) == (("a/link", "a/\ufffd/y"), 0)
+    for number in range(150):
+        (box.workspace / f"a/b/{number}").touch()
+    found = await files_beside(box, ("/workspace/kept", "/workspace/gone"))
+    assert (len(found.untracked), found.more) == (100, 51)
+    assert not await files_beside(Bare(tmp_path), ("/workspace/workspace",))
+
+
+async def test_files_deep_below_many_folders_count(tmp_path: Path) -> None:
+    box = BoxedRuntime(tmp_path / "workspace")
+    for number in range(unpulled.MAX_FOLDERS):
+        (box.workspace / f"{number}/deep").mkdir(parents=True)
+    (box.workspace / "0/deep/work").touch()
+    found = await files_beside(box, ())
+    assert (found.untracked, found.more, bool(found)) == ((), 1, True)

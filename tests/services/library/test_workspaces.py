@@ -197,6 +197,17 @@ async def test_tree_from_a_named_start_begins_there(world: World, start: str) ->
     assert box.run("git rev-parse HEAD") == world.tree.git("rev-parse", f"{start}^{{commit}}")
 
 
+async def test_branch_that_is_there_and_not_gone_on_from_is_said(world: World) -> None:
+    for branch, start, said in (("other", "main", True), ("main", "v1", False), ("n", "v1", False)):
+        lines: list[str] = []
+        repo = world.repo(branch=branch, from_branch=start, path=f"/workspace/{branch}")
+        sandbox = world.sandbox(repo)
+        await world.workspaces.prepare(sandbox, await world.box(sandbox), lines.append)
+        at = world.tree.git("rev-parse", "other")[:12]
+        line = f"/workspace/other: other is there already, at {at}: this one begins at main all"
+        assert any(one.startswith(line) for one in lines) is said, lines
+
+
 async def test_tree_from_an_unknown_start_is_invalid_and_says_what_there_is(world: World) -> None:
     with pytest.raises(Invalid, match="main, other") as caught:
         await world.laid_out(world.repo(from_branch="absent"))
@@ -367,6 +378,46 @@ class TestWorkspaces(WorkspacePreparerContract):
         return await world.box(laid_out)
 
 
+def add_link(tree: Tree, name: str, source: Tree) -> None:
+    """Commit a submodule of a repository beside it, as `name`."""
+    tree.git("config", "-f", ".gitmodules", f"submodule.{name}.path", name)
+    tree.git("config", "-f", ".gitmodules", f"submodule.{name}.url", f"../{source.path.name}.git")
+    link = f"160000,{source.git('rev-parse', 'HEAD')},{name}"
+    tree.git("update-index", "--add", "--cacheinfo", link)
+    tree.git("add", ".gitmodules")
+    tree.git("commit", "-qm", f"submodule {name}")
+
+
+async def test_submodules_in_submodules_come_along_or_are_named(world: World) -> None:
+    inner, far, outer = (new_tree(world.tmp / name) for name in ("inner", "far", "outer"))
+    inner.commit("in.txt", "inner\n")
+    add_link(outer, "sub/in", inner)
+    add_link(outer, "far", far)
+    add_link(world.tree, "out er", outer)
+    for one in (inner, outer):
+        bare_copy(one, world.tmp / "srv" / "o" / f"{one.path.name}.git")
+        remote = read_remote(f"{world.server.url}/o/{one.path.name}", allow_loopback=True)
+        await world.shelf.fetch(remote, lambda _: None)
+    world.tree.git("push", "-q", str(world.tmp / "srv" / "o" / "r.git"), "main")
+    sandbox = world.sandbox(world.repo())
+    box = await world.box(sandbox)
+    (repo,) = await world.workspaces.prepare(sandbox, box, lambda _: None)
+    assert repo.submodules == ("out er/far",)
+    assert (box.workspace / "out er/sub/in/in.txt").read_text() == "inner\n"
+    own = "cd 'out er/sub/in'; git remote get-url origin; git rev-parse --absolute-git-dir"
+    assert box.run(f"git status --porcelain; {own}").split("\n") == [
+        f"{world.server.url}/o/inner.git",
+        "/workspace/.git/modules/out er/modules/sub/in",
+    ]
+    # They are in the commits already: nothing stands in the way of what is saved.
+    box.run("echo new > new")
+    taking = world.workspaces.taken_out(
+        sandbox, box, 0, ref="refs/heads/fix", script=BUNDLE_UNCOMMITTED
+    )
+    async with taking as (_, refs):
+        assert [one.name for one in refs] == ["refs/heads/fix"]
+
+
 async def test_submodules_that_are_here_come_along_and_the_others_are_named(world: World) -> None:
     library = new_tree(world.tmp / "library", text="library\n")
     library.commit("lib.txt", "library\n")
@@ -375,16 +426,12 @@ async def test_submodules_that_are_here_come_along_and_the_others_are_named(worl
     bare_copy(far, world.tmp / "srv" / "o" / "far.git")
     tree = world.tree
     for name, source in (("lib", library), ("deep/far", far)):
-        url = f"../{source.path.name}.git"
-        tree.git("config", "-f", ".gitmodules", f"submodule.{name}.path", name)
-        tree.git("config", "-f", ".gitmodules", f"submodule.{name}.url", url)
-        link = f"160000,{source.git('rev-parse', 'HEAD')},{name}"
-        tree.git("update-index", "--add", "--cacheinfo", link)
+        add_link(tree, name, source)
     (tree.path / ".gitattributes").write_text("*.bin filter=lfs diff=lfs merge=lfs -text\n")
     pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 1\n"
     (tree.path / "a.bin").write_text(pointer)
-    tree.git("add", ".gitmodules", ".gitattributes", "a.bin")
-    tree.git("commit", "-qm", "submodules")
+    tree.git("add", ".gitattributes", "a.bin")
+    tree.git("commit", "-qm", "a pointer")
     tree.git("push", "-q", str(world.tmp / "srv" / "o" / "r.git"), "main")
     remote = read_remote(f"{world.server.url}/o/library", allow_loopback=True)
     await world.shelf.fetch(remote, lambda _: None)

@@ -1,7 +1,7 @@
 """Submodules and LFS objects of a working tree: what comes along, and what is left out.
 
-A submodule comes along where its commit is in a shared repository of this host. Everything else is
-named, so that its person brings it.
+A submodule comes along where its commit is in a shared repository of this host, and so does one
+that lies in another. Everything else is named, so that its person brings it.
 """
 
 from typing import Final
@@ -14,10 +14,17 @@ MAX_MODULES_BYTES: Final = 64 * 1024
 MAX_SUBMODULES: Final = 32
 """Submodules whose repositories are looked for, and paths that are named."""
 
+MAX_DEPTH: Final = 4
+"""Submodules that lie in each other and are looked at."""
+
 # Functions of PREPARE, which run in the tree. `bring_submodules` lays out each submodule whose
-# commit a mounted repository has, with objects of its own: the mount may be another one later.
+# commit a mounted repository has, with objects of its own: the mount may be another one later. What
+# lies in it follows. $1 of both is how deep they are in submodules, $2 the path of the one they are
+# in.
 LEFT_OUT: Final = r"""
-links() { git ls-files -s -z | sed -zn 's/^160000 \([0-9a-f]*\) 0\t/\1 /p' | tr '\0' '\n'; }
+links() {
+  git -c core.quotePath=false ls-files -s | sed -n 's/^160000 \([0-9a-f]*\) 0.\(.*\)/\1 \2/p'
+}
 bring_submodules() {
   set +e
   links | while read -r one path; do
@@ -40,6 +47,7 @@ bring_submodules() {
           if [ "$its" = "$path" ]; then key=${key#submodule.}; echo "${key%.path}"; fi
         done)
       url=$(git config "submodule.$name.url") && git -C "$path" config remote.origin.url "$url"
+      [ "$1" -ge MAX_DEPTH ] || (cd "$path" && bring_submodules $(($1 + 1)))
       break
     done
   done
@@ -51,11 +59,17 @@ left_out() {
     lfs=$(git grep -lIz -e '^version https://git-lfs.github.com/spec/v1$' | tr -dc '\0' | wc -c)
   fi
   printf '%s\0' "${lfs##* }"
-  links | head -n 32 | while read -r one path; do
-    [ -e "$path/.git" ] || printf '%s\0' "$path"
+  missing_submodules 0 '' | head -c 100000
+}
+missing_submodules() {
+  links | while read -r one path; do
+    if [ ! -e "$path/.git" ]; then printf '%s\0' "$2$path"
+    elif [ "$1" -lt MAX_DEPTH ] && [ ! -L "$path" ]; then
+      (cd "$path" && missing_submodules $(($1 + 1)) "$2$path/")
+    fi
   done
 }
-"""
+""".replace("MAX_DEPTH", str(MAX_DEPTH))
 
 
 def read_left_out(printed: bytes) -> tuple[tuple[str, ...], int] | None:

@@ -16,7 +16,7 @@ export function LeftOutNote({ sandbox }: { readonly sandbox: Sandbox }) {
       {lacking.map(({ path, submodules, lfs_files: files }) => (
         <p key={path} className="setup-note">
           {submodules.length > 0 &&
-            t`Submodules of ${path} are not laid out (${namesOf(submodules)}): ${(<code>git submodule update --init</code>)} brings them.`}{' '}
+            t`Submodules of ${path} are not laid out (${namesOf(submodules)}): ${(<code>git submodule update --init --recursive</code>)} brings them.`}{' '}
           {files > 0 &&
             t`LFS files of ${path} that are pointers: ${files}. ${(<code>git lfs pull</code>)} brings them.`}
         </p>

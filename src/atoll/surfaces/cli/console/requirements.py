@@ -54,7 +54,7 @@ def left_out(sandbox: Sandbox, repo: Repo) -> list[str]:
         more = f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
         said.append(
             f"submodules are not laid out ({', '.join(paths[:SHOWN])}{more}): "
-            f"`{inside} git submodule update --init` brings them"
+            f"`{inside} git submodule update --init --recursive` brings them"
         )
     if count := repo.lfs_files:
         files = f"{count} file{'' if count == 1 else 's'}"

@@ -14,7 +14,7 @@ from pathlib import Path
 from atoll.domain.errors import AtollError, Invalid
 from atoll.domain.repository.branch import read_branch
 from atoll.domain.repository.repository import plain_name, read_remote
-from atoll.domain.repository.submodules import MODULES
+from atoll.domain.repository.submodules import MAX_DEPTH, MODULES
 from atoll.surfaces.cli.transfer.local_git import LocalGit
 
 _COMMIT = re.compile(r"(?=.*[0-9])[0-9a-f]{7,40}")
@@ -118,37 +118,47 @@ def refuse_other_names(repo: LocalRepo, branch: str) -> None:
 def lacking_submodules(checkout: Path, commit: str) -> tuple[str, ...]:
     """Return the submodules of the checkout whose commit, as `commit` names it, is not in them: a
     pull brings none of theirs."""
-    return tuple(
-        path for own, path, its in _each_submodule(checkout, commit) if not _has_commit(own, its)
-    )
+    found = _each_submodule(checkout, commit)
+    return tuple("/".join(paths) for own, paths, its in found if not _has_commit(own, its))
 
 
-def whole_submodules(repo: LocalRepo, commit: str) -> Iterator[tuple[LocalGit, str, str]]:
-    """Yield each submodule of a commit whose own commit is here and whole, with its path."""
-    for own, path, its in _each_submodule(repo.root, commit):
+def whole_submodules(
+    repo: LocalRepo, commit: str
+) -> Iterator[tuple[LocalGit, tuple[str, ...], str]]:
+    """Yield each submodule of a commit whose own commit is here and whole, with its path in each
+    repository that it lies in."""
+    for own, paths, its in _each_submodule(repo.root, commit):
         if _has_commit(own, its) and own.ask("rev-parse", "--is-shallow-repository") == "false":
-            yield own, path, its
+            yield own, paths, its
 
 
 def _has_commit(git: LocalGit, commit: str) -> bool:
     return git.try_("cat-file", "-e", f"{commit}^{{commit}}").code == 0
 
 
-def _each_submodule(checkout: Path, commit: str) -> Iterator[tuple[LocalGit, str, str]]:
-    """Yield each submodule of a commit that has a repository here: git there, path and commit."""
-    git = LocalGit(checkout)
+def _each_submodule(
+    folder: Path, commit: str, above: tuple[str, ...] = ()
+) -> Iterator[tuple[LocalGit, tuple[str, ...], str]]:
+    """Yield each submodule of a commit that has a repository here: git there, its path in each
+    repository that it lies in, and its commit."""
+    git = LocalGit(folder)
     if git.try_("cat-file", "-e", f"{commit}:{MODULES}").code != 0:
         return
-    top = Path(git.ask("rev-parse", "--show-toplevel"))
+    # The repository of a submodule that is not checked out has no tree.
+    tree = git.try_("rev-parse", "--show-toplevel")
+    top = Path(tree.text) if tree.code == 0 else None
     shared = git.ask("rev-parse", "--path-format=absolute", "--git-common-dir")
     for line in git.ask("ls-tree", "-r", "-z", "--full-tree", commit).split("\0"):
         entry, _, path = line.partition("\t")
         if not entry.startswith("160000 "):
             continue
-        laid_out = top / path
-        own = LocalGit(laid_out if (laid_out / ".git").exists() else Path(shared, "modules", path))
+        laid_out = top is not None and (top / path / ".git").exists()
+        own = LocalGit(top / path if top and laid_out else Path(shared, "modules", path))
         if own.folder.is_dir():
-            yield own, path, entry.split()[2]
+            its, paths = entry.split()[2], (*above, path)
+            yield own, paths, its
+            if len(paths) < MAX_DEPTH:
+                yield from _each_submodule(own.folder, its, paths)
 
 
 def _key(git: LocalGit) -> str:

@@ -92,11 +92,12 @@ def _send_submodules(
     api: Client, repo: LocalRepo, commit: str, *, say: Callable[[str], None]
 ) -> None:
     """Send the commits of a commit's submodules that are here, each as a branch `submodules/PATH`
-    of the same repository: from there they are laid out inside. Others stay; the server names
-    them."""
-    for git, path, its in whole_submodules(repo, commit):
+    of the same repository (`submodules/PATH@PATH` where one lies in another): from there they are
+    laid out inside. Others stay; the server names them."""
+    for git, paths, its in whole_submodules(repo, commit):
+        path = "/".join(paths)
         try:
-            branch = read_branch(f"{SUBMODULES}{path}")
+            branch = read_branch(f"{SUBMODULES}{'@'.join(paths)}")
             have = _have(api, git, repo, its)
             if its not in have:
                 say(f"sending the submodule {path} of {repo.root}")

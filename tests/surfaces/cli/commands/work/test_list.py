@@ -122,7 +122,8 @@ def test_what_a_repository_has_and_its_sandbox_does_not_is_named(
     server.add("one", repos=[repo])
     told = cli("info", "one").out
     inside = "`atoll exec one --cwd /workspace -- git"
-    assert f"submodules are not laid out (a b, c): {inside} submodule update --init`" in told
+    brings = f"{inside} submodule update --init --recursive`"
+    assert f"submodules are not laid out (a b, c): {brings}" in told
     assert f"2 files of LFS are pointers: {inside} lfs pull`" in told
 
 
