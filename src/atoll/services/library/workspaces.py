@@ -20,6 +20,7 @@ from atoll.domain.repository.branch import branch_of_ref
 from atoll.domain.repository.repository import Remote, is_local_key, read_remote
 from atoll.domain.repository.submodules import (
     MAX_MODULES_BYTES,
+    MAX_SUBMODULES,
     MODULES,
     read_left_out,
     remotes_of,
@@ -60,11 +61,13 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Start:
-    """The commit a working tree starts from; `tracked` when its branch is one of the origin."""
+    """The commit a working tree starts from; `tracked` when its branch is one of the origin.
+    `passed_over` is where a branch of that name stands that the tree does not go on from."""
 
     commit: str
     tracked: bool
     head: str
+    passed_over: str = ""
 
 
 class Workspaces:
@@ -97,12 +100,29 @@ class Workspaces:
     async def _submodules(
         self, org_id: OrgId, repo: SandboxRepo, stored: StoredRepository
     ) -> list[StoredRepository]:
-        """Return the shared repositories of submodules, as far as they are here."""
+        """Return the shared repositories of submodules, as far as they are here, and of submodules
+        in those."""
+        found: list[StoredRepository] = []
+        with contextlib.suppress(Invalid, NotFound):
+            waiting = [(stored, _start(repo, 0, await self._shelf.refs(stored)).commit)]
+            while waiting and len(found) < MAX_SUBMODULES:
+                for one in await self._modules(org_id, *waiting.pop(0)):
+                    if one.key in {other.key for other in found}:
+                        continue
+                    found.append(one)
+                    # Which commit it is to have is known inside: its own branch says the most.
+                    refs = await self._shelf.refs(one)
+                    waiting.append((one, refs[0].commit if refs else ""))
+        return found[:MAX_SUBMODULES]
+
+    async def _modules(
+        self, org_id: OrgId, stored: StoredRepository, commit: str
+    ) -> list[StoredRepository]:
+        """Return the shared repositories that the `.gitmodules` of a commit names."""
         found = []
         with contextlib.suppress(Invalid, NotFound):
-            start = _start(repo, 0, await self._shelf.refs(stored))
-            modules = start.commit and await self._shelf.read_file(
-                stored, start.commit, MODULES, max_bytes=MAX_MODULES_BYTES
+            modules = commit and await self._shelf.read_file(
+                stored, commit, MODULES, max_bytes=MAX_MODULES_BYTES
             )
             for key in remotes_of(modules or b"", stored.repo_url):
                 with contextlib.suppress(NotFound):
@@ -166,6 +186,11 @@ class Workspaces:
             if outcome.code != 0:
                 raise Failed(f"{repo.path} could not be laid out from {stored.key}: {outcome.said}")
             report(f"{repo.path}: branch {repo.branch} at {start.commit[:12] or 'no commit yet'}")
+            if start.passed_over:
+                report(
+                    f"{repo.path}: {repo.branch} is there already, at {start.passed_over[:12]}: "
+                    f"this one begins at {repo.from_branch} all the same"
+                )
             new = repo.from_branch is None and not start.tracked and start.commit
             # The origin's own branch may be another one by now: what is remembered counts.
             begun_from = repo.began_from or (start.head if new else None)
@@ -351,7 +376,9 @@ def _start(repo: SandboxRepo, number: int, refs: tuple[Ref, ...]) -> _Start:
     if repo.from_branch is not None:
         for kind in ("heads", "tags"):
             if (commit := commits.get(f"refs/{kind}/{repo.from_branch}")) is not None:
-                return _Start(commit, tracked=False, head=head)
+                there = commits.get(f"refs/heads/{repo.branch}", commit)
+                passed = there if there != commit else ""
+                return _Start(commit, tracked=False, head=head, passed_over=passed)
         some = ", ".join(branches[:5]) or "none at all"
         raise Invalid(
             f"{repo.repo_url or repo.key} has no branch {repo.from_branch!r}; it has {some}.",

@@ -52,7 +52,11 @@ class CreateArguments(Arguments, frozen=True):
     repo_url: Annotated[str, Meta(description="A git repository to work on.", max_length=2000)] = ""
     branch: Annotated[str, Meta(description="The branch of it.", max_length=200)] = ""
     from_branch: Annotated[
-        str, Meta(description="Where a new branch begins; left out, the default.", max_length=200)
+        str,
+        Meta(
+            description="Where the branch begins, also one that is there; left out, the default.",
+            max_length=200,
+        ),
     ] = ""
     agent: Annotated[
         str, Meta(description="Such as `codex`; left out, the profile's.", max_length=200)
