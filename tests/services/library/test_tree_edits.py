@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from atoll.domain.errors import Conflict, Invalid
+from atoll.domain.errors import Conflict, Invalid, NotFound
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.repository.changes import Against
 from atoll.services.library.changes import Comparison
@@ -78,6 +78,17 @@ async def test_discard_of_what_changed_meanwhile_is_refused(edits: Edits) -> Non
     with pytest.raises(Conflict, match="at work"):
         await edits.discard("src/a.txt")
     assert edits.run("ls .git/index.lock") == ".git/index.lock"
+
+
+async def test_commit_of_a_file_that_is_nowhere_names_it_and_commits_nothing(edits: Edits) -> None:
+    edits.run("echo new > src/a.txt")
+    head = edits.run("git rev-parse HEAD")
+    with pytest.raises(NotFound, match="has no file 'no such': nothing was committed"):
+        await edits.commit("mend", "src/a.txt", "no such")
+    assert edits.run("git rev-parse HEAD; ls .git/index.lock 2>/dev/null || true") == head
+    edits.run("git rm -qf --cached src/a.txt; mv src/a.txt kept")
+    await edits.commit("move", "src/a.txt")
+    assert edits.run("git show --name-status --format=") == "D\tsrc/a.txt"
 
 
 async def test_commit_takes_all_or_the_named_files_and_runs_no_hook(edits: Edits) -> None:

@@ -96,11 +96,15 @@ class TreeEdits:
         paths: tuple[str, ...] = (),
     ) -> str:
         """Commit the uncommitted changes, with `paths` only of these files. Returns the commit.
-        Raises `Conflict` when there are none, or in the middle of a merge or rebase."""
+        Raises `Conflict` when there are none, or in the middle of a merge or rebase, `NotFound` for
+        a file that is nowhere."""
         wanted = Comparison(repo, Against.UNCOMMITTED, paths)
         sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
         tree = tree_of(sandbox, wanted.repo)
         outcome = await run_inside(client, COMMIT, (tree.path, "", message, *wanted.paths))
+        if outcome.code == NO_SUCH_FILE:
+            path = outcome.out.decode("utf-8", "replace")
+            raise NotFound(f"{tree.path} has no file {path!r}: nothing was committed.")
         if outcome.code == NOTHING_TO_COMMIT:
             raise Conflict(f"{tree.path} has nothing to commit.", code="nothing_new")
         if outcome.code == MERGING:

@@ -94,7 +94,8 @@ printf '%s' "$number"
     seconds=300.0,
 )
 
-# $1 folder  $2 ""  $3 message  $4… paths (none: all). Prints the commit.
+# $1 folder  $2 ""  $3 message  $4… paths (none: all). Prints the commit, or with NO_SUCH_FILE the
+# path that is nowhere.
 COMMIT = Script(
     "commit the changes",
     QUIET
@@ -109,8 +110,19 @@ for one in MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD rebase-merge rebase-apply; do
 done
 lock
 settle
+for path; do
+  shift
+  if [ -e "$top/$path" ] || [ -L "$top/$path" ] || [ -n "$(own ls-files -- "$path")" ]; then
+    set -- "$@" "$path"
+  elif [ -z "$head" ] || [ -z "$(own ls-tree "$head" -- "$path")" ]; then
+    printf '%s' "$path"
+    exit 22
+  fi # else its removal is in the index already
+done
 if [ -f "$top/.git/info/exclude" ]; then cp "$top/.git/info/exclude" "$work/g/info/"; fi
-own -c advice.addEmbeddedRepo=false add -A --sparse -- "$@" || exit 14
+if [ $# -gt 0 ]; then
+  own -c advice.addEmbeddedRepo=false add -A --sparse -- "$@" || exit 14
+fi
 tree=$(own write-tree) || exit 14
 [ "$tree" != "$(own rev-parse "${head:-$empty}^{tree}")" ] || exit 18
 name=$(theirs config user.name) && export GIT_AUTHOR_NAME="$name" GIT_COMMITTER_NAME="$name"

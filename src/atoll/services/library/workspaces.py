@@ -186,7 +186,7 @@ class Workspaces:
             if outcome.code != 0:
                 raise Failed(f"{repo.path} could not be laid out from {stored.key}: {outcome.said}")
             report(f"{repo.path}: branch {repo.branch} at {start.commit[:12] or 'no commit yet'}")
-            if start.passed_over:
+            if start.passed_over and sandbox.ready_at is None:
                 report(
                     f"{repo.path}: {repo.branch} is there already, at {start.passed_over[:12]}: "
                     f"this one begins at {repo.from_branch} all the same"
