@@ -151,7 +151,7 @@ def test_edit_that_a_signal_ends_stays_and_is_named(
     )
     before = signal.getsignal(number)
     ran = cli("open", "box", "notes", "--edit")
-    (copy,) = kept(drafts)
+    (copy,) = drafts_left(drafts)
     assert copy.read_text() == "one\ntwo\n", "the editor had the time to save"
     assert (ran.code, server.files["notes"]) == (128 + number, b"one\n")
     assert f"your version is {copy}" in ran.err
