@@ -76,7 +76,8 @@ def hosts_of(s: Scene, movable: Movable) -> Hosts:
         raise AssertionError
 
     machines = FakeSshMachines({}, set())
-    return Hosts(s.ground, room, machines, findings=findings, evacuations=made)
+    find = s.profiles.get
+    return Hosts(s.ground, room, machines, findings=findings, evacuations=made, find_profile=find)
 
 
 async def add_hosts(s: Scene) -> None:

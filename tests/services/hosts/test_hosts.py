@@ -54,7 +54,14 @@ async def desk() -> AsyncIterator[Desk]:
 
         room = HostRoom(Resources(cpu=1.0))
         leaving = evacuations_of(s.ground, {}, room, s.sandboxes, settings=AdmissionSettings(50))
-        hosts = Hosts(s.ground, room, machines, findings=findings, evacuations=leaving)
+        hosts = Hosts(
+            s.ground,
+            room,
+            machines,
+            findings=findings,
+            evacuations=leaving,
+            find_profile=s.profiles.get,
+        )
         yield Desk(s, machines, hosts, found)
 
 
@@ -117,6 +124,7 @@ async def test_wrong_addresses_and_names_add_nothing() -> None:
             replace(BOX, name=LOCAL),
             replace(BOX, traits=HostTraits(region="a b")),
             replace(BOX, traits=HostTraits(organization="acme")),
+            replace(BOX, traits=HostTraits(profile="nope")),
         ):
             await refused(Invalid, d, new)
 
@@ -130,12 +138,12 @@ async def test_traits_are_changed_one_by_one_and_taken_away_by_empty_texts() -> 
             overcommit=1.5,
             cost_per_hour=HourlyCost(120_000),
             organization="personal",
-            profile="shell",
+            profile="bare",
         )
         made = (await d.hosts.add(LOCAL_PERSON, replace(BOX, traits=traits)))[0].host
         assert (made.region, made.profile, made.organization) == (
             "eu-1",
-            "profile.shell",
+            "profile.bare",
             "personal",
         )
         bare = HostTraits(region="", organization="", profile="", capacity=Capacity())

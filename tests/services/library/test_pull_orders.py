@@ -62,6 +62,20 @@ async def test_order_that_nobody_takes_fails_after_a_day() -> None:
             await pulls_of(s).cancel(LOCAL_PERSON, order.id)
 
 
+async def test_order_for_what_lay_in_a_destroyed_sandbox_is_cancelled() -> None:
+    async with scene() as s:
+        sandbox, order = await ordered(s)
+        pushed = PullDraft(branch="fix", pushed=True)
+        kept = await pulls_of(s).order(LOCAL_PERSON, sandbox.id, pushed)
+        await s.sandboxes.destroy(LOCAL_PERSON, sandbox.id)
+        found, _ = await pulls_of(s).of(LOCAL_PERSON, sandbox.id)
+        # What was pushed lies outside.
+        assert {one.id: one.state.value for one in found} == {
+            order.id: "cancelled",
+            kept.id: "waiting",
+        }
+
+
 async def test_order_taken_by_a_checkout_that_is_gone_waits_again_or_fails() -> None:
     async with scene() as s:
         sandbox, order = await ordered(s)

@@ -36,6 +36,7 @@ from atoll.ports import Bus, EventQuery
 from atoll.ports.outside.issuer import DeviceCode
 from atoll.services.logins.agent_logins import AgentLogins
 from atoll.services.logins.begun import BegunAgentLogin
+from atoll.services.logins.lent import ExposureRules
 from atoll.services.task_runner import TaskRunner
 from atoll.testing import FakeAgentIssuer
 from tests.peers.issuers.login_issuer import CLIENT, login_issuer
@@ -85,7 +86,13 @@ async def replicas(
         runner = TaskRunner()
         running = tasks.create_task(runner.run())
         yield [
-            AgentLogins(ground, {"codex": issuer}, vault=made.vault, runner=runner)
+            AgentLogins(
+                ground,
+                {"codex": issuer},
+                vault=made.vault,
+                runner=runner,
+                exposures=ExposureRules(made.profiles.get),
+            )
             for _ in range(count)
         ]
         running.cancel()

@@ -27,6 +27,7 @@ from atoll.ports.outside.issuer import DeviceCode
 from atoll.ports.runtime import RuntimeStream
 from atoll.services.logins.agent_logins import AgentLogins
 from atoll.services.logins.begun import BegunAgentLogin
+from atoll.services.logins.lent import ExposureRules
 from atoll.services.policies.policies import ComposedPolicy
 from atoll.services.provisioning.seeds import lay_agents
 from atoll.testing import FakeAgentIssuer
@@ -215,10 +216,6 @@ class Doorless(World):
                 await asyncio.sleep(0.001)
 
     async def box(self, name: str, agent: str = "codex") -> Sandbox:
-        document = {"id": "profile.open", "version": "1.0.0", "extension": "ext.open",
-                    "isolation": {"level": "none"}}  # fmt: skip
-        if name == "one":
-            await self.scene.profiles.save(LOCAL_PERSON, "open", json.dumps(document))
         return await self.scene.ready(agent=agent, name=name, profile="open")
 
 
@@ -230,6 +227,9 @@ async def doorless() -> AsyncIterator[Doorless]:
     async with scene(issuers={"codex": issuer}, others=others) as made:
         accepting(made)
         made.runtime.answers["POST", "/execs"] = (200, {"exit": {"exit_code": 0}})
+        document = {"id": "profile.open", "version": "1.0.0", "extension": "ext.open",
+                    "isolation": {"level": "none"}}  # fmt: skip
+        await made.profiles.save(LOCAL_PERSON, "open", json.dumps(document))
         yield Doorless(made, issuer)
 
 
@@ -290,7 +290,8 @@ async def test_only_its_owner_exposes_a_login_and_only_where_no_door_serves_it(
     for caller in (OTHER, replace(LOCAL_PERSON, kind=ActorKind.AGENT)):
         with pytest.raises(NotFound if caller is OTHER else Forbidden):
             await expose(caller, record.id, ("profile:profile.open",))
-    for scope in ("person", "organization", "sandbox:sb_0000000000000000", "sandbox:../x", "x"):
+    nothing = ("sandbox:sb_0000000000000000", "profile:profile.nope")
+    for scope in ("person", "organization", *nothing, "sandbox:../x", "x"):
         with pytest.raises(Invalid):
             await expose(LOCAL_PERSON, record.id, (scope,))
     with pytest.raises(Conflict) as refused:
@@ -308,6 +309,20 @@ async def test_only_its_owner_exposes_a_login_and_only_where_no_door_serves_it(
     with pytest.raises(Conflict):
         await expose(LOCAL_PERSON, record.id, ("profile:profile.other",))
     assert (await expose(LOCAL_PERSON, record.id, ())).exposed_to == ()
+
+
+async def test_login_is_no_longer_exposed_to_a_sandbox_that_is_destroyed(
+    doorless: Doorless,
+) -> None:
+    record = await doorless.ready()
+    box = await doorless.box("one")
+    scopes = (f"sandbox:{box.id}", "profile:profile.open")
+    await doorless.logins.expose(LOCAL_PERSON, record.id, scopes)
+    await doorless.scene.sandboxes.destroy(LOCAL_PERSON, box.id)
+    (left,) = await doorless.logins.list(LOCAL_PERSON)
+    assert left.exposed_to == scopes[1:]
+    with pytest.raises(Invalid):
+        await doorless.logins.expose(LOCAL_PERSON, record.id, scopes)
     assert "access-of" not in repr(doorless.scene.runtime.calls)
 
 
@@ -331,7 +346,10 @@ async def test_logins_that_ended_do_not_pile_up(world: World) -> None:
 async def test_login_whose_issuer_is_gone_is_kept(world: World) -> None:
     record = await world.ready()
     runner = world.scene.background.runners.own
-    without = AgentLogins(world.scene.ground, {}, vault=world.scene.vault, runner=runner)
+    rules = ExposureRules(world.scene.profiles.get)
+    without = AgentLogins(
+        world.scene.ground, {}, vault=world.scene.vault, runner=runner, exposures=rules
+    )
     due = record.login.next_at
     assert due is not None
     async with world.scene.store.begin() as rows:

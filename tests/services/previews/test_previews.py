@@ -103,9 +103,10 @@ async def test_preview_of_a_destroyed_sandbox_is_gone() -> None:
         box = await s.ready()
         found = await previews(s).create(LOCAL_PERSON, box.id, WEB)
         await s.sandboxes.destroy(LOCAL_PERSON, box.id)
-        await s.sandboxes.wait(LOCAL_PERSON, box.id, settled=True)
-        await PreviewWatch(s.ground, previews(s)).look()
+        # At once, and not when somebody looks.
         assert (await previews(s).get(LOCAL_PERSON, box.id, found.id)).state == "gone"
+        await PreviewWatch(s.ground, previews(s)).look()
+        assert (await kinds(s, box)).count("preview.gone") == 1
 
 
 async def test_previews_of_a_sandbox_are_bounded_and_paged() -> None:

@@ -142,10 +142,11 @@ async def test_scope_of_a_sandbox_that_is_not_mine_is_refused() -> None:
     async with scene() as s:
         box = await s.ready(name="box")
         assert (await set_(s, scope="sandbox:box")).scope == f"sandbox:{box.id}"
-        assert (await set_(s, scope="profile:shell")).scope == "profile:profile.shell"
-        for scope in ("sandbox:nobody", f"sandbox:sb_{'a' * 16}"):
-            with pytest.raises(Invalid):
+        assert (await set_(s, scope="profile:bare")).scope == "profile:profile.bare"
+        for scope in ("sandbox:nobody", f"sandbox:sb_{'a' * 16}", "profile:nope"):
+            with pytest.raises(Invalid) as refused:
                 await set_(s, scope=scope)
+            assert refused.value.field == "scope"
         with pytest.raises(Invalid):
             await s.secrets.set(OTHER, request(scope=f"sandbox:{box.id}"))
 
@@ -156,8 +157,9 @@ async def test_secret_of_a_destroyed_sandbox_goes() -> None:
         await set_(s, scope="sandbox:box")
         await s.sandboxes.destroy(LOCAL_PERSON, box.id)
         await s.sandboxes.wait(LOCAL_PERSON, box.id, settled=True)
-        await set_(s, name="B")
-        assert [one.name for one in await s.secrets.list(LOCAL_PERSON)] == ["B"]
+        assert await s.secrets.list(LOCAL_PERSON) == []
+        with pytest.raises(Conflict):
+            await set_(s, scope=f"sandbox:{box.id}")
 
 
 async def test_plain_create_tells_no_policy() -> None:

@@ -71,6 +71,15 @@ _NOT_SET = {
 }
 
 
+_TAKEN = {
+    Purpose.PROVIDER: frozenset({"base_url"}),
+    Purpose.CUSTOM: frozenset({"slot", "slot_name", "hosts", "headers"}),
+    Purpose.GIT: frozenset({"push"}),
+    Purpose.FORGE: frozenset({"forge"}),
+}
+"""The fields of a use that only some kinds act on."""
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """A host and port that the secret's owner named when setting it; canonical."""
@@ -185,7 +194,9 @@ def read_place(text: str) -> Place:
 
 
 def check_use(use: Use) -> Use:
-    """Return `use` when it makes sense. Raises `Invalid` with the field."""
+    """Return `use` when it makes sense. Raises `Invalid` with the field, also for one that a secret
+    of this kind does not act on."""
+    _check_taken(use)
     match use.purpose:
         case Purpose.PROVIDER:
             _check_provider(use)
@@ -323,6 +334,21 @@ def _office(secret: Secret) -> tuple[str, str]:
         case Purpose.DRIVE | Purpose.OAUTH:  # pragma: no branch - the cases are all
             one_each = use.purpose is Purpose.DRIVE
             return use.purpose.value, secret.owner if one_each else secret.name
+
+
+def _check_taken(use: Use) -> None:
+    named = {
+        "forge": use.forge is not None,
+        "base_url": use.base_url is not None,
+        "slot": use.slot != "bearer",
+        "slot_name": use.slot_name != "",
+        "hosts": bool(use.places),
+        "headers": bool(use.headers),
+        "push": bool(use.push),
+    }
+    for field, given in named.items():
+        if given and field not in _TAKEN.get(use.purpose, frozenset()):
+            raise Invalid(f"a secret of the kind {use.purpose} takes no {field}", field=field)
 
 
 def _check_provider(use: Use) -> None:

@@ -50,6 +50,9 @@ STREAM = "hosts"
 Findings = Callable[[], Awaitable[tuple[Sequence[Finding], datetime]]]
 """Findings on this machine, and when they were made."""
 
+FindProfile = Callable[[Principal, str], Awaitable[object]]
+"""Finds a profile by its id. Raises `NotFound`."""
+
 
 @dataclass(frozen=True, slots=True)
 class HostTraits:
@@ -97,12 +100,14 @@ class Hosts:
         *,
         findings: Findings,
         evacuations: Evacuations,
+        find_profile: FindProfile,
     ) -> None:
         self._ground = ground
         self._room = room
         self._machines = machines
         self._findings = findings
         self._evacuations = evacuations
+        self._find_profile = find_profile
 
     async def add(self, caller: Principal, new: NewHost) -> tuple[HostReport, str]:
         """Return a new host, and the line for `~/.ssh/authorized_keys` there. Raises `Invalid`,
@@ -124,7 +129,7 @@ class Hosts:
         async with self._ground.store.begin() as rows:
             there = await all_hosts(rows)
             _check_free(made, there)
-            host = await _with_traits(rows, made, new.traits)
+            host = await self._with_traits(rows, caller, made, new.traits)
             await rows.hosts.put(host)
             more: dict[str, Json] = {"address": host.address, "fingerprint": fingerprint(key)}
             await self._append(rows, caller, host, "host.added", more)
@@ -156,7 +161,10 @@ class Hosts:
     async def change(self, caller: Principal, ref: str, traits: HostTraits) -> HostReport:
         """Change what is said of a host. What it holds beyond a new capacity stays."""
         return await self._changed(
-            caller, ref, "host.changed", lambda rows, host: _with_traits(rows, host, traits)
+            caller,
+            ref,
+            "host.changed",
+            lambda rows, host: self._with_traits(rows, caller, host, traits),
         )
 
     async def drain(self, caller: Principal, ref: str) -> HostReport:
@@ -197,6 +205,7 @@ class Hosts:
                         code="host_in_use",
                     )
             await rows.hosts.remove(host.name)
+            await rows.routes.forget(host.name)
             await self._append(rows, caller, host, "host.removed")
         self._ground.bus.announce((STREAM,))
 
@@ -220,6 +229,20 @@ class Hosts:
             shown = fit
         key = best_key(shown) or ""
         return read_host_key(key)
+
+    async def _with_traits(
+        self, rows: Transaction, caller: Principal, host: Host, traits: HostTraits
+    ) -> Host:
+        """Return a host with what is said of it. Raises `Invalid`."""
+        found = await _with_traits(rows, host, traits)
+        if traits.profile:
+            # The sandboxes of its organization are to have this profile.
+            there = replace(caller, org_id=found.organization or caller.org_id)
+            try:
+                await self._find_profile(there, traits.profile)
+            except NotFound as error:
+                raise Invalid(error.message, field="profile") from error
+        return found
 
     async def _to(self, caller: Principal, ref: str, state: HostState, kind: str) -> HostReport:
         async def change(_rows: Transaction, host: Host) -> Host:

@@ -26,7 +26,7 @@ from atoll.domain.errors import (
     Unavailable,
 )
 from atoll.domain.event import Json
-from atoll.domain.ids import AgentLoginId, OrgId, PrincipalId, SandboxId
+from atoll.domain.ids import AgentLoginId, OrgId, PrincipalId
 from atoll.domain.login.agent_login import (
     ANSWER_TIME,
     EARLY,
@@ -50,13 +50,12 @@ from atoll.domain.login.agent_login import (
 from atoll.domain.login.lifecycle import SENT, postpone, step
 from atoll.domain.login.redirect import read_redirect
 from atoll.domain.people.principal import SYSTEM, ActorKind, Principal
-from atoll.domain.secrets.secret import read_scope
 from atoll.ports import Transaction, Vault
 from atoll.ports.outside.issuer import AgentIssuer, LoginTokens
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Note, draft_of
 from atoll.services.logins.begun import BegunAgentLogin, key_provider, opened, with_key
-from atoll.services.logins.lent import HasDoors, always_doors, is_lent
+from atoll.services.logins.lent import ExposureRules, is_lent
 from atoll.services.logins.payload import LoginSecrets, LoginVault
 from atoll.services.task_runner import TaskRunner
 
@@ -102,8 +101,8 @@ async def _unpushed(_org_id: OrgId, _owner: PrincipalId | None) -> None:
 class AgentLogins:
     """Use cases on logins. All raise `Forbidden` for who is no person, `NotFound` for a login that
     is not the caller's. `issuers` are those of the agents that can log in, by the agent's name.
-    Tokens are refreshed `early`, and `push` lends them. `has_doors` judges the backend of a
-    sandbox."""
+    Tokens are refreshed `early`, and `push` lends them. `exposures` judge where a
+    token may be put."""
 
     def __init__(
         self,
@@ -114,9 +113,9 @@ class AgentLogins:
         runner: TaskRunner,
         early: timedelta = EARLY,
         push: Push = _unpushed,
-        has_doors: HasDoors = always_doors,
+        exposures: ExposureRules,
     ) -> None:
-        self._has_doors = has_doors
+        self._exposures = exposures
         self._ground = ground
         self._runner = runner
         self._early = early
@@ -228,7 +227,7 @@ class AgentLogins:
             if added:
                 _check_exposable(record, scopes)
             for scope in added:
-                await self._check_scope(rows, caller, scope)
+                await self._exposures.check(rows, caller, scope)
             after = replace(record, exposed_to=tuple(dict.fromkeys(scopes)))
             if after != record:
                 await rows.agent_logins.put(after)
@@ -236,22 +235,6 @@ class AgentLogins:
         self._announce(after)
         await self._push(record.org_id, record.owner)
         return after
-
-    async def _check_scope(self, rows: Transaction, caller: Principal, scope: str) -> None:
-        kind, _, ref = read_scope(scope).partition(":")
-        if kind == "sandbox":
-            sandbox = await rows.sandboxes.get(SandboxId(ref))
-            mine = (caller.org_id, caller.id)
-            if sandbox is None or (sandbox.org_id, sandbox.owner) != mine:
-                raise Invalid(f"you have no sandbox {ref}", field="exposed_to")
-            if self._has_doors(sandbox):
-                raise Conflict(
-                    f"{sandbox.name} has doors, which serve the login: nothing of it has to be "
-                    "inside.",
-                    code="doors_serve_it",
-                )
-        elif kind != "profile":
-            raise Invalid("a login is exposed to a sandbox or a profile", field="exposed_to")
 
     async def revoke(self, caller: Principal, login_id: AgentLoginId) -> AgentLoginRecord:
         """End a login here and at its issuer, and forget its tokens. Idempotent."""

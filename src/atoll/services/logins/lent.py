@@ -5,12 +5,17 @@ sandbox has no doors nothing is lent, unless its owner exposes the login to it: 
 token goes inside.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 
 from atoll.domain.agent.login_use import LOGIN_USES, ExposedLogin, LoginInside
 from atoll.domain.agent.registry import canonical_name, find
+from atoll.domain.errors import Conflict, Invalid, NotFound
+from atoll.domain.ids import SandboxId
 from atoll.domain.login.agent_login import AgentLoginRecord, LoginMethod, LoginState
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.people.principal import Principal
+from atoll.domain.sandbox.sandbox import GONE, Sandbox
+from atoll.domain.secrets.secret import read_scope
 from atoll.ports import Transaction, Vault
 from atoll.services.logins.payload import LoginVault
 from atoll.services.policies.secret_policies import LentKey, LentLogin
@@ -19,10 +24,44 @@ from atoll.wire.contract.policy import LoginToken, ProviderKey
 HasDoors = Callable[[Sandbox], bool]
 """Reports whether the backend of a sandbox gives it doors."""
 
+FindProfile = Callable[[Principal, str], Awaitable[object]]
+"""Finds a profile by its id. Raises `NotFound`."""
+
 
 def always_doors(_sandbox: Sandbox) -> bool:
     """Report doors: what every backend has unless it says otherwise."""
     return True
+
+
+@dataclass(frozen=True, slots=True)
+class ExposureRules:
+    """Rules of where the access token of a login may be put."""
+
+    find_profile: FindProfile
+    has_doors: HasDoors = always_doors
+
+    async def check(self, rows: Transaction, caller: Principal, scope: str) -> None:
+        """Check a scope. Raises `Invalid` (field `exposed_to`) for one that is none of the
+        caller's, `Conflict` (code `doors_serve_it`)."""
+        kind, _, ref = read_scope(scope).partition(":")
+        if kind == "sandbox":
+            sandbox = await rows.sandboxes.get(SandboxId(ref))
+            mine = (caller.org_id, caller.id)
+            if sandbox is None or (sandbox.org_id, sandbox.owner) != mine or sandbox.state in GONE:
+                raise Invalid(f"you have no sandbox {ref}", field="exposed_to")
+            if self.has_doors(sandbox):
+                raise Conflict(
+                    f"{sandbox.name} has doors, which serve the login: nothing of it has to be "
+                    "inside.",
+                    code="doors_serve_it",
+                )
+        elif kind == "profile":
+            try:
+                await self.find_profile(caller, ref)
+            except NotFound as error:
+                raise Invalid(error.message, field="exposed_to") from error
+        else:
+            raise Invalid("a login is exposed to a sandbox or a profile", field="exposed_to")
 
 
 class LentLogins:

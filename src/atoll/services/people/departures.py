@@ -1,12 +1,14 @@
 """Departures: the things that go with a member, and those that stay for the organization.
 
-Secrets, tokens, links, webhooks, notifications and approvals of the member end in the transaction
-that removes it; its sandboxes are stopped and keep their files until an administrator gives them to
-somebody. Its dashboards go to who edits them, or wait for an administrator. Open connections close
-by themselves: the surface asks `Memberships` again and again.
+Secrets, logins, tokens, links, webhooks, hooks, desktops, notifications, approvals and the quota of
+the member end in the transaction that removes it; its sandboxes are stopped and keep their files
+until an administrator gives them to somebody. Its dashboards go to who edits them, or wait for an
+administrator. Open connections close by themselves: the surface asks `Memberships` again and
+again.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import structlog
 
@@ -16,6 +18,8 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.paging import PageQuery
 from atoll.domain.people.organization import Member
 from atoll.domain.people.principal import Principal
+from atoll.domain.quota import Quota
+from atoll.domain.worker.dialled import LeaseState
 from atoll.ports import ApprovalQuery, Transaction
 from atoll.services.approvals.voiding import approval_event
 from atoll.services.ground import Ground
@@ -50,6 +54,7 @@ class Departures:
         await remove_all(rows, self._ground, (member.org_id, member.id), actor=actor)
         for token in await rows.tokens.of(member.org_id, member.id):
             await rows.tokens.remove(token.id)
+        await _remove_own(rows, member)
         boards = await leave(rows, self._ground, member, actor=actor)
         secrets = await self._secrets.drop_all(rows, member.org_id, member.id, actor=actor)
         await self._end_approvals(rows, member, actor)
@@ -81,3 +86,17 @@ class Departures:
                 after = overtaken(approval, reason="Its person is gone.", now=now)
                 await rows.approvals.put(after)
                 await rows.events.append((approval_event(self._ground, after, actor=actor),))
+
+
+async def _remove_own(rows: Transaction, member: Member) -> None:
+    """Remove what only the member could use: logins of agents, hooks, desktops, and its quota."""
+    for login in await rows.agent_logins.of(member.org_id, member.id):
+        await rows.agent_logins.remove(login.id)
+    for hook in await rows.hooks.of(member.org_id, member.id):
+        await rows.hooks.remove(hook.id)
+    for desktop in await rows.desktops.of(member.org_id, member.id):
+        for lease in await rows.host_leases.of_desktop(desktop.id):
+            await rows.host_leases.put(replace(lease, state=LeaseState.ENDED))
+            await rows.host_offers.clear(lease.key)
+        await rows.desktops.remove(desktop.id)
+    await rows.quotas.put(member.org_id, member.id, Quota())

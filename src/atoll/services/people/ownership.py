@@ -2,8 +2,8 @@
 
 What is the former owner's own does not go along: links, tokens of the sandbox and open requests
 end, and secrets of the sandbox's scope are removed. Its files go along as they are. A sandbox that
-is destroyed takes its links, tokens and requests with it; one that expired or failed keeps them,
-since it can be started again.
+is destroyed takes all of these with it, and the pulls that wait for it; one that expired or failed
+keeps them, since it can be started again.
 """
 
 from dataclasses import replace
@@ -15,7 +15,8 @@ from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.capability import Capability, OrgRole
 from atoll.domain.people.organization import Member, check_may_set, member_principal
 from atoll.domain.people.principal import Principal
-from atoll.domain.sandbox.sandbox import GONE, Sandbox
+from atoll.domain.sandbox.pull_order import OrderState, cancel
+from atoll.domain.sandbox.sandbox import GONE, Sandbox, State
 from atoll.ports import Transaction
 from atoll.services.approvals.settlement import settle_requests
 from atoll.services.approvals.voiding import approval_event
@@ -26,19 +27,16 @@ from atoll.services.people.rosters import check_team, one_member
 from atoll.services.people.shares import revoke_links
 from atoll.services.people.tokens import revoke_bound
 from atoll.services.sandboxes.sandboxes import Sandboxes
-from atoll.services.secrets.secrets import Secrets
+from atoll.services.secrets.secrets import drop_within
 
 
 class Ownership:
     """Use cases on the owners of sandboxes."""
 
-    def __init__(
-        self, ground: Ground, room: SandboxRoom, sandboxes: Sandboxes, secrets: Secrets
-    ) -> None:
+    def __init__(self, ground: Ground, room: SandboxRoom, sandboxes: Sandboxes) -> None:
         self._ground = ground
         self._room = room
         self._sandboxes = sandboxes
-        self._secrets = secrets
 
     async def give(self, caller: Principal, ref: str, member: str) -> Sandbox:
         """Give a sandbox to another member (id, name or email); one that runs is stopped first.
@@ -83,7 +81,7 @@ class Ownership:
         owner = sandbox.owner
         await revoke_links(rows, self._ground, sandbox.id, actor=actor)
         await revoke_bound(rows, self._ground, sandbox, actor=actor)
-        await self._secrets.drop_within(rows, sandbox, actor=actor)
+        await drop_within(rows, self._ground, sandbox, actor=actor)
         now = self._ground.clock.now()
         for approval in await rows.approvals.open(
             sandbox.org_id, sandbox_id=sandbox.id, owner=owner
@@ -102,3 +100,25 @@ async def settle_remnants(
     if after.state in GONE and before.state not in GONE:
         await revoke_links(rows, ground, after.id, actor=actor)
         await revoke_bound(rows, ground, after, actor=actor)
+        await _cancel_pulls(rows, after)
+        await _conceal_logins(rows, after)
+    if after.state is State.DESTROYED and before.state is not State.DESTROYED:
+        # Not before: a key of the sandbox may pay for its machine to be removed.
+        await drop_within(rows, ground, after, actor=actor)
+
+
+async def _cancel_pulls(rows: Transaction, sandbox: Sandbox) -> None:
+    """Cancel the pulls that wait for what is in a sandbox; what was pushed is outside."""
+    for order in await rows.pulls.of(sandbox.org_id, sandbox.owner):
+        waits = order.sandbox_id == sandbox.id and order.state is OrderState.WAITING
+        if waits and not order.draft.pushed:
+            await rows.pulls.put(cancel(order))
+
+
+async def _conceal_logins(rows: Transaction, sandbox: Sandbox) -> None:
+    """Take a sandbox out of the places to which logins of its owner are exposed."""
+    scope = f"sandbox:{sandbox.id}"
+    for login in await rows.agent_logins.of(sandbox.org_id, sandbox.owner):
+        if scope in login.exposed_to:
+            left = tuple(one for one in login.exposed_to if one != scope)
+            await rows.agent_logins.put(replace(login, exposed_to=left))

@@ -79,7 +79,7 @@ class Previews:
             preview = before or _new(sandbox, request, self._ground)
             await _check_name(rows, preview)
             changed, kind = step(preview, Build(request.sha), now)
-            await self._store(rows, changed, kind, caller)
+            await _store(rows, self._ground, changed, kind, actor=caller)
         self._announce(changed)
         return await self._build(caller, changed, again=False)
 
@@ -112,7 +112,7 @@ class Previews:
             if preview.state is PreviewState.GONE:
                 raise Conflict(f"Preview {preview.id} was torn down: create it anew.")
             changed, kind = step(preview, Build(), self._ground.clock.now())
-            await self._store(rows, changed, kind, caller)
+            await _store(rows, self._ground, changed, kind, actor=caller)
         self._announce(changed)
         return await self._build(caller, changed, again=True)
 
@@ -146,7 +146,7 @@ class Previews:
                 return None
             changed, kind = step(preview, stimulus, self._ground.clock.now())
             if changed != preview:
-                await self._store(rows, changed, kind, actor)
+                await _store(rows, self._ground, changed, kind, actor=actor)
         if kind is not None:
             self._announce(changed)
         return changed
@@ -172,29 +172,6 @@ class Previews:
             if error.code not in _RUNS_ALREADY:
                 raise
             return await self._sandboxes.get(caller, sandbox.id)
-
-    async def _store(
-        self, rows: Transaction, preview: Preview, kind: str | None, actor: Principal
-    ) -> None:
-        sandbox = await rows.sandboxes.get(preview.sandbox_id)
-        owned = preview if sandbox is None else replace(preview, owner=sandbox.owner)
-        await rows.previews.put(owned)
-        if owned.state is PreviewState.GONE:
-            await rows.preview_visits.remove_of(owned.id)
-        if kind is None:
-            return
-        draft = EventDraft(
-            id=self._ground.ids.event(),
-            stream=sandbox_stream(owned.sandbox_id),
-            event_type=kind,
-            at=self._ground.clock.now(),
-            org_id=owned.org_id,
-            owner=owned.owner,
-            actor=actor,
-            reason=owned.reason,
-            payload=_told(owned),
-        )
-        await rows.events.append((draft,))
 
     def _announce(self, preview: Preview) -> None:
         self._ground.bus.announce((sandbox_stream(preview.sandbox_id),))
@@ -248,6 +225,41 @@ class PreviewServices:
     previews: Previews
     visits: Visits
     watch: PreviewWatch
+
+
+async def remove_previews(
+    ground: Ground, rows: Transaction, sandbox: Sandbox, *, actor: Principal
+) -> None:
+    """Remove the previews of a sandbox that goes, in the caller's transaction."""
+    for preview in await rows.previews.of(sandbox.id):
+        changed, kind = step(preview, PreviewRemoved(), ground.clock.now())
+        if changed != preview:
+            await _store(rows, ground, changed, kind, actor=actor)
+
+
+async def _store(
+    rows: Transaction, ground: Ground, preview: Preview, kind: str | None, *, actor: Principal
+) -> None:
+    """Store a preview and the event of its change; visits of one that is gone end."""
+    sandbox = await rows.sandboxes.get(preview.sandbox_id)
+    owned = preview if sandbox is None else replace(preview, owner=sandbox.owner)
+    await rows.previews.put(owned)
+    if owned.state is PreviewState.GONE:
+        await rows.preview_visits.remove_of(owned.id)
+    if kind is None:
+        return
+    draft = EventDraft(
+        id=ground.ids.event(),
+        stream=sandbox_stream(owned.sandbox_id),
+        event_type=kind,
+        at=ground.clock.now(),
+        org_id=owned.org_id,
+        owner=owned.owner,
+        actor=actor,
+        reason=owned.reason,
+        payload=_told(owned),
+    )
+    await rows.events.append((draft,))
 
 
 def seen(project: SandboxProject | None) -> SetupSeen:

@@ -102,7 +102,7 @@ class Sandboxes:
         self._leadership = ground.leadership
         self._lookup = lookup
         self._admission = admission
-        self.agent_checks = admission.agents
+        self.agent_checks, self.profiles = admission.agents, admission.profiles
         self._reconciler = reconciler
         self._runtimes = runtimes
         self._maintenance = maintenance

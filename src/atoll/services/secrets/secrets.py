@@ -14,7 +14,7 @@ from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import ActorKind, Principal
 from atoll.domain.profile.schema import profile_id
-from atoll.domain.sandbox.sandbox import Sandbox, State
+from atoll.domain.sandbox.sandbox import Sandbox, State, check_not_gone
 from atoll.domain.secrets.secret import (
     MAX_SECRETS,
     MAX_TOTAL_BYTES,
@@ -100,7 +100,7 @@ class Secrets:
         if not request.look_alike:
             check_look_alikes(use)
         value = check_value(request.value, use.purpose)
-        scope = await self._scope(caller, request.scope) or PERSON_SCOPE
+        scope = await self._living_scope(caller, request.scope)
         _check_scope(caller, scope)
         async with self._ground.store.begin() as rows:
             await self._drop_orphans(rows, caller)
@@ -151,7 +151,7 @@ class Secrets:
         async with self._ground.store.begin() as rows:
             secret = await self._find(rows, caller, ref, scope=wanted)
             _check_owner(caller, secret)
-            await self._drop(rows, caller, secret)
+            await drop_secret(rows, self._ground, secret, actor=caller)
         await self._publish(secret)
 
     async def drop_all(
@@ -161,15 +161,8 @@ class Secrets:
         organization's stay. Returns their number."""
         held = [one for one in await rows.secrets.visible(org_id, owner) if one.holder == owner]
         for secret in held:
-            await self._drop(rows, actor, secret)
+            await drop_secret(rows, self._ground, secret, actor=actor)
         return len(held)
-
-    async def drop_within(self, rows: Transaction, sandbox: Sandbox, *, actor: Principal) -> None:
-        """Remove the secrets that a sandbox's owner has for it alone, in the caller's
-        transaction."""
-        for secret in await rows.secrets.visible(sandbox.org_id, sandbox.owner):
-            if secret.scope == f"sandbox:{sandbox.id}" and secret.holder == sandbox.owner:
-                await self._drop(rows, actor, secret)
 
     async def rotate_master(self, caller: Principal) -> Rotated:
         """Make a new master key, put every value under it, forget the old ones. A crash in
@@ -292,12 +285,6 @@ class Secrets:
         await self._note(rows, caller, _note_of(secret, kind))
         return secret
 
-    async def _drop(self, rows: Transaction, caller: Principal, secret: Secret) -> None:
-        await rows.secrets.remove(secret.id)
-        gone = replace(secret, version=secret.version + 1)
-        await void_approvals(rows, self._ground, gone, actor=caller)
-        await self._note(rows, caller, _note_of(secret, "secret.removed"))
-
     async def _drop_orphans(self, rows: Transaction, caller: Principal) -> None:
         """Secrets of sandboxes that are gone go, too."""
         for secret in await rows.secrets.visible(caller.org_id, caller.id):
@@ -305,7 +292,7 @@ class Secrets:
             if kind == "sandbox" and secret.owner == caller.id:
                 sandbox = await self._sandbox_row(rows, sandbox_id)
                 if sandbox in (None, State.DESTROYED):
-                    await self._drop(rows, caller, secret)
+                    await drop_secret(rows, self._ground, secret, actor=caller)
 
     async def _sandbox_row(self, rows: Transaction, sandbox_id: str) -> State | None:
         found = await rows.sandboxes.get(SandboxId(sandbox_id))
@@ -344,6 +331,20 @@ class Secrets:
             return read_scope(f"profile:{profile_id(ref)}")
         return read_scope(text)
 
+    async def _living_scope(self, caller: Principal, text: str) -> str:
+        """Return the scope of a secret that is set, in which something can use it. Raises
+        `Invalid`, and `Conflict` for a sandbox that is gone."""
+        scope = await self._scope(caller, text) or PERSON_SCOPE
+        kind, _, ref = scope.partition(":")
+        if kind == "sandbox":
+            check_not_gone(await self._sandboxes.get(caller, ref), "given a secret")
+        elif kind == "profile":
+            try:
+                await self._sandboxes.profiles.get(caller, ref)
+            except NotFound as err:
+                raise Invalid(err.message, field="scope") from err
+        return scope
+
     def _value(self, kept: Kept) -> str:
         try:
             return self._vault.open(kept.sealed, bound_to(kept.secret))
@@ -364,6 +365,27 @@ class Secrets:
         self._ground.bus.announce((f"secret:{secret.id}",))
         shared = secret.scope == ORGANIZATION_SCOPE
         await self._sandboxes.push_policies(secret.org_id, None if shared else secret.owner)
+
+
+async def drop_within(
+    rows: Transaction, ground: Ground, sandbox: Sandbox, *, actor: Principal
+) -> None:
+    """Remove the secrets that a sandbox's owner has for it alone, in the caller's transaction."""
+    for secret in await rows.secrets.visible(sandbox.org_id, sandbox.owner):
+        if secret.scope == f"sandbox:{sandbox.id}" and secret.holder == sandbox.owner:
+            await drop_secret(rows, ground, secret, actor=actor)
+
+
+async def drop_secret(
+    rows: Transaction, ground: Ground, secret: Secret, *, actor: Principal
+) -> None:
+    """Remove a secret, and void what was approved for it, in the caller's transaction."""
+    await rows.secrets.remove(secret.id)
+    gone = replace(secret, version=secret.version + 1)
+    await void_approvals(rows, ground, gone, actor=actor)
+    note = _note_of(secret, "secret.removed")
+    draft = draft_of(note, actor, at=ground.clock.now(), event_id=ground.ids.event())
+    await rows.events.append((draft,))
 
 
 def _check_person(caller: Principal) -> None:

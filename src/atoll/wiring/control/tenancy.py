@@ -39,7 +39,7 @@ def build_tenancy(
         ),
         invitations=Invitations(ground, memberships),
         quotas=Quotas(ground, room),
-        ownership=Ownership(ground, room, sandboxes, secrets),
+        ownership=Ownership(ground, room, sandboxes),
         credentials=credentials,
         team_tokens=TeamTokens(ground),
         identity=build_identity(ground, departures, access),

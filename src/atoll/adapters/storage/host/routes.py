@@ -108,6 +108,10 @@ class SqlRouteRows(RouteRows):
             },
         )
 
+    async def forget(self, host: str) -> None:
+        """See the port."""
+        await self._connection.execute(delete(route_outcomes).where(route_outcomes.c.place == host))
+
     async def outcomes(self, extensions: Collection[str]) -> Mapping[Place, tuple[Outcome, ...]]:
         """See the port."""
         table = route_outcomes.c

@@ -36,6 +36,10 @@ class RouteRows(Protocol):
         """Add an outcome; only the newest are kept."""
         ...
 
+    async def forget(self, host: str) -> None:
+        """Remove the outcomes at a host, of every extension."""
+        ...
+
     async def outcomes(self, extensions: Collection[str]) -> Mapping[Place, tuple[Outcome, ...]]:
         """Return the outcomes at every place of these extensions, oldest first."""
         ...

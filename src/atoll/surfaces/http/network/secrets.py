@@ -10,6 +10,7 @@ from fastapi import APIRouter, Path, Query
 from pydantic import Field
 from starlette.responses import Response
 
+from atoll.domain.errors import Invalid
 from atoll.domain.people.capability import Capability
 from atoll.domain.repository.forge import ForgeKind
 from atoll.domain.secrets.secret import Purpose, Secret, Slot, Use, read_place
@@ -73,12 +74,17 @@ class SecretBody(Body):
     look_alike: bool = False
 
     def to_domain(self, name: str) -> SetSecret:
-        """Return the domain's value. Raises `Invalid` for a host that is none."""
-        target = self.provider if self.kind is Purpose.PROVIDER else None
-        if self.kind in _REMOTE:
-            target = self.remote
-        elif self.kind is Purpose.EXTENSION:
-            target = self.extension
+        """Return the domain's value. Raises `Invalid` for a host that is none, and for a target of
+        another kind."""
+        targets = {
+            "provider": (self.provider, self.kind is Purpose.PROVIDER),
+            "remote": (self.remote, self.kind in _REMOTE),
+            "extension": (self.extension, self.kind is Purpose.EXTENSION),
+        }
+        for field, (named, taken) in targets.items():
+            if named is not None and not taken:
+                raise Invalid(f"a secret of the kind {self.kind} takes no {field}", field=field)
+        target = next((named for named, taken in targets.values() if taken), None)
         use = Use(
             purpose=self.kind,
             target=target or "",

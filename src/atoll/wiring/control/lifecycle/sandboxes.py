@@ -6,7 +6,8 @@ from functools import partial
 from typing import Protocol
 
 from atoll.domain.errors import AtollError
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.people.principal import Principal
+from atoll.domain.sandbox.sandbox import GONE, Sandbox
 from atoll.ports import (
     AgentConfigs,
     AgentLayers,
@@ -15,6 +16,7 @@ from atoll.ports import (
     MetadataFiles,
     RuntimeClients,
     SafetyLayers,
+    Transaction,
     Vault,
 )
 from atoll.ports.agents import AgentShelf
@@ -25,7 +27,6 @@ from atoll.services.ground import Ground
 from atoll.services.journals.journal_poll import JournalPoll
 from atoll.services.journals.journals import Journals
 from atoll.services.journals.pruning import EventPruning
-from atoll.services.journals.push_notes import PushNotes
 from atoll.services.lifecycle.deadlines import Deadlines
 from atoll.services.lifecycle.directory import Directory
 from atoll.services.lifecycle.host_room import HostRoom
@@ -36,11 +37,12 @@ from atoll.services.lifecycle.runtime_tokens import RuntimeTokens
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.lifecycle.transitions import Transitions
 from atoll.services.lifecycle.usage_sampling import UsageSampling
-from atoll.services.logins.lent import LentLogins
+from atoll.services.logins.lent import ExposureRules, LentLogins
 from atoll.services.logins.upkeep import LoginServices
 from atoll.services.people.ownership import settle_remnants
 from atoll.services.policies.policies import Inside, Policies
 from atoll.services.policies.policy_push import PolicyPush
+from atoll.services.previews.previews import remove_previews
 from atoll.services.provisioning.provisioning import Layers, Provisioning
 from atoll.services.provisioning.relocation import Relocations
 from atoll.services.provisioning.seeds import lay_login
@@ -116,9 +118,11 @@ class Lifecycle:
 
 
 def build_lifecycle(
-    ground: Ground, ports: SandboxPorts, pushes: PushNotes, *, settings: ServiceSettings
+    ground: Ground, ports: SandboxPorts, preparation: Preparation, *, settings: ServiceSettings
 ) -> Lifecycle:
     """Return what changes the states of sandboxes."""
+    doors = partial(has_doors, ports.extensions)
+    exposures = ExposureRules(preparation.profiles.get, doors)
     directory, metadata = Directory(ground.clock), Metadata(ground.store, ports.metadata)
     room = SandboxRoom(settings.admission.default_limits)
     hosts = HostRoom(settings.admission.default_limits)
@@ -130,9 +134,8 @@ def build_lifecycle(
     runtimes = SandboxRuntimes(ports.clients, RuntimeTokens(ports.vault))
     policies = build_policies(ground, ports, transitions, settings=settings)
     push = PolicyPush(directory, ground.clock, runtimes, policies=policies, lay=lay_login)
-    doors = partial(has_doors, ports.extensions)
     logins = build_logins(
-        ground, ports, runners.own, settings.logins, push=push.push_changes, has_doors=doors
+        ground, ports, runners.own, settings.logins, push=push.push_changes, exposures=exposures
     )
     requests = ApprovalRequests(ground)
     return Lifecycle(
@@ -150,7 +153,7 @@ def build_lifecycle(
         journals=Journals(
             ground,
             transitions,
-            {**requests.handlers, **pushes.handlers, **logins.upkeep.handlers},
+            {**requests.handlers, **preparation.pushes.handlers, **logins.upkeep.handlers},
             further=requests.further,
             projections=projections,
             settings=settings.journals,
@@ -175,7 +178,7 @@ def build_transitions(
         hosts=hosts,
         projections=projections,
         changed=metadata.note,
-        settle=partial(settle_remnants, ground),
+        settle=partial(_settle, ground),
     )
 
 
@@ -193,6 +196,15 @@ def build_policies(
     )
 
 
+async def _settle(
+    ground: Ground, rows: Transaction, before: Sandbox, after: Sandbox, actor: Principal
+) -> None:
+    """End what a transition of a sandbox leaves without a subject."""
+    await settle_remnants(ground, rows, before, after, actor)
+    if after.state in GONE and before.state not in GONE:
+        await remove_previews(ground, rows, after, actor=actor)
+
+
 def has_doors(extensions: Mapping[str, Extension], sandbox: Sandbox) -> bool:
     """Report whether the backend of a sandbox gives it doors. One that does not answer has some:
     nothing of a login goes inside then."""
@@ -207,7 +219,7 @@ def build_sandboxes(
     ground: Ground, ports: SandboxPorts, preparation: Preparation, *, settings: ServiceSettings
 ) -> tuple[Sandboxes, Background]:
     """Return the use cases of sandboxes, and the tasks that `Background.run` runs for them."""
-    cycle = build_lifecycle(ground, ports, preparation.pushes, settings=settings)
+    cycle = build_lifecycle(ground, ports, preparation, settings=settings)
     directory, runtimes, journals = cycle.directory, cycle.runtimes, cycle.journals
     provisioning = build_provisioning(ground, ports, cycle, preparation, settings.provisioning)
     own, lead = cycle.runners.own, cycle.runners.lead

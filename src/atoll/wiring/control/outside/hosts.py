@@ -52,7 +52,14 @@ def build_backends(
     """Return the extensions, and the use cases of hosts, of routes and of vendors' keys."""
     room, health = HostRoom(settings.default_limits), MachineHealth(ground.clock, own.examine)
     evacuations = evacuations_of(ground, ports.extensions, room, sandboxes, settings=settings)
-    hosts = Hosts(ground, room, own.machines, findings=health.findings, evacuations=evacuations)
+    hosts = Hosts(
+        ground,
+        room,
+        own.machines,
+        findings=health.findings,
+        evacuations=evacuations,
+        find_profile=sandboxes.profiles.get,
+    )
     names = sorted({one.name for one in ports.extensions.values()})
     keys = VendorKeys(ground.store, ports.vault)
     strays = Strays(ground, ports.extensions)

@@ -15,7 +15,7 @@ from atoll.ports.clock import Clock
 from atoll.ports.outside.issuer import AgentIssuer
 from atoll.services.ground import Ground
 from atoll.services.logins.agent_logins import AgentLogins, Push
-from atoll.services.logins.lent import HasDoors
+from atoll.services.logins.lent import ExposureRules
 from atoll.services.logins.settings import AgentLoginSettings
 from atoll.services.logins.upkeep import LoginServices, LoginUpkeep
 from atoll.services.task_runner import TaskRunner
@@ -54,10 +54,10 @@ def build_logins(
     settings: AgentLoginSettings,
     *,
     push: Push,
-    has_doors: HasDoors,
+    exposures: ExposureRules,
 ) -> LoginServices:
     """Return the use cases on logins. `push` sends the policies of an owner's sandboxes anew, and
-    `has_doors` judges the backend of one."""
+    `exposures` judge where a token may be put."""
     logins = AgentLogins(
         ground,
         ports.issuers,
@@ -65,7 +65,7 @@ def build_logins(
         runner=runner,
         early=settings.early,
         push=push,
-        has_doors=has_doors,
+        exposures=exposures,
     )
     return LoginServices(logins, LoginUpkeep(ground, logins, runner))
 

@@ -91,3 +91,6 @@ async def check_the_newest_outcomes_of_each_place_are_kept(store: Store) -> None
             ("ext.a", "box"): tuple(made[-MOST:]),
             ("ext.a", "other"): (made[0],),
         }
+    async with store.begin() as rows:
+        await rows.routes.forget("box")
+        assert list(await rows.routes.outcomes(["ext.a"])) == [("ext.a", "other")]
