@@ -12,6 +12,7 @@ from atoll.services.agents.agents import Agents
 from atoll.services.agents.catalogue import AgentCatalogue
 from atoll.services.agents.statuses import AgentStatuses
 from atoll.services.approvals.approvals import Approvals
+from atoll.services.approvals.request_watch import RequestWatch
 from atoll.services.dashboards.comments import DashboardComments
 from atoll.services.dashboards.dashboards import Dashboards
 from atoll.services.dashboards.homes import DashboardHomes
@@ -272,6 +273,7 @@ class Application:
     readiness: Readiness
     secrets: Secrets
     approvals: Approvals
+    request_watch: RequestWatch
     repositories: Repositories
     projects: Projects
     audit: AuditLog

@@ -17,7 +17,7 @@ from atoll.domain.approvals.approval import (
 )
 from atoll.domain.errors import AtollError, Conflict, Forbidden, LimitReached, NotFound
 from atoll.domain.event import Event
-from atoll.domain.ids import PrincipalId, ShareId
+from atoll.domain.ids import ApprovalId, PrincipalId, ShareId
 from atoll.domain.people.capability import OrgRole, capabilities_of
 from atoll.domain.people.principal import LOCAL_PERSON, ActorKind, GuestAccess
 from atoll.domain.sandbox.sandbox import Sandbox
@@ -232,6 +232,23 @@ async def test_yes_reaches_other_sandboxes_only_when_it_says_so() -> None:
             assert len(policies(s)[-1].approvals) == count
         await s.ready(name="second")
         assert [one.host for one in policies(s)[-1].approvals] == ["organization.example.com"]
+
+
+async def test_yes_for_every_sandbox_ends_the_same_request_of_another_at_once() -> None:
+    async with scene() as s:
+        _, secret = await begun(s)
+        wants(s, secret)
+        (one,) = await asked(s)
+        other = replace(one, id=ApprovalId("ap_of_another"))
+        box = await s.ready(name="second")
+        async with s.store.begin() as rows:
+            theirs = replace(one.requester, sandbox_id=box.id)
+            await rows.approvals.put(replace(other, requester=theirs))
+        await s.approvals.approve(LOCAL_PERSON, one.id, yes(one, GrantScope.ORGANIZATION))
+        # Before anybody looks: a page and a phone follow the log.
+        assert "approval.expired" in await s.kinds(box)
+        async with s.store.read() as rows:
+            assert [each.id for each in await rows.approvals.waiting()] == []
 
 
 async def test_same_question_is_put_once_and_counted() -> None:

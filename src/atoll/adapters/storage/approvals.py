@@ -104,6 +104,12 @@ class SqlApprovalRows(ApprovalRows):
         )
         return [_decoder.decode(body) for body in found.scalars()]
 
+    async def waiting(self) -> list[Approval]:
+        """See the port."""
+        pending = approvals.c.verdict == ApprovalState.PENDING.value
+        found = await self._connection.execute(select(approvals.c.body).where(pending))
+        return [_decoder.decode(body) for body in found.scalars()]
+
     async def about(self, org_id: OrgId, secret_id: str) -> list[Approval]:
         """See the port."""
         table = approvals.c

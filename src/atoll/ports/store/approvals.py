@@ -42,6 +42,10 @@ class ApprovalRows(Protocol):
         owner decides."""
         ...
 
+    async def waiting(self) -> list[Approval]:
+        """Return everybody's pending requests."""
+        ...
+
     async def about(self, org_id: OrgId, secret_id: str) -> list[Approval]:
         """Return the pending, granted and denied approvals for one secret, of every sandbox."""
         ...

@@ -9,6 +9,7 @@ approved.
 import hmac
 import secrets
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal
@@ -18,6 +19,7 @@ from atoll.domain.approvals.approval import (
     ApprovalGrant,
     ApprovalState,
     CommandAsk,
+    GrantScope,
     HostAsk,
     SecretAsk,
     ToolAsk,
@@ -94,7 +96,9 @@ class Approvals:
             over = [one for one in found if await bring_up_to_date(rows, one, now) is not one]
         if over:
             async with self._ground.store.begin() as rows:
-                drafts, found = await sweep(rows, self._ground, found)
+                # As they are now: another may have closed them meanwhile.
+                again = [await rows.approvals.get(one.org_id, one.id) for one in found]
+                drafts, found = await sweep(rows, self._ground, [one for one in again if one])
                 if drafts:
                     await rows.events.append(drafts)
         wanted = verdicts or tuple(ApprovalState)
@@ -136,6 +140,8 @@ class Approvals:
             if _stale(approval, secret):
                 after = overtaken(approval, reason="The secret was changed.", now=now)
             await self._keep(rows, after, actor=caller)
+            settled = await self._settle_others(rows, after)
+        self._ground.bus.announce(settled)
         if after.verdict is not ApprovalState.GRANTED:
             raise Conflict(
                 f"The secret that {approval.id} asks for was changed meanwhile: it has to ask "
@@ -143,6 +149,20 @@ class Approvals:
                 code="secret_changed",
             )
         return await self._carry_out(after, caller)
+
+    async def _settle_others(self, rows: Transaction, approval: Approval) -> Sequence[str]:
+        """Close the requests of other sandboxes that a grant for all of them answers. Returns their
+        streams, to announce after the transaction."""
+        ask, granted_now = approval.ask, approval.verdict is ApprovalState.GRANTED
+        if not granted_now or approval.reach is not GrantScope.ORGANIZATION:
+            return ()
+        if not isinstance(ask, SecretAsk):
+            return ()
+        about = await rows.approvals.about(approval.org_id, ask.secret_id)
+        drafts, _ = await sweep(rows, self._ground, about)
+        if drafts:
+            await rows.events.append(drafts)
+        return [one.stream for one in drafts]
 
     async def deny(self, caller: Principal, approval_id: str) -> Approval:
         """Deny a request; the same one is suppressed for a while. Raises `Conflict`."""

@@ -17,6 +17,7 @@ from atoll.services.application import (
     Tenancy,
 )
 from atoll.services.approvals.approvals import Approvals
+from atoll.services.approvals.request_watch import RequestWatch
 from atoll.services.dashboards.mentions import DashboardMentions
 from atoll.services.forges.pull_requests import PullRequests
 from atoll.services.ground import Ground
@@ -78,7 +79,8 @@ def build_application(
     return Application(
         sandboxes=sandboxes, background=background,
         terminals=terminals, agents=agents, statuses=statuses,
-        secrets=secrets, approvals=approvals, tenancy=tenancy, backends=backends,
+        secrets=secrets, approvals=approvals, request_watch=RequestWatch(ground),
+        tenancy=tenancy, backends=backends,
         runtime_calls=calls, home=home, events=events, logins=access.logins,
         consumers=Consumers(ground.store, sandboxes),
         inbox=build_inbox(ground, approvals, statuses, agents, home=home, within=within),

@@ -293,6 +293,7 @@ def _leading(services: "Application", settings: "ControlSettings") -> "Sequence[
         partial(_notices, services, settings),
         services.webhooks.worker.run,
         services.previews.watch.run,
+        services.request_watch.run,
         services.workers.driver.run,
         services.workers.heartbeats.run,
         services.workers.summaries.run,

@@ -71,6 +71,8 @@ async def check_approvals_are_found_by_who_decides_and_by_what_they_are_about(st
             replace(sandbox("box"), id=SandboxId("sb_1"), scope=Scope.SHARED)
         )
         assert len(await _page(rows, admin)) == 4
+        waiting = await rows.approvals.waiting()
+        assert {each.id for each in waiting} == {one.id, command.id}
         about = await rows.approvals.about(PERSONAL_ORG, "sec_1")
         assert {each.id for each in about} == {one.id, other.id}
 
