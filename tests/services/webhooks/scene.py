@@ -5,7 +5,7 @@ import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import ExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from unittest.mock import AsyncMock, patch
 
@@ -15,7 +15,9 @@ from atoll.adapters.vaults.in_memory import InMemoryVault
 from atoll.adapters.webhooks.sender import HttpWebhookSender
 from atoll.adapters.webhooks.settings import WebhookSettings
 from atoll.domain.event import Event, Json
+from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import LOCAL_PERSON, Principal
+from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import EventQuery
 from atoll.ports.senders.webhooks import WebhookSender
 from atoll.services.ground import Ground
@@ -27,6 +29,7 @@ from atoll.services.webhooks.posting import WebhookPosting
 from atoll.services.webhooks.webhooks import WebhookReport, Webhooks
 from atoll.services.webhooks.worker import WebhookWorker
 from atoll.testing import VirtualClock
+from atoll.testing.contracts.rows.sandboxes import sandbox
 from tests.peers.databases.chosen import database_url
 from tests.peers.receivers.webhook_receiver import WebhookReceiver, webhook_receiver
 
@@ -118,6 +121,10 @@ _PULLED: Mapping[str, Json] = {
 }
 
 
+def _sandbox(name: str) -> Sandbox:
+    return replace(sandbox(name), id=SandboxId(name), owner=LOCAL_PERSON.id)
+
+
 @asynccontextmanager
 async def opened(
     folder: Path,
@@ -126,8 +133,8 @@ async def opened(
     sender: WebhookSender | None = None,
     seconds: float = 60,
 ) -> AsyncIterator[HookScene]:
-    """A scene at `folder`; after `before` as a process that starts again. An endpoint has so many
-    `seconds` to answer, of real time."""
+    """A scene at `folder` with the sandboxes `a` and `b` of the person; after `before` as a process
+    that starts again. An endpoint has so many `seconds` to answer, of real time."""
     clock = before.clock if before else VirtualClock()
     vault = before.vault if before else InMemoryVault()
     chance = before.chance if before else [1.0]
@@ -135,6 +142,10 @@ async def opened(
     async with open_store(Settings(database_url(folder))) as store:
         ground = Ground(store, InProcessBus(), clock, Identifiers())
         posting = WebhookPosting(clock, vault, sender or own)
+        if before is None:
+            async with store.begin() as rows:
+                for name in ("a", "b"):
+                    await rows.sandboxes.insert(_sandbox(name))
         try:
             yield HookScene(
                 folder,

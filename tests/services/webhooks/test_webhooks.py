@@ -84,6 +84,31 @@ async def test_webhook_that_cannot_be_is_refused_and_their_number_is_bounded() -
         await at.endpoints.create(OTHER, URL)
 
 
+async def test_stream_of_nothing_is_refused_and_one_of_what_is_gone_stays() -> None:
+    async with hook_scene(FakeWebhookSender()) as (at, _):
+        things = ("sandbox:sb_nope", "secret:sec_nope", "webhook:wh_nope", "org:other", "hook:h")
+        for stream in (*things, "dashboard:d", "worker:w"):
+            with pytest.raises(Invalid) as refused:
+                await at.endpoints.create(ME, URL, streams=(stream,))
+            assert refused.value.field == "streams"
+        # Those of what is there, of what was, of all of a noun, and of names that may come.
+        await at.append(["sandbox:past"])
+        fine = (
+            "sandbox:a",
+            "sandbox:past",
+            "sandbox:*",
+            "profile:profile.later",
+            f"org:{ME.org_id}",
+        )
+        report, _secret = await at.endpoints.create(ME, URL, streams=fine)
+        own = report.webhook.id
+        with pytest.raises(Invalid):
+            await at.endpoints.change(ME, own, WebhookChange(streams=(*fine, "sandbox:sb_nope")))
+        with pytest.raises(Invalid):
+            await at.endpoints.create(OTHER, URL, streams=("sandbox:a",))
+        await at.endpoints.change(ME, own, WebhookChange(streams=(report.webhook.stream,)))
+
+
 async def test_change_of_nothing_is_no_event_and_of_something_is_one() -> None:
     async with hook_scene(FakeWebhookSender()) as (at, _):
         report, _secret = await at.endpoints.create(ME, URL)

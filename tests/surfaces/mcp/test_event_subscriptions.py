@@ -218,7 +218,10 @@ async def test_very_many_subscriptions_are_refused(
 ) -> None:
     monkeypatch.setattr("atoll.services.tools.subscriptions.MAX_SUBSCRIPTIONS", 3)
     for number in range(3):
-        await subscribed(client, arguments={"stream": f"sandbox:{number}"})
+        await subscribed(client, arguments={"stream": f"service:personal:{number}"})
+    nothing: dict[str, Json] = {"stream": "sandbox:nothing"}
+    refused = (await ask(client, "events/subscribe", **{**CALLED, "arguments": nothing}))["error"]
+    assert refused["code"] == -32602
     for number in range(5):
         told: dict[str, Json] = {"stream": f"profile:{number}"}
         answer = await ask(client, "events/subscribe", **{**CALLED, "arguments": told})

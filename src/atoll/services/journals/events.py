@@ -5,7 +5,7 @@ back with the last position it saw. A reader that comes back for events that are
 told so by a `Gap`, never by silence.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
@@ -19,6 +19,7 @@ from atoll.domain.people.principal import Principal
 from atoll.domain.stream import check_stream
 from atoll.ports import Bus, Clock, EventQuery, Store, Transaction
 from atoll.services.identifiers import Identifiers
+from atoll.services.journals.named_streams import check_named_streams
 from atoll.services.journals.shared_reads import Begin, SharedReads
 
 FOLLOW_PAGE = 200
@@ -123,6 +124,13 @@ class Events:
     def check_stream(self, caller: Principal, stream: str | None) -> None:
         """Raise `NotFound` for a stream that the caller's token does not name."""
         _readable(caller, stream)
+
+    async def check_named(self, caller: Principal, streams: Iterable[str], *, field: str) -> None:
+        """Raise `Invalid` for streams of things that are not there for the caller."""
+        async with self._store.read() as rows:
+            team = await self._in_team(rows, caller.org_id)
+            query = EventQuery(caller.org_id, caller.id, team=team)
+            await check_named_streams(rows, query, streams, field=field)
 
     async def last_position(self) -> int:
         """Return the newest position, from which a reader receives only new events."""

@@ -27,7 +27,9 @@ from atoll.domain.people.login import fingerprint
 from atoll.domain.people.principal import Principal, TokenAccess, WorkerAccess
 from atoll.domain.sandbox.sandbox import RUNNING
 from atoll.domain.worker.dialled import LEASE_TOKEN
+from atoll.ports import EventQuery
 from atoll.services.ground import Ground
+from atoll.services.journals.named_streams import check_named_streams
 from atoll.services.people.logins import Logins
 from atoll.services.people.memberships import no_organization
 from atoll.services.people.signing_keys import SigningKeys
@@ -81,12 +83,16 @@ class Bearers:
         self, caller: Principal, request: SubscriptionRequest, *, session: str | None
     ) -> IssuedToken:
         """Return a token that reads the named streams and read models, and does nothing else.
-        Raises `Forbidden`."""
+        Raises `Forbidden`, and `Invalid` for a stream of nothing."""
         _check(caller)
         needed = {Capability.EVENT_READ} if request.streams else set()
         needed |= {Capability.AGENT_READ} if request.models else set()
         if not needed <= caller.capabilities:
             raise Forbidden("you may not read what this subscription names")
+        async with self._ground.store.read() as rows:
+            team = await rows.organizations.get(caller.org_id) is not None
+            query = EventQuery(caller.org_id, caller.id, team=team)
+            await check_named_streams(rows, query, request.streams)
         wanted = Wanted(
             audience=SUBSCRIPTION,
             origin=self._origin(caller, session),

@@ -103,6 +103,13 @@ class EventFeeds:
         truncated = found.skipped or gap is not None
         return Batch(tuple(found.events), found.position, truncated, full)
 
+    async def check(self, caller: Principal, wanted: Wanted) -> None:
+        """Check the stream that a subscription names. Raises `Invalid` for one of nothing."""
+        check_reader(caller)
+        self._events.check_stream(caller, wanted.stream)
+        if wanted.stream is not None:
+            await self._events.check_named(caller, (wanted.stream,), field="arguments")
+
     async def follow(
         self,
         caller: Principal,

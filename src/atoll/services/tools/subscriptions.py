@@ -95,6 +95,7 @@ class EventSubscriptions:
         """Make or renew a subscription. Raises `Invalid` for a URL or a secret that may not be,
         `LimitReached`."""
         check_subscriber(caller)
+        await self._feeds.check(caller, asked.wanted)
         await self._check(asked)
         made = self._made(caller, asked)
         kept, others = await self._known(made)

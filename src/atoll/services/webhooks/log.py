@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from atoll.domain.event import SANDBOX_STREAMS, Event, EventDraft, Json
-from atoll.domain.ids import EVERY_MEMBER, SandboxId
+from atoll.domain.event import Event, EventDraft, Json
+from atoll.domain.ids import EVERY_MEMBER
 from atoll.domain.people.capability import Capability, capabilities_of
 from atoll.domain.people.principal import SYSTEM, Principal
-from atoll.domain.profile.profile import Scope
 from atoll.domain.webhook.delivery import UNFINISHED, Delivery
 from atoll.domain.webhook.signature import message_for
 from atoll.domain.webhook.webhook import Webhook, WebhookScope
 from atoll.ports import EventQuery, Transaction
 from atoll.services.ground import Ground
+from atoll.services.journals.named_streams import may_read
 
 WEBHOOKS = "webhooks"
 """The name under which changes of webhooks are announced; no event has this stream."""
@@ -123,7 +123,7 @@ class WebhookLog:
                 return message_for(webhook, event, safe=safe)
         there = await rows.events.after(place - 1, 1)
         removed = not there or there[0].position != place
-        if not removed or not await _may_read(rows, query, delivery.stream):
+        if not removed or not await may_read(rows, query, delivery.stream):
             return None
         return None if delivery.copy is None else delivery.copy.encode()
 
@@ -142,13 +142,3 @@ class WebhookLog:
                 return None
             after = page[-1].position
         return None
-
-
-async def _may_read(rows: Transaction, query: EventQuery, stream: str) -> bool:
-    """Report whether a reader may still read a stream, of which the events are gone."""
-    if not stream.startswith(SANDBOX_STREAMS):
-        return True
-    sandbox = await rows.sandboxes.get(SandboxId(stream.removeprefix(SANDBOX_STREAMS)))
-    if sandbox is None or sandbox.org_id != query.org_id:
-        return False
-    return sandbox.owner == query.owner or (query.team and sandbox.scope is Scope.SHARED)

@@ -30,6 +30,7 @@ from atoll.domain.webhook.webhook import (
 from atoll.ports import Transaction, Vault
 from atoll.ports.store.webhooks import KeptWebhook, SealedKey
 from atoll.services.ground import Ground
+from atoll.services.journals.named_streams import check_named_streams
 from atoll.services.webhooks.log import WebhookLog, reading
 from atoll.services.webhooks.posting import WebhookPosting
 
@@ -104,7 +105,10 @@ class Webhooks:
                 created_at=now,
                 scope=scope,
             )
-            if scope is WebhookScope.ORGANIZATION and await reading(rows, webhook) is None:
+            query = await reading(rows, webhook)
+            if query is not None:
+                await check_named_streams(rows, query, webhook.streams)
+            elif scope is WebhookScope.ORGANIZATION:
                 raise Forbidden("only an administrator of a team makes webhooks of the team")
             key, secret = self._new_key(webhook)
             await rows.webhooks.put(KeptWebhook(webhook, (key,)))
@@ -139,6 +143,10 @@ class Webhooks:
         async with self._ground.store.begin() as rows:
             kept = await owned(rows, caller, webhook_id)
             webhook = _changed(kept.webhook, change)
+            query = await reading(rows, webhook)
+            if query is not None:
+                added = set(webhook.streams) - set(kept.webhook.streams)
+                await check_named_streams(rows, query, sorted(added))
             if webhook != kept.webhook:
                 await rows.webhooks.put(replace(kept, webhook=webhook))
                 if webhook.enabled and not kept.webhook.enabled:

@@ -389,7 +389,8 @@ async def test_subscription_reads_its_streams_and_does_nothing_else(atoll: World
 
 async def test_subscription_never_sees_another_stream(atoll: World) -> None:
     box, other = await _sandbox(atoll), await _sandbox(atoll)
-    token = await _subscription(atoll, atoll.token, streams=[f"sandbox:{box}", "sandbox:nothing"])
+    quiet = "profile:profile.nothing"
+    token = await _subscription(atoll, atoll.token, streams=[f"sandbox:{box}", quiet])
     seen: set[str] = set()
     async with (
         client_of(atoll.url, token) as client,
