@@ -295,6 +295,26 @@ def test_checkout_described_with_its_origin_and_what_stays(tmp_path: Path) -> No
     assert describe(tmp_path / "tree two").key == found.key
 
 
+async def test_repository_that_was_not_uploaded_makes_no_sandbox(
+    atoll: RepositoryWorld, tmp_path: Path
+) -> None:
+    key = await sent(atoll, new_tree(tmp_path / "demo"))
+    await atoll.shelf.place(read_local("ab" * 12, "theirs"), OrgId("other"))
+    wrong: tuple[tuple[dict[str, str], int, str], ...] = (
+        ({"key": "0" * 24}, 404, "repos[0].key"),
+        ({"key": "ab" * 12}, 404, "repos[0].key"),
+        ({"key": key, "from_branch": "absent"}, 422, "repos[0].from_branch"),
+    )
+    async with httpx.AsyncClient(
+        base_url=atoll.url, headers={"Authorization": f"Bearer {atoll.token}"}
+    ) as client:
+        for repo, status, field in wrong:
+            body = {"profile": "shell", "repos": [{"repo_url": "local/demo", **repo}]}
+            answer = await client.post("/v1/sandboxes", json=body)
+            assert (answer.status_code, answer.json()["field"]) == (status, field), answer.text
+        assert (await client.get("/v1/sandboxes")).json()["sandboxes"] == []
+
+
 async def test_upload_under_a_key_of_others_is_like_one_under_a_new_key(
     atoll: RepositoryWorld, tmp_path: Path
 ) -> None:

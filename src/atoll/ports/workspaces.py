@@ -3,11 +3,11 @@
 Repositories are one implementation's business; the life of a sandbox only says when.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from atoll.domain.ids import OrgId
-from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
+from atoll.domain.sandbox.sandbox import RepoRequest, Sandbox, SandboxRepo
 from atoll.ports.extension import Mount
 from atoll.ports.runtime import RuntimeClient
 
@@ -21,6 +21,11 @@ class WorkspacePreparer(Protocol):
     ) -> tuple[Mount, ...]:
         """Fetch the shared repositories (without `fetch` they are used as they are) and return
         their mounts. A repository of another organization cannot be had."""
+        ...
+
+    async def check_uploads(self, org_id: OrgId, repos: Sequence[RepoRequest]) -> None:
+        """Check uploaded repositories, which no start could fetch: that they are here, with the
+        branch or tag to begin from. Raises `NotFound` and `Invalid`, with `field`."""
         ...
 
     async def lacks_file(self, sandbox: Sandbox, path: str, *, fetched: bool) -> str | None:

@@ -55,7 +55,7 @@ from atoll.services.workers.streams import WorkerStreams
 from atoll.services.workers.transitions import WorkerTransitions
 from atoll.services.workers.worker_places import WorkerPlaces
 from atoll.services.workers.workers import Workers
-from atoll.testing import WorkerHostContract
+from atoll.testing import FakeAgentLayers, WorkerHostContract
 from atoll.testing.contracts.event_log import NOW
 from atoll.testing.contracts.outside.worker_host import PIECE, reattached
 from tests.peers.databases.chosen import database_url
@@ -135,7 +135,7 @@ async def serving(folder: Path, *, driven: bool = True) -> AsyncIterator[Desktop
             heartbeats=heartbeats,
             tasks=runner,
         )
-        admission = WorkerAdmission(Anywhere())
+        admission = WorkerAdmission(Anywhere(), FakeAgentLayers())
         workers = Workers(ground, transitions, driver, host=lanes, admission=admission)
         far = FarHost(ground, desktops, intake)
         await far.link()

@@ -116,7 +116,10 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
 async def test_conversation_is_taken_once_and_given_back(desk: Desk) -> None:
     """The worker has one thread, and none is named."""
     first = await desk.handovers.take(LOCAL_PERSON, "w", None)
-    assert await desk.handovers.take(LOCAL_PERSON, "w", "another") == first
+    assert await desk.handovers.take(LOCAL_PERSON, "w", "t1") == first
+    with pytest.raises(Conflict) as held:
+        await desk.handovers.take(LOCAL_PERSON, "w", "t2")
+    assert (held.value.code, held.value.field) == ("held_by_person", "thread_id")
     assert (first.thread_id, first.terminal_id) == ("t1", "t_1")
     (body,) = desk.trees.opened
     assert (body.mode, body.conversation) == ("tui", "t1")
@@ -127,12 +130,19 @@ async def test_conversation_is_taken_once_and_given_back(desk: Desk) -> None:
         shown = await desk.handovers.give_back(LOCAL_PERSON, "w")
         assert shown.worker.held_thread is None
     await desk.scene.workers.request(LOCAL_PERSON, "w", TURN, wait_ms=100)
+    with pytest.raises(Invalid) as lost:
+        await desk.handovers.take(LOCAL_PERSON, "w", "t2")
+    assert lost.value.field == "thread_id"
+    desk.scene.host.say(desk.key, SAID.replace("t1", "t2"))
+    kinds = await desk.scene.kinds()
+    if kinds[-1] != "event":
+        await desk.scene.heard(*kinds, "event")
     again = await desk.handovers.take(LOCAL_PERSON, "w", "t2")
     assert (again.thread_id, again.terminal_id) == ("t2", "t_2")
     assert desk.trees.most == 1
     kinds = await desk.scene.kinds()
     assert kinds[2:] == [
-        *("handed_over", "handed_over", "request.received", "response", "handed_over")
+        *("handed_over", "handed_over", "request.received", "response", "event", "handed_over")
     ]
 
 

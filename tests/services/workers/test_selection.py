@@ -17,7 +17,7 @@ from atoll.domain.ids import PrincipalId, WorkerKey
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.route.health import Breaker, Health
 from atoll.domain.route.policy import Constraints, ExecutionMode, Strategy
-from atoll.domain.sandbox.sandbox import CreateSandbox, State
+from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest, State
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.domain.worker.create import CreateWorker, TeardownPolicy, WorkerId, WorkerTeardown
 from atoll.domain.worker.lifecycle import Died, Silent, WorkerStatus
@@ -129,7 +129,7 @@ async def another(s: Scene) -> AsyncIterator[Placed]:
         heartbeats=beats,
         tasks=runner,
     )
-    admission = WorkerAdmission(s.sandboxes)
+    admission = WorkerAdmission(s.sandboxes, s.layers)
     workers = Workers(s.ground, transitions, driver, host=host, admission=admission)
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(runner.run())
@@ -163,6 +163,28 @@ async def test_started_event_and_snapshot_say_where_and_why() -> None:
         assert (started.reattached, started.sandbox.id) == (False, observed.sandbox.id)
         told = {one.placement.extension: list(one.reasons) for one in started.route.candidates}
         assert told["ext.in-memory"] == ["the request does not allow it"]
+
+
+async def test_worker_that_names_what_is_not_there_is_refused_and_not_stored() -> None:
+    async with placed() as p:
+        missing = NotFound("it was not uploaded", field="repos[0].key")
+        p.s.workspaces.failing["uploads"] = missing
+        local = (RepoRequest("local/x", key="0" * 24),)
+        box = await p.s.ready()
+        there = replace(WANTED, profile=None, workspace_ref=f"sandbox:{box.id}/workspace")
+        await p.s.sandboxes.destroy(LOCAL_PERSON, box.id)
+        await p.s.sandboxes.wait(LOCAL_PERSON, box.id, settled=True)
+        wrong: tuple[tuple[CreateWorker, str], ...] = (
+            (replace(WANTED, agent="gemini"), "agent"),
+            (replace(WANTED, repos=local), "repos[0].key"),
+            (there, "workspace_ref"),
+        )
+        for wanted, field in wrong:
+            with pytest.raises(AtollError) as refused:
+                await p.workers.create(LOCAL_PERSON, wanted)
+            assert refused.value.field == field
+            with pytest.raises(NotFound):
+                await p.workers.get(LOCAL_PERSON, "w")
 
 
 @pytest.mark.parametrize("error", [Failed("codex ended at once"), Unavailable("no answer")])

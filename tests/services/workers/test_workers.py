@@ -30,8 +30,10 @@ from atoll.domain.worker.create import CreateWorker, TeardownPolicy, WorkerId, W
 from atoll.domain.worker.ledger import LOST, Response, WorkerRequest
 from atoll.domain.worker.lifecycle import Silent, WorkerStatus
 from atoll.domain.worker.snapshot import WorkerSnapshot
+from atoll.ports import RuntimeClient
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
+from atoll.services.sandboxes.agent_checks import AgentChecks
 from atoll.services.task_runner import TaskRunner
 from atoll.services.telemetry import OFF, Telemetry
 from atoll.services.workers.admission import WorkerAdmission
@@ -42,6 +44,7 @@ from atoll.services.workers.live import LiveDeltas
 from atoll.services.workers.streams import WorkerStreams
 from atoll.services.workers.transitions import WorkerTransitions
 from atoll.services.workers.workers import Workers
+from atoll.testing import FakeAgentLayers
 from atoll.testing.fakes.telemetry import FakeMetrics
 from tests.peers.databases.chosen import database_url
 
@@ -101,6 +104,13 @@ class Anywhere:
     async def get(self, caller: Principal, ref: str) -> Sandbox:
         raise NotFound(f"nothing is {ref} of {caller.id}")
 
+    @property
+    def agent_checks(self) -> AgentChecks:
+        raise AssertionError("there is no sandbox to look into")
+
+    async def runtime(self, caller: Principal, ref: str) -> tuple[Sandbox, RuntimeClient]:
+        raise NotFound(f"nothing is {ref} of {caller.id}")
+
     async def place_worker(
         self, caller: Principal, request: CreateSandbox, *, walled: bool
     ) -> Decision:
@@ -128,7 +138,7 @@ async def serving(folder: Path) -> AsyncIterator[Scene]:
             transitions,
             driver,
             host=host,
-            admission=WorkerAdmission(Anywhere()),
+            admission=WorkerAdmission(Anywhere(), FakeAgentLayers()),
         )
         async with asyncio.TaskGroup() as tasks:
             running = [tasks.create_task(runner.run()), tasks.create_task(driver.run())]

@@ -1,11 +1,13 @@
 """Workspaces that start empty."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import OrgId
-from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
+from atoll.domain.sandbox.sandbox import RepoRequest, Sandbox, SandboxRepo
 from atoll.ports import Mount, RuntimeClient
+
+_NONE = "This Atoll keeps no repositories: make a sandbox without."
 
 
 class EmptyWorkspaces:
@@ -17,8 +19,13 @@ class EmptyWorkspaces:
     ) -> tuple[Mount, ...]:
         """Return no mounts. Raises `Invalid` when a repository was requested."""
         if repos:
-            raise Invalid("This Atoll keeps no repositories: make a sandbox without.")
+            raise Invalid(_NONE)
         return ()
+
+    async def check_uploads(self, org_id: OrgId, repos: Sequence[RepoRequest]) -> None:
+        """Refuse every repository with `Invalid`."""
+        if repos:
+            raise Invalid(_NONE, field="repos")
 
     async def lacks_file(self, sandbox: Sandbox, path: str, *, fetched: bool) -> str | None:
         """Return None: there is no repository that could lack a file."""

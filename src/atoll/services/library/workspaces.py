@@ -7,7 +7,7 @@ what leaves it is a bundle that an importer has checked.
 import contextlib
 import re
 import secrets
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -25,7 +25,7 @@ from atoll.domain.repository.submodules import (
     read_left_out,
     remotes_of,
 )
-from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
+from atoll.domain.sandbox.sandbox import RepoRequest, Sandbox, SandboxRepo
 from atoll.ports.clock import Clock
 from atoll.ports.extension import Mount
 from atoll.ports.repositories import Intake, Ref, Report, RepositoryShelf, StoredRepository
@@ -52,6 +52,7 @@ SETTLE_AFTER = timedelta(seconds=1.1)
 
 WORKSPACE = "/workspace"
 ALL_BRANCHES = "--branches"
+UPLOAD_FIRST = "No repository {!r} is kept here: upload it first."
 EVERYTHING = "--everything"
 """Every branch, what is not committed, stashes and a detached HEAD, as SAVE names them."""
 
@@ -128,6 +129,20 @@ class Workspaces:
                 with contextlib.suppress(NotFound):
                     found.append(_own(await self._shelf.find(key, org_id), org_id))
         return found
+
+    async def check_uploads(self, org_id: OrgId, repos: Sequence[RepoRequest]) -> None:
+        """See the port."""
+        for number, repo in enumerate(repos):
+            if repo.key is None or not is_local_key(repo.key):
+                continue
+            try:
+                stored = _own(await self._shelf.find(repo.key, org_id), org_id)
+            except NotFound as error:
+                raise NotFound(
+                    UPLOAD_FIRST.format(repo.key), field=f"repos[{number}].key"
+                ) from error
+            if repo.from_branch is not None:
+                _start(repo, number, await self._shelf.refs(stored))
 
     async def lacks_file(self, sandbox: Sandbox, path: str, *, fetched: bool) -> str | None:
         """Return the repository and branch that lack a file of the workspace."""
@@ -303,7 +318,7 @@ class Workspaces:
         if there is not None and self._fetched_enough(there):
             return there
         if is_local_key(key):
-            raise NotFound(f"No repository {key!r} is kept here: upload it first.")
+            raise NotFound(UPLOAD_FIRST.format(key))
         try:
             return await self._shelf.fetch(_remote(repo), _silent)
         except Unavailable as error:
@@ -341,7 +356,7 @@ def _own(stored: StoredRepository, org_id: OrgId) -> StoredRepository:
     """Return a repository that an organization may use: a remote's, or an upload of its own.
     Raises `NotFound`, in the words for one that is not there."""
     if stored.org_id not in (None, org_id):
-        raise NotFound(f"No repository {stored.key!r} is kept here: upload it first.")
+        raise NotFound(UPLOAD_FIRST.format(stored.key))
     return stored
 
 
@@ -369,7 +384,7 @@ def _remote(repo: SandboxRepo) -> Remote:
     return read_remote(repo.repo_url, allow_loopback=True)
 
 
-def _start(repo: SandboxRepo, number: int, refs: tuple[Ref, ...]) -> _Start:
+def _start(repo: RepoRequest | SandboxRepo, number: int, refs: tuple[Ref, ...]) -> _Start:
     commits = {ref.name: ref.commit for ref in refs}
     branches = [name for ref in refs if (name := branch_of_ref(ref.name)) is not None]
     head = branches[0] if branches else ""

@@ -116,7 +116,7 @@ class Admission:
         self._transitions = transitions
         self._room = room
         self._routing = routing
-        self._profiles = profiles
+        self.profiles = profiles
         self._extensions = extensions
         self.agents = agents
         self._workspaces = workspaces
@@ -131,12 +131,14 @@ class Admission:
         also: Also | None = None,
     ) -> Admitted:
         """Store the sandbox, or find the one that a repeated key or an agent already has. `also`
-        changes more in the transaction that does so. Raises `Invalid`, `Forbidden` (agent),
-        `Conflict` (also when no host has room), `LimitReached`."""
+        changes more in the transaction that does so. Raises `Invalid`, `NotFound` (profile,
+        uploaded repository), `Forbidden` (agent), `Conflict` (also when no host has room),
+        `LimitReached`."""
         check_references(request)
         asked = await self._asked(caller, request, key)
         request, profile = asked.request, asked.profile
         self.agents.check_catalogue(request, profile)
+        await self._workspaces.check_uploads(caller.org_id, request.repos)
         agent, prompted = request.agent or profile.agent, request.task is not None
         await self.agents.check_offered(agent, prompted=prompted)
         await self._check_files(caller, asked)
@@ -186,7 +188,7 @@ class Admission:
         inside = None if caller.token is None else caller.token.sandbox_id
         if inside is None:
             version = request.profile_version
-            profile = await self._profiles.get(caller, request.profile, version=version)
+            profile = await self.profiles.get(caller, request.profile, version=version)
             return _Asked(request, profile, key, digest)
         async with self._ground.store.read() as rows:
             parent = check_parent(caller, await rows.sandboxes.get(inside))
@@ -197,8 +199,9 @@ class Admission:
         """Return the decision that a create would make now; nothing is stored. Raises what `admit`
         raises, but for a decision that chooses nothing."""
         check_references(request)
-        profile = await self._profiles.get(caller, request.profile, version=request.profile_version)
+        profile = await self.profiles.get(caller, request.profile, version=request.profile_version)
         self.agents.check_catalogue(request, profile)
+        await self._workspaces.check_uploads(caller.org_id, request.repos)
         async with self._ground.store.read() as rows:
             asked = grant(request, profile, self._circumstances(caller, frozenset()))
             allowed = await self._room.take(rows, asked)
@@ -212,7 +215,7 @@ class Admission:
         """Return the decision about a worker, whose candidates are desktops, too. Unless `walled`
         its profile requires no wall: nobody named one, and only rules of routes can. Raises as
         `explain`."""
-        profile = await self._profiles.get(caller, request.profile, version=request.profile_version)
+        profile = await self.profiles.get(caller, request.profile, version=request.profile_version)
         if not walled:
             profile = replace(profile, isolation=IsolationLevel.NONE)
         asked = grant(request, profile, self._circumstances(caller, frozenset()))

@@ -3,25 +3,34 @@
 The decision itself is made, and kept, when the sandbox of the worker is admitted.
 """
 
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 
 from atoll.domain.agent.acp.added import is_added
-from atoll.domain.errors import Forbidden, Invalid, NotFound
+from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFound
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.route.decision import Decision, no_route
-from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
+from atoll.domain.route.policy import DESKTOP
+from atoll.domain.sandbox.sandbox import RUNNING, CreateSandbox, Sandbox, State, keeps_files
 from atoll.domain.worker.create import CreateWorker
+from atoll.ports import AgentLayers, RuntimeClient
+from atoll.services.sandboxes.agent_checks import AgentChecks
 from atoll.services.workers.runtime_host import wanted_sandbox
 
 _FIELDS = {"route.strategy": "selection.strategy", "route.extension": "backend"}
 """The fields of a request to routes, as a create of a worker names them."""
 
+_BEGINNING = frozenset({State.REQUESTED, State.PROVISIONING})
+
 
 class Explained(Protocol):
     """Sandboxes, as far as admission needs them."""
+
+    @property
+    def agent_checks(self) -> AgentChecks:
+        """Return the checks of agents."""
+        ...
 
     async def explain(self, caller: Principal, request: CreateSandbox) -> Decision:
         """Return the decision that a create would make now. Raises what the create raises."""
@@ -29,6 +38,10 @@ class Explained(Protocol):
 
     async def get(self, caller: Principal, ref: str) -> Sandbox:
         """Return a sandbox. Raises `NotFound`."""
+        ...
+
+    async def runtime(self, caller: Principal, ref: str) -> tuple[Sandbox, RuntimeClient]:
+        """Return a sandbox that runs, and a client of its runtime."""
         ...
 
     async def place_worker(
@@ -39,22 +52,20 @@ class Explained(Protocol):
 
 
 class WorkerAdmission:
-    """The judgement of requests for new workers. `find_agent` raises `Invalid` for
-    an agent that is not known."""
+    """The judgement of requests for new workers. `agents` are those of this installation."""
 
-    def __init__(
-        self, sandboxes: Explained, find_agent: Callable[[str], object] = lambda _name: None
-    ) -> None:
+    def __init__(self, sandboxes: Explained, agents: AgentLayers) -> None:
         self._sandboxes = sandboxes
-        self._find_agent = find_agent
+        self._agents = agents
 
     async def check(self, caller: Principal, request: CreateWorker) -> None:
         """Check that some backend takes the worker. Raises `NoRoute` with the reasons of every
-        candidate, `Invalid`, and `NotFound` for the profile or the sandbox to move into."""
+        candidate, `Invalid`, also for an agent that is not installed, and `NotFound` for the
+        profile, the repository or the sandbox to move into."""
         if is_added(request.agent):
-            self._find_agent(request.agent)
+            self._agents.known(request.agent)
         if request.named_sandbox is not None:
-            await self._check_sandbox(caller, request.named_sandbox)
+            await self._check_sandbox(caller, request.named_sandbox, request.agent)
             return
         if request.thread_id is not None and not request.on_desktop:
             raise Invalid(
@@ -66,21 +77,43 @@ class WorkerAdmission:
         try:
             wanted, walled = wanted_sandbox(request), request.profile is not None
             decision = await self._sandboxes.explain(caller, wanted)
-            if decision.chosen is None:
+            lacking = await self._lacks(request.agent)
+            if decision.chosen is None or lacking is not None:
                 decision = await self._sandboxes.place_worker(caller, wanted, walled=walled)
+            # A desktop has agents of its own.
+            there = decision.chosen is not None and decision.chosen.extension == DESKTOP
+            if lacking is not None and decision.chosen is not None and not there:
+                raise lacking
         except Invalid as err:
             field = None if err.field is None else _FIELDS.get(err.field, err.field)
             raise Invalid(err.message, code=err.code, field=field) from err
         if decision.chosen is None:
             raise no_route(decision, field="backend" if request.backend else "selection")
 
-    async def _check_sandbox(self, caller: Principal, sandbox_id: str) -> None:
-        """Check that the sandbox to move into is the caller's. A missing one answers alike."""
+    async def _lacks(self, agent: str) -> AtollError | None:
+        """Return why a new sandbox here would not have an agent; None where it has."""
+        try:
+            await self._agents.mounts_for(agent)
+        except (Forbidden, Invalid) as error:
+            return error
+        return None
+
+    async def _check_sandbox(self, caller: Principal, sandbox_id: str, agent: str) -> None:
+        """Check that the sandbox to move into is the caller's, with its files, and has the agent as
+        far as it runs. A missing one answers alike."""
+        found = None
         with suppress(NotFound):
             found = await self._sandboxes.get(caller, sandbox_id)
-            if found.id == sandbox_id and found.owner == caller.id:
-                return
-        raise NotFound(f"You have no sandbox {sandbox_id}.", field="workspace_ref")
+        if found is None or found.id != sandbox_id or found.owner != caller.id:
+            raise NotFound(f"You have no sandbox {sandbox_id}.", field="workspace_ref")
+        if found.state in RUNNING:
+            _, client = await self._sandboxes.runtime(caller, sandbox_id)
+            await self._sandboxes.agent_checks.check_start(found, client, agent)
+        elif found.state not in _BEGINNING and not keeps_files(found):
+            raise Conflict(
+                f"Sandbox {found.name} is {found.state}: a worker moves into one with its files.",
+                field="workspace_ref",
+            )
 
 
 def check_right(caller: Principal, capability: Capability) -> None:

@@ -18,7 +18,7 @@ from atoll.domain.worker.lifecycle import HandOver, Holder, WorkerStatus
 from atoll.domain.worker.placement import desktop_place
 from atoll.domain.worker.record import WorkerRecord
 from atoll.domain.worker.snapshot import WorkerSnapshot
-from atoll.domain.worker.talk import WorkerTalk
+from atoll.domain.worker.talk import MOST_THREADS, WorkerTalk
 from atoll.ports.outside.worker_host import WorkerHost
 from atoll.services.agents.agents import Agents
 from atoll.services.ground import Ground
@@ -83,8 +83,9 @@ class Handovers:
         desktop: str | None = None,
     ) -> TakenWorker:
         """Give a thread, by default the newest, to a terminal; the same one when it is repeated.
-        `desktop` is the linked machine that the caller sits at. Raises `Conflict` for a worker
-        that does not run or said nothing yet, and with code `on_desktop` for one that runs on
+        `desktop` is the linked machine that the caller sits at. Raises `Invalid` for a thread
+        that the worker does not have, `Conflict` for a worker that does not run or said nothing
+        yet, while a terminal has another thread, and with code `on_desktop` for one that runs on
         another machine than the caller's."""
         record = await self._known(caller, worker_id)
         place = await self._desktop_of(record)
@@ -94,7 +95,9 @@ class Handovers:
             raise Invalid("thread_id is no id of a conversation", field="thread_id")
         if record.worker.holder is Holder.PERSON:
             thread = record.worker.held_thread
+            _check_held(worker_id, thread, thread_id)
         else:
+            _check_known(record, thread_id)
             thread = thread_id or _newest(record.talk)
         if thread is None:
             raise Conflict(f"Worker {worker_id} has no thread yet: begin one first.")
@@ -197,6 +200,30 @@ def _check_place(
         raise Conflict(
             f"`atoll desktop run` does not run on {desktop.name} now: start it first.",
             code="worker_unavailable",
+        )
+
+
+def _check_held(worker_id: str, held: str | None, wanted: str | None) -> None:
+    """Check that a repeated hand-over names the thread that a terminal has. Raises `Conflict`."""
+    if wanted not in (None, held):
+        raise Conflict(
+            f"A terminal has thread {held} of worker {worker_id}: give that back before you take "
+            "another.",
+            code="held_by_person",
+            field="thread_id",
+        )
+
+
+def _check_known(record: WorkerRecord, wanted: str | None) -> None:
+    """Check that a worker has a thread, as far as all of its threads are kept. Raises
+    `Invalid`."""
+    talk = [one.thread_id for one in record.talk.threads]
+    known = {*talk, record.created.thread_id, record.worker.held_thread}
+    if wanted is not None and wanted not in known and len(talk) < MOST_THREADS:
+        raise Invalid(
+            f"Worker {record.created.worker_id} has no thread {wanted}; it has "
+            f"{', '.join(talk[-5:]) or 'none yet'}.",
+            field="thread_id",
         )
 
 

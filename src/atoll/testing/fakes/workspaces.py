@@ -1,11 +1,11 @@
 """Workspaces in which nothing is laid out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from atoll.domain.errors import AtollError
 from atoll.domain.ids import OrgId
-from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
+from atoll.domain.sandbox.sandbox import RepoRequest, Sandbox, SandboxRepo
 from atoll.ports.extension import Mount
 from atoll.ports.runtime import RuntimeClient
 
@@ -15,8 +15,8 @@ class FakeWorkspaces:
     """A `ports.workspaces.WorkspacePreparer` and `WorkSaver` that mounts and saves nothing.
 
     `acts` lists what was done: `mounts`, `prepare`, `settle`, `save`, `save_commits`. `failing`
-    holds the error that an act raises. `lacking` is the answer of `lacks_file`, by `fetched`;
-    `files` are those of `read_file`, by path.
+    holds the error that an act raises, under `uploads` that of every key of a repository. `lacking`
+    is the answer of `lacks_file`, by `fetched`; `files` are those of `read_file`, by path.
     """
 
     acts: list[str] = field(default_factory=list)
@@ -30,6 +30,11 @@ class FakeWorkspaces:
         """See the port."""
         self._act("mounts")
         return ()
+
+    async def check_uploads(self, org_id: OrgId, repos: Sequence[RepoRequest]) -> None:
+        """See the port."""
+        if "uploads" in self.failing and any(repo.key for repo in repos):
+            raise self.failing["uploads"]
 
     async def lacks_file(self, sandbox: Sandbox, path: str, *, fetched: bool) -> str | None:
         """See the port."""

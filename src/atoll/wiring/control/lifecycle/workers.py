@@ -61,7 +61,7 @@ def build_workers(
         heartbeats=heartbeats,
         tasks=background.runners.lead,
     )
-    admission = WorkerAdmission(sandboxes, ports.agents.known)
+    admission = WorkerAdmission(sandboxes, ports.agents)
     workers = Workers(ground, transitions, driver, host=host, admission=admission)
     handovers = Handovers(ground, transitions, workers, host=host, agents=agents, desktops=desktop)
     streams = WorkerStreams(ground, LiveDeltas(ground, host, tasks=background.runners.own))
