@@ -115,6 +115,27 @@ async def test_agent_goes_on_with_the_conversation_it_is_opened_with() -> None:
         assert (started["cwd"], started["by"]) == ("/tmp", "me")
 
 
+async def test_conversation_that_an_agent_at_a_terminal_must_know_and_does_not_is_refused() -> None:
+    knowing = "printf '\\033[?2004h'; read -r line"
+    picky = Agent(
+        "picky",
+        ("sh", "-c", knowing),
+        conversation_argv=(
+            "sh",
+            "-c",
+            f'[ "$1" = known ] && {{ {knowing}; exit; }}; echo "no $1"',
+            "-",
+        ),
+    )
+    async with runtime(agents=(picky,)) as rt:
+        body = {"agent": "picky", "conversation": "lost", "must_know": True}
+        status, problem = await rt.call("POST", "/agents", body)
+        assert (status, problem["field"]) == (422, "conversation")
+        assert problem["detail"] == "picky knows no conversation lost: no lost"
+        status, shown = await rt.call("POST", "/agents", {**body, "conversation": "known"})
+        assert (status, shown["agent_state"]) == (201, "running"), shown
+
+
 async def test_files_that_make_an_agent_tell_lie_beside_its_ear_while_it_lives() -> None:
     async with runtime(agents=AGENTS) as rt:
         async with at(rt, "filed") as (agent_id, person):

@@ -148,7 +148,13 @@ async def test_changes_are_counted_when_the_turn_ends_and_are_part_of_the_status
     shown = session.shown().status
     assert shown is not None
     assert (shown.commits, shown.plus, shown.minus) == (0, 0, 0)
+    # What it left is reviewed after its end.
     session.ended()
+    session.recount()
+    counts[2](1, 5, 0)
+    shown = session.shown().status
+    assert shown is not None
+    assert (shown.status, shown.commits, shown.plus, shown.minus) == ("stopped", 1, 5, 0)
 
 
 async def test_acts_of_a_moment_are_reported_once_and_none_after_the_end() -> None:

@@ -18,7 +18,7 @@ CLAUDE = Path(__file__).with_name("claude_program.py")
 def codex(home: Path) -> Agent:
     """The agent, which counts what it saw in `home`."""
     argv = (sys.executable, str(APP_SERVER), str(home / "seen"))
-    return Agent("codex", ("sh",), machine=Machine("codex", argv))
+    return Agent("codex", ("sh",), machine=Machine("codex", argv, conversation_argv=()))
 
 
 def claude(home: Path) -> Agent:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.runtime.workers.stage import seen, served
+from tests.runtime.stage import runtime
+from tests.runtime.workers.stage import claude, codex, seen, served
 
 PATIENCE = 20
 ASKING = '{"id": 7, "method": "item/commandExecution/requestApproval", "params": {"command": "ls"}}'
@@ -18,6 +19,30 @@ def kinds(page: Any) -> list[tuple[int, str, str]]:
         (one["n"], one["kind"], one.get("request_id") or one["data"]["method"])
         for one in page["entries"]
     ]
+
+
+@pytest.mark.parametrize("agent", ["codex", "claude"])
+async def test_conversation_that_a_machine_must_know_and_does_not_is_refused(
+    tmp_path: Path, agent: str
+) -> None:
+    async with runtime(agents=(codex(tmp_path), claude(tmp_path))) as rt:
+        body = {"agent": agent, "mode": "machine", "conversation": "lost", "must_know": True}
+        status, problem = await rt.call("POST", "/agents", {**body, "prompt": "say it"})
+        assert (status, problem["field"]) == (422, "conversation"), problem
+        assert "knows no conversation lost" in problem["detail"]
+        (ended,) = (await rt.call("GET", "/agents"))[1]["agents"]
+        assert ended["agent_state"] == "stopped"
+        assert seen(tmp_path, "turn/start") == []
+
+
+async def test_conversation_that_a_machine_knows_goes_on_and_a_lost_one_may_begin_anew(
+    tmp_path: Path,
+) -> None:
+    async with runtime(agents=(codex(tmp_path),)) as rt:
+        known = {"agent": "codex", "mode": "machine", "conversation": "th", "must_know": True}
+        for body in (known, {**known, "conversation": "lost", "must_know": False}):
+            status, shown = await rt.call("POST", "/agents", {**body, "prompt": "say it"})
+            assert (status, shown["agent_state"]) == (201, "running"), shown
 
 
 async def test_repeated_request_is_sent_once_and_has_the_same_receipt(tmp_path: Path) -> None:

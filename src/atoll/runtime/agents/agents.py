@@ -4,8 +4,7 @@ import asyncio
 import logging
 import os
 import uuid
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -18,6 +17,7 @@ from atoll.domain.ids import ID_ENTROPY_BYTES, TerminalId, spell
 from atoll.domain.terminal.softlock import AgentState, Work
 from atoll.ports.runtime_boot import Agent, Machine, WatchFile
 from atoll.ports.spawner import Spawner
+from atoll.runtime.agents.finding import find_at_terminal, find_by_machine
 from atoll.runtime.agents.lines import Program, lines
 from atoll.runtime.agents.lock import AgentLock, AgentTerminal, RunningWatch, TerminalAnnouncer
 from atoll.runtime.agents.looking import look_inside
@@ -27,7 +27,7 @@ from atoll.runtime.agents.machine import (
     make_conversation,
     run_machine,
 )
-from atoll.runtime.agents.orders import AgentOrder, Instructions
+from atoll.runtime.agents.orders import AgentOrder, Instructions, name_missing_program
 from atoll.runtime.agents.register import AgentRegister, AgentStart
 from atoll.runtime.agents.screen import Screen
 from atoll.runtime.agents.session import AgentSession, SessionContext
@@ -61,7 +61,7 @@ class _MachineStart:
     terms: Terms
     program: Program
     arrival: AgentStart
-    started: asyncio.Future[AgentSession]
+    started: asyncio.Future[tuple[AgentSession, MachineChannel]]
 
     def again(self, restart: Restart) -> Program:
         """Return the program that runs after a restart."""
@@ -121,8 +121,11 @@ class Agents:
         )
 
     def recount(self) -> None:
-        """Have the changes counted anew of each agent whose changes are shown."""
-        for session in self._sessions.values():
+        """Have the changes counted anew of each agent that runs, and of the last one that ended:
+        what it left is reviewed after its end."""
+        sessions = list(self._sessions.values())
+        ended = [one for one in sessions if not _lives(one)]
+        for session in (*filter(_lives, sessions), *ended[-1:]):
             session.recount()
 
     def all(self) -> list[AgentSession]:
@@ -154,12 +157,12 @@ class Agents:
     async def open_at_terminal(
         self, name: str, wanted: TerminalRequest, order: AgentOrder | None = None
     ) -> Terminal:
-        """Start an agent on a new terminal, below a leader that is no shell. Raises `Invalid`,
-        `LimitReached`, `Unavailable`."""
+        """Start an agent on a new terminal, below a leader that is no shell. Raises `Invalid`, also
+        for a conversation that it must know and does not, `LimitReached`, `Unavailable`."""
         if wanted.argv is not None:
             raise Invalid("name an agent or an argv, not both", field="agent")
         agent = self._find(name)
-        with self._instructions.once(order or AgentOrder()) as given, _name_missing_program(agent):
+        with self._instructions.once(order or AgentOrder()) as given, name_missing_program(agent):
             return await self._open_at_terminal(agent, wanted, given)
 
     async def _open_at_terminal(
@@ -191,6 +194,8 @@ class Agents:
                 conversation=order.conversation,
             ),
         )
+        if order.conversation is not None and order.must_know:
+            await find_at_terminal(agent.name, channel, terminal, order.conversation)
         if agent.prompt_argv is not None:
             if order.first_prompt:
                 session.prompted(order.first_prompt)
@@ -238,8 +243,8 @@ class Agents:
         env: Mapping[str, str],
         by: str | None = None,
     ) -> AgentSession:
-        """Start an agent in its machine mode. Raises `Invalid` when it has none, and what the
-        spawner raises."""
+        """Start an agent in its machine mode. Raises `Invalid` when it has none, or for a
+        conversation that it must know and does not, and what the spawner raises."""
         agent = self._find(name)
         if agent.machine is None:
             raise Invalid(f"{agent.name} has no machine mode: use mode tui", field="mode")
@@ -266,8 +271,10 @@ class Agents:
             asyncio.get_running_loop().create_future(),
         )
         self._tasks.spawn(self._run_machine(start), f"agent {start.identity.id}")
-        with _name_missing_program(agent):
-            session = await start.started
+        with name_missing_program(agent):
+            session, channel = await start.started
+        if order.conversation is not None and order.must_know:
+            await find_by_machine(session, channel, order.conversation)
         with self._instructions.once(order) as given:
             if given.first_prompt:
                 await session.ask(given.first_prompt)
@@ -326,7 +333,7 @@ class Agents:
                 session.apply(await channel.begin(program))
                 self._sessions[start.identity.id] = session
                 self._register.arrived(session, start.arrival)
-                start.started.set_result(session)
+                start.started.set_result((session, channel))
                 end = await run_machine(session, channel)
         except AtollError as error:
             if start.started.done():
@@ -365,24 +372,6 @@ class Agents:
                 ended.append(agent_id)
         for agent_id in ended[:-KEPT_MACHINES]:
             del self._sessions[agent_id]
-
-
-_NO_PROGRAM = frozenset({"no_such_program", "not_executable"})
-
-
-@contextmanager
-def _name_missing_program(agent: Agent) -> Iterator[None]:
-    """Name the agent in the refusal of a program that is not there."""
-    try:
-        yield
-    except Invalid as error:
-        if error.code not in _NO_PROGRAM:
-            raise
-        raise Invalid(
-            f"the agent {agent.name} is not in this sandbox: {error.message}",
-            code="agent_not_inside",
-            field="agent",
-        ) from error
 
 
 def _at_terminal(agent: Agent, order: AgentOrder) -> tuple[str, ...]:

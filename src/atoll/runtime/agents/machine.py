@@ -5,12 +5,13 @@ What the lines mean is a pure `Conversation`; this moves them.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import msgspec
 
 from atoll.domain.agent.card import Card, CardKind, CardState, Draft
-from atoll.domain.agent.conversation import Conversation, Restart, Step, Terms
+from atoll.domain.agent.conversation import Conversation, Reply, Restart, Step, Terms
 from atoll.domain.agent.lenient_json import Message
 from atoll.domain.agent.readers import CONVERSATIONS
 from atoll.domain.agent.settings import SettingName
@@ -51,6 +52,7 @@ class MachineChannel:
         self._running: Lines | None = None
         self._tap: Tap | None = None
         self._again = asyncio.Event()
+        self._awaited: dict[str, asyncio.Future[Reply]] = {}
         self.held = False
         self.restart: Restart | None = None
 
@@ -98,9 +100,19 @@ class MachineChannel:
     async def request(self, key: str, method: str, params: Message, *, trace: str = "") -> Step:
         """Send a request of a worker, or look inside for its answer."""
         step = self._do(self._conversation.request(key, method, params, trace=trace))
-        if step.lookup is None:
-            return step
-        return self._do(step.lookup.read(await self._look(step.lookup.argv)))
+        if step.lookup is not None:
+            step = self._do(step.lookup.read(await self._look(step.lookup.argv)))
+        self._reply(step.replies)
+        return step
+
+    @contextmanager
+    def awaiting(self, key: str) -> Iterator[asyncio.Future[Reply]]:
+        """Yield the reply to a request that is about to be sent; an error once the agent ended."""
+        reply = self._awaited[key] = asyncio.get_running_loop().create_future()
+        try:
+            yield reply
+        finally:
+            del self._awaited[key]
 
     def follow(self, tap: Tap) -> None:
         """Give every later message to a worker too, which may hold the agent up."""
@@ -110,6 +122,8 @@ class MachineChannel:
 
     def finish(self) -> None:
         """Report the end of the agent's messages."""
+        gone = {"message": "it ended before it answered"}
+        self._reply(tuple(Reply(key, error=gone) for key in self._awaited))
         if self._tap is not None:
             self._tap.left()
 
@@ -118,6 +132,12 @@ class MachineChannel:
         if self._running is None:
             raise Conflict("the agent is not running", code="deaf")
         return self._running
+
+    def _reply(self, replies: Sequence[Reply]) -> None:
+        for one in replies:
+            awaited = self._awaited.get(one.key)
+            if awaited is not None and not awaited.done():
+                awaited.set_result(one)
 
     async def _take(self, line: bytes, message: Message) -> Step:
         tap = self._tap
@@ -132,6 +152,7 @@ class MachineChannel:
 
     def _read(self, message: Message) -> Step:
         step = self._conversation.take(message)
+        self._reply(step.replies)
         try:
             return self._do(step)
         except Conflict as error:

@@ -9,7 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from atoll.domain.agent.agent import plain_prompt
+from atoll.domain.errors import Invalid
 from atoll.domain.terminal.softlock import Strictness
+from atoll.ports.runtime_boot import Agent
 from atoll.runtime.agents.status import Identity
 from atoll.runtime.journal.journal import Journal
 
@@ -19,7 +21,9 @@ class AgentOrder:
     """Options of an agent's start: a first `prompt`, its last conversation (`resume`) or one by its
     id, questions before it acts (`ask`; machines only: at a terminal its own settings count).
     `softlock` says whom the lock stops while it works. `instructions` are its sandbox's and come
-    before the prompt. Instructions with an `instructions_id` are given to one agent only."""
+    before the prompt. Instructions with an `instructions_id` are given to one agent only. With
+    `must_know` a conversation that the agent does not know is refused; otherwise it begins another
+    one."""
 
     prompt: str | None = None
     resume: bool = False
@@ -28,6 +32,7 @@ class AgentOrder:
     softlock: Strictness = Strictness.OWNER
     instructions: str | None = None
     instructions_id: int | None = None
+    must_know: bool = False
 
     @property
     def first_prompt(self) -> str | None:
@@ -73,3 +78,21 @@ class Instructions:
             "instructions_id": order.instructions_id,
         }
         self._journal.append("agent.instructed", entry)
+
+
+_NO_PROGRAM = frozenset({"no_such_program", "not_executable"})
+
+
+@contextmanager
+def name_missing_program(agent: Agent) -> Iterator[None]:
+    """Name the agent in the refusal of a program that is not there."""
+    try:
+        yield
+    except Invalid as error:
+        if error.code not in _NO_PROGRAM:
+            raise
+        raise Invalid(
+            f"the agent {agent.name} is not in this sandbox: {error.message}",
+            code="agent_not_inside",
+            field="agent",
+        ) from error

@@ -447,7 +447,7 @@ class AgentSession:
 
     def recount(self) -> None:
         """Count anew what was counted at the end of a turn: something else may have changed it."""
-        if self._report.has_counts and self.lock.state is not AgentState.STOPPED:
+        if self._report.has_counts:
             self._context.count(self.identity.id, self._counted)
 
     def _counted(self, commits: int, plus: int, minus: int) -> None:

@@ -67,6 +67,7 @@ async def _open(request: web.Request) -> web.Response:
         Strictness(body.softlock),
         None if body.instructions is None else check_prompt(body.instructions),
         body.instructions_id,
+        body.must_know,
     )
     principal = request.query.get("principal")
     parts_of(request).activity.touch()
@@ -76,6 +77,11 @@ async def _open(request: web.Request) -> web.Response:
             body.agent, order, cwd=cwd, env=check_env(body.env or {}), by=principal
         )
         return answer(session.shown(), 201)
+    if order.ask:
+        raise Invalid(
+            "at a terminal the agent's own settings say what it asks: take mode machine",
+            field="permissions",
+        )
     terminal_request = _terminal_request(body, principal)
     terminal = await parts_of(request).agents.open_at_terminal(body.agent, terminal_request, order)
     return answer(parts_of(request).agents.get(terminal.spec.id).shown(), 201)

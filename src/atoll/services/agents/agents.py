@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 
 import msgspec
 
-from atoll.domain.errors import Forbidden, NotFound
+from atoll.domain.errors import Forbidden, Invalid, NotFound
 from atoll.domain.people.principal import Principal
 from atoll.domain.terminal.turn import Role
 from atoll.ports import Channel, RuntimeClient
@@ -51,11 +51,14 @@ class Agents:
         self, caller: Principal, ref: str, body: agents.OpenAgentBody
     ) -> agents.AgentRecord:
         """Start an agent. Counts as activity. Raises `LimitReached` beyond a quota, and `Invalid`
-        or `Forbidden` for an agent that cannot start there."""
+        or `Forbidden` for an agent that cannot start there, or that must know a conversation and
+        does not."""
         sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
         await self._sandboxes.agent_checks.check_start(sandbox, client, body.agent)
-        call = agents.open_agent(completed(sandbox, body), principal=caller.id)
-        opened = await self._room.opened(sandbox, lambda: client.call(call), lambda found: found.id)
+        order = completed(sandbox, body)
+        opened = await self._room.opened(
+            sandbox, lambda: _opened(client, order, caller), lambda found: found.id
+        )
         await self._sandboxes.remember_actor(sandbox, opened.id, caller)
         return opened
 
@@ -141,6 +144,19 @@ class Agents:
         if caller.guest_access is not None and caller.guest_access.role is Role.VIEWER:
             raise Forbidden("Your link lets you watch this agent, not control it.")
         return await self._terminals.control(caller, ref, agent_id)
+
+
+async def _opened(
+    client: RuntimeClient, order: agents.OpenAgentBody, caller: Principal
+) -> agents.AgentRecord:
+    try:
+        return await client.call(agents.open_agent(order, principal=caller.id))
+    except Invalid as error:
+        if error.field != "must_know":
+            raise
+    # A runtime of an earlier version, which refuses what it does not know.
+    earlier = msgspec.structs.replace(order, must_know=False)
+    return await client.call(agents.open_agent(earlier, principal=caller.id))
 
 
 def _owners() -> Forbidden:

@@ -14,7 +14,8 @@ Action = Literal["pause", "resume", "stop", "interrupt", "start", "yield", "unlo
 
 
 class OpenAgentBody(RequestBody):
-    """The body of `POST /agents`."""
+    """The body of `POST /agents`. With `must_know` a `conversation` that the agent does not know is
+    refused; without, it begins another one."""
 
     agent: str
     mode: Mode = "tui"
@@ -30,6 +31,7 @@ class OpenAgentBody(RequestBody):
     cols: int = 80
     rows: int = 24
     name: str | None = None
+    must_know: bool = False
 
 
 class ActionBody(RequestBody):
