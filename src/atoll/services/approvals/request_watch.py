@@ -11,7 +11,7 @@ import structlog
 
 from atoll.domain.approvals.approval import ApprovalState
 from atoll.domain.errors import AtollError
-from atoll.services.approvals.requests import sweep
+from atoll.services.approvals.settlement import sweep
 from atoll.services.ground import Ground
 
 LOOK: Final = timedelta(seconds=30)

@@ -9,7 +9,7 @@ An event that was appended while nobody ran this is not pushed: it is no longer 
 
 import asyncio
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import structlog
 
@@ -26,6 +26,7 @@ from atoll.domain.people.push import (
 from atoll.domain.sandbox.sandbox import GONE
 from atoll.ports import EventQuery, Transaction
 from atoll.ports.senders.push import PushSender
+from atoll.services.approvals.settlement import bring_up_to_date
 from atoll.services.ground import Ground
 from atoll.services.people.notices import reason_of
 
@@ -145,7 +146,7 @@ class PushDelivery:
         is no longer subscribed."""
         for wait in (*RETRIES, None):
             async with self._ground.store.read() as rows:
-                message = await _message(rows, event, reason)
+                message = await _message(rows, event, reason, self._ground.clock.now())
             if message is None:
                 return True
             try:
@@ -165,7 +166,9 @@ class PushDelivery:
         await self._ground.clock.sleep_until(self._ground.clock.now() + time)
 
 
-async def _message(rows: Transaction, event: Event, reason: PushReason) -> bytes | None:
+async def _message(
+    rows: Transaction, event: Event, reason: PushReason, now: datetime
+) -> bytes | None:
     """Return what is pushed of an event; None where its sandbox, dashboard or request is gone."""
     if reason is PushReason.MENTIONED:
         board = await rows.dashboards.get(DashboardId(str(event.payload.get("dashboard_id"))))
@@ -174,13 +177,16 @@ async def _message(rows: Transaction, event: Event, reason: PushReason) -> bytes
             return None
         return push_message(board.name, reason, (board.id, item))
     sandbox = await rows.sandboxes.get(SandboxId(event.stream.removeprefix(SANDBOX_STREAMS)))
-    if sandbox is None or sandbox.state in GONE or not await _still_waits(rows, event):
+    if sandbox is None or sandbox.state in GONE or not await _still_waits(rows, event, now):
         return None
     return push_message(sandbox.name, reason)
 
 
-async def _still_waits(rows: Transaction, event: Event) -> bool:
+async def _still_waits(rows: Transaction, event: Event, now: datetime) -> bool:
     """Report whether a request still waits; True for an event that is no request."""
     approval_id = ApprovalId(str(event.payload.get("approval_id")))
     approval = await rows.approvals.get(event.org_id, approval_id)
-    return approval is None or approval.verdict is ApprovalState.PENDING
+    return approval is None or (
+        approval.verdict is ApprovalState.PENDING
+        and await bring_up_to_date(rows, approval, now) is approval
+    )
