@@ -295,7 +295,9 @@ REQUESTED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "task.max_working": (
         {"task": TaskRequest("Go.", max_working=1)}, {**HEAD, "agent": "codex"},
     ),
-    "task.permissions": ({"task": TaskRequest("Go.", asks=True)}, {**HEAD, "agent": "codex"}),
+    "task.permissions": (
+        {"task": TaskRequest("Go.", AgentMode.MACHINE, asks=True)}, {**HEAD, "agent": "codex"},
+    ),
     "project": (
         {"repos": (RepoRequest(REPO),), "project": ProjectRequest("0" * 64)},
         {**HEAD, "repos": [{"repo_url": REPO}]},

@@ -13,6 +13,7 @@ from atoll.domain.repository.branch import (
 )
 from atoll.domain.sandbox.task import (
     MAX_PROMPT,
+    AgentMode,
     Task,
     TaskRequest,
     TaskState,
@@ -101,6 +102,15 @@ def test_task_that_no_agent_can_receive_is_refused(
     with pytest.raises(Invalid, match=words) as err:
         read_task(TaskRequest(prompt), agent, instructions=instructions)
     assert err.value.field == "prompt"
+
+
+def test_task_at_a_terminal_asks_by_its_agents_own_settings() -> None:
+    with pytest.raises(Invalid) as refused:
+        read_task(TaskRequest("Go.", asks=True), "codex", instructions="")
+    assert refused.value.field == "task.permissions"
+    # An agent that has no terminal is a machine, whatever was asked for.
+    task = read_task(TaskRequest("Go.", asks=True), "acp:kimi", instructions="")
+    assert task is not None and (task.mode, task.asks) == (AgentMode.MACHINE, True)
 
 
 def test_task_follows_its_agent() -> None:

@@ -102,3 +102,35 @@ async def test_endpoint_of_tools_refuses_what_it_does_not_act_on(
     async with client_of(atoll.url, atoll.token) as client:
         answer = await client.post(f"/mcp?{query}", json={})
     assert (answer.status_code, answer.json()["field"]) == (422, field)
+
+
+BOX = "/v1/sandboxes/{box}"
+KEY = {"name": "K", "value": "sk-canary-A1b2C3d4E5"}
+DROPPED: tuple[tuple[str, str, dict[str, object] | None, str], ...] = (
+    ("GET", f"{BOX}/bundle?all=true&branch=x", None, "branch"),
+    ("GET", f"{BOX}/changes?checkpoint=1", None, "checkpoint"),
+    ("GET", f"{BOX}/files/stat?path=a&path_b64=YQ==", None, "path_b64"),
+    ("DELETE", f"{BOX}?secrets=allow", None, "secrets"),
+    ("POST", f"{BOX}/agents", {"agent": "codex", "mode": "machine", "name": "n"}, "name"),
+    ("POST", f"{BOX}/agents", {"agent": "codex", "mode": "machine", "rows": 9}, "rows"),
+    ("POST", f"{BOX}/agents", {"agent": "codex", "resume": True, "conversation": "c"}, "resume"),
+    ("POST", "/v1/secrets", {**KEY, "provider": "openai"}, "provider"),
+    ("POST", "/v1/secrets", {**KEY, "push": ["refs/heads/x"]}, "push"),
+    ("POST", "/v1/secrets", {**KEY, "scope": "profile:nope"}, "scope"),
+    ("POST", "/v1/webhooks", {"url": "https://a.example", "streams": ["sandbox:no"]}, "streams"),
+    ("POST", "/auth/subscription", {"streams": ["sandbox:no"]}, "streams"),
+    ("POST", "/v1/workers", {"worker_id": "w", "agent": "gemini"}, "agent"),
+)
+
+
+async def test_value_that_nothing_acts_on_is_refused_with_its_field(atoll: World) -> None:
+    async with client_of(atoll.url, atoll.token) as client:
+        made = await client.post("/v1/sandboxes?wait=ready", json={"profile": "python"})
+        box = made.json()["sandbox_id"]
+        for method, path, body, field in DROPPED:
+            answer = await client.request(method, path.format(box=box), json=body)
+            told = answer.json()
+            assert (answer.status_code, told.get("field")) == (422, field), (path, answer.text)
+        assert (await client.get(BOX.format(box=box))).json()["state"] == "ready"
+        assert (await client.get("/v1/secrets")).json()["secrets"] == []
+        assert (await client.get("/v1/workers")).json()["workers"] == []

@@ -67,7 +67,7 @@ class Task:
 
 def read_task(request: TaskRequest | None, agent: str | None, *, instructions: str) -> Task | None:
     """Return the requested task, None for none. Raises `Invalid` for words that are empty or too
-    long, and without an agent to give them to."""
+    long, without an agent to give them to, and for one at a terminal that is to ask."""
     if request is None:
         return None
     if agent is None:
@@ -88,6 +88,12 @@ def read_task(request: TaskRequest | None, agent: str | None, *, instructions: s
         )
     most = request.max_working
     mode = AgentMode.MACHINE if is_added(agent) else request.mode  # it has no other
+    if request.asks and mode is AgentMode.TUI:
+        raise Invalid(
+            "at a terminal the agent's own settings say what it asks: take mode machine, or leave "
+            "permissions out",
+            field="task.permissions",
+        )
     return Task(words, mode, request.asks, request.group, max_working=most)
 
 

@@ -45,6 +45,11 @@ class Comparison:
         for path in self.paths:
             if path.startswith("/") or ".." in path.split("/") or "\0" in path or not path:
                 raise Invalid("A path is relative to the repository and stays in it.", field="path")
+        if self.checkpoint is not None and self.against is not Against.TURN:
+            raise Invalid(
+                "A checkpoint is where a turn began: compare with the turn, or leave it out.",
+                field="checkpoint",
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,11 @@ the terminal's id, so its cards and its bytes are at one place.
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, WebSocket
+from msgspec.structs import replace
 from starlette.responses import Response
 
 from atoll.domain.agent.card_log import MAX_CARDS
+from atoll.domain.errors import Invalid
 from atoll.domain.people.capability import Capability
 from atoll.services.agents.agents import FOLLOW_WORDS
 from atoll.surfaces.http.agents.bodies import (
@@ -56,7 +58,10 @@ async def list_agents(atoll: Atoll, at: CallerSandbox) -> Response:
 @needs(Capability.AGENT_USE)
 async def open_agent(atoll: Atoll, at: CallerSandbox, *, body: AgentBody) -> Response:
     """Start an agent at a terminal (`tui`) or driven by programs (`machine`)."""
+    _check_mode(body)
     order = request_body(body, agents.OpenAgentBody)
+    # What a person names is there, or the request is wrong.
+    order = replace(order, must_know=order.conversation is not None)
     return Json(await atoll.agents.open(*at, order), 201)
 
 
@@ -156,3 +161,12 @@ async def follow_cards(
     query = tuple((name, text[:_MAX_SINCE]) for name, text in said if text is not None)
     followed = relay(socket, atoll.agents.follow(caller, sandbox, terminal, query=query))
     await while_shown(socket, followed, atoll.terminals.until_lost(caller, sandbox, terminal))
+
+
+def _check_mode(body: AgentBody) -> None:
+    """Check for fields that would be dropped. Raises `Invalid`."""
+    if body.resume and body.conversation is not None:
+        raise Invalid("resume the last conversation or name one, not both", field="resume")
+    if body.mode == "machine":
+        for field in sorted(body.model_fields_set & {"cols", "rows", "name", "softlock"}):
+            raise Invalid(f"{field} is for an agent at a terminal", field=field)

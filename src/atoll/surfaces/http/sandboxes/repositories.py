@@ -6,6 +6,7 @@ from fastapi import APIRouter, Path, Query, Request
 from pydantic import Field
 from starlette.responses import Response
 
+from atoll.domain.errors import Invalid
 from atoll.domain.people.capability import Capability
 from atoll.domain.repository.repository import read_local
 from atoll.ports.repositories import Ref, StoredRepository
@@ -159,6 +160,8 @@ async def bundle_commits(
 
     `409` with code `nothing_new` when there are none.
     """
+    if every and branch is not None:
+        raise Invalid("name one branch or take all, not both", field="branch")
     named = ALL_BRANCHES if every else branch
     opened = atoll.repositories.bundle(*at, number=repo, branch=named, uncommitted=uncommitted)
     saved = {"Content-Disposition": 'attachment; filename="commits.bundle"'}

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Header, Query
 from pydantic import AfterValidator
 from starlette.responses import Response
 
+from atoll.domain.errors import Invalid
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.sandbox import Sandbox, State
@@ -217,6 +218,10 @@ async def destroy_sandbox(
     With `keep_worktree`, `kept_at` names where its files are. Nothing is destroyed when they cannot
     be kept.
     """
+    if secrets is not None and not keep_worktree:
+        raise Invalid(
+            "secrets are about files that are kept: keep_worktree keeps them", field="secrets"
+        )
     if keep_worktree:
         allowed = secrets == "allow"
         changed = await atoll.home.kept.destroy(caller, sandbox, with_secrets=allowed)

@@ -66,7 +66,10 @@ def _upload(media_type: str) -> dict[str, Any]:
 
 
 def _query(**said: object) -> RuntimeQuery:
-    """Return the given parameters in the runtime's spelling; None was not given."""
+    """Return the given parameters in the runtime's spelling; None was not given. Raises `Invalid`
+    for a place that is named twice."""
+    if said.get("path") and said.get("path_b64"):
+        raise Invalid("name a file by `path` or by `path_b64`, not by both", field="path_b64")
     words = ((name, value) for name, value in said.items() if value is not None)
     return tuple(
         (name, str(value).lower() if isinstance(value, bool) else str(value))

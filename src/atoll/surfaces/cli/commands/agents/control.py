@@ -49,6 +49,10 @@ def start(
     invocation: Invocation, /, name: str, agent: str | None, *, as_json: bool, **options: object
 ) -> None:
     """Start an agent in a sandbox; AGENT is the sandbox's own if left out."""
+    if options["ask_first"] and not options["machine"]:
+        raise click.UsageError(
+            "--ask-first goes with --machine: at a terminal the agent's own settings count."
+        )
     api = invocation.api()
     wanted = agent or api.sandboxes.get(name).agent
     if not wanted:
