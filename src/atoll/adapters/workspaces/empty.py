@@ -23,8 +23,9 @@ class EmptyWorkspaces:
         return ()
 
     async def check_uploads(self, org_id: OrgId, repos: Sequence[RepoRequest]) -> None:
-        """Refuse every repository with `Invalid`."""
-        if repos:
+        """Refuse every upload with `Invalid`: none is here. Remotes are refused as they are
+        fetched."""
+        if any(repo.key is not None for repo in repos):
             raise Invalid(_NONE, field="repos")
 
     async def lacks_file(self, sandbox: Sandbox, path: str, *, fetched: bool) -> str | None:

@@ -83,8 +83,8 @@ def test_set_sends_what_was_said(
 
 def test_set_for_two_things_is_refused(cli: Cli, server: Scripted, stdin: Any) -> None:
     stdin(KEY.encode())
-    ran = cli("secret", "set", "K", "--provider", "openai", "--custom")
-    assert ran.code == 2
+    for said in (("--provider", "openai", "--custom"), ("--custom", "--at", "https://a.example")):
+        assert cli("secret", "set", "K", *said).code == 2
     assert not server.seen
 
 

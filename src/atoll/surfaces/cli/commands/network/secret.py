@@ -102,6 +102,8 @@ def set_(
     body = given(said)
     if body.get("forge"):
         body["remote"] = at or GITHUB
+    elif at is not None:
+        raise Invalid("--at is the address of a --forge: name that, too")
     body["kind"] = _kind(body, custom=custom, expose=expose)
     body["broker_protected"] = not expose
     if _with_look_alikes(body):
