@@ -13,13 +13,15 @@ from atoll.runtime.agents.machine import MachineChannel
 from atoll.runtime.agents.session import AgentSession
 from atoll.runtime.agents.stopping import Gaps
 from atoll.runtime.agents.tui import TuiChannel
-from atoll.runtime.recordings.search import ring_lines
 from atoll.runtime.terminals.terminal import Terminal
+from atoll.wire.terminal.plain import PlainLines
 
 ANSWER_SECONDS: Final = 30.0
 """The time that a machine has to answer; one that does not is believed."""
 BEGIN_SECONDS: Final = 5.0
 """The time in which an agent at a terminal ends when it does not know a conversation."""
+LAST_BYTES: Final = 4096
+"""The bytes of a terminal in which its last words are looked for."""
 _KEY: Final = "atoll-conversation"
 
 
@@ -57,8 +59,16 @@ async def find_at_terminal(name: str, channel: TuiChannel, terminal: Terminal, t
         ended.cancel()
         begun.cancel()
     if over:
-        said = [line.text.strip() async for line in ring_lines(terminal, 0)]
-        raise unknown_conversation(name, thread, next(filter(None, reversed(said)), "it ended"))
+        raise unknown_conversation(name, thread, _read_last_line(terminal) or "it ended")
+
+
+def _read_last_line(terminal: Terminal) -> str:
+    """Return the last line that says something on a terminal, empty for none."""
+    scrollback = terminal.scrollback
+    begin = max(scrollback.first_cut().offset, scrollback.ready - LAST_BYTES)
+    lines = PlainLines(begin, alternate=False)
+    found = [*lines.feed(scrollback.read(begin, scrollback.ready - begin)), *lines.finish()]
+    return next((line.text.strip() for line in reversed(found) if line.text.strip()), "")
 
 
 def unknown_conversation(name: str, thread: str, why: str) -> Invalid:

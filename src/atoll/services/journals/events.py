@@ -19,8 +19,8 @@ from atoll.domain.people.principal import Principal
 from atoll.domain.stream import check_stream
 from atoll.ports import Bus, Clock, EventQuery, Store, Transaction
 from atoll.services.identifiers import Identifiers
-from atoll.services.journals.named_streams import check_named_streams
 from atoll.services.journals.shared_reads import Begin, SharedReads
+from atoll.services.webhooks.named_streams import check_named_streams
 
 FOLLOW_PAGE = 200
 """Events that a follower reads at once, its bound on memory."""

@@ -29,12 +29,12 @@ from atoll.domain.sandbox.sandbox import RUNNING
 from atoll.domain.worker.dialled import LEASE_TOKEN
 from atoll.ports import EventQuery
 from atoll.services.ground import Ground
-from atoll.services.journals.named_streams import check_named_streams
 from atoll.services.people.logins import Logins
 from atoll.services.people.memberships import no_organization
 from atoll.services.people.signing_keys import SigningKeys
 from atoll.services.people.token_issuer import INSIDE, IssuedToken, TokenIssuer, Wanted
 from atoll.services.people.tokens import Tokens, is_bound, parent_of, standing_for
+from atoll.services.webhooks.named_streams import check_named_streams
 from atoll.wire.http.unreadable import UNREADABLE
 from atoll.wire.jwt import BadToken, looks_compact, read_object
 

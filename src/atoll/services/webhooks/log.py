@@ -12,7 +12,7 @@ from atoll.domain.webhook.signature import message_for
 from atoll.domain.webhook.webhook import Webhook, WebhookScope
 from atoll.ports import EventQuery, Transaction
 from atoll.services.ground import Ground
-from atoll.services.journals.named_streams import may_read
+from atoll.services.webhooks.named_streams import may_read
 
 WEBHOOKS = "webhooks"
 """The name under which changes of webhooks are announced; no event has this stream."""

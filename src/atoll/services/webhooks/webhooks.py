@@ -30,8 +30,8 @@ from atoll.domain.webhook.webhook import (
 from atoll.ports import Transaction, Vault
 from atoll.ports.store.webhooks import KeptWebhook, SealedKey
 from atoll.services.ground import Ground
-from atoll.services.journals.named_streams import check_named_streams
 from atoll.services.webhooks.log import WebhookLog, reading
+from atoll.services.webhooks.named_streams import check_named_streams
 from atoll.services.webhooks.posting import WebhookPosting
 
 

@@ -144,10 +144,11 @@ async def test_login_is_exposed_by_its_owners_own_act_alone(atoll: World) -> Non
         await confirmed(atoll)
         one = f"{LOGINS}/{made['id']}/exposure"
         assert made["exposed_to"] == []
-        places = ["profile:profile.open", "profile:profile.other"]
+        places = ["profile:profile.shell", "profile:profile.python"]
         shown = await client.put(one, json={"exposed_to": places})
         assert shown.json()["exposed_to"] == places
-        for wrong in (["person"], ["sandbox:sb_0000000000000000"], ["x"], [1], "profile:x", None):
+        nothing = (["sandbox:sb_0000000000000000"], ["profile:profile.nope"])
+        for wrong in (["person"], *nothing, ["x"], [1], "profile:x", None):
             refused = await client.put(one, json={"exposed_to": wrong})
             assert refused.status_code == 422, wrong
         many = [f"profile:profile.p{number}" for number in range(21)]
