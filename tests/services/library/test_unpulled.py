@@ -5,21 +5,24 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 from unittest.mock import patch
 
 import pytest
 
-from atoll.domain.errors import Failed
+from atoll.domain.errors import Failed, Forbidden, NotFound
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import PulledTip, Sandbox
 from atoll.services.library import unpulled
 from atoll.services.library.unpulled import UnpulledPlace, UnpulledWork, files_beside
 from atoll.services.scripts import Script
+from atoll.wire.contract.call import RuntimeCall
 from tests.peers.boxed_runtime import BoxedRuntime
 from tests.services.library.test_workspaces import World, world
 
 __all__ = ["world"]
+
+T = TypeVar("T")
 
 
 class Reading:
@@ -112,6 +115,25 @@ async def test_files_are_listed_in_an_image_without_any_program(tmp_path: Path) 
     found = await files_beside(box, ("/workspace/kept", "/workspace/gone"))
     assert (len(found.untracked), found.more) == (100, 51)
     assert not await files_beside(Bare(tmp_path), ("/workspace/workspace",))
+
+
+async def test_folder_that_cannot_be_listed_is_named_and_the_workspace_is_no_empty_one(
+    tmp_path: Path,
+) -> None:
+    class Closed(BoxedRuntime):
+        async def call(self, call: RuntimeCall[T]) -> T:
+            query = dict(call.query)
+            if call.path == "/files" and query.get("path_b64") == "Y2xvc2Vk":
+                raise Forbidden("cannot list 'closed': its mode does not allow it")
+            if call.path == "/files" and not self.workspace.exists():
+                raise NotFound("there is no such file")
+            return await super().call(call)
+
+    (tmp_path / "workspace/closed/work").mkdir(parents=True)
+    found = await files_beside(Closed(tmp_path / "workspace"), ())
+    assert found.untracked == ("closed/",)
+    with pytest.raises(NotFound):
+        await files_beside(Closed(tmp_path / "none"), ())
 
 
 async def test_files_deep_below_many_folders_count(tmp_path: Path) -> None:

@@ -108,34 +108,37 @@ async def files_beside(client: RuntimeClient, repositories: tuple[str, ...]) -> 
     while folders and whole:
         folder = folders.popleft()
         listed += 1
-        try:
-            async for entry in _entries(client, folder):
-                path = _joined(folder, entry)
-                if entry.type != "dir":
-                    named.append(entry.path)
-                elif path not in left_out:
-                    folders.append(path)
-                whole = len(named) <= MAX_FILES and listed < MAX_FOLDERS
-                if not whole:
-                    break
-        except NotFound:
-            continue  # gone meanwhile
-        except (Forbidden, Invalid):
-            named.append(f"{folder.decode('utf-8', 'replace')}/")
+        async for entry in _entries(client, folder):
+            path = _joined(folder, entry)
+            if entry.type != "dir":
+                named.append(entry.path)
+            elif path not in left_out:
+                folders.append(path)
+            whole = len(named) <= MAX_FILES and listed < MAX_FOLDERS
+            if not whole:
+                break
     shown = tuple(named[:MAX_FILES])
     more = 0 if whole else await _count(client, left_out) - len(shown)
     return UnpulledPlace(WORKSPACE, None, untracked=shown, more=max(more, len(named) - len(shown)))
 
 
 async def _entries(client: RuntimeClient, folder: bytes) -> AsyncIterator[FileEntry]:
-    """Yield the entries of a directory of the workspace."""
+    """Yield the entries of a directory of the workspace, or one for the directory itself where it
+    cannot be listed; nothing for one that is gone. Raises for the workspace as the runtime does."""
     cursor: str | None = ""
-    while cursor is not None:
-        more = (("cursor", cursor),) if cursor else ()
-        page = await client.call(list_files((*_named(folder), *more)))
-        for entry in page.entries:
-            yield entry
-        cursor = page.next
+    try:
+        while cursor is not None:
+            more = (("cursor", cursor),) if cursor else ()
+            page = await client.call(list_files((*_named(folder), *more)))
+            for entry in page.entries:
+                yield entry
+            cursor = page.next
+    except (NotFound, Forbidden, Invalid) as error:
+        if not folder:
+            raise  # nothing would be known
+        if not isinstance(error, NotFound):
+            path = f"{folder.decode('utf-8', 'replace')}/"
+            yield FileEntry("", path, "other", 0, "", "")
 
 
 async def _count(client: RuntimeClient, left_out: set[bytes]) -> int:
