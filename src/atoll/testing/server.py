@@ -17,8 +17,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from atoll.testing.stranger import Stranger
+from atoll.testing.warm_command import can_run, run_command
 from atoll.testing.warm_process import WarmProcess
-from atoll.testing.warm_server import start_server
+from atoll.testing.warm_server import start_command
 
 START_SECONDS = 180.0
 """At most; a machine that is busy with other tests takes more than a minute."""
@@ -27,19 +29,25 @@ POLL_SECONDS = 0.005
 
 @dataclass
 class TestServer:
-    """A control plane over `home`. `env` is added to its environment; `before` are words put
-    before `atoll`, to run it as somebody else; `replica` names a further control plane. It is
-    forked from a process that has loaded it. `cold`, or after `before`, it is started as people
-    do."""
+    """A control plane over `home`. `env` is added to its environment; `stranger` is whom root
+    becomes to run it; `replica` names a further control plane. It is forked from a process that has
+    loaded it, as are its commands. If `cold`, or after the words `before`, they are started as
+    people do."""
 
     __test__ = False  # not a test class, whatever its name begins with
 
     home: Path
     env: Mapping[str, str] = field(default_factory=dict)
     before: tuple[str, ...] = ()
+    stranger: Stranger | None = None
     process: subprocess.Popen[bytes] | WarmProcess | None = None
     replica: str | None = None
     cold: bool = False
+
+    @property
+    def words_before(self) -> tuple[str, ...]:
+        """What, put before an argv, runs it as the server's person."""
+        return (*(() if self.stranger is None else self.stranger.words()), *self.before)
 
     @property
     def note(self) -> Path:
@@ -71,20 +79,27 @@ class TestServer:
         env = {**os.environ, **self.env}
         with self.log.open("ab") as log:
             if self.cold or self.before:
-                argv = [*self.before, atoll_command(), *words]
+                argv = [*self.words_before, atoll_command(), *words]
                 self.process = subprocess.Popen(
                     argv, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=env
                 )
             else:
-                self.process = start_server(words, env, log.fileno())
-        deadline = time.monotonic() + START_SECONDS
-        while time.monotonic() < deadline:
+                self.process = self._start_warm(words, env, log.fileno())
+        begun = time.monotonic()
+        while (passed := time.monotonic() - begun) < START_SECONDS:
             if self.process.poll() is not None:
                 break
             if self._serves():
                 return
-            time.sleep(POLL_SECONDS)
+            time.sleep(max(POLL_SECONDS, passed / 20))
         raise RuntimeError(f"Atoll did not start: {self.log.read_text()[-2000:]}")
+
+    def _start_warm(self, words: list[str], env: dict[str, str], log: int) -> WarmProcess:
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        try:
+            return start_command(words, env, (nothing, log, log), stranger=self.stranger)
+        finally:
+            os.close(nothing)
 
     def _serves(self) -> bool:
         try:
@@ -100,14 +115,16 @@ class TestServer:
             self.process.wait()
 
     def run(self, *words: str, **options: object) -> "subprocess.CompletedProcess[str]":
-        """Run `atoll WORDS…` against this server and capture what it prints."""
+        """Run `atoll WORDS…` against this server and capture what it prints. Options are those of
+        `subprocess.run`."""
         env = {**os.environ, **self.env, "ATOLL_HOME": str(self.home), "NO_COLOR": "1"}
         env.pop("ATOLL_URL", None)
         env.pop("ATOLL_TOKEN", None)
-        return subprocess.run(  # type: ignore[call-overload,no-any-return]
-            [*self.before, atoll_command(), *words],
-            **{"env": env, "capture_output": True, "text": True, "check": False, **options},
-        )
+        options = {"env": env, "capture_output": True, "text": True, "check": False, **options}
+        if not (self.cold or self.before) and can_run(options):
+            return run_command(words, self.stranger, options)
+        argv = [*self.words_before, atoll_command(), *words]
+        return subprocess.run(argv, **options)  # type: ignore[call-overload,no-any-return]
 
     def down(self) -> None:
         """End control plane, sandboxes and zygote."""

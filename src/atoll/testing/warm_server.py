@@ -1,26 +1,32 @@
-"""Servers of tests, forked from a process that has loaded the control plane once.
+"""Commands and servers of tests, forked from a process that has loaded the control plane once.
 
-A fork runs the command `atoll up` as it is: it starts a zygote by exec, drops its privileges and
-serves. Only the exec of the control plane is a call instead.
+A fork runs the command line as it is, as root or as a `Stranger`. `atoll up` starts a zygote, drops
+its privileges and serves. Only the exec of the zygote and that of the control plane are calls
+instead.
 """
 
 import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import NoReturn
 
-from atoll.surfaces.cli import entry
+from atoll.testing.stranger import Stranger
 from atoll.testing.warm_process import Request, WarmProcess, exit_with, serve, warm_program
-from atoll.wiring.control import serve as control
-from atoll.wiring.host import CONTROL_MODULE, LocalHost
 from atoll.zygote.host import kernel
 from atoll.zygote.host.title import set_title
 
+ZYGOTE_MODULE = "atoll.wiring.zygote"
+CONTROL_MODULE = "atoll.wiring.control.serve"
+COMMAND_MODULE = "atoll.surfaces.cli.entry"
+HOST_MODULE = "atoll.wiring.host"
 LOADED = (
-    *("atoll.wiring.host", "atoll.surfaces.cli.command_table", "atoll.wiring.control.assembly"),
+    *(CONTROL_MODULE, COMMAND_MODULE, HOST_MODULE),
+    *("atoll.surfaces.cli.command_table", "atoll.wiring.control.assembly"),
     *("atoll.surfaces.http.app", "atoll.surfaces.mcp.entry", "atoll.wiring.control.reach"),
     *("atoll.wiring.control.logs", "uvicorn", "uvicorn.lifespan.off", "uvloop", "alembic.command"),
     "atoll.surfaces.http.server.connections.bounded_head",
@@ -29,36 +35,59 @@ LOADED = (
 )
 """Modules that a start loads, directly or through others."""
 
+_execve = os.execve
+_modules_of_zygotes: Mapping[str, ModuleType] = {}
 
-def start_server(words: Sequence[str], env: Mapping[str, str], log: int) -> WarmProcess:
-    """Run `atoll WORDS…` in a fork that writes to the descriptor `log`."""
-    request = {"words": list(words), "env": dict(env), "cwd": str(Path.cwd())}
-    return warm_program(__name__).start(request, [log])
+
+def start_command(
+    words: Sequence[str],
+    env: Mapping[str, str],
+    streams: tuple[int, int, int],
+    *,
+    folder: str | os.PathLike[str] | None = None,
+    stranger: Stranger | None = None,
+) -> WarmProcess:
+    """Run `atoll WORDS…` in a fork whose standard streams are copies of `streams`, in `folder` or
+    the current directory. A stranger's runs in `/`."""
+    request = {
+        "words": list(words),
+        "env": dict(env),
+        "folder": os.fspath(folder or Path.cwd()),
+        "stranger": stranger and asdict(stranger),
+    }
+    return warm_program(__name__).start(request, streams)
 
 
 def _run(request: Request, fds: Sequence[int]) -> int:
     """Run `atoll WORDS…` as this process, up to its end."""
-    for number in (1, 2):
-        os.dup2(fds[0], number)
-    os.close(fds[0])
+    for number, fd in enumerate(fds):
+        os.dup2(fd, number)
+        os.close(fd)
     _take_environment(request["env"])
-    os.chdir(request["cwd"])
+    os.chdir(request["folder"])
+    if request["stranger"] is not None:
+        Stranger(**request["stranger"]).become()
     os.execve = _execute  # type: ignore[assignment]
-    return entry.run(request["words"], os.environ, LocalHost)
-
-
-_execve = os.execve
+    host = sys.modules[HOST_MODULE].LocalHost
+    code: int = sys.modules[COMMAND_MODULE].run(request["words"], os.environ, host)
+    return code
 
 
 def _execute(path: str, argv: Sequence[str], env: Mapping[str, str]) -> NoReturn:
-    """Become another program; the control plane, which is loaded already, by a call."""
-    if CONTROL_MODULE not in argv:
+    """Become another program; the zygote or the control plane, which are loaded already, by a
+    call."""
+    module = next((one for one in (ZYGOTE_MODULE, CONTROL_MODULE) if one in argv), None)
+    if module is None or path != sys.executable:
         _execve(path, [*argv], env)
     kernel.close_others({0, 1, 2, *_inheritable_fds()})
     _take_environment(env)
-    arguments = argv[argv.index(CONTROL_MODULE) + 1 :]
-    sys.argv = [CONTROL_MODULE, *arguments]
-    exit_with(lambda: control.main(arguments))
+    program = sys.modules[module].main
+    sys.argv = [module, *argv[argv.index(module) + 1 :]]
+    if module == ZYGOTE_MODULE:
+        # What a runtime loads late must be found by it as it would be elsewhere.
+        sys.modules.clear()
+        sys.modules.update(_modules_of_zygotes)
+    exit_with(program)
 
 
 def _take_environment(env: Mapping[str, str]) -> None:
@@ -79,7 +108,12 @@ def _inheritable_fds() -> set[int]:
 
 
 def main() -> None:
-    """Load the control plane, and fork it for each request."""
+    """Load the zygote and the control plane, and fork for each request."""
+    global _modules_of_zygotes
+    zygote = import_module(ZYGOTE_MODULE)
+    zygote.warm_up()
+    zygote.warm_up = lambda: None  # type: ignore[attr-defined]
+    _modules_of_zygotes = dict(sys.modules)
     for module in LOADED:
         import_module(module)
     # Before an environment is replaced, as a title takes the place of this one.

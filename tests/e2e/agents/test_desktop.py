@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -20,9 +19,11 @@ import pytest
 from atoll.adapters.agents.install import install
 from atoll.domain.agent.registry import find
 from atoll.testing.server import atoll_command
+from atoll.testing.stranger import Stranger
 from tests.e2e.agents.agent_world import KEY, World
 from tests.e2e.agents.workers.test_workers import WRITE, asked, snapshot, stream, until
-from tests.e2e.walls.test_rootless import BECOME, STRANGER
+from tests.e2e.walls.test_rootless import STRANGER
+from tests.peers.pauses import Pauses
 from tests.peers.remains import pids_of
 from tests.places import ROOT
 
@@ -64,7 +65,7 @@ def codex() -> Path:
 
 
 @contextmanager
-def machine(w: World, model_url: str) -> Iterator[tuple[Path, list[str], dict[str, str]]]:
+def machine(w: World, model_url: str) -> Iterator[tuple[Path, tuple[str, ...], dict[str, str]]]:
     """A person's machine: their home, the words to be them, and their environment."""
     with tempfile.TemporaryDirectory(prefix="atd", dir="/tmp") as name:
         top = Path(name)
@@ -76,11 +77,11 @@ def machine(w: World, model_url: str) -> Iterator[tuple[Path, list[str], dict[st
         login = {"auth_mode": "apikey", "OPENAI_API_KEY": KEY}
         (own / ".codex" / "auth.json").write_text(json.dumps(login))
         (own / ".codex" / "auth.json").chmod(0o600)
-        before: list[str] = []
+        before: tuple[str, ...] = ()
         if os.geteuid() == 0:
             for path in (home, own, own / ".codex", *(own / ".codex").iterdir()):
                 os.chown(path, UID, UID)
-            before = [sys.executable, "-c", BECOME, str(home), str(UID), "-"]
+            before = Stranger(UID, str(home)).words()
         env = {**os.environ, "HOME": str(own), "ATOLL_URL": w.server.url}
         env |= {"ATOLL_TOKEN": w.server.token, "XDG_DATA_HOME": str(own / "data")}
         env.pop("CODEX_HOME", None)
@@ -89,12 +90,13 @@ def machine(w: World, model_url: str) -> Iterator[tuple[Path, list[str], dict[st
 
 async def present(w: World, process: "subprocess.Popen[bytes]", log: Path) -> dict[str, Any]:
     async with asyncio.timeout(60):
+        pauses = Pauses()
         while True:
             assert process.poll() is None, log.read_text()
             (found,) = (await w.api.get("/v1/desktops")).json()["desktops"]
             if found["present"]:
                 return dict(found)
-            await asyncio.sleep(0.05)
+            await pauses.wait()
 
 
 @pytest.mark.parametrize("bare", [False, True], ids=["walled", "bare"])

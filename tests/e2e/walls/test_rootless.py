@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ import aiohttp
 import pytest
 
 from atoll.testing.server import TestServer
+from atoll.testing.stranger import Stranger
 from atoll.testing.subordinate_ids import range_of, why_not
 from tests.peers.api import Api, api_of, until
 from tests.peers.remains import pids_of, remains
@@ -24,19 +24,6 @@ from tests.peers.terminal_client import attached
 
 #: Above what useradd gives out and below what Atoll gives its sandboxes.
 STRANGER = 1_880_000_000 + os.getpid()
-BECOME = """
-import os, sys
-from pathlib import Path
-from atoll.zygote.host import kernel
-from atoll.wiring.launch import mount_view
-mount_view.enter(Path(sys.argv[1]))
-if sys.argv[3] == "subordinates":
-    from atoll.testing import subordinate_ids
-    subordinate_ids.enter(int(sys.argv[2]), Path(sys.argv[1]).parent / "own")
-kernel.drop_to(int(sys.argv[2]))
-os.chdir("/")
-os.execv(sys.argv[4], sys.argv[4:])
-"""
 SMALL = """\
 id: profile.small
 version: "1.0.0"
@@ -74,13 +61,12 @@ def person(
     if keys:
         (home / "keys.toml").write_text(keys)
         (home / "keys.toml").chmod(0o600)
-    before: tuple[str, ...] = ()
+    stranger = None
     if os.geteuid() == 0:
         for path in (home, own, *home.iterdir()):
             os.chown(path, uid, uid)
-        ids = "subordinates" if subordinates else "-"
-        before = (sys.executable, "-c", BECOME, str(home), str(uid), ids)
-    server = TestServer(home, {"HOME": str(own), **settings}, before=before)
+        stranger = Stranger(uid, str(home), subordinates)
+    server = TestServer(home, {"HOME": str(own), **settings}, stranger=stranger)
     try:
         server.start()
         yield server

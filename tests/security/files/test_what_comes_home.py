@@ -94,7 +94,7 @@ def person_runs(atoll: TestServer, *words: str, there: Path) -> None:
     home = str(atoll.home.parent / "own")
     # Whoever becomes the person does so by another folder than that of the test.
     line = 'cd "$0" && exec "$@"'
-    argv = [*atoll.before, "/bin/sh", "-c", line, str(there), *words]
+    argv = [*atoll.words_before, "/bin/sh", "-c", line, str(there), *words]
     subprocess.run(argv, capture_output=True, check=False, env={**os.environ, "HOME": home})
 
 

@@ -3,7 +3,6 @@
 import fcntl
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,8 +16,9 @@ from atoll.adapters.extensions.microvm.disks import Disks
 from atoll.adapters.extensions.microvm.image import TrialRecord, find_image, images
 from atoll.domain.errors import Failed
 from atoll.testing.server import atoll_command
+from atoll.testing.stranger import Stranger
 from atoll.zygote.jobs.programs import find_bwrap
-from tests.e2e.walls.test_rootless import BECOME, STRANGER
+from tests.e2e.walls.test_rootless import STRANGER
 from tests.peers.machines.microvm import missing
 
 booted = [
@@ -39,7 +39,7 @@ def home() -> Iterator[Path]:
 
 
 def vm_build(home: Path, *words: str, uid: int = 0) -> "subprocess.CompletedProcess[str]":
-    before = (sys.executable, "-c", BECOME, str(home), str(uid), "-") if uid else ()
+    before = Stranger(uid, str(home)).words() if uid else ()
     return subprocess.run(
         [*before, atoll_command(), "vm", "build", "--home", str(home), *words],
         capture_output=True,
