@@ -16,6 +16,7 @@ import pytest
 
 from atoll.testing.server import TestServer, test_server
 from tests.peers.issuers.login_issuer import CLIENT, Issuer, login_issuer
+from tests.peers.pauses import Pauses
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -53,11 +54,12 @@ class World:
     async def until(self, path: str, holds: Callable[[Any], bool]) -> Any:
         """The document at a path, once this holds of it."""
         async with asyncio.timeout(PATIENCE):
+            pauses = Pauses()
             while True:
                 found = await self.call("GET", path)
                 if holds(found):
                     return found
-                await asyncio.sleep(0.05)
+                await pauses.wait()
 
 
 @asynccontextmanager

@@ -12,8 +12,8 @@ from atoll.testing.server import TestServer
 from atoll.wire.zygote import messages as wire
 from atoll.wiring.launch import zygote_process
 from atoll.zygote.host.home import Home
+from tests.peers.pauses import Pauses
 
-POLL_SECONDS = 0.02
 WAIT_SECONDS = 240
 """For one change of state. The server's own 60 s pass on a busy machine, and the answer is then
 a sandbox that is still being provisioned, to which the next call is a 503."""
@@ -102,10 +102,10 @@ class Api:
 
 def until(look: Callable[[], T], holds: Callable[[T], bool], seconds: float = 90) -> T:
     """Look again and again until it holds; what was seen then."""
-    deadline = time.monotonic() + seconds
+    deadline, pauses = time.monotonic() + seconds, Pauses()
     while not holds(seen := look()):
         assert time.monotonic() < deadline, f"after {seconds} s still {seen}"
-        time.sleep(POLL_SECONDS)
+        pauses.sleep()
     return seen
 
 

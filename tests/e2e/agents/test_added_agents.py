@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.agents.agent_world import World, run, sandbox_for
+from tests.peers.pauses import Pauses
 
 pytestmark = [
     pytest.mark.agents,
@@ -69,11 +70,12 @@ def npm(tmp_path: Path) -> dict[str, str]:
 
 async def eventually(look: Callable[[], Any]) -> Any:
     async with asyncio.timeout(60):
+        pauses = Pauses()
         while True:
             found = await look()
             if found is not None:
                 return found
-            await asyncio.sleep(0.05)
+            await pauses.wait()
 
 
 def atoll(w: World, *words: str, **env: str) -> "subprocess.CompletedProcess[str]":

@@ -13,6 +13,7 @@ import pytest
 
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import CHOICES, World, run, sandbox_for
+from tests.peers.pauses import Pauses
 
 pytestmark = [
     pytest.mark.agents,
@@ -275,28 +276,31 @@ async def test_owner_types_on_while_the_agent_works_and_esc_breaks_off_its_turn(
 
 async def _until_the_model_reads(w: World, words: str) -> None:
     async with asyncio.timeout(60):
+        pauses = Pauses()
         while True:
             if any(words in body for body in w.model.bodies):
                 return
-            await asyncio.sleep(0.05)
+            await pauses.wait()
 
 
 async def _until_codex_writes(w: World, sandbox: str, pattern: str) -> None:
     """Wait until a line of its conversation is like this."""
     look = f"grep -hE '{pattern}' $HOME/.codex/sessions/*/*/*/*.jsonl"
     async with asyncio.timeout(120):
+        pauses = Pauses()
         while True:
             if (await run(w, sandbox, "/bin/sh", "-c", look))[0] == 0:
                 return
-            await asyncio.sleep(0.05)
+            await pauses.wait()
 
 
 async def _until_there_is_no_process(w: World, sandbox: str, words: str) -> None:
     async with asyncio.timeout(60):
+        pauses = Pauses()
         while True:
             if words.encode() not in (await run(w, sandbox, "ps", "-eo", "args="))[1]:
                 return
-            await asyncio.sleep(0.05)
+            await pauses.wait()
 
 
 async def _until_it_can_be_asked(scene: Scene) -> None:
@@ -349,10 +353,11 @@ async def _until_there_is(scene: Scene, name: str) -> None:
     """Wait until the agent's tool has made this file."""
     try:
         async with asyncio.timeout(120):
+            pauses = Pauses()
             while True:
                 if (await run(scene.w, scene.sandbox, "test", "-e", name))[0] == 0:
                     return
-                await asyncio.sleep(0.05)
+                await pauses.wait()
     except TimeoutError:
         viewer, asked = scene.viewer, scene.w.model.requests[-8:]
         raise AssertionError((name, viewer.told[-8:], asked, bytes(viewer.output[-900:]))) from None
@@ -362,9 +367,10 @@ async def _until_all_are_stopped(scene: Scene) -> None:
     """Wait until none of its processes runs. A process receives the signal when it is scheduled,
     which a busy machine delays."""
     async with asyncio.timeout(60):
+        pauses = Pauses()
         while (found := await _states(scene.w, scene.sandbox)) != {"T"}:
             assert found <= {"R", "T", "S", "D"}, found
-            await asyncio.sleep(0.05)
+            await pauses.wait()
 
 
 async def _states(w: World, sandbox: str) -> set[str]:

@@ -21,6 +21,7 @@ from atoll.testing.model_server import ModelServer, model_server
 from atoll.testing.server import TestServer, test_server
 from tests.peers.issuers.login_issuer import ACCOUNT, CLIENT, Issuer, login_issuer
 from tests.peers.issuers.plan_vendor import PlanVendor, plan_vendor
+from tests.peers.pauses import Pauses
 
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
 
@@ -76,9 +77,10 @@ async def log_in(scene: Scene, agent: str, page: str) -> str:
     command = asyncio.to_thread(scene.server.run, "agent", "login", agent, "--json")
     async with asyncio.TaskGroup() as tasks:
         logging_in = tasks.create_task(command)
+        pauses = Pauses()
         while not scene.issuer.devices:
             assert not logging_in.done(), logging_in.result().stderr
-            await asyncio.sleep(0.05)
+            await pauses.wait()
         (waiting,) = scene.issuer.devices.values()
         scene.issuer.confirm(waiting.user_code)
     done = logging_in.result()

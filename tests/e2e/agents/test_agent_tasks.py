@@ -14,6 +14,7 @@ import pytest
 from atoll.testing.model_server import REFUSAL
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import CHOICES, TOOLS, World, run, sandbox_for, until_asked
+from tests.peers.pauses import Pauses
 
 pytestmark = [
     pytest.mark.agents,
@@ -66,6 +67,7 @@ async def test_turn_that_the_provider_refuses_has_failed_with_its_words_and_lock
     words = [f"--env={name}={value}" for name, value in CHOICES.get(agent, {}).items()]
     sandbox = await sandbox_for(w, agent, repository, *words, "--prompt", "Fix it [[fail]]")
     async with asyncio.timeout(120):
+        pauses = Pauses()
         while True:
             (one,) = (await w.api.get(f"/v1/sandboxes/{sandbox}/agents")).json()["agents"]
             status = one["status"]
@@ -74,7 +76,7 @@ async def test_turn_that_the_provider_refuses_has_failed_with_its_words_and_lock
                 "reason"
             ]:
                 break
-            await asyncio.sleep(0.05)
+            await pauses.wait()
 
 
 async def test_dashboard_starts_two_agents_in_one_sandbox_and_both_work(
@@ -111,9 +113,10 @@ async def test_dashboard_starts_two_agents_in_one_sandbox_and_both_work(
 async def until_both_are_done(w: World, home: str) -> None:
     """Wait until each agent has had one turn, by its own report."""
     async with asyncio.timeout(120):
+        pauses = Pauses()
         while True:
             agents = (await w.api.get(f"{home}/agents")).json()["agents"]
             done = [one["agent"] for one in agents if one["status"]["status"] == "done"]
             if sorted(done) == sorted(FAST):
                 break
-            await asyncio.sleep(0.05)
+            await pauses.wait()

@@ -18,6 +18,7 @@ from tests.peers.api import Api, api_of
 from tests.peers.browsers import chromium, needs_chromium
 from tests.peers.monitoring.collector import Collector, collector
 from tests.peers.monitoring.prometheus import needs_prometheus, prometheus
+from tests.peers.pauses import Pauses
 from tests.places import ROOT
 
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
@@ -49,9 +50,10 @@ def api(measured: TestServer) -> Iterator[Api]:
 async def until(found: Callable[[], Any]) -> Any:
     """Return what is found, once it is."""
     deadline = time.monotonic() + SECONDS
+    pauses = Pauses()
     while not (value := found()):
         assert time.monotonic() < deadline, found
-        await asyncio.sleep(0.05)
+        await pauses.wait()
     return value
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from atoll.testing.server import atoll_command
 from tests.e2e.agents.agent_world import KEY, World, world
 from tests.e2e.tour.story import FILES, Task
+from tests.peers.pauses import Pauses
 
 PATIENCE_SECONDS = 240
 _IDENTITY = ("-c", "user.name=Ada", "-c", "user.email=ada@example.invalid")
@@ -36,11 +37,12 @@ class Stage:
         """Let the model of a task answer, once its turn has a checkpoint: no model is so fast."""
         sandbox = (await self.sandbox_of(task))["sandbox_id"]
         async with asyncio.timeout(PATIENCE_SECONDS):
+            pauses = Pauses()
             while True:
                 told = await self.world.api.get(f"/v1/sandboxes/{sandbox}/checkpoints")
                 if told.is_success and len(told.json()["checkpoints"]) >= turn:
                     break
-                await asyncio.sleep(0.05)
+                await pauses.wait()
         self.world.model.gates[task.branch if turn == 1 else f"{task.branch}-{turn}"].set()
 
     async def sandbox_of(self, task: Task) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from atoll.client import Atoll
 from atoll.testing.server import TestServer, atoll_command
+from tests.peers.pauses import Pauses
 
 T = TypeVar("T")
 
@@ -66,11 +67,12 @@ async def machine(
 
 async def until(look: Callable[[], Awaitable[T]], seconds: float) -> T:
     async with asyncio.timeout(seconds):
+        pauses = Pauses()
         while True:
             if found := await look():
                 return found
             # What happens to a machine and to its files is announced by nobody.
-            await asyncio.sleep(0.05)
+            await pauses.wait()
 
 
 async def ticking(atoll: Atoll, desk: Machine, worker: str, **more: Any) -> None:

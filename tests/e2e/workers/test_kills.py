@@ -22,6 +22,7 @@ from atoll.client.workers.shapes import WorkerEvent, WorkerReceipt
 from atoll.domain.errors import AtollError, Conflict, Unavailable
 from atoll.testing.server import TestServer
 from tests.peers.api import Api, api_of
+from tests.peers.pauses import Pauses
 
 pytestmark = pytest.mark.timeout(3600)
 
@@ -119,16 +120,17 @@ async def killed_at(
 async def insisted(act: Any) -> Any:
     """Repeat a call until a control plane is there for it."""
     async with asyncio.timeout(PATIENCE):
+        pauses = Pauses()
         while True:
             try:
                 return await act()
             except Unavailable:
-                await asyncio.sleep(0.05)
+                await pauses.wait()
             except Conflict as error:
                 # A control plane that has just begun looks for the host first.
                 if error.code != "worker_unavailable":
                     raise
-                await asyncio.sleep(0.05)
+                await pauses.wait()
 
 
 async def asked(atoll: Atoll, worker: str, number: str, *, wait_ms: int = 20_000) -> WorkerReceipt:
@@ -254,8 +256,9 @@ async def test_runtime_killed_ends_open_requests_as_unknown(server: TestServer, 
             assert receipt.response is None and receipt.error is None
         sandbox = (await atoll.workers.get("lost")).sandbox.id
         async with asyncio.timeout(PATIENCE):
-            while "hold-2" not in api.run(sandbox, "cat seen"):  # noqa: ASYNC110 (a file inside)
-                await asyncio.sleep(0.05)
+            pauses = Pauses()
+            while "hold-2" not in api.run(sandbox, "cat seen"):
+                await pauses.wait()
         os.kill(api.box(sandbox).runtime_pid, signal.SIGKILL)
         for number in ("hold-1", "hold-2"):
             receipt = await asked(atoll, "lost", number)

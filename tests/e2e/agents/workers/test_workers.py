@@ -20,6 +20,7 @@ from atoll.protocol.v1 import codex_workers_pb2 as workers_pb2
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import TOOLS, World, run
 from tests.e2e.conftest import CACHE
+from tests.peers.pauses import Pauses
 from tests.places import ROOT
 
 pytestmark = [
@@ -52,9 +53,10 @@ async def snapshot(w: World, name: str) -> dict[str, Any]:
 
 async def until(w: World, name: str, status: str) -> dict[str, Any]:
     async with asyncio.timeout(120):
+        pauses = Pauses()
         while (shown := await snapshot(w, name))["status"] != status:
             assert shown["status"] != "failed", shown["reason"]
-            await asyncio.sleep(0.05)
+            await pauses.wait()
     return shown
 
 
@@ -273,10 +275,11 @@ async def test_person_takes_a_worker_types_to_it_and_gives_it_back(
 
 async def eventually(happens: Callable[[], Awaitable[bool]]) -> None:
     async with asyncio.timeout(60):
+        pauses = Pauses()
         while True:
             if await happens():
                 return
-            await asyncio.sleep(0.05)
+            await pauses.wait()
 
 
 async def trees(w: World, sandbox: str) -> list[tuple[str, str]]:
