@@ -3,7 +3,7 @@
 import asyncio
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,15 +13,10 @@ from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import CHOICES, KEY, TOOLS, Wall, World, run, sandbox_for, world
 from tests.peers.api import api_of
 from tests.peers.canary import HUNT, answers_with, files_with, memory_holds, pids_of
-from tests.peers.docker_daemon import DockerDaemon, docker_daemon, why_not
+from tests.peers.docker_daemon import DockerDaemon, why_not
+from tests.peers.pauses import Pauses
 
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
-
-
-@pytest.fixture(scope="module")
-def daemon() -> Iterator[DockerDaemon]:
-    with docker_daemon() as running:
-        yield running
 
 
 @pytest.fixture
@@ -147,12 +142,13 @@ def _assert_key_is_kept_nowhere(w: World, sandbox: str) -> None:
 
 async def _until_the_agent_draws(w: World, sandbox: str, terminal: str) -> None:
     async with asyncio.timeout(60):
+        pauses = Pauses()
         while True:
             answer = await w.api.get(f"/v1/sandboxes/{sandbox}/terminals/{terminal}")
             told = answer.json()
             if told["offset"] > 400 or told["state"] == "exited":
                 break
-            await asyncio.sleep(0.05)
+            await pauses.wait()
     assert told["state"] == "running", told
 
 

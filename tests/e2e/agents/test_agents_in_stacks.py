@@ -14,7 +14,7 @@ from tests.e2e.agents.agent_world import KEY, first_here, run, sandbox_for, worl
 from tests.e2e.agents.test_agents import prompt
 from tests.peers.api import Api, api_of
 from tests.peers.canary import LEAVE_MARK, assert_nowhere
-from tests.peers.docker_daemon import IMAGE, DockerDaemon, docker_daemon, why_not
+from tests.peers.docker_daemon import IMAGE, DockerDaemon, why_not
 from tests.peers.machines.ssh_server import SshServer, missing, throwaway_ssh_server
 
 NOT_HERE = (
@@ -52,12 +52,6 @@ try:
 except OSError as error:
     print("closed")
 """
-
-
-@pytest.fixture(scope="module")
-def daemon() -> Iterator[DockerDaemon]:
-    with docker_daemon() as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

@@ -12,16 +12,10 @@ from tests.e2e.agents.workers.test_worker_threads import Case, driven
 from tests.e2e.agents.workers.test_workers import asked, stream, until
 from tests.e2e.walls.test_ssh import NOT_HERE, add_host
 from tests.peers.api import api_of
-from tests.peers.docker_daemon import DockerDaemon, docker_daemon, why_not
+from tests.peers.docker_daemon import DockerDaemon, why_not
 from tests.peers.machines.ssh_server import SshServer, throwaway_ssh_server
 
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(400)]
-
-
-@pytest.fixture(scope="module")
-def daemon() -> Iterator[DockerDaemon]:
-    with docker_daemon() as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

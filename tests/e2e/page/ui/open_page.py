@@ -99,9 +99,12 @@ async def opened(server: ScriptedServer, page: Page) -> OpenPage:
 @asynccontextmanager
 async def tab_of(browser: Browser, *, workers: bool = False) -> AsyncIterator[Page]:
     """A tab with the test hooks on, which fails its test on any script error. Without `workers` the
-    page gets no service worker, whose start takes a fifth of the time of a page's."""
+    page gets no service worker, whose start takes a fifth of the time of a page's. Nothing moves by
+    itself: a browser that shows it draws sixty times a second."""
     context = await browser.new_context(
-        viewport={"width": 1200, "height": 800}, service_workers="allow" if workers else "block"
+        viewport={"width": 1200, "height": 800},
+        service_workers="allow" if workers else "block",
+        reduced_motion="reduce",
     )
     await context.add_init_script("localStorage.setItem('atoll.test', '1')")
     tab = await context.new_page()
