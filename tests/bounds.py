@@ -27,6 +27,11 @@ def rounds(variable: str, usual: int, *, share: float = 1.0) -> Iterator[int]:
             return
 
 
+def examples(usual: int) -> int:
+    """Return the number of examples of a property: `usual`, times what `ATOLL_EXAMPLES` says."""
+    return usual * int(os.environ.get("ATOLL_EXAMPLES") or 1)
+
+
 def patience(variable: str, usual: float) -> float:
     """Return seconds that a search may take: those of the variable, or the usual ones."""
     return float(os.environ.get(variable, usual))

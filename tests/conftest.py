@@ -4,18 +4,24 @@ import gc
 import importlib.util
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from types import FrameType
 
 import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
+from tests.bounds import examples
 from tests.peers.databases import postgres as servers
 from tests.peers.leftovers import Folders
 
 # A slow example on a busy machine is no wrong answer; whole tests have their own timeout.
-settings.register_profile("atoll", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "atoll",
+    deadline=None,
+    max_examples=examples(25),
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("atoll")
 
 if importlib.util.find_spec("sniffio") is None:
@@ -96,6 +102,22 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 20)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Leave random tests out of the coverage, which deterministic ones must reach alone. It takes
+    twice the time, too."""
+    random = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+    coverage = sys.modules.get("coverage")
+    measured = coverage and random and coverage.Coverage.current()
+    if not measured:
+        return (yield)
+    measured.stop()
+    try:
+        return (yield)
+    finally:
+        measured.start()
 
 
 def _interrupted(number: int, frame: FrameType | None) -> None:

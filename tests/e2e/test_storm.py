@@ -20,7 +20,7 @@ from tests.bounds import patience, rounds
 from tests.peers.remains import changed, pids_of, remains, uids_of
 
 SECONDS = patience("ATOLL_STORM_SECONDS", 60)
-ACTS = 40
+ACTS = 25
 """Of each client, in the usual run."""
 
 SEED = int(os.environ.get("ATOLL_STORM_SEED", "0")) or random.SystemRandom().randrange(1, 2**32)

@@ -63,6 +63,7 @@ from atoll.domain.sandbox.stimulus import (
     Touched,
 )
 from atoll.domain.sandbox.task import Task, given
+from tests.bounds import examples
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -560,7 +561,7 @@ class Life(RuleBasedStateMachine):
 
 
 TestLife = Life.TestCase
-TestLife.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+TestLife.settings = settings(max_examples=examples(40), stateful_step_count=40)
 
 
 def test_reached_records_what_became_of_the_task() -> None:

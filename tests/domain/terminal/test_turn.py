@@ -14,6 +14,7 @@ from atoll.domain.terminal.turn import (
     Turn,
     TurnRefusal,
 )
+from tests.bounds import examples
 
 OWNER = Party("ann", "Ann", "a1", Role.OWNER)
 PHONE = Party("ann", "Ann", "a2", Role.OWNER)
@@ -366,7 +367,7 @@ class Turns(RuleBasedStateMachine):
         self.lease = (self.turn.epoch, driver)
 
 
-Turns.TestCase.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+Turns.TestCase.settings = settings(max_examples=examples(40), stateful_step_count=40)
 test_turn_under_any_stimuli_keeps_its_promises = Turns.TestCase
 
 

@@ -16,7 +16,7 @@ from atoll.wire.link.handshake import Continuation, Hello, Unproven, encode_answ
 from tests.inside.link.conftest import FarEnds
 from tests.inside.link.near_end import Refused, TestNearEnd, challenged, connected, exactly
 
-CUTS = 150
+CUTS = 50
 NUMBERS = b"".join(b"%d\n" % one for one in range(1, 200_001))
 
 

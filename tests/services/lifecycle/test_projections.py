@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TypeAlias
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from atoll.domain.event import EventDraft, Json
@@ -76,7 +76,6 @@ async def play(store: Store, acts: list[Act], *, first: int = 1) -> None:
                         await catch_up(rows)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.one_of(events, prunings), max_size=25), st.integers(0, 25))
 def test_rebuild_gives_byte_for_byte_what_the_live_writer_gave(acts: list[Act], read: int) -> None:
     """Also of what was appended and removed between its reading and its switch."""

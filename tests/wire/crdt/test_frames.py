@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from atoll.wire.crdt.frames import (
@@ -30,13 +30,11 @@ FRAMES: st.SearchStrategy[Frame] = st.one_of(
 )
 
 
-@settings(max_examples=40)
 @given(FRAMES)
 def test_frame_is_read_as_it_was_spelled(frame: Frame) -> None:
     assert read_frame(spell_frame(frame)) == frame
 
 
-@settings(max_examples=40)
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_frame_or_malformed(data: bytes) -> None:
     try:

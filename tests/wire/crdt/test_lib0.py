@@ -1,7 +1,7 @@
 import struct
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from atoll.wire.crdt.lib0 import (
@@ -15,7 +15,6 @@ from atoll.wire.crdt.lib0 import (
 )
 
 
-@settings(max_examples=40)
 @given(st.integers(0, MAX_NUMBER))
 def test_number_is_read_as_it_was_spelled(number: int) -> None:
     reader = Reader(spell_number(number))
@@ -23,7 +22,6 @@ def test_number_is_read_as_it_was_spelled(number: int) -> None:
     reader.finish()
 
 
-@settings(max_examples=40)
 @given(st.text(), st.binary())
 def test_text_and_bytes_are_read_as_they_were_spelled(text: str, data: bytes) -> None:
     reader = Reader(spell_text(text) + spell_bytes(data))

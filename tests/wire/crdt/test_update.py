@@ -2,7 +2,7 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pycrdt import Doc, Map, Text
 
@@ -52,7 +52,6 @@ def test_update_of_a_real_document_is_read_whole() -> None:
     assert found.deletions and {one.client for one in found.deletions} == {7}
 
 
-@settings(max_examples=40)
 @given(st.binary(max_size=300))
 def test_any_bytes_are_an_update_or_malformed(data: bytes) -> None:
     try:

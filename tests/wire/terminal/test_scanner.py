@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from atoll.wire.terminal.scanner import MAX_SEQUENCE, Scanner
+from tests.bounds import examples
 from tests.wire.recordings import NAMES, output
 
 RESET = b"\x1bc\x1b[?25h"
@@ -89,7 +90,7 @@ def fed(data: bytes, cuts: list[int]) -> tuple[Scanner, list[object]]:
     return scanner, queries
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(100))
 @given(STREAMS, st.lists(st.integers(0, 20_000), max_size=12))
 def test_scanner_fed_in_any_split_reaches_the_same_state(data: bytes, cuts: list[int]) -> None:
     whole, asked = fed(data, [])
@@ -98,7 +99,7 @@ def test_scanner_fed_in_any_split_reaches_the_same_state(data: bytes, cuts: list
     assert asked_split == asked
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(50))
 @given(STREAMS)
 def test_scanner_started_at_a_cut_with_its_preamble_reaches_the_same_state(data: bytes) -> None:
     first = Scanner()

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from atoll.wire.terminal.scanner import MAX_SEQUENCE, Scanner
@@ -53,7 +53,6 @@ def test_scrollback_of_a_recorded_agent_replays_to_the_same_settings(name: str, 
     assert scrollback.modes == known.modes
 
 
-@settings(max_examples=60)
 @given(
     st.lists(
         st.sampled_from([b"x" * 700, b"\x1b[1m", b"\x1b[6n", b"\x1b", b"[c", b"\n"]), max_size=60

@@ -21,6 +21,7 @@ from atoll.domain.agent.message_parts.cards import GeminiCards, QwenCards
 from atoll.domain.agent.opencode.cards import OpencodeCards
 from atoll.domain.agent.previews import previews
 from atoll.domain.errors import Conflict, Invalid, NotFound
+from tests.bounds import examples
 from tests.domain.agent.cards.replay import AT, fields, first_draft
 
 WORDS = st.sampled_from([
@@ -53,7 +54,7 @@ CONVERSATIONS: tuple[Callable[[], Conversation], ...] = (
 
 # To draw messages takes most of the time, so that all translators are given the same ones.
 @given(messages=st.lists(MESSAGES, max_size=5))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(50))
 def test_translator_of_anything_makes_cards_or_nothing(messages: list[Any]) -> None:
     for make in TRANSLATORS:
         cards, log = make(), CardLog()
@@ -64,7 +65,6 @@ def test_translator_of_anything_makes_cards_or_nothing(messages: list[Any]) -> N
 
 
 @given(messages=st.lists(MESSAGES, max_size=5))
-@settings(max_examples=50, deadline=None)
 def test_conversation_with_anything_goes_on(messages: list[Any]) -> None:
     for make in CONVERSATIONS:
         talk = make()

@@ -20,7 +20,7 @@ from atoll.testing.linked import Linked, linked
 from tests.runtime.spawners.link.test_linked_spawner import FAR_ENDS
 from tests.runtime.stage import Watcher, runtime
 
-CUTS = int(os.environ.get("ATOLL_LINK_CUTS", "100"))
+CUTS = int(os.environ.get("ATOLL_LINK_CUTS", "40"))
 SEED = int(os.environ.get("ATOLL_LINK_SEED") or random.randrange(2**32))
 MOST_BYTES = 40_000
 AWAY_SECONDS = float(os.environ.get("ATOLL_LINK_AWAY", "1"))
