@@ -12,12 +12,13 @@ ROOT = Path(__file__).parents[2]
 PYTHON = str(ROOT / ".venv" / "bin" / "python")
 
 WITHOUT_SCHEMATHESIS = ("-p", "no:schemathesis")
-"""Loading it takes more than a second of processor time, and two groups need it."""
+"""Loading it takes more than a second of processor time, and one group needs it."""
 
 USUAL = "not slow and not alone"
 
 PAGES = "tests/e2e/page"
 SCRIPTED = "tests/e2e/page/ui"
+CONFORMANCE = "tests/e2e/test_http_conformance.py"
 AGENTS = ("tests/e2e/agents", "tests/e2e/tour")
 WALLS = "tests/e2e/walls"
 DOCKER = ("tests/e2e/walls/test_docker.py", "tests/e2e/walls/test_compose.py")
@@ -44,6 +45,12 @@ STORED = (
 )
 """What stores rows, once more on PostgreSQL. The rest of these folders would find nothing new."""
 
+STORED_USUAL = tuple(
+    f"tests/services/{area}" for area in ("journals", "sandboxes", "secrets", "test_survival.py")
+)
+"""Of them the usual run has what claims, locks and appends beside others. The contract of every
+kind of row is on both databases in `adapters`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Group:
@@ -61,6 +68,7 @@ class Group:
 
 LAYOUT = Group("layout", ("tests/layout",), deterministic=True)
 UNITS = Group("units", (), deterministic=True)
+MAINTENANCE = ("tests/services/sandboxes/test_maintenance.py",)
 ON_POSTGRES = (*WITHOUT_SCHEMATHESIS, "--database=postgres")
 REST = ("client", "services", "docs", "wiring", "replay", "bench", "protocol")
 
@@ -68,17 +76,17 @@ GROUPS = (
     Group("core", ("tests/domain", "tests/wire"), deterministic=True, covered=True),
     UNITS,
     Group("agents", AGENTS),
-    Group("e2e", ("tests/e2e",), (PAGES, *AGENTS, WALLS, WAITING), options=()),
+    Group("e2e", ("tests/e2e",), (PAGES, *AGENTS, WALLS, WAITING, CONFORMANCE)),
     Group("adapters", ("tests/adapters",)),
     Group("scripted", (SCRIPTED,)),
     Group("security", ("tests/security",)),
     Group("walls", (WALLS,), DOCKER),
     Group("pages", (PAGES,), (SCRIPTED,)),
-    Group("surfaces", ("tests/surfaces",), options=()),
+    Group("surfaces", ("tests/surfaces", CONFORMANCE), options=()),
     Group("rest", tuple(f"tests/{area}" for area in REST)),
     Group("runtime", ("tests/runtime", "tests/inside", "tests/zygote")),
     Group("docker", DOCKER),
-    Group("postgres", STORED, ("tests/services/sandboxes/test_maintenance.py",), ON_POSTGRES),
+    Group("postgres", STORED_USUAL, MAINTENANCE, ON_POSTGRES),
     Group("redaction", ("tests/redaction",)),
 )
 """The longest first, so that no lane is left alone at the end."""

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from scripts.testing.groups import ROOT, pytest
+from scripts.testing.groups import ON_POSTGRES, ROOT, STORED, pytest
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +17,9 @@ class Step:
     bounds: Mapping[str, str] = field(default_factory=dict)
 
 
-def chaos_steps(search_seconds: int, redaction_seconds: int) -> tuple[Step, ...]:
-    """Return the tests that break things or search at random, for so long."""
+def chaos_steps(search_seconds: int, redaction_seconds: int, examples: int) -> tuple[Step, ...]:
+    """Return the tests that break things or search at random, for so long. A property has so many
+    times the examples of the usual run."""
     crowd = {"ATOLL_CHAOS_SECONDS": "60", "ATOLL_CHAOS_VIEWERS": "200"}
     cuts = {"ATOLL_LINK_CUTS": "1000", "ATOLL_LINK_AWAY": "60"}
     search, redaction = str(search_seconds), str(redaction_seconds)
@@ -33,14 +34,16 @@ def chaos_steps(search_seconds: int, redaction_seconds: int) -> tuple[Step, ...]
             ("-s", "--timeout", "8000", "tests/redaction"),
             {"ATOLL_REDACTION_SECONDS": redaction},
         ),
+        Step(("-m", "hypothesis and not slow", "tests"), {"ATOLL_EXAMPLES": str(examples)}),
     )
 
 
+ON_BOTH_DATABASES = Step((*ON_POSTGRES, "-m", "not slow", *STORED))
 VENDORS = Step(("-m", "vendors", "tests/vendors"))
 TIERS = {
-    "slow": (Step(("-m", "slow and not agents and not vendors")),),
+    "slow": (Step(("-m", "slow and not agents and not vendors")), ON_BOTH_DATABASES),
     "backends": (Step(("-m", "docker", "tests")),),
-    "chaos": chaos_steps(600, 3600),
+    "chaos": chaos_steps(600, 3600, 40),
     "vendors": (VENDORS,),
     "agents": (Step(("-m", "agents", "tests/e2e")),),
 }
@@ -48,12 +51,15 @@ TIERS = {
 OTHER_AGENTS = "aider or gemini or opencode or qwen or five"
 """Words of the names of tests that install more agents than Codex and Claude Code."""
 ALL = {
-    "slow": (Step(("-m", "slow and not agents and not vendors and not docker")),),
+    "slow": (
+        Step(("-m", "slow and not agents and not vendors and not docker")),
+        ON_BOTH_DATABASES,
+    ),
     "backends": (Step(("-m", "docker and not agents", "tests")),),
     "agents, those of the usual run": (
         Step(("-m", "agents and (slow or docker)", "-k", f"not ({OTHER_AGENTS})", "tests/e2e")),
     ),
-    "chaos": chaos_steps(120, 300),
+    "chaos": chaos_steps(120, 300, 8),
     "vendors": (VENDORS,),
 }
 """What `scripts/test all` runs after the usual run: the tiers without what installs more than 500

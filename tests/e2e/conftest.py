@@ -13,7 +13,8 @@ from atoll.adapters.agents.install import install
 from atoll.domain.agent.registry import find
 from atoll.testing.server import TestServer, test_server
 from tests.e2e.agents.agent_world import KEY, World, forgotten, world
-from tests.e2e.servers import api_with, emptied, server_as
+from tests.e2e.servers import api_with, emptied
+from tests.e2e.walls.test_rootless import person
 from tests.peers.api import Api
 from tests.places import ROOT
 
@@ -27,16 +28,20 @@ def standing() -> Iterator[TestServer]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def standing_rootless() -> Iterator[TestServer]:
+    """The same of a person without rights."""
+    with person() as server:
+        yield server
+
+
 @pytest.fixture(scope="module")
 def server(request: pytest.FixtureRequest) -> Iterator[TestServer]:
-    """The standing server, without a sandbox; one of its own for a module `on_both_walls`."""
-    if whose := getattr(request, "param", ""):
-        with server_as(whose) as made:
-            yield made
-    else:
-        made = request.getfixturevalue("standing")
-        yield made
-        emptied(made)
+    """The standing server, without a sandbox; whose it is, a test says that is `on_both_walls`."""
+    rootless = getattr(request, "param", "root") == "rootless"
+    made: TestServer = request.getfixturevalue("standing_rootless" if rootless else "standing")
+    yield made
+    emptied(made)
 
 
 @pytest.fixture(scope="module")

@@ -6,18 +6,25 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 
 import pytest
 
-from atoll.testing.server import TestServer, test_server
-from tests.e2e.walls.test_rootless import person
+from atoll.testing.server import TestServer
 from tests.peers.api import Api, api_of
 
-on_both_walls = pytest.mark.parametrize(
-    "server", ["root", "rootless"], indirect=True, scope="module"
-)
-"""Run a module's tests as root, and once more as a person without rights."""
+ROOT = pytest.param("root", marks=pytest.mark.skipif(os.geteuid() != 0, reason="needs root"))
+
+
+def on_walls(*rootless: pytest.MarkDecorator) -> pytest.MarkDecorator:
+    """Run tests as root, and once more as a person without rights, which has these marks."""
+    walls = [ROOT, pytest.param("rootless", marks=rootless)]
+    return pytest.mark.parametrize("server", walls, indirect=True, scope="module")
+
+
+on_both_walls = on_walls()
+rootless_is_slow = on_walls(pytest.mark.slow)
+"""The usual run has root's alone."""
 
 SHORT = """\
 id: profile.short
@@ -25,13 +32,6 @@ version: "1.0.0"
 extension: ext.namespaces
 ttl: {default: 15s, max: 1h, retention: 1h}
 """
-
-
-def server_as(whose: str) -> AbstractContextManager[TestServer]:
-    """A server of root's, or of a person without rights."""
-    if whose == "root" and os.geteuid() != 0:
-        pytest.skip("needs root")
-    return person() if whose == "rootless" else test_server()
 
 
 def emptied(server: TestServer) -> None:

@@ -37,7 +37,7 @@ from tests.places import ROOT
 DOCUMENT = ROOT / "docs" / "openapi.json"
 SEED = int(os.environ.get("ATOLL_HTTP_SEED") or datetime.now(UTC).strftime("%Y%m%d"))
 SECONDS = patience("ATOLL_HTTP_SECONDS", 60)
-ROUNDS, ROUNDS_ON_POSTGRES = 6, 4
+ROUNDS = 4
 """In the usual run: 36 requests each."""
 
 AT_ONCE = 3
@@ -222,6 +222,7 @@ def test_walk_over_the_real_server_finds_no_server_error(summary: Callable[[str]
         _walk(api, ROUNDS, summary)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(SECONDS * 4 + 300)
 def test_walk_over_a_server_on_postgres_finds_none_either(
     postgres: PostgresServer, summary: Callable[[str], None]
@@ -229,7 +230,7 @@ def test_walk_over_a_server_on_postgres_finds_none_either(
     name = postgres.empty()
     try:
         with api_on(ATOLL_DATABASE_URL=postgres.url(name)) as api:
-            _walk(api, ROUNDS_ON_POSTGRES, summary)
+            _walk(api, ROUNDS, summary)
     finally:
         postgres.drop(name)
 

@@ -50,7 +50,7 @@ def server_of(wall: str) -> Iterator[tuple[TestServer, str]]:
     params=[
         pytest.param("root", marks=pytest.mark.root),
         "rootless",
-        pytest.param("docker", marks=[pytest.mark.root, pytest.mark.docker]),
+        pytest.param("docker", marks=[pytest.mark.root, pytest.mark.docker, pytest.mark.slow]),
     ],
 )
 def walled(request: pytest.FixtureRequest) -> Iterator[Walled]:

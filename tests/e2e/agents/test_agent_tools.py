@@ -21,6 +21,7 @@ from tests.e2e.agents.agent_world import (
     KEY,
     Wall,
     World,
+    first_here,
     forgotten,
     keys_for,
     run,
@@ -32,6 +33,7 @@ from tests.e2e.replicas.fleet import Fleet, fleet_on
 from tests.peers.canary import HUNT, memory_holds, pids_of
 from tests.peers.databases.postgres import PostgresServer
 from tests.peers.docker_daemon import IMAGE, DockerDaemon, add_program, docker_daemon, why_not
+from tests.peers.pauses import Pauses
 
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
 
@@ -65,11 +67,13 @@ def cases(walls: Iterable[str], modes: Iterable[str], quick: Callable[..., bool]
     return found
 
 
+USUAL = (("claude-code", "tui", "http"), ("claude-code", "machine", "stdio"),
+         ("codex", "machine", "http"))  # fmt: skip
+"""Of each agent that installs fast, mode, and way one."""
+
+
 def in_every_run(wall: str, agent: str, mode: str, way: str) -> bool:
-    """By HTTP the two that install fast; one of them by stdio, as a machine."""
-    if wall != "namespaces" or agent not in ("claude-code", "codex"):
-        return False
-    return way == "http" or (agent, mode) == ("claude-code", "machine")
+    return wall == "namespaces" and (agent, mode, way) in USUAL
 
 
 ANSWERED = "untrusted text from event"
@@ -146,11 +150,12 @@ class Scene:
         """Ask it once its turn has ended."""
         path = f"/v1/sandboxes/{self.sandbox}/terminals/{self.id}/ask"
         async with asyncio.timeout(60):
+            pauses = Pauses()
             while True:
                 asked = await self.w.api.post(path, json={"prompt": words})
                 if asked.status_code != 409:
                     break
-                await asyncio.sleep(0.05)
+                await pauses.wait()
         assert asked.status_code == 202, asked.text
 
     async def until_asked(self, holds: Callable[[str], bool]) -> None:
@@ -283,7 +288,7 @@ async def door_leads_on(scene: Scene) -> None:
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("agent", ["claude-code", "codex"])
+@first_here("claude-code", "codex")
 @pytest.mark.asyncio(loop_scope="session")
 async def test_call_while_the_control_plane_is_dead_is_answered_by_the_next(
     mortal: World,
@@ -353,7 +358,9 @@ async def test_call_after_a_replica_was_killed_is_answered_by_another(
 
 
 @pytest.mark.parametrize(
-    "placed", ["namespaces", pytest.param("docker", marks=IN_DOCKER)], indirect=True
+    "placed",
+    ["namespaces", pytest.param("docker", marks=[*IN_DOCKER, pytest.mark.slow])],
+    indirect=True,
 )
 @pytest.mark.asyncio(loop_scope="session")
 async def test_script_calls_a_tool_by_its_name(

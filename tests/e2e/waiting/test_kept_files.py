@@ -9,14 +9,14 @@ from pathlib import Path
 import httpx
 
 from atoll.testing.server import TestServer
-from tests.e2e.servers import SHORT, on_both_walls
+from tests.e2e.servers import SHORT, rootless_is_slow
 from tests.peers.api import Api, until
 from tests.peers.remains import pids_of
 
 PROFILES = {"short": SHORT}
 ALONE_SECONDS = 60
 
-pytestmark = on_both_walls
+pytestmark = rootless_is_slow
 
 
 def read(api: Api, sandbox: str, path: str) -> bytes:

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 from atoll.testing.server import TestServer
@@ -38,9 +39,10 @@ def checkout_of(server: TestServer, repository: Path) -> Path:
     if home is None or os.geteuid() != 0:
         return repository
     owner = server.home.stat().st_uid
-    place = Path(home) / "project"
+    folder = Path(tempfile.mkdtemp(dir=home))
+    place = folder / "project"
     shutil.copytree(repository, place)
-    for path in (place, *place.rglob("*")):
+    for path in (folder, *folder.rglob("*")):
         os.chown(path, owner, owner)
     return place
 

@@ -3,13 +3,13 @@
 from pathlib import Path
 
 from atoll.testing.server import TestServer
-from tests.e2e.servers import on_both_walls
+from tests.e2e.servers import rootless_is_slow
 from tests.e2e.waiting.test_saved_work import git, mine, ok
 from tests.peers.api import Api, until
 
 __all__ = ["mine"]
 
-pytestmark = on_both_walls
+pytestmark = rootless_is_slow
 
 
 def test_push_inside_is_held_and_comes_home(server: TestServer, api: Api, mine: Path) -> None:

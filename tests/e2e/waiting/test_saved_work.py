@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 
 from atoll.testing.server import TestServer
-from tests.e2e.servers import SHORT, on_both_walls
+from tests.e2e.servers import ROOT, SHORT, rootless_is_slow
 from tests.e2e.waiting.test_long_weekend import checkout_of
 from tests.peers.api import Api
 
-pytestmark = on_both_walls
 PROFILES = {"short": SHORT}
 
 WORK = """
@@ -67,7 +66,17 @@ def _failed(server: TestServer, api: Api, sandbox: str) -> None:
     api.until(sandbox, lambda told: told["state"] == "failed", 60)
 
 
-@pytest.mark.parametrize("over", [_running, _stopped, _expired, _failed])
+ENDS = (_running, _stopped, _expired, _failed)
+EVERYWHERE = [
+    *(pytest.param(*ROOT.values, end, marks=ROOT.marks) for end in ENDS),
+    *(
+        pytest.param("rootless", end, marks=() if end is _stopped else pytest.mark.slow)
+        for end in ENDS
+    ),
+]
+
+
+@pytest.mark.parametrize(("server", "over"), EVERYWHERE, indirect=["server"], scope="module")
 def test_work_of_a_recreated_sandbox_is_pulled(
     server: TestServer, api: Api, mine: Path, over: Callable[[TestServer, Api, str], None]
 ) -> None:
@@ -94,6 +103,7 @@ def test_work_of_a_recreated_sandbox_is_pulled(
     api.act(sandbox, "destroy")
 
 
+@rootless_is_slow
 def test_workspace_without_its_git_is_kept_as_a_tree(
     server: TestServer, api: Api, mine: Path, tmp_path: Path
 ) -> None:
@@ -109,6 +119,7 @@ def test_workspace_without_its_git_is_kept_as_a_tree(
     api.act(sandbox, "destroy")
 
 
+@rootless_is_slow
 def test_work_that_cannot_be_saved_is_not_dropped(server: TestServer, api: Api) -> None:
     sandbox = str(api.create(name="closed")["sandbox_id"])
     api.run(sandbox, "echo x > open; echo x > shut; chmod 0 shut")

@@ -31,6 +31,7 @@ WALLS = [
         "docker",
         marks=[
             pytest.mark.docker,
+            pytest.mark.slow,
             pytest.mark.skipif(bool(why_not()), reason=f"no Docker daemon: {why_not()}"),
         ],
     ),
