@@ -24,14 +24,17 @@ ZYGOTE_MODULE = "atoll.wiring.zygote"
 CONTROL_MODULE = "atoll.wiring.control.serve"
 COMMAND_MODULE = "atoll.surfaces.cli.entry"
 HOST_MODULE = "atoll.wiring.host"
+APP_MODULE = "atoll.surfaces.http.app"
 LOADED = (
     *(CONTROL_MODULE, COMMAND_MODULE, HOST_MODULE),
     *("atoll.surfaces.cli.command_table", "atoll.wiring.control.assembly"),
-    *("atoll.surfaces.http.app", "atoll.surfaces.mcp.entry", "atoll.wiring.control.reach"),
+    *(APP_MODULE, "atoll.surfaces.mcp.entry", "atoll.wiring.control.reach"),
     *("atoll.wiring.control.logs", "uvicorn", "uvicorn.lifespan.off", "uvloop", "alembic.command"),
     "atoll.surfaces.http.server.connections.bounded_head",
     "atoll.surfaces.http.server.connections.handover",
     "atoll.surfaces.http.server.connections.tls_entry",
+    "atoll.adapters.extensions.namespaces.extension",
+    "atoll.domain.repository.project_schema",
 )
 """Modules that a start loads, directly or through others."""
 
@@ -116,6 +119,8 @@ def main() -> None:
     _modules_of_zygotes = dict(sys.modules)
     for module in LOADED:
         import_module(module)
+    # To make them takes longer than all the rest of a start.
+    sys.modules[APP_MODULE].shared_routes()
     # Before an environment is replaced, as a title takes the place of this one.
     set_title("tests")
     serve(int(sys.argv[2]), _run)

@@ -112,7 +112,7 @@ def routers() -> list[APIRouter]:
 
 
 @cache
-def _routes() -> tuple[BaseRoute, ...]:
+def shared_routes() -> tuple[BaseRoute, ...]:
     """Return the routes of every app. They hold nothing of one: apps of a process share them."""
     last = (
         multiplayer.router,
@@ -170,7 +170,7 @@ def create_app(
         # It asks for the permission of each tool by itself.
         app.router.routes.append(Route(token_paths.MCP, settings.mcp, include_in_schema=False))
     # Not `include_router`, which would build every route a second time to add nothing to it.
-    app.router.routes.extend(_routes())
+    app.router.routes.extend(shared_routes())
     return app
 
 
