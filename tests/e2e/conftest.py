@@ -16,6 +16,7 @@ from tests.e2e.agents.agent_world import KEY, World, forgotten, world
 from tests.e2e.servers import api_with, emptied
 from tests.e2e.walls.test_rootless import person
 from tests.peers.api import Api
+from tests.peers.docker_daemon import DockerDaemon, docker_daemon
 from tests.places import ROOT
 
 CACHE = ROOT / ".venv" / "agents"
@@ -69,6 +70,13 @@ async def w(standing_world: World) -> AsyncIterator[World]:
     """The world without a sandbox, for a test that runs on the session's loop."""
     yield standing_world
     await forgotten(standing_world)
+
+
+@pytest.fixture(scope="session")
+def daemon() -> Iterator[DockerDaemon]:
+    """One Docker daemon for the tests of agents in containers."""
+    with docker_daemon() as running:
+        yield running
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from tests.peers.api import Api, api_of, until
 from tests.peers.remains import changed, pids_of, remains, uids_of
 from tests.peers.terminal_client import TerminalClient, attached
 
-NUMBERS = 500_000
+NUMBERS = 1_000_000
 COUNTING = ("/bin/sh", "-c", f"stty -echo; echo go; read line; seq 1 {NUMBERS}")
 FEWER = NUMBERS // 2
 #: The same numbers, the last of them once a file is there: it is never over before a kill.
@@ -112,7 +112,7 @@ async def test_control_plane_killed_while_a_terminal_prints_costs_no_byte(
     ):
         await watcher.until(lambda client: client.starts == 1)
         await driver.type(b"\r")
-        await driver.until(lambda client: len(client.output) > 600_000)
+        await driver.until(lambda client: len(client.output) > 1_000_000)
         await asyncio.to_thread(restart, server, gone_seconds)
         await asyncio.to_thread(api.run, sandbox, "touch go-on")
         for client in (driver, watcher):

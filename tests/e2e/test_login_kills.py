@@ -15,8 +15,8 @@ import httpx
 import pytest
 
 from atoll.testing.server import TestServer, test_server
+from tests.peers.api import Pauses
 from tests.peers.issuers.login_issuer import CLIENT, Issuer, login_issuer
-from tests.peers.pauses import Pauses
 
 pytestmark = pytest.mark.timeout(180)
 

@@ -1,5 +1,6 @@
 """The HTTP API as a plain script would use it: one call a line, waiting included."""
 
+import asyncio
 import base64
 import time
 from collections.abc import Callable, Iterator
@@ -12,12 +13,39 @@ from atoll.testing.server import TestServer
 from atoll.wire.zygote import messages as wire
 from atoll.wiring.launch import zygote_process
 from atoll.zygote.host.home import Home
-from tests.peers.pauses import Pauses
 
 WAIT_SECONDS = 240
 """For one change of state. The server's own 60 s pass on a busy machine, and the answer is then
 a sandbox that is still being provisioned, to which the next call is a 503."""
 T = TypeVar("T")
+
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.02, 0.25
+PAUSES_SHARE = 1 / 20
+"""Of the time that has passed already."""
+
+
+class Pauses:
+    """The pauses between looks at something that announces itself to nobody, from now on.
+
+    A look costs a request or even a process. So pauses grow with the time that has passed: looking
+    takes a bounded share of a long wait, and what happens is seen soon after it did.
+    """
+
+    def __init__(self) -> None:
+        self._begun = time.monotonic()
+
+    def seconds(self) -> float:
+        """Return how long the next pause is."""
+        passed = time.monotonic() - self._begun
+        return min(LONGEST_PAUSE, max(SHORTEST_PAUSE, passed * PAUSES_SHARE))
+
+    def sleep(self) -> None:
+        """Pause this thread."""
+        time.sleep(self.seconds())
+
+    async def wait(self) -> None:
+        """Pause this task."""
+        await asyncio.sleep(self.seconds())
 
 
 class Api:

@@ -46,7 +46,7 @@ class TestServer:
 
     @property
     def words_before(self) -> tuple[str, ...]:
-        """What, put before an argv, runs it as the server's person."""
+        """Words that, put before an argv, run it as the server's person."""
         return (*(() if self.stranger is None else self.stranger.words()), *self.before)
 
     @property

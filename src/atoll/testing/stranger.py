@@ -34,7 +34,7 @@ class Stranger:
         os.chdir("/")
 
     def words(self) -> tuple[str, ...]:
-        """Return what, put before an argv, runs it as this person."""
+        """Return the words that, put before an argv, run it as this person."""
         ids = _OWN_RANGE if self.subordinates else "-"
         return (sys.executable, "-P", "-m", __name__, self.home, str(self.uid), ids)
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.agents.agent_world import World, run, sandbox_for
-from tests.peers.pauses import Pauses
+from tests.peers.api import Pauses
 
 pytestmark = [
     pytest.mark.agents,

@@ -13,7 +13,7 @@ import pytest
 
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import CHOICES, World, run, sandbox_for
-from tests.peers.pauses import Pauses
+from tests.peers.api import Pauses
 
 pytestmark = [
     pytest.mark.agents,

@@ -19,9 +19,9 @@ import pytest
 from atoll.domain.agent.login_use import PLACEHOLDER_REFRESH
 from atoll.testing.model_server import ModelServer, model_server
 from atoll.testing.server import TestServer, test_server
+from tests.peers.api import Pauses
 from tests.peers.issuers.login_issuer import ACCOUNT, CLIENT, Issuer, login_issuer
 from tests.peers.issuers.plan_vendor import PlanVendor, plan_vendor
-from tests.peers.pauses import Pauses
 
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
 

@@ -14,7 +14,7 @@ import pytest
 from atoll.testing.model_server import REFUSAL
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import CHOICES, TOOLS, World, run, sandbox_for, until_asked
-from tests.peers.pauses import Pauses
+from tests.peers.api import Pauses
 
 pytestmark = [
     pytest.mark.agents,

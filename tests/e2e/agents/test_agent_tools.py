@@ -30,10 +30,10 @@ from tests.e2e.agents.agent_world import (
     world_at,
 )
 from tests.e2e.replicas.fleet import Fleet, fleet_on
+from tests.peers.api import Pauses
 from tests.peers.canary import HUNT, memory_holds, pids_of
 from tests.peers.databases.postgres import PostgresServer
 from tests.peers.docker_daemon import IMAGE, DockerDaemon, add_program, docker_daemon, why_not
-from tests.peers.pauses import Pauses
 
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
 

@@ -11,10 +11,9 @@ import pytest
 from atoll.domain.agent.registry import find
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import CHOICES, KEY, TOOLS, Wall, World, run, sandbox_for, world
-from tests.peers.api import api_of
+from tests.peers.api import Pauses, api_of
 from tests.peers.canary import HUNT, answers_with, files_with, memory_holds, pids_of
 from tests.peers.docker_daemon import DockerDaemon, why_not
-from tests.peers.pauses import Pauses
 
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
 

@@ -23,7 +23,7 @@ from atoll.testing.stranger import Stranger
 from tests.e2e.agents.agent_world import KEY, World
 from tests.e2e.agents.workers.test_workers import WRITE, asked, snapshot, stream, until
 from tests.e2e.walls.test_rootless import STRANGER
-from tests.peers.pauses import Pauses
+from tests.peers.api import Pauses
 from tests.peers.remains import pids_of
 from tests.places import ROOT
 

@@ -14,11 +14,10 @@ from playwright.async_api import Request
 from atoll.testing.contracts.telemetry.tracer import ExportedSpan
 from atoll.testing.server import TestServer, test_server
 from tests.e2e.page.test_real_page import LINK
-from tests.peers.api import Api, api_of
+from tests.peers.api import Api, Pauses, api_of
 from tests.peers.browsers import chromium, needs_chromium
 from tests.peers.monitoring.collector import Collector, collector
 from tests.peers.monitoring.prometheus import needs_prometheus, prometheus
-from tests.peers.pauses import Pauses
 from tests.places import ROOT
 
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"

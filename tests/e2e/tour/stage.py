@@ -13,7 +13,7 @@ from typing import Any
 from atoll.testing.server import atoll_command
 from tests.e2e.agents.agent_world import KEY, World, world
 from tests.e2e.tour.story import FILES, Task
-from tests.peers.pauses import Pauses
+from tests.peers.api import Pauses
 
 PATIENCE_SECONDS = 240
 _IDENTITY = ("-c", "user.name=Ada", "-c", "user.email=ada@example.invalid")

@@ -1,7 +1,6 @@
 """A morning with five agents on five branches, by keyboard alone and by phone.
 
-`ATOLL_TOUR=docs/tour` makes the run keep its pictures there. Else those of whole Chromium lie in
-the test's folder, and the usual run, which has its headless shell, takes none.
+`ATOLL_TOUR=docs/tour` makes the run keep its pictures there; else they lie in the test's folder.
 """
 
 import asyncio
@@ -58,7 +57,7 @@ expect.set_options(timeout=150_000)
 class Tour:
     """One walk through the page, and its pictures."""
 
-    def __init__(self, hand: Hand, stage: Stage, pictures: Path | None) -> None:
+    def __init__(self, hand: Hand, stage: Stage, pictures: Path) -> None:
         self.hand, self.page, self.stage, self.pictures = hand, hand.page, stage, pictures
         self.names: dict[str, str] = {}
         """The sandbox of each task's branch."""
@@ -66,8 +65,7 @@ class Tour:
     async def keep(self, name: str) -> None:
         """Keep a picture; nothing lies beside the screen."""
         await fits(self.page)
-        if self.pictures is not None:
-            await picture(self.page, self.pictures / f"{name}-{self.hand.name}.webp")
+        await picture(self.page, self.pictures / f"{name}-{self.hand.name}.webp")
 
     def card(self, task: Task) -> Locator:
         """The task's card on home."""
@@ -180,10 +178,9 @@ async def test_morning_with_five_agents_on_five_branches(
     tmp_path: Path,
     provide_agent: Callable[[TestServer, str], None],
 ) -> None:
-    kept, whole = os.environ.get("ATOLL_TOUR", ""), (tasks, how) != (FEW, "desk")
-    pictures = Path(kept or tmp_path / "pictures") if kept or whole else None
+    pictures = Path(os.environ.get("ATOLL_TOUR", "") or tmp_path / "pictures")
     more = PHONE_SCREEN if how == "phone" else {}
-    async with stage(tmp_path) as here, chromium(whole=bool(kept) or whole) as browser:
+    async with stage(tmp_path) as here, chromium(whole=True) as browser:
         for agent in {task.agent for task in tasks}:
             await asyncio.to_thread(provide_agent, here.world.server, agent)
         await known_repository(here)

@@ -92,7 +92,7 @@ async def test_two_people_and_an_agent_from_nothing_to_merged_work(
     pictures = kept if how == "mouse" else None
     with oidc_provider({"sub": "bob", "name": "Bob Ray"}) as provider:
         config = CONFIG.format(issuer=provider.issuer)
-        async with stage(tmp_path, config) as here, chromium(whole=how == "mouse") as browser:
+        async with stage(tmp_path, config) as here, chromium(whole=True) as browser:
             await asyncio.to_thread(provide_agent, here.world.server, TASK.agent)
             await prepared(here)
             link = LINK.findall(here.world.server.log.read_text())[0]

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from atoll.client import Atoll
 from atoll.testing.server import TestServer, atoll_command
-from tests.peers.pauses import Pauses
+from tests.peers.api import Pauses
 
 T = TypeVar("T")
 

@@ -21,8 +21,7 @@ from atoll.client import Atoll
 from atoll.client.workers.shapes import WorkerEvent, WorkerReceipt
 from atoll.domain.errors import AtollError, Conflict, Unavailable
 from atoll.testing.server import TestServer
-from tests.peers.api import Api, api_of
-from tests.peers.pauses import Pauses
+from tests.peers.api import Api, Pauses, api_of
 
 pytestmark = pytest.mark.timeout(3600)
 

@@ -20,7 +20,7 @@ from atoll.protocol.v1 import codex_workers_pb2 as workers_pb2
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import TOOLS, World, run
 from tests.e2e.conftest import CACHE
-from tests.peers.pauses import Pauses
+from tests.peers.api import Pauses
 from tests.places import ROOT
 
 pytestmark = [
