@@ -43,8 +43,9 @@ bring_submodules() {
       ) || { rm -rf "$path/.git"; continue; }
       git submodule -q init -- "$path" && git submodule -q absorbgitdirs -- "$path"
       name=$(git config -f .gitmodules --get-regexp '^submodule\..*\.path$' |
-        while read -r key its; do
-          if [ "$its" = "$path" ]; then key=${key#submodule.}; echo "${key%.path}"; fi
+        while IFS= read -r line; do
+          line=${line#submodule.}
+          if [ "${line#*.path }" = "$path" ]; then echo "${line%%.path *}"; fi
         done)
       url=$(git config "submodule.$name.url") && git -C "$path" config remote.origin.url "$url"
       [ "$1" -ge MAX_DEPTH ] || (cd "$path" && bring_submodules $(($1 + 1)))
