@@ -18,6 +18,7 @@ async def server() -> AsyncIterator[ScriptedServer]:
         pytest.skip("the page is not built: run `npm ci && npm run build` in ui/")
     async with scripted_server() as started:
         yield started
+    assert started.faults == []
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

@@ -2,12 +2,13 @@
 
 import asyncio
 import hashlib
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from playwright.async_api import Browser, Page, Response
+from playwright.async_api import Browser, ConsoleMessage, Page, Response
 
 from .scripted import TICKET, ScriptedServer
 from .scripted_terminal import ScriptedTerminal
@@ -16,6 +17,7 @@ T = TypeVar("T")
 PATIENCE_SECONDS = 60
 LOOKS_MS = 50
 """How often a long text is looked at. Each frame, as is usual, costs more than what is tested."""
+_ERROR = re.compile(r"(Type|Range|Reference|Minified React )[Ee]rror")
 _TEXT = """id => {
   const term = window.__atollTerms?.get(id);
   if (!term) return '';
@@ -96,6 +98,14 @@ async def opened(server: ScriptedServer, page: Page) -> OpenPage:
     return there
 
 
+def is_fault(said: ConsoleMessage) -> bool:
+    """Whether a line of the console is about a fault of the page: what its policy refused, or an
+    error that React caught, of which nothing but the words "The page broke" is left to see."""
+    if "Content Security" in said.text:
+        return True
+    return said.type == "error" and _ERROR.match(said.text) is not None
+
+
 @asynccontextmanager
 async def tab_of(browser: Browser, *, workers: bool = False) -> AsyncIterator[Page]:
     """A tab with the test hooks on, which fails its test on any script error. Without `workers` the
@@ -110,10 +120,7 @@ async def tab_of(browser: Browser, *, workers: bool = False) -> AsyncIterator[Pa
     tab = await context.new_page()
     errors: list[str] = []
     tab.on("pageerror", lambda error: errors.append(str(error)))
-    tab.on(
-        "console",
-        lambda said: errors.append(said.text) if "Content Security" in said.text else None,
-    )
+    tab.on("console", lambda said: errors.append(said.text) if is_fault(said) else None)
     tab.set_default_timeout(60_000)
     yield tab
     await context.close()

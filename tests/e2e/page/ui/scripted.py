@@ -15,11 +15,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from aiohttp import WSCloseCode, web
+from pydantic import ValidationError
 
+from atoll.domain.duration import parse_duration
+from atoll.surfaces.http.sandboxes.view import SandboxView
 from tests.places import ROOT
 
 from .boards.scripted_boards import ScriptedBoards
-from .scripted_agent import ScriptedAgent, read_checked
+from .scripted_agent import ADDED, ScriptedAgent, read_checked
 from .scripted_terminal import HEARTBEAT_SECONDS, ScriptedTerminal
 from .team.scripted_team import ScriptedTeam
 from .workers.scripted_logins import ScriptedLogins
@@ -66,6 +69,18 @@ def problem(status: int, code: str, detail: str, *, where: str | None = None) ->
     return web.json_response(body, status=status, content_type="application/problem+json")
 
 
+ASIDE = {"held", "unpulled"}
+"""What a sandbox's row has beside the API's fields: answers of other routes."""
+
+
+def row_of(sandbox: dict[str, Any]) -> dict[str, Any]:
+    """A sandbox as the API answers it. Raises `ValidationError` for a row that the API never
+    answers: the page may break on one that lacks a field, and no test is to wait for that."""
+    row = {name: value for name, value in sandbox.items() if name not in ASIDE}
+    SandboxView.model_validate(row)
+    return row
+
+
 UNKNOWN: dict[str, Any] = {
     **dict.fromkeys(("on", "question", "card", "answer", "reason"), ""),
     **dict.fromkeys(("commits", "plus", "minus")),
@@ -73,6 +88,7 @@ UNKNOWN: dict[str, Any] = {
 }
 
 REPOSITORY: dict[str, Any] = {
+    "repo_url": "",
     "key": None,
     "branch": "",
     "from_branch": None,
@@ -80,6 +96,12 @@ REPOSITORY: dict[str, Any] = {
     "sparse": [],
     "submodules": [],
     "lfs_files": 0,
+}
+
+METADATA: dict[str, Any] = {
+    **dict.fromkeys(("repo_url", "branch", "from_branch")),
+    **{"network_mode": "limited", "sync_ssh": 0, "ssh_mode": "disabled"},
+    **{"mounts": [], "copies": []},
 }
 
 NO_PROJECT: dict[str, Any] = {
@@ -128,6 +150,8 @@ class ScriptedServer:
     decisions: list[dict[str, Any]] = field(default_factory=list)
     #: Why profiles cannot be used here, by their short names.
     obstacles: dict[str, str] = field(default_factory=dict)
+    #: Rows that tests wrote and the API would never answer.
+    faults: list[str] = field(default_factory=list)
     #: While set, nobody can attach: the handshake is refused.
     refuse_attach: bool = False
     #: How often somebody was refused so.
@@ -149,6 +173,10 @@ class ScriptedServer:
             "reason": None,
             "profile": {"id": "profile.shell", "version": "1.0.0"},
             "extension": "ext.namespaces",
+            "leftovers": [],
+            "parent": None,
+            "host": "host_local",
+            "region": "",
             "route": None,
             "agent": None,
             "scope": "session",
@@ -190,7 +218,7 @@ class ScriptedServer:
             "task": None,
             "project": None,
             "reachability": {"runtime": "up", "ssh": None, "tunnel": None},
-            "metadata": {},
+            "metadata": dict(METADATA),
             "cwd": "/workspace",
             "exposed_secrets": [],
             "org_id": "personal",
@@ -262,6 +290,7 @@ class ScriptedServer:
             web.post("/auth/logout", self._logout),
             web.get("/v1/profiles", self._profiles),
             web.get("/v1/repositories", self._repositories),
+            web.get("/v1/repositories/local/{key}", self._uploaded),
             web.get("/v1/projects/file", self._project),
             web.post("/v1/projects/decision", self._decide),
             web.post(one + "/setup", self._set_up),
@@ -360,6 +389,7 @@ class ScriptedServer:
                 "agent": agent,
                 "description": words,
                 "obstacle": self.obstacles.get(name),
+                "ttl": {"default": "7d", "max": "12h" if name == "codex" else "30d"},
             }
             for name, agent, words in PROFILES
         ]
@@ -377,7 +407,7 @@ class ScriptedServer:
         sandbox = self.sandboxes[request.match_info["id"]]
         sandbox["project"] |= {"state": "running", "reason": None}
         await self.tell(f"sandbox:{sandbox['sandbox_id']}", "sandbox.setup_started")
-        return web.json_response(sandbox)
+        return web.json_response(row_of(sandbox))
 
     async def _catalogue(self, _: web.Request) -> web.StreamResponse:
         agent: dict[str, Any] = {
@@ -394,8 +424,13 @@ class ScriptedServer:
             agent | {"name": "codex", "state": "works", "providers": ["openai"]},
             agent | {"name": "gemini-cli"} | lacking,
             agent | {"name": "opencode", "state": "works", "providers": ["openai", "anthropic"]},
+            agent | {"name": ADDED, "state": "works", "providers": ["openai"]},
         ]
         return web.json_response({"agents": found})
+
+    async def _uploaded(self, request: web.Request) -> web.StreamResponse:
+        refs = [{"name": f"refs/heads/{one}", "commit": "c" * 40} for one in ("main", "mine")]
+        return web.json_response({"key": request.match_info["key"], "name": "demo", "refs": refs})
 
     async def _repositories(self, _: web.Request) -> web.StreamResponse:
         known = {
@@ -426,7 +461,8 @@ class ScriptedServer:
             told += len(fresh)
 
     async def _list(self, _: web.Request) -> web.StreamResponse:
-        shown = [one for one in self.sandboxes.values() if one["state"] != "destroyed"]
+        there = self.sandboxes.values()
+        shown = [row_of(one) for one in there if one["state"] != "destroyed"]
         return web.json_response({"sandboxes": shown, "next": None})
 
     async def _create(self, request: web.Request) -> web.StreamResponse:
@@ -436,8 +472,12 @@ class ScriptedServer:
             status, code, detail, where = self.create_problem
             self.create_problem = None
             return problem(status, code, detail, where=where)
-        repos = [{**repo, "path": "/workspace"} for repo in body["repos"]]
-        said = {"state": "waiting", "reason": None, "prompt": body.get("prompt")}
+        repos = [
+            {**repo, "path": "/workspace", "repo_url": repo["repo_url"] or "",
+             "branch": repo["branch"] or "sandbox-20260101-1200"}
+            for repo in body["repos"]
+        ]  # fmt: skip
+        said = {"state": "waiting", "reason": None, "before": 0, "prompt": body.get("prompt")}
         more = {"repos": repos, "agent": body.get("agent")}
         if body.get("prompt"):
             more["task"] = body["task"] | said
@@ -445,10 +485,10 @@ class ScriptedServer:
         self.sandboxes[made]["created_at"] = at(datetime.now(UTC))
         self.logs[made] = [{"at": at(datetime.now(UTC)), "text": "workspace made in 2 ms"}]
         await self.tell(f"sandbox:{made}", "sandbox.requested")
-        return web.json_response(self.sandboxes[made], status=202)
+        return web.json_response(row_of(self.sandboxes[made]), status=202)
 
     async def _get(self, request: web.Request) -> web.StreamResponse:
-        return web.json_response(self.sandboxes[request.match_info["id"]])
+        return web.json_response(row_of(self.sandboxes[request.match_info["id"]]))
 
     async def _logs(self, request: web.Request) -> web.StreamResponse:
         return web.json_response({"lines": self.logs[request.match_info["id"]]})
@@ -461,16 +501,23 @@ class ScriptedServer:
     async def _act(self, request: web.Request) -> web.StreamResponse:
         sandbox_id, verb = request.match_info["id"], request.match_info["verb"]
         self.acts.append((verb, dict(request.query)))
+        refuses = verb == "destroy" and request.query.get("unpulled") == "refuse"
+        if refuses and self.sandboxes[sandbox_id].get("unpulled"):
+            return problem(409, "unpulled_work", "there is work", where="unpulled")
         if request.query.get("keep_worktree"):
             self.sandboxes[sandbox_id]["kept_at"] = "/home/kept/kept_1"
         if verb == "extend_ttl":
-            end = datetime.fromisoformat(self.sandboxes[sandbox_id]["expires_at"])
-            self.sandboxes[sandbox_id]["expires_at"] = at(end + timedelta(hours=12))
+            sandbox, asked = self.sandboxes[sandbox_id], (await request.json())["ttl"]
+            end = datetime.fromisoformat(sandbox["expires_at"])
+            end += timedelta(seconds=parse_duration(asked))
+            if end > datetime.fromisoformat(sandbox["max_expires_at"]):
+                return problem(429, "ttl_limit", f"no {asked} more fit", where="ttl")
+            sandbox["expires_at"] = at(end)
             await self.tell(f"sandbox:{sandbox_id}", "sandbox.ttl_extended")
         else:
             states = {"stop": "stopped", "start": "ready", "recreate": "provisioning"}
             await self.enter(sandbox_id, states.get(verb, "destroyed"))
-        return web.json_response(self.sandboxes[sandbox_id], status=202)
+        return web.json_response(row_of(self.sandboxes[sandbox_id]), status=202)
 
     async def _terminals(self, request: web.Request) -> web.StreamResponse:
         found = self.terminals[request.match_info["id"]].values()
@@ -515,7 +562,11 @@ async def _guard(request: web.Request, handler: Any) -> web.StreamResponse:
     cookie = request.cookies.get("atoll_session")
     if not is_open and not (cookie in server.cookies and KEY + str(cookie) in _keys(request)):
         return problem(401, "unauthenticated", "nobody is logged in")
-    answer: web.StreamResponse = await handler(request)
+    try:
+        answer: web.StreamResponse = await handler(request)
+    except ValidationError as error:
+        server.faults.append(str(error))
+        raise
     return answer
 
 

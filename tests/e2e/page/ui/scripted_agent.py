@@ -20,6 +20,8 @@ from atoll.domain.errors import AtollError
 HEARTBEAT_SECONDS = 2.0
 INSTALLED = frozenset({"shell", "claude-code", "codex", "gemini-cli", "opencode"})
 """Agents of the scripted catalogue. Others are refused, as the server refuses them."""
+ADDED = "acp:kimi"
+"""An agent that was added: it has no mode at a terminal."""
 CARD = {
     "v": 1,
     "rev": 1,
@@ -51,7 +53,7 @@ async def read_checked(
 
 
 def _lack(reference: str | None, installed: Container[str]) -> str | None:
-    if reference is None:
+    if reference is None or reference == ADDED:
         return None
     try:
         name = find(split_reference(reference)[0]).name
@@ -74,6 +76,8 @@ class ScriptedAgent:
     actions: list[str] = field(default_factory=list)
     recordings: dict[str, str] = field(default_factory=dict)
     installed: frozenset[str] = INSTALLED
+    #: Agents that were started without a terminal.
+    machines: list[dict[str, Any]] = field(default_factory=list)
     _seq: int = 0
     _moved: asyncio.Condition = field(default_factory=asyncio.Condition)
 
@@ -115,6 +119,7 @@ class ScriptedAgent:
         terminal = one + "/terminals/{tid}"
         return [
             web.get(one + "/agents", self._agents),
+            web.post(one + "/agents", self._start),
             web.get(terminal + "/cards", self._follow),
             web.post(terminal + "/cards/{card}/answer", self._answer),
             web.post(terminal + "/ask", self._ask),
@@ -125,7 +130,18 @@ class ScriptedAgent:
         ]
 
     async def _agents(self, _: web.Request) -> web.StreamResponse:
-        return web.json_response({"agents": [self.view()] if self.cards else []})
+        there = [self.view()] if self.cards else []
+        return web.json_response({"agents": [*there, *self.machines]})
+
+    async def _start(self, request: web.Request) -> web.StreamResponse:
+        body = await read_checked(request, self.installed)
+        return web.json_response(self.machine(body["agent"]), status=201)
+
+    def machine(self, agent: str) -> dict[str, Any]:
+        """Start an agent that has no terminal."""
+        made = {**self.view(), "id": f"a_{len(self.machines) + 1}", "agent": agent}
+        self.machines.append({**made, "mode": "machine"})
+        return self.machines[-1]
 
     async def _follow(self, request: web.Request) -> web.StreamResponse:
         socket = web.WebSocketResponse(protocols=("atoll.page",))
@@ -135,7 +151,9 @@ class ScriptedAgent:
         while not socket.closed:
             fresh = [card for card in self.cards.values() if card["seq"] > since]
             page = {"type": "cards", "v": 1, "seq": self._seq, "reset": first, "more": False}
-            page |= {"dropped": 0, "agent": self.view(), "cards": fresh}
+            machines = {one["id"]: one for one in self.machines}
+            agent = machines.get(request.match_info["tid"]) or self.view()
+            page |= {"dropped": 0, "agent": agent, "cards": fresh}
             await socket.send_str(json.dumps(page))
             since, first = self._seq, False
             async with self._moved:

@@ -77,7 +77,8 @@ def worked(server: ScriptedServer) -> str:
     repos = [{"repo_url": REPOSITORY, "key": "k", "branch": BRANCH, "path": "/workspace"}]
     task = {
         "prompt": f"Export the invoices as a spreadsheet. {'And mind the details. ' * 8}",
-        "agent": "codex", "group": "task_1", "state": "waiting", "reason": None,
+        "group": "task_1", "state": "waiting", "reason": None, "mode": "tui",
+        "permissions": "allow", "max_working": None, "before": 0,
     }  # fmt: skip
     made = [server.add_sandbox(f"{LONG}-{n}", repos=repos, task=task, agent="codex") for n in "12"]
     for sandbox in made:

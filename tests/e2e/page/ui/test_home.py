@@ -9,6 +9,7 @@ import pytest
 from playwright.async_api import Page, Route, expect
 
 from tests.e2e.page.ui.open_page import OpenPage
+from tests.e2e.page.ui.scripted import REPOSITORY
 from tests.places import ROOT
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -98,16 +99,9 @@ async def check(page: Page) -> None:
 async def test_work_is_brought_home_from_the_dialog(open_page: OpenPage) -> None:
     page, home = open_page.page, Home()
     repo = {"repo_url": "https://example.com/o/r", "branch": "fix"}
-    place = {
-        "key": "k",
-        "from_branch": "main",
-        "path": "/workspace",
-        "sparse": [],
-        "submodules": [],
-        "lfs_files": 0,
-    }
+    place = {**REPOSITORY, "key": "k", "from_branch": "main"}
     name = open_page.server.sandboxes[open_page.sandbox]["name"]
-    open_page.server.sandboxes[open_page.sandbox]["repos"] = [{**repo, **place}]
+    open_page.server.sandboxes[open_page.sandbox]["repos"] = [{**place, **repo}]
     open_page.server.sandboxes[open_page.sandbox]["held"] = [HELD]
     await page.reload()
     await opened(page, home)

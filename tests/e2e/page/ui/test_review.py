@@ -12,6 +12,7 @@ import pytest
 from playwright.async_api import Page, Route, expect
 
 from tests.e2e.page.ui.open_page import OpenPage
+from tests.e2e.page.ui.scripted import REPOSITORY
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -300,14 +301,8 @@ async def test_pull_request_is_opened_and_its_comment_becomes_one_for_the_agent(
     open_page: OpenPage,
 ) -> None:
     page, forge = open_page.page, Forge()
-    open_page.server.sandboxes[open_page.sandbox]["repos"] = [
-        {
-            "repo_url": "https://forge.example/o/r",
-            "key": None,
-            "branch": "fix",
-            "path": "/workspace",
-        }
-    ]
+    place = {"repo_url": "https://forge.example/o/r", "branch": "fix"}
+    open_page.server.sandboxes[open_page.sandbox]["repos"] = [{**REPOSITORY, **place}]
     await page.route(REVIEWED, answer)
     await page.route(FORGE, forge.answer)
     await page.reload()

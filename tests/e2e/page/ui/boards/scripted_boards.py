@@ -18,7 +18,7 @@ from pycrdt import (
     handle_sync_message,
 )
 
-from tests.e2e.page.ui.scripted_agent import read_checked
+from tests.e2e.page.ui.scripted_agent import ADDED, read_checked
 
 if TYPE_CHECKING:
     from tests.e2e.page.ui.scripted import ScriptedServer
@@ -135,6 +135,7 @@ class ScriptedBoards:
             web.post(one + "/copy", self._create),
             web.get(one + "/attach", self._attach),
             web.post(one + "/terminals", self._terminal),
+            web.post(one + "/agents", self._agent),
             web.post(one + "/sandboxes/{sandbox}", self._nothing),
             web.get(one + "/comments", self._comments),
             web.post(one + "/comments", self._comment),
@@ -189,13 +190,25 @@ class ScriptedBoards:
         return socket
 
     async def _terminal(self, request: web.Request) -> web.StreamResponse:
-        board = self._one(request)
         body = await read_checked(request, self.server.agent.installed)
-        home = board.view["sandbox_id"] or self.server.add_sandbox(board.view["name"])
-        board.view["sandbox_id"] = home
+        if body.get("agent") == ADDED:
+            return web.json_response({"code": "invalid", "detail": "no terminal"}, status=422)
+        home = await self._home(self._one(request))
         made = self.server.add_terminal(home, name=body.get("agent") or "bash")
-        await self.server.tell(f"sandbox:{home}", "sandbox.ready")
         return web.json_response({"sandbox_id": home, "terminal_id": made.id}, status=201)
+
+    async def _agent(self, request: web.Request) -> web.StreamResponse:
+        body = await read_checked(request, self.server.agent.installed)
+        home = await self._home(self._one(request))
+        made = self.server.agent.machine(body["agent"])
+        told = {"sandbox_id": home, "agent_id": made["id"], "mode": "machine"}
+        return web.json_response(told, status=201)
+
+    async def _home(self, board: ScriptedBoard) -> str:
+        home: str = board.view["sandbox_id"] or self.server.add_sandbox(board.view["name"])
+        board.view["sandbox_id"] = home
+        await self.server.tell(f"sandbox:{home}", "sandbox.ready")
+        return home
 
     async def _nothing(self, _: web.Request) -> web.StreamResponse:
         return web.Response(status=204)
