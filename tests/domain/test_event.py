@@ -1,6 +1,14 @@
 import pytest
 
-from atoll.domain.event import Gap, Json, dashboard_stream, sandbox_stream
+from atoll.domain.errors import Invalid
+from atoll.domain.event import (
+    MAX_POSITION,
+    Gap,
+    Json,
+    dashboard_stream,
+    last_event_position,
+    sandbox_stream,
+)
 from atoll.domain.event_kind import KINDS, check
 from atoll.domain.sandbox.sandbox import State
 
@@ -45,3 +53,17 @@ def test_stream_of_a_sandbox() -> None:
 def test_gap_tells_a_log_that_was_set_back() -> None:
     assert Gap(after=9, to=4).set_back
     assert not Gap(after=4, to=9).set_back
+
+
+def test_reader_without_an_id_has_no_position() -> None:
+    assert last_event_position("") is None
+    assert last_event_position("0") == 0
+    assert last_event_position(str(MAX_POSITION)) == MAX_POSITION
+
+
+@pytest.mark.parametrize(
+    "text", ["x", "-1", "1.5", " 1", "\u0661", str(MAX_POSITION + 1), "1" * 5000]
+)
+def test_position_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(Invalid, match="the id of the last event received"):
+        last_event_position(text)

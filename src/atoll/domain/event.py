@@ -7,8 +7,9 @@ appends and numbers events.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
+from atoll.domain.errors import Invalid
 from atoll.domain.ids import EventId, OrgId, PrincipalId
 from atoll.domain.people.principal import Principal
 
@@ -19,6 +20,9 @@ SANDBOX_STREAMS = "sandbox:"
 
 DASHBOARD_STREAMS = "dashboard:"
 """The prefix of the name of a dashboard's stream."""
+
+MAX_POSITION: Final = 2**53
+_MAX_DIGITS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,22 @@ class Event:
     actor_id: str
     reason: str | None
     payload: Mapping[str, Json]
+
+
+def read_position(text: str, rule: str, *, field: str) -> int:
+    """Return the position in the log that a reader sent as text. Raises `Invalid` with the
+    rule."""
+    whole = text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS
+    if not whole or int(text) > MAX_POSITION:
+        raise Invalid(rule, field=field)
+    return int(text)
+
+
+def last_event_position(text: str) -> int | None:
+    """Return the position in `Last-Event-ID` (WHATWG HTML §9.2), None where it is empty: such a
+    reader received no id. Raises `Invalid`."""
+    rule = "Last-Event-ID must be a whole number: the id of the last event received"
+    return read_position(text, rule, field="last-event-id") if text else None
 
 
 def envelope_of(event: Event) -> dict[str, Json]:

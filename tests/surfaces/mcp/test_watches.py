@@ -109,6 +109,15 @@ async def test_change_before_the_stream_is_not_missed(atoll: World) -> None:
                 seen.add(await again.next())
 
 
+async def test_stream_from_an_id_that_was_never_given_is_refused(atoll: World) -> None:
+    async with session(atoll) as one, client_of(atoll.url, atoll.token) as client:
+        told = {**one.headers, "Accept": "text/event-stream"}
+        for wrong in ("garbage", "-1", "1.5", "9" * 30, "9" * 5000):
+            answer = await client.get("/mcp", headers={**told, "Last-Event-ID": wrong})
+            assert answer.status_code == 400
+            assert "Last-Event-ID must be a whole number" in answer.json()["error"]["message"]
+
+
 async def test_watch_that_begins_during_the_stream_counts(atoll: World) -> None:
     async with session(atoll) as one, one.stream() as stream:
         await one.ask("resources/subscribe", uri="atoll://sandbox/*")

@@ -17,6 +17,8 @@ from starlette.datastructures import Headers, QueryParams
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
+from atoll.domain.errors import Invalid
+from atoll.domain.event import last_event_position
 from atoll.domain.people.principal import Principal
 from atoll.services.application import Application, EventServices
 from atoll.services.tools.mcp_sessions import SessionClaims
@@ -46,7 +48,6 @@ AFTER_START_SECONDS: Final = 0.5
 
 _OLDEST = "2024-11-05"
 _INVALID_REQUEST = -32600
-_MAX_DIGITS = 19
 
 
 class _Head(msgspec.Struct):
@@ -186,7 +187,6 @@ class McpEntry:
         """Answer with the standing stream of a session: the URIs that it watches, as they change.
         Each has the position in the log as its id, from which a client goes on."""
         headers = Headers(scope=scope)
-        last = headers.get("last-event-id", "")
         if "text/event-stream" not in headers.get("accept", ""):
             refused = _refuse(406, "Not Acceptable: Client must accept text/event-stream")
             await refused(scope, receive, send)
@@ -196,7 +196,11 @@ class McpEntry:
         offering = (await self._managers()).offering
         # Here, while the answer can still say so.
         check_reader(client.caller)
-        after = int(last) if last.isdecimal() and len(last) < _MAX_DIGITS else None
+        try:
+            after = last_event_position(headers.get("last-event-id", ""))
+        except Invalid as error:
+            await _refuse(400, f"Bad Request: {error.message}")(scope, receive, send)
+            return
         changes = tools.watches.follow_session(client.caller, session, after=after)
         lists = offering.changes(client, session.tools)
         with self._streams.counted(client.caller):

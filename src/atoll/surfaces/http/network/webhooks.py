@@ -8,7 +8,7 @@ from pydantic import Field, StrictBool, StrictInt
 from starlette.responses import Response
 
 from atoll.domain.errors import Invalid
-from atoll.domain.event import Gap
+from atoll.domain.event import MAX_POSITION, Gap
 from atoll.domain.people.capability import Capability
 from atoll.domain.webhook.delivery import Delivery, DeliveryState
 from atoll.domain.webhook.signature import DEFAULT_OVERLAP, MAX_OVERLAP
@@ -25,7 +25,6 @@ from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel, Seconds
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.body.pages import at_most
 from atoll.surfaces.http.people.events import Position
-from atoll.surfaces.http.people.feeds import MAX_POSITION
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems

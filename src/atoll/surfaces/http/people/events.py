@@ -12,20 +12,14 @@ from starlette.responses import Response
 from starlette.websockets import WebSocket
 
 from atoll.domain.errors import Invalid, NotFound
-from atoll.domain.event import Event, Gap
+from atoll.domain.event import MAX_POSITION, Event, Gap, last_event_position
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import ActorKind
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import ResponseModel
 from atoll.surfaces.http.body.queries import takes
 from atoll.surfaces.http.body.streams import SSE, stream_of
-from atoll.surfaces.http.people.feeds import (
-    MAX_POSITION,
-    asked_after,
-    frame_feed,
-    last_position,
-    sse_feed,
-)
+from atoll.surfaces.http.people.feeds import asked_after, frame_feed, sse_feed
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
@@ -122,7 +116,7 @@ async def follow_events(
     longer kept; one with an id, that the log was set back and ends there.
     """
     atoll.events.check_stream(caller, stream)
-    start = last_position(last_event_id) if last_event_id else after
+    start = last_event_position(last_event_id) if last_event_id else after
     if start is None:
         start = await atoll.events.last_position()
     events = atoll.events.follow(caller, after=start, stream=stream)

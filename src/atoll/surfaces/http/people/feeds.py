@@ -10,7 +10,8 @@ from typing import Final
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from atoll.domain.errors import AtollError, Invalid
+from atoll.domain.errors import AtollError
+from atoll.domain.event import read_position
 from atoll.surfaces.http.body.streams import SSE, Live, Write
 from atoll.surfaces.http.terminals.relay import TRY_AGAIN, close
 
@@ -18,7 +19,6 @@ HEARTBEAT_SECONDS: Final = 2.0
 """The interval of heartbeats. A page that receives nothing for two of them says so; after seven it
 connects anew."""
 RETRY_MILLISECONDS: Final = 1000
-MAX_POSITION: Final = 2**53
 _BACKLOG: Final = 64
 
 
@@ -47,19 +47,7 @@ def asked_after(socket: WebSocket) -> int | None:
     after = socket.query_params.get("after")
     if after is None:
         return None
-    if not (after.isascii() and after.isdigit()) or len(after) > 20 or int(after) > MAX_POSITION:
-        raise Invalid("`after` is a position: a whole number", field="after")
-    return int(after)
-
-
-def last_position(text: str) -> int:
-    """Return the position in `Last-Event-ID`. Raises `Invalid`."""
-    if not (text.isascii() and text.isdigit()) or int(text) > MAX_POSITION:
-        raise Invalid(
-            "Last-Event-ID must be a whole number: the id of the last event received",
-            field="last-event-id",
-        )
-    return int(text)
+    return read_position(after, "`after` is a position: a whole number", field="after")
 
 
 async def _send(head: bytes, messages: AsyncIterator[bytes], write: Write, backlog: int) -> None:

@@ -9,18 +9,13 @@ from starlette.responses import Response
 from starlette.websockets import WebSocket
 
 from atoll.domain.errors import Invalid
+from atoll.domain.event import MAX_POSITION, last_event_position
 from atoll.domain.people.capability import Capability
 from atoll.services.agents.statuses import AgentsUpdate
 from atoll.surfaces.http.agents.statuses import placed_agent_view
 from atoll.surfaces.http.body.queries import takes
 from atoll.surfaces.http.body.streams import SSE, stream_of
-from atoll.surfaces.http.people.feeds import (
-    MAX_POSITION,
-    asked_after,
-    frame_feed,
-    last_position,
-    sse_feed,
-)
+from atoll.surfaces.http.people.feeds import asked_after, frame_feed, sse_feed
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
@@ -50,7 +45,7 @@ async def follow_agents(
     After `Last-Event-ID` (or `?after=`) it begins with what changed since, or with all of it where
     the log no longer says that.
     """
-    start = last_position(last_event_id) if last_event_id else after
+    start = last_event_position(last_event_id) if last_event_id else after
     updates = atoll.statuses.follow(caller, after=start)
     return sse_feed(_messages(updates), start=start)
 

@@ -14,6 +14,7 @@ from fastapi.routing import APIRoute
 from starlette.responses import Response
 
 from atoll.domain.errors import Invalid
+from atoll.domain.event import MAX_POSITION, last_event_position
 from atoll.domain.people.capability import Capability
 from atoll.domain.worker.live import DELTA, WorkerDelta
 from atoll.domain.worker.record import WorkerEvent
@@ -22,7 +23,7 @@ from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.body.pages import Paged
 from atoll.surfaces.http.body.streams import SSE, stream_of
-from atoll.surfaces.http.people.feeds import MAX_POSITION, last_position, sse_feed
+from atoll.surfaces.http.people.feeds import sse_feed
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
@@ -160,7 +161,7 @@ async def follow_worker(
 ) -> Response:
     """Follow every event after `cursor` or `Last-Event-ID`, then each as it comes; with `tail_ms`
     only for that long. Deltas come between them, without an id."""
-    resumed = None if last_event_id is None else last_position(last_event_id)
+    resumed = last_event_position(last_event_id or "")
     if None not in (cursor, resumed) and cursor != resumed:
         raise Invalid("`cursor` and `Last-Event-ID` differ: send one of them", field="cursor")
     start = cursor or resumed or 0

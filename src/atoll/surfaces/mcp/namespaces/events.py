@@ -13,7 +13,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from atoll.domain.event import Event, Json
+from atoll.domain.event import Event, Gap, Json
 from atoll.domain.people.capability import Capability
 from atoll.domain.tool.answer import MAX_ANSWER_BYTES, Answer, ForeignText, text_page
 from atoll.domain.tool.tool import READS
@@ -49,12 +49,17 @@ class WatchArguments(Arguments, frozen=True):
 
 @events.tool("recent", Capability.EVENT_READ, READS, inside=Capability.EVENT_READ)
 async def recent(call: Call, arguments: RecentArguments) -> Answer:
-    """Return what happened last. `next` is the position to watch or to go on from."""
+    """Return what happened last. `next` is the position to watch or to go on from. `gap` names
+    events that are no longer kept; where its `to` is less than its `after`, the log ends at `to`
+    and was set back."""
+    stream, after = arguments.stream or None, arguments.after
+    gap = await call.atoll.events.gap(call.caller, stream=stream, after=after) if after else None
+    begin = gap.to if gap is not None and gap.set_back else after
     found = await call.atoll.tools.wakings.recent(
-        call.caller, stream=arguments.stream or None, after=arguments.after, limit=PAGE
+        call.caller, stream=stream, after=begin, limit=PAGE
     )
     end = found.position or await call.atoll.events.last_position()
-    answer = _answer(found.events, arguments.after or end, end)
+    answer = _answer(found.events, begin or end, end, gap=gap)
     if not arguments.stream:
         await call.atoll.tools.wakings.read(call.caller, answer.next)
     return answer.told
@@ -63,11 +68,13 @@ async def recent(call: Call, arguments: RecentArguments) -> Answer:
 @events.tool("watch", Capability.EVENT_READ, READS, inside=Capability.EVENT_READ)
 async def watch(call: Call, arguments: WatchArguments) -> Answer:
     """Wait for something to happen after a position, and return it. An empty answer means that
-    nothing did: watch again from `next`."""
-    found: list[Event] = []
-    following = call.atoll.events.follow(
-        call.caller, after=arguments.after, stream=arguments.stream or None
-    )
+    nothing did: watch again from `next`. `gap` names events that are no longer kept; where its `to`
+    is less than its `after`, the log ends at `to` and was set back."""
+    stream, after, found = arguments.stream or None, arguments.after, list[Event]()
+    gap = await call.atoll.events.gap(call.caller, stream=stream, after=after)
+    if gap is not None and gap.set_back:
+        return _answer(found, gap.to, gap.to, gap=gap).told
+    following = call.atoll.events.follow(call.caller, after=after, stream=stream)
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(arguments.seconds):
             async for one in following:
@@ -76,12 +83,10 @@ async def watch(call: Call, arguments: WatchArguments) -> Answer:
                     break
     if found:
         found += await call.atoll.events.list(
-            call.caller,
-            stream=arguments.stream or None,
-            after=found[0].position,
-            limit=PAGE - 1,
+            call.caller, stream=stream, after=found[0].position, limit=PAGE - 1
         )
-    return _answer(found, arguments.after, arguments.after).told
+    quiet = after if found or gap is None else gap.to
+    return _answer(found, after, quiet, gap=gap).told
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +97,7 @@ class _Told:
     next: int
 
 
-def _answer(found: Sequence[Event], after: int, end: int) -> _Told:
+def _answer(found: Sequence[Event], after: int, end: int, *, gap: Gap | None) -> _Told:
     """Return the events as far as an answer holds them. It goes on from the last of them, or from
     `end` where that is later and all are in it."""
     shown: list[Json] = []
@@ -111,7 +116,10 @@ def _answer(found: Sequence[Event], after: int, end: int) -> _Told:
         after = one.position
     else:
         after = max(after, end)
-    return _Told(Answer({"events": shown, "next": after}, tuple(foreign)), after)
+    told: dict[str, Json] = {"events": shown, "next": after}
+    if gap is not None:
+        told["gap"] = {"after": gap.after, "to": gap.to}
+    return _Told(Answer(told, tuple(foreign)), after)
 
 
 def _value(event: Event) -> dict[str, Json]:
