@@ -75,6 +75,12 @@ async def test_entries_are_found_by_actor_kind_stream_and_time(atoll: World) -> 
         assert {one["event_type"] for one in lines} == {"sandbox.requested"}
         assert len(lines) == 2
         assert (await client.get("/v1/audit", params={"since": "today"})).status_code == 422
+        for number in ("9999999", "0", "-1", "1.5"):
+            for word in ("since", "until"):
+                for place in ("/v1/audit", "/v1/audit/export"):
+                    refused = await client.get(place, params={word: number})
+                    assert (refused.status_code, refused.json()["field"]) == (422, word)
+                    assert "a number goes in `after`" in refused.json()["detail"]
 
 
 async def test_reader_ahead_of_the_log_is_told_and_no_filter_is_dropped(

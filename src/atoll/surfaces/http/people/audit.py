@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final
 
 import msgspec
 from fastapi import APIRouter, Depends, Query
-from pydantic import AwareDatetime
+from pydantic import AwareDatetime, BeforeValidator
 from starlette.responses import Response
 
 from atoll.domain.audit import AuditEntry, AuditFilter, Checkpoint
@@ -83,12 +83,23 @@ class AuditVerdictView(ResponseModel):
     public_key: str
 
 
+def _check_spelled(text: object) -> object:
+    """Check that a moment is no number, which would be read as seconds since 1970: whoever sends
+    one means a place in the log. Raises `ValueError`."""
+    if isinstance(text, str) and "-" not in text[1:]:
+        raise ValueError("a moment is RFC 3339, as 2026-01-31T12:00:00Z; a number goes in `after`")
+    return text
+
+
+_Moment = Annotated[AwareDatetime, BeforeValidator(_check_spelled)]
+
+
 async def _filter_of(
     actor: Annotated[str | None, Query(description="Of this actor's id.", max_length=200)] = None,
     kind: Annotated[str | None, Query(description="Kinds that begin so.", max_length=100)] = None,
     stream: Annotated[str | None, Query(description="Of this stream.", max_length=300)] = None,
-    since: Annotated[AwareDatetime | None, Query(description="From this moment on.")] = None,
-    until: Annotated[AwareDatetime | None, Query(description="Before this moment.")] = None,
+    since: Annotated[_Moment | None, Query(description="From this moment on.")] = None,
+    until: Annotated[_Moment | None, Query(description="Before this moment.")] = None,
 ) -> AuditFilter:
     if stream is not None:
         check_stream(stream)
