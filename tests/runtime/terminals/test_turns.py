@@ -122,6 +122,24 @@ async def test_people_at_a_terminal_talk_beside_it_and_nothing_reaches_the_progr
         assert "look" not in str(await rt.call("GET", "/journal?limit=1000"))
 
 
+async def test_line_of_the_server_is_told_at_every_terminal_and_to_who_comes() -> None:
+    async with runtime() as rt:
+        first, second = await rt.open("cat"), await rt.open("cat")
+        async with (
+            rt.attach(first, client="a", **ANN) as ann,
+            rt.attach(second, client="e", **EVE) as eve,
+        ):
+            assert (await rt.call("POST", "/notice", {"text": "box ends\x1b[2J soon"}))[0] == 204
+            for viewer in (ann, eve):
+                heard = await viewer.until(Talked)
+                assert [(one.name, one.text) for one in heard.lines] == [
+                    ("Atoll", "box ends[2J soon")
+                ]
+                assert heard.by == "atoll"
+            async with rt.attach(first, client="b", **BOB) as bob:
+                assert [one.name for one in (await bob.until(Talked)).lines] == ["Atoll"]
+
+
 async def test_viewer_watches_and_can_do_nothing_else() -> None:
     async with runtime() as rt:
         terminal = await rt.open("sh", "-c", "stty raw -echo; printf ready; exec cat -v")

@@ -1,6 +1,7 @@
 """Work that is only in a sandbox is in the log when its end is announced."""
 
 import asyncio
+import json
 from typing import Any, cast
 
 from atoll.domain.event import Event
@@ -59,6 +60,12 @@ async def test_announced_end_is_followed_by_what_is_only_there() -> None:
                 while (await last(s, made)).event_type != "sandbox.unpulled":
                     await listener.wait()
         running.cancel()
+        (notice,) = [call for call in s.runtime.calls if call.path == "/notice"]
+        assert isinstance(notice.body, bytes)
+        end = f"{made.expires_at:%Y-%m-%d %H:%M}"
+        assert json.loads(notice.body) == {
+            "text": f"box ends at {end} UTC: extend it, or bring its work home"
+        }
         event = await last(s, made)
         assert (event.actor_id, event.payload["expires_at"]) == (
             "atoll", made.expires_at.isoformat(),

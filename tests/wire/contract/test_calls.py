@@ -97,6 +97,7 @@ CALLS: list[tuple[RuntimeCall[Any], str]] = [
         terminals.say_farewell(terminals.FarewellBody(reason="r", guest_reason="g")),
         'POST /farewell {"reason":"r","guest_reason":"g"}',
     ),
+    (terminals.tell_everybody(terminals.NoticeBody(text="t")), 'POST /notice {"text":"t"}'),
     (
         agents.open_agent(agents.OpenAgentBody(agent="codex"), principal="p"),
         'POST /agents?principal=p {"agent":"codex"}',

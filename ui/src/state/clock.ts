@@ -9,7 +9,7 @@ const DAY = 24 * HOUR;
 
 /** Now, in milliseconds; moves every 15 s while the page lives. */
 export const tick = new Store(Date.now());
-window.setInterval(() => tick.set(Date.now()), 15_000);
+setInterval(() => tick.set(Date.now()), 15_000);
 
 /** `12 s`, `4 min`, `3 h 20 min`, `2 d 4 h`: two units at most. */
 export function duration(seconds: number): string {

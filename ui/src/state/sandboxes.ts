@@ -12,12 +12,14 @@ import { t } from '../language/t';
 import { withStatus } from './attention/agents';
 import { notify, notifyFailure } from './announce';
 import { loadApprovals } from './approvals';
+import { duration, secondsUntil } from './clock';
 import { loadInbox, waits } from './attention/inbox';
 import { hearPort, ports } from './previews/ports';
 import { hearRefusal, refusals } from './refusals';
 import { listensWhileHidden } from './attention/settings';
 import { only, Store } from './store';
-import { loadTeam, movesTeam } from './team/team';
+import { mayManage } from './team/rights';
+import { loadTeam, movesTeam, team } from './team/team';
 
 /** null until the first answer. */
 export const sandboxes = new Store<readonly Sandbox[] | null>(null);
@@ -160,6 +162,7 @@ const TOLD: Readonly<Record<string, (id: string, event: Envelope) => void>> = {
   'port.opened': tellPort,
   'port.closed': tellPort,
   'share.entered': welcomeGuest,
+  'sandbox.ends_soon': warnOfEnd,
 };
 
 /** What belongs to no sandbox alone. */
@@ -191,6 +194,15 @@ function onEvent(event: Envelope): void {
 
 function tellPort(id: string, event: Envelope): void {
   hearPort(id, event, sandboxes.get() ?? []);
+}
+
+/** Says that a sandbox ends soon, wherever on the page its person is. */
+function warnOfEnd(id: string, { payload }: Envelope): void {
+  const sandbox = sandboxes.get()?.find((one) => one.sandbox_id === id);
+  const end = payload['expires_at'];
+  if (sandbox === undefined || typeof end !== 'string' || !mayManage(team.get(), sandbox)) return;
+  const left = duration(secondsUntil(end, Date.now()));
+  notify(t`${sandbox.name} ends in ${left}: extend it, or bring its work home.`, 'bad');
 }
 
 /** Says who came by a share link: the owner should know who watches. */

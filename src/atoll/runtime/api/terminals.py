@@ -25,6 +25,7 @@ from atoll.wire.contract.execs import SignalBody
 from atoll.wire.contract.terminals import (
     ChangeBody,
     FarewellBody,
+    NoticeBody,
     OpenBody,
     ResizeBody,
     TerminalList,
@@ -48,6 +49,7 @@ def routes() -> list[web.RouteDef]:
         web.get("/sessions/{id}/attach", _attach),
         web.get("/sessions/{id}/seat", _hand_over),
         web.post("/farewell", _farewell),
+        web.post("/notice", _notice),
     ]
 
 
@@ -124,6 +126,13 @@ async def _farewell(request: web.Request) -> web.Response:
     # The journal is collected next, for the last time.
     parts_of(request).ending.announce()
     parts_of(request).settle_audit()
+    return web.Response(status=204)
+
+
+async def _notice(request: web.Request) -> web.Response:
+    body = await read_json(request, NoticeBody)
+    for terminal in parts_of(request).terminals.all():
+        terminal.announce(body.text)
     return web.Response(status=204)
 
 

@@ -13,7 +13,7 @@ from atoll.domain.ids import TerminalId
 from atoll.domain.terminal.driver import Driving, watermarks
 from atoll.domain.terminal.size import Size
 from atoll.domain.terminal.talk import Talk
-from atoll.domain.terminal.turn import Turn, TurnRefusal
+from atoll.domain.terminal.turn import Party, Role, Turn, TurnRefusal
 from atoll.ports.spawner import Process, Pty
 from atoll.runtime.clock import Alarm
 from atoll.runtime.stage import Stage
@@ -39,6 +39,9 @@ from atoll.wire.attach import (
 )
 from atoll.wire.contract.terminals import End, TerminalRecord
 from atoll.wire.terminal.query import Query, is_reply
+
+_ATOLL = Party("atoll", "Atoll", "atoll", Role.OWNER)
+"""The author of lines that no person said. Its client id is none of a client."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,6 +267,11 @@ class Terminal:
         if refusal is None:
             self.tell(self._talked(viewer.client))
         return refusal
+
+    def announce(self, text: str) -> None:
+        """Report a line of Atoll's own to everybody here, and to who joins."""
+        if self._talk.say(_ATOLL, text, self._loop.time()) is None:
+            self.tell(self._talked(_ATOLL.client))
 
     def _talked(self, by: str = "") -> Talked:
         lines = (

@@ -1,4 +1,5 @@
-"""Reports of work that is only in a sandbox, as events, when its end is announced.
+"""Reports when the end of a sandbox is announced: a line at its terminals, and as events the work
+that is only there.
 
 Programs that follow the log learn from it what the inbox shows a person. An event counts files
 and names commits; the only words from inside are the names of pushed branches, as git spells them.
@@ -12,13 +13,14 @@ from atoll.domain.errors import AtollError
 from atoll.domain.event import SANDBOX_STREAMS, Event, EventDraft, Json, sandbox_stream
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import LOCAL_PERSON, SYSTEM
-from atoll.domain.sandbox.lifetime import end_of
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandbox.lifetime import end_of, extension_of
+from atoll.domain.sandbox.sandbox import RUNNING, Sandbox
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Events
 from atoll.services.library.pushes import HeldPushes
 from atoll.services.library.unpulled import UnpulledPlace, UnpulledWork
 from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.wire.contract.terminals import NoticeBody, tell_everybody
 
 LOOK_SECONDS = 60.0
 AT_ONCE = 4
@@ -56,11 +58,24 @@ class EndReports:
         sandbox_id = SandboxId(event.stream.removeprefix(SANDBOX_STREAMS))
         try:
             async with self._room, asyncio.timeout(LOOK_SECONDS):
+                await self.tell(sandbox_id)
+        except (AtollError, TimeoutError) as error:
+            _log.info("end_not_told", sandbox=sandbox_id, reason=str(error)[:300])
+        try:
+            async with self._room, asyncio.timeout(LOOK_SECONDS):
                 await self.report(sandbox_id)
         except (AtollError, TimeoutError) as error:
             _log.warning("end_not_reported", sandbox=sandbox_id, reason=str(error)[:300])
         except Exception:  # noqa: BLE001 - the task's root
             _log.exception("end_report_broke", sandbox=sandbox_id)
+
+    async def tell(self, sandbox_id: SandboxId) -> None:
+        """Tell everybody at its terminals that a running sandbox ends soon. Raises what its runtime
+        does."""
+        sandbox = await self._sandboxes.get(LOCAL_PERSON, sandbox_id)
+        if sandbox.state in RUNNING:
+            client = self._sandboxes.runtime_of(sandbox)
+            await client.call(tell_everybody(NoticeBody(text=_warning(sandbox))))
 
     async def report(self, sandbox_id: SandboxId) -> None:
         """Append `sandbox.unpulled`, unless nothing is only in the sandbox. Raises what looking
@@ -79,6 +94,13 @@ class EndReports:
         async with ground.store.begin() as rows:
             await rows.events.append((draft,))
         ground.bus.announce((stream,))
+
+
+def _warning(sandbox: Sandbox) -> str:
+    more = "extend it, or bring its work home"
+    if extension_of(sandbox) == 0:
+        more = "its profile allows no more, so bring its work home"
+    return f"{sandbox.name} ends at {sandbox.expires_at:%Y-%m-%d %H:%M} UTC: {more}"
 
 
 def _told(

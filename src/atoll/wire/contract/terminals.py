@@ -55,6 +55,12 @@ class FarewellBody(RequestBody):
     guest_reason: str
 
 
+class NoticeBody(RequestBody):
+    """The body of `POST /notice`: a line of at most 500 characters."""
+
+    text: str
+
+
 class End(msgspec.Struct, frozen=True, omit_defaults=True):
     """The end of a process: `{"code":0}` or `{"signal":"KILL"}`."""
 
@@ -136,3 +142,8 @@ def signal_terminal(terminal_id: str, body: SignalBody) -> RuntimeCall[None]:
 def say_farewell(body: FarewellBody) -> RuntimeCall[None]:
     """Close every attached client with a reason: the sandbox ends now."""
     return done_call("POST", "/farewell", body=body)
+
+
+def tell_everybody(body: NoticeBody) -> RuntimeCall[None]:
+    """Tell everybody at every terminal a line in Atoll's name. The programs there do not see it."""
+    return done_call("POST", "/notice", body=body)

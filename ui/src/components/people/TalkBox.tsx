@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from 'react';
 import { t } from '../../language/t';
 import { notify } from '../../state/announce';
+import { login } from '../../state/login';
 import type { TalkLine } from '../../terminal/attach/party';
 import { everybody } from '../../terminal/attach/party';
 import type { AttachStatus } from '../../terminal/attach/status';
@@ -17,6 +18,8 @@ interface TalkBoxProps {
 
 const MAX_CHARACTERS = 500;
 const TOLD_CHARACTERS = 120;
+/** The client of lines that the server says. */
+const ATOLL = 'atoll';
 
 /** There is talk where more than one person is, or something was said. */
 export function TalkBox({ status, view }: TalkBoxProps) {
@@ -106,6 +109,8 @@ function useTold({ talk, me }: AttachStatus): void {
   useEffect(() => {
     const last = talk.lines.at(-1);
     if (last === undefined || talk.by === '' || talk.by === client) return;
+    // Who hears the log was told by it already.
+    if (talk.by === ATOLL && login.get().is === 'in') return;
     notify(`${last.name}: ${last.text.slice(0, TOLD_CHARACTERS)}`);
   }, [talk, client]);
 }
