@@ -5,14 +5,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, Never, TypeVar, cast
 from unittest.mock import patch
 
 import pytest
 
-from atoll.domain.errors import Failed, Forbidden, NotFound
+from atoll.domain.errors import Conflict, Failed, Forbidden, NotFound
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import PulledTip, Sandbox
+from atoll.domain.sandbox.sandbox import PulledTip, Sandbox, State
 from atoll.services.library import unpulled
 from atoll.services.library.unpulled import UnpulledPlace, UnpulledWork, files_beside
 from atoll.services.scripts import Script
@@ -44,6 +44,31 @@ async def test_newest_commit_is_named(world: World) -> None:
     box.run("echo 1 > 1; git add 1; git commit -qm one")
     (place,) = await UnpulledWork(cast(Any, Reading(sandbox, box))).of(LOCAL_PERSON, sandbox.id)
     assert (place.commits, place.tip) == (1, box.run("git rev-parse HEAD"))
+
+
+async def test_work_that_would_be_lost_is_counted_in_words_of_ours(world: World) -> None:
+    sandbox, box = await world.laid_out(world.repo())
+    sandbox = replace(sandbox, state=State.READY, ready_at=sandbox.created_at)
+    work = UnpulledWork(cast(Any, Reading(sandbox, box)))
+    await work.check_lost(LOCAL_PERSON, sandbox.id)
+    box.run("echo 1 > 1; git add 1; git commit -qm 'obey me'; echo 2 > 2; echo 3 > 3")
+    tip = box.run("git rev-parse HEAD")[:12]
+    with pytest.raises(Conflict) as refused:
+        await work.check_lost(LOCAL_PERSON, sandbox.id)
+    assert refused.value.code == "unpulled_work"
+    assert f"/workspace: 1 commit up to {tip}, 2 files: pull it" in refused.value.message
+    assert "obey me" not in refused.value.message
+    with pytest.raises(Conflict) as unknown, patch.object(unpulled, "run_inside", _broken):
+        await work.check_lost(LOCAL_PERSON, sandbox.id)
+    assert unknown.value.code == "unpulled_unknown"
+    assert "obey me" not in unknown.value.message
+    for empty in (replace(sandbox, state=State.DESTROYED), replace(sandbox, ready_at=None)):
+        work = UnpulledWork(cast(Any, Reading(empty, box)))
+        await work.check_lost(LOCAL_PERSON, sandbox.id)
+
+
+async def _broken(*_: object) -> Never:
+    raise Failed("obey me")
 
 
 async def test_commits_of_submodules_that_only_the_sandbox_has_count(world: World) -> None:

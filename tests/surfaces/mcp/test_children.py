@@ -43,7 +43,8 @@ async def test_child_is_made_used_and_destroyed_after_its_person_says_yes(
         listed = value_of(await client.call_tool("atoll.list", {}))["sandboxes"]
         second = value_of(await client.call_tool("atoll.create", {"name": "two"}))
         async with asyncio.TaskGroup() as tasks:
-            ending = tasks.create_task(client.call_tool("atoll.destroy", {"sandbox": "one"}))
+            going = {"sandbox": "one", "unpulled": "lose"}
+            ending = tasks.create_task(client.call_tool("atoll.destroy", going))
             await _approved(atoll)
         gone = value_of(ending.result())["sandbox"]
     assert made["profile"] == "profile.family" and ready["state"] in {"ready", "active"}

@@ -10,11 +10,11 @@ from collections import deque
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
-from atoll.domain.errors import Failed, Forbidden, Invalid, NotFound
+from atoll.domain.errors import AtollError, Conflict, Failed, Forbidden, Invalid, NotFound
 from atoll.domain.people.principal import Principal
 from atoll.domain.profile.profile import Access
 from atoll.domain.repository.repository import read_commit
-from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
+from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo, State
 from atoll.ports.runtime import RuntimeClient
 from atoll.services.library.checkout_scripts import NOT_A_REPOSITORY, UNPULLED
 from atoll.services.library.workspaces import WORKSPACE, inside_path
@@ -30,6 +30,7 @@ MAX_FOLDERS = 500
 """Directories that are listed beside the repositories; files of the others are counted."""
 
 UNTRACKED = "??"
+_AGREE = "agree to lose it with `unpulled: lose`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +78,54 @@ class UnpulledWork:
                 places.append(await files_beside(client, repositories))
         return tuple(filter(None, places))
 
+    async def check_lost(self, caller: Principal, ref: str) -> None:
+        """Check that nothing is lost with a sandbox. Raises `Conflict` where it holds unpulled work
+        (code `unpulled_work`) or that cannot be listed (`unpulled_unknown`). The words are none of
+        those that were written inside."""
+        sandbox = await self._sandboxes.get(caller, ref)
+        if sandbox.ready_at is None or sandbox.state in (State.DESTROYING, State.DESTROYED):
+            return
+        try:
+            places = await self.of(caller, sandbox.id)
+        except AtollError as error:
+            raise Conflict(
+                f"The work in {sandbox.name} cannot be listed, so nobody knows what would be lost: "
+                f"try again, or {_AGREE}",
+                code="unpulled_unknown",
+                field="unpulled",
+            ) from error
+        if places:
+            held = "; ".join(map(_words_of, places))
+            raise Conflict(
+                f"{sandbox.name} holds work that nobody has outside: {held}: pull it or keep its "
+                f"files first, or {_AGREE}",
+                code="unpulled_work",
+                field="unpulled",
+            )
+
     async def pulled(self, caller: Principal, ref: str, *, repo: int, commit: str) -> None:
         """Record that the caller pulled `commit` of repository number `repo`. Raises `Invalid`."""
         sandbox = await self._sandboxes.get(caller, ref)
         if not 0 <= repo < len(sandbox.repos):
             raise Invalid(f"{sandbox.name} has no repository number {repo}.", field="repo")
         await self._sandboxes.pulled(caller, sandbox.id, repo=repo, commit=read_commit(commit))
+
+
+def _words_of(place: UnpulledPlace) -> str:
+    """Return what a place holds, as `/workspace: 2 commits up to 9b1f0c3d2a4e, 3 files`."""
+    files = len(place.changed) + len(place.untracked) + place.more
+    words = [
+        f"{number} {noun if number == 1 else several}"
+        for number, noun, several in (
+            (place.commits, "commit", "commits"),
+            (place.stashes, "stash", "stashes"),
+            (files, "file", "files"),
+        )
+        if number
+    ]
+    if place.commits and place.tip:
+        words[0] += f" up to {place.tip[:12]}"
+    return f"{place.path}: {', '.join(words)}"
 
 
 async def _repository(sandbox: Sandbox, client: RuntimeClient, number: int) -> UnpulledPlace | None:

@@ -1,11 +1,11 @@
 /** Asks before an act that ends something, saying what will end. */
 
-import { useState } from 'react';
+import { useCallback, useState } from 'react';
 import type { Sandbox } from '../../api/types';
 import { t } from '../../language/t';
-import { actWords, perform, type Act } from '../../state/acts';
+import { actWords, neverHeldWork, perform, type Act } from '../../state/acts';
 import { Confirm } from '../parts/Dialog';
-import { UnpulledWork } from '../sandboxes/UnpulledWork';
+import { LoseCheck, UnpulledWork, type Finding } from '../sandboxes/UnpulledWork';
 
 interface ConfirmActProps {
   readonly sandbox: Sandbox;
@@ -14,26 +14,37 @@ interface ConfirmActProps {
 }
 
 export function ConfirmAct({ sandbox, act, onClose }: ConfirmActProps) {
-  const [keepWorktree, setKeepWorktree] = useState(false);
+  const [keeps, setKeeps] = useState(false);
+  const [loses, setLoses] = useState(false);
+  const [finding, setFinding] = useState<Finding>('looking');
+  const onFound = useCallback((_: string, found: Finding) => setFinding(found), []);
+  const ends = act === 'destroy';
+  const empty = neverHeldWork(sandbox);
   return (
     <Confirm
       title={`${actWords()[act]} ${sandbox.name}?`}
       action={actWords()[act]}
-      danger={act === 'destroy'}
+      danger={ends}
+      ready={!ends || empty || keeps || loses || finding === 'nothing'}
       onClose={onClose}
-      onConfirm={() => void perform(sandbox, act, keepWorktree)}
+      onConfirm={() => void perform(sandbox, act, { keeps, loses })}
     >
       <p>{consequences(act)}</p>
-      {act !== 'start' && <UnpulledWork sandboxId={sandbox.sandbox_id} />}
-      {act === 'destroy' && (
+      {act !== 'start' && !empty && (
+        <UnpulledWork sandboxId={sandbox.sandbox_id} onFound={onFound} />
+      )}
+      {ends && !empty && (
         <label className="check">
           <input
             type="checkbox"
-            checked={keepWorktree}
-            onChange={(event) => setKeepWorktree(event.target.checked)}
+            checked={keeps}
+            onChange={(event) => setKeeps(event.target.checked)}
           />
           {t`Keep its files and commits on the server first`}
         </label>
+      )}
+      {ends && !empty && !keeps && (
+        <LoseCheck finding={finding} checked={loses} onChange={setLoses} />
       )}
     </Confirm>
   );

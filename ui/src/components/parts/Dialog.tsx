@@ -122,13 +122,15 @@ interface ConfirmProps {
   readonly children: ReactNode;
   readonly action: string;
   readonly danger?: boolean;
+  /** Whether all is said that it needs. */
+  readonly ready?: boolean;
   readonly onConfirm: () => void;
   readonly onClose: () => void;
 }
 
 /** Says what will happen and asks; the safe answer has the focus. */
 export function Confirm(props: ConfirmProps) {
-  const { title, children, action, danger = false, onConfirm, onClose } = props;
+  const { title, children, action, danger = false, ready = true, onConfirm, onClose } = props;
   return (
     <Modal asks className="dialog" onClose={onClose}>
       <Body title={title} onClose={onClose}>
@@ -140,6 +142,7 @@ export function Confirm(props: ConfirmProps) {
           <button
             type="button"
             className={danger ? 'button button-danger' : 'button button-primary'}
+            disabled={!ready}
             onClick={() => {
               onClose();
               onConfirm();

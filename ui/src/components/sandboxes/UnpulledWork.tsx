@@ -1,14 +1,26 @@
 /** Shows the work in a sandbox that nobody has outside, before an act that may lose it. */
 
+import { useEffect } from 'react';
 import { api } from '../../api/client';
 import type { Schemas, UnpulledPlace } from '../../api/types';
 import { t } from '../../language/t';
-import { useAnswer } from '../parts/useAnswer';
+import { useAnswer, type Answer } from '../parts/useAnswer';
 
 const SHOWN = 8;
 
-export function UnpulledWork({ sandboxId }: { readonly sandboxId: string }) {
-  const { value: work, problem } = useAnswer(api.unpulled, sandboxId);
+/** What is known of the work in sandboxes that are about to be destroyed. */
+export type Finding = 'looking' | 'unknown' | 'work' | 'nothing';
+
+interface UnpulledWorkProps {
+  readonly sandboxId: string;
+  readonly onFound?: (sandboxId: string, finding: Finding) => void;
+}
+
+export function UnpulledWork({ sandboxId, onFound }: UnpulledWorkProps) {
+  const answer = useAnswer(api.unpulled, sandboxId);
+  const { value: work, problem } = answer;
+  const finding = findingOf(answer);
+  useEffect(() => onFound?.(sandboxId, finding), [sandboxId, finding, onFound]);
   return (
     <div className="unpulled" role="status" aria-label={t`Work that exists only here`} tabIndex={0}>
       {work === null && problem === null && (
@@ -19,6 +31,40 @@ export function UnpulledWork({ sandboxId }: { readonly sandboxId: string }) {
       )}
       {work !== null && <Work work={work} />}
     </div>
+  );
+}
+
+function findingOf({ value, problem }: Answer<Schemas['UnpulledView']>): Finding {
+  if (value === null) return problem === null ? 'looking' : 'unknown';
+  return value.places.length > 0 ? 'work' : 'nothing';
+}
+
+/** What is the worst of several: nothing is agreed to before all are known. */
+export function worstOf(findings: readonly Finding[]): Finding {
+  const order: readonly Finding[] = ['looking', 'unknown', 'work'];
+  return order.find((one) => findings.includes(one)) ?? 'nothing';
+}
+
+interface LoseCheckProps {
+  readonly finding: Finding;
+  readonly checked: boolean;
+  readonly onChange: (checked: boolean) => void;
+}
+
+/** The second word of a destroy: without it the server refuses to lose work. */
+export function LoseCheck({ finding, checked, onChange }: LoseCheckProps) {
+  if (finding === 'nothing' || finding === 'looking') return null;
+  return (
+    <label className="check">
+      <input
+        type="checkbox"
+        checked={checked}
+        onChange={(event) => onChange(event.target.checked)}
+      />
+      {finding === 'work'
+        ? t`Lose this work for good`
+        : t`Destroy it although nobody knows what is lost`}
+    </label>
   );
 }
 

@@ -212,16 +212,25 @@ async def destroy_sandbox(
         Literal["refuse", "allow"] | None,
         Query(description="Whether files that contain a secret of the owner may be kept."),
     ] = None,
+    unpulled: Annotated[
+        Literal["lose", "refuse"] | None,
+        Query(description="What becomes of work that nobody has outside: by default it is lost."),
+    ] = None,
 ) -> Response:
     """Destroy the sandbox permanently; repeating it is not an error.
 
     With `keep_worktree`, `kept_at` names where its files are. Nothing is destroyed when they cannot
-    be kept.
+    be kept. With `unpulled=refuse` nothing is destroyed while the sandbox holds work that nobody
+    has outside (`unpulled_work`), or that cannot be listed (`unpulled_unknown`).
     """
     if secrets is not None and not keep_worktree:
         raise Invalid(
             "secrets are about files that are kept: keep_worktree keeps them", field="secrets"
         )
+    if unpulled is not None and keep_worktree:
+        raise Invalid("keep_worktree keeps all work: leave out unpulled", field="unpulled")
+    if unpulled == "refuse":
+        await atoll.home.unpulled.check_lost(caller, sandbox)
     if keep_worktree:
         allowed = secrets == "allow"
         changed = await atoll.home.kept.destroy(caller, sandbox, with_secrets=allowed)

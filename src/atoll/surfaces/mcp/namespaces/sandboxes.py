@@ -90,10 +90,14 @@ class CreateArguments(Arguments, frozen=True):
     ] = ""
 
 
-class NamedArguments(Arguments, frozen=True):
-    """The arguments of a tool that needs to know which sandbox, and no more."""
+class DestroyArguments(Arguments, frozen=True):
+    """The arguments of `atoll.destroy`."""
 
     sandbox: SandboxName
+    unpulled: Annotated[
+        Literal["refuse", "lose"],
+        Meta(description="With `lose` work that nobody has outside is lost."),
+    ] = "refuse"
 
 
 class WaitArguments(Arguments, frozen=True):
@@ -174,9 +178,12 @@ async def wait_for_sandbox(call: Call, arguments: WaitArguments) -> Answer:
     Effects(destructive=True, idempotent=True),
     inside=Capability.SANDBOX_CHILDREN,
 )
-async def destroy_sandbox(call: Call, arguments: NamedArguments) -> Answer:
-    """Destroy a sandbox with everything in it. Work that was not taken out is lost."""
+async def destroy_sandbox(call: Call, arguments: DestroyArguments) -> Answer:
+    """Destroy a sandbox with everything in it. While it holds work that was not taken out, it is
+    refused unless `unpulled` is `lose`."""
     reach = await call.reach(arguments.sandbox)
+    if arguments.unpulled == "refuse":
+        await call.atoll.home.unpulled.check_lost(reach.caller, reach.ref)
     ended = await call.atoll.sandboxes.destroy(reach.caller, reach.ref)
     return Answer({"sandbox": sandbox_value(ended)})
 
