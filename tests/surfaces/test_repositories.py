@@ -183,7 +183,11 @@ async def test_upload_is_told_which_of_its_tips_are_stored(
     async with httpx.AsyncClient(base_url=atoll.url, headers=headers) as client:
         place = f"/v1/repositories/local/{key}/have"
         known = await client.post(place, json={"tips": ["a" * 40, tip]})
+        stored = (await client.get(f"/v1/repositories/local/{key}")).json()
+        missing = await client.get(f"/v1/repositories/local/{'0' * 32}")
     assert known.json() == {"have": [tip]}
+    assert stored["refs"] == [{"name": "refs/heads/main", "commit": tip}]
+    assert (missing.status_code, stored["key"]) == (404, key)
 
 
 async def test_local_checkout_that_went_back_moves_its_branch_back(

@@ -51,6 +51,14 @@ class Repositories:
         """Return the repositories of remotes and those uploaded by the caller's organization."""
         return tuple(one for one in await self._shelf.list() if _visible(one, caller))
 
+    async def uploaded(
+        self, caller: Principal, key: str
+    ) -> tuple[StoredRepository, tuple[Ref, ...]]:
+        """Return an uploaded checkout with its branches and tags, the branch of HEAD first. Raises
+        `NotFound`."""
+        stored = await self._shelf.find(read_local(key, "any").key, caller.org_id)
+        return stored, await self._shelf.refs(stored)
+
     async def fetch(
         self, caller: Principal, repo_url: str
     ) -> tuple[StoredRepository, tuple[Ref, ...]]:

@@ -3,7 +3,7 @@
 import pytest
 from playwright.async_api import expect
 
-from tests.e2e.page.ui.open_page import OpenPage
+from tests.e2e.page.ui.open_page import OpenPage, learns
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -42,6 +42,27 @@ async def test_sentence_goes_to_two_agents_by_keyboard(open_page: OpenPage) -> N
     await dialog.get_by_role("button", name="Destroy the other one").click()
     await expect(columns).to_have_count(1)
     await expect(columns.get_by_role("button", name="Keep this one")).to_have_count(0)
+
+
+async def test_two_agents_go_on_from_a_branch_that_somebody_typed(open_page: OpenPage) -> None:
+    page, server = open_page.page, open_page.server
+    await page.goto(f"{server.url}#/")
+    await page.get_by_label("What is to be done").fill("Fix the login page")
+    await page.get_by_label("claude-code").check()
+    await page.get_by_label("codex").check()
+    branch = page.get_by_label("Branch", exact=True)
+    for typed, start in (("mine", "mine"), ("new-one", None)):
+        await page.get_by_label("What is to be done").fill("Fix the login page")
+        await branch.fill(typed)
+        await expect(
+            page.get_by_text(f"Each agent has its own, as {typed}-claude-code")
+        ).to_be_visible()
+        sent = len(server.created) + 2
+        await page.get_by_role("button", name="Start 2 agents").click()
+        await learns(page, lambda: len(server.created), sent)
+        repos = [one["repos"][0] for one in server.created[-2:]]
+        assert [one["branch"] for one in repos] == [f"{typed}-claude-code", f"{typed}-codex"]
+        assert [one["from_branch"] for one in repos] == [start, start]
 
 
 async def test_agent_that_lacks_a_key_asks_for_it_there(open_page: OpenPage) -> None:

@@ -12,7 +12,8 @@ import { go } from '../../state/route';
 import { keep } from '../../state/sandboxes';
 import { Field } from '../parts/Field';
 import { AgentChoice } from './AgentChoice';
-import { bodiesOf, branchOf, EMPTY, lackOf, type TaskDraft } from './draft';
+import { branchForAgent } from './branch';
+import { baseOf, bodiesOf, branchOf, EMPTY, lackOf, type TaskDraft } from './draft';
 import { MoreFields } from './MoreFields';
 import { SharedChoice } from './SharedChoice';
 
@@ -160,7 +161,8 @@ async function start(
   known: readonly Repository[],
   key: string,
 ): Promise<readonly Sandbox[]> {
-  const bodies = bodiesOf(draft, known, `tg_${key.replaceAll('-', '').slice(0, 16)}`);
+  const group = `tg_${key.replaceAll('-', '').slice(0, 16)}`;
+  const bodies = bodiesOf(draft, known, group, await knownBase(draft, known));
   const made: Sandbox[] = [];
   for (const [number, body] of bodies.entries()) {
     const one = await api.create(await withProject(body), `${key}-${number}`);
@@ -170,11 +172,33 @@ async function start(
   return made;
 }
 
+/** The typed branch of several agents, if the repository has it; else each begins at the default. */
+async function knownBase(draft: TaskDraft, known: readonly Repository[]): Promise<string | null> {
+  const base = baseOf(draft);
+  if (base === null) return null;
+  const here = known.find(({ key }) => `key:${key}` === draft.repo);
+  const { refs } =
+    here !== undefined && LOCAL.test(here.key)
+      ? await api.uploaded(here.key)
+      : await api.fetchRepository(here?.repo_url ?? draft.url.trim());
+  return refs.some(({ name }) => name === `refs/heads/${base}`) ? base : null;
+}
+
+/** The key of a checkout that was sent here. */
+const LOCAL = /^[0-9a-f]{16,64}$/;
+
 /** Opens the only one that was made. */
 function show(made: readonly Sandbox[]): void {
   const [only] = made;
   if (made.length === 1 && only !== undefined) go(only.sandbox_id);
   else notify(t`Started ${made.map(({ name }) => name).join(', ')}.`);
+}
+
+/** What becomes of the branch. */
+function branchHint(draft: TaskDraft): string {
+  const [first] = draft.agents;
+  if (draft.agents.length < 2 || first === undefined) return t`Proposed from your words`;
+  return t`Each agent has its own, as ${branchForAgent(branchOf(draft) || '…', first)}`;
 }
 
 interface RepoProps {
@@ -218,7 +242,7 @@ function RepoFields({ draft, known, change }: RepoProps) {
         </Field>
       )}
       {draft.repo !== '' && (
-        <Field label={t`Branch`} hint={t`Proposed from your words`} trouble={null}>
+        <Field label={t`Branch`} hint={branchHint(draft)} trouble={null}>
           {(props) => (
             <input
               {...props}

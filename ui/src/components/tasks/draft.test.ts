@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bodiesOf, branchOf, EMPTY, groupsOf, lackOf, membersOf } from './draft';
+import { baseOf, bodiesOf, branchOf, EMPTY, groupsOf, lackOf, membersOf } from './draft';
 
 const DRAFT = { ...EMPTY, prompt: 'Fix the login page', agents: ['codex'] };
 
@@ -15,6 +15,17 @@ test('several agents get a branch each and one group', () => {
   const bodies = bodiesOf({ ...draft, branch: 'mine' }, [], 'g');
   expect(bodies.map((body) => body.repos?.[0]?.branch)).toEqual(['mine-codex', 'mine-claude-code']);
   expect(bodies.map((body) => body.task?.group)).toEqual(['g', 'g']);
+});
+
+test('several agents go on from the branch that somebody typed', () => {
+  const draft = { ...DRAFT, agents: ['codex', 'pi'], repo: 'url', url: 'o/r', branch: ' mine ' };
+  expect(baseOf(draft)).toBe('mine');
+  expect(baseOf({ ...draft, fromBranch: 'main' })).toBeNull();
+  expect(baseOf({ ...draft, branch: null })).toBeNull();
+  expect(baseOf({ ...draft, agents: ['codex'] })).toBeNull();
+  const from = (base: string | null) => bodiesOf(draft, [], 'g', base)[1]?.repos?.[0];
+  expect(from('mine')).toMatchObject({ branch: 'mine-pi', from_branch: 'mine' });
+  expect(from(null)).toMatchObject({ branch: 'mine-pi', from_branch: null });
 });
 
 test('a branch that somebody typed stays, also an empty one', () => {

@@ -52,11 +52,20 @@ export function lackOf(draft: TaskDraft): string | null {
   return null;
 }
 
-/** One request for each agent; `group` links several. */
+/** The branch from which several agents go on, each on one of its own: the one that somebody typed,
+ *  where the repository has it; null where nobody asked for one. */
+export function baseOf({ agents, repo, branch, fromBranch }: TaskDraft): string | null {
+  const asks = agents.length > 1 && repo !== '' && fromBranch.trim() === '';
+  return asks ? branch?.trim() || null : null;
+}
+
+/** One request for each agent; `group` links several. `base` is where new branches begin unless
+ *  the draft says it. */
 export function bodiesOf(
   draft: TaskDraft,
   known: readonly Repository[],
   group: string,
+  base: string | null = null,
 ): readonly CreateSandbox[] {
   const several = draft.agents.length > 1;
   return draft.agents.map((agent) => {
@@ -70,7 +79,7 @@ export function bodiesOf(
         group: several ? group : null,
         max_working: draft.maxWorking === '' ? null : Number(draft.maxWorking),
       },
-      repos: reposOf(draft, known, branch),
+      repos: reposOf(draft, known, { branch, from: draft.fromBranch.trim() || base }),
       ...(draft.profile === '' ? {} : { profile: draft.profile }),
       ...(draft.network === '' ? {} : { network_mode: draft.network as NetworkMode }),
       ...(draft.shared ? { scope: 'shared' as const } : {}),
@@ -83,14 +92,14 @@ export function bodiesOf(
 /** The branch that goes with the request. Without one that somebody typed, the server names a free
  * one after the words. */
 function sentBranch(draft: TaskDraft, agent: string | null): string {
-  const typed = draft.branch ?? '';
+  const typed = draft.branch?.trim() ?? '';
   return agent === null || typed === '' ? typed : branchForAgent(typed, agent);
 }
 
 function reposOf(
   draft: TaskDraft,
   known: readonly Repository[],
-  branch: string,
+  { branch, from }: { readonly branch: string; readonly from: string | null },
 ): NonNullable<CreateSandbox['repos']> {
   if (draft.repo === '') return [];
   const here = known.find(({ key }) => `key:${key}` === draft.repo);
@@ -100,7 +109,7 @@ function reposOf(
       repo_url: here === undefined ? draft.url.trim() : here.repo_url || local,
       key: here?.key ?? null,
       branch: branch || null,
-      from_branch: draft.fromBranch.trim() || null,
+      from_branch: from,
     },
   ];
 }

@@ -94,6 +94,13 @@ async def fetch_repository(atoll: Atoll, caller: Caller, *, body: FetchBody) -> 
     return Json(_with_refs(stored, refs))
 
 
+@router.get("/repositories/local/{key}", response_model=RepositoryWithRefs, responses=problems(404))
+@needs(Capability.REPOSITORY_READ)
+async def get_uploaded_repository(atoll: Atoll, caller: Caller, *, key: LocalKey) -> Response:
+    """Return an uploaded checkout with its branches and tags."""
+    return Json(_with_refs(*await atoll.repositories.uploaded(caller, key)))
+
+
 @router.post("/repositories/local/{key}/have", response_model=HaveView, responses=problems())
 @needs(Capability.REPOSITORY_READ)
 async def have_commits(atoll: Atoll, caller: Caller, *, key: LocalKey, body: HaveBody) -> Response:
