@@ -82,7 +82,7 @@ export type Profile = Schemas['ProfileView'] & {
   readonly network?: { readonly mode: string; readonly egress: readonly string[] };
   readonly resources?: Readonly<Record<string, number | null>>;
   readonly setup?: { readonly secret_refs: readonly string[] };
-  readonly ttl?: { readonly default: string };
+  readonly ttl?: { readonly default: string; readonly max?: string };
 };
 
 /** What an agent does. Its texts come from inside a sandbox. */

@@ -6,6 +6,7 @@ import { api } from '../../api/client';
 import type { CreateSandbox, Extension, NetworkMode, Profile, Repository } from '../../api/types';
 import { t, worded } from '../../language/t';
 import { notify } from '../../state/announce';
+import { fittingLife, livesOf } from '../../state/lifetime';
 import { withProject } from '../../state/project';
 import { go } from '../../state/route';
 import { keep } from '../../state/sandboxes';
@@ -43,14 +44,6 @@ const EMPTY: Draft = {
   network: '',
   shared: false,
 };
-
-const TTLS = worded(() => [
-  { value: '', words: t`As the profile says` },
-  { value: '1h', words: t`1 hour` },
-  { value: '4h', words: t`4 hours` },
-  { value: '12h', words: t`12 hours` },
-  { value: '1d', words: t`1 day` },
-]);
 
 const NETWORKS = worded(() => [
   { value: '', words: t`As the profile says` },
@@ -118,7 +111,9 @@ export function CreateDialog({ profile, onClose }: CreateDialogProps) {
     }
   }
 
-  const chosen = profiles?.find(({ id }) => [id, profileWords(id)].includes(draft.profile));
+  const named = (wanted: string): Profile | undefined =>
+    profiles?.find(({ id }) => [id, profileWords(id)].includes(wanted));
+  const chosen = named(draft.profile);
   const at = (field: FieldName): string | null => (trouble?.field === field ? trouble.text : null);
 
   return (
@@ -133,7 +128,7 @@ export function CreateDialog({ profile, onClose }: CreateDialogProps) {
           profiles={profiles}
           chosen={draft.profile}
           trouble={at('profile')}
-          onChoose={(id) => change({ profile: id })}
+          onChoose={(id) => change({ profile: id, ttl: fittingLife(draft.ttl, named(id)) })}
         />
         {chosen !== undefined && <Wants profile={chosen} extensions={extensions} />}
         <SourceFields draft={draft} known={known} at={at} change={change} />
@@ -155,7 +150,10 @@ export function CreateDialog({ profile, onClose }: CreateDialogProps) {
           <Select
             label={t`Lives for`}
             value={draft.ttl}
-            options={TTLS()}
+            options={[
+              { value: '', words: t`As the profile says` },
+              ...livesOf(chosen).map(({ ttl, words }) => ({ value: ttl, words })),
+            ]}
             trouble={at('ttl')}
             onChange={(ttl) => change({ ttl })}
           />

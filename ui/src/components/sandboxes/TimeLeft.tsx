@@ -2,20 +2,14 @@
 
 import { api } from '../../api/client';
 import type { Sandbox } from '../../api/types';
-import { t, worded } from '../../language/t';
+import { t } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
 import { duration, secondsUntil, tick } from '../../state/clock';
+import { extensionsOf, type Span } from '../../state/lifetime';
 import { keep } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
 import { Icon } from '../parts/icons';
 import { Pop } from '../parts/Pop';
-
-const CHOICES = worded(() => [
-  { ttl: '1h', words: t`1 hour more` },
-  { ttl: '4h', words: t`4 hours more` },
-  { ttl: '12h', words: t`12 hours more` },
-  { ttl: '1d', words: t`1 day more` },
-]);
 
 function leftWords(left: number, soon: boolean): string {
   if (left <= 0) return t`time is up`;
@@ -27,6 +21,7 @@ export function TimeLeft({ sandbox }: { readonly sandbox: Sandbox }) {
   const left = secondsUntil(sandbox.expires_at, now);
   const most = secondsUntil(sandbox.max_expires_at, now);
   const soon = sandbox.ends_soon;
+  const fitting = extensionsOf(sandbox);
   const summary = (
     <>
       <Icon name="clock" />
@@ -37,27 +32,45 @@ export function TimeLeft({ sandbox }: { readonly sandbox: Sandbox }) {
     <Pop summary={summary} tone={soon ? 'fact-warn' : ''}>
       {(close) => (
         <>
-          <p>{t`Extend it by`}</p>
-          <ul className="pop-choices">
-            {CHOICES().map(({ ttl, words }) => (
-              <li key={ttl}>
-                <button
-                  type="button"
-                  className="button button-small"
-                  onClick={() => {
-                    close();
-                    extend(sandbox.sandbox_id, ttl);
-                  }}
-                >
-                  {words}
-                </button>
-              </li>
-            ))}
-          </ul>
-          <p className="quiet">{t`At most ${duration(most)} from now, says its profile.`}</p>
+          {fitting.length > 0 && (
+            <Extensions
+              fitting={fitting}
+              onChoose={(ttl) => {
+                close();
+                extend(sandbox.sandbox_id, ttl);
+              }}
+            />
+          )}
+          <p className="quiet">
+            {fitting.length > 0
+              ? t`At most ${duration(most)} from now, says its profile.`
+              : t`This is the latest end that its profile allows: bring home what you need of it.`}
+          </p>
         </>
       )}
     </Pop>
+  );
+}
+
+interface ExtensionsProps {
+  readonly fitting: readonly Span[];
+  readonly onChoose: (ttl: string) => void;
+}
+
+function Extensions({ fitting, onChoose }: ExtensionsProps) {
+  return (
+    <>
+      <p>{t`Extend it by`}</p>
+      <ul className="pop-choices">
+        {fitting.map(({ ttl, words }) => (
+          <li key={ttl}>
+            <button type="button" className="button button-small" onClick={() => onChoose(ttl)}>
+              {words}
+            </button>
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }
 

@@ -2,6 +2,7 @@
 
 import type { Profile } from '../../api/types';
 import { plural, t } from '../../language/t';
+import { fittingLife, livesOf } from '../../state/lifetime';
 import { Choice, Line } from '../parts/Field';
 import { BlockedProfiles, isUsable } from '../sandboxes/BlockedProfiles';
 import { profileWords } from '../parts/words';
@@ -15,6 +16,8 @@ interface MoreProps {
 
 export function MoreFields({ draft, profiles, change }: MoreProps) {
   const usable = profiles.filter(isUsable);
+  const named = (wanted: string): Profile | undefined =>
+    profiles.find(({ id }) => id === (wanted || 'profile.shell'));
   return (
     <details className="composer-more">
       <summary>{t`More`}</summary>
@@ -22,7 +25,7 @@ export function MoreFields({ draft, profiles, change }: MoreProps) {
         <Choice
           label={t`Profile`}
           value={draft.profile}
-          onChange={(profile) => change({ profile })}
+          onChange={(profile) => change({ profile, ttl: fittingLife(draft.ttl, named(profile)) })}
         >
           <option value="">{t`shell`}</option>
           {usable
@@ -57,8 +60,11 @@ export function MoreFields({ draft, profiles, change }: MoreProps) {
         </Choice>
         <Choice label={t`Lives for`} value={draft.ttl} onChange={(ttl) => change({ ttl })}>
           <option value="">{t`As the profile says`}</option>
-          <option value="4h">{t`4 hours`}</option>
-          <option value="1d">{t`1 day`}</option>
+          {livesOf(named(draft.profile)).map(({ ttl, words }) => (
+            <option key={ttl} value={ttl}>
+              {words}
+            </option>
+          ))}
         </Choice>
         <Choice
           label={t`Queue it while`}
