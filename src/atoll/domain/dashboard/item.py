@@ -161,7 +161,7 @@ _CHECKS: Final[Mapping[str, "Callable[[Value], bool]"]] = {
     **dict.fromkeys(("w", "h"), _is_extent),
     **dict.fromkeys(("locked", "done", "proposed_done", "follows"), _is_flag),
     **dict.fromkeys(
-        ("frame", "group", "by", "at", "assignee", "sandbox_id", "terminal_id", "view"),
+        ("agent", "frame", "group", "by", "at", "assignee", "sandbox_id", "terminal_id", "view"),
         _is_word(128),
     ),
     "title": _is_word(MAX_TITLE),

@@ -57,12 +57,16 @@ class DashboardHomes:
     async def open_terminal(
         self, caller: Principal, ref: str, body: OpenBody
     ) -> tuple[Sandbox, TerminalRecord]:
-        """Open a terminal in the home sandbox, which is made or started first. Raises `Forbidden`
-        for who may not edit the dashboard, and what making a sandbox raises."""
+        """Open a terminal in the home sandbox, as `ready` returns it. Raises what that raises."""
+        sandbox = await self.ready(caller, ref, agent=body.agent)
+        return sandbox, await self._terminals.open(caller, sandbox.id, body)
+
+    async def ready(self, caller: Principal, ref: str, *, agent: str | None) -> Sandbox:
+        """Return the home sandbox, made or started first, for this agent or a shell. Raises
+        `Forbidden` for who may not edit the dashboard, and what making a sandbox raises."""
         dashboard = (await self._dashboards.get(caller, ref)).dashboard
         check_edits(caller, dashboard)
-        sandbox = await self._home(caller, dashboard, body.agent)
-        return sandbox, await self._terminals.open(caller, sandbox.id, body)
+        return await self._home(caller, dashboard, agent)
 
     async def link(self, caller: Principal, ref: str, sandbox: str) -> SeenDashboard:
         """Have a dashboard show a sandbox, which its editors may use from then on. Raises

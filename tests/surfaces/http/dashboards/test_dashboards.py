@@ -30,6 +30,12 @@ ACTS = {
         "cols": "test_first_terminal_starts_the_home_and_editors_may_use_it",
         "rows": "test_first_terminal_starts_the_home_and_editors_may_use_it",
     },
+    "POST /v1/dashboards/{dashboard}/agents": {
+        "agent": "test_first_terminal_starts_the_home_and_editors_may_use_it",
+        "permissions": "test_first_terminal_starts_the_home_and_editors_may_use_it",
+        "cols": "test_first_terminal_starts_the_home_and_editors_may_use_it",
+        "rows": "test_first_terminal_starts_the_home_and_editors_may_use_it",
+    },
     "PUT /v1/dashboards/{dashboard}/people/{subject}": {
         "role": "test_dashboard_is_found_by_those_who_may_see_it_alone"
     },
@@ -137,6 +143,13 @@ async def test_first_terminal_starts_the_home_and_editors_may_use_it(atoll: Worl
         assert {name: sent[-1][name] for name in order} == order
         again = await ann.post(f"{place}/terminals", json={"agent": "codex"})
         assert again.json() == {"sandbox_id": home, "terminal_id": "t_1"}
+        wanted = {"agent": "codex", "permissions": "ask", "cols": 91, "rows": 17}
+        started = await ann.post(f"{place}/agents", json=wanted)
+        assert started.status_code == 201, started.text
+        assert started.json()["sandbox_id"] == home
+        sent = [json.loads(body) for _, path, _, body in atoll.runtime.asked if path == "/agents"]
+        assert {name: sent[-1][name] for name in wanted} == wanted
+        assert (await bob.post(f"{place}/agents", json=wanted)).status_code == 404
         assert (await ann.get(place)).json()["sandbox_id"] == home
         assert (await bob.get(f"/v1/sandboxes/{home}")).status_code == 404
         assert (await bob.post(f"{place}/terminals")).status_code == 404

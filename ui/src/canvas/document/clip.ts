@@ -28,7 +28,7 @@ function fieldsOf(item: Item): Record<string, unknown> {
     ...(url === null ? {} : { url }),
     ...(path === '' ? {} : { path }),
     ...(port === null ? {} : { port }),
-    ...(item.kind === 'agent' ? { view } : {}),
+    ...(item.kind === 'agent' ? { view, ...(item.agent === '' ? {} : { agent: item.agent }) } : {}),
     ...(item.sandboxId === null ? {} : { sandbox_id: item.sandboxId }),
     ...(item.terminalId === null ? {} : { terminal_id: item.terminalId }),
   };
@@ -60,7 +60,7 @@ export function readClip(text: string): readonly Copied[] | null {
   }
 }
 
-const PLAIN_FIELDS = ['title', 'colour', 'due', 'assignee', 'path', 'view'] as const;
+const PLAIN_FIELDS = ['title', 'agent', 'colour', 'due', 'assignee', 'path', 'view'] as const;
 const IDS = ['sandbox_id', 'terminal_id'] as const;
 
 function readCopied(value: unknown): Copied | null {

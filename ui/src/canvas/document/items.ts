@@ -50,6 +50,8 @@ export interface Item extends Box {
   readonly task: TodoTask | null;
   readonly sandboxId: string | null;
   readonly terminalId: string | null;
+  /** The agent that was started in it; '' where the document does not say. */
+  readonly agent: string;
   /** Whether its terminal is only written down for those who do not see the sandbox: it shows the
    *  agent that the sandbox has now. */
   readonly follows: boolean;
@@ -69,6 +71,7 @@ const FAR = 1_000_000;
 export const LEAST = { w: 48, h: 32 } as const;
 const MOST_SIDE = 20_000;
 export const MAX_TITLE = 200;
+const MAX_AGENT = 128;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
 /** The size of a new item. */
@@ -147,6 +150,7 @@ function contentOf(fields: Fields) {
     task: taskOf(fields.get('task')),
     sandboxId: textIn(fields, 'sandbox_id') || null,
     terminalId: textIn(fields, 'terminal_id') || null,
+    agent: textIn(fields, 'agent').slice(0, MAX_AGENT),
     follows: fields.get('follows') === true,
     view: fields.get('view') === 'cards' ? ('cards' as const) : ('terminal' as const),
     path: textIn(fields, 'path'),

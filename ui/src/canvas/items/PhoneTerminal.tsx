@@ -5,6 +5,7 @@ import type { Terminal } from '../../api/types';
 import { Icon } from '../../components/parts/icons';
 import { useTerminalView } from '../../components/terminals/useTerminalView';
 import { t } from '../../language/t';
+import { go } from '../../state/route';
 import { loadTerminal, terminals } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
 import { clientId } from '../../terminal/attach/client-id';
@@ -21,6 +22,7 @@ export function PhoneTerminal({ item, onOpen }: PhoneTerminalProps) {
   const { sandboxId } = item;
   const shown = useShown(item);
   const terminalId = shown.is === 'terminal' ? shown.id : null;
+  const cards = shown.is === 'cards' ? shown.id : null;
   const list = useStore(terminals)[sandboxId ?? ''];
   const terminal = list?.find((one) => one.terminal_id === terminalId);
   const card = useRef<HTMLElement>(null);
@@ -47,15 +49,17 @@ export function PhoneTerminal({ item, onOpen }: PhoneTerminalProps) {
           type="button"
           className="button button-small"
           aria-label={t`Open ${nameOf(item)}`}
-          disabled={terminal === undefined}
-          onClick={onOpen}
+          disabled={terminal === undefined && cards === null}
+          onClick={() => (cards === null ? onOpen() : go(sandboxId, cards))}
         >
           {t`Open`}
         </button>
       </h2>
       <div className="card-screen" inert>
         {terminal === undefined && (
-          <p className="pane-absent quiet">{t`Its terminal is not here.`}</p>
+          <p className="pane-absent quiet">
+            {cards === null ? t`Its terminal is not here.` : t`It works with cards: open it.`}
+          </p>
         )}
         {seen && terminal !== undefined && sandboxId !== null && (
           <Suspense>

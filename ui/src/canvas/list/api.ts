@@ -15,6 +15,7 @@ export type MadeLink = Schemas['DashboardShareMadeView'];
 export type Comment = Schemas['DashboardCommentView'];
 export type HistoryEntry = Schemas['HistoryEntryView'];
 export type OpenedTerminal = Schemas['DashboardTerminalView'];
+export type StartedAgent = Schemas['DashboardAgentView'];
 
 /** The templates that the server seeds. */
 export const TEMPLATES = worded<
@@ -82,6 +83,8 @@ export const dashboardsApi = {
 
   openTerminal: (id: string, body: { agent?: string; cols?: number; rows?: number }) =>
     call('POST', `${dashboardAt(id)}/terminals`, body) as Promise<OpenedTerminal>,
+  startAgent: (id: string, agent: string) =>
+    call('POST', `${dashboardAt(id)}/agents`, { agent }) as Promise<StartedAgent>,
   linkSandbox: (id: string, sandbox: string) =>
     call('POST', `${dashboardAt(id)}/sandboxes/${encodeURIComponent(sandbox)}`),
 

@@ -8,11 +8,13 @@ import { AgentDialog } from './AgentDialog';
 import { HelpDialog } from './HelpDialog';
 import { HomeDialog } from '../../later';
 import { NameDialog } from '../list/dialogs';
-import { makeItem } from '../view/making';
+import { makeItem, renewTerminal } from '../view/making';
 import type { OpenDashboard } from '../view/useDashboard';
 
 export type Over =
-  | { readonly is: 'help' | 'share' | 'history' | 'agent' | 'rename' }
+  | { readonly is: 'help' | 'share' | 'history' | 'rename' }
+  /** `into`: the item whose agent has ended, and which nobody knows any more. */
+  | { readonly is: 'agent'; readonly into: Item | null }
   | { readonly is: 'give'; readonly item: Item }
   | { readonly is: 'answer' | 'home'; readonly sandbox: string }
   | { readonly is: 'comments'; readonly item: string | null };
@@ -40,7 +42,11 @@ export function BoardOver({ id, open, over, comments, onClose }: BoardOverProps)
       return (
         <AgentDialog
           onClose={onClose}
-          onChoose={(agent) => void makeItem(id, stage, 'agent', agent)}
+          onChoose={(agent) =>
+            void (over.into === null
+              ? makeItem(id, stage, 'agent', agent)
+              : renewTerminal(id, stage, over.into, agent))
+          }
         />
       );
     case 'share':

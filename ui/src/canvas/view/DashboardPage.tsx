@@ -8,9 +8,10 @@ import { notify, notifyFailure } from '../../state/announce';
 import { go, hashOf } from '../../state/route';
 import { useStore } from '../../state/store';
 import { mayWork } from '../../state/team/rights';
-import { visit } from '../../state/team/visited';
+import { knownOf, visit } from '../../state/team/visited';
 import { team } from '../../state/team/team';
 import type { Item } from '../document/items';
+import { agentOf } from '../items/agent-of';
 import { PhoneBoard } from '../list/PhoneBoard';
 import { BoardBar } from './BoardBar';
 import { BoardOver, type Over } from '../over/BoardOver';
@@ -72,7 +73,7 @@ function Opened({ id, item, open, phone, onMenu }: OpenedProps) {
     return {
       stage,
       make: (kind) => {
-        if (kind === 'agent') setOver({ is: 'agent' });
+        if (kind === 'agent') setOver({ is: 'agent', into: null });
         else void makeItem(id, stage, kind);
       },
       help: () => setOver({ is: 'help' }),
@@ -86,7 +87,14 @@ function Opened({ id, item, open, phone, onMenu }: OpenedProps) {
   }, [id, stage, guest, works]);
   const onGive = useCallback((todo: Item) => setOver({ is: 'give', item: todo }), []);
   const onWay = useWay(stage, phone, setOver);
-  const onRenew = useCallback((gone: Item) => void renewTerminal(id, stage, gone), [id, stage]);
+  const onRenew = useCallback(
+    (gone: Item) => {
+      const agent = agentOf(gone, knownOf(gone.sandboxId) ?? null);
+      if (gone.kind === 'agent' && agent === null) setOver({ is: 'agent', into: gone });
+      else void renewTerminal(id, stage, gone, agent);
+    },
+    [id, stage],
+  );
   useBegin(id, item, open);
   useEndOfVisit(open);
   useVisits(stage);

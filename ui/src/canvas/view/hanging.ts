@@ -18,10 +18,11 @@ export function hangWork(stage: Stage, todo: Item, made: Sandbox): void {
   const { board } = stage;
   const branch = made.repos[0]?.branch ?? '';
   const task = { sandbox_id: made.sandbox_id, branch };
+  const agent = made.agent ?? '';
   let pane = '';
   board.act(() => {
     changeItems(board, [todo.id], { task, h: Math.max(todo.h, sizeOf('todo').h) });
-    pane = addPane(stage, todo, 'agent', made.sandbox_id, made.agent ?? '');
+    pane = addPane(stage, todo, 'agent', made.sandbox_id, { title: agent, agent });
   });
   show(stage, [todo.id, pane]);
 }
@@ -36,7 +37,7 @@ export function showWork(stage: Stage, todo: Item, kind: 'agent' | 'diff'): void
     go(sandbox, kind === 'diff' ? 'changes' : null);
     return;
   }
-  const id = there?.id ?? addPane(stage, todo, kind, sandbox, titleOf(todo, kind));
+  const id = there?.id ?? addPane(stage, todo, kind, sandbox, { title: titleOf(todo, kind) });
   const pane = stage.board.item(id);
   if (pane !== null) stage.open(pane);
 }
@@ -52,11 +53,12 @@ function addPane(
   todo: Item,
   kind: 'agent' | 'diff',
   sandbox: string,
-  title: string,
+  named: Readonly<Record<string, string>>,
 ): string {
   const size = sizeOf(kind);
   const box = { ...placeBeside(stage, todo, size), ...size };
-  const fields = { sandbox_id: sandbox, ...(title === '' ? {} : { title }) };
+  const said = Object.fromEntries(Object.entries(named).filter(([, words]) => words !== ''));
+  const fields = { sandbox_id: sandbox, ...said };
   return addItem(stage.board, { kind, box, fields }, stage.author);
 }
 

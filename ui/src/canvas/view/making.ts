@@ -2,6 +2,7 @@
 
 import { t } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
+import { hasCardsOnly } from '../../state/attention/agents';
 import { loadPorts, ports } from '../../state/previews/ports';
 import { loadTerminals } from '../../state/sandboxes';
 import { Store, useStore } from '../../state/store';
@@ -31,7 +32,10 @@ export async function makeItem(
   if (kind === 'terminal' || kind === 'agent') {
     const made = await openTerminal(dashboard, size, agent);
     if (made === null) return;
-    const fields = { ...made, ...(agent === undefined ? {} : { title: agent, view: 'terminal' }) };
+    const fields = {
+      ...made,
+      ...(agent === undefined ? {} : { title: agent, agent, view: 'terminal' }),
+    };
     const id = addItem(stage.board, { kind, box, fields }, stage.author);
     show(stage, id);
     stage.enter(id);
@@ -80,6 +84,10 @@ async function openTerminal(
 ): Promise<OpenedTerminal | null> {
   opening.set((now) => now + 1);
   try {
+    if (agent !== undefined && hasCardsOnly(agent)) {
+      const started = await dashboardsApi.startAgent(dashboard, agent);
+      return { sandbox_id: started.sandbox_id, terminal_id: started.agent_id };
+    }
     const made = await dashboardsApi.openTerminal(dashboard, {
       ...gridOf(size),
       ...(agent === undefined ? {} : { agent }),
@@ -96,14 +104,21 @@ async function openTerminal(
   }
 }
 
-/** Opens a terminal in place of one that has ended: the box and the name stay. */
-export async function renewTerminal(dashboard: string, stage: Stage, gone: Item): Promise<void> {
-  const agent = gone.kind === 'agent' && gone.title !== '' ? gone.title : undefined;
-  const made = await openTerminal(dashboard, gone, agent);
+/** Opens a terminal in place of one that has ended, of an agent where it was an agent's: the box and
+ *  the name stay. */
+export async function renewTerminal(
+  dashboard: string,
+  stage: Stage,
+  gone: Item,
+  agent: string | null,
+): Promise<void> {
+  const made = await openTerminal(dashboard, gone, agent ?? undefined);
   if (made === null) return;
   if (stage.board.item(gone.id) === null) {
     notify(t`Its item was removed meanwhile: the new terminal is in the sandbox.`);
     return;
   }
-  changeItems(stage.board, [gone.id], { ...made });
+  // It shows this one from now on, and no other agent of a sandbox.
+  const fields = { ...made, follows: false, ...(agent === null ? {} : { agent }) };
+  changeItems(stage.board, [gone.id], fields);
 }

@@ -60,8 +60,19 @@ function keep(id: string, sandbox: Sandbox | null): void {
 /** A sandbox of the list, or one that is visited; null for one that is gone, undefined for one that
  *  is not known yet. */
 export function useKnown(id: string | null): Sandbox | null | undefined {
-  const list = useStore(sandboxes);
-  const others = useStore(visited);
+  return knownIn(useStore(sandboxes), useStore(visited), id);
+}
+
+/** The same, as it is at this moment. */
+export function knownOf(id: string | null): Sandbox | null | undefined {
+  return knownIn(sandboxes.get(), visited.get(), id);
+}
+
+function knownIn(
+  list: readonly Sandbox[] | null,
+  others: ReadonlyMap<string, Sandbox | null>,
+  id: string | null,
+): Sandbox | null | undefined {
   if (id === null) return null;
   return list?.find((one) => one.sandbox_id === id) ?? others.get(id);
 }

@@ -1,6 +1,6 @@
 """Routes of what a dashboard shows of sandboxes: its terminals, and the sandboxes it links."""
 
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import APIRouter
 from starlette.responses import Response
@@ -15,6 +15,7 @@ from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 from atoll.surfaces.http.terminals.runtime_bodies import Argv, Cell, Path
+from atoll.wire.contract.agents import OpenAgentBody
 from atoll.wire.contract.terminals import OpenBody
 
 router = APIRouter(prefix="/v1/dashboards/{dashboard}", tags=["dashboards"], route_class=JsonRoute)
@@ -38,6 +39,24 @@ class DashboardTerminalView(ResponseModel):
     terminal_id: str
 
 
+class DashboardAgentBody(Body):
+    """An agent to start in the home sandbox: at a terminal where it has such a mode, else as a
+    machine, whose cards are read."""
+
+    agent: Word
+    permissions: Literal["allow", "ask"] = "allow"
+    cols: Cell = 80
+    rows: Cell = 24
+
+
+class DashboardAgentView(ResponseModel):
+    """An agent that was started. At a terminal (`tui`) its id is the terminal's."""
+
+    sandbox_id: str
+    agent_id: str
+    mode: Literal["tui", "machine"]
+
+
 _FAILURES: dict[int | str, dict[str, Any]] = problems(404, 409, 413, 502)
 
 
@@ -51,6 +70,18 @@ async def open_dashboard_terminal(
     order = request_body(body, OpenBody)
     sandbox, opened = await atoll.dashboards.homes.open_terminal(caller, dashboard, order)
     return Json({"sandbox_id": sandbox.id, "terminal_id": opened.terminal_id}, 201)
+
+
+@router.post("/agents", status_code=201, response_model=DashboardAgentView, responses=_FAILURES)
+@needs(Capability.AGENT_USE)
+async def start_dashboard_agent(
+    atoll: Atoll, caller: Caller, *, dashboard: ItemId, body: DashboardAgentBody
+) -> Response:
+    """Start an agent in the dashboard's home sandbox, which is made or started first."""
+    order = request_body(body, OpenAgentBody)
+    home = await atoll.dashboards.homes.ready(caller, dashboard, agent=body.agent)
+    made = await atoll.agents.open(caller, home.id, order)
+    return Json({"sandbox_id": home.id, "agent_id": made.id, "mode": made.mode}, 201)
 
 
 @router.post("/sandboxes/{sandbox}", response_model=DashboardView, responses=_FAILURES)

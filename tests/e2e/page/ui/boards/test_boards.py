@@ -272,6 +272,45 @@ async def test_a_viewer_looks_and_changes_nothing(server: ScriptedServer, page: 
     assert board.items == before
 
 
+async def test_agent_that_ended_is_started_again_whatever_its_item_is_called(
+    server: ScriptedServer, page: Page
+) -> None:
+    board, home = server.boards.add("Agents"), server.add_sandbox("home")
+    board.view["sandbox_id"] = home
+    place = {"kind": "agent", "sandbox_id": home, "terminal_id": "t_gone", "w": 400, "h": 300}
+    known = put(board, 0, title="My reviewer", agent="codex", **place)
+    unknown = put(board, 2, title="My writer", **place)
+    await arrive(page, server, board)
+    again = "Open a new one here"
+    await page.locator(f'[data-item="{known}"]').get_by_role("button", name=again).click()
+    await until(lambda: board.items[known]["terminal_id"] in server.terminals[home])
+    assert board.items[known]["title"] == "My reviewer"
+    # Of an old item nobody knows what ran there: its person says it.
+    await page.keyboard.press("Control+Shift+Period")
+    await page.locator(f'[data-item="{unknown}"]').get_by_role("button", name=again).click()
+    await (
+        page.get_by_role("dialog", name="New agent").get_by_role("button", name="opencode").click()
+    )
+    await until(lambda: board.items[unknown].get("agent") == "opencode")
+    opened = [one.name for one in server.terminals[home].values()]
+    assert opened == ["codex", "opencode"]
+
+
+async def test_agent_without_a_terminal_is_shown_by_its_cards(
+    server: ScriptedServer, page: Page
+) -> None:
+    board = server.boards.add("Cards")
+    canvas = await arrive(page, server, board)
+    await canvas.press("a")
+    await (
+        page.get_by_role("dialog", name="New agent").get_by_role("button", name="acp:kimi").click()
+    )
+    item = page.locator('[data-kind="agent"]')
+    await expect(item.get_by_label("Ask acp:kimi")).to_be_visible()
+    (held,) = board.items.values()
+    assert (held["agent"], held["terminal_id"]) == ("acp:kimi", "a_1")
+
+
 @pytest.mark.skipif(not AXE.exists(), reason="no axe-core: run `npm ci` in ui/")
 @pytest.mark.parametrize("device", matrix(["desktop", "phone"], "phone"))
 async def test_dashboards_hold_to_axe(
