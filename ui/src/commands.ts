@@ -6,6 +6,7 @@ import { beginTask } from './components/tasks/begin';
 import { stateWords } from './components/sandboxes/StateMark';
 import { repoWords } from './components/parts/words';
 import { t, worded } from './language/t';
+import { agentsInside, startWords } from './state/attention/agents';
 import { actsOf, actWords, comesHome, isLive, openTerminal, type Act } from './state/acts';
 import { copyRules, forgetCopies } from './state/clipboard';
 import { pageCommands } from './components/frame/page-commands';
@@ -144,7 +145,7 @@ export function commandsOf(place: Place): readonly Command[] {
 
 function ofSandbox({ sandbox, onAct, onHome }: Place): readonly Command[] {
   if (sandbox === null) return [];
-  const { sandbox_id: id, name, agent } = sandbox;
+  const { sandbox_id: id, name } = sandbox;
   const home: Command = {
     id: 'home',
     words: t`Bring its work home`,
@@ -160,16 +161,14 @@ function ofSandbox({ sandbox, onAct, onHome }: Place): readonly Command[] {
       icon: 'terminal',
       run: () => void openTerminal(id),
     },
-  ];
-  if (agent !== null) {
-    terminals.push({
-      id: 'agent',
-      words: t`New ${agent} terminal`,
+    ...agentsInside(sandbox).map((agent): Command => ({
+      id: `agent ${agent}`,
+      words: startWords(agent),
       note: name,
       icon: 'agent',
       run: () => void openTerminal(id, agent),
-    });
-  }
+    })),
+  ];
   return [
     ...(isLive(sandbox) && mayWork(team.get()) ? terminals : []),
     { id: 'log', words: t`Show the log`, note: name, icon: 'log', run: () => go(id, 'log') },

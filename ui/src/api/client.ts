@@ -43,6 +43,13 @@ function withKey(of: KeyOf, value: unknown): unknown {
   return value;
 }
 
+/** What becomes of the work in a sandbox that is destroyed: it is kept on the server first, or its
+ *  person agrees to lose it; with neither the server refuses where there is some. */
+export interface Fate {
+  readonly keeps: boolean;
+  readonly loses: boolean;
+}
+
 export const api = {
   me: async (): Promise<Me> => meOf(await call('GET', 'auth/me')),
   /** Returns the place of the page that a login at a provider was begun for, else ''. */
@@ -92,11 +99,10 @@ export const api = {
     call('POST', 'v1/sandboxes', body, { 'Idempotency-Key': idempotencyKey }) as Promise<Sandbox>,
   act: (id: string, verb: 'stop' | 'start' | 'recreate') =>
     call('POST', `${sandboxAt(id)}/${verb}`) as Promise<Sandbox>,
-  destroy: (id: string, keepWorktree: boolean) =>
-    call(
-      'POST',
-      `${sandboxAt(id)}/destroy${keepWorktree ? '?keep_worktree=true' : ''}`,
-    ) as Promise<Sandbox>,
+  destroy: (id: string, { keeps, loses }: Fate) => {
+    const query = keeps ? 'keep_worktree=true' : `unpulled=${loses ? 'lose' : 'refuse'}`;
+    return call('POST', `${sandboxAt(id)}/destroy?${query}`) as Promise<Sandbox>;
+  },
   unpulled: (id: string) =>
     call('GET', `${sandboxAt(id)}/unpulled`) as Promise<Api.Schemas['UnpulledView']>,
   /** `ttl`: what is added to its time, such as `2h`. */
@@ -138,6 +144,9 @@ export const api = {
   async agents(id: string): Promise<Api.Agent[]> {
     return ((await call('GET', `${sandboxAt(id)}/agents`)) as { agents: Api.Agent[] }).agents;
   },
+  /** Starts an agent at a terminal, whose id it has then, or without one, which is read as cards. */
+  startAgent: (id: string, agent: string) =>
+    call('POST', `${sandboxAt(id)}/agents`, { agent }) as Promise<Api.Agent>,
   actOnAgent: (id: string, terminalId: string, action: Api.AgentAction) =>
     call('POST', `${terminalAt(id, terminalId)}/agent`, { action }) as Promise<Api.Agent>,
   ask: (id: string, terminalId: string, prompt: string) =>
@@ -222,6 +231,16 @@ export const api = {
   },
   installAgent: (name: string) =>
     call('POST', `v1/agent-catalogue/${encodeURIComponent(name)}/install`),
+  /** A checkout that was sent here, with its branches and tags. */
+  uploaded: (key: string) =>
+    call('GET', `v1/repositories/local/${encodeURIComponent(key)}`) as Promise<
+      Api.Schemas['RepositoryWithRefs']
+    >,
+  /** Fetches a remote, with its branches and tags. */
+  fetchRepository: (address: string) =>
+    call('POST', 'v1/repositories/fetch', { repo_url: address }) as Promise<
+      Api.Schemas['RepositoryWithRefs']
+    >,
   async repositories(): Promise<Repository[]> {
     return ((await call('GET', 'v1/repositories')) as { repositories: Repository[] }).repositories;
   },

@@ -640,6 +640,29 @@ export interface components {
             readonly workspace?: components["schemas"]["WorkspaceBody"];
         };
         /**
+         * @description An agent to start in the home sandbox: at a terminal where it has such a mode, else as a
+         *     machine, whose cards are read.
+         */
+        readonly DashboardAgentBody: {
+            readonly agent: string;
+            /** @default 80 */
+            readonly cols?: number;
+            /**
+             * @default allow
+             * @enum {string}
+             */
+            readonly permissions?: "allow" | "ask";
+            /** @default 24 */
+            readonly rows?: number;
+        };
+        /** @description An agent that was started. At a terminal (`tui`) its id is the terminal's. */
+        readonly DashboardAgentView: {
+            readonly agent_id: string;
+            /** @enum {string} */
+            readonly mode: "tui" | "machine";
+            readonly sandbox_id: string;
+        };
+        /**
          * @description A dashboard to make. `template` names the items it begins with: `blank`, `agent-and-notes`
          *     or `review`.
          */

@@ -1,11 +1,12 @@
 /** What a person can do to sandboxes and terminals from anywhere on the page. */
 
-import { api } from '../api/client';
+import { api, type Fate } from '../api/client';
 import type { Sandbox, TerminalChange } from '../api/types';
 import { t, worded } from '../language/t';
 import { notify, notifyFailure } from './announce';
+import { hasCardsOnly } from './attention/agents';
 import { go } from './route';
-import { keep, keepTerminals, terminals } from './sandboxes';
+import { agentsMoved, keep, keepTerminals, terminals } from './sandboxes';
 
 export type Act = 'stop' | 'start' | 'recreate' | 'destroy';
 
@@ -45,6 +46,11 @@ export function isSettled({ state }: Sandbox): boolean {
   return SETTLED.includes(state);
 }
 
+/** Whether it never had files that could be lost. */
+export function neverHeldWork({ ready_at: readyAt }: Sandbox): boolean {
+  return readyAt === null;
+}
+
 /** Whether it has a repository whose work can be brought home. */
 export function comesHome({ state, repos }: Sandbox): boolean {
   return repos.length > 0 && SETTLED.includes(state);
@@ -56,10 +62,14 @@ export function isLive({ state }: Sandbox): boolean {
 }
 
 /** Does it, or says why not. */
-export async function perform(sandbox: Sandbox, act: Act, keepWorktree = false): Promise<void> {
+export async function perform(
+  sandbox: Sandbox,
+  act: Act,
+  fate: Fate = { keeps: false, loses: false },
+): Promise<void> {
   const { sandbox_id: id, name } = sandbox;
   try {
-    const now = act === 'destroy' ? await api.destroy(id, keepWorktree) : await api.act(id, act);
+    const now = act === 'destroy' ? await api.destroy(id, fate) : await api.act(id, act);
     keep(now);
     if (act !== 'destroy') return;
     const kept =
@@ -71,14 +81,21 @@ export async function perform(sandbox: Sandbox, act: Act, keepWorktree = false):
   }
 }
 
-/** Opens a terminal, of an agent or else the profile's shell, and shows it. `cwd`: where it
- *  starts. Returns its id, or null when it could not be opened. */
+/** Opens a terminal, of an agent or else the profile's shell, and shows it; of an agent that has no
+ *  mode at a terminal, its cards. `cwd`: where it starts. Returns its id, or null when it could not
+ *  be opened. */
 export async function openTerminal(
   id: string,
   agent?: string,
   cwd?: string,
 ): Promise<string | null> {
   try {
+    if (agent !== undefined && hasCardsOnly(agent)) {
+      const started = await api.startAgent(id, agent);
+      agentsMoved.set((now) => ({ ...now, [id]: (now[id] ?? 0) + 1 }));
+      go(id, started.id);
+      return started.id;
+    }
     const made = await api.openTerminal(id, {
       ...(agent === undefined ? {} : { agent }),
       ...(cwd === undefined ? {} : { cwd }),

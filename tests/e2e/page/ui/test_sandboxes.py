@@ -1,5 +1,5 @@
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Route, expect
 
 from .open_page import OpenPage
 from .scripted import TICKET, ScriptedServer
@@ -83,7 +83,11 @@ async def test_create_refused_shows_error_at_its_field_then_succeeds(open_page: 
     await expect(page.get_by_role("alert")).to_contain_text("cannot name a branch")
 
     await branch.fill("fix")
-    await page.get_by_label("Lives for").select_option("1h")
+    lives = page.get_by_label("Lives for")
+    assert await lives.locator("option").all_inner_texts() == [
+        "As the profile says", "1 hour", "4 hours", "12 hours",
+    ]  # fmt: skip
+    await lives.select_option("1h")
     await page.get_by_label("Name").fill("fresh")
     await create.click()
     await expect(page.get_by_role("heading", name="fresh")).to_be_visible()
@@ -118,15 +122,26 @@ async def test_created_sandbox_becoming_ready_offers_a_terminal(open_page: OpenP
     await page.get_by_role("button", name="New sandbox").click()
     await page.get_by_role("button", name="Create sandbox").click()
     await expect(page.get_by_role("heading", name="scratch")).to_be_visible()
-    server.sandboxes["sb_0002"]["agents_inside"] = ["claude-code@2.1.332", "codex@0.171.0"]
+    server.sandboxes["sb_0002"]["agents_inside"] = [
+        *("claude-code@2.1.332", "codex@0.171.0", "acp:kimi@1.0"),
+    ]
     await server.enter("sb_0002", "ready")
     await page.get_by_role("button", name="Open a terminal").click()
     await expect(page.get_by_role("tab", name="bash")).to_have_attribute("aria-selected", "true")
-    # It was made for no agent, and has two.
-    for agent in ("codex", "claude-code"):
+    # It was made for no agent, and has three.
+    others = page.get_by_role("button", name="Other agents")
+    for agent in ("claude-code", "codex"):
+        if agent == "codex":
+            await others.click()
         await page.get_by_role("button", name=f"New {agent} terminal").click()
         opened = page.get_by_role("tab", name=agent)
         await expect(opened).to_have_attribute("aria-selected", "true")
+    # This one has no mode at a terminal.
+    await others.click()
+    await page.get_by_role("button", name="New acp:kimi agent, as cards").click()
+    cards = page.get_by_role("tab", name="acp:kimi (cards)")
+    await expect(cards).to_have_attribute("aria-selected", "true")
+    await expect(page.get_by_label("Ask acp:kimi")).to_be_visible()
 
 
 async def test_destroy_asks_first_and_cancel_is_the_safe_answer(open_page: OpenPage) -> None:
@@ -166,6 +181,38 @@ async def test_act_that_may_lose_work_names_it_first(open_page: OpenPage, act: s
     await expect(dialog).to_contain_text("and 5 more")
     await expect(dialog.get_by_role("heading")).to_have_text(f"{act} demo?")
     await expect(dialog.get_by_role("button", name="Cancel")).to_be_focused()
+    going = dialog.get_by_role("button", name=act)
+    if act != "Destroy":
+        await expect(going).to_be_enabled()
+        return
+    # It takes a second word, and so does the server.
+    await expect(going).to_be_disabled()
+    keeps = dialog.get_by_role("checkbox", name="Keep its files and commits")
+    await keeps.check()
+    await expect(going).to_be_enabled()
+    await keeps.uncheck()
+    await dialog.get_by_role("checkbox", name="Lose this work for good").check()
+    await going.click()
+    await expect(page.locator(".row")).to_have_count(0)
+    assert open_page.server.acts == [("destroy", {"unpulled": "lose"})]
+
+
+async def test_destroy_of_what_nobody_can_list_takes_a_second_word(open_page: OpenPage) -> None:
+    page = open_page.page
+
+    async def lost(route: Route) -> None:
+        await route.fulfill(status=502, json={"code": "failed", "detail": "git is broken"})
+
+    await page.route("**/unpulled", lost)
+    await page.get_by_role("toolbar", name="Sandbox").get_by_text("Destroy").click()
+    dialog = page.get_by_role("alertdialog")
+    await expect(dialog).to_contain_text("cannot be listed: git is broken")
+    going = dialog.get_by_role("button", name="Destroy")
+    await expect(going).to_be_disabled()
+    await dialog.get_by_role("checkbox", name="although nobody knows what is lost").check()
+    await going.click()
+    await expect(page.locator(".row")).to_have_count(0)
+    assert open_page.server.acts == [("destroy", {"unpulled": "lose"})]
 
 
 async def test_destroy_keeps_the_files_when_asked_and_says_where(open_page: OpenPage) -> None:
@@ -182,7 +229,12 @@ async def test_destroy_keeps_the_files_when_asked_and_says_where(open_page: Open
 async def test_end_that_is_near_is_said_on_the_header_and_on_the_card(open_page: OpenPage) -> None:
     page = open_page.page
     open_page.server.sandboxes[open_page.sandbox]["ends_soon"] = True
-    await open_page.server.tell(f"sandbox:{open_page.sandbox}", "sandbox.ends_soon")
+    await page.evaluate("location.hash = '#/inbox'")
+    end = open_page.server.sandboxes[open_page.sandbox]["expires_at"]
+    await open_page.server.tell(f"sandbox:{open_page.sandbox}", "sandbox.ends_soon", expires_at=end)
+    notice = page.locator(".notice", has_text="demo ends in 3 h 42 min: extend it")
+    await expect(notice).to_be_visible()
+    await page.locator(".row").first.click()
     left = page.get_by_role("button", name="ends soon: 3 h 42 min left")
     await expect(left).to_be_visible()
     await left.click()
@@ -201,8 +253,17 @@ async def test_expired_sandbox_can_be_started_with_its_files(open_page: OpenPage
 async def test_time_left_can_be_extended(open_page: OpenPage) -> None:
     page = open_page.page
     await page.get_by_role("button", name="3 h 42 min left").click()
-    await page.get_by_role("button", name="12 hours more").click()
-    await expect(page.get_by_role("button", name="15 h 42 min left")).to_be_visible()
+    more = page.locator(".pop-choices button")
+    # A day more does not fit into what the profile allows.
+    await expect(more).to_have_text(
+        ["1 hour more", "4 hours more", "12 hours more", "19 h 17 min more, the most"]
+    )
+    await more.nth(2).click()
+    await page.get_by_role("button", name="15 h 42 min left").click()
+    await more.last.click()
+    await page.get_by_role("button", name="22 h 59 min left").click()
+    await expect(page.get_by_text("This is the latest end that its profile allows")).to_be_visible()
+    await expect(more).to_have_count(0)
 
 
 async def test_names_are_whole_on_the_wall_and_in_the_palette(

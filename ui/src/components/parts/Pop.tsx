@@ -6,18 +6,28 @@ import { useId, useState, type ReactNode } from 'react';
 interface PopProps {
   readonly summary: ReactNode;
   readonly tone?: '' | 'fact-warn' | 'fact-bad';
+  /** Whether the word is a button among buttons. */
+  readonly button?: boolean;
+  /** Its name, where the word may be hidden. */
+  readonly label?: string;
   /** Whether it opens above its word, as wide as that. */
   readonly above?: boolean;
   /** Called with a way to close the panel. */
   readonly children: (close: () => void) => ReactNode;
 }
 
-export function Pop({ summary, tone = '', above = false, children }: PopProps) {
+export function Pop(props: PopProps) {
+  const { summary, tone = '', above = false, button = false, label, children } = props;
   const [open, setOpen] = useState(false);
   const id = useId();
   return (
     <Popover.Root open={open} onOpenChange={setOpen}>
-      <Popover.Trigger id={id} className={`pop-face fact ${tone}`}>
+      <Popover.Trigger
+        id={id}
+        className={button ? 'button button-small' : `pop-face fact ${tone}`}
+        aria-label={label}
+        title={label}
+      >
         {summary}
       </Popover.Trigger>
       <Popover.Portal>

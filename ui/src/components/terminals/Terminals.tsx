@@ -20,6 +20,7 @@ import { later } from '../parts/later';
 import { LogPane } from '../sandboxes/LogPane';
 import { Tab } from '../parts/Tab';
 import { panelOf, PlainTab, TabList } from '../parts/TabList';
+import { AgentButtons } from './AgentButtons';
 import { ArrangeButtons, Panes } from './Panes';
 import { RenameDialog } from './RenameDialog';
 import { useArrangement, type Arrangement } from './useArrangement';
@@ -339,26 +340,7 @@ function OpenButtons({ sandbox, arrangement, works }: OpenButtonsProps) {
           <span className="roomy-only">{t`Terminal`}</span>
         </button>
       )}
-      {works &&
-        agentsInside(sandbox).map((agent) => (
-          <button
-            key={agent}
-            type="button"
-            className="button button-small"
-            aria-label={t`New ${agent} terminal`}
-            onClick={() => void openTerminal(id, agent)}
-          >
-            <Icon name="agent" />
-            <span className="roomy-only">{agent}</span>
-          </button>
-        ))}
+      {works && <AgentButtons sandbox={sandbox} />}
     </div>
   );
-}
-
-/** The names of the agents that can be started: the sandbox's own first, which may have a version. */
-function agentsInside({ agent, agents_inside: inside }: Sandbox): readonly string[] {
-  const nameOf = (one: string): string => one.replace(/@.*$/, '');
-  const others = (inside ?? []).map(nameOf).filter((one) => one !== nameOf(agent ?? ''));
-  return agent === null ? others : [agent, ...others];
 }

@@ -42,6 +42,26 @@ export function agentsOf(sandbox: Sandbox): readonly SandboxAgent[] {
   return sandbox.agents;
 }
 
+/** Whether an agent has no mode at a terminal: one that was added and speaks ACP alone. */
+export function hasCardsOnly(agent: string): boolean {
+  return agent.startsWith('acp:');
+}
+
+/** The names of the agents that can be started: the sandbox's own first, which may have a version. */
+export function agentsInside({
+  agent,
+  agents_inside: inside,
+}: Pick<Sandbox, 'agent' | 'agents_inside'>): readonly string[] {
+  const nameOf = (one: string): string => one.replace(/@.*$/, '');
+  const others = (inside ?? []).map(nameOf).filter((one) => one !== nameOf(agent ?? ''));
+  return agent === null ? others : [agent, ...others];
+}
+
+/** What a button that starts an agent says. */
+export function startWords(agent: string): string {
+  return hasCardsOnly(agent) ? t`New ${agent} agent, as cards` : t`New ${agent} terminal`;
+}
+
 /** The agent that concerns its person most, the longest waiting before the others. */
 export function leadOf(sandbox: Sandbox): SandboxAgent | null {
   const rank = ({ status }: SandboxAgent): number => ORDER.indexOf(status.status);
