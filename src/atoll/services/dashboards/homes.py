@@ -57,11 +57,11 @@ class DashboardHomes:
     async def open_terminal(
         self, caller: Principal, ref: str, body: OpenBody
     ) -> tuple[Sandbox, TerminalRecord]:
-        """Open a terminal in the home sandbox, as `ready` returns it. Raises what that raises."""
-        sandbox = await self.ready(caller, ref, agent=body.agent)
+        """Open a terminal in the home sandbox, as `prepare_home` returns it. Raises what that raises."""
+        sandbox = await self.prepare_home(caller, ref, agent=body.agent)
         return sandbox, await self._terminals.open(caller, sandbox.id, body)
 
-    async def ready(self, caller: Principal, ref: str, *, agent: str | None) -> Sandbox:
+    async def prepare_home(self, caller: Principal, ref: str, *, agent: str | None) -> Sandbox:
         """Return the home sandbox, made or started first, for this agent or a shell. Raises
         `Forbidden` for who may not edit the dashboard, and what making a sandbox raises."""
         dashboard = (await self._dashboards.get(caller, ref)).dashboard

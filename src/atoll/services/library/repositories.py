@@ -51,7 +51,7 @@ class Repositories:
         """Return the repositories of remotes and those uploaded by the caller's organization."""
         return tuple(one for one in await self._shelf.list() if _visible(one, caller))
 
-    async def uploaded(
+    async def get_uploaded(
         self, caller: Principal, key: str
     ) -> tuple[StoredRepository, tuple[Ref, ...]]:
         """Return an uploaded checkout with its branches and tags, the branch of HEAD first. Raises

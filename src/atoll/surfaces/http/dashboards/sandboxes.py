@@ -79,7 +79,7 @@ async def start_dashboard_agent(
 ) -> Response:
     """Start an agent in the dashboard's home sandbox, which is made or started first."""
     order = request_body(body, OpenAgentBody)
-    home = await atoll.dashboards.homes.ready(caller, dashboard, agent=body.agent)
+    home = await atoll.dashboards.homes.prepare_home(caller, dashboard, agent=body.agent)
     made = await atoll.agents.open(caller, home.id, order)
     return Json({"sandbox_id": home.id, "agent_id": made.id, "mode": made.mode}, 201)
 

@@ -98,7 +98,7 @@ async def fetch_repository(atoll: Atoll, caller: Caller, *, body: FetchBody) -> 
 @needs(Capability.REPOSITORY_READ)
 async def get_uploaded_repository(atoll: Atoll, caller: Caller, *, key: LocalKey) -> Response:
     """Return an uploaded checkout with its branches and tags."""
-    return Json(_with_refs(*await atoll.repositories.uploaded(caller, key)))
+    return Json(_with_refs(*await atoll.repositories.get_uploaded(caller, key)))
 
 
 @router.post("/repositories/local/{key}/have", response_model=HaveView, responses=problems())
