@@ -57,7 +57,8 @@ class DashboardHomes:
     async def open_terminal(
         self, caller: Principal, ref: str, body: OpenBody
     ) -> tuple[Sandbox, TerminalRecord]:
-        """Open a terminal in the home sandbox, as `prepare_home` returns it. Raises what that raises."""
+        """Open a terminal in the home sandbox, which is made or started first. Raises what that
+        raises."""
         sandbox = await self.prepare_home(caller, ref, agent=body.agent)
         return sandbox, await self._terminals.open(caller, sandbox.id, body)
 

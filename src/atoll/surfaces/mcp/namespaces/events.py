@@ -116,10 +116,10 @@ def _answer(found: Sequence[Event], after: int, end: int, *, gap: Gap | None) ->
         after = one.position
     else:
         after = max(after, end)
-    told: dict[str, Json] = {"events": shown, "next": after}
+    answer: dict[str, Json] = {"events": shown, "next": after}
     if gap is not None:
-        told["gap"] = {"after": gap.after, "to": gap.to}
-    return _Told(Answer(told, tuple(foreign)), after)
+        answer["gap"] = {"after": gap.after, "to": gap.to}
+    return _Told(Answer(answer, tuple(foreign)), after)
 
 
 def _value(event: Event) -> dict[str, Json]:
