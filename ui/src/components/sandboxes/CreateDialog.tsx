@@ -6,7 +6,7 @@ import { api } from '../../api/client';
 import type { CreateSandbox, Extension, NetworkMode, Profile, Repository } from '../../api/types';
 import { t, worded } from '../../language/t';
 import { notify } from '../../state/announce';
-import { fittingLife, livesOf } from '../../state/lifetime';
+import { fittingLife, livesOf } from './lifetime';
 import { withProject } from '../../state/project';
 import { go } from '../../state/route';
 import { keep } from '../../state/sandboxes';

@@ -5,7 +5,7 @@ import type { Sandbox } from '../../api/types';
 import { t } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
 import { duration, secondsUntil, tick } from '../../state/clock';
-import { extensionsOf, type Span } from '../../state/lifetime';
+import { extensionsOf, type Span } from './lifetime';
 import { keep } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
 import { Icon } from '../parts/icons';

@@ -2,7 +2,7 @@
 
 import type { Profile } from '../../api/types';
 import { plural, t } from '../../language/t';
-import { fittingLife, livesOf } from '../../state/lifetime';
+import { fittingLife, livesOf } from '../sandboxes/lifetime';
 import { Choice, Line } from '../parts/Field';
 import { BlockedProfiles, isUsable } from '../sandboxes/BlockedProfiles';
 import { profileWords } from '../parts/words';

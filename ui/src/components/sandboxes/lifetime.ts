@@ -1,8 +1,8 @@
 /** The times that may be given to a sandbox: those that its profile's `ttl` allows. Pure. */
 
-import type { Profile, Sandbox } from '../api/types';
-import { t, worded } from '../language/t';
-import { duration } from './clock';
+import type { Profile, Sandbox } from '../../api/types';
+import { t, worded } from '../../language/t';
+import { duration } from '../../state/clock';
 
 const UNITS = { d: 86_400, h: 3_600, m: 60, s: 1 } as const;
 const SPELLED = /^(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?$/;

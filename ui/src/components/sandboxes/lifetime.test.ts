@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Profile } from '../api/types';
+import type { Profile } from '../../api/types';
 import { extensionsOf, fittingLife, livesOf, secondsOf } from './lifetime';
 
 const profile = (max?: string) => ({ ttl: { default: '1h', max } }) as unknown as Profile;
