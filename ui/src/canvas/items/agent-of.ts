@@ -24,7 +24,12 @@ export function shownOf(
   if (terminalId !== null && hasCardsOnly(named)) return { is: 'cards', id: terminalId };
   if (terminalId !== null && (!follows || !sandbox || agentsOf(sandbox).length === 0))
     return { is: 'terminal', id: terminalId };
-  if (kind !== 'agent' || sandbox === null) return { is: 'none' };
+  return kind === 'agent' ? leadShown(sandbox) : { is: 'none' };
+}
+
+/** The agent that a sandbox has now. */
+function leadShown(sandbox: Sandbox | null | undefined): Shown {
+  if (sandbox === null) return { is: 'none' };
   if (sandbox === undefined) return { is: 'coming' };
   const agent = agentsOf(sandbox).find(({ mode }) => mode === 'tui') ?? leadOf(sandbox);
   if (agent === null) return { is: sandbox.agent === null ? 'none' : 'coming' };

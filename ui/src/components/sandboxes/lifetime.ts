@@ -35,7 +35,7 @@ const EXTENSIONS = worded<readonly Span[]>(() => [
 
 /** Seconds of a duration such as `1h30m`; null for a text that is none. */
 export function secondsOf(text: string): number | null {
-  const parts = SPELLED.exec(text)?.slice(1);
+  const parts: readonly (string | undefined)[] | undefined = SPELLED.exec(text)?.slice(1);
   if (parts === undefined || text === '') return null;
   const seconds = Object.values(UNITS);
   return parts.reduce((sum, part, at) => sum + Number(part ?? 0) * (seconds[at] ?? 0), 0);
