@@ -2,8 +2,10 @@ import pytest
 
 from atoll.domain.agent.agent import (
     Agent,
+    Package,
     layer_path,
     named,
+    needed_programs,
     plain_prompt,
     read_version,
     split_reference,
@@ -40,6 +42,12 @@ def test_agent_answers_to_its_name_and_aliases_and_lies_under_its_name() -> None
 def test_plain_shell_takes_no_prompt() -> None:
     assert not takes_prompts(Agent("shell", "bash", ("bash",), ()))
     assert takes_prompts(Agent("codex", "codex", ("codex",), (), state=(".codex",)))
+
+
+def test_agent_of_a_package_names_the_programs_it_runs_on() -> None:
+    node = Package("npm", "some", "1.0.0", ("bin/some",), needs=("node",))
+    assert needed_programs(Agent("some", "some", ("some",), (), package=node)) == ("node",)
+    assert needed_programs(Agent("shell", "bash", ("bash",), ())) == ()
 
 
 @pytest.mark.parametrize(
