@@ -386,6 +386,12 @@ def test_what_may_still_stand_is_told_until_it_is_gone(sandbox: Sandbox) -> None
     assert after(standing, TornDown(1, kept=True)).reason is None
 
 
+def test_reason_of_a_stop_stays_when_its_machine_is_gone() -> None:
+    idle = after(new_sandbox(stop=600), Requested(), Reached(1, Attachment()), Idle(600, 600))
+    assert idle.reason == "Nobody used it for 10m."
+    assert after(idle, TornDown(1, kept=True)).reason == idle.reason
+
+
 def test_destruction_on_a_host_that_is_not_trusted_rests_and_may_be_requested_again() -> None:
     stands = ("files on host box",)
     held, told = step(DESTROYING, TeardownFailed(1, "another key", stands), NOW)

@@ -194,7 +194,8 @@ class Sandbox:
     - `route`: the decision that placed it; None for one that is older than routes.
     - `relocation`: its files go to another host.
     - `leftovers`: what stands of one that is being destroyed, on a host where nothing may be sent:
-      its destruction rests until that host is trusted again.
+      its destruction rests until that host is trusted again. `standing`: `reason` says that a
+      machine of before may still stand.
     - `accepts_open_network`: its caller agreed to a wall that cannot close its network.
     - `ancestors`: the sandboxes from whose inside it was made, its parent last; none for one that
       a person made. `share`: its doors may spend that part of what others may, as 1 to `share`.
@@ -247,6 +248,7 @@ class Sandbox:
     accepts_open_network: bool = False
     region: str = ""
     leftovers: tuple[str, ...] = ()
+    standing: bool = False
     ancestors: tuple[SandboxId, ...] = ()
     share: int = 1
     children_made: tuple[datetime, ...] = ()

@@ -18,7 +18,7 @@ Outcome = tuple[Sandbox, tuple[Instruction, ...]]
 
 def enter(sandbox: Sandbox, state: State, now: datetime, *, reason: str | None = None) -> Sandbox:
     """Return `sandbox` in `state`, without the former state's reason."""
-    return replace(sandbox, state=state, updated_at=now, reason=reason)
+    return replace(sandbox, state=state, updated_at=now, reason=reason, standing=False)
 
 
 def end_life(

@@ -36,7 +36,7 @@ from atoll.domain.sandbox.task import again
 from atoll.domain.sandbox.task_queue import is_queued
 
 _MAY_STAND: Final = frozenset({State.STOPPED, State.PROVISIONING})
-"""States in which a machine of before may still stand; their only reason is that it does."""
+"""States in which a machine of before may still stand."""
 
 
 def reported(
@@ -139,8 +139,8 @@ def _rerouted(sandbox: Sandbox, report: Rerouted, now: datetime) -> Outcome:
 def _torn_down(sandbox: Sandbox, report: TornDown, now: datetime) -> Outcome:
     if report.generation != sandbox.generation:
         return sandbox, ()
-    if report.kept and sandbox.state in _MAY_STAND and sandbox.reason is not None:
-        return replace(sandbox, reason=None, updated_at=now), ()
+    if report.kept and sandbox.state in _MAY_STAND and sandbox.standing:
+        return replace(sandbox, reason=None, standing=False, updated_at=now), ()
     if report.kept or sandbox.state is not State.DESTROYING:
         return sandbox, ()
     gone = replace(
@@ -161,7 +161,13 @@ def _left_standing(sandbox: Sandbox, report: TeardownFailed, now: datetime) -> O
         return sandbox, ()
     if (sandbox.reason, sandbox.leftovers) == (report.reason, report.leftovers):
         return sandbox, ()
-    standing = replace(sandbox, reason=report.reason, leftovers=report.leftovers, updated_at=now)
+    standing = replace(
+        sandbox,
+        reason=report.reason,
+        leftovers=report.leftovers,
+        standing=True,
+        updated_at=now,
+    )
     if not report.leftovers or report.leftovers == sandbox.leftovers:
         return standing, ()
     extra: dict[str, Json] = {"leftovers": [*report.leftovers]}
