@@ -391,6 +391,7 @@ def add_link(tree: Tree, name: str, source: Tree) -> None:
 async def test_submodules_in_submodules_come_along_or_are_named(world: World) -> None:
     inner, far, outer = (new_tree(world.tmp / name) for name in ("inner", "far", "outer"))
     inner.commit("in.txt", "inner\n")
+    far.commit("far.txt", "far\n")  # else its commit is in every other one
     add_link(outer, "sub/in", inner)
     add_link(outer, "far", far)
     add_link(world.tree, "out er", outer)
