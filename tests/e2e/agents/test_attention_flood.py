@@ -1,7 +1,6 @@
 """An attacker inside who calls for the person, by every way there is: how often they are told."""
 
 import asyncio
-import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -62,7 +61,15 @@ async def _flooded(server: TestServer) -> None:
         sandbox = (await api.post("/v1/sandboxes?wait=true", json=body)).json()["sandbox_id"]
         one = f"/v1/sandboxes/{sandbox}"
         assert (await api.post(f"{one}/agents", json={"agent": "codex"})).is_success
-        ran = await api.post(f"{one}/exec", json={"argv": ["bash", "-c", FLOOD]})
+        async with asyncio.TaskGroup() as tasks:
+            flood = {"argv": ["bash", "-c", FLOOD]}
+            running = tasks.create_task(api.post(f"{one}/exec", json=flood))
+            most = 0  # questions run out, so they are looked for while there are new ones
+            while not running.done():
+                items = (await api.get("/v1/inbox")).json()["items"]
+                most = max(most, len(items))
+                await asyncio.wait([running], timeout=1)
+        ran = running.result()
         assert ran.json()["exit_code"] == 0, ran.text
         events = (await api.get(f"/v1/events?stream=sandbox:{sandbox}&limit=1000")).json()
         asked = [
@@ -72,6 +79,5 @@ async def _flooded(server: TestServer) -> None:
             and entry["payload"].get("status") == "needs_you"
             and entry["payload"].get("begins")
         ]
-        items = (await api.get("/v1/inbox")).json()["items"]
         assert 0 < len(asked) <= CALLS
-        assert 0 < len(items) <= PER_WINDOW, json.dumps(items)
+        assert 0 < most <= PER_WINDOW
