@@ -196,7 +196,7 @@ def test_sigkill_and_start_again_keep_port_session_token_and_sandboxes(home: Pat
             assert again == url
             assert client.get("/auth/me").json()["interactive"] is True
             assert httpx.get(f"{url}/auth/me", headers=token).status_code == 200
-            assert time.monotonic() - began < 20
+            assert time.monotonic() - began < 60
 
 
 def test_second_control_plane_on_a_home_is_refused_with_a_sentence(home: Path) -> None:

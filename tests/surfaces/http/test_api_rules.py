@@ -42,6 +42,7 @@ NO_LISTS = {
     f"{BOX}/safety": "the layers of one sandbox",
     f"{BOX}/unpulled": "the work of one sandbox: `more` counts what its lists leave out",
     "/v1/dashboards/{dashboard}": "one dashboard: at most 100 connections on a replica",
+    "/v1/repositories/local/{key}": "one repository: the branches that its upload brought",
     "/v1/routes/{route}": "one decision: 32 extensions at 200 hosts",
     "/v1/workers/{worker_id}/snapshot": "one worker: 20 repositories, 100 open requests, questions "
     "and threads, and 200 artifacts",
