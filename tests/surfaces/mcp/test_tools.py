@@ -43,11 +43,12 @@ async def test_sandbox_is_made_used_and_destroyed(connect: Connect) -> None:
         made = value_of(await client.call_tool("atoll.create", {"name": "one"}))["sandbox"]
         ready = value_of(await client.call_tool("atoll.wait", {"sandbox": "one"}))["sandbox"]
         ran = await client.call_tool("atoll.exec", {"sandbox": "one", "command": "true"})
-        # This runtime has no git: nobody knows what would be lost.
+        # The workspace of this runtime holds a file.
         kept = value_of(await client.call_tool("atoll.destroy", {"sandbox": "one"}))
         going = {"sandbox": "one", "unpulled": "lose"}
         gone = value_of(await client.call_tool("atoll.destroy", going))["sandbox"]
-    assert (kept["code"], kept["field"]) == ("unpulled_unknown", "unpulled")
+    assert (kept["code"], kept["field"]) == ("unpulled_work", "unpulled")
+    assert "/workspace: 1 file" in kept["message"]
     assert ready["sandbox_id"] == made["sandbox_id"]
     assert ready["state"] in {"ready", "active"}
     assert value_of(ran)["state"] == "exited"
