@@ -75,6 +75,7 @@ SMALL = {
     "runtime/policy/policy.py": VALUE,
     "runtime/terminals/typing_priority.py": VALUE,
     "services/ground.py": SHARED,
+    "services/references.py": SHARED,
     "services/sole_leader.py": VALUE,
     "services/journals/entries.py": SHARED,
     "services/journals/replication.py": "what surfaces and the entry point receive of the bus",

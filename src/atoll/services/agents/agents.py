@@ -57,7 +57,7 @@ class Agents:
         await self._sandboxes.agent_checks.check_start(sandbox, client, body.agent)
         order = completed(sandbox, body)
         opened = await self._room.opened(
-            sandbox, lambda: _opened(client, order, caller), lambda found: found.id
+            sandbox, lambda: _open_agent(client, order, caller), lambda found: found.id
         )
         await self._sandboxes.remember_actor(sandbox, opened.id, caller)
         return opened
@@ -146,7 +146,7 @@ class Agents:
         return await self._terminals.control(caller, ref, agent_id)
 
 
-async def _opened(
+async def _open_agent(
     client: RuntimeClient, order: agents.OpenAgentBody, caller: Principal
 ) -> agents.AgentRecord:
     try:

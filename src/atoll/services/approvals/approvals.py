@@ -39,7 +39,7 @@ from atoll.domain.people.principal import SYSTEM, ActorKind, Principal
 from atoll.domain.sandbox.sandbox import may_see
 from atoll.domain.secrets.secret import Secret
 from atoll.ports import ApprovalQuery, Transaction
-from atoll.services.approvals.settlement import bring_up_to_date, sweep
+from atoll.services.approvals.settlement import bring_up_to_date, close_overtaken, sweep
 from atoll.services.approvals.voiding import approval_event
 from atoll.services.ground import Ground
 from atoll.services.sandboxes.sandboxes import Sandboxes
@@ -92,15 +92,7 @@ class Approvals:
         )
         async with self._ground.store.read() as rows:
             read = await rows.approvals.page(query, page)
-            found, now = list(read.rows), self._ground.clock.now()
-            over = [one for one in found if await bring_up_to_date(rows, one, now) is not one]
-        if over:
-            async with self._ground.store.begin() as rows:
-                # As they are now: another may have closed them meanwhile.
-                again = [await rows.approvals.get(one.org_id, one.id) for one in found]
-                drafts, found = await sweep(rows, self._ground, [one for one in again if one])
-                if drafts:
-                    await rows.events.append(drafts)
+        found = await close_overtaken(self._ground, list(read.rows))
         wanted = verdicts or tuple(ApprovalState)
         return replace(read, rows=[one for one in found if one.verdict in wanted])
 
@@ -153,8 +145,9 @@ class Approvals:
     async def _settle_others(self, rows: Transaction, approval: Approval) -> Sequence[str]:
         """Close the requests of other sandboxes that a grant for all of them answers. Returns their
         streams, to announce after the transaction."""
-        ask, granted_now = approval.ask, approval.verdict is ApprovalState.GRANTED
-        if not granted_now or approval.reach is not GrantScope.ORGANIZATION:
+        ask = approval.ask
+        for_all = approval.reach is GrantScope.ORGANIZATION
+        if approval.verdict is not ApprovalState.GRANTED or not for_all:
             return ()
         if not isinstance(ask, SecretAsk):
             return ()

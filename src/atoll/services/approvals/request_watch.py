@@ -9,8 +9,9 @@ from typing import Final
 
 import structlog
 
+from atoll.domain.approvals.approval import ApprovalState
 from atoll.domain.errors import AtollError
-from atoll.services.approvals.settlement import bring_up_to_date, sweep
+from atoll.services.approvals.settlement import close_overtaken
 from atoll.services.ground import Ground
 
 LOOK: Final = timedelta(seconds=30)
@@ -40,15 +41,7 @@ class RequestWatch:
     async def look(self) -> datetime | None:
         """Close what ran out or is settled; returns when the next one runs out."""
         async with self._ground.store.read() as rows:
-            now, waiting = self._ground.clock.now(), await rows.approvals.waiting()
-            over = [one for one in waiting if await bring_up_to_date(rows, one, now) is not one]
-        if over:
-            async with self._ground.store.begin() as rows:
-                # As they are now: one may have been decided meanwhile.
-                again = [await rows.approvals.get(one.org_id, one.id) for one in over]
-                drafts, _ = await sweep(rows, self._ground, [one for one in again if one])
-                if drafts:
-                    await rows.events.append(drafts)
-            self._ground.bus.announce(tuple(one.stream for one in drafts))
-        gone = {one.id for one in over}
-        return min((one.until for one in waiting if one.until and one.id not in gone), default=None)
+            waiting = await rows.approvals.waiting()
+        left = await close_overtaken(self._ground, list(waiting))
+        ends = [one.until for one in left if one.verdict is ApprovalState.PENDING and one.until]
+        return min(ends, default=None)

@@ -43,6 +43,26 @@ async def sweep(
     return tuple(drafts), left
 
 
+async def close_overtaken(ground: Ground, approvals: list[Approval]) -> list[Approval]:
+    """Return approvals as they now are. Those that ran out, or whose subject is gone or settled,
+    are closed in a transaction of its own."""
+    async with ground.store.read() as rows:
+        now = ground.clock.now()
+        over = [one for one in approvals if await bring_up_to_date(rows, one, now) is not one]
+    if not over:
+        return approvals
+    async with ground.store.begin() as rows:
+        # As they are now: another may have decided or closed them meanwhile.
+        again = [await rows.approvals.get(one.org_id, one.id) for one in over]
+        drafts, closed = await sweep(rows, ground, [one for one in again if one is not None])
+        if drafts:
+            await rows.events.append(drafts)
+    ground.bus.announce(tuple(one.stream for one in drafts))
+    after = {one.id: one for one in closed}
+    removed = {one.id for one in over} - after.keys()
+    return [after.get(one.id, one) for one in approvals if one.id not in removed]
+
+
 async def settle_requests(
     ground: Ground, rows: Transaction, before: Sandbox, after: Sandbox
 ) -> None:

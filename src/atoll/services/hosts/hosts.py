@@ -44,14 +44,12 @@ from atoll.services.ground import Ground
 from atoll.services.hosts.evacuation import Evacuation, Evacuations
 from atoll.services.journals.events import Note, draft_of
 from atoll.services.lifecycle.host_room import HostRoom, all_hosts
+from atoll.services.references import FindProfile, check_profile
 
 STREAM = "hosts"
 
 Findings = Callable[[], Awaitable[tuple[Sequence[Finding], datetime]]]
 """Findings on this machine, and when they were made."""
-
-FindProfile = Callable[[Principal, str], Awaitable[object]]
-"""Finds a profile by its id. Raises `NotFound`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +127,7 @@ class Hosts:
         async with self._ground.store.begin() as rows:
             there = await all_hosts(rows)
             _check_free(made, there)
-            host = await self._with_traits(rows, caller, made, new.traits)
+            host = await self._with_checked_traits(rows, caller, made, new.traits)
             await rows.hosts.put(host)
             more: dict[str, Json] = {"address": host.address, "fingerprint": fingerprint(key)}
             await self._append(rows, caller, host, "host.added", more)
@@ -164,7 +162,7 @@ class Hosts:
             caller,
             ref,
             "host.changed",
-            lambda rows, host: self._with_traits(rows, caller, host, traits),
+            lambda rows, host: self._with_checked_traits(rows, caller, host, traits),
         )
 
     async def drain(self, caller: Principal, ref: str) -> HostReport:
@@ -230,7 +228,7 @@ class Hosts:
         key = best_key(shown) or ""
         return read_host_key(key)
 
-    async def _with_traits(
+    async def _with_checked_traits(
         self, rows: Transaction, caller: Principal, host: Host, traits: HostTraits
     ) -> Host:
         """Return a host with what is said of it. Raises `Invalid`."""
@@ -238,10 +236,7 @@ class Hosts:
         if traits.profile:
             # The sandboxes of its organization are to have this profile.
             there = replace(caller, org_id=found.organization or caller.org_id)
-            try:
-                await self._find_profile(there, traits.profile)
-            except NotFound as error:
-                raise Invalid(error.message, field="profile") from error
+            await check_profile(self._find_profile, there, traits.profile, field="profile")
         return found
 
     async def _to(self, caller: Principal, ref: str, state: HostState, kind: str) -> HostReport:

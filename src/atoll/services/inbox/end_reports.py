@@ -56,18 +56,14 @@ class EndReports:
 
     async def _follow(self, event: Event) -> None:
         sandbox_id = SandboxId(event.stream.removeprefix(SANDBOX_STREAMS))
-        try:
-            async with self._room, asyncio.timeout(LOOK_SECONDS):
-                await self.tell(sandbox_id)
-        except (AtollError, TimeoutError) as error:
-            _log.info("end_not_told", sandbox=sandbox_id, reason=str(error)[:300])
-        try:
-            async with self._room, asyncio.timeout(LOOK_SECONDS):
-                await self.report(sandbox_id)
-        except (AtollError, TimeoutError) as error:
-            _log.warning("end_not_reported", sandbox=sandbox_id, reason=str(error)[:300])
-        except Exception:  # noqa: BLE001 - the task's root
-            _log.exception("end_report_broke", sandbox=sandbox_id)
+        for step in (self.tell, self.report):
+            try:
+                async with self._room, asyncio.timeout(LOOK_SECONDS):
+                    await step(sandbox_id)
+            except (AtollError, TimeoutError) as error:
+                _log.warning("end_not_reported", sandbox=sandbox_id, reason=str(error)[:300])
+            except Exception:  # noqa: BLE001 - the task's root
+                _log.exception("end_report_broke", sandbox=sandbox_id)
 
     async def tell(self, sandbox_id: SandboxId) -> None:
         """Tell everybody at its terminals that a running sandbox ends soon. Raises what its runtime

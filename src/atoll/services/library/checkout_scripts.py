@@ -4,7 +4,7 @@ They run inside, over files the agent may have written: git must never touch tho
 host. Each says what its positional arguments are and how it ends.
 """
 
-from atoll.domain.repository.submodules import LEFT_OUT
+from atoll.domain.repository.submodules import LEFT_OUT, MAX_DEPTH
 from atoll.services.library.push_scripts import QUARANTINE
 from atoll.services.scripts import Script
 from atoll.wire.git.checkpoints import QUIET
@@ -276,7 +276,7 @@ nested() {
     sed -n 's/^160000 [0-9a-f]* 0.\(.*\)/\1/p' | while IFS= read -r inner; do
       [ -e "$1/$inner/.git" ] && [ ! -L "$1/$inner" ] || continue
       printf '%s\n' "$1/$inner"
-      [ "$2" -ge 4 ] || nested "$1/$inner" $(($2 + 1))
+      [ "$2" -ge MAX_DEPTH ] || nested "$1/$inner" $(($2 + 1))
     done
 }
 links | while IFS= read -r path; do
@@ -292,6 +292,6 @@ done | while IFS= read -r path; do
 done
 tr -dc '\0' < "$work/status" | wc -c | tr -d ' ' | tr '\n' '\0'
 head -c 40000 "$work/status"
-""",
+""".replace("MAX_DEPTH", str(MAX_DEPTH)),
     unrecorded=True,
 )

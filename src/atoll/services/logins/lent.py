@@ -5,12 +5,12 @@ sandbox has no doors nothing is lent, unless its owner exposes the login to it: 
 token goes inside.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from atoll.domain.agent.login_use import LOGIN_USES, ExposedLogin, LoginInside
 from atoll.domain.agent.registry import canonical_name, find
-from atoll.domain.errors import Conflict, Invalid, NotFound
+from atoll.domain.errors import Conflict, Invalid
 from atoll.domain.ids import SandboxId
 from atoll.domain.login.agent_login import AgentLoginRecord, LoginMethod, LoginState
 from atoll.domain.people.principal import Principal
@@ -19,13 +19,11 @@ from atoll.domain.secrets.secret import read_scope
 from atoll.ports import Transaction, Vault
 from atoll.services.logins.payload import LoginVault
 from atoll.services.policies.secret_policies import LentKey, LentLogin
+from atoll.services.references import FindProfile, check_profile
 from atoll.wire.contract.policy import LoginToken, ProviderKey
 
 HasDoors = Callable[[Sandbox], bool]
 """Reports whether the backend of a sandbox gives it doors."""
-
-FindProfile = Callable[[Principal, str], Awaitable[object]]
-"""Finds a profile by its id. Raises `NotFound`."""
 
 
 def always_doors(_sandbox: Sandbox) -> bool:
@@ -56,10 +54,7 @@ class ExposureRules:
                     code="doors_serve_it",
                 )
         elif kind == "profile":
-            try:
-                await self.find_profile(caller, ref)
-            except NotFound as error:
-                raise Invalid(error.message, field="exposed_to") from error
+            await check_profile(self.find_profile, caller, ref, field="exposed_to")
         else:
             raise Invalid("a login is exposed to a sandbox or a profile", field="exposed_to")
 

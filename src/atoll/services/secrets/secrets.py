@@ -39,6 +39,7 @@ from atoll.services.approvals.voiding import void_approvals
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Note, draft_of
 from atoll.services.lifecycle.runtime_tokens import RuntimeTokens
+from atoll.services.references import check_profile
 from atoll.services.sandboxes.sandboxes import Sandboxes
 
 
@@ -339,10 +340,7 @@ class Secrets:
         if kind == "sandbox":
             check_not_gone(await self._sandboxes.get(caller, ref), "given a secret")
         elif kind == "profile":
-            try:
-                await self._sandboxes.profiles.get(caller, ref)
-            except NotFound as err:
-                raise Invalid(err.message, field="scope") from err
+            await check_profile(self._sandboxes.profiles.get, caller, ref, field="scope")
         return scope
 
     def _value(self, kept: Kept) -> str:

@@ -78,7 +78,7 @@ class PromptKeeper:
         return text
 
     @contextmanager
-    def kept_unless_done(self) -> Iterator[None]:
+    def keep_unless_done(self) -> Iterator[None]:
         """Keep the prompt when the block ends with an error."""
         try:
             yield

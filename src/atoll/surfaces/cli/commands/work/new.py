@@ -187,7 +187,7 @@ def command(
     piped = prompt == FROM_STDIN and not sys.stdin.isatty()
     said = SandboxPlan(agent=agents[0] if agents else None, **words)  # type: ignore[arg-type]  # click made them of the right kind
     keeper = PromptKeeper(invocation.environ)
-    with keeper.kept_unless_done():
+    with keeper.keep_unless_done():
         task = keeper.read(prompt) if piped else None
         plan = _completed(invocation, said, chosen=chosen, last=last)
         # An agent that works by cards has no terminal either.
@@ -209,7 +209,7 @@ def command(
         put_right(invocation, [job.plan.agent for job in asked if job.plan.agent])
         manner = _Manner(mount_private, not no_project, not as_json, not no_wait)
         several = Several(invocation, len(asked))
-        made = _made_all(invocation, several, asked, manner)
+        made = _make_all(invocation, several, asked, manner)
     if len(made) < len(asked):
         keeper.keep()
     if sits and not place_notice(made[0]):
@@ -222,7 +222,7 @@ def command(
     several.end()
 
 
-def _made_all(
+def _make_all(
     invocation: Invocation, several: Several, asked: list[Job], manner: _Manner
 ) -> list[Sandbox]:
     """Make the sandboxes of all jobs, and fill those that this machine may wait for."""

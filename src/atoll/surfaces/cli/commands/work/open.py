@@ -137,7 +137,7 @@ def _edit(invocation: Invocation, api: Client, place: SandboxPath) -> None:
     folder = Path(tempfile.mkdtemp(prefix="atoll-open-"))
     copy = folder / (PurePosixPath(place.path).name or "file")
     try:
-        with _ended_in_order() as ends:
+        with _end_in_order() as ends:
             copy.write_bytes(before)
             _run_editor(invocation, copy, ends)
             _write_back(api, place, before, _read_copy(copy))
@@ -179,7 +179,7 @@ class _Ends:
 
 
 @contextlib.contextmanager
-def _ended_in_order() -> Iterator[_Ends]:
+def _end_in_order() -> Iterator[_Ends]:
     """Have the signals that end a program raise `Exit` in the block."""
     ends = _Ends()
     before = {one: held for one in _ENDS if (held := signal.getsignal(one)) != signal.SIG_IGN}
