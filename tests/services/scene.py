@@ -37,6 +37,7 @@ from atoll.services.sole_leader import SoleLeader
 from atoll.testing import FakeAgentLayers, FakeRuntimes, FakeWorkspaces
 from atoll.testing.fakes.clock import VirtualClock
 from atoll.wire.contract.call import RuntimeCall
+from atoll.wiring.control.graph import build_secrets
 from atoll.wiring.control.library import Preparation
 from atoll.wiring.control.lifecycle.sandboxes import SandboxPorts, build_sandboxes
 from tests.peers.databases.chosen import database_url
@@ -177,7 +178,7 @@ async def opened(
             ground, ports, preparation, settings=ServiceSettings(AdmissionSettings(max_sandboxes))
         )
         events = Events(store, bus, clock=clock, identifiers=ids)
-        secrets = Secrets(ground, sandboxes, vault=vault, masters=vault)
+        secrets = build_secrets(ground, sandboxes, ports)
         approvals = Approvals(ground, sandboxes)
         scene = Scene(
             store,

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from atoll.adapters.extensions.in_memory import InMemory
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, LimitReached, NotFound
 from atoll.domain.hook.hook import Hook, HookSource
 from atoll.domain.hook.hook import bound_to as hook_binding
@@ -13,7 +14,9 @@ from atoll.domain.people.capability import OrgRole, capabilities_of
 from atoll.domain.people.principal import LOCAL_PERSON, ActorKind
 from atoll.domain.sandbox.sandbox import Sandbox, SetupMetadata
 from atoll.domain.secrets.secret import Place, Purpose, Secret, Use
+from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports import RuntimeClient
+from atoll.ports.extension import Capabilities
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.policies.policies import Policies
@@ -136,6 +139,16 @@ async def test_room_is_bounded() -> None:
             await set_(s, name=f"N{number}", value=f"{number}{long}", use=use)
         with pytest.raises(LimitReached):
             await set_(s, name="N7", value=f"7{long}", use=use)
+
+
+async def test_vendors_key_pays_for_a_backend_that_is_there_and_takes_one() -> None:
+    paid = InMemory(called="ext.paid", able=Capabilities(IsolationLevel.NONE, needs_key=True))
+    async with scene(others=(paid,)) as s:
+        assert (await set_(s, use=Use(Purpose.EXTENSION, "ext.paid"))).use.target == "ext.paid"
+        for name, why in (("ext.payed", "no backend ext.payed"), (s.extension.name, "no key")):
+            with pytest.raises(Invalid, match=why) as refused:
+                await set_(s, name="K2", use=Use(Purpose.EXTENSION, name))
+            assert refused.value.field == "extension"
 
 
 async def test_scope_of_a_sandbox_that_is_not_mine_is_refused() -> None:

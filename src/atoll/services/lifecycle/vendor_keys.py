@@ -1,16 +1,16 @@
 """Keys of vendors: which secrets pay for a sandbox's machine, opened for the extension alone."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import structlog
 
-from atoll.domain.errors import AtollError
+from atoll.domain.errors import AtollError, Invalid
 from atoll.domain.ids import EVERY_MEMBER, PERSONAL_ORG, SandboxId
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.secrets.secret import ScopeSubject, bound_to, paying, paying_any
 from atoll.ports import Kept, Store, Transaction, Vault
-from atoll.ports.extension import VendorKey
+from atoll.ports.extension import Extension, Unloaded, VendorKey
 
 _log = structlog.get_logger(__name__)
 
@@ -49,6 +49,28 @@ class VendorKeys:
         except AtollError as error:
             _log.error("value_unopened", id=one.secret.id, reason=error.message)
             return None
+
+
+def check_paid(
+    extensions: Mapping[str, Extension], unloaded: Sequence[Unloaded], name: str
+) -> None:
+    """Check that a key can pay for an extension's machines. One that is not set up yet, or was not
+    loaded, may be given its key before. Raises `Invalid`."""
+    found = next((one for one in extensions.values() if one.name == name), None)
+    if found is None and not any(one.name == name for one in unloaded):
+        raise Invalid(
+            f"There is no backend {name}: `atoll extension list` names those that there are.",
+            field="extension",
+        )
+    if found is not None and not _takes_key(found):
+        raise Invalid(f"{name} takes no key: its machines are not a vendor's.", field="extension")
+
+
+def _takes_key(extension: Extension) -> bool:
+    try:
+        return extension.capabilities().needs_key
+    except AtollError:
+        return True
 
 
 async def has_key(rows: Transaction, extension: str, subject: ScopeSubject) -> bool:

@@ -4,7 +4,7 @@ Every change of a value or of what it is for makes a new version, voids what was
 old one in the same transaction, and reaches the runtimes it concerns before the call returns.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, LimitReached, NotFound
@@ -75,11 +75,14 @@ class Secrets:
         *,
         vault: Vault,
         masters: Masters,
+        check_vendor: Callable[[str], None],
     ) -> None:
+        """`check_vendor` raises `Invalid` for an extension whose machines no key pays for."""
         self._ground = ground
         self._sandboxes = sandboxes
         self._vault = vault
         self._masters = masters
+        self._check_vendor = check_vendor
 
     async def list(self, caller: Principal) -> Sequence[Secret]:
         """Return the caller's own secrets and the organization's, by name."""
@@ -100,6 +103,8 @@ class Secrets:
         use = check_use(request.use)
         if not request.look_alike:
             check_look_alikes(use)
+        if use.purpose is Purpose.EXTENSION:
+            self._check_vendor(use.target)
         value = check_value(request.value, use.purpose)
         scope = await self._living_scope(caller, request.scope)
         _check_scope(caller, scope)

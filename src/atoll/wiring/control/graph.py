@@ -4,6 +4,7 @@
 """
 
 from dataclasses import replace
+from functools import partial
 
 from atoll.ports.outside.forge import Forge
 from atoll.services.agents.agents import Agents
@@ -31,6 +32,7 @@ from atoll.services.library.commits import Commits
 from atoll.services.library.syncs import Syncs
 from atoll.services.library.tree_edits import TreeEdits
 from atoll.services.lifecycle.room import SessionRoom
+from atoll.services.lifecycle.vendor_keys import check_paid
 from atoll.services.people.push import PushSubscriptions
 from atoll.services.people.push_delivery import PushDelivery
 from atoll.services.people.shares import Shares
@@ -208,4 +210,7 @@ def build_previews(
 
 def build_secrets(ground: Ground, sandboxes: Sandboxes, ports: SandboxPorts) -> Secrets:
     """Return the use cases on secrets."""
-    return Secrets(ground, sandboxes, vault=ports.vault, masters=ports.vault)
+    check_vendor = partial(check_paid, ports.extensions, ports.unloaded)
+    return Secrets(
+        ground, sandboxes, vault=ports.vault, masters=ports.vault, check_vendor=check_vendor
+    )
