@@ -173,10 +173,14 @@ async def test_nothing_the_repository_configures_runs(review: Review, line: str)
 async def test_hidden_files_are_shown(review: Review) -> None:
     review.box.run(
         "git update-index --assume-unchanged src/a.txt; git update-index --skip-worktree two.txt;"
-        "echo more >> two.txt; mkdir -p .git/info; echo '*' > .git/info/exclude"
+        "echo more >> two.txt; mkdir -p .git/info; echo '*' > .git/info/exclude;"
+        "git update-index --skip-worktree README.md; rm README.md"
     )
     found = await review.files("uncommitted")
-    assert list(found) == ["a new", "src/a.txt", "two.txt"]
+    assert list(found) == ["README.md", "a new", "src/a.txt", "two.txt"]
+    assert found["README.md"].kind == "deleted"
+    review.box.run("git config core.sparseCheckout true")
+    assert "README.md" not in await review.files("uncommitted")
 
 
 async def test_files_hidden_between_two_looks_are_shown(review: Review) -> None:

@@ -6,18 +6,23 @@ import tarfile
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from atoll.adapters.kept.folder import KeptFolder
+from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports.kept import TREE, KeptWorktree, bundle_name
 from atoll.services.identifiers import Identifiers
+from atoll.services.library.checkout_scripts import BUNDLE_UNCOMMITTED
 from atoll.services.library.saved_work import SavedWork
 from atoll.services.library.settings import KeptSettings
+from atoll.services.library.unpulled import UnpulledWork
 from atoll.testing import WorkSaverContract
 from tests.peers.boxed_runtime import BoxedRuntime
 from tests.peers.git_tree import Tree
+from tests.services.library.test_unpulled import Reading
 from tests.services.library.test_workspaces import World, world
 
 __all__ = ["world"]
@@ -125,6 +130,75 @@ async def test_detached_head_and_hidden_changes_are_saved(saving: Saving) -> Non
     assert got(tree) == {"detached", "worktree"}
     assert tree.git("show", "got/worktree:src/a.txt") == "hidden"
     assert tree.git("log", "-1", "--format=%s", "got/detached") == "loose"
+
+
+HIDDEN = {
+    "marks": "git update-index --skip-worktree src/a.txt; git update-index --assume-unchanged R*",
+    "excludes": "git config core.excludesFile /workspace/.git/hidden; echo '*' > .git/hidden",
+    "info": "mkdir -p .git/info; echo '*' > .git/info/exclude",
+    "filter": "git config filter.x.clean /none; git config filter.x.required true;"
+    "mkdir -p .git/info; echo '* filter=x' > .git/info/attributes",
+    "encoding": "echo '*.txt working-tree-encoding=UTF-16' > .gitattributes",
+}
+
+
+@pytest.mark.parametrize("line", HIDDEN.values(), ids=HIDDEN.keys())
+async def test_work_that_the_repository_hides_is_saved(saving: Saving, line: str) -> None:
+    sandbox, box = await saving.world.laid_out(saving.world.repo())
+    box.run(f"{line}; echo changed > src/a.txt; rm README.md; echo new > new")
+    script, ref = BUNDLE_UNCOMMITTED, "refs/heads/fix"
+    take = saving.world.workspaces.taken_out(sandbox, box, 0, ref=ref, script=script)
+    async with take as (intake, _):
+        (saving.world.tmp / "one.bundle").write_bytes(
+            b"".join([one async for one in intake.read()])
+        )
+    kept = await saving.saved(sandbox, box)
+    assert kept is not None and (kept.bundles, kept.tree) == ((0,), False)
+    tree = await saving.taken(kept)
+    tree.git("fetch", "-q", str(saving.world.tmp / "one.bundle"), f"{ref}:refs/heads/got/one")
+    for branch in ("got/worktree", "got/one"):
+        assert tree.git("show", f"{branch}:src/a.txt") == "changed"
+        files = tree.git("ls-tree", "-r", "--name-only", branch).splitlines()
+        assert "new" in files and "README.md" not in files
+
+
+async def test_work_of_tags_and_linked_worktrees_is_named_and_saved(saving: Saving) -> None:
+    sandbox, box = await saving.world.laid_out(saving.world.repo())
+    box.run(
+        "echo .wt/ > .gitignore; git add .; git commit -qm ignore; git tag named;"
+        "for one in only noted; do git commit -q --allow-empty -m $one; git tag -am x $one;"
+        "  git reset -q --hard HEAD~; done; git update-ref refs/keep/noted noted^{};"
+        "git tag -d noted; git worktree add -q -b side .wt/a; git worktree add -q .wt/clean;"
+        "git worktree add -q -b out .git/out; echo 1 > .git/out/1;"
+        "git worktree add -q --detach .wt/b; git -C .wt/b commit -q --allow-empty -m loose;"
+        "echo new > .wt/a/new; git worktree add -q -b in .wt/a/.wt/in;"
+        "git worktree add -q --detach /tmp/c; git -C /tmp/c commit -q --allow-empty -m gone"
+    )
+    reading = cast(Any, Reading(sandbox, box))
+    (place,) = await UnpulledWork(reading).of(LOCAL_PERSON, sandbox.id)
+    assert (place.commits, place.changed, place.untracked) == (5, (".wt/a", ".git/out"), ())
+    kept = await saving.saved(sandbox, box)
+    assert kept is not None and (kept.bundles, kept.tree) == ((0,), False)
+    tree = await saving.taken(kept)
+    branches = {f"branch/{one}" for one in ("fix", "side", "clean", "out", "in")}
+    assert got(tree) == {
+        *branches, "tag/only", "other-0", "worktree-1", "worktree-6", "detached-2", "detached-3",
+    }  # fmt: skip
+    assert tree.git("ls-tree", "--name-only", "got/worktree-1").endswith("new\nsrc")
+    assert tree.git("show", "got/worktree-6:1") == "1"
+    subjects = [tree.git("log", "-1", "--format=%s", f"got/{one}") for one in
+                ("tag/only", "other-0", "detached-2", "detached-3")]  # fmt: skip
+    assert subjects == ["only", "noted", "loose", "gone"]
+
+
+async def test_commits_of_submodules_are_kept_with_the_tree(saving: Saving) -> None:
+    sandbox, box = await saving.world.laid_out(saving.world.repo())
+    box.run(
+        "git clone -q /.atoll/repos/0.git lib; cd lib; git -c user.name=a -c user.email=b commit"
+        " -q --allow-empty -m own; cd ..; git add lib; git commit -qm lib"
+    )
+    kept = await saving.saved(sandbox, box)
+    assert kept is not None and kept.tree
 
 
 async def test_conflict_of_a_merge_is_saved_as_the_files_show_it(saving: Saving) -> None:

@@ -1,5 +1,6 @@
 """Discarding and committing in real repositories in real boxes."""
 
+import subprocess
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.repository.changes import Against
 from atoll.services.library.changes import Comparison
 from atoll.services.library.tree_edits import HunkRange, TreeEdits
+from atoll.wire.git.checkpoints import TALLY
 from tests.services.library.test_changes import Review, review
 from tests.services.library.test_workspaces import world
 
@@ -106,6 +108,19 @@ async def test_commit_takes_all_or_the_named_files_and_runs_no_hook(edits: Edits
     edits.run("touch .git/MERGE_HEAD")
     with pytest.raises(Conflict, match="merge or rebase"):
         await edits.commit("again")
+
+
+async def test_commit_takes_files_that_are_marked_as_unchanged(edits: Edits) -> None:
+    edits.run("git update-index --assume-unchanged src/a.txt; echo hidden > src/a.txt")
+    edits.run("git update-index --skip-worktree README.md two.txt; rm README.md; echo 2 > two.txt")
+    tally = edits.review.box.argv("/bin/sh", "-c", TALLY, "atoll", "t_1", clean=True)
+    counted = subprocess.run(tally, capture_output=True, text=True, check=True).stdout
+    assert counted == "1 3 1001\n"
+    await edits.commit("hidden", "src/a.txt")
+    assert edits.run("git show HEAD:src/a.txt") == "hidden"
+    await edits.commit("all")
+    shown = edits.run("git show --name-status --format= HEAD; git status --porcelain")
+    assert shown == "D\tREADME.md\nA\ta new\nM\ttwo.txt"
 
 
 async def test_first_commit_of_a_repository(edits: Edits) -> None:

@@ -76,14 +76,14 @@ look() {
   stamp=$(stat -c '%i %s %y %z' "$index" 2> /dev/null)
   if [ -z "$stamp" ] || [ "$stamp" != "$plain" ]; then
     plain=$stamp
-    own ls-files -v | sed -n 's/^[a-z] //p' > "$work/hidden"
+    find_hidden
   fi
   { echo "$head $branch"; theirs for-each-ref refs/atoll/checkpoints; } > "$work/state"
   wait "$reading" || exit 14
   if [ -s "$work/hidden" ]; then
     plain=
     copy
-    own update-index --no-assume-unchanged --stdin < "$work/hidden" || exit 14
+    reveal || exit 14
     state "$@" || exit 14
   fi
   # One process lists the names, and files git does not know as entries of an index, and counts.

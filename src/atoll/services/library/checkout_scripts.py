@@ -15,6 +15,10 @@ NOTHING_NEW = 12
 NOT_WHOLE = 15
 OTHER_BRANCH = 16
 
+# Refs that name no work: those of remotes, of ours, and stashes, which are counted by themselves.
+SKIPPED = "refs/remotes/* | refs/prefetch/* | refs/atoll/* | refs/stash"
+NAMED = " ".join(f"--exclude='{one}'" for one in SKIPPED.split(" | ")) + " --all"
+
 # $1 folder  $2 shared repository  $3 branch  $4 commit ("" for an empty repository)
 # $5 "yes" when the branch exists at the origin  $6 origin's address ("" for none)
 # $7 the origin's own branch ("" when unknown)  $8 the sandbox's name  $9 the repository's number
@@ -126,143 +130,29 @@ here | git bundle create -q "$out" "$what" --stdin
 """,
 )
 
-# Arguments as for BUNDLE. Makes $tree of the files as they are, by an index of its own, and
-# `commit` and `keep` for commits in the scratch repository $work: nothing of the agent's own
-# repository changes. Ends with NOT_WHOLE when git would leave files out: another repository lies
-# in the tree, or git cannot add it.
-_SNAPSHOT = r"""
-cd "$1" 2> /dev/null && [ -d .git ] && [ ! -L .git ] || exit 13
-top=$PWD store=$2 out=$3 work=$3.d
-export LC_ALL=C GIT_AUTHOR_NAME=Atoll GIT_AUTHOR_EMAIL=atoll@atoll.invalid
-export GIT_COMMITTER_NAME=Atoll GIT_COMMITTER_EMAIL=atoll@atoll.invalid
-unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY
-quiet() { git -c core.fsmonitor=false -c core.hooksPath=/dev/null -c log.showSignature=false "$@"; }
-own() {
-  GIT_DIR="$top/.git" GIT_WORK_TREE="$top" GIT_INDEX_FILE="$work/index" \
-    GIT_OBJECT_DIRECTORY="$work/objects" quiet "$@"
-}
-new() { quiet --git-dir="$work" "$@"; }
-quiet --git-dir="$top/.git" rev-parse --git-dir > /dev/null 2>&1 || exit 13
-# A submodule as it was laid out is in the commit already, of the repository it lies in.
-plain() {
-  up=${1%/*}
-  while [ "$up" != . ] && [ ! -e "$up/.git" ]; do up=${up%/*}; done
-  [ "$(quiet -C "$up" --git-dir=.git rev-parse -q --verify "HEAD:${1#"$up"/}" 2> /dev/null)" = \
-    "$(quiet -C "$1" rev-parse -q --verify HEAD 2> /dev/null)" ] &&
-    [ -z "$(quiet -C "$1" status --porcelain --ignored 2>&1 | head -c 1)" ]
-}
-other=$(find . -path ./.git -prune -o -name .git -print 2> /dev/null |
-  while read -r one; do plain "${one%/.git}" || { echo "$one"; break; }; done)
-if [ -n "$other" ]; then
-  echo "${other%/.git} is a repository of its own, whose files git leaves out" >&2
-  exit 15
-fi
-trap 'rm -rf "$work"' EXIT
-quiet init -q --bare --template= "$work" || exit 14
-mkdir -p "$work/objects/info" || exit 14
-printf '%s\n' "$top/.git/objects" > "$work/objects/info/alternates" || exit 14
-head=$(own rev-parse -q --verify 'HEAD^{commit}') || head=
-if [ -n "$head" ]; then base=$(own rev-parse "$head^{tree}") || exit 14
-else base=$(own mktree < /dev/null) || exit 14; fi
-if [ -f .git/index ]; then cp .git/index "$work/index" || exit 14
-elif [ -n "$head" ]; then own read-tree "$head" || exit 14; fi
-# An index with unmerged entries is no tree; the files of the conflict are in the working tree.
-staged=$(own write-tree 2> /dev/null) || staged=
-own ls-files -v | sed -n 's/^[a-z] //p' | own update-index --no-assume-unchanged --stdin
-own -c advice.addIgnoredFile=false add -A --sparse -- . || exit 15
-tree=$(own write-tree) || exit 15
-keep() { new update-ref "refs/heads/$1" "$2" || exit 14; }
-commit() { own commit-tree ${head:+-p "$head"} -m "$2" "$1"; }
-"""
-
-# Arguments as for BUNDLE; $4 is not read.
-# Commits what is nowhere committed and bundles it with every branch, as refs/heads/branch/NAME
-# (other-N for a name that is long or not plain), worktree, index, detached and stash-N.
-SAVE = Script(
-    "save the work",
-    _SNAPSHOT
-    + r"""
-if [ "$tree" != "$base" ]; then
-  one=$(commit "$tree" 'Work that was not committed') || exit 14
-  keep worktree "$one"
-fi
-if [ -n "$staged" ] && [ "$staged" != "$base" ] && [ "$staged" != "$tree" ]; then
-  one=$(commit "$staged" 'What was staged') || exit 14
-  keep index "$one"
-fi
-if [ -n "$head" ] && ! own symbolic-ref -q HEAD > /dev/null; then keep detached "$head"; fi
-number=0
-for one in $(own log -g --format=%H refs/stash -- 2> /dev/null); do
-  keep "stash-$number" "$one"
-  number=$((number + 1))
-done
-own for-each-ref --format='%(objectname) %(refname:lstrip=2)' refs/heads > "$work/names" || exit 14
-number=0
-while read -r one name; do
-  case $name in
-    *[!A-Za-z0-9._/-]*) plain= ;;
-    *) plain=$name ;;
-  esac
-  if [ -z "$plain" ] || [ "${#name}" -gt 150 ]; then
-    keep "other-$number" "$one"
-    number=$((number + 1))
-  else keep "branch/$name" "$one"; fi
-done < "$work/names"
-here() { git --git-dir="$store" for-each-ref --format='^%(objectname)' refs/heads refs/tags; }
-count=$(here | new rev-list --count --max-count=1 --branches --stdin) || exit 14
-[ "$count" != 0 ] || exit 12
-ulimit -f "$5"
-here | new bundle create -q "$out" --branches --stdin
-""",
-)
-
-# Arguments as for BUNDLE; $4 is the full ref that HEAD must be on, else it ends with OTHER_BRANCH.
-# Bundles that branch with one commit more, which holds what is not committed.
-BUNDLE_UNCOMMITTED = Script(
-    "bundle the commits and what is not committed",
-    _SNAPSHOT
-    + r"""
-[ "$(own symbolic-ref -q HEAD)" = "$4" ] || exit 16
-one=$head
-if [ "$tree" != "$base" ]; then
-  one=$(commit "$tree" 'Work that was not committed') || exit 14
-fi
-[ -n "$one" ] || exit 12
-new update-ref "$4" "$one" || exit 14
-here() { git --git-dir="$store" for-each-ref --format='^%(objectname)' refs/heads refs/tags; }
-count=$(here | new rev-list --count --max-count=1 "$4" --stdin) || exit 14
-[ "$count" != 0 ] || exit 12
-ulimit -f "$5"
-here | new bundle create -q "$out" "$4" --stdin
-""",
-)
-
-# $1 folder  $2 shared repository  $3… commits that a person has outside
-# Prints, each ended by NUL: how many commits are nowhere outside, the newest of them, its
-# subject, how many stashes there are, how many files `git status` names, and then those files
-# as `XY path`, cut after MAX_STATUS_BYTES. A submodule with commits of its own counts as changed:
-# commits that name it are fetched without them. Nothing is written, not even the index.
-UNPULLED = Script(
-    "look for work that is not outside",
-    QUIET
-    + r"""
-shift 2
-settle
+# `outside` prints the commits of the shared repository, each after `^`. `each_linked DO` runs DO
+# for each linked worktree, with $number, its $gitdir, and the $place where it lies, "" for one that
+# is not in the tree. What git knows of these was written by an agent; it fails for more than 64.
+# `inner_work` prints the paths of submodules with commits that are nowhere else, each ended by NUL;
+# with an argument only of those whose commit is that of the index.
+_ELSEWHERE = r"""
 outside() {
   git --git-dir="$store" for-each-ref --format='^%(objectname)' refs/heads refs/tags
-  for one; do theirs cat-file -e "$one^{commit}" 2> /dev/null && echo "^$one"; done
 }
-count=$(outside "$@" | theirs rev-list --count --branches $head --stdin) || exit 14
-printf '%s\0' "$count"
-if [ "$count" = 0 ]; then printf '\0\0'; else
-  outside "$@" | theirs log -1 --topo-order --no-show-signature --no-color --encoding=UTF-8 \
-    --format='%H%x00%s' --branches $head --stdin | tr '\n' '\0'
-fi
-theirs log -g --no-show-signature --format=%H refs/stash -- 2> /dev/null | wc -l | tr -d ' ' \
-  | tr '\n' '\0'
-unhide || exit 14
-own status --porcelain=v1 -z --no-renames --untracked-files=normal --ignore-submodules=none \
-  > "$work/status" || exit 14
+each_linked() {
+  number=0
+  for linked in "$top"/.git/worktrees/*; do
+    [ -d "$linked" ] && [ ! -L "$linked" ] && [ -f "$linked/gitdir" ] || continue
+    number=$((number + 1))
+    [ "$number" -le 64 ] || return 1
+    place=
+    IFS= read -r place < "$linked/gitdir"
+    [ -n "$place" ] && place=$({ cd -P -- "$linked" && cd -P -- "${place%/.git}" && pwd -P; } \
+      2> /dev/null) || place=
+    case $place in "$top"/*) ;; *) place= ;; esac
+    (gitdir=$linked; "$@") || return
+  done
+}
 known_of() {
   for one in /.atoll/repos/*.git; do
     git --git-dir="$one" for-each-ref --format='^%(objectname)' refs/heads refs/tags
@@ -279,19 +169,217 @@ nested() {
       [ "$2" -ge MAX_DEPTH ] || nested "$1/$inner" $(($2 + 1))
     done
 }
-links | while IFS= read -r path; do
-  path=${path#* }
-  case $path in '"'*) ;; *) [ -e "$path/.git" ] || continue ;; esac
-  own diff-files --quiet --ignore-submodules=none -- "$path" || continue
-  printf '%s\n' "$path"
-  [ -L "$path" ] || nested "$path" 1
-done | while IFS= read -r path; do
-  count=$(known_of "$path" | git -C "$path" rev-list --count --ignore-missing --stdin \
-    HEAD --branches --not --remotes 2> /dev/null) || count=unknown
-  [ "$count" = 0 ] || printf ' M %s\0' "$path" >> "$work/status"
+inner_work() {
+  links | while IFS= read -r path; do
+    path=${path#* }
+    case $path in '"'*) ;; *) [ -e "$path/.git" ] || continue ;; esac
+    [ -z "${1-}" ] || own diff-files --quiet --ignore-submodules=none -- "$path" || continue
+    printf '%s\n' "$path"
+    [ -L "$path" ] || nested "$path" 1
+  done | while IFS= read -r path; do
+    count=$(known_of "$path" | git -C "$path" rev-list --count --ignore-missing --stdin \
+      HEAD --branches --not --remotes 2> /dev/null) || count=unknown
+    [ "$count" = 0 ] || printf '%s\0' "$path"
+  done
+}
+""".replace("MAX_DEPTH", str(MAX_DEPTH))
+
+# Arguments as for BUNDLE. `snapshot` makes $tree of the files at $top as they are, by an index of
+# its own, with HEAD's as $base and the index as $staged. `commit` and `keep` are for commits in the
+# scratch repository $made: nothing of the agent's own repository changes, and what UNPULLED names
+# is in the tree. Ends with NOT_WHOLE when git would leave files out: another repository lies in the
+# tree, or git cannot add it. Linked worktrees are none of its files.
+_SNAPSHOT = (
+    QUIET
+    + _ELSEWHERE
+    + r"""
+out=$3 ref=$4 blocks=$5 made=$3.d
+export GIT_AUTHOR_NAME=Atoll GIT_AUTHOR_EMAIL=atoll@atoll.invalid
+export GIT_COMMITTER_NAME=Atoll GIT_COMMITTER_EMAIL=atoll@atoll.invalid
+new() { git --git-dir="$made" "$@"; }
+# A submodule as it was laid out is in the commit already, of the repository it lies in.
+plain() {
+  up=${1%/*}
+  while [ "$up" != . ] && [ ! -e "$up/.git" ]; do up=${up%/*}; done
+  [ "$(git -C "$up" --git-dir=.git rev-parse -q --verify "HEAD:${1#"$up"/}" 2> /dev/null)" = \
+    "$(git -C "$1" rev-parse -q --verify HEAD 2> /dev/null)" ] &&
+    [ -z "$(git -C "$1" ls-files -v 2>&1 | sed -n '/^[a-zS] /p' | head -c 1)" ] &&
+    [ -z "$(git -C "$1" -c core.fsmonitor=false status --porcelain --ignored 2>&1 |
+      head -c 1)" ]
+}
+list_place() { [ -z "$place" ] || printf '%s\n' "$place" >> "$work/linked"; }
+: > "$work/linked"
+each_linked list_place || { echo 'More than 64 linked worktrees are too many' >&2; exit 15; }
+other=$(find . -path ./.git -prune -o -name .git -print 2> /dev/null |
+  while read -r one; do
+    one=${one%/.git}
+    if [ -f "$one/.git" ] && grep -qxF -- "$top/${one#./}" "$work/linked"; then continue; fi
+    plain "$one" || { echo "$one"; break; }
+  done)
+if [ -n "$other" ]; then
+  echo "$other is a repository of its own, whose files git leaves out" >&2
+  exit 15
+fi
+trap 'rm -rf "$work" "$made"' EXIT
+git init -q --bare --template= "$made" && mkdir -p "$made/objects/info" || exit 14
+printf '%s\n' "$top/.git/objects" > "$made/objects/info/alternates" || exit 14
+objects=$made/objects
+keep() { new update-ref "refs/heads/$1" "$2" || exit 14; }
+commit() { own commit-tree ${head:+-p "$head"} -m "$2" "$1"; }
+snapshot() {
+  settle
+  base=$(own rev-parse "${head:-$empty}^{tree}") || exit 14
+  # An index with unmerged entries is no tree; the files of the conflict are in the working tree.
+  staged=$(own write-tree 2> /dev/null) || staged=
+  unhide && add_files || exit 15
+  while IFS= read -r one; do
+    case $one in "$top"/*) printf '%s\0' "${one#"$top"/}" ;; esac
+  done < "$work/linked" | own update-index -z --force-remove --stdin || exit 14
+  tree=$(own write-tree) || exit 15
+}
+"""
+)
+
+# Arguments as for BUNDLE; $4 is not read.
+# Commits what is nowhere committed and bundles it with every branch, as refs/heads/branch/NAME,
+# tag/NAME for a tag that alone names a commit (other-N for a name that is long or not plain, and
+# for any other ref), worktree, index, detached and stash-N. Those of a linked worktree end with its
+# number.
+SAVE = Script(
+    "save the work",
+    _SNAPSHOT
+    + r"""
+keep_tree() {
+  snapshot
+  if [ "$tree" != "$base" ]; then
+    one=$(commit "$tree" 'Work that was not committed') || exit 14
+    keep "worktree$1" "$one"
+  fi
+  if [ -n "$staged" ] && [ "$staged" != "$base" ] && [ "$staged" != "$tree" ]; then
+    one=$(commit "$staged" 'What was staged') || exit 14
+    keep "index$1" "$one"
+  fi
+}
+keep_detached() {
+  head=$(theirs rev-parse -q --verify 'HEAD^{commit}' 2> /dev/null) || head=
+  if [ -n "$head" ] && ! theirs symbolic-ref -q HEAD > /dev/null; then keep "detached$1" "$head"; fi
+}
+keep_linked() {
+  if [ -n "$place" ]; then (cd "$place" && top=$place && keep_tree "-$number") || exit; fi
+  keep_detached "-$number"
+}
+each_linked keep_linked || exit
+keep_tree ''
+keep_detached ''
+inner_work > "$work/inner"
+if [ -s "$work/inner" ]; then
+  echo "$(tr '\0' '\n' < "$work/inner" | head -n 1) has commits that are in no other repository" >&2
+  exit 15
+fi
+number=0
+for one in $(theirs log -g --format=%H refs/stash -- 2> /dev/null); do
+  keep "stash-$number" "$one"
+  number=$((number + 1))
 done
+{ outside; theirs for-each-ref --format='^%(objectname)' refs/heads; } > "$work/known"
+theirs rev-list NAMED --stdin < "$work/known" > "$work/alone" || exit 14
+theirs for-each-ref --format='%(objectname) %(refname)' refs/heads > "$work/names" || exit 14
+if [ -s "$work/alone" ]; then
+  theirs for-each-ref --format='%(objectname) %(refname)' | while read -r one name; do
+    case $name in refs/heads/* | SKIPPED) continue ;; esac
+    one=$(theirs rev-parse -q --verify "$one^{commit}" 2> /dev/null) || continue
+    if grep -qxF "$one" "$work/alone"; then echo "$one $name"; fi
+  done >> "$work/names"
+fi
+number=0
+while read -r one name; do
+  case $name in
+    *[!A-Za-z0-9._/-]*) plain= ;;
+    refs/heads/*) plain=branch/${name#refs/heads/} ;;
+    refs/tags/*) plain=tag/${name#refs/tags/} ;;
+    *) plain= ;;
+  esac
+  if [ -z "$plain" ] || [ "${#name}" -gt 161 ]; then
+    keep "other-$number" "$one"
+    number=$((number + 1))
+  else keep "$plain" "$one"; fi
+done < "$work/names"
+count=$(outside | new rev-list --count --max-count=1 --branches --stdin) || exit 14
+[ "$count" != 0 ] || exit 12
+ulimit -f "$blocks"
+outside | new bundle create -q "$out" --branches --stdin
+""".replace("NAMED", NAMED).replace("SKIPPED", SKIPPED),
+)
+
+# Arguments as for BUNDLE; $4 is the full ref that HEAD must be on, else it ends with OTHER_BRANCH.
+# Bundles that branch with one commit more, which holds what is not committed.
+BUNDLE_UNCOMMITTED = Script(
+    "bundle the commits and what is not committed",
+    _SNAPSHOT
+    + r"""
+[ "$(theirs symbolic-ref -q HEAD)" = "$ref" ] || exit 16
+snapshot
+one=$head
+if [ "$tree" != "$base" ]; then
+  one=$(commit "$tree" 'Work that was not committed') || exit 14
+fi
+[ -n "$one" ] || exit 12
+new update-ref "$ref" "$one" || exit 14
+count=$(outside | new rev-list --count --max-count=1 "$ref" --stdin) || exit 14
+[ "$count" != 0 ] || exit 12
+ulimit -f "$blocks"
+outside | new bundle create -q "$out" "$ref" --stdin
+""",
+)
+
+# $1 folder  $2 shared repository  $3… commits that a person has outside
+# Prints, each ended by NUL: how many commits are nowhere outside, the newest of them, its
+# subject, how many stashes there are, how many files `git status` names, and then those files
+# as `XY path`, cut after MAX_STATUS_BYTES. A submodule with commits of its own counts as changed:
+# commits that name it are fetched without them. So does a linked worktree with changes that lies
+# where files are ignored. Nothing is written, not even the index.
+UNPULLED = Script(
+    "look for work that is not outside",
+    QUIET
+    + _ELSEWHERE
+    + r"""
+shift 2
+settle
+{
+  outside
+  for one; do theirs cat-file -e "$one^{commit}" 2> /dev/null && echo "^$one"; done
+} > "$work/known"
+count=$(theirs rev-list --count NAMED --stdin < "$work/known") || exit 14
+printf '%s\0' "$count"
+if [ "$count" = 0 ]; then printf '\0\0'; else
+  theirs log -1 --topo-order --no-show-signature --no-color --encoding=UTF-8 \
+    --format='%H%x00%s' NAMED --stdin < "$work/known" | tr '\n' '\0'
+fi
+theirs log -g --no-show-signature --format=%H refs/stash -- 2> /dev/null | wc -l | tr -d ' ' \
+  | tr '\n' '\0'
+unhide || exit 14
+changed() {
+  own status --porcelain=v1 -z --no-renames --untracked-files=normal --ignore-submodules=none
+}
+changed > "$work/status" || exit 14
+inner_work committed > "$work/inner"
+name_linked() {
+  [ -n "$place" ] || return 0
+  path=${place#"$top"/}
+  case $path in
+    .git/*) ;;
+    *) own --no-literal-pathspecs check-ignore -q -- "./$path" || [ $? != 1 ] || return 0 ;;
+  esac
+  inner=$work/inner work=$work/$number top=$place
+  mkdir "$work" && cp -R "${work%/*}/g" "$work/g" && cd "$top" && settle && unhide
+  if ! changed > "$work/status" 2> /dev/null || [ -s "$work/status" ]; then
+    printf '%s\0' "$path" >> "$inner"
+  fi
+}
+each_linked name_linked || printf '.git/worktrees\0' >> "$work/inner"
+tr '\n\0' '\001\n' < "$work/inner" | sed 's/^/ M /' | tr '\n\001' '\0\n' >> "$work/status"
 tr -dc '\0' < "$work/status" | wc -c | tr -d ' ' | tr '\n' '\0'
 head -c 40000 "$work/status"
-""".replace("MAX_DEPTH", str(MAX_DEPTH)),
+""".replace("NAMED", NAMED),
     unrecorded=True,
 )

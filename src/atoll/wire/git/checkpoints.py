@@ -50,7 +50,9 @@ attribute() { echo "* !diff $*" > "$work/g/info/attributes"; }
 compare_raw() { attribute '!ident' '!working-tree-encoding'; }
 attribute
 empty=4b825dc642cb6eb9a060e54bf8d69288fbee4904 index=$work/index
-theirs() { git --git-dir="$top/.git" "$@"; }
+# Another worktree has another $top and $gitdir; what is written may go to other $objects.
+gitdir=$top/.git objects=$top/.git/objects
+theirs() { git --git-dir="$gitdir" "$@"; }
 locate() {
   line=$(theirs rev-parse -q 'HEAD^{commit}' --symbolic-full-name HEAD 2> /dev/null) || line=
   head=${line%%"
@@ -69,7 +71,7 @@ locate() {
 enter() {
   if [ -n "$head" ]; then printf '%s\n' "$head"; else echo 'ref: refs/heads/none'; fi \
     > "$work/g/HEAD"
-  for one in "$top"/.git/sharedindex.*; do
+  for one in "$gitdir"/sharedindex.*; do
     if [ -f "$one" ]; then ln -sf "$one" "$work/g/"; fi
   done
 }
@@ -77,23 +79,37 @@ enter() {
 copy() {
   index=$work/index
   rm -f "$index" "$index.lock"
-  if [ -f "$top/.git/index" ] && [ ! -L "$top/.git/index" ]; then
-    cp -p "$top/.git/index" "$index" || exit 14
+  if [ -f "$gitdir/index" ] && [ ! -L "$gitdir/index" ]; then
+    cp -p "$gitdir/index" "$index" || exit 14
   elif [ -n "$head" ]; then own read-tree "$head" || exit 14; fi
 }
 settle() { locate; copy; }
-# Lines are used in place of NUL, which not every sed can read: git quotes the names that need it,
-# and reads them so.
-unhide() {
-  own ls-files -v | sed -n 's/^[a-z] //p' > "$work/hidden"
-  own update-index --no-assume-unchanged --stdin < "$work/hidden"
+# Files that are marked as unchanged, and as left out where the checkout leaves none out. Lines are
+# used in place of NUL, which not every sed can read: git quotes the names that need it, and reads
+# them so.
+find_hidden() {
+  absent=S
+  if [ "$(theirs config --type=bool core.sparseCheckout 2> /dev/null)" = true ]; then absent=; fi
+  own ls-files -v | sed -n "s/^[a-z$absent] //p" > "$work/hidden"
+}
+reveal() {
+  [ -s "$work/hidden" ] || return 0
+  own update-index --no-assume-unchanged --stdin < "$work/hidden" || return
+  [ -z "$absent" ] || own update-index --no-skip-worktree --stdin < "$work/hidden"
+}
+unhide() { find_hidden && reveal; }
+# A file may not have the encoding that attributes claim.
+add_files() {
+  own -c advice.addEmbeddedRepo=false add -A --sparse -- . 2> /dev/null && return
+  attribute '!working-tree-encoding'
+  own -c advice.addEmbeddedRepo=false add -A --sparse -- .
 }
 links() {
   own -c core.quotePath=false ls-files -s | sed -n 's/^160000 \([0-9a-f]*\) 0.\(.*\)/\1 \2/p'
 }
 own() {
   GIT_DIR="$work/g" GIT_WORK_TREE="$top" GIT_INDEX_FILE="$index" \
-    GIT_OBJECT_DIRECTORY="$top/.git/objects" git --literal-pathspecs "$@"
+    GIT_OBJECT_DIRECTORY="$objects" git --literal-pathspecs "$@"
 }
 """
 QUIET: Final = _OPENED + _CHECKED + _LAID_OUT
@@ -120,12 +136,7 @@ take() {{
   settle
   if [ -f "$top/.git/info/exclude" ]; then cp "$top/.git/info/exclude" "$work/g/info/"; fi
   unhide || return 14
-  if ! own -c advice.addEmbeddedRepo=false add -A --sparse -- . 2> /dev/null; then
-    # A file may not have the encoding that attributes claim.
-    attribute '!working-tree-encoding'
-    own -c advice.addEmbeddedRepo=false add -A --sparse -- . 2> /dev/null \
-      || own add -u --sparse -- . || return 15
-  fi
+  add_files 2> /dev/null || own add -u --sparse -- . || return 15
   tree=$(own write-tree) || return 15
   points > "$work/points"
   number=$(sed -n '$s/ .*//p' "$work/points")
@@ -198,6 +209,7 @@ for folder; do
     + r"""
     compare_raw
     settle
+    unhide || exit 14
     first=$(begun)
     [ -n "$first" ] || first=$(theirs for-each-ref \
       --format='%(refname:lstrip=4) %(objectname)' "refs/atoll/checkpoints/$terminal/" \
