@@ -116,6 +116,20 @@ async def test_command_of_a_sandbox_that_stopped_or_began_anew_waits_no_more() -
         assert [one.ask.__class__.__name__ for one in left.rows] == ["SecretAsk"]
 
 
+async def test_command_whose_program_gave_up_waits_no_more() -> None:
+    async with scene() as s:
+        box, _ = await begun(s)
+        for ask_id in ("ask_1", "ask_2"):
+            runs(s, "make", ask_id=ask_id)
+        assert len(await asked(s)) == 2
+        s.runtime.journal.append(entry(3, "approval.withdrawn", {"ask_id": "ask_1"}))
+        (left,) = await asked(s)
+        assert left.requester.ask_id == "ask_2"
+        over = await s.approvals.list(LOCAL_PERSON, verdicts=(ApprovalState.EXPIRED,))
+        assert [one.reason for one in over.rows] == ["Its program waits no more."]
+        assert (await s.kinds(box)).count("approval.expired") == 1
+
+
 async def test_request_that_is_read_after_its_sandbox_went_asks_nobody() -> None:
     async with scene() as s:
         box, secret = await begun(s)

@@ -27,8 +27,8 @@ _OWNER_ONLY = 0o640
 
 URGENT = frozenset(
     {
-        *("approval.asked", "approval.used", "agent.status", "git.pushed", "terminal.exited"),
-        *("port.opened", "port.closed", "login.refused"),
+        *("approval.asked", "approval.used", "approval.withdrawn", "agent.status"),
+        *("git.pushed", "terminal.exited", "port.opened", "port.closed", "login.refused"),
     }
 )
 """Kinds that wake readers of the journal at once: a person may be waiting, or a task for the end of

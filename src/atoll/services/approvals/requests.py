@@ -24,10 +24,12 @@ from atoll.domain.approvals.approval import (
     check_command,
     check_host,
     has_room,
+    overtaken,
     same_question,
     silences,
 )
 from atoll.domain.errors import Invalid
+from atoll.domain.event import EventDraft
 from atoll.domain.ids import ApprovalId, PrincipalId, SecretId
 from atoll.domain.network.host import canonical_host
 from atoll.domain.people.principal import SYSTEM
@@ -84,8 +86,13 @@ class _Used(msgspec.Struct):
     approval_id: str
 
 
+class _Withdrawn(msgspec.Struct):
+    ask_id: _Id
+
+
 class ApprovalRequests:
-    """The handlers of journal entries `approval.asked` and `approval.used`."""
+    """The handlers of journal entries `approval.asked`, `approval.used` and
+    `approval.withdrawn`."""
 
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
@@ -94,7 +101,11 @@ class ApprovalRequests:
     @property
     def handlers(self) -> Mapping[str, EntryHandler]:
         """Return the handlers by kind of entry."""
-        return {"approval.asked": self.asked, "approval.used": self.used}
+        return {
+            "approval.asked": self.asked,
+            "approval.used": self.used,
+            "approval.withdrawn": self.withdrawn,
+        }
 
     @property
     def further(self) -> Mapping[str, EntryHandler]:
@@ -171,6 +182,29 @@ class ApprovalRequests:
         after = replace(approval, verdict=ApprovalState.USED)
         await rows.approvals.put(after)
         return JournalOutcome((approval_event(self._ground, after, actor=SYSTEM),))
+
+    async def withdrawn(
+        self, rows: Transaction, sandbox: Sandbox, entry: ReportedEntry
+    ) -> JournalOutcome:
+        """Close the pending request of a program that gave up waiting."""
+        try:
+            told = msgspec.convert(entry.payload, _Withdrawn)
+        except msgspec.ValidationError:
+            return JournalOutcome()
+        found = await rows.approvals.open(
+            sandbox.org_id, sandbox_id=sandbox.id, owner=sandbox.owner
+        )
+        drafts: list[EventDraft] = []
+        for approval in found:
+            requester = approval.requester
+            mine = (requester.sandbox_id, requester.ask_id) == (sandbox.id, told.ask_id)
+            if not mine or approval.verdict is not ApprovalState.PENDING:
+                continue
+            now = self._ground.clock.now()
+            after = overtaken(approval, reason="Its program waits no more.", now=now)
+            await rows.approvals.put(after)
+            drafts.append(approval_event(self._ground, after, actor=SYSTEM))
+        return JournalOutcome(tuple(drafts))
 
     async def _read(
         self, rows: Transaction, sandbox: Sandbox, told: _Asked

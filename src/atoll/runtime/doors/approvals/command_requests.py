@@ -89,7 +89,9 @@ class CommandRequests:
         except TimeoutError:
             return Decision.EXPIRED
         finally:
-            self._pending.pop(request.id, None)
+            if self._pending.pop(request.id, None) is not None:
+                # Undecided: a person who is still shown it would decide for nobody.
+                self._record("approval.withdrawn", {"ask_id": request.id})
 
     def decide(self, ask_id: str, *, allow: bool) -> None:
         """Decide a request from outside. Raises `NotFound` when no program waits any more."""
