@@ -21,6 +21,7 @@ from atoll.domain.sandbox.sandbox import (
 from atoll.domain.sandbox.task import AgentMode, TaskRequest
 from atoll.domain.terminal.softlock import Strictness
 from tests.domain.sandbox.test_create import AROUND, KEY, PROFILE
+from tests.domain.sandbox.test_project import DECIDED
 
 PLACED = RouteRequest(Strategy.PREFER_SELF_HOSTED)
 
@@ -71,7 +72,9 @@ OTHERS: list[tuple[dict[str, Any], str | None]] = [
 def test_every_field_of_a_repeated_create_is_held_against_what_stands() -> None:
     compared = {name for more, field in OTHERS if field is not None for name in more}
     # The consumer and the profile are what the sandbox is found by.
-    assert {one.name for one in fields(CreateSandbox)} - compared == {"profile", "consumer"}
+    found_by = {"profile", "consumer"}
+    unasked = {"usual_softlock"}
+    assert {one.name for one in fields(CreateSandbox)} - compared == found_by | unasked
 
 
 @pytest.mark.parametrize(("more", "field"), OTHERS)
@@ -83,20 +86,49 @@ def test_other_inputs_are_told_from_the_same_ones(more: dict[str, Any], field: s
     assert other_input(local, grant(local, PROFILE, AROUND), PLACED) is None
 
 
-@pytest.mark.parametrize(
-    ("task", "field"),
-    [
-        (TaskRequest("Go.", AgentMode.MACHINE), "task.mode"),
-        (TaskRequest("Go.", asks=True), "task.permissions"),
-        (TaskRequest("Go."), None),
-    ],
-)
-def test_repeated_task_is_the_same_or_names_what_differs(
-    task: TaskRequest, field: str | None
+DATA, SRV = HostMount("/data", "/data", grant="a" * 32), HostMount("/srv", "/srv", grant="b" * 32)
+MACHINE, TUI = TaskRequest("Go.", AgentMode.MACHINE, asks=True), TaskRequest("Go.")
+DIGEST = "0" * 64
+#: What was named at first, what is named by the repetition, and the field that differs.
+REPEATED: list[tuple[dict[str, Any], dict[str, Any], str | None]] = [
+    ({"mounts": (DATA, SRV)}, {"mounts": (replace(SRV, grant="c" * 32), DATA)}, None),
+    ({"mounts": (DATA,)}, {"mounts": (replace(DATA, writable=True),)}, "mounts"),
+    ({"mounts": (DATA,)}, {"mounts": (replace(DATA, private=True),)}, "mounts"),
+    ({"agent": "claude"}, {"agent": "claude-code"}, None),
+    ({"agent": "claude-code@2.1.0"}, {"agent": "claude"}, None),
+    ({"agent": "claude-code@2.1.0"}, {"agent": "claude@2.1.0"}, None),
+    ({"agent": "claude-code@2.1.0"}, {"agent": "claude-code@2.1.1"}, "agent"),
+    ({"agent": "claude-code"}, {"agent": "claude-code@2.1.1"}, "agent"),
+    (
+        {"agent_catalogue": ("codex", "qwen-code")},
+        {"agent_catalogue": ("qwen-code", "codex")},
+        None,
+    ),
+    ({"agent_catalogue": ("codex",)}, {"agent_catalogue": ("qwen-code",)}, "agent_catalogue"),
+    ({"copies": ("a:b", "c:d")}, {"copies": ("c:d", "a:b")}, None),
+    ({"task": TUI}, {"task": MACHINE}, "task.mode"),
+    ({"task": MACHINE}, {"task": TUI}, None),
+    ({"task": MACHINE}, {"task": TaskRequest("Go.", asks=False)}, "task.permissions"),
+    ({"task": MACHINE}, {"task": TaskRequest("Go.", AgentMode.TUI)}, "task.mode"),
+    ({"agent": "acp:kimi", "task": TUI}, {"task": TaskRequest("Go.", AgentMode.TUI)}, None),
+    ({"project": ProjectRequest(DIGEST)}, {"project": ProjectRequest(DIGEST, False)}, None),
+    (
+        {"project": ProjectRequest(DIGEST)},
+        {"project": ProjectRequest(DIGEST, True)},
+        "project.setup",
+    ),
+    ({"project": ProjectRequest(DIGEST, True)}, {"project": ProjectRequest(DIGEST)}, None),
+    ({}, {"usual_softlock": Strictness.STRICT}, None),
+]
+
+
+@pytest.mark.parametrize(("first", "again", "field"), REPEATED)
+def test_repeated_create_in_other_words_is_the_same(
+    first: dict[str, Any], again: dict[str, Any], field: str | None
 ) -> None:
-    request = CreateSandbox(agent="codex", task=TaskRequest("Go."))
-    made = grant(request, PROFILE, AROUND)
-    assert other_input(replace(request, task=task), made, PLACED) == field
+    request = CreateSandbox(**{"agent": "codex", **first})
+    made = grant(request, PROFILE, replace(AROUND, project=replace(DECIDED, digest=DIGEST)))
+    assert other_input(CreateSandbox(**again), made, PLACED) == field
 
 
 def test_profile_or_consumer_of_a_repeated_request_is_named_where_it_differs() -> None:

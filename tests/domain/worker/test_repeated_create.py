@@ -4,9 +4,10 @@ from typing import Any
 import pytest
 
 from atoll.domain.errors import Conflict
-from atoll.domain.route.policy import ExecutionMode
+from atoll.domain.route.policy import ExecutionMode, Strategy
 from atoll.domain.sandbox.sandbox import RepoRequest
 from atoll.domain.worker.create import (
+    RETENTION_SECONDS,
     CreateWorker,
     Permissions,
     TeardownPolicy,
@@ -21,7 +22,9 @@ def test_every_field_of_a_repeated_create_is_held_against_what_stands() -> None:
     assert {one.name for one in fields(CreateWorker)} - {"worker_id"} == set(FIELDS)
 
 
-MADE = CreateWorker(WorkerId("w"), metadata={"a": "b"})
+MADE = CreateWorker(
+    WorkerId("w"), metadata={"a": "b"}, selection=Selection(("namespaces", "docker"))
+)
 STANDS = ExistingWorker(MADE, "codex", "ext.docker", "sb_one", frozenset({"t-1"}))
 #: A field, a value that stands (in other words, where there are any), and another one.
 REPEATED: dict[str, tuple[Any, Any]] = {
@@ -34,9 +37,15 @@ REPEATED: dict[str, tuple[Any, Any]] = {
     "codex_home_ref": ("sandbox:sb_one/agent-home", "sandbox:sb_two/agent-home"),
     "thread_id": ("t-1", "t-2"),
     "permissions": (Permissions.ALLOW, Permissions.ASK),
-    "teardown": (WorkerTeardown(), WorkerTeardown(TeardownPolicy.IMMEDIATE)),
+    "teardown": (
+        WorkerTeardown(retain_seconds=RETENTION_SECONDS),
+        WorkerTeardown(TeardownPolicy.IMMEDIATE),
+    ),
     "metadata": ({"a": "b"}, {"a": "c"}),
-    "selection": (Selection(), Selection(("docker",))),
+    "selection": (
+        Selection(("ext.docker", "namespaces"), Strategy.DESKTOP_PREFERRED),
+        Selection(("docker",)),
+    ),
 }
 
 
@@ -49,3 +58,8 @@ def test_repeated_create_is_the_same_worker_or_a_conflict_that_names_the_field(f
     assert refused.value.field == field
     check_repeated(other, STANDS, ())
     assert field in names_of(other)
+
+
+def test_backend_of_a_repeated_create_is_the_same_before_the_worker_has_a_place() -> None:
+    made = replace(MADE, backend="docker")
+    check_repeated(replace(made, backend="ext.docker"), ExistingWorker(made, "codex"), {"backend"})

@@ -25,6 +25,27 @@ async def test_session_is_made_shown_as_a_sandbox_and_ended(atoll: World) -> Non
         assert (await client.post("/sessions", json={"profile": 7})).status_code == 422
 
 
+async def test_session_that_the_consumer_has_as_a_sandbox_is_that_one(atoll: World) -> None:
+    """Nobody asked for the lock that sessions have, nor for the mode that a task was given."""
+    consumer = {"harness": "h", "session_id": "s"}
+    body = {"scope": "agent", "consumer": consumer, "agent": "codex", "prompt": "Go."}
+    asks = {"mode": "machine", "permissions": "ask"}
+    async with client_of(atoll.url, atoll.token) as client:
+        made = await client.post("/v1/sandboxes", json={**body, "task": asks})
+        assert made.status_code == 202, made.text
+        assert made.json()["softlock"] == "owner"
+        session = await client.post("/sessions", json=body)
+        assert session.status_code == 202, session.text
+        assert session.json()["session_id"] == made.json()["sandbox_id"]
+        others = (({"task": {"mode": "tui"}}, "task.mode"), ({"softlock": "strict"}, "softlock"))
+        for named, field in others:
+            again = await client.post("/sessions", json={**body, **named})
+            assert (again.status_code, again.json()["field"]) == (409, field)
+        fresh = {**body, "consumer": {**consumer, "session_id": "t"}}
+        strict = (await client.post("/sessions", json=fresh)).json()["session_id"]
+        assert (await client.get(f"/v1/sandboxes/{strict}")).json()["softlock"] == "strict"
+
+
 async def test_ptys_are_terminals_under_another_name(atoll: World) -> None:
     async with client_of(atoll.url, atoll.token) as client:
         session = (await client.post("/sessions?wait=ready")).json()["session_id"]

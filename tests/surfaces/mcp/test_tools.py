@@ -124,6 +124,7 @@ async def test_reader_ahead_of_the_log_is_told_and_goes_on_from_its_end(
     """As after a backup was restored."""
     async with connect() as client:
         await client.call_tool("atoll.create", {"name": "one"})
+        await client.call_tool("atoll.wait", {"sandbox": "one"})
         ahead = value_of(await client.call_tool(tool, {"after": 5000}))
         end = ahead["next"]
         assert ahead == {"events": [], "next": end, "gap": {"after": 5000, "to": end}}

@@ -161,7 +161,7 @@ def overlaid(request: CreateSandbox, profile: Profile) -> Profile:
             access=request.access or profile.workspace.access,
         ),
         agent=request.agent or profile.agent,
-        softlock=request.softlock or profile.softlock,
+        softlock=request.softlock or request.usual_softlock or profile.softlock,
         agent_catalogue=read_catalogue(request, profile),
     )
 

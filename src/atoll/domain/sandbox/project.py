@@ -28,10 +28,10 @@ class SetupState(StrEnum):
 @dataclass(frozen=True, slots=True)
 class ProjectRequest:
     """A requested project: the digest of an approved one. `later`: the caller starts the set-up
-    itself, after it sent its files."""
+    itself, after it sent its files; None is no."""
 
     digest: str
-    later: bool = False
+    later: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,8 @@ class SandboxProject:
 def project_of(decided: DecidedProject, request: ProjectRequest) -> SandboxProject:
     """Return the project of a new sandbox."""
     state = SetupState.WAITING if decided.content.setup else SetupState.NONE
-    return SandboxProject(decided.repository, decided.digest, decided.content, request.later, state)
+    later = bool(request.later)
+    return SandboxProject(decided.repository, decided.digest, decided.content, later, state)
 
 
 def widened(network: Network, content: ProjectFile) -> Network:

@@ -1,23 +1,27 @@
 """A create that is repeated, and the first field in which it differs from what stands."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from atoll.domain.agent.agent import plain_prompt
+from atoll.domain.agent.registry import canonical_name
+from atoll.domain.files.host_mount import HostMount
 from atoll.domain.profile.route import extension_name
 from atoll.domain.profile.schema import profile_id
 from atoll.domain.route.decision import RouteRequest
 from atoll.domain.route.policy import Constraints, RouteOptions
 from atoll.domain.sandbox.create import origin_of, place_of, read_cwd
 from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest, Sandbox, SandboxRepo
+from atoll.domain.sandbox.task import TaskRequest, mode_of
 
 
 def other_input(request: CreateSandbox, sandbox: Sandbox, placed: RouteRequest) -> str | None:
     """Return the first field that `request` names and in which it differs from what stands: from
     `sandbox`, which `placed` placed; None when nothing differs. What the request leaves out matches
     anything."""
-    catalogue, there_catalogue = request.agent_catalogue, sandbox.profile.agent_catalogue
-    # An empty one is named, too: it admits no agent.
-    if catalogue is not None and tuple(dict.fromkeys(catalogue)) != there_catalogue:
+    catalogue, admitted = request.agent_catalogue, sandbox.profile.agent_catalogue
+    # An empty one is named, too: it admits no agent. None admits all.
+    if catalogue is not None and (admitted is None or {*catalogue} != {*admitted}):
         return "agent_catalogue"
     for field, wanted, there in _each_field(request, sandbox):
         if wanted not in (None, (), there):
@@ -57,9 +61,12 @@ def _each_field(request: CreateSandbox, sandbox: Sandbox) -> Iterator[tuple[str,
     """Yield each field of a request with what it says, and with what stands."""
     profile = sandbox.profile
     yield "profile_version", request.profile_version, profile.version
-    for field in ("name", "scope", "agent", "mounts", "copies", "ttl_seconds"):
-        name = "ttl" if field == "ttl_seconds" else field
-        yield name, getattr(request, field), getattr(sandbox, field)
+    yield "name", request.name, sandbox.name
+    yield "scope", request.scope, sandbox.scope
+    yield "agent", request.agent and _agent_as(request.agent, sandbox.agent), sandbox.agent
+    yield "mounts", _without_grants(request.mounts), _without_grants(sandbox.mounts)
+    yield "copies", _unordered(request.copies), _unordered(sandbox.copies)
+    yield "ttl", request.ttl_seconds, sandbox.ttl_seconds
     yield "workspace.mode", request.workspace_mode, profile.workspace.mode
     yield "workspace.access", request.access, profile.workspace.access
     yield "cwd", request.cwd and read_cwd(request.cwd), sandbox.cwd
@@ -68,21 +75,48 @@ def _each_field(request: CreateSandbox, sandbox: Sandbox) -> Iterator[tuple[str,
     yield "host", request.host, sandbox.host
     for name in ("compose_bundle_ref", "compose_bundle"):
         yield f"inputs.{name}", getattr(request.inputs, name), getattr(sandbox.inputs, name)
-    for name in ("instructions_ref", "secret_refs", "instructions"):
-        there = getattr(sandbox.setup_metadata, name)
-        yield f"setup_metadata.{name}", getattr(request.setup_metadata, name), there
+    setup, setup_there = request.setup_metadata, sandbox.setup_metadata
+    for name in ("instructions_ref", "instructions"):
+        yield f"setup_metadata.{name}", getattr(setup, name), getattr(setup_there, name)
+    secret_refs = _unordered(setup.secret_refs), _unordered(setup_there.secret_refs)
+    yield "setup_metadata.secret_refs", *secret_refs
     env = dict(sandbox.env)
     yield "env", dict(request.env) or None, {name: env.get(name) for name, _ in request.env}
     if request.project is not None:
-        digest = None if sandbox.project is None else sandbox.project.digest
-        yield "project", request.project.digest, digest
+        project = sandbox.project
+        yield "project", request.project.digest, project and project.digest
+        yield "project.setup", request.project.later, project and project.later
     if request.task is not None:
-        task = sandbox.task
-        yield "prompt", plain_prompt(request.task.prompt), task and task.prompt
-        yield "task.mode", request.task.mode, task and task.mode
-        yield "task.permissions", request.task.asks, task and task.asks
-        yield "task.group", request.task.group, task and task.group
-        yield "task.max_working", request.task.max_working, task and task.max_working
+        yield from _each_of_task(request.task, sandbox)
+
+
+def _each_of_task(request: TaskRequest, sandbox: Sandbox) -> Iterator[tuple[str, object, object]]:
+    """Yield each field of a requested task with what it says, and with what stands."""
+    task = sandbox.task
+    mode = request.mode and mode_of(request.mode, sandbox.agent or "")
+    yield "prompt", plain_prompt(request.prompt), task and task.prompt
+    yield "task.mode", mode, task and task.mode
+    yield "task.permissions", request.asks, task and task.asks
+    yield "task.group", request.group, task and task.group
+    yield "task.max_working", request.max_working, task and task.max_working
+
+
+def _agent_as(wanted: str, there: str | None) -> str | None:
+    """Return an agent as it stands where `wanted` names it: by an alias, or without the version."""
+    name, _, version = wanted.partition("@")
+    name_there, _, version_there = (there or "").partition("@")
+    same = canonical_name(name) == canonical_name(name_there)
+    return there if same and version in ("", version_there) else wanted
+
+
+def _without_grants(mounts: Sequence[HostMount]) -> frozenset[object] | None:
+    """Return mounts without their grants, of which each run of a command line makes its own."""
+    return _unordered([replace(mount, grant="") for mount in mounts])
+
+
+def _unordered(values: Sequence[object]) -> frozenset[object] | None:
+    """Return values whose order says nothing; None for none."""
+    return frozenset(values) or None
 
 
 def _other_route(options: RouteOptions, sandbox: Sandbox, placed: RouteRequest) -> str | None:

@@ -129,7 +129,8 @@ class CreateSandbox:
     """A request for a sandbox.
 
     None takes the profile's value, or a default name. `copies` are files that the caller adds
-    itself, as `from:to`: recorded and shown.
+    itself, as `from:to`: recorded and shown. `usual_softlock` is that of its surface, which counts
+    instead of the profile's; nobody asked for it, so a repeated create is not held against it.
     """
 
     profile: str = "shell"
@@ -155,6 +156,7 @@ class CreateSandbox:
     project: ProjectRequest | None = None
     host: str | None = None
     route: RouteOptions = NO_OPTIONS
+    usual_softlock: Strictness | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,11 +41,12 @@ class TaskState(StrEnum):
 class TaskRequest:
     """A requested task. `asks`: a machine asks before it acts. `group` names the tasks that are one
     sentence, given to several agents. `max_working`: it waits while so many tasks of its
-    person are at work; None takes the setting."""
+    person are at work; None takes the setting. Without `mode` it is at a terminal, without `asks`
+    a machine does not ask."""
 
     prompt: str
-    mode: AgentMode = AgentMode.TUI
-    asks: bool = False
+    mode: AgentMode | None = None
+    asks: bool | None = None
     group: str | None = None
     max_working: int | None = None
 
@@ -86,15 +87,20 @@ def read_task(request: TaskRequest | None, agent: str | None, *, instructions: s
             "shorten one of them, or put the rest into a file of the repository",
             field="prompt",
         )
-    most = request.max_working
-    mode = AgentMode.MACHINE if is_added(agent) else request.mode  # it has no other
-    if request.asks and mode is AgentMode.TUI:
+    most, asks = request.max_working, bool(request.asks)
+    mode = mode_of(request.mode, agent)
+    if asks and mode is AgentMode.TUI:
         raise Invalid(
             "at a terminal the agent's own settings say what it asks: take mode machine, or leave "
             "permissions out",
             field="task.permissions",
         )
-    return Task(words, mode, request.asks, request.group, max_working=most)
+    return Task(words, mode, asks, request.group, max_working=most)
+
+
+def mode_of(mode: AgentMode | None, agent: str) -> AgentMode:
+    """Return the mode in which an agent works. One that was added has no other than `machine`."""
+    return AgentMode.MACHINE if is_added(agent) else mode or AgentMode.TUI
 
 
 def given(task: Task) -> Task:

@@ -1,15 +1,15 @@
 """A create of a worker that is repeated, and the judgement of each field that it names."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from atoll.domain.errors import Conflict
 from atoll.domain.profile.schema import profile_id
-from atoll.domain.route.policy import DESKTOP, ExecutionMode
+from atoll.domain.route.policy import DESKTOP, ExecutionMode, RouteOptions
 from atoll.domain.sandbox.repeated_create import same_repositories
-from atoll.domain.worker.create import PARTS, CreateWorker
-from atoll.domain.worker.selection import extension_of
+from atoll.domain.worker.create import PARTS, CreateWorker, WorkerTeardown
+from atoll.domain.worker.selection import Selection, extension_of
 
 FIELDS: Final = (
     *("agent", "backend", "execution_mode", "profile", "repos", "workspace_ref"),
@@ -63,11 +63,35 @@ def _is_mode(wanted: ExecutionMode, worker: ExistingWorker) -> bool:
     return worker.extension is not None and wanted is here
 
 
+def _is_backend(wanted: str, worker: ExistingWorker) -> bool:
+    named = worker.created.backend
+    there = worker.extension or (named and extension_of(named))
+    return extension_of(wanted) == there
+
+
+def _is_teardown(wanted: WorkerTeardown, worker: ExistingWorker) -> bool:
+    there = worker.created.teardown
+    return (wanted.policy, wanted.kept_seconds) == (there.policy, there.kept_seconds)
+
+
+def _is_selection(wanted: Selection, worker: ExistingWorker) -> bool:
+    return _choice(wanted, worker.created) == _choice(worker.created.selection, worker.created)
+
+
+def _choice(selection: Selection, created: CreateWorker) -> RouteOptions:
+    """Return what a selection asks of routes. The order of the backends that it allows says
+    nothing."""
+    options = replace(created, selection=selection).route()
+    return replace(options, allow=tuple(sorted(options.allow)))
+
+
 _IN_OTHER_WORDS: Final[Mapping[str, Callable[[Any, ExistingWorker], bool]]] = {
-    "backend": lambda wanted, worker: extension_of(wanted) == worker.extension,
+    "backend": _is_backend,
     "execution_mode": _is_mode,
     "profile": lambda wanted, worker: profile_id(wanted) == profile_id(worker.profile),
     "repos": lambda wanted, worker: same_repositories(wanted, worker.created.repos),
+    "selection": _is_selection,
+    "teardown": _is_teardown,
     "thread_id": lambda wanted, worker: wanted in worker.threads,
 }
 """The tests of whether a value says in other words what stands."""

@@ -4,6 +4,7 @@ Here a session is a sandbox and a PTY is a terminal. These routes offer nothing 
 have: the same services, the same rules, other words (docs/use/multiplayer.md).
 """
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Path, Query, Request, WebSocket
@@ -79,10 +80,9 @@ async def make_session(
 
     Nobody can type to its agents while they work, unless the body sets `softlock: owner`.
     """
-    session_request = body or CreateBody.model_validate({})
-    if session_request.softlock is None:
-        session_request = session_request.model_copy(update={"softlock": Strictness.STRICT})
-    made, status = await create(atoll, caller, session_request, wait=wait, key=idempotency_key)
+    wanted = (body or CreateBody.model_validate({})).to_domain()
+    wanted = replace(wanted, usual_softlock=Strictness.STRICT)
+    made, status = await create(atoll, caller, wanted, wait=wait, key=idempotency_key)
     return Json(_view(made), status)
 
 

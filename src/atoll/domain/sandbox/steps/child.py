@@ -33,8 +33,8 @@ HOUR: Final = timedelta(hours=1)
 
 _COMING = frozenset({State.REQUESTED, State.PROVISIONING})
 
-_CHOSEN = frozenset({"profile", "name", "repos", "ttl_seconds", "task"})
-"""The fields of a request that an agent inside may choose."""
+_CHOSEN = frozenset({"profile", "name", "repos", "ttl_seconds", "task", "usual_softlock"})
+"""The fields of a request that an agent inside may choose, and one that no caller names."""
 
 
 def family(sandbox: Sandbox, stimulus: ChildMade | ParentEnded, now: datetime) -> Outcome:

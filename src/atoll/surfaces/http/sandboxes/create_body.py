@@ -1,6 +1,6 @@
 """The body of a request for a sandbox, and its parts."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import BeforeValidator, Field
 
@@ -23,6 +23,8 @@ from atoll.domain.sandbox.task import MAX_PROMPT, AgentMode, TaskRequest
 from atoll.domain.terminal.softlock import Strictness
 from atoll.surfaces.http.body.fields import Address, Body, Seconds, Word
 from atoll.surfaces.http.body.route_body import InputsBody, MountBody, RouteOptionsBody
+
+T = TypeVar("T")
 
 MAX_REPOS = 16
 MAX_ENV = 200
@@ -108,7 +110,7 @@ class ProjectUseBody(Body):
 
     def to_domain(self) -> ProjectRequest:
         """Return the domain's value."""
-        return ProjectRequest(self.digest, self.setup == "later")
+        return ProjectRequest(self.digest, _named(self, "setup", self.setup == "later"))
 
 
 class CreateBody(Body):
@@ -179,5 +181,15 @@ class CreateBody(Body):
             if task != TaskBody():
                 raise Invalid("a task needs its words: send them as `prompt`", field="task")
             return None
-        asks = task.permissions == "ask"
-        return TaskRequest(self.prompt, task.mode, asks, task.group, task.max_working)
+        return TaskRequest(
+            self.prompt,
+            _named(task, "mode", task.mode),
+            _named(task, "permissions", task.permissions == "ask"),
+            task.group,
+            task.max_working,
+        )
+
+
+def _named(body: Body, field: str, value: T) -> T | None:
+    """Return the value of a field that the caller named, None of one that was left out."""
+    return value if field in body.model_fields_set else None

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from atoll.domain.errors import Invalid
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
-from atoll.domain.sandbox.sandbox import Sandbox, State
+from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox, State
 from atoll.services.application import Application
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import (
@@ -103,16 +103,16 @@ async def create_sandbox(
     Answers at once with 202. `?wait=ready` answers 201 once it is ready (or has failed: see `state`
     and `reason`).
     """
-    made, status = await create(atoll, caller, body, wait=wait, key=idempotency_key)
+    made, status = await create(atoll, caller, body.to_domain(), wait=wait, key=idempotency_key)
     view = await sandbox_view(atoll, made)
     return Json(view, status, headers={"Location": f"/v1/sandboxes/{made.id}"})
 
 
 async def create(
-    atoll: Application, caller: Principal, body: CreateBody, *, wait: Wait, key: str | None
+    atoll: Application, caller: Principal, request: CreateSandbox, *, wait: Wait, key: str | None
 ) -> tuple[Sandbox, int]:
     """Return a new sandbox, after the requested wait, and the status to answer with."""
-    made = await atoll.sandboxes.create(caller, body.to_domain(), idempotency_key=key)
+    made = await atoll.sandboxes.create(caller, request, idempotency_key=key)
     if wait.seconds is None:
         return made, 202
     made = await atoll.sandboxes.wait(caller, made.id, timeout_seconds=wait.seconds)

@@ -66,13 +66,16 @@ class CreateArguments(Arguments, frozen=True):
         Meta(description="A task for its agent, begun at once.", max_length=100_000),
     ] = ""
     mode: Annotated[
-        Literal["tui", "machine"],
-        Meta(description="How its agent works at the task: at a terminal, or by cards."),
-    ] = "tui"
+        Literal["", "tui", "machine"],
+        Meta(
+            description="How its agent works at the task: at a terminal, as when left out, or by "
+            "cards."
+        ),
+    ] = ""
     permissions: Annotated[
-        Literal["allow", "ask"],
+        Literal["", "allow", "ask"],
         Meta(description="With `ask` a machine asks a person before it acts."),
-    ] = "allow"
+    ] = ""
     max_working: Annotated[
         int, Meta(description="Queue the task while so many are at work; 0 never.", ge=0, le=1000)
     ] = 0
@@ -148,10 +151,11 @@ def _repos(arguments: CreateArguments) -> tuple[RepoRequest, ...]:
 
 def _task(arguments: CreateArguments) -> TaskRequest | None:
     """Return the task. Raises `Invalid` for a way to work at none."""
-    mode, asks = AgentMode(arguments.mode), arguments.permissions == "ask"
+    mode = AgentMode(arguments.mode) if arguments.mode else None
+    asks = arguments.permissions == "ask" if arguments.permissions else None
     if arguments.prompt:
         return TaskRequest(arguments.prompt, mode, asks, None, arguments.max_working or None)
-    if mode is not AgentMode.TUI or asks or arguments.max_working:
+    if mode is AgentMode.MACHINE or asks or arguments.max_working:
         raise Invalid("a task needs its words: send them as prompt", field="prompt")
     return None
 
