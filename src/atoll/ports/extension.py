@@ -300,6 +300,26 @@ class Rents(Protocol):
 
 
 @runtime_checkable
+class Examines(Protocol):
+    """Optional ability: what it can act on depends on its machine."""
+
+    async def examine(self) -> None:
+        """Find out what the machine gives, which `capabilities` says from then on. Called before
+        each placing: cheap once it is known. Raises `Unavailable`, `Failed`."""
+        ...
+
+
+@runtime_checkable
+class JudgesProfiles(Protocol):
+    """Optional ability: it knows of a profile's image and limits whether it can give them."""
+
+    def lacks(self, profile: Profile) -> Sequence[str]:
+        """Return a sentence for each thing that it cannot give, and what to do. What only a start
+        shows has none. Called while a transaction is open: it never waits."""
+        ...
+
+
+@runtime_checkable
 class Watched(Protocol):
     """Ability of what surrounds another project's extension: it knows how its calls go."""
 

@@ -32,6 +32,10 @@ class Trees(Protocol):
         """Return the tree of a profile's `image`. Raises `Invalid` with how to get it."""
         ...
 
+    def lacks(self, image: str) -> str | None:
+        """Return why `find` would fail, without waiting; None where the tree is there."""
+        ...
+
 
 class ImageShelf(Protocol):
     """The trees of a home. Blocking; never used by a process that serves sandboxes."""

@@ -15,6 +15,8 @@ HEAD = 'id: profile.x\nversion: "1.0.0"\n'
         ("placement: {prefer: [box]}\n", "placement"),
         ("reachability: {tunnel: bridge}\n", "reachability.tunnel"),
         ("reachability: {identity: warden}\n", "reachability.identity"),
+        ("workspace: {access: ro}\n", "workspace.access"),
+        ("workspace: {access: none}\n", "workspace.access"),
         ("resources: {cpu: 2}\n", "resources.cpu"),
         ("resources: {memory_mb: 512}\n", "resources.memory_mb"),
         ("resources: {pids: 50}\n", "resources.pids"),

@@ -10,6 +10,8 @@ from atoll.adapters.extensions.in_memory import InMemory
 from atoll.domain.errors import Failed, NoRoute, Unavailable
 from atoll.domain.host.host import LOCAL_HOST, Capacity, HostKind, HostState
 from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.profile.demands import SUDO
+from atoll.domain.profile.profile import Profile
 from atoll.domain.route.policy import RouteOptions, RouteRules
 from atoll.domain.sandbox.sandbox import CreateSandbox, Inputs
 from atoll.domain.wall.isolation import IsolationLevel
@@ -46,6 +48,17 @@ def _in_memory(able: Capabilities) -> Callable[[], InMemory]:
     return lambda: InMemory(called="ext.it", able=able)
 
 
+@dataclass(slots=True)
+class Judging(InMemory):
+    """A backend that asks its machine what it gives, and that knows its images."""
+
+    async def examine(self) -> None:
+        self.able = replace(NONE, ignores=((SUDO, "its machine gives no root"),))
+
+    def lacks(self, profile: Profile) -> tuple[str, ...]:
+        return () if profile.image == "host" else (f"there is no image {profile.image}",)
+
+
 CAUSES: dict[str, Cause] = {
     "not installed": Cause(None, "this Atoll does not have it"),
     "not set up": Cause(lambda: Broken(called="ext.it"), "there is no program `far` here"),
@@ -67,6 +80,14 @@ CAUSES: dict[str, Cause] = {
     ),
     "no such image": Cause(
         _in_memory(replace(NONE, images=frozenset())), "it cannot show the machine's own /usr"
+    ),
+    "no image of this name": Cause(
+        lambda: Judging(called="ext.it"), "there is no image smal", words="image: smal\n"
+    ),
+    "not given by its machine": Cause(
+        lambda: Judging(called="ext.it"),
+        "it cannot act on safety.sudo: its machine gives no root",
+        words="safety: {sudo: [[apt-get, update]]}\n",
     ),
     "open network": Cause(
         _in_memory(replace(NONE, closes_network=False)), "it cannot close its network"

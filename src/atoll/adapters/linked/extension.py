@@ -6,7 +6,7 @@ by sandbox and generation, so each step may be repeated.
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,12 +19,14 @@ from atoll.adapters.zygote.start import agents_of, hostname
 from atoll.domain.errors import AtollError, Conflict, Failed, Invalid, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.demands import MOUNTS, PTYS, ROOT, SUDO
+from atoll.domain.profile.profile import Profile
 from atoll.domain.wall.isolation import Isolation, IsolationLevel
 from atoll.ports.extension import (
     Capabilities,
     CleanupReport,
     Ended,
     Handle,
+    JudgesProfiles,
     Mount,
     Provision,
     Reachability,
@@ -47,7 +49,7 @@ UNPROXIED = ("NO_PROXY", "no_proxy")
 GRACE_SECONDS = 600
 MAINTENANCE_GRACE_SECONDS = 60
 
-_IGNORED = (
+IGNORED = (
     (MOUNTS, "folders of this machine cannot be mounted on another"),
     (ROOT, "what is above its root cannot be written there"),
     (SUDO, "no process of this machine may give privilege there"),
@@ -97,7 +99,11 @@ class LinkedExtension:
     def capabilities(self) -> Capabilities:
         """Return the backend's abilities, and what no machine but this one can act on."""
         able = self.backend.capabilities()
-        return replace(able, ignores=(*_IGNORED, *able.ignores))
+        return replace(able, ignores=(*IGNORED, *able.ignores))
+
+    def lacks(self, profile: Profile) -> Sequence[str]:
+        """Return what the backend cannot give of a profile."""
+        return self.backend.lacks(profile) if isinstance(self.backend, JudgesProfiles) else ()
 
     async def provision(self, request: Provision) -> Handle:
         """Start both ends, or attach to what runs. Raises `Invalid`, `Conflict`, `Failed`,

@@ -21,6 +21,7 @@ from atoll.adapters.rented.vendor import LIFE_SECONDS, Gone, RentedShell
 from atoll.domain.errors import AtollError, Failed, Invalid, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.interior.remote import INIT
+from atoll.domain.profile.profile import Profile
 from atoll.domain.sandbox.image import HOST
 from atoll.domain.wall.isolation import Isolation
 from atoll.ports.extension import Capabilities, CleanupReport, Provision, RentedPlace
@@ -34,8 +35,9 @@ _log = structlog.get_logger(__name__)
 @dataclass(frozen=True, slots=True)
 class Offer:
     """An offer of a vendor as this installation takes it. `templates` maps a profile's image to
-    the vendor's name for it. `mechanism` is what separates machines there, `wall` what separates a
-    sandbox from its machine, and `degraded` what neither gives."""
+    the vendor's name for it, and `setting` is what sets them. `mechanism` is what separates
+    machines there, `wall` what separates a sandbox from its machine, and `degraded` what neither
+    gives."""
 
     capabilities: Capabilities
     templates: Mapping[str, str]
@@ -44,6 +46,7 @@ class Offer:
     kind: str
     wall: Callable[[Machine], FarWall] = FarWall
     degraded: tuple[str, ...] = ()
+    setting: str = "templates"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +74,21 @@ class RentedBackend:
             raise Failed(self.missing)
         return self.offer.capabilities
 
+    def lacks(self, profile: Profile) -> Sequence[str]:
+        """Return that no machine can be rented for an image without a template."""
+        if profile.image in self.offer.templates:
+            return ()
+        return (
+            f"it has no template for image {profile.image[:80]!r}: the setting "
+            f"`{self.offer.setting}` of {self.name} names one",
+        )
+
     async def provision(self, request: Provision, terms: LinkTerms) -> FarPlace:
         """Start a far end on the sandbox's machine, which is rented when there is none. Raises
         `Invalid` for an image without a template."""
         template = self.offer.templates.get(request.profile.image)
         if template is None:
-            raise Invalid(
-                f"{self.name} has no template for image {request.profile.image!r}: the setting "
-                f"`templates` names one",
-                field="image",
-            )
+            raise Invalid("; ".join(self.lacks(request.profile)), field="image")
         if request.maintenance_seconds is None:
             request.report(f"rent a machine at {self._rentals.vendor.title}")
         rented = await self._rentals.rent(request.sandbox_id, template, request.profile)

@@ -17,8 +17,7 @@ from atoll.adapters.rented.vendor import Vendor
 from atoll.domain.errors import Invalid
 from atoll.domain.host.host import HourlyCost
 from atoll.domain.profile.demands import CPU, DISK, MEMORY, PIDS
-from atoll.domain.route.candidate import ImageKind
-from atoll.domain.sandbox.image import HOST
+from atoll.domain.route.candidate import image_kind
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports.extension import Capabilities, ExtensionSetup
 
@@ -31,7 +30,7 @@ _T = TypeVar("_T")
 class Wares:
     """A vendor's machines as an adapter declares them. `mechanism` is what separates machines
     there, `default` the template of `host` (None: it must be named), `region` a word for where they
-    are. `wall` and `degraded` are those of `rented.backend.Offer`."""
+    are. `wall`, `degraded` and `setting` are those of `rented.backend.Offer`."""
 
     name: str
     title: str
@@ -48,6 +47,7 @@ class Wares:
     pricing: str = "per-second"
     wall: Callable[[Machine], FarWall] = FarWall
     degraded: tuple[str, ...] = ()
+    setting: str = "templates"
     ignores: tuple[tuple[str, str], ...] = tuple((one, _SIZED) for one in (CPU, MEMORY, PIDS, DISK))
 
     @property
@@ -78,14 +78,16 @@ def rented_extension(setup: ExtensionSetup, wares: Wares, vendor: Vendor | None)
         rentals = Rentals(wares.name, vendor, setup.tag, records, setup.keys)
     extra = wares.extra or wares.table
     missing = f"{wares.name} needs the library of {wares.title}: pip install 'atoll[{extra}]'"
+    templates = usual_templates(wares.templates, wares.default)
     offer = Offer(
-        capabilities=_capabilities(wares),
-        templates=usual_templates(wares.templates, wares.default),
+        capabilities=_capabilities(wares, templates),
+        templates=templates,
         mechanism=wares.mechanism,
         programs=programs_of(setup.home),
         kind=machine(),
         wall=wares.wall,
         degraded=wares.degraded,
+        setting=wares.setting,
     )
     return LinkedExtension(
         LinkedSettings(setup.home, broker=setup.upstreams, agents=setup.agents),
@@ -93,16 +95,15 @@ def rented_extension(setup: ExtensionSetup, wares: Wares, vendor: Vendor | None)
     )
 
 
-def _capabilities(wares: Wares) -> Capabilities:
+def _capabilities(wares: Wares, templates: Mapping[str, str]) -> Capabilities:
     price = wares.cost_per_hour
-    images = {ImageKind.HOST} if wares.templates.keys() <= {HOST} else set(ImageKind)
     return Capabilities(
         isolation=wares.isolation,
         regions=(wares.region,),
         host_kind=None,
         pricing=wares.pricing,
         cost_per_hour=None if price is None else HourlyCost(round(price * MICROS)),
-        images=frozenset(images),
+        images=frozenset(map(image_kind, templates)),
         needs_key=True,
         ignores=wares.ignores,
         spare_layers=False,

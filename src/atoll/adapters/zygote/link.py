@@ -34,6 +34,7 @@ state anyway."""
 MAX_UNSENT = 4096
 RECONNECT_SECONDS = 0.5
 LIST_SECONDS = 10.0
+REPORT_SECONDS = 10.0
 
 _CLASSES: dict[wire.Kind, type[AtollError]] = {
     "invalid": Invalid,
@@ -60,6 +61,7 @@ class ZygoteLink:
     _reported_connection: int = 0
     """The connection whose ends were read last; 0 for none, -1 once one was lost."""
 
+    _reported: wire.Reported | None = None
     _ends: deque[wire.Ended] = field(default_factory=lambda: deque(maxlen=MAX_UNREAD_ENDS))
     _wakeup: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -83,6 +85,20 @@ class ZygoteLink:
             if box.sandbox_id == sandbox_id:
                 return box.live
         return False
+
+    @property
+    def reported(self) -> wire.Reported | None:
+        """The report that `learn_report` asked for; None before, and after a loss."""
+        return self._reported
+
+    async def learn_report(self) -> wire.Reported:
+        """Return what the zygote's machine gives, which is asked once for each connection."""
+        if self._reported is None:
+            answer = await self.request(wire.Report(), seconds=REPORT_SECONDS)
+            if not isinstance(answer, wire.Reported):
+                raise Failed(f"the zygote answered a report by {type(answer).__name__}")
+            self._reported = answer
+        return self._reported
 
     async def request(self, request: wire.Request, *, seconds: float) -> wire.Answer:
         """Return the answer to one request.
@@ -203,7 +219,7 @@ class ZygoteLink:
 
     def close(self) -> None:
         """Close the connection; waiting callers get `Unavailable`."""
-        link, self._socket = self._socket, None
+        link, self._socket, self._reported = self._socket, None, None
         if link is None:
             return
         with contextlib.suppress(RuntimeError):

@@ -8,13 +8,14 @@ the runtime act on is the same behind every wall, and stands in no list here.
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from atoll.domain.profile.profile import Profile, RootMode
+from atoll.domain.profile.profile import Access, Profile, RootMode
 from atoll.domain.route.candidate import COMPOSE_FILE, COMPOSE_REF, IDENTITY, TUNNEL
 
 MOUNTS: Final = "mounts"
 ROOT: Final = "root"
 SUDO: Final = "safety.sudo"
 DEBUG: Final = "safety.debug"
+ACCESS: Final = "workspace.access"
 NETLINK: Final = "network.netlink"
 PLACEMENT: Final = "placement"
 CPU: Final = "resources.cpu"
@@ -28,6 +29,7 @@ _NAMED_BY_PROFILE: Final[Mapping[str, Callable[[Profile], bool]]] = {
     ROOT: lambda profile: profile.root is RootMode.OVERLAY,
     SUDO: lambda profile: bool(profile.safety.sudo),
     DEBUG: lambda profile: profile.safety.debug,
+    ACCESS: lambda profile: profile.workspace.access is not Access.READ_WRITE,
     NETLINK: lambda profile: profile.network.netlink is not None,
     PLACEMENT: lambda profile: profile.route is None and any(_hosts(profile)),
     TUNNEL: lambda profile: profile.reachability.tunnel is not None,

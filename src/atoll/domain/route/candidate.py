@@ -53,6 +53,7 @@ class Candidate:
     - `on_trial`: its breaker is half open, and a start is under way that may tell.
     - `ignores`: the fields of a create and of a profile that it cannot act on, and why.
     - `needs_compose`: it makes nothing but what a compose file names.
+    - `lacking`: what it cannot give of this very profile, as the backend itself says.
     - `weak`: its wall lacks a part that protects its host, so it keeps no required isolation.
     """
 
@@ -76,6 +77,7 @@ class Candidate:
     on_trial: bool = False
     ignores: tuple[tuple[str, str], ...] = ()
     needs_compose: bool = False
+    lacking: tuple[str, ...] = ()
 
     @property
     def rented_in(self) -> str:
@@ -103,6 +105,7 @@ def lacks(candidate: Candidate, need: Need) -> Iterator[str]:
     """Yield each thing that a candidate cannot give."""
     if not reaches(candidate.isolation, need.isolation):
         yield f"its isolation is {candidate.isolation}, and {need.isolation} is needed"
+    yield from candidate.lacking
     if need.image not in candidate.images:
         wanted = "the machine's own /usr" if need.image is ImageKind.HOST else "an image"
         yield f"it cannot show {wanted}"

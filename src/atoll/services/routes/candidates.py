@@ -1,6 +1,8 @@
 """Candidates of a route: each backend at each of its places, as it is in this transaction."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from atoll.domain.errors import AtollError
@@ -15,12 +17,15 @@ from atoll.domain.sandbox.sandbox import Sandbox, State
 from atoll.domain.secrets.secret import no_key
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports import Extension, Transaction
-from atoll.ports.extension import SELF_HOSTED, Capabilities
+from atoll.ports.extension import SELF_HOSTED, Capabilities, Examines, JudgesProfiles
 from atoll.ports.outside.desktops import LinkedDesktops
 from atoll.ports.store.host.routes import Place
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.host_room import HostRoom, all_hosts
 from atoll.services.lifecycle.vendor_keys import pays_for
+
+EXAMINE_SECONDS = 5.0
+"""For a backend to find out what its machine gives; past it, what is known counts."""
 
 NOT_LINKED = "no machine of yours is linked, and a desktop is there while its person links it"
 WORKERS_ALONE = "a desktop takes workers, and no other sandbox"
@@ -71,6 +76,15 @@ class Candidates:
         """Return whether the owner of a sandbox has linked a machine."""
         return bool(await self._linked(sandbox.org_id, sandbox.owner))
 
+    async def examine(self) -> None:
+        """Have every backend find out what its machine gives. Before a transaction: one may have to
+        ask. A backend that does not say is judged by what is known of it."""
+        for extension in self._extensions.values():
+            if isinstance(extension, Examines):
+                with suppress(AtollError, TimeoutError):
+                    async with asyncio.timeout(EXAMINE_SECONDS):
+                        await extension.examine()
+
     async def of(
         self, rows: Transaction, placing: Placing, names: Sequence[str]
     ) -> list[Candidate]:
@@ -107,6 +121,8 @@ class Candidates:
         except AtollError as err:
             return [Candidate(name, unavailable=err.message)]
         base = _able(name, able)
+        if isinstance(extension, JudgesProfiles):
+            base = replace(base, lacking=tuple(extension.lacks(placing.profile)))
         if able.needs_key and not await pays_for(rows, extension.name, placing.sandbox):
             return [replace(base, region=able.regions[0], obstacles=(no_key(extension.name),))]
         if able.host_kind is None:

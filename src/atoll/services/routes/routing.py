@@ -59,6 +59,10 @@ class Routing:
         self._candidates = candidates
         self._required = required
 
+    async def examine(self) -> None:
+        """Have every backend find out what its machine gives, before a transaction that decides."""
+        await self._candidates.examine()
+
     async def decide(
         self,
         rows: Transaction,

@@ -142,6 +142,7 @@ class Admission:
         agent, prompted = request.agent or profile.agent, request.task is not None
         await self.agents.check_offered(agent, prompted=prompted)
         await self._check_files(caller, asked)
+        await self._routing.examine()
         async with self._ground.store.begin() as rows:
             sandbox, work = await self._admitted(rows, caller, asked)
             if also is not None:
@@ -202,6 +203,7 @@ class Admission:
         profile = await self.profiles.get(caller, request.profile, version=request.profile_version)
         self.agents.check_catalogue(request, profile)
         await self._workspaces.check_uploads(caller.org_id, request.repos)
+        await self._routing.examine()
         async with self._ground.store.read() as rows:
             asked = grant(request, profile, self._circumstances(caller, frozenset()))
             allowed = await self._room.take(rows, asked)
@@ -219,6 +221,7 @@ class Admission:
         if not walled:
             profile = replace(profile, isolation=IsolationLevel.NONE)
         asked = grant(request, profile, self._circumstances(caller, frozenset()))
+        await self._routing.examine()
         async with self._ground.store.read() as rows:
             return await self._routing.decide(
                 rows, asked, _route_options(request, asked), host=request.host, worker=True

@@ -340,7 +340,8 @@ class Reported(msgspec.Struct, frozen=True, tag_field="answer", tag="reported"):
     `degraded` names each limit a sandbox will lack. `unshared` tells why idle runtimes give no
     memory back (empty: they do). `disk_weight`: sandboxes' groups have a weight for the disk.
     `keyed`: the model providers that the keys file of the home has a key for. `build` names the
-    build of Atoll that the zygote runs, empty for one from before it was named.
+    build of Atoll that the zygote runs, empty for one from before it was named. `overlays`: a root
+    can have a writable layer.
     """
 
     root: bool
@@ -354,6 +355,7 @@ class Reported(msgspec.Struct, frozen=True, tag_field="answer", tag="reported"):
     disk_weight: bool = False
     keyed: tuple[str, ...] = ()
     build: str = ""
+    overlays: bool = True
 
 
 class Imported(msgspec.Struct, frozen=True, tag_field="answer", tag="imported"):

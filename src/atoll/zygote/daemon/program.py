@@ -25,6 +25,7 @@ from atoll.zygote.disk import image
 from atoll.zygote.disk.disk_space import measure_disk_space
 from atoll.zygote.disk.engine_mounts import EngineMounts
 from atoll.zygote.disk.host_root import etc_tree
+from atoll.zygote.disk.roots import unprivileged_overlays
 from atoll.zygote.disk.storage import Storage
 from atoll.zygote.host.children import TERMINATIONS, Loop
 from atoll.zygote.host.home import TRAVERSABLE_MODE, Home, traversal_mode
@@ -164,6 +165,7 @@ def _report(host: HostResources) -> wire.Reported:
         disk_weight=host.groups.weighs_disk,
         keyed=keyed_providers(host.home.keys, host.control_uid),
         build=host.programs.build,
+        overlays=host.root or unprivileged_overlays(),
     )
 
 

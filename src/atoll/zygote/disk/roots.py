@@ -6,6 +6,7 @@ mounts them. Written data is stored in the sandbox's own files and counts agains
 """
 
 import contextlib
+import functools
 import os
 import stat
 from collections.abc import Iterator
@@ -184,8 +185,9 @@ def _lower(layers: list[int]) -> str:
     return f"{_OPTIONS},lowerdir=" + ":".join(f"/proc/self/fd/{fd}" for fd in layers)
 
 
+@functools.cache
 def unprivileged_overlays() -> bool:
-    """Return whether bubblewrap can mount an overlay as this user (Linux 5.11). Tests it by
+    """Return whether bubblewrap can mount an overlay as this user (Linux 5.11). Tests it once, by
     mounting one."""
     pid = os.fork()
     if pid == 0:

@@ -12,6 +12,7 @@ import pytest
 from atoll.adapters.extensions.namespaces.extension import Namespaces, Settings
 from atoll.adapters.zygote.link import ZygoteLink
 from atoll.domain.errors import Invalid, Unavailable
+from atoll.domain.profile.demands import DISK, ROOT, SUDO
 from atoll.domain.profile.profile import Profile
 from atoll.ports.extension import Ended, Extension, Handle, Mount, Provision
 from atoll.testing.contracts.extension import ExtensionContract
@@ -109,6 +110,10 @@ class TestNamespaces(ExtensionContract):
         report = await extension.report()
         assert report.root is (rig.uid == 0)
         assert any("disk" in each for each in report.degraded) is (rig.uid != 0)
+        assert extension.capabilities().ignores == ()
+        await extension.examine()
+        ignored = {field for field, _ in extension.capabilities().ignores}
+        assert {DISK, SUDO} <= ignored if rig.uid else not ignored & {DISK, SUDO, ROOT}
 
 
 async def test_zygote_replaced_while_others_ask_is_noticed_once() -> None:

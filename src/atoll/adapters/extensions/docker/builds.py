@@ -69,15 +69,23 @@ class Builds:
             raise Failed(f"{name} was built, yet its image is not there: look at the daemon")
         return found
 
+    def check(self, name: str) -> None:
+        """Check that the folder `name` has a recipe that may be built. Raises `Invalid`,
+        `Forbidden`."""
+        place = self.folder / checked_name(name)
+        try:
+            recipe = dockerfile.read_recipe(recipe_of(place), is_reference)
+        except OSError as err:
+            raise _unreadable(place, err) from err
+        self._check_bases(recipe)
+
     def _packed(self, place: Path, context: BinaryIO) -> tuple[dockerfile.Recipe, str]:
         try:
             recipe = dockerfile.read_recipe(recipe_of(place), is_reference)
             max_bytes = self.rules.context_mb * MIB
             return recipe, pack(place, context, recipe=recipe.text, max_bytes=max_bytes)
         except OSError as err:
-            raise Invalid(
-                f"{err.filename or place} cannot be read: {err.strerror or err}", field="image"
-            ) from err
+            raise _unreadable(place, err) from err
 
     def _check_bases(self, recipe: dockerfile.Recipe) -> None:
         """Raise `Forbidden` for a base that is not allowed, also for what was built before."""
@@ -140,6 +148,10 @@ class Builds:
         found.sort(key=lambda one: one.created, reverse=True)
         tags = [tag for one in found for tag in one.repo_tags or ()]
         return [tag for tag in tags if tag.startswith(f"{repository}:")]
+
+
+def _unreadable(place: Path, err: OSError) -> Invalid:
+    return Invalid(f"{err.filename or place} cannot be read: {err.strerror or err}", field="image")
 
 
 def checked_name(name: str) -> str:

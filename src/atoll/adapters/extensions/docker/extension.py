@@ -7,7 +7,7 @@ the zygote decides what lives, the Engine what surrounds it.
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,17 +25,18 @@ from atoll.adapters.extensions.docker.containers import (
     Containers,
 )
 from atoll.adapters.extensions.docker.feed import Answers, Died, Feed
-from atoll.adapters.extensions.docker.images import ResolvedImage, find
+from atoll.adapters.extensions.docker.images import ResolvedImage, check_image, find
 from atoll.adapters.extensions.docker.seccomp_profile import profile_for
 from atoll.adapters.extensions.docker.settings import DEFAULT_HOST, USUAL_RULES, BuildRules
 from atoll.adapters.zygote.environment import environment_with_image
 from atoll.adapters.zygote.link import ZygoteLink
 from atoll.adapters.zygote.probe import check_health
 from atoll.adapters.zygote.start import agents_of, host_mounts_of, hostname
+from atoll.adapters.zygote.unkept import unkept_limits
 from atoll.domain.errors import AtollError, Conflict, Failed, Unavailable
 from atoll.domain.ids import SandboxId
-from atoll.domain.profile.demands import ROOT, SUDO
-from atoll.domain.profile.profile import Access
+from atoll.domain.profile.demands import CPU, DISK, MEMORY, MOUNTS, PIDS, ROOT, SUDO
+from atoll.domain.profile.profile import Access, Profile
 from atoll.domain.route.candidate import ImageKind
 from atoll.domain.wall.interior import (
     DEFAULT_FILES,
@@ -67,6 +68,8 @@ STOP_SECONDS = 60.0
 ASK_SECONDS = 10.0
 HEALTH_SECONDS = 10.0
 MAX_TOLD = 1024
+UNBOUNDED = "the daemon cannot bound it"
+_LIMITS = {"memory": MEMORY, "cpu": CPU, "pids": PIDS}
 OUT_OF_MEMORY = "it ran out of memory"
 _log = structlog.get_logger(__name__)
 
@@ -96,6 +99,7 @@ class Docker:
     _containers: Containers = field(init=False)
     _builds: Builds = field(init=False)
     _feed: Feed = field(init=False)
+    _info: docker.Info | None = None
     _under_way: dict[tuple[str, int], asyncio.Future[Handle]] = field(default_factory=dict)
     _told: OrderedDict[tuple[str, int], None] = field(default_factory=OrderedDict)
 
@@ -120,8 +124,34 @@ class Docker:
         return Capabilities(
             isolation=IsolationLevel.CONTAINER,
             images=frozenset({ImageKind.OTHER}),
-            ignores=IGNORED,
+            ignores=(*IGNORED, *self._unkept()),
         )
+
+    async def examine(self) -> None:
+        """Ask the zygote what this machine gives, and the daemon what it can bound; each start asks
+        the daemon again."""
+        await self._link.learn_report()
+        if self._info is None:
+            self._info = await self._engine.info()
+
+    def _unkept(self) -> Iterator[tuple[str, str]]:
+        """Yield each field that neither of them can act on, as far as they were asked."""
+        report = self._link.reported
+        if report is not None:
+            yield from ((one, why) for one, why in unkept_limits(report) if one == DISK)
+            if not report.root:
+                yield MOUNTS, "a daemon follows links, from which only root's names are safe"
+        if self._info is not None:
+            named = _LIMITS.keys() & set(_unbounded(self._info))
+            yield from ((_LIMITS[one], UNBOUNDED) for one in sorted(named))
+
+    def lacks(self, profile: Profile) -> Sequence[str]:
+        """Return why the profile's image cannot be, as far as this is known without the daemon."""
+        try:
+            check_image(self._builds, profile.image)
+        except AtollError as err:
+            return (err.message,)
+        return ()
 
     async def provision(self, request: Provision) -> Handle:
         """Start a container, or attach to it again. Raises `Invalid` for an image that cannot be
@@ -174,7 +204,7 @@ class Docker:
             raise
 
     async def _check_daemon(self) -> docker.Info:
-        info = await self._engine.info()
+        info = self._info = await self._engine.info()
         if info.has("rootless"):
             raise Failed(
                 f"the Docker daemon at {self.settings.host} is rootless: the uids of its "
@@ -293,15 +323,7 @@ class Docker:
             info = await self._engine.info()
         except AtollError as err:
             return (f"daemon: {err.message}",)
-        given = {
-            "memory": info.memory_limit,
-            "swap": info.swap_limit,
-            "cpu": info.cpu_cfs_quota,
-            "pids": info.pids_limit,
-        }
-        return tuple(
-            f"{name}: the daemon cannot bound it" for name, has in given.items() if not has
-        )
+        return tuple(f"{name}: {UNBOUNDED}" for name in _unbounded(info))
 
     async def teardown(self, handle: Handle, *, keep_state: bool) -> CleanupReport:
         """End runtime and container, and without `keep_state` forget the files."""
@@ -434,6 +456,17 @@ class Docker:
             ("container", self._containers.name(box.sandbox_id)),
         )
         return Handle(SandboxId(box.sandbox_id), box.generation, NAME, data)
+
+
+def _unbounded(info: docker.Info) -> Iterator[str]:
+    """Yield each limit that the daemon cannot set, by its word in `degraded`."""
+    given = {
+        "memory": info.memory_limit,
+        "swap": info.swap_limit,
+        "cpu": info.cpu_cfs_quota,
+        "pids": info.pids_limit,
+    }
+    yield from (name for name, has in given.items() if not has)
 
 
 def _cpu_millis(wanted: float | None, info: docker.Info) -> int | None:

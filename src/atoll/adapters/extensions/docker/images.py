@@ -40,6 +40,17 @@ class ResolvedImage:
     volumes: tuple[str, ...] = ()
 
 
+def check_image(builds: Builds, wanted: str) -> None:
+    """Check what can be known of a profile's image without the daemon: its spelling, and the files
+    of the home that it names. Raises `Invalid`, `Forbidden`."""
+    if wanted.startswith(ARCHIVE):
+        _open_archive(wanted.removeprefix(ARCHIVE), builds.folder).close()
+    elif wanted.startswith(BUILD):
+        builds.check(wanted.removeprefix(BUILD))
+    elif not is_reference(wanted):
+        raise Invalid(f"{wanted[:80]!r} is not the reference of an image", field="image")
+
+
 async def find(builds: Builds, wanted: str, report: Report) -> ResolvedImage:
     """Return the image of a profile. `report` receives the progress of fetching or building. Raises
     `Invalid` for a name that can never be an image, `Failed` with the daemon's message,
@@ -56,8 +67,7 @@ async def find(builds: Builds, wanted: str, report: Report) -> ResolvedImage:
         return _resolved(await _archived(engine, wanted.removeprefix(ARCHIVE), builds.folder))
     if wanted.startswith(BUILD):
         return _resolved(await builds.image(wanted.removeprefix(BUILD), report))
-    if not is_reference(wanted):
-        raise Invalid(f"{wanted[:80]!r} is not the reference of an image", field="image")
+    check_image(builds, wanted)
     return _resolved(await pulled(engine, wanted, report))
 
 
@@ -73,14 +83,7 @@ def _resolved(image: Image) -> ResolvedImage:
 
 
 async def _archived(engine: Engine, name: str, archives: Path) -> Image:
-    if not _ARCHIVE_NAME.fullmatch(name):
-        raise Invalid(f"{name[:80]!r} is not the name of an archive", field="image")
-    path = archives / name
-    try:
-        archive = await asyncio.to_thread(_open, path)
-    except OSError as err:
-        raise Invalid(f"the archive {path} cannot be read: {err.strerror}", field="image") from err
-    with archive:
+    with await asyncio.to_thread(_open_archive, name, archives) as archive:
         tag = _key(name, os.fstat(archive.fileno()))
         found = await engine.image(f"{REPOSITORY}:{tag}")
         if found is not None:
@@ -110,9 +113,16 @@ async def _loaded(engine: Engine, name: str, archive: BinaryIO) -> str:
     return named[0]
 
 
-def _open(path: Path) -> BinaryIO:
-    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
-    return os.fdopen(fd, "rb")
+def _open_archive(name: str, archives: Path) -> BinaryIO:
+    """Open an archive of the home. Raises `Invalid`."""
+    if not _ARCHIVE_NAME.fullmatch(name):
+        raise Invalid(f"{name[:80]!r} is not the name of an archive", field="image")
+    path = archives / name
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+        return os.fdopen(fd, "rb")
+    except OSError as err:
+        raise Invalid(f"the archive {path} cannot be read: {err.strerror}", field="image") from err
 
 
 def _key(name: str, found: os.stat_result) -> str:

@@ -26,6 +26,7 @@ from atoll.domain.errors import Failed, Invalid
 from atoll.domain.ids import SandboxId
 from atoll.domain.interior.remote import INIT
 from atoll.domain.profile.demands import PIDS
+from atoll.domain.profile.profile import Profile
 from atoll.domain.route.candidate import ImageKind
 from atoll.domain.sandbox.image import HOST
 from atoll.domain.wall.isolation import Isolation, IsolationLevel
@@ -38,6 +39,8 @@ MECHANISM = "QEMU and bubblewrap"
 MEMORY_MB, LEAST_MEMORY_MB, CPUS, DISK_MB = 2048, 256, 2, 10 * 1024
 LIVE = "live"
 """The file with the sources of live mounts, by the letters of their disks."""
+
+IGNORED = ((PIDS, "the kernel of its machine bounds them, by its memory"),)
 
 KVM_SECONDS, EMULATED_SECONDS = 30.0, 120.0
 
@@ -67,8 +70,21 @@ class MicrovmBackend:
         return Capabilities(
             isolation=IsolationLevel.MICROVM,
             images=frozenset({ImageKind.HOST}),
-            ignores=((PIDS, "the kernel of its machine bounds them, by its memory"),),
+            ignores=IGNORED,
         )
+
+    def lacks(self, profile: Profile) -> Sequence[str]:
+        """Return the limits that are no size of a machine."""
+        wanted = profile.resources
+        found = []
+        if wanted.memory_mb is not None and wanted.memory_mb < LEAST_MEMORY_MB:
+            found.append(
+                f"its machines have at least {LEAST_MEMORY_MB} MiB of memory, and resources."
+                f"memory_mb is {wanted.memory_mb}"
+            )
+        if wanted.cpu is not None and not float(wanted.cpu).is_integer():
+            found.append(f"its machines have whole processors, and resources.cpu is {wanted.cpu:g}")
+        return found
 
     async def provision(self, request: Provision, terms: LinkTerms) -> FarPlace:
         """Boot the sandbox's machine. Raises `Invalid` for an image, `Failed` with what the guest
@@ -229,8 +245,9 @@ def _removed(folder: Path) -> bool:
 
 def _hardware(request: Provision, image: GuestImage, disks: tuple[Path, ...]) -> Hardware:
     resources: Resources = request.profile.resources
+    # A sandbox from before such sizes were refused still starts.
     memory = max(resources.memory_mb or MEMORY_MB, LEAST_MEMORY_MB)
-    cpus = max(1, round(resources.cpu or CPUS))
+    cpus = max(1, int(resources.cpu or CPUS))
     return Hardware(not image.no_kvm(), memory, cpus, disks)
 
 

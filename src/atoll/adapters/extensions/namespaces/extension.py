@@ -5,7 +5,7 @@ on the host is the zygote's business, what happens inside the runtime's.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from atoll.adapters.zygote.environment import environment_with_image
 from atoll.adapters.zygote.link import ZygoteLink
 from atoll.adapters.zygote.probe import check_health
 from atoll.adapters.zygote.start import agents_of, host_mounts_of, hostname
+from atoll.adapters.zygote.unkept import NO_OVERLAY, unkept_fields
 from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Access, Profile, RootMode
@@ -38,6 +39,7 @@ START_SECONDS = 60.0
 STOP_SECONDS = 60.0
 ASK_SECONDS = 10.0
 HEALTH_SECONDS = 10.0
+NO_TREES = f"{NAME} has no images here, only `{HOST}`"
 MIB = 2**20
 
 
@@ -68,8 +70,27 @@ class Namespaces:
         return NAME
 
     def capabilities(self) -> Capabilities:
-        """Return the abilities of sandboxes here, whose disk is kept over a stop."""
-        return Capabilities(isolation=IsolationLevel.CONTAINER)
+        """Return the abilities of sandboxes here, whose disk is kept over a stop. What this machine
+        does not give is known once the zygote was asked."""
+        report = self._link.reported
+        return Capabilities(
+            isolation=IsolationLevel.CONTAINER,
+            ignores=() if report is None else tuple(unkept_fields(report)),
+        )
+
+    async def examine(self) -> None:
+        """Ask the zygote what this machine gives, once for each connection."""
+        await self._link.learn_report()
+
+    def lacks(self, profile: Profile) -> Sequence[str]:
+        """Return why the tree that is the profile's image is not here."""
+        if profile.image == HOST:
+            return ()
+        report, trees = self._link.reported, self.settings.trees
+        if report is not None and not report.overlays:
+            return (f"an image needs an overlay, and {NO_OVERLAY}",)
+        lack = NO_TREES if trees is None else trees.lacks(profile.image)
+        return () if lack is None else (lack,)
 
     async def provision(self, request: Provision) -> Handle:
         """Start a sandbox, or attach to it again. Raises `Invalid` for an image that is not
@@ -90,7 +111,7 @@ class Namespaces:
         if image == HOST:
             return None
         if self.settings.trees is None:
-            raise Invalid(f"{NAME} has no images here, only `{HOST}`", field="image")
+            raise Invalid(NO_TREES, field="image")
         return await self.settings.trees.find(image)
 
     def _start(self, request: Provision, root: Tree | None) -> wire.Start:

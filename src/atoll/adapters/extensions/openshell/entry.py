@@ -8,7 +8,7 @@ from atoll.adapters.linked.extension import LinkedExtension
 from atoll.adapters.linked.policy_wall import DEGRADED, PolicyWall
 from atoll.adapters.rented.entry import Wares, rented_extension, settings_of
 from atoll.adapters.rented.vendor import Vendor
-from atoll.domain.profile.demands import DEBUG, DISK, NETLINK, PIDS
+from atoll.domain.profile.demands import ACCESS, DEBUG, DISK, NETLINK, PIDS
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports.extension import SELF_HOSTED, ExtensionSetup
 
@@ -18,6 +18,10 @@ NO_GATEWAY = (
     "`openshell` of config.toml"
 )
 _NO_RULE = "a policy of OpenShell has no rule for it"
+IGNORED = (
+    *((one, _NO_RULE) for one in (PIDS, DISK, DEBUG, NETLINK)),
+    (ACCESS, "a policy that keeps a sandbox from its workspace would keep Atoll out as well"),
+)
 
 
 def make(setup: ExtensionSetup) -> LinkedExtension:
@@ -44,7 +48,8 @@ def wares_of(settings: OpenShellSettings) -> Wares:
         pricing=SELF_HOSTED,
         wall=PolicyWall,
         degraded=DEGRADED,
-        ignores=tuple((one, _NO_RULE) for one in (PIDS, DISK, DEBUG, NETLINK)),
+        setting="images",
+        ignores=IGNORED,
     )
 
 

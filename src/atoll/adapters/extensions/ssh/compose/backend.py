@@ -26,7 +26,7 @@ from atoll.domain.compose.reading import read_stack
 from atoll.domain.compose.stack import AGENT, Stack
 from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.domain.host.host import LOCAL, HostKind
-from atoll.domain.profile.demands import DISK
+from atoll.domain.profile.demands import DEBUG, DISK
 from atoll.domain.profile.profile import Access
 from atoll.domain.sandbox.image import HOST
 from atoll.domain.wall.interior import DEFAULT_FILES, DEFAULT_NETLINK
@@ -48,6 +48,10 @@ NO_STATIC_LINK = (
 DEGRADED = (
     "disk: its files and volumes share the file system of that host",
     "uid: every sandbox there has the uid of the same user",
+)
+IGNORED = (
+    (DISK, "its files and volumes share the file system of that host"),
+    (DEBUG, "its services run under the own filter of that Engine"),
 )
 
 _log = structlog.get_logger(__name__)
@@ -96,7 +100,7 @@ class ComposeBackend:
             host_kind=HostKind.SSH,
             compose=True,
             needs_compose=True,
-            ignores=((DISK, "its files and volumes share the file system of that host"),),
+            ignores=IGNORED,
         )
 
     async def provision(self, request: Provision, terms: LinkTerms) -> FarPlace:
