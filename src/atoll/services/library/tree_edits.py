@@ -14,6 +14,7 @@ from atoll.services.library.checkout_scripts import NOT_A_REPOSITORY
 from atoll.services.library.tree_scripts import (
     COMMIT,
     DISCARD,
+    FILTERED,
     LOCKED,
     MERGING,
     NO_SUCH_FILE,
@@ -46,7 +47,8 @@ class HunkRange:
 
 class TreeEdits:
     """Use cases that change a working tree. Methods raise the errors of a sandbox's runtime,
-    `Conflict` while git is at work inside, `NotFound` without a repository, and `Failed`."""
+    `Conflict` while git is at work inside or for a file with a filter, `NotFound` without a
+    repository, and `Failed`."""
 
     def __init__(self, sandboxes: Sandboxes, trees: WorkingTrees) -> None:
         self._sandboxes = sandboxes
@@ -124,6 +126,13 @@ def check(outcome: Outcome, tree: Tree) -> None:
         raise Conflict(
             f"Git is at work in {tree.path} (.git/index.lock): try again when it is done.",
             code="git_locked",
+        )
+    if outcome.code == FILTERED:
+        path = outcome.out.decode("utf-8", "replace")
+        raise Conflict(
+            f"{path!r} has a filter in .gitattributes, such as that of LFS or git-crypt, and "
+            "filters run inside alone: use git there, as by `atoll exec NAME -- git commit`.",
+            code="filtered",
         )
     if outcome.code != 0:
         raise Failed(f"Git in {tree.path} failed: {outcome.said}")

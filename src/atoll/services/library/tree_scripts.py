@@ -13,6 +13,7 @@ NOTHING_TO_COMMIT = 18
 MERGING = 19
 NO_SUCH_HUNK = 20
 NO_SUCH_FILE = 22
+FILTERED = 23
 
 _LOCK = r"""
 locked=
@@ -27,11 +28,28 @@ publish() {
 }
 """
 
-# $1 folder  $2 ""  $3 number. Prints the number of the checkpoint that saves the present files.
+# `filtered` reads paths, each ended by NUL, and prints those that have a filter, a line each.
+# `refuse` ends with FILTERED and the first of them: without its filter git would store another
+# content than it shows, or write what it stores in place of it.
+_FILTERS = r"""
+filtered() {
+  GIT_WORK_TREE="$top" theirs check-attr -z --stdin filter | tr '\n\0' '\001\n' |
+    while IFS= read -r path && read -r value && IFS= read -r value; do
+      case $value in unspecified | unset | set) ;; *) printf '%s\n' "$path" ;; esac
+    done
+}
+refuse() {
+  if IFS= read -r path; then printf '%s' "$path"; exit 23; fi
+}
+"""
+
+# $1 folder  $2 ""  $3 number. Prints the number of the checkpoint that saves the present files, or
+# with FILTERED a path.
 RESTORE = Script(
     "go back to a checkpoint",
     QUIET
     + TAKE
+    + _FILTERS
     + _LOCK
     + r"""
 lock
@@ -39,8 +57,14 @@ points > "$work/points"
 target=$(sed -n "s/^$3 //p" "$work/points")
 target=$(theirs rev-parse -q --verify "$target^{commit}") || exit 16
 take person "Before going back to checkpoint $3" || exit $?
-own read-tree --reset -u "$target" || exit 14
 parent=$(theirs rev-parse -q --verify "$target^") || parent=
+# What differs from the commit is in the checkpoint as it was in the file.
+own diff-index --cached -z --name-only --no-renames --diff-filter=a "$target" | filtered |
+  while IFS= read -r path; do
+    one=$(own rev-parse -q --verify "$parent:$path") || continue
+    [ "$one" != "$(own rev-parse -q --verify "$target:$path")" ] || printf '%s\n' "$path"
+  done | refuse || exit
+own read-tree --reset -u "$target" || exit 14
 if [ -n "$parent" ] && [ "$parent" != "$head" ]; then
   record -m 'atoll: back to a checkpoint' HEAD "$parent" || exit 14
 fi
@@ -53,11 +77,12 @@ printf '%s' "$number"
 
 # $1 folder  $2 ""  $3 commit to go back to, or "" for HEAD  $4 "" for whole files, or the first
 # line of a hunk without its heading  $5 lines of context  $6… paths
-# Prints the number of the checkpoint that saves the present files.
+# Prints the number of the checkpoint that saves the present files, or with FILTERED a path.
 DISCARD = Script(
     "discard changes",
     QUIET
     + TAKE
+    + _FILTERS
     + _LOCK
     + r"""
 target=$3 hunk=$4 context=$5
@@ -65,6 +90,7 @@ shift 5
 lock
 take person 'Before discarding changes' || exit $?
 [ -n "$target" ] || target=${head:-$empty}
+own ls-tree -r -z --name-only "$target" -- "$@" | filtered | refuse || exit
 if [ -n "$hunk" ]; then
   compare_raw
   own diff --no-color --no-ext-diff --no-textconv --no-renames --full-index "-U$context" \
@@ -94,12 +120,13 @@ printf '%s' "$number"
     seconds=300.0,
 )
 
-# $1 folder  $2 ""  $3 message  $4… paths (none: all). Prints the commit, or with NO_SUCH_FILE the
-# path that is nowhere.
+# $1 folder  $2 ""  $3 message  $4… paths (none: all). Prints the commit, with NO_SUCH_FILE the path
+# that is nowhere, or with FILTERED one that has a filter.
 COMMIT = Script(
     "commit the changes",
     QUIET
     + TAKE
+    + _FILTERS
     + _LOCK
     + r"""
 message=$3
@@ -124,6 +151,8 @@ if [ -f "$top/.git/info/exclude" ]; then cp "$top/.git/info/exclude" "$work/g/in
 if [ $# -gt 0 ]; then
   own -c advice.addEmbeddedRepo=false add -A --sparse -- "$@" || exit 14
 fi
+own diff-index --cached -z --name-only --no-renames --diff-filter=d "${head:-$empty}" | filtered |
+  refuse || exit
 tree=$(own write-tree) || exit 14
 [ "$tree" != "$(own rev-parse "${head:-$empty}^{tree}")" ] || exit 18
 name=$(theirs config user.name) && export GIT_AUTHOR_NAME="$name" GIT_COMMITTER_NAME="$name"
