@@ -22,8 +22,10 @@ from atoll.ports.extension import (
     Closable,
     Ended,
     EndReasons,
+    Examines,
     Extension,
     Handle,
+    JudgesProfiles,
     Pauses,
     Provision,
 )
@@ -195,6 +197,14 @@ class ExtensionContract:
         named = extension.capabilities().abilities
         assert named <= set(ABILITIES)
         assert named == {name for name, kind in ABILITIES.items() if isinstance(extension, kind)}
+
+    async def test_suite_s_profile_is_given_by_the_machine(self, extension: Extension) -> None:
+        """Examine the machine twice where that can be; find nothing lacking for a plain profile."""
+        if isinstance(extension, Examines):
+            for _ in range(2):
+                await extension.examine()
+        if isinstance(extension, JudgesProfiles):
+            assert not extension.lacks(self.request().profile)
 
     async def test_teardown_of_what_never_was_removes_nothing(self, extension: Extension) -> None:
         """Find a handle of an unknown sandbox harmless."""
