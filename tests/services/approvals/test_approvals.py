@@ -61,16 +61,31 @@ async def test_ask_has_the_agent_that_runs_as_actor(agents: int, expected: tuple
         assert asked.actor_id == (sandbox.id if who == "sandbox" else who)
 
 
-async def test_what_runs_beside_a_command_from_outside_is_not_said_to_be_the_agents() -> None:
+@pytest.mark.parametrize(
+    ("begins", "ends"),
+    [
+        ("exec.started", "exec.exited"),
+        ("terminal.opened", "terminal.exited"),
+        ("terminal.adopted", "terminal.closed"),
+    ],
+)
+async def test_what_runs_beside_a_command_or_shell_is_not_said_to_be_the_agents(
+    begins: str, ends: str
+) -> None:
     async with scene() as s:
         sandbox, secret = await begun(s)
-        told: dict[str, object] = {"id": "t_0", "agent": "codex", "mode": "tui"}
-        s.runtime.journal.append(entry(1, "agent.started", told))
-        s.runtime.journal.append(entry(2, "exec.started", {"id": "e_1", "argv0": "curl"}))
+        agent: dict[str, object] = {"id": "t_0", "agent": "codex", "mode": "tui"}
+        shell: dict[str, object] = {"id": "t_1", "name": "bash", "argv0": "bash"}
+        s.runtime.journal.append(entry(1, "terminal.opened", {**shell, "id": "t_0"}))
+        s.runtime.journal.append(entry(2, "agent.started", agent))
+        s.runtime.journal.append(entry(3, begins, shell))
         wants(s, secret)
         (during,) = await asked(s)
-        exited = {"id": "e_1", "argv0": "curl", "exit": {"code": 0}}
-        s.runtime.journal.append(entry(4, "exec.exited", exited))
+        async with s.store.read() as rows:
+            # A command is none that a quota counts.
+            count = await rows.sessions.count(sandbox.org_id, None)
+            assert count == (1 if begins == "exec.started" else 2)
+        s.runtime.journal.append(entry(5, ends, {**shell, "exit": {"code": 0}}))
         wants(s, secret, host="other.example.com")
         (after,) = [one for one in await asked(s) if one.id != during.id]
         assert during.requester.beside_command and not after.requester.beside_command

@@ -1,6 +1,7 @@
 """Tables and rows of quotas, and of the sessions that they count."""
 
 from datetime import datetime
+from typing import Final
 
 import msgspec
 from sqlalchemy import (
@@ -22,7 +23,7 @@ from atoll.adapters.storage.columns import metadata, to_us
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.quota import Quota
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.ports.store.quotas import QuotaRows, SessionRows
+from atoll.ports.store.quotas import COMMAND, QuotaRows, SessionRows
 
 quotas = Table(
     "quotas",
@@ -45,6 +46,9 @@ sessions = Table(
     PrimaryKeyConstraint("sandbox_id", "session_id"),
     Index("sessions_by_owner", "org_id", "owner"),
 )
+
+IS_SESSION: Final = ~sessions.c.session_id.startswith(COMMAND, autoescape=True)
+"""What quotas and figures count: a running command is none."""
 
 _decoder = msgspec.json.Decoder(Quota)
 
@@ -124,9 +128,17 @@ class SqlSessionRows(SessionRows):
         """See the port."""
         await self._connection.execute(delete(sessions).where(sessions.c.sandbox_id == sandbox_id))
 
+    async def of(self, sandbox_id: SandboxId) -> frozenset[str]:
+        """See the port."""
+        table = sessions.c
+        found = await self._connection.execute(
+            select(table.session_id).where(table.sandbox_id == sandbox_id)
+        )
+        return frozenset(found.scalars())
+
     async def count(self, org_id: OrgId, owner: PrincipalId | None) -> int:
         """See the port."""
-        wanted = [sessions.c.org_id == org_id]
+        wanted = [sessions.c.org_id == org_id, IS_SESSION]
         if owner is not None:
             wanted.append(sessions.c.owner == owner)
         found = await self._connection.execute(

@@ -101,7 +101,8 @@ Ask: TypeAlias = SecretAsk | CommandAsk | HostAsk | ToolAsk
 @dataclass(frozen=True, slots=True)
 class Requester:
     """The origin of a request: a sandbox, and the request's own id in its runtime. With
-    `beside_command` a command from outside ran then, which may be what asked."""
+    `beside_command` a command from outside ran then, or a terminal that is no agent's: its program
+    may be what asked."""
 
     sandbox_id: SandboxId
     sandbox_name: str

@@ -7,6 +7,12 @@ from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.quota import Quota
 from atoll.domain.sandbox.sandbox import Sandbox
 
+OPENING = "opening_"
+"""Prefix of the id of a place whose session is being opened."""
+
+COMMAND = "command_"
+"""Prefix of the id of a running command from outside, which no quota counts."""
+
 
 class QuotaRows(Protocol):
     """Quotas of organizations and of members."""
@@ -25,7 +31,8 @@ class QuotaRows(Protocol):
 
 
 class SessionRows(Protocol):
-    """Live terminals and machine agents, as they were opened and as runtimes reported them."""
+    """Live terminals and machine agents, as they were opened and as runtimes reported them, and
+    beside them running commands."""
 
     async def put(self, sandbox: Sandbox, session_id: str, at: datetime) -> None:
         """Add a session; one that is there stays as it is."""
@@ -41,6 +48,10 @@ class SessionRows(Protocol):
 
     async def clear(self, sandbox_id: SandboxId) -> None:
         """Remove all of a sandbox: its runtime began anew, or it runs no more."""
+        ...
+
+    async def of(self, sandbox_id: SandboxId) -> frozenset[str]:
+        """Return the ids of a sandbox's sessions and commands, with their prefixes."""
         ...
 
     async def count(self, org_id: OrgId, owner: PrincipalId | None) -> int:

@@ -36,7 +36,7 @@ from atoll.domain.people.principal import SYSTEM
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.secrets.secret import Purpose, in_scope
 from atoll.ports import Transaction
-from atoll.services.approvals.running_commands import RunningCommands
+from atoll.services.approvals.running_commands import HANDLERS, runs_beside
 from atoll.services.approvals.settlement import allows_host, bring_up_to_date, sweep
 from atoll.services.approvals.voiding import approval_event, approval_words
 from atoll.services.ground import Ground
@@ -96,7 +96,6 @@ class ApprovalRequests:
 
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
-        self._commands = RunningCommands()
 
     @property
     def handlers(self) -> Mapping[str, EntryHandler]:
@@ -110,7 +109,7 @@ class ApprovalRequests:
     @property
     def further(self) -> Mapping[str, EntryHandler]:
         """Return what is done beside logging an entry, by kind of entry."""
-        return {"door.refused": self.refused, **self._commands.handlers}
+        return {"door.refused": self.refused, **HANDLERS}
 
     async def refused(
         self, rows: Transaction, sandbox: Sandbox, entry: ReportedEntry
@@ -152,7 +151,7 @@ class ApprovalRequests:
         if refused is not None:
             return JournalOutcome(expired, refused.call)
         present = await rows.sandboxes.get(sandbox.id) or sandbox
-        beside = self._commands.any_in(sandbox.id)
+        beside = await runs_beside(rows, present)
         approval = replace(approval, requester=replace(approval.requester, beside_command=beside))
         if await bring_up_to_date(rows, approval, self._ground.clock.now()) is not approval:
             # A journal's last entries are read after its sandbox ended.

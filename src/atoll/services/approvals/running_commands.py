@@ -1,63 +1,43 @@
-"""Commands from outside that run in sandboxes, as far as their journals told this process.
+"""What people run in sandboxes: commands from outside, and terminals that are no agent's.
 
-A request beside one may be its own, and no agent's. What is not remembered counts as not there.
+A request beside one may be its own, and no agent's. The rows know it as far as journals were read.
 """
 
 from collections.abc import Mapping
+from typing import Final
 
-from atoll.domain.ids import SandboxId
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import Transaction
+from atoll.ports.store.quotas import COMMAND, OPENING
 from atoll.services.journals.entries import EntryHandler, JournalOutcome, ReportedEntry
 
-MAX_NOTED = 10_000
-"""The sandboxes of which running commands are noted."""
+
+async def runs_beside(rows: Transaction, sandbox: Sandbox) -> bool:
+    """Report whether something runs in a sandbox that a person may have begun: a command, or a
+    terminal that is no agent's."""
+    agents = {one.id for one in sandbox.agents}
+    running = await rows.sessions.of(sandbox.id) - agents
+    return any(not one.startswith(OPENING) for one in running)
 
 
-class RunningCommands:
-    """Ids of running commands by sandbox."""
+async def note_start(rows: Transaction, sandbox: Sandbox, entry: ReportedEntry) -> JournalOutcome:
+    """Note that a command runs."""
+    await rows.sessions.put(sandbox, _name(entry), entry.at)
+    return JournalOutcome()
 
-    def __init__(self) -> None:
-        self._commands: dict[SandboxId, set[str]] = {}
 
-    @property
-    def handlers(self) -> Mapping[str, EntryHandler]:
-        """Return the handlers by kind of entry."""
-        return {
-            "exec.started": self.note_start,
-            "exec.exited": self.note_end,
-            "runtime.began": self.forget_all,
-        }
+async def note_end(rows: Transaction, sandbox: Sandbox, entry: ReportedEntry) -> JournalOutcome:
+    """Note that a command ended."""
+    await rows.sessions.remove(sandbox.id, _name(entry))
+    return JournalOutcome()
 
-    def any_in(self, sandbox_id: SandboxId) -> bool:
-        """Report whether a command runs in a sandbox."""
-        return bool(self._commands.get(sandbox_id))
 
-    async def note_start(
-        self, rows: Transaction, sandbox: Sandbox, entry: ReportedEntry
-    ) -> JournalOutcome:
-        """Note that a command runs."""
-        del rows
-        if len(self._commands) >= MAX_NOTED:
-            self._commands.pop(next(iter(self._commands)))
-        self._commands.setdefault(sandbox.id, set()).add(str(entry.payload.get("id")))
-        return JournalOutcome()
+def _name(entry: ReportedEntry) -> str:
+    return f"{COMMAND}{str(entry.payload.get('id'))[:64]}"
 
-    async def note_end(
-        self, rows: Transaction, sandbox: Sandbox, entry: ReportedEntry
-    ) -> JournalOutcome:
-        """Note that a command ended."""
-        del rows
-        running = self._commands.get(sandbox.id, set())
-        running.discard(str(entry.payload.get("id")))
-        if not running:
-            self._commands.pop(sandbox.id, None)
-        return JournalOutcome()
 
-    async def forget_all(
-        self, rows: Transaction, sandbox: Sandbox, entry: ReportedEntry
-    ) -> JournalOutcome:
-        """Note that no command runs in a runtime that begins."""
-        del rows, entry
-        self._commands.pop(sandbox.id, None)
-        return JournalOutcome()
+HANDLERS: Final[Mapping[str, EntryHandler]] = {
+    "exec.started": note_start,
+    "exec.exited": note_end,
+}
+"""What is done beside logging these entries."""

@@ -255,8 +255,8 @@ def _calls(placed: PlacedAgent) -> bool:
 
 
 def _asker(placed: Sequence[PlacedAgent], requester: Requester) -> ReportedAgent | None:
-    """Return the agent of a sandbox that asked: the only one that runs there, unless a command of a
-    person ran beside it."""
+    """Return the agent of a sandbox that asked: the only one that runs there, unless a command or a
+    terminal of a person ran beside it."""
     there = requester.sandbox_id
     here = [one.agent for one in placed if one.sandbox.id == there and _is_there(one)]
     return here[0] if len(here) == 1 and not requester.beside_command else None

@@ -29,8 +29,8 @@ def acting_agent(sandbox: Sandbox, kind: str, payload: Mapping[str, Json]) -> Pr
 
 def requesting_agent(sandbox: Sandbox, *, beside_command: bool = False) -> Principal:
     """Return the actor of an approval request. The requesting process is unknown outside. So the
-    actor is the agent if one runs, and no command from outside beside it; the sandbox where several
-    may have asked, else Atoll."""
+    actor is the agent if one runs, and beside it no command from outside and no terminal of a
+    person; the sandbox where several may have asked, else Atoll."""
     match sandbox.agents:
         case ():
             return SYSTEM

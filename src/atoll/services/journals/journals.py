@@ -300,7 +300,7 @@ async def _store_session(rows: Transaction, sandbox: Sandbox, entry: JournalEntr
 
 def _begins_session(entry: JournalEntry) -> bool:
     machine = entry.kind == "agent.started" and entry.payload.get("mode") == "machine"
-    return machine or entry.kind == "terminal.opened"
+    return machine or entry.kind in ("terminal.opened", "terminal.adopted")
 
 
 def _instant(entry: JournalEntry) -> datetime:

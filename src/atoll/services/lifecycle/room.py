@@ -21,12 +21,10 @@ from atoll.domain.quota import (
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.wall.resources import Resources
 from atoll.ports import Transaction
+from atoll.ports.store.quotas import OPENING
 from atoll.services.ground import Ground
 
 T = TypeVar("T")
-
-OPENING = "opening_"
-"""Prefix of the id of a place whose session is being opened."""
 
 OPENING_LIFE = timedelta(minutes=5)
 """The longest that opening takes; the place of a control plane that died is free after it."""

@@ -27,7 +27,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.columns import from_us, metadata, to_us
 from atoll.adapters.storage.projections import states
-from atoll.adapters.storage.quotas import sessions
+from atoll.adapters.storage.quotas import IS_SESSION, sessions
 from atoll.adapters.storage.sandboxes import sandboxes
 from atoll.domain.event import SANDBOX_STREAMS
 from atoll.domain.ids import OrgId, SandboxId
@@ -154,7 +154,9 @@ class SqlUsageRows(UsageRows):
             select(org, func.count()).where(running).group_by(org)
         )
         open_ones = await self._connection.execute(
-            select(sessions.c.org_id, func.count()).where(of_sessions).group_by(sessions.c.org_id)
+            select(sessions.c.org_id, func.count())
+            .where(of_sessions, IS_SESSION)
+            .group_by(sessions.c.org_id)
         )
         bodies = await self._connection.execute(
             select(org, states.c.body)

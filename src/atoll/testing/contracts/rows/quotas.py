@@ -5,6 +5,7 @@ from datetime import timedelta
 from atoll.domain.ids import PERSONAL_ORG, OrgId
 from atoll.domain.quota import Quota
 from atoll.ports import Store
+from atoll.ports.store.quotas import COMMAND
 from atoll.testing.contracts.event_log import NOW, OTHER, OWNER
 from atoll.testing.contracts.rows.sandboxes import sandbox
 
@@ -47,5 +48,9 @@ async def check_sessions_are_counted_until_they_end(store: Store) -> None:
         await rows.sessions.put(one, "opening_1", NOW)
         await rows.sessions.forget("opening_", NOW + timedelta(seconds=1))
         assert await rows.sessions.count(PERSONAL_ORG, OWNER) == 2
+        await rows.sessions.put(one, f"{COMMAND}1", NOW)
+        assert await rows.sessions.of(one.id) == {"t_1", f"{COMMAND}1"}
+        assert await rows.sessions.count(PERSONAL_ORG, OWNER) == 2
         await rows.sessions.clear(one.id)
+        assert await rows.sessions.of(one.id) == frozenset()
         assert await rows.sessions.count(PERSONAL_ORG, OWNER) == 1

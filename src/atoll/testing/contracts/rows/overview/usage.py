@@ -21,6 +21,7 @@ from atoll.domain.projection import ModelState
 from atoll.domain.sandbox.reported import AGENTS, ReportedAgent
 from atoll.domain.sandbox.sandbox import State
 from atoll.ports import Store
+from atoll.ports.store.quotas import COMMAND
 from atoll.testing.contracts.event_log import NOW
 from atoll.testing.contracts.rows.sandboxes import sandbox
 from atoll.wire.contract.agents import StatusRecord
@@ -85,6 +86,7 @@ async def check_standing_counts_what_runs_by_organization(store: Store) -> None:
         for box in (one, two):
             await rows.projections.put(AGENTS.name, sandbox_stream(box.id), state)
         await rows.sessions.put(one, "t_1", NOW)
+        await rows.sessions.put(one, f"{COMMAND}1", NOW)
     async with store.read() as rows:
         assert await rows.usage.standings() == {
             PERSONAL_ORG: Standing(sandboxes=1, agents=2, working=1, sessions=1),
