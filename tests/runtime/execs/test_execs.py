@@ -209,6 +209,8 @@ async def test_exec_in_the_background_is_fed_followed_and_reattached_by_offset()
         again = await lines(rt, place + "/output?stdout=2000000")
         assert b64decode(again[0]["data"]) == b"x" * 6
         assert again[0]["offset"] == 2_000_000
+        ahead = await lines(rt, place + "/output?stdout=2000007&stderr=1")
+        assert (ahead[0]["offset"], joined(ahead, "stdout")) == (0, b"first " + big)
         status, problem = await rt.call("POST", place + "/stdin", b"late")
         assert (status, problem["code"]) == (409, "input_closed")
 

@@ -122,9 +122,11 @@ class Exec:
         )
 
     async def follow(self, stdout_offset: int, stderr_offset: int) -> AsyncIterator[Chunk]:
-        """Yield output from these offsets, as it comes, until the program has ended."""
+        """Yield output from these offsets, as it comes, until the program has ended. A stream whose
+        offset lies beyond what there is begins at 0: its reader had another one."""
         streams = {"stdout": self.stdout, "stderr": self.stderr}
-        offsets = {"stdout": stdout_offset, "stderr": stderr_offset}
+        wanted = {"stdout": stdout_offset, "stderr": stderr_offset}
+        offsets = {name: at if at <= streams[name].total else 0 for name, at in wanted.items()}
         news = asyncio.Event()
         self._followers.add(news)
         try:

@@ -113,7 +113,10 @@ async def follow_output(
     stdout: Offset = None,
     stderr: Offset = None,
 ) -> Response:
-    """Follow a command's output from two offsets until its end."""
+    """Follow a command's output from two offsets until its end.
+
+    A stream whose offset lies beyond its output is sent from 0, as the `offset` of its lines says.
+    """
     offsets = (("stdout", stdout), ("stderr", stderr))
     query = tuple((name, str(at)) for name, at in offsets if at is not None)
     opened = atoll.runtime_calls.stream(*at, execs.follow_exec(command, query))
