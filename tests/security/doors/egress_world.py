@@ -280,12 +280,14 @@ public class Get {
 
 
 def run_java(server: TestServer, url: str) -> list[tuple[str, str]]:
-    """What every JDK of the sandbox's root prints and complains of, asking for this address."""
+    """What every JDK of the sandbox's root prints and complains of, asking for this address: one
+    by its own settings, the next by the variable that leads any JDK to the door."""
     jdks = server.run("exec", "box", "--", "sh", "-c", "ls -d /usr/lib/jvm/*/bin/java").stdout
-    script = 'cat > /tmp/Get.java && exec "$1" /tmp/Get.java "$2"'
+    script = 'cat > /tmp/Get.java && exec env "$3" "$1" /tmp/Get.java "$2"'
     found = []
-    for java in {Path(java).resolve() for java in jdks.split()}:
-        words = ("exec", "box", "--", "sh", "-c", script, "sh", str(java), url)
+    for number, java in enumerate(sorted({Path(java).resolve() for java in jdks.split()})):
+        without = "SAME=1" if number % 2 else "--unset=JAVA_TOOL_OPTIONS"
+        words = ("exec", "box", "--", "sh", "-c", script, "sh", str(java), url, without)
         done = server.run(*words, input=JAVA, timeout=120)
         found.append((done.stdout, done.stderr))
     return found

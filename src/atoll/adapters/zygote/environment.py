@@ -83,14 +83,14 @@ def environment_with_image(
     chosen: Iterable[tuple[str, str]],
     *,
     mounts: Iterable[Mount] = (),
-    direct: Iterable[str] | None = None,
+    direct: Iterable[str] = (),
 ) -> tuple[tuple[str, str], ...]:
     """Return the environment with the variables of an image. Where both name a variable, Atoll's
     takes precedence; in `PATH` the image's directories come after the home's and before the
-    system's. Where no JDK of the root names the door, `direct` has every JVM named it by a
-    variable, and the hosts that it reaches without it."""
+    system's. A variable names the door to every JVM, and the hosts that it reaches without it in
+    `direct`: a JDK may be unpacked anywhere inside. One that the caller set empty stays so."""
     image, own, mounts = dict(brought), dict(chosen), tuple(mounts)
-    if direct is not None and own.get(JAVA_OPTIONS) != "":
+    if own.get(JAVA_OPTIONS) != "":
         said = (image.pop(JAVA_OPTIONS, ""), own.get(JAVA_OPTIONS, ""))
         own[JAVA_OPTIONS] = java_options(*said, direct=direct)
     theirs = [pair for pair in image.items() if not _is_ours(pair[0])][:MAX_FROM_IMAGE]

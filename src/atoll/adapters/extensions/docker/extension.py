@@ -232,7 +232,7 @@ class Docker:
             mounts=host_mounts_of(request),
             bare=request.profile.workspace.access is Access.NONE,
             env=environment_with_image(
-                request.sandbox_id, image.env, request.env, mounts=request.mounts, direct=()
+                request.sandbox_id, image.env, request.env, mounts=request.mounts
             ),
             shell=profile.shell,
             cwd=request.cwd,

@@ -124,11 +124,7 @@ class Namespaces:
             limits=_limits(profile),
             views=tuple(wire.View(mount.source, mount.target) for mount in request.mounts),
             env=environment_with_image(
-                request.sandbox_id,
-                brought,
-                request.env,
-                mounts=request.mounts,
-                direct=None if root is None else (),
+                request.sandbox_id, brought, request.env, mounts=request.mounts
             ),
             shell=shell_of(profile.shell, root),
             cwd=request.cwd,
