@@ -144,6 +144,54 @@ async def test_branch_that_is_named_goes_on_while_none_is_checked_out(
             await new(atoll, SandboxPlan(str(tree.path), branch))
 
 
+async def test_partial_clone_is_sent_once_it_is_whole(
+    atoll: RepositoryWorld, tree: Tree, tmp_path: Path
+) -> None:
+    tree.commit("mine", "other\n")
+    tree.commit("mine", "newer\n")
+    tree.git("config", "uploadpack.allowFilter", "true")
+    tree.git("clone", "-q", "--filter=blob:none", f"file://{tree.path}", str(tmp_path / "part"))
+    part = Tree(tmp_path / "part")
+    with pytest.raises(Invalid, match="`git fetch --refetch --no-filter origin`"):
+        await new(atoll, SandboxPlan(str(part.path), "agents"))
+    part.git("fetch", "-q", "--refetch", "--no-filter", "origin")
+    _, box = await new(atoll, SandboxPlan(str(part.path), "agents"))
+    assert box.run("git show HEAD~:mine") == "other"
+
+
+async def test_branch_of_several_remotes_goes_on_where_they_agree(
+    atoll: RepositoryWorld, tree: Tree, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine, main = tree.git("rev-parse", "fix"), tree.git("rev-parse", "main")
+    for name in ("up", "my/fork"):
+        tree.git("remote", "add", name, "/none")
+        tree.git("update-ref", f"refs/remotes/{name}/far", mine)
+        tree.git("update-ref", f"refs/remotes/{name}/apart", mine if name == "up" else main)
+    tree.git("update-ref", "refs/remotes/my/fork/own", mine)
+    for branch in ("far", "own"):
+        _, box = await new(atoll, SandboxPlan(str(tree.path), branch))
+        assert box.run("git rev-parse HEAD") == mine, branch
+    with pytest.raises(Invalid, match="differ: begin at one of my/fork/apart and up/apart"):
+        await new(atoll, SandboxPlan(str(tree.path), "apart"))
+    with pytest.raises(Invalid, match="name it 'own'"):
+        await new(atoll, SandboxPlan(str(tree.path), "my/fork/own"))
+    made, box = await new(atoll, SandboxPlan(str(tree.path), "apart", "up/apart"))
+    assert box.run("git rev-parse HEAD") == mine
+    capsys.readouterr()
+    _, box = await new(atoll, SandboxPlan(str(tree.path), "unfetched"))
+    assert f"unfetched is new, from main at {main[:12]}" in capsys.readouterr().err
+    # A sync with what a start named, and the branch that others begin from stays.
+    key = str(made["repos"][0]["key"])  # type: ignore[index]
+    tree.git("checkout", "-q", "fix")
+    newer = tree.commit("newer", "newer\n")
+    tree.git("update-ref", "refs/remotes/up/apart", newer)
+    await asyncio.to_thread(send_branch, atoll.api, tree.path, "up/apart", key=key)
+    done = await asyncio.to_thread(atoll.api.sandboxes.sync, str(made["name"]), {})
+    assert (done.outcome, done.commit) == ("updated", newer)
+    made = await asked(atoll, repos=[{"key": key, "branch": "plain"}])
+    assert atoll.box(str(made["sandbox_id"])).run("git rev-parse HEAD") == main
+
+
 async def test_submodules_whose_commits_are_in_the_checkout_come_along(
     atoll: RepositoryWorld, tree: Tree, tmp_path: Path
 ) -> None:
@@ -177,6 +225,11 @@ async def test_submodules_whose_commits_are_in_the_checkout_come_along(
     box.run(f"git -C vendor/lib {author} commit -q --allow-empty -m own; git commit -qam newer")
     got = await pulled(atoll, made, tree)
     assert lacking_submodules(tree.path, got.commit) == ("vendor/lib",)
+    newest = own.commit("newest", "newest\n")
+    tree.git("commit", "-qam", "newest")
+    key = str(made["repos"][0]["key"])  # type: ignore[index]
+    await asyncio.to_thread(send_branch, atoll.api, tree.path, "main", key=key)
+    assert box.run(f"git --git-dir=/.atoll/repos/0.git cat-file -t {newest}") == "commit"
 
 
 async def test_what_force_takes_off_a_branch_is_kept_and_said(

@@ -82,11 +82,17 @@ class Repositories:
         return await self._shelf.have(stored, commits)
 
     async def receive(
-        self, caller: Principal, source: LocalSource, *, head: Ref, body: AsyncIterator[bytes]
+        self,
+        caller: Principal,
+        source: LocalSource,
+        *,
+        head: Ref,
+        body: AsyncIterator[bytes],
+        default: bool = True,
     ) -> tuple[StoredRepository, tuple[Ref, ...]]:
         """Store an uploaded checkout: `body` is a git bundle, or empty when the server has `head`
-        already. `head.name` is the branch HEAD is on, `head.commit` empty or its commit. Raises
-        `Invalid` for a broken bundle, `LimitReached`."""
+        already. `head.name` is a branch, HEAD's with `default`; `head.commit` is empty or its
+        commit. Raises `Invalid` for a broken bundle, `LimitReached`."""
         branch = read_branch(head.name, field="head")
         async with self._shelf.intake() as intake:
             async for piece in body:
@@ -100,7 +106,7 @@ class Repositories:
                 stored = await self._move(there, branch, read_commit(head.commit))
         if f"refs/heads/{branch}" not in {ref.name for ref in await self._shelf.refs(stored)}:
             raise Invalid(f"The bundle does not bring branch {branch!r}.", field="head")
-        stored = await self._shelf.settle(stored, branch)
+        stored = await self._shelf.settle(stored, branch if default else None)
         await self._tell(caller, stored)
         return stored, await self._shelf.refs(stored)
 

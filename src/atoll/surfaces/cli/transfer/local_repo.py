@@ -75,15 +75,38 @@ def describe(path: Path) -> LocalRepo:
 
 def find_branch(repo: LocalRepo, branch: str) -> str | None:
     """Return the commit of a branch of the checkout, of any of its worktrees; else of the branch of
-    that name at its remote, as last fetched (`origin`, or the only one with it). None for none."""
+    that name at its remotes, as last fetched: at `origin`, or where all that have it agree. None
+    for none. Raises `Invalid` where they differ."""
     git = LocalGit(repo.root)
     name = read_branch(branch)
     if commit := git.try_("rev-parse", "-q", "--verify", f"refs/heads/{name}^{{commit}}").text:
         return commit
-    listed = git.ask("for-each-ref", "--format=%(objectname) %(refname)", "refs/remotes")
-    there = {ref: it for it, _, ref in (line.partition(" ") for line in listed.splitlines())}
-    found = [commit for ref, commit in there.items() if ref.split("/", 3)[3:] == [name]]
-    return there.get(f"refs/remotes/origin/{name}") or (found[0] if len(found) == 1 else None)
+    remotes = git.ask("remote").splitlines()
+    listed = git.ask("for-each-ref", "--format=%(objectname) %(refname:lstrip=2)", "refs/remotes")
+    found = {}
+    for line in listed.splitlines():
+        commit, _, ref = line.partition(" ")
+        remote, its = _split_remote(ref, remotes)
+        if its == name:
+            found[remote] = commit
+    if "origin" in found:
+        return found["origin"]
+    if len(set(found.values())) > 1:
+        named = " and ".join(f"{remote}/{name}" for remote in sorted(found))
+        raise Invalid(
+            f"{name} is a branch of several remotes, which differ: begin at one of {named} "
+            f"(`atoll new {repo.root} {name} {min(found)}/{name}`).",
+            field="branch",
+        )
+    return next(iter(found.values()), None)
+
+
+def _split_remote(ref: str, remotes: list[str]) -> tuple[str, str]:
+    """Return the remote and the branch of `REMOTE/BRANCH`: either may have slashes. A remote that
+    was removed since has none."""
+    holding = [remote for remote in remotes if ref.startswith(f"{remote}/")]
+    remote = max(holding, key=len) if holding else ref.partition("/")[0]
+    return remote, ref[len(remote) + 1 :]
 
 
 def find_start(repo: LocalRepo, name: str) -> str | None:
@@ -102,7 +125,7 @@ def refuse_other_names(repo: LocalRepo, branch: str) -> None:
         return
     git = LocalGit(repo.root)
     if git.try_("rev-parse", "-q", "--verify", f"refs/remotes/{branch}^{{commit}}").text:
-        short = branch.partition("/")[2] or branch
+        short = _split_remote(branch, git.ask("remote").splitlines())[1] or branch
         raise Invalid(f"{branch} is a branch of a remote: name it {short!r}.", field="branch")
     for kind, ref in (("tag", f"refs/tags/{branch}"), ("commit", branch)):
         if kind == "commit" and not _COMMIT.fullmatch(branch):

@@ -123,8 +123,11 @@ def _find_start(checkout: "LocalRepo", named: NamedBranch, sent: RepositoryWithR
                 f"at {named.start} all the same"
             )
         return named.start
-    if named.source is None or named.source not in there:
+    if named.source is None:
         return checkout.branch or None
+    if named.source not in there:
+        note(f"{named.source} is new, from {checkout.branch} at {checkout.commit[:12]}")
+        return checkout.branch
     if named.source != checkout.branch:
         note(f"{named.branch} goes on from {named.source} at {there[named.source][:12]}")
     return None if named.source == named.branch else named.source

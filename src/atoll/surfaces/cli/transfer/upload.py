@@ -19,7 +19,6 @@ from atoll.surfaces.cli.transfer.local_git import LocalGit
 from atoll.surfaces.cli.transfer.local_repo import (
     LocalRepo,
     describe,
-    find_branch,
     find_start,
     whole_submodules,
 )
@@ -65,27 +64,42 @@ def upload(
         if commit not in have:
             if say is not None:
                 say(f"sending {branch} of {repo.root}")
+            _check_whole(git, commit, have)
             body = _bundle(git, branch, commit, have)
         with _explain_wait(say, branch):
-            stored = api.transport.read(RepositoryWithRefs, _put(repo, branch, commit, body=body))
+            put = _put(repo, branch, commit, body=body)
+            stored = api.transport.read(RepositoryWithRefs, put)
     return stored
 
 
-def send_branch(api: Client, checkout: Path, branch: str, *, key: str) -> None:
-    """Send what the server lacks of one branch of the checkout that was uploaded as `key`. Raises
-    `Invalid` for another checkout, and as `describe`."""
+def send_branch(
+    api: Client,
+    checkout: Path,
+    branch: str,
+    *,
+    key: str,
+    say: Callable[[str], None] | None = None,
+) -> None:
+    """Send what the server lacks of one branch (or another start, as `find_start` knows it) of the
+    checkout that was uploaded as `key`, with its submodules. The branch that sandboxes begin from
+    stays. Raises `Invalid` for another checkout, and as `describe`."""
     repo = describe(checkout)
     if repo.key != key:
         raise Invalid(
             f"{repo.root} is not the checkout this sandbox was made from: name that one by -C."
         )
     git = LocalGit(repo.root)
-    commit = find_branch(repo, branch)
+    commit = find_start(repo, branch)
     if commit is None:
         raise Invalid(f"{repo.root} has no branch {branch!r}: name one by --onto.", field="onto")
+    _send_submodules(api, repo, commit, say=say or _say_nothing)
     have = _have(api, git, repo, commit)
-    body: bytes | Iterator[bytes] = b"" if commit in have else _bundle(git, branch, commit, have)
-    api.transport.read(RepositoryWithRefs, _put(repo, branch, commit, body=body))
+    body: bytes | Iterator[bytes] = b""
+    if commit not in have:
+        _check_whole(git, commit, have)
+        body = _bundle(git, branch, commit, have)
+    put = _put(repo, branch, commit, body=body, default=False)
+    api.transport.read(RepositoryWithRefs, put)
 
 
 def _send_submodules(
@@ -101,8 +115,10 @@ def _send_submodules(
             have = _have(api, git, repo, its)
             if its not in have:
                 say(f"sending the submodule {path} of {repo.root}")
+                _check_whole(git, its, have)
                 body = _bundle(git, branch, its, have)
-                api.transport.read(RepositoryWithRefs, _put(repo, branch, its, body=body))
+                put = _put(repo, branch, its, body=body, default=False)
+                api.transport.read(RepositoryWithRefs, put)
         except (Invalid, LimitReached, Failed) as problem:
             say(f"the submodule {path} stays here: {problem.message}")
 
@@ -129,15 +145,38 @@ def _have(api: Client, git: LocalGit, repo: LocalRepo, commit: str) -> list[str]
     return api.transport.read(Have, asked).have
 
 
-def _put(repo: LocalRepo, branch: str, commit: str, *, body: bytes | Iterator[bytes]) -> Call:
+def _put(
+    repo: LocalRepo,
+    branch: str,
+    commit: str,
+    *,
+    body: bytes | Iterator[bytes],
+    default: bool = True,
+) -> Call:
+    named = (("name", repo.name), ("head", branch), ("tip", commit), ("repo_url", repo.repo_url))
     return Call(
         "PUT",
         at("repositories", "local", repo.key),
-        (("name", repo.name), ("head", branch), ("tip", commit), ("repo_url", repo.repo_url)),
+        named if default else (*named, ("default", "false")),
         (("Content-Type", "application/x-git-bundle"),),
         body,
         timeout=UPLOAD_SECONDS,
     )
+
+
+def _check_whole(git: LocalGit, commit: str, have: list[str]) -> None:
+    """Raise `Invalid` where a partial clone lacks objects that a bundle of `commit` needs."""
+    partial = git.try_("config", "--get-regexp", r"^remote\..*\.promisor$").text
+    remotes = [line.split(".", 1)[1].rpartition(".")[0] for line in partial.splitlines()]
+    if not remotes:
+        return
+    wanted = "".join(f"{tip}\n" for tip in (commit, *(f"^{tip}" for tip in have)))
+    search = ("rev-list", "--objects", "--quiet", "--missing=print", "--stdin")
+    if git.try_(*search, stdin=wanted.encode()).text:
+        raise Invalid(
+            f"{git.folder} is a partial clone that lacks files of earlier commits: run `git fetch "
+            f"--refetch --no-filter {remotes[0]}` there first."
+        )
 
 
 def _bundle(git: LocalGit, branch: str, commit: str, have: list[str]) -> Iterator[bytes]:

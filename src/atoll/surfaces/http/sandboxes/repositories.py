@@ -128,12 +128,19 @@ async def upload_repository(
     repo_url: Annotated[
         str, Query(description="The checkout's own origin, as https.", max_length=500)
     ] = "",
+    default: Annotated[
+        bool, Query(description="Sandboxes that name no branch begin from `head` from now on.")
+    ] = True,
     request: Request,
 ) -> Response:
     """Receive a checkout: a git bundle, or no body when the server already has `tip`."""
     source = read_local(key, name, repo_url)
     stored, refs = await atoll.repositories.receive(
-        caller, source, head=Ref(head, tip), body=bounded(request, MAX_UPLOAD_BYTES)
+        caller,
+        source,
+        head=Ref(head, tip),
+        body=bounded(request, MAX_UPLOAD_BYTES),
+        default=default,
     )
     return Json(_with_refs(stored, refs))
 

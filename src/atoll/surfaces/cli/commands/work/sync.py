@@ -119,7 +119,7 @@ def _send(api: Client, sandbox: Sandbox, checkout: Path, *, repo: int, onto: str
         raise Invalid(f"{name_of(sandbox)} has no repository number {repo}.")
     if there[repo].key:
         branch = onto or there[repo].from_branch or there[repo].branch
-        send_branch(api, checkout, branch, key=there[repo].key)
+        send_branch(api, checkout, branch, key=there[repo].key, say=note)
 
 
 def _tell(sandbox: Sandbox, done: Sync) -> None:
