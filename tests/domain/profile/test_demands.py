@@ -1,6 +1,6 @@
 import pytest
 
-from atoll.domain.profile.demands import DEMANDS, MOUNTS, demands_of
+from atoll.domain.profile.demands import DEMANDS, MOUNTS, demands_beyond_isolation, demands_of
 from atoll.domain.profile.schema import read_profile
 from atoll.domain.route.candidate import COMPOSE_REF
 
@@ -29,6 +29,30 @@ def test_profile_demands_what_it_names(text: str, field: str) -> None:
     assert field in DEMANDS
     assert field in demands_of(read_profile(HEAD + text), {}), text
     assert field not in demands_of(read_profile(HEAD), {})
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ("isolation: {level: container}\nttl: {max: 9h}\nnetwork: {egress: [npm]}\n", set()),
+        ("placement: {prefer: [laptop]}\nagent: codex\nagent_catalogue: [codex]\n", set()),
+        ("resources: {memory_mb: 512}\nroot: overlay\n", {"resources.memory_mb", "root"}),
+        ("env: {A: b}\nrecording: always\n", {"env", "recording"}),
+        (
+            "network: {mode: none, out_mb_per_hour: 5}\n",
+            {"network.mode", "network.out_mb_per_hour"},
+        ),
+        ("network: {in_mb_per_hour: 5}\n", {"network.in_mb_per_hour"}),
+        ("safety: {shell: true, operator: [[git, push]]}\n", {"safety.shell", "safety.operator"}),
+        (
+            "setup: {instructions: Read., secret_refs: [A]}\n",
+            {"setup.instructions", "setup.secret_refs"},
+        ),
+        ("repos: [{repo_url: https://example.org/o/r}]\n", {"repos"}),
+    ],
+)
+def test_profile_demands_more_than_the_isolation_of_a_desktop(text: str, fields: set[str]) -> None:
+    assert demands_beyond_isolation(read_profile(HEAD + text)) == fields
 
 
 def test_create_demands_what_has_a_value() -> None:

@@ -75,6 +75,16 @@ def test_full_request_is_good() -> None:
             "codex_home_ref",
         ),
         (CreateWorker(ID, workspace_ref=WORKSPACE, profile="shell"), "profile"),
+        (
+            CreateWorker(
+                ID, workspace_ref=WORKSPACE, teardown=WorkerTeardown(TeardownPolicy.IMMEDIATE)
+            ),
+            "teardown",
+        ),
+        (
+            CreateWorker(ID, workspace_ref=WORKSPACE, teardown=WorkerTeardown(retain_seconds=60)),
+            "teardown",
+        ),
         (CreateWorker(ID, workspace_ref=WORKSPACE, backend="daytona"), "backend"),
         (CreateWorker(ID, workspace_ref=WORKSPACE, repos=(RepoRequest("", key="r"),)), "repos"),
         (CreateWorker(ID, thread_id="a b"), "thread_id"),

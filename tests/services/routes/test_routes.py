@@ -31,7 +31,7 @@ from atoll.domain.wall.isolation import IsolationLevel
 from atoll.domain.wall.resources import Resources
 from atoll.ports import Capabilities
 from atoll.services.lifecycle.host_room import HostRoom
-from atoll.services.routes.candidates import NOT_LINKED
+from atoll.services.routes.candidates import NOT_LINKED, WALL_ALONE
 from atoll.services.routes.routes import STREAM, Routes
 from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.testing.fakes.runtime import CLOSED_WALL, probe_answer
@@ -354,6 +354,29 @@ async def test_linked_desktop_is_its_persons_alone_and_gone_when_it_is_not_linke
             found = await routing.decide(rows, made, NO_OPTIONS, host=None)
         reasons = {one.candidate.extension: one.reasons for one in found.verdicts}
         assert reasons[DESKTOP] == ("its isolation is none, and container is needed",)
+
+
+async def test_desktop_takes_no_worker_whose_named_profile_asks_for_more_than_isolation() -> None:
+    async def linked(_org: OrgId, _owner: PrincipalId) -> list[Host]:
+        return [Host(HostId("ho_laptop"), "laptop", HostKind.DESKTOP, LOCAL_HOST.created_at)]
+
+    async with scene(run=False) as s:
+        extensions, settings = {s.extension.name: s.extension}, AdmissionSettings(50)
+        room = HostRoom(Resources())
+        routing = build_routing(s.ground, extensions, room, settings=settings, linked=linked)
+        await s.profiles.save(LOCAL_PERSON, "preferring", PREFERRING + "env: {A: b}\n")
+        made = await s.sandboxes.create(LOCAL_PERSON, CreateSandbox(profile="preferring"))
+        chosen = {}
+        for named in (True, False):
+            async with s.store.read() as rows:
+                found = await routing.decide(
+                    *(rows, made, NO_OPTIONS), host=None, worker=True, names_profile=named
+                )
+            assert found.chosen is not None
+            chosen[named] = found.chosen.extension
+            reasons = {one.candidate.extension: one.reasons for one in found.verdicts}
+            assert reasons[DESKTOP] == ((f"it cannot act on env: {WALL_ALONE}",) if named else ())
+        assert chosen == {True: "ext.in-memory", False: DESKTOP}
 
 
 async def test_options_narrow_and_what_nobody_keeps_is_refused_with_every_reason() -> None:

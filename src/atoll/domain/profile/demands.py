@@ -8,7 +8,8 @@ the runtime act on is the same behind every wall, and stands in no list here.
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from atoll.domain.profile.profile import Access, Profile, RootMode
+from atoll.domain.network.network import NetworkMode
+from atoll.domain.profile.profile import Access, Profile, Recording, RootMode
 from atoll.domain.route.candidate import COMPOSE_FILE, COMPOSE_REF, IDENTITY, TUNNEL
 
 MOUNTS: Final = "mounts"
@@ -50,6 +51,28 @@ def demands_of(profile: Profile, create: Mapping[str, object]) -> frozenset[str]
     """Return the fields of these that a profile names, and those of a create that have a value."""
     by_profile = (name for name, names in _NAMED_BY_PROFILE.items() if names(profile))
     return frozenset((*by_profile, *(name for name, value in create.items() if value)))
+
+
+_BESIDE_THE_WALL: Final[Mapping[str, Callable[[Profile], bool]]] = {
+    "env": lambda profile: bool(profile.env),
+    "network.mode": lambda profile: profile.network.mode is not NetworkMode.LIMITED,
+    "network.out_mb_per_hour": lambda profile: profile.network.out_mb_per_hour is not None,
+    "network.in_mb_per_hour": lambda profile: profile.network.in_mb_per_hour is not None,
+    "recording": lambda profile: profile.recording is not Recording.OFF,
+    "repos": lambda profile: bool(profile.repos),
+    "safety.operator": lambda profile: bool(profile.safety.operator),
+    "safety.shell": lambda profile: profile.safety.shell,
+    "setup.instructions": lambda profile: bool(profile.setup.instructions),
+    "setup.secret_refs": lambda profile: bool(profile.setup.secret_refs),
+}
+"""The fields that control plane and runtime act on, which are not on a person's own machine."""
+
+
+def demands_beyond_isolation(profile: Profile) -> frozenset[str]:
+    """Return the fields that a profile names and that nothing acts on where only its isolation is
+    kept: on a person's own machine."""
+    beside = (name for name, names in _BESIDE_THE_WALL.items() if names(profile))
+    return demands_of(profile, {}).union(beside) - {PLACEMENT}
 
 
 def _hosts(profile: Profile) -> tuple[str, ...]:

@@ -194,13 +194,14 @@ def _judge_names(request: CreateWorker) -> None:
 
 
 def _judge_moved_in(request: CreateWorker) -> None:
-    """A sandbox that is there has its profile, its place and its repositories."""
+    """A sandbox that is there has its profile, its place, its repositories and its own end."""
     asked = {
         "backend": request.backend,
         "execution_mode": request.execution_mode,
         "profile": request.profile,
         "repos": request.repos,
         "selection": request.selection != NO_SELECTION,
+        "teardown": request.teardown != DEFAULT_TEARDOWN,
     }
     for name, value in asked.items():
         if value:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from atoll.domain.errors import AtollError
 from atoll.domain.host.host import LOCAL, Host, HostKind
 from atoll.domain.placement import PlaceRequest, candidates, no_host_of
-from atoll.domain.profile.demands import PLACEMENT
+from atoll.domain.profile.demands import PLACEMENT, demands_beyond_isolation
 from atoll.domain.profile.profile import Profile
 from atoll.domain.route.candidate import COMPOSE_FIELDS, Candidate, ImageKind
 from atoll.domain.route.health import Breaker, health_of
@@ -29,6 +29,7 @@ EXAMINE_SECONDS = 5.0
 
 NOT_LINKED = "no machine of yours is linked, and a desktop is there while its person links it"
 WORKERS_ALONE = "a desktop takes workers, and no other sandbox"
+WALL_ALONE = "a desktop keeps no more of a profile than its isolation"
 _NOT_HERE = "this Atoll does not have it: its setting `extensions` names those that it has"
 _NO_HOSTS = ((PLACEMENT, "its machines are rented, and none has a name"),)
 _NO_COMPOSE = tuple((field, "it runs no compose file") for field in sorted(COMPOSE_FIELDS))
@@ -38,12 +39,14 @@ _NO_COMPOSE = tuple((field, "it runs no compose file") for field in sorted(COMPO
 class Placing:
     """A sandbox to place, and the host that its caller named, if any. With `desktops` the person's
     own machine is judged, too, where no backend for it is installed; with `worker` a worker is to
-    be placed, which these take."""
+    be placed, which these take. `names_profile`: its request named the profile, so nothing of that
+    may be dropped."""
 
     sandbox: Sandbox
     host: str | None = None
     desktops: bool = False
     worker: bool = False
+    names_profile: bool = False
 
     @property
     def profile(self) -> Profile:
@@ -186,6 +189,7 @@ def _own_machines(placing: Placing, hosts: Sequence[Host]) -> list[Candidate]:
     """Return the desktops themselves: workers need no backend there. Their network is their
     person's, whom nobody keeps from it."""
     found = [host for host in hosts if host.kind is HostKind.DESKTOP]
+    dropped = demands_beyond_isolation(placing.profile) if placing.names_profile else ()
     return [
         Candidate(
             DESKTOP,
@@ -195,6 +199,7 @@ def _own_machines(placing: Placing, hosts: Sequence[Host]) -> list[Candidate]:
             images=frozenset({ImageKind.HOST}),
             execution_mode=ExecutionMode.DESKTOP,
             obstacles=() if placing.worker else (WORKERS_ALONE,),
+            lacking=tuple(f"it cannot act on {field}: {WALL_ALONE}" for field in sorted(dropped)),
             weak=host.isolation is None or host.isolation.weak,
         )
         for order, host in enumerate(found)

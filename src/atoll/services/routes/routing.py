@@ -71,9 +71,10 @@ class Routing:
         *,
         host: str | None,
         worker: bool = False,
+        names_profile: bool = False,
     ) -> Decision:
-        """Return the decision for a sandbox that is about to be made, or for a worker. Raises
-        `Invalid` for one that its policy excludes."""
+        """Return the decision for a sandbox that is about to be made, or for a worker, whose
+        request may name its profile. Raises `Invalid` for one that its policy excludes."""
         rules = await rules_of(rows, sandbox.org_id)
         usual = policy_of(sandbox.profile, rules.default)
         preferred = options.prefers_desktop or (worker and options.extension == DESKTOP)
@@ -98,7 +99,13 @@ class Routing:
         )
         # One that the policy does not name is judged too, so that its reason is told.
         names = named if only is None else tuple(dict.fromkeys((*named, only)))
-        placing = Placing(sandbox, host, desktops=_about_desktops(request), worker=worker)
+        placing = Placing(
+            sandbox,
+            host,
+            desktops=_about_desktops(request),
+            worker=worker,
+            names_profile=names_profile,
+        )
         return decide(request, await self._candidates.of(rows, placing, names))
 
     async def elsewhere(self, rows: Transaction, sandbox: Sandbox) -> Decision:

@@ -224,7 +224,10 @@ class Admission:
         await self._routing.examine()
         async with self._ground.store.read() as rows:
             return await self._routing.decide(
-                rows, asked, _route_options(request, asked), host=request.host, worker=True
+                *(rows, asked, _route_options(request, asked)),
+                host=request.host,
+                worker=True,
+                names_profile=walled,
             )
 
     async def _earlier(self, rows: Transaction, caller: Principal, asked: _Asked) -> Sandbox | None:
