@@ -21,7 +21,7 @@ from atoll.wire.crdt.frames import (
     spell_frame,
 )
 
-SECONDS = 5.0
+SECONDS = 60.0
 
 
 def item_id(number: int) -> str:
