@@ -33,7 +33,7 @@ PORTS = ("4222", "9400", "7000", "7001")
 SECONDS = 120.0
 END = "<<'END'"
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.timeout(300), pytest.mark.slow]
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,7 @@ def report_of(tmp_path: Path, name: str, site: Path | None = None) -> tuple[int,
     return done.returncode, json.loads(place.read_bytes()) if place.exists() else None, done.stdout
 
 
+@pytest.mark.slow
 def test_package_that_is_new_passes_every_suite(tmp_path: Path) -> None:
     code, report, said = report_of(tmp_path, "mine", installed(tmp_path, "mine"))
     assert said.startswith("ext.mine: about ") and "nothing is rented" in said

@@ -23,6 +23,9 @@ from tests.peers.api import until
 from tests.peers.clouds.faults import Fault, Faults
 
 BOX = SandboxId("sb_aaaaaaaaaaaaaaaa")
+STRAYS = 2_500
+"""More than a page of any vendor's list."""
+
 QUICK = Patience(call=2.0, total=6.0, first=0.05, longest=0.2)
 
 
@@ -234,17 +237,17 @@ class VendorCalls(VendorSide):
     # Nothing fails here, and a page of a list takes seconds on a machine that is busy.
     @pytest.mark.parametrize("patience", [USUAL], ids=["usual"])
     @pytest.mark.timeout(240)
-    async def test_ten_thousand_strays_are_listed(self, rentals: Rentals, peer: CloudPeer) -> None:
-        peer.stray(10_000, {"atoll": "atoll-test", "atoll-sandbox": "sb_gone"})
+    async def test_thousands_of_strays_are_listed(self, rentals: Rentals, peer: CloudPeer) -> None:
+        peer.stray(STRAYS, {"atoll": "atoll-test", "atoll-sandbox": "sb_gone"})
         peer.stray(10, {"atoll": "another-home"})
         found = await rentals.everything()
-        assert len(found) == 10_000
+        assert len(found) == STRAYS
         rented = await rentals.rent(BOX, self.template)
         assert rented.machine not in {one.id for one in found}
         for stray in found[:20]:
             assert await rentals.end_place(stray)
             assert not await rentals.end_place(stray)
-        assert len(peer.live) == 10_000 - 20 + 1 + 10
+        assert len(peer.live) == STRAYS - 20 + 1 + 10
         assert peer.rented == 1
 
     async def test_deadline_moves_while_it_is_renewed_and_ends_the_machine_after(

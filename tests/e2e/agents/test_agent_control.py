@@ -12,7 +12,7 @@ import aiohttp
 import pytest
 
 from atoll.testing.server import TestServer
-from tests.e2e.agents.agent_world import CHOICES, World, run, sandbox_for
+from tests.e2e.agents.agent_world import CHOICES, World, first_here, run, sandbox_for
 from tests.peers.api import Pauses
 
 pytestmark = [
@@ -207,7 +207,7 @@ async def scene_with(w: World, agent: str, sandbox: str, **request: object) -> A
     await _until_all_have_ended(w, sandbox)
 
 
-@pytest.mark.parametrize("agent", ["claude-code", "codex"])
+@first_here("codex", "claude-code")
 async def test_agent_at_a_terminal_is_locked_paused_carded_and_stopped(
     w: World, agent: str, repository: Path, provide_agent: Callable[[TestServer, str], None]
 ) -> None:
@@ -222,7 +222,7 @@ async def test_agent_at_a_terminal_is_locked_paused_carded_and_stopped(
         assert TYPED_WHILE_PAUSED not in scene.viewer.output
 
 
-@pytest.mark.parametrize("agent", ["claude-code", "codex"])
+@first_here("claude-code", "codex")
 async def test_agent_that_asks_its_person_is_answered_at_its_terminal(
     w: World, agent: str, repository: Path, provide_agent: Callable[[TestServer, str], None]
 ) -> None:
@@ -242,7 +242,7 @@ async def test_agent_that_asks_its_person_is_answered_at_its_terminal(
         await early.until(lambda r: not any(c["state"] == "pending" for c in r.ordered))
 
 
-@pytest.mark.parametrize("agent", ["claude-code", "codex"])
+@first_here("codex", "claude-code")
 async def test_owner_types_on_while_the_agent_works_and_esc_breaks_off_its_turn(
     w: World, agent: str, repository: Path, provide_agent: Callable[[TestServer, str], None]
 ) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from atoll.testing.model_server import DONE
 from atoll.testing.server import TestServer
-from tests.e2e.agents.agent_world import World, sandbox_for
+from tests.e2e.agents.agent_world import World, first_here, sandbox_for
 from tests.e2e.agents.test_agent_control import reading, viewing
 from tests.e2e.agents.test_agent_resumption import agents, atoll, opened, restarted, talked_with
 
@@ -40,7 +40,7 @@ async def test_instructions_that_cannot_be_resolved_are_refused_before_anything_
     assert (await w.api.get("/v1/sandboxes")).json()["sandboxes"] == []
 
 
-@pytest.mark.parametrize("agent", ["claude-code", "codex"])
+@first_here("claude-code", "codex")
 async def test_agent_at_a_terminal_gets_its_instructions_first_and_once(
     w: World,
     agent: str,
@@ -68,7 +68,7 @@ async def test_agent_at_a_terminal_gets_its_instructions_first_and_once(
     assert [body.count(WORDS) for body in talked] == [1] * len(talked) != []
 
 
-@pytest.mark.parametrize("agent", ["claude-code", "codex"])
+@first_here("codex", "claude-code")
 async def test_agent_as_a_machine_gets_the_file_of_its_repository_before_its_prompt(
     w: World, agent: str, repository: Path, provide_agent: Callable[[TestServer, str], None]
 ) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from atoll.domain.agent.registry import find
 from atoll.testing.server import TestServer
-from tests.e2e.agents.agent_world import KEY, first_here, run, sandbox_for, world
+from tests.e2e.agents.agent_world import KEY, run, sandbox_for, world
 from tests.e2e.agents.test_agents import prompt
 from tests.peers.api import Api, api_of
 from tests.peers.canary import LEAVE_MARK, assert_nowhere
@@ -72,7 +72,8 @@ def commit(repository: Path) -> None:
     subprocess.run([*git, "commit", "-qm", "compose"], check=True)
 
 
-@first_here("codex", "claude-code")
+@pytest.mark.slow
+@pytest.mark.parametrize("agent", ["codex", "claude-code"])
 async def test_agent_finishes_a_task_among_services(
     agent: str,
     box: SshServer,

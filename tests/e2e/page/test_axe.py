@@ -1,8 +1,8 @@
 """axe-core over every route, dialog and guest page of a real Atoll, in light and dark colours, on a
 desktop and on a phone; nothing is wider than its screen.
 
-Each view has one look in the usual run, so that every look is tested there; the slow tier has all
-four of each.
+The page of a sandbox and those of a guest have one look in the usual run, and the others are seen
+there on a scripted server (`page/ui`); the slow tier has all four looks of each.
 """
 
 import asyncio
@@ -18,6 +18,7 @@ import pytest
 from playwright.async_api import Browser, Locator, Page, Request, expect
 
 from atoll.testing.server import TestServer
+from tests.bounds import matrix
 from tests.e2e.page.test_people import DESKTOP, PHONE_SCREEN, asking
 from tests.e2e.page.test_real_page import LINK
 from tests.e2e.page.ui.scripted import TICKET, ScriptedServer, scripted_server
@@ -141,10 +142,9 @@ class Survey:
         ).to_be_visible()
 
 
-def looks(usual: str) -> pytest.MarkDecorator:
-    """Test one look in the usual run, and the others in the slow tier."""
-    slow = (pytest.param(one, marks=pytest.mark.slow) for one in LOOKS if one != usual)
-    return pytest.mark.parametrize("look", [usual, *slow])
+def looks(*usual: str) -> pytest.MarkDecorator:
+    """Test these looks in the usual run, and the others in the slow tier."""
+    return pytest.mark.parametrize("look", matrix(LOOKS, *usual))
 
 
 @asynccontextmanager
@@ -181,7 +181,7 @@ async def link_of(server: TestServer) -> str:
     return str(LINK.findall(done.stdout)[0])
 
 
-@looks("dark-phone")
+@looks()
 async def test_page_before_login_and_its_first_pages_hold_to_axe(
     server: TestServer, api: Api, look: str
 ) -> None:
@@ -218,7 +218,7 @@ async def test_page_before_login_and_its_first_pages_hold_to_axe(
             await at.act("Log out", "log out")
 
 
-@looks("light-phone")
+@looks()
 async def test_page_of_secrets_holds_to_axe(server: TestServer, api: Api, look: str) -> None:
     name = f"a-token-of-an-internal-service-with-a-long-name-{look}"
     body = {
@@ -362,7 +362,7 @@ async def test_pages_of_a_guest_hold_to_axe(server: TestServer, api: Api, look: 
         await at.check("guest of a revoked link")
 
 
-@looks("dark-phone")
+@looks()
 async def test_cards_of_an_agent_and_ended_sandboxes_hold_to_axe(look: str) -> None:
     async with chromium() as browser, scripted_server() as server:
         terminal = prepared(server)

@@ -31,6 +31,7 @@ from tests.peers.browsers import chromium, needs_chromium
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.agents,
+    pytest.mark.slow,
     pytest.mark.timeout(900),
     needs_chromium,
 ]
@@ -168,9 +169,9 @@ class Tour:
     ("tasks", "how"),
     [
         pytest.param(FEW, "desk", id="two-agents-desk"),
-        pytest.param(FEW, "phone", id="two-agents-phone", marks=pytest.mark.slow),
-        pytest.param(ALL, "desk", id="five-agents-desk", marks=pytest.mark.slow),
-        pytest.param(ALL, "phone", id="five-agents-phone", marks=pytest.mark.slow),
+        pytest.param(FEW, "phone", id="two-agents-phone"),
+        pytest.param(ALL, "desk", id="five-agents-desk"),
+        pytest.param(ALL, "phone", id="five-agents-phone"),
     ],
 )
 async def test_morning_with_five_agents_on_five_branches(

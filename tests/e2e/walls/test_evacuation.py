@@ -23,7 +23,7 @@ set -e
 printf kept > file; ln file twin; ln -s /etc/passwd link; ln -s nowhere dangling
 mkdir closed; printf secret > closed/inner; chmod 000 closed/inner closed
 printf x > "$(printf 'line\nbreak')"; printf x > '-rf'; printf x > "$(printf '\377\376')"
-mkfifo pipe; truncate -s 1G sparse; printf end >> sparse; chmod 0751 twin
+mkfifo pipe; truncate -s 64M sparse; printf end >> sparse; chmod 0751 twin
 mkdir -p deep/er; touch -d 2001-02-03 deep/er; head -c 3000000 /dev/urandom > random
 printf state > "$HOME/.codex/of-an-agent"
 """

@@ -24,6 +24,7 @@ from tests.peers.machines.microvm import home_with_image, missing, qemu_of
 NOT_HERE = missing()
 pytestmark = [
     pytest.mark.docker,
+    pytest.mark.slow,
     pytest.mark.timeout(400),
     pytest.mark.skipif(bool(NOT_HERE), reason=NOT_HERE),
 ]

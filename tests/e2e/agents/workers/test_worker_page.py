@@ -86,7 +86,8 @@ async def created(w: World, name: str, **body: str) -> str:
     return sandbox
 
 
-@first_here("codex", "claude-code")
+@pytest.mark.slow
+@pytest.mark.parametrize("agent", ["codex", "claude-code"])
 async def test_question_of_a_worker_is_answered_on_a_phone(
     w: World, provide_agent: Callable[[TestServer, str], None], agent: str
 ) -> None:

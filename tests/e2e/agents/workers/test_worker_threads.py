@@ -122,8 +122,8 @@ ASKING = {
 """Calls of a tool that the agent asks for."""
 
 CASES = [
-    Case("codex"),
     Case("claude-code", parallel=False),
+    pytest.param(Case("codex"), marks=pytest.mark.slow),
     pytest.param(Case("opencode"), marks=pytest.mark.slow),
     pytest.param(Case("gemini-cli", same=False, reads=False), marks=pytest.mark.slow),
     pytest.param(Case("qwen-code", same=False), marks=pytest.mark.slow),

@@ -18,7 +18,7 @@ from atoll.domain.agent.registry import find
 from atoll.protocol.v1 import codex_events_pb2 as events_pb2
 from atoll.protocol.v1 import codex_workers_pb2 as workers_pb2
 from atoll.testing.server import TestServer
-from tests.e2e.agents.agent_world import TOOLS, World, run
+from tests.e2e.agents.agent_world import TOOLS, World, first_here, run
 from tests.e2e.conftest import CACHE
 from tests.peers.api import Pauses
 from tests.places import ROOT
@@ -220,7 +220,7 @@ async def test_installed_codex_has_the_methods_and_fields_that_are_classified(
     assert told == {name: [one.rstrip("?") for one in fields] for name, fields in known.items()}
 
 
-@pytest.mark.parametrize("agent", ["codex", "claude-code"])
+@first_here("codex", "claude-code")
 async def test_person_takes_a_worker_types_to_it_and_gives_it_back(
     w: World, provide_agent: Callable[[TestServer, str], None], agent: str
 ) -> None:

@@ -70,7 +70,8 @@ async def test_worker_is_in_a_container_of_docker(
 
 
 @pytest.mark.skipif(bool(NOT_HERE), reason=NOT_HERE)
-@first_here("codex", "claude-code")
+@pytest.mark.slow
+@pytest.mark.parametrize("agent", ["codex", "claude-code"])
 async def test_worker_is_on_another_machine(
     agent: str, box: SshServer, provide_agent: Callable[[TestServer, str], None]
 ) -> None:

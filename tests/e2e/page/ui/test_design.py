@@ -12,6 +12,7 @@ from .test_axe_routes import surveyed
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not AXE.exists(), reason="no axe-core: run `npm ci` in ui/")
 async def test_every_part_holds_to_axe_in_all_colours_contrasts_and_densities(
     server: ScriptedServer, browser: Browser
