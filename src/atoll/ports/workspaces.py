@@ -23,9 +23,10 @@ class WorkspacePreparer(Protocol):
         their mounts. A repository of another organization cannot be had."""
         ...
 
-    async def check_uploads(self, org_id: OrgId, repos: Sequence[RepoRequest]) -> None:
-        """Check uploaded repositories, which no start could fetch: that they are here, with the
-        branch or tag to begin from. Raises `NotFound` and `Invalid`, with `field`."""
+    async def check_starts(self, org_id: OrgId, repos: Sequence[RepoRequest]) -> None:
+        """Check where trees would begin, as far as that is known here: that uploaded repositories,
+        which no start could fetch, are here, with the branch or tag to begin from, and that no
+        branch is named that is a tag. Raises `NotFound` and `Invalid`, with `field`."""
         ...
 
     async def lacks_file(self, sandbox: Sandbox, path: str, *, fetched: bool) -> str | None:

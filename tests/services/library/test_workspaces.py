@@ -15,7 +15,7 @@ from atoll.domain.errors import Conflict, Invalid, NotFound, Unavailable
 from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SandboxId
 from atoll.domain.profile.profile import Profile, Scope
 from atoll.domain.repository.repository import read_remote
-from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
+from atoll.domain.sandbox.sandbox import RepoRequest, Sandbox, SandboxRepo
 from atoll.ports.repositories import StoredRepository
 from atoll.services.library.checkout_scripts import BUNDLE_UNCOMMITTED
 from atoll.services.library.workspaces import Workspaces
@@ -212,6 +212,20 @@ async def test_tree_from_an_unknown_start_is_invalid_and_says_what_there_is(worl
     with pytest.raises(Invalid, match="main, other") as caught:
         await world.laid_out(world.repo(from_branch="absent"))
     assert caught.value.field == "repos[0].from_branch"
+
+
+async def test_tag_that_is_named_as_the_branch_is_refused_once_it_is_known(world: World) -> None:
+    request = RepoRequest(f"{world.server.url}/o/r", "v1")
+    await world.workspaces.check_starts(PERSONAL_ORG, (request,))  # not here yet
+    with pytest.raises(Invalid, match=r"v1 is a tag of .*: give it as `from_branch`") as caught:
+        await world.laid_out(world.repo(branch="v1"))
+    assert caught.value.field == "repos[0].branch"
+    with pytest.raises(Invalid, match="v1 is a tag"):
+        await world.workspaces.check_starts(PERSONAL_ORG, (request,))
+    for good in (replace(request, branch=None), replace(request, from_branch="v1")):
+        await world.workspaces.check_starts(PERSONAL_ORG, (good,))
+    _, box = await world.laid_out(world.repo(branch="v1", began_from="main"))
+    assert box.run("git rev-parse --symbolic-full-name HEAD") == "refs/heads/v1", "began before it"
 
 
 async def test_trees_of_two_repositories_lie_side_by_side(world: World) -> None:

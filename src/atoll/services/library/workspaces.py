@@ -130,19 +130,21 @@ class Workspaces:
                     found.append(_own(await self._shelf.find(key, org_id), org_id))
         return found
 
-    async def check_uploads(self, org_id: OrgId, repos: Sequence[RepoRequest]) -> None:
+    async def check_starts(self, org_id: OrgId, repos: Sequence[RepoRequest]) -> None:
         """See the port."""
         for number, repo in enumerate(repos):
-            if repo.key is None or not is_local_key(repo.key):
-                continue
+            uploaded = repo.key is not None and is_local_key(repo.key)
+            if not uploaded and (repo.from_branch is not None or repo.branch is None):
+                continue  # a start fetches first
             try:
-                stored = _own(await self._shelf.find(repo.key, org_id), org_id)
-            except NotFound as error:
+                stored = _own(await self._shelf.find(_key(repo), org_id), org_id)
+            except (NotFound, Invalid) as error:
+                if not uploaded:
+                    continue  # judged at its start
                 raise NotFound(
                     UPLOAD_FIRST.format(repo.key), field=f"repos[{number}].key"
                 ) from error
-            if repo.from_branch is not None:
-                _start(repo, number, await self._shelf.refs(stored))
+            _start(repo, number, await self._shelf.refs(stored))
 
     async def lacks_file(self, sandbox: Sandbox, path: str, *, fetched: bool) -> str | None:
         """Return the repository and branch that lack a file of the workspace."""
@@ -375,11 +377,11 @@ def _holding(sandbox: Sandbox, path: str) -> tuple[int, SandboxRepo, str] | None
     return number, repo, whole.removeprefix(f"{repo.path}/")
 
 
-def _key(repo: SandboxRepo) -> str:
+def _key(repo: RepoRequest | SandboxRepo) -> str:
     return repo.key if repo.key is not None and is_local_key(repo.key) else _remote(repo).key
 
 
-def _remote(repo: SandboxRepo) -> Remote:
+def _remote(repo: RepoRequest | SandboxRepo) -> Remote:
     # Whether loopback is allowed was decided at create, and is again when it is dialled.
     return read_remote(repo.repo_url, allow_loopback=True)
 
@@ -402,6 +404,14 @@ def _start(repo: RepoRequest | SandboxRepo, number: int, refs: tuple[Ref, ...]) 
     existing = commits.get(f"refs/heads/{repo.branch}")
     if existing is not None:
         return _Start(existing, tracked=True, head=head)
+    begun = isinstance(repo, SandboxRepo) and repo.began_from is not None
+    if f"refs/tags/{repo.branch}" in commits and not begun:
+        raise Invalid(
+            f"{repo.branch} is a tag of {repo.repo_url or repo.key}, not a branch: give it as "
+            "`from_branch`, after a name for the branch that begins there (`atoll new REPO NAME "
+            f"{repo.branch}`).",
+            field=f"repos[{number}].branch",
+        )
     return _Start(commits.get(f"refs/heads/{head}", ""), tracked=False, head=head)
 
 

@@ -138,7 +138,7 @@ class Admission:
         asked = await self._asked(caller, request, key)
         request, profile = asked.request, asked.profile
         self.agents.check_catalogue(request, profile)
-        await self._workspaces.check_uploads(caller.org_id, request.repos)
+        await self._workspaces.check_starts(caller.org_id, request.repos)
         agent, prompted = request.agent or profile.agent, request.task is not None
         await self.agents.check_offered(agent, prompted=prompted)
         await self._check_files(caller, asked)
@@ -202,7 +202,7 @@ class Admission:
         check_references(request)
         profile = await self.profiles.get(caller, request.profile, version=request.profile_version)
         self.agents.check_catalogue(request, profile)
-        await self._workspaces.check_uploads(caller.org_id, request.repos)
+        await self._workspaces.check_starts(caller.org_id, request.repos)
         await self._routing.examine()
         async with self._ground.store.read() as rows:
             asked = grant(request, profile, self._circumstances(caller, frozenset()))

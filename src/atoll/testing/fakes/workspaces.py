@@ -31,7 +31,7 @@ class FakeWorkspaces:
         self._act("mounts")
         return ()
 
-    async def check_uploads(self, org_id: OrgId, repos: Sequence[RepoRequest]) -> None:
+    async def check_starts(self, org_id: OrgId, repos: Sequence[RepoRequest]) -> None:
         """See the port."""
         if "uploads" in self.failing and any(repo.key for repo in repos):
             raise self.failing["uploads"]
