@@ -270,7 +270,7 @@ REQUESTED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {**HEAD, "repos": [{"repo_url": REPO}]},
     ),
     "inputs.compose_bundle": (
-        {"inputs": Inputs(compose_bundle="services: {web: {image: nginx}}")},
+        {"inputs": Inputs(compose_bundle="services: {agent: {image: a}, web: {image: nginx}}")},
         HEAD,
     ),
     "ttl": ({"ttl_seconds": 60}, HEAD),

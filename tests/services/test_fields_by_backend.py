@@ -73,7 +73,7 @@ from tests.services.test_fields_act import (
 )
 
 Ignored = tuple[tuple[str, str], ...]
-COMPOSE = "services: {web: {image: nginx}}"
+COMPOSE = "services: {agent: {image: a}, web: {image: nginx}}"
 #: A field of a backend's list, and a recipe and a create that name it.
 NAMING: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     **{key: (with_key({**HEAD, **more}, key, value), {}) for key, (value, more) in ACTING.items()},

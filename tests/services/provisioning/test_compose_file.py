@@ -4,12 +4,14 @@ import pytest
 
 from atoll.adapters.extensions.in_memory import InMemory
 from atoll.domain.errors import Invalid
-from atoll.domain.sandbox.sandbox import Inputs, Sandbox
+from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.sandbox.sandbox import CreateSandbox, Inputs, Sandbox
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports.extension import Capabilities
 from atoll.services.provisioning.compose_file import read_compose_file
 from atoll.testing.contracts.rows.sandboxes import sandbox as sample
 from atoll.testing.fakes.workspaces import FakeWorkspaces
+from tests.services.scene import BARE, scene
 
 FILES = {"a/compose.yaml": "\ufeffservices:\n".encode(), "binary": b"\xff\xfe"}
 
@@ -52,3 +54,36 @@ async def test_reference_without_a_repository_is_refused() -> None:
     bare = replace(naming("repo:a/compose.yaml"), repos=())
     with pytest.raises(Invalid, match="needs a repository"):
         await read_compose_file(bare, InMemory(), FakeWorkspaces(files=FILES))
+
+
+AGENT, WEB = "agent: {image: a}", "web: {image: nginx, mem_limit: 400m, cpus: 0.5}"
+
+
+@pytest.mark.parametrize("uploaded", [True, False], ids=["uploaded", "named"])
+@pytest.mark.parametrize(
+    ("services", "words", "field"),
+    [
+        (f"{AGENT}, {WEB}", "resources: {memory_mb: 512, cpu: 1}\n", None),
+        (WEB, "image: debian:12\n", None),
+        (WEB, "", "image"),
+        (f"{AGENT}, {WEB}", "resources: {memory_mb: 410}\n", "resources.memory_mb"),
+        (f"{AGENT}, {WEB}", "resources: {cpu: 0.5}\n", "resources.cpu"),
+    ],
+)
+async def test_services_that_do_not_fit_their_profile_make_no_sandbox(
+    services: str, words: str, field: str | None, *, uploaded: bool
+) -> None:
+    document = f"services: {{{services}}}"
+    named = Inputs(compose_bundle_ref="repo:compose.yaml", repo_ref="https://example.org/o/r")
+    inputs = Inputs(compose_bundle=document) if uploaded else named
+    async with scene() as s:
+        s.workspaces.files["compose.yaml"] = document.encode()
+        await s.profiles.save(LOCAL_PERSON, "stack", BARE.replace("bare", "stack") + words)
+        request = CreateSandbox(profile="stack", inputs=inputs)
+        if field is None:
+            await s.sandboxes.create(LOCAL_PERSON, request)
+            return
+        with pytest.raises(Invalid) as refused:
+            await s.sandboxes.create(LOCAL_PERSON, request)
+        assert refused.value.field == field
+        assert (await s.sandboxes.list(LOCAL_PERSON)).sandboxes == ()

@@ -114,6 +114,13 @@ def document(stack: Stack, terms: StackTerms, files: FarFiles) -> str:
     return json.dumps(_escaped(written), indent=1, sort_keys=True)
 
 
+def check_stack(stack: Stack, limits: Resources, image: str) -> None:
+    """Check that the services fit into a sandbox's limits, and that its agent has an image: `image`
+    where the file names none. Raises `Invalid` as `document` does."""
+    share_limits(stack, limits)
+    _image_of(stack.agent, image)
+
+
 def share_limits(stack: Stack, limits: Resources) -> Mapping[str, ServiceShare]:
     """Return the limits of each service, which together are the sandbox's. What a service does not
     name is shared equally. Raises `Invalid` where nothing is left."""
@@ -231,16 +238,9 @@ def _health(service: Service) -> Json:
 def _agent(
     service: Service, terms: StackTerms, files: FarFiles, share: ServiceShare
 ) -> dict[str, Json]:
-    image = service.image or terms.image
-    if not image:
-        raise Invalid(
-            "no image for the agent: name one in the profile, or in a service `agent` of the "
-            "compose file",
-            field="image",
-        )
     return {
         **_bounded(service, terms, share),
-        "image": image,
+        "image": _image_of(service, terms.image),
         "hostname": terms.hostname,
         "user": f"{files.uid}:{files.uid}",
         "entrypoint": ["/bin/sh", "-c", _READ_KEY, "sh", *_argv(terms)],
@@ -258,6 +258,17 @@ def _agent(
             for place, mode, size in _scratch(service, bare=terms.bare)
         ],
     }
+
+
+def _image_of(agent: Service, image: str) -> str:
+    found = agent.image or image
+    if not found:
+        raise Invalid(
+            "no image for the agent: name one in the profile, or in a service `agent` of the "
+            "compose file",
+            field="image",
+        )
+    return found
 
 
 def _argv(terms: StackTerms) -> Iterator[str]:

@@ -1,11 +1,12 @@
 """The compose file of a sandbox, uploaded or of its repository, for a backend that runs one."""
 
-from contextlib import suppress
-
+from atoll.domain.compose.document import check_stack
 from atoll.domain.compose.reading import check_upload, read_stack
+from atoll.domain.compose.stack import Stack
 from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.profile.yaml_tree import MAX_BYTES
 from atoll.domain.route.candidate import COMPOSE_REF as FIELD
+from atoll.domain.sandbox.image import HOST
 from atoll.domain.sandbox.instructions import REPO, repository_path
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import Extension, WorkspacePreparer
@@ -27,19 +28,30 @@ async def read_compose_file(
     return await _read(sandbox, ref, workspaces)
 
 
-async def check_compose_file(sandbox: Sandbox, workspaces: WorkspacePreparer) -> None:
-    """Check the compose file that a sandbox names before it is made. Raises `Invalid` for one that
-    its repository lacks, or that no backend could bring up. One of a repository that is not here
-    is judged at the start."""
+async def named_stack(sandbox: Sandbox, workspaces: WorkspacePreparer) -> Stack | None:
+    """Return the services of the compose file that a sandbox names. None without one, and for one
+    of a repository that is not here: it is judged at the start. Raises `Invalid` for one that its
+    repository lacks, or that no backend could bring up."""
     ref = sandbox.inputs.compose_bundle_ref
     if ref is None:
-        return
-    with suppress(NotFound):
+        return None
+    try:
         document = await _read(sandbox, ref, workspaces)
-        try:
-            read_stack(document)
-        except Invalid as err:
-            raise Invalid(f"the compose file cannot be used: {err.message}", field=FIELD) from err
+    except NotFound:
+        return None
+    try:
+        return read_stack(document)
+    except Invalid as err:
+        raise Invalid(f"the compose file cannot be used: {err.message}", field=FIELD) from err
+
+
+def check_fit(sandbox: Sandbox, named: Stack | None) -> None:
+    """Check that a sandbox's profile has room for the services of its compose file, and an image
+    for its agent. `named` are those of the file that it names. Raises `Invalid`."""
+    uploaded, profile = sandbox.inputs.compose_bundle, sandbox.profile
+    stack = named if uploaded is None else read_stack(uploaded)
+    if stack is not None:
+        check_stack(stack, profile.resources, "" if profile.image == HOST else profile.image)
 
 
 async def _read(sandbox: Sandbox, ref: str, workspaces: WorkspacePreparer) -> str:

@@ -14,6 +14,7 @@ from typing import Protocol
 
 import msgspec
 
+from atoll.domain.compose.stack import Stack
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, LimitReached
 from atoll.domain.event import Json
 from atoll.domain.people.principal import Principal
@@ -59,7 +60,7 @@ from atoll.services.ground import Ground
 from atoll.services.lifecycle.room import SandboxRoom
 from atoll.services.lifecycle.transitions import Also, Transitions, Work
 from atoll.services.policies.policies import check_secrets, references
-from atoll.services.provisioning.compose_file import check_compose_file
+from atoll.services.provisioning.compose_file import check_fit, named_stack
 from atoll.services.provisioning.instructions import check_instructions
 from atoll.services.routes.routing import Routing
 from atoll.services.sandboxes.agent_checks import AgentChecks
@@ -79,13 +80,15 @@ Admitted = tuple[Sandbox, tuple[Work, ...]]
 @dataclass(frozen=True, slots=True)
 class _Asked:
     """A request with its recipe, and its idempotency key with the digest of the request. `parent`
-    is the sandbox from whose inside it comes."""
+    is the sandbox from whose inside it comes, `stack` are the services of the compose
+    file that it names."""
 
     request: CreateSandbox
     profile: Profile
     key: str | None
     digest: str
     parent: Sandbox | None = None
+    stack: Stack | None = None
 
 
 class ProfileSource(Protocol):
@@ -141,7 +144,7 @@ class Admission:
         await self._workspaces.check_starts(caller.org_id, request.repos)
         agent, prompted = request.agent or profile.agent, request.task is not None
         await self.agents.check_offered(agent, prompted=prompted)
-        await self._check_files(caller, asked)
+        asked = replace(asked, stack=await self._check_files(caller, asked))
         await self._routing.examine()
         async with self._ground.store.begin() as rows:
             sandbox, work = await self._admitted(rows, caller, asked)
@@ -149,13 +152,13 @@ class Admission:
                 await also(rows, sandbox)
         return sandbox, work
 
-    async def _check_files(self, caller: Principal, asked: _Asked) -> None:
-        """Check the files of repositories that a request names. Before the transaction: git is
-        asked. Raises `Invalid`."""
+    async def _check_files(self, caller: Principal, asked: _Asked) -> Stack | None:
+        """Check the files of repositories that a request names, and return the services of
+        the compose file among them. Before the transaction: git is asked. Raises `Invalid`."""
         request = asked.request
         compose = request.inputs.compose_bundle_ref
         if compose is None and request.setup_metadata.instructions_ref is None:
-            return
+            return None
         tentative = grant(request, asked.profile, self._circumstances(caller, frozenset()))
         # A repository that is not here yet is fetched now: its start needs it anyway, and a wrong
         # reference is refused instead of a sandbox failing. What takes long is judged at the start.
@@ -163,7 +166,7 @@ class Admission:
             async with asyncio.timeout(FETCH_SECONDS):
                 await self._workspaces.mounts_for(caller.org_id, tentative.repos)
         await check_instructions(tentative, self._workspaces, fetched=False)
-        await check_compose_file(tentative, self._workspaces)
+        return await named_stack(tentative, self._workspaces)
 
     async def _admitted(self, rows: Transaction, caller: Principal, asked: _Asked) -> Admitted:
         """Admit a request within a transaction."""
@@ -207,9 +210,12 @@ class Admission:
         async with self._ground.store.read() as rows:
             asked = grant(request, profile, self._circumstances(caller, frozenset()))
             allowed = await self._room.take(rows, asked)
-            return await self._routing.decide(
+            decision = await self._routing.decide(
                 rows, allowed, _route_options(request, asked), host=request.host
             )
+        if decision.chosen is not None:
+            check_fit(allowed, None)
+        return decision
 
     async def place_worker(
         self, caller: Principal, request: CreateSandbox, *, walled: bool
@@ -296,7 +302,9 @@ class Admission:
         wanted = grant(request, asked.profile, circumstances)
         allowed = await self._room.take(rows, wanted)
         options = _route_options(request, wanted)
-        return await self._routing.place(rows, allowed, options, host=request.host)
+        placed, route = await self._routing.place(rows, allowed, options, host=request.host)
+        check_fit(placed, asked.stack)
+        return placed, route
 
     async def _family(
         self, rows: Transaction, caller: Principal, parent: Sandbox, now: datetime

@@ -55,7 +55,7 @@ async def test_upload_that_is_taken_makes_one_and_a_file_that_is_absent_none(
     file = tmp_path / "compose.yaml"
     assert await new(atoll, "--compose", str(file)) == 2
     assert "--compose" in capfd.readouterr().err
-    file.write_text("services: {web: {image: nginx}}\n")
+    file.write_text("services: {agent: {image: a}, web: {image: nginx}}\n")
     assert await new(atoll, "--compose", str(file), "--name", "stack") == 0
     async with client_of(atoll.url, atoll.token) as client:
         assert await listed(client) == ["stack"]

@@ -142,8 +142,12 @@ async def test_compose_file_that_came_with_a_create_is_shown_but_not_in_a_list(
     atoll: World,
 ) -> None:
     async with client_of(atoll.url, atoll.token) as client:
-        made = await _made(client, inputs={"compose_bundle": "services: {web: {image: nginx}}"})
-        assert made["inputs"]["compose_bundle"] == "services: {web: {image: nginx}}"
+        made = await _made(
+            client, inputs={"compose_bundle": "services: {agent: {image: a}, web: {image: nginx}}"}
+        )
+        assert (
+            made["inputs"]["compose_bundle"] == "services: {agent: {image: a}, web: {image: nginx}}"
+        )
         listed = (await client.get("/v1/sandboxes")).json()["sandboxes"]
         assert [one["inputs"]["compose_bundle"] for one in listed] == [None]
 
