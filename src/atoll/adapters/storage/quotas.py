@@ -48,7 +48,7 @@ sessions = Table(
 )
 
 IS_SESSION: Final = ~sessions.c.session_id.startswith(COMMAND, autoescape=True)
-"""What quotas and figures count: a running command is none."""
+"""Rows that quotas and figures count: a running command is none."""
 
 _decoder = msgspec.json.Decoder(Quota)
 

@@ -1,4 +1,4 @@
-"""What people run in sandboxes: commands from outside, and terminals that are no agent's.
+"""Running commands of people in sandboxes: from outside, and at terminals that are no agent's.
 
 A request beside one may be its own, and no agent's. The rows know it as far as journals were read.
 """
@@ -40,4 +40,4 @@ HANDLERS: Final[Mapping[str, EntryHandler]] = {
     "exec.started": note_start,
     "exec.exited": note_end,
 }
-"""What is done beside logging these entries."""
+"""The work beside logging these entries."""
