@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import click
 
 from atoll.client.changes import ChangedFile, FileDiff, Hunk, TreeChanges
+from atoll.domain.errors import Invalid
 from atoll.surfaces.cli.console.output import clean, coloured
 
 _COLOURS = {"+": "green", "-": "red"}
@@ -27,11 +28,21 @@ _LETTERS = {
 }
 
 
+def find_pager(environ: Mapping[str, str]) -> list[str]:
+    """Return the words of the person's pager, none where it is not here. Raises `Invalid`."""
+    said = environ.get("PAGER") or "less"
+    try:
+        words = shlex.split(said)
+    except ValueError as err:
+        raise Invalid(f"the pager {said!r} cannot be read ({err}): set PAGER") from err
+    return words if words and shutil.which(words[0]) is not None else []
+
+
 def page(lines: Iterable[str], environ: Mapping[str, str]) -> None:
     """Show lines, at a terminal through the pager. `less` leaves at once where they fit on the
-    screen, and runs no command."""
-    pager = shlex.split(environ.get("PAGER") or "less")
-    if not sys.stdout.isatty() or not pager or shutil.which(pager[0]) is None:
+    screen, and runs no command. Raises `Invalid` for a pager that cannot be read."""
+    pager = find_pager(environ) if sys.stdout.isatty() else []
+    if not pager:
         for line in lines:
             click.echo(line)
         return

@@ -1,9 +1,12 @@
 import json
+from functools import partial
 from typing import Any
 
 import pytest
 from aiohttp import web
 
+from atoll.domain.errors import Invalid
+from atoll.surfaces.cli.console.diff_lines import find_pager
 from tests.surfaces.cli.conftest import Cli
 from tests.surfaces.cli.scripted import Scripted, Seen
 
@@ -78,6 +81,30 @@ def test_stat_lists_files_and_sums(cli: Cli, asked: list[Seen]) -> None:
         "3 files changed, +2 -1, 1 commit",
     ]
     assert asked[0].query["against"] == "turn"
+
+
+def _answer(value: dict[str, Any], _: Seen) -> web.StreamResponse:
+    return web.json_response(value)
+
+
+def test_path_without_changes_is_named(cli: Cli, server: Scripted, asked: list[Seen]) -> None:
+    said = "has no changes, or is not there"
+    ran = cli("diff", "box", "--stat", "nosuch")
+    assert ran.code == 0 and "has no" not in ran.err, "more files changed than are listed"
+    for files, silent in (([FILE], HOSTILE), ([{**FILE, "path": "src/a"}], "./src/")):
+        answer = {"truncated": False, "files": files}
+        server.answers["GET /v1/sandboxes/box/diff"] = partial(_answer, answer)
+        ran = cli("diff", "box", silent, "sr", "nosuch")
+        assert ran.code == 0
+        assert [line for line in ran.err.splitlines() if said in line] == [
+            f"{path} {said}: paths begin at the repository's top" for path in ("sr", "nosuch")
+        ]
+
+
+def test_pager_that_cannot_be_read_is_refused() -> None:
+    with pytest.raises(Invalid, match="set PAGER"):
+        find_pager({"PAGER": "less 'unclosed"})
+    assert find_pager({"PAGER": "/no/such"}) == []
 
 
 def test_json_is_the_answer(cli: Cli, asked: list[Seen]) -> None:

@@ -54,12 +54,25 @@ def test_edit_is_written_back_with_the_mode_that_the_file_has(
 
 
 def test_edit_that_changes_nothing_leaves_nothing(
-    cli: Cli, server: Scripted, tmp_path: Path, drafts: Path
+    cli: Cli, tmp_path: Path, drafts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("atoll.surfaces.cli.commands.work.open.QUICK_SECONDS", 0)
     for script, code in (("exit 0", 0), ("exit 1", 1)):
         edit_by(tmp_path, script)
         assert cli("open", "box", "notes", "--edit").code == code
         assert list(drafts.iterdir()) == []
+
+
+def test_copy_of_an_editor_that_ended_at_once_stays_and_is_named(
+    cli: Cli, tmp_path: Path, drafts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As VS Code does, whose window saves it later."""
+    monkeypatch.setattr("atoll.surfaces.cli.commands.work.open.QUICK_SECONDS", 60)
+    edit_by(tmp_path, "exit 0")
+    ran = cli("open", "box", "notes", "--edit")
+    (copy,) = drafts_left(drafts)
+    assert (ran.code, copy.read_text()) == (0, "one\n")
+    assert "code --wait" in ran.err and f"atoll cp {copy} box:notes" in ran.err
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,11 @@
 """`atoll diff`: the changes in a sandbox, line by line."""
 
+from collections.abc import Sequence
+from posixpath import normpath
+
 import click
 
-from atoll.client.changes import WorkingTrees
+from atoll.client.changes import ChangedFile, FileDiff, WorkingTrees
 from atoll.surfaces.cli.console.diff_lines import diff_lines, page, stat_lines
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
@@ -54,14 +57,27 @@ def command(
             show_json(changes.value)
         else:
             page(stat_lines(changes), invocation.environ)
+            _name_unchanged(paths, changes.files, whole=len(changes.files) >= changes.total)
         return
     blanks = (("whitespace", "false"),) if ignore_whitespace else ()
     diff = trees.diff(name, (*query, *blanks))
     if as_json:
         show_json(diff.value)
         return
-    if not diff.files:
+    if not diff.files and not paths:
         note("nothing changed")
     page((line for file in diff.files for line in diff_lines(file)), invocation.environ)
     if diff.truncated:
         note("the diff is too long to be shown whole: name files to see more of it")
+    _name_unchanged(paths, diff.files, whole=not diff.truncated)
+
+
+def _name_unchanged(
+    paths: Sequence[str], files: Sequence[ChangedFile | FileDiff], *, whole: bool
+) -> None:
+    """Name the paths at which nothing changed, where the list of files is whole."""
+    changed = [one for file in files for one in (file.path, file.old_path) if one]
+    for path in paths if whole else ():
+        place = normpath(path)
+        if place != "." and not any(f"{one}/".startswith(f"{place}/") for one in changed):
+            note(f"{path} has no changes, or is not there: paths begin at the repository's top")

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +21,7 @@ from atoll.client.client import Client
 from atoll.client.transport import Call, at
 from atoll.domain.errors import AtollError, Conflict, Failed, Invalid, NotFound
 from atoll.domain.network.forwarded_port import MOST_PORT, read_port
+from atoll.surfaces.cli.console.diff_lines import find_pager
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import sandbox_argument
 from atoll.surfaces.cli.console.output import note, say
@@ -29,6 +31,9 @@ from atoll.surfaces.cli.transfer.sandbox_files import SandboxPath
 MAX_FILE_BYTES = 64 * 2**20
 
 _ENDS = (signal.SIGTERM, signal.SIGHUP)
+QUICK_SECONDS = 2.0
+"""The time within which an editor that waits for nobody has ended."""
+
 EDITOR_SECONDS = 5.0
 """The time an editor has to end by the signal that ends this command."""
 
@@ -117,8 +122,8 @@ def _show(invocation: Invocation, data: bytes) -> None:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
         return
-    pager = shlex.split(invocation.environ.get("PAGER") or "less")
-    if not pager or shutil.which(pager[0]) is None:
+    pager = find_pager(invocation.environ)
+    if not pager:
         text = data.decode("utf-8", "replace")
         say(
             "".join(
@@ -139,8 +144,14 @@ def _edit(invocation: Invocation, api: Client, place: SandboxPath) -> None:
     try:
         with _end_in_order() as ends:
             copy.write_bytes(before)
+            began = time.monotonic()
             _run_editor(invocation, copy, ends)
-            _write_back(api, place, before, _read_copy(copy))
+            data, quick = _read_copy(copy), time.monotonic() - began < QUICK_SECONDS
+            if data == before and quick:
+                # Its window may be open yet, and save the copy later.
+                _name_copy(copy, place)
+                return
+            _write_back(api, place, before, data)
     except BaseException as problem:
         # After a signal an editor may still be there, and write it.
         signalled = isinstance(problem, click.exceptions.Exit | KeyboardInterrupt)
@@ -153,6 +164,15 @@ def _edit(invocation: Invocation, api: Client, place: SandboxPath) -> None:
                 note(f"your version is {copy}")
         raise
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def _name_copy(copy: Path, place: SandboxPath) -> None:
+    """Say where the copy is that an editor may still write."""
+    note(
+        "unchanged, and your editor ended at once: does it wait, as EDITOR='code --wait' does? "
+        "The copy stays here; once it is saved, write it back by\n"
+        f"  {shlex.join(('atoll', 'cp', str(copy), f'{place.sandbox}:{place.path}'))}"
+    )
 
 
 @dataclass(slots=True)
