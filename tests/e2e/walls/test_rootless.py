@@ -135,6 +135,13 @@ def test_isolation_without_rights_names_every_limit_that_is_missing(
     assert "WEAK" in shown and "uid: rootless" in shown
     safety = api.call("GET", f"/v1/sandboxes/{made['sandbox_id']}/safety")
     assert next(part for part in safety["wall"] if part["name"] == "wall")["weakened"]
+    # What a profile names of that makes no sandbox: nothing would keep it.
+    for words in ("safety: {sudo: [[id]]}", "resources: {workspace_mb: 64}"):
+        named = SMALL.replace("resources: {pids: 40, ptys: 5}", words).replace("small", "named")
+        api.call("PUT", "/v1/profiles/named", content=named)
+        refused = api.client.post("/v1/sandboxes", json={"profile": "named"})
+        assert (refused.status_code, refused.json()["code"]) == (409, "no_route")
+        assert f"it cannot act on {words.split(':')[0]}." in refused.json()["detail"]
     # What is not said to be missing holds.
     sandbox = made["sandbox_id"]
     said = json.dumps(api.run(sandbox, f"python3 -c '{FORK}'"))
