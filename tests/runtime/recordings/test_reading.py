@@ -235,3 +235,4 @@ async def test_search_finds_lines_in_rings_and_recordings_by_words_and_by_stars(
         assert await found("(a+)+$") == []
         assert (await rt.call("GET", "/search?q="))[0] == 422
         assert (await rt.call("GET", "/search?q=a&syntax=regex"))[0] == 422
+        assert (await rt.call("GET", "/search?q=a&session=t_none"))[0] == 404

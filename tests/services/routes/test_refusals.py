@@ -156,7 +156,7 @@ async def test_hosts_that_are_full_or_drained_are_the_same_refusal() -> None:
 
 async def test_backend_that_is_not_allowed_is_the_same_refusal() -> None:
     async with scene() as s:
-        rules = RouteRules(None, ("ext.namespaces",))
+        rules = RouteRules(None, ("ext.off",))
         await routes(s).put_rules(LOCAL_PERSON, rules, installation=True)
         error = await _refuse_create(s, CreateSandbox(profile="bare"))
         assert "it is not allowed here" in error.message

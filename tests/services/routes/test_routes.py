@@ -30,6 +30,7 @@ from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox, State
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.domain.wall.resources import Resources
 from atoll.ports import Capabilities
+from atoll.ports.extension import Unloaded
 from atoll.services.lifecycle.host_room import HostRoom
 from atoll.services.routes.candidates import NOT_LINKED, WALL_ALONE
 from atoll.services.routes.routes import STREAM, Routes
@@ -70,7 +71,9 @@ async def routed(*, run: bool = True) -> AsyncIterator[tuple[Scene, InMemory, In
 
 
 def routes(s: Scene) -> Routes:
-    return Routes(s.ground, s.sandboxes, ("ext.in-memory", "ext.second", "ext.vendor"))
+    unloaded = (Unloaded("ext.off", "atoll", "it is turned off"),)
+    there = (s.extension, InMemory(called="ext.second"), vendor())
+    return Routes(s.ground, s.sandboxes, {one.name: one for one in there}, unloaded)
 
 
 async def create(s: Scene, profile: str = "routed", **options: object) -> Sandbox:
@@ -461,9 +464,15 @@ async def test_default_route_counts_where_a_profile_says_nothing() -> None:
             RouteRules(RoutePolicy(Strategy.EXPLICIT)),
             RouteRules(allow=("UP",)),
             RouteRules(allow=("ext.a",) * 40),
+            RouteRules(allow=("in-memory", "vendro")),
+            RouteRules(RoutePolicy(extensions=("in-memory", "vendro"))),
         ):
             with pytest.raises(Invalid):
                 await of.put_rules(LOCAL_PERSON, wrong, installation=False)
+        known = RouteRules(allow=("off", DESKTOP, "in_memory"))
+        assert (await of.put_rules(LOCAL_PERSON, known, installation=False)).organization.allow == (
+            *("ext.off", DESKTOP, "ext.in-memory"),
+        )
 
 
 async def test_breaker_leaves_a_failing_backend_alone_and_one_start_tries_it_again() -> None:

@@ -133,6 +133,9 @@ async def test_conversation_is_taken_once_and_given_back(desk: Desk) -> None:
     with pytest.raises(Invalid) as lost:
         await desk.handovers.take(LOCAL_PERSON, "w", "t2")
     assert lost.value.field == "thread_id"
+    with pytest.raises(Invalid) as elsewhere:
+        await desk.handovers.take(LOCAL_PERSON, "w", None, desktop="laptop")
+    assert elsewhere.value.field == "desktop"
     desk.scene.host.say(desk.key, SAID.replace("t1", "t2"))
     kinds = await desk.scene.kinds()
     if kinds[-1] != "event":

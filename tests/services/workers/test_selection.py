@@ -147,9 +147,9 @@ async def placed() -> AsyncIterator[Placed]:
 
 
 async def test_started_event_and_snapshot_say_where_and_why() -> None:
-    """Of the backends that `allow` names."""
+    """Of the backends that `allow` names, and of the one that is not there."""
     async with placed() as p:
-        allowed = Selection(("ext.second", "ext.vendor"))
+        allowed = Selection(("ext.second", "ext.vendor", "vendro"))
         shown = await p.started(replace(WANTED, selection=allowed))
         observed = shown.observed
         assert observed.sandbox is not None and observed.sandbox.extension == "ext.second"
@@ -163,6 +163,7 @@ async def test_started_event_and_snapshot_say_where_and_why() -> None:
         assert (started.reattached, started.sandbox.id) == (False, observed.sandbox.id)
         told = {one.placement.extension: list(one.reasons) for one in started.route.candidates}
         assert told["ext.in-memory"] == ["the request does not allow it"]
+        assert "this Atoll does not have it" in told["ext.vendro"][-1]
 
 
 async def test_worker_that_names_what_is_not_there_is_refused_and_not_stored() -> None:

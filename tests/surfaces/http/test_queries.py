@@ -119,6 +119,8 @@ DROPPED: tuple[tuple[str, str, dict[str, object] | None, str], ...] = (
     ("POST", "/v1/secrets", {**KEY, "scope": "profile:nope"}, "scope"),
     ("POST", "/v1/webhooks", {"url": "https://a.example", "streams": ["sandbox:no"]}, "streams"),
     ("POST", "/auth/subscription", {"streams": ["sandbox:no"]}, "streams"),
+    ("GET", "/v1/events?stream=sandbox:no", None, "stream"),
+    ("GET", "/v1/events/stream?stream=worker:no", None, "stream"),
     ("POST", "/v1/workers", {"worker_id": "w", "agent": "gemini"}, "agent"),
 )
 

@@ -182,6 +182,7 @@ async def test_stream_resumes_after_its_cursor(extended: World, client: httpx.As
         ({"name": "tool.called", "arguments": {"sql": "x"}}, -32602),
         ({"name": "tool.called", "arguments": {"stream": ["a"]}}, -32602),
         ({"name": "tool.called", "arguments": {"stream": ""}}, -32602),
+        ({"name": "tool.called", "arguments": {"stream": "sandbox:nope"}}, -32602),
         ({"name": "tool.called", "arguments": {"uri": "file:///etc/passwd"}}, -32602),
         ({"name": "tool.called", "maxEvents": 0}, -32602),
         ({"name": "tool.called", "maxAgeMs": -1}, -32602),

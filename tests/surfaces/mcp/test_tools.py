@@ -81,6 +81,11 @@ async def test_bad_arguments_name_their_field(connect: Connect) -> None:
     async with connect() as client:
         wrong = await client.call_tool("atoll.exec", {"sandbox": 3})
         absent = await client.call_tool("atoll.exec", {"sandbox": "none", "command": "x"})
+        nothing = {"stream": "sandbox:nope", "after": 1}
+        streams = [
+            value_of(await client.call_tool(f"events.{one}", nothing))
+            for one in ("recent", "watch")
+        ]
     assert wrong.is_error
     assert value_of(wrong) | {"message": ""} == {
         "code": "invalid",
@@ -89,6 +94,7 @@ async def test_bad_arguments_name_their_field(connect: Connect) -> None:
         "field": "sandbox",
     }
     assert value_of(absent)["code"] == "not_found"
+    assert [(one["code"], one["field"]) for one in streams] == [("invalid", "stream")] * 2
 
 
 async def test_every_call_is_an_event_without_its_arguments(atoll: World, connect: Connect) -> None:

@@ -35,7 +35,11 @@ class SearchQuery:
 
 
 async def search(wanted: SearchQuery, terminals: Terminals, recordings: Recordings) -> Matches:
-    """Return every line that matches: terminals first, newest recording first after them."""
+    """Return every line that matches: terminals first, newest recording first after them. Raises
+    `NotFound` for a terminal that is not there and was not recorded."""
+    named = wanted.terminal_id
+    if named is not None and named not in {one.terminal_id for one in recordings.all()}:
+        terminals.get(named)
     found = Matches([], complete=True)
     try:
         async with asyncio.timeout(SEARCH_SECONDS):

@@ -30,14 +30,15 @@ from atoll.domain.dashboard.item import Fields
 from atoll.domain.dashboard.template import BLANK, TEMPLATES, copied, items_of
 from atoll.domain.errors import LimitReached, NotFound
 from atoll.domain.event import EventDraft, Json, dashboard_stream
-from atoll.domain.ids import EVERY_MEMBER, DashboardId, PrincipalId, SandboxId
+from atoll.domain.ids import EVERY_MEMBER, DashboardId, OrgId, PrincipalId, SandboxId
 from atoll.domain.paging import PageQuery, RowPage
+from atoll.domain.people.organization import PERSONAL
 from atoll.domain.people.principal import Principal
 from atoll.ports import Transaction
 from atoll.services.dashboards.loading import DocumentStore
 from atoll.services.dashboards.rooms import Rooms
 from atoll.services.ground import Ground
-from atoll.services.people.rosters import one_member
+from atoll.services.people.rosters import check_team, one_member
 from atoll.services.people.shares import revoke_links
 
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
@@ -162,8 +163,10 @@ class Dashboards:
         self, caller: Principal, ref: str, subject: str, role: DashboardRole
     ) -> Sequence[DashboardPerson]:
         """Give a person (id, name or email) or a group a role. Raises `Invalid`, `LimitReached`,
-        `NotFound` for no member and `Conflict` where several are meant."""
-        subject = await self._subject(caller, subject)
+        `NotFound` for no member and for a group that nobody is in, and `Conflict` where several are
+        meant and in a home without members."""
+        async with self._ground.store.read() as rows:
+            subject = await _known_subject(rows, caller.org_id, subject)
         person = DashboardPerson(subject, role, self._ground.clock.now())
         await self._change(
             caller,
@@ -177,8 +180,10 @@ class Dashboards:
 
     async def unshare(self, caller: Principal, ref: str, subject: str) -> None:
         """Take a person's or a group's role away; idempotent."""
+        async with self._ground.store.read() as rows:
+            members = await rows.members.of(caller.org_id)
         try:
-            named = await self._subject(caller, subject)
+            named = one_member(members, subject).id
         except NotFound:
             named = read_subject(subject)  # who is no member any more may still have a role
         await self._change(
@@ -188,15 +193,6 @@ class Dashboards:
             "dashboard.unshared",
             subject=named,
         )
-
-    async def _subject(self, caller: Principal, subject: str) -> str:
-        """Return whom a text names: a member of the caller's organization, or a group. In a home
-        without members it is taken as it is."""
-        if subject.startswith(GROUP):
-            return read_subject(subject)
-        async with self._ground.store.read() as rows:
-            members = await rows.members.of(caller.org_id)
-        return one_member(members, subject).id if members else read_subject(subject)
 
     async def show(
         self,
@@ -318,3 +314,22 @@ def _seen(caller: Principal, dashboard: Dashboard) -> SeenDashboard:
 
 def _item_id() -> str:
     return "itm_" + "".join(secrets.choice(_ALPHABET) for _ in range(16))
+
+
+async def _known_subject(rows: Transaction, org_id: OrgId, subject: str) -> str:
+    """Return whom a text names: a member of an organization, or a group that a member or an
+    invitation has. Where a login provider says the groups, any may be somebody's next."""
+    members = await rows.members.of(org_id)
+    if not members:
+        check_team(PERSONAL)
+    if not subject.startswith(GROUP):
+        return one_member(members, subject).id
+    read_subject(subject)
+    invited = await rows.invitations.of(org_id)
+    group = subject.removeprefix(GROUP)
+    known = any(group in one.groups for one in (*members, *invited))
+    if not known and not any(one.groups_claimed for one in members):
+        raise NotFound(
+            f"Nobody is in a group {group}: give it to a member first, with `atoll org role`."
+        )
+    return subject

@@ -5,7 +5,7 @@ back with the last position it saw. A reader that comes back for events that are
 told so by a `Gap`, never by silence.
 """
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
@@ -121,16 +121,18 @@ class Events:
         streams = _readable(caller, None)
         return streams is None or stream in streams
 
-    def check_stream(self, caller: Principal, stream: str | None) -> None:
-        """Raise `NotFound` for a stream that the caller's token does not name."""
+    async def check_stream(
+        self, caller: Principal, stream: str | None, *, field: str = "stream"
+    ) -> None:
+        """Check a stream that a reader names. Raises `NotFound` when the caller's token does not
+        name it, `Invalid` for one of a thing that is not there for the caller."""
         _readable(caller, stream)
-
-    async def check_named(self, caller: Principal, streams: Iterable[str], *, field: str) -> None:
-        """Raise `Invalid` for streams of things that are not there for the caller."""
+        if stream is None:
+            return
         async with self._store.read() as rows:
             team = await self._in_team(rows, caller.org_id)
             query = EventQuery(caller.org_id, caller.id, team=team)
-            await check_named_streams(rows, query, streams, field=field)
+            await check_named_streams(rows, query, (stream,), field=field)
 
     async def last_position(self) -> int:
         """Return the newest position, from which a reader receives only new events."""

@@ -56,14 +56,23 @@ def check_paid(
 ) -> None:
     """Check that a key can pay for an extension's machines. One that is not set up yet, or was not
     loaded, may be given its key before. Raises `Invalid`."""
+    found = find_backend(extensions, unloaded, name, field="extension")
+    if found is not None and not _takes_key(found):
+        raise Invalid(f"{name} takes no key: its machines are not a vendor's.", field="extension")
+
+
+def find_backend(
+    extensions: Mapping[str, Extension], unloaded: Sequence[Unloaded], name: str, *, field: str
+) -> Extension | None:
+    """Return the extension that calls itself so, None for one that was not loaded. Raises `Invalid`
+    for a name that none has."""
     found = next((one for one in extensions.values() if one.name == name), None)
     if found is None and not any(one.name == name for one in unloaded):
         raise Invalid(
             f"There is no backend {name}: `atoll extension list` names those that there are.",
-            field="extension",
+            field=field,
         )
-    if found is not None and not _takes_key(found):
-        raise Invalid(f"{name} takes no key: its machines are not a vendor's.", field="extension")
+    return found
 
 
 def _takes_key(extension: Extension) -> bool:

@@ -89,12 +89,20 @@ class Candidates:
                         await extension.examine()
 
     async def of(
-        self, rows: Transaction, placing: Placing, names: Sequence[str]
+        self,
+        rows: Transaction,
+        placing: Placing,
+        names: Sequence[str],
+        *,
+        beside: Sequence[str] = (),
     ) -> list[Candidate]:
-        """Return the candidates of these extensions; without a name, of every one."""
+        """Return the candidates of these extensions; without a name, of every one. Of those
+        `beside` them only what is not there is judged, so that its reason is told."""
         wanted = list(names) or sorted({one.name for one in self._extensions.values()})
         if placing.desktops and DESKTOP not in wanted and not names:
             wanted.append(DESKTOP)
+        known = {*wanted, *(one.name for one in self._extensions.values()), DESKTOP}
+        wanted += [name for name in beside if name not in known]
         hosts = [*await all_hosts(rows), *await self._desktops(placing, wanted)]
         found = [
             one

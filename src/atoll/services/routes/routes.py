@@ -1,6 +1,6 @@
 """Routes, as people look at them: decisions, explanations, default rules, and health."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -8,15 +8,16 @@ from atoll.domain.errors import Forbidden, Invalid, NotFound
 from atoll.domain.ids import RouteId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
-from atoll.domain.profile.route import extension_name
 from atoll.domain.route.decision import Decision
 from atoll.domain.route.health import Health, health_of
-from atoll.domain.route.policy import MAX_NAMED, RoutePolicy, RouteRules, read_policy
+from atoll.domain.route.policy import DESKTOP, MAX_NAMED, RoutePolicy, RouteRules, read_policy
 from atoll.domain.route.record import RouteRecord
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
+from atoll.ports.extension import Extension, Unloaded
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Note, draft_of
-from atoll.services.routes.routing import Rules, rules_of
+from atoll.services.lifecycle.vendor_keys import find_backend
+from atoll.services.routes.routing import Rules, canonical, rules_of
 
 STREAM = "routes"
 
@@ -45,10 +46,17 @@ class Placed(Protocol):
 class Routes:
     """The routes that a caller may see. A missing one is `NotFound`."""
 
-    def __init__(self, ground: Ground, sandboxes: Placed, extensions: Sequence[str]) -> None:
+    def __init__(
+        self,
+        ground: Ground,
+        sandboxes: Placed,
+        extensions: Mapping[str, Extension],
+        unloaded: Sequence[Unloaded] = (),
+    ) -> None:
         self._ground = ground
         self._sandboxes = sandboxes
         self._extensions = extensions
+        self._unloaded = unloaded
 
     async def get(self, caller: Principal, route_id: str) -> RouteRecord:
         """Return the decision for a sandbox that the caller may see."""
@@ -76,7 +84,7 @@ class Routes:
         `Forbidden`, and `Invalid`."""
         if installation and not caller.may(Capability.SYSTEM_MANAGE):
             raise Forbidden("Only who runs the installation may set its route.")
-        checked = _checked(rules)
+        checked = self._checked(rules)
         async with self._ground.store.begin() as rows:
             await rows.routes.put_rules(None if installation else caller.org_id, checked)
             scope = "installation" if installation else "organization"
@@ -91,22 +99,31 @@ class Routes:
     async def health(self) -> list[PlaceHealth]:
         """Return the health of every place where something was tried, by name."""
         async with self._ground.store.read() as rows:
-            known = await rows.routes.outcomes(self._extensions)
+            names = sorted({one.name for one in self._extensions.values()})
+            known = await rows.routes.outcomes(names)
         now = self._ground.clock.now()
         return [
             PlaceHealth(extension, place, health_of(outcomes, now))
             for (extension, place), outcomes in sorted(known.items())
         ]
 
+    def _checked(self, rules: RouteRules) -> RouteRules:
+        default = rules.default
+        if default is not None:
+            names = self._known(default.extensions, field="default.extensions")
+            default = read_policy(RoutePolicy(default.strategy, names, default.constraints))
+        allow = rules.allow
+        if allow is not None:
+            if len(allow) > MAX_NAMED:
+                raise Invalid(f"at most {MAX_NAMED} extensions can be named", field="allow")
+            allow = self._known(allow, field="allow")
+        return RouteRules(default, allow)
 
-def _checked(rules: RouteRules) -> RouteRules:
-    default = rules.default
-    if default is not None:
-        names = tuple(map(extension_name, default.extensions))
-        default = read_policy(RoutePolicy(default.strategy, names, default.constraints))
-    allow = rules.allow
-    if allow is not None:
-        if len(allow) > MAX_NAMED:
-            raise Invalid(f"at most {MAX_NAMED} extensions can be named", field="allow")
-        allow = tuple(map(extension_name, allow))
-    return RouteRules(default, allow)
+    def _known(self, names: Sequence[str], *, field: str) -> tuple[str, ...]:
+        """Return the whole names of backends. Raises `Invalid` for one that is not there: a list
+        without any other name would leave no backend."""
+        whole = canonical(names, self._extensions)
+        for name in whole:
+            if name != DESKTOP:
+                find_backend(self._extensions, self._unloaded, name, field=field)
+        return whole

@@ -106,7 +106,8 @@ class Routing:
             worker=worker,
             names_profile=names_profile,
         )
-        return decide(request, await self._candidates.of(rows, placing, names))
+        found = await self._candidates.of(rows, placing, names, beside=request.among)
+        return decide(request, found)
 
     async def elsewhere(self, rows: Transaction, sandbox: Sandbox) -> Decision:
         """Return the decision for another host of a sandbox's own backend: what it was placed by

@@ -78,9 +78,20 @@ class EventFeeds:
         max_age: timedelta | None = None,
     ) -> Batch:
         """Return what follows a position; nothing for None, which begins now. Events that are older
-        than `max_age` are left out."""
+        than `max_age` are left out. Raises `Invalid` for a stream of nothing."""
+        await self.check(caller, wanted)
+        return await self._batch(caller, wanted, after=after, limit=limit, max_age=max_age)
+
+    async def _batch(
+        self,
+        caller: Principal,
+        wanted: Wanted,
+        *,
+        after: int | None,
+        limit: int = MAX_BATCH,
+        max_age: timedelta | None = None,
+    ) -> Batch:
         check_reader(caller)
-        self._events.check_stream(caller, wanted.stream)
         newest = await self._events.last_position()
         if after is None or after > newest:
             # A place that the log does not have: it was set back, or the cursor is made up.
@@ -106,9 +117,7 @@ class EventFeeds:
     async def check(self, caller: Principal, wanted: Wanted) -> None:
         """Check the stream that a subscription names. Raises `Invalid` for one of nothing."""
         check_reader(caller)
-        self._events.check_stream(caller, wanted.stream)
-        if wanted.stream is not None:
-            await self._events.check_named(caller, (wanted.stream,), field="arguments")
+        await self._events.check_stream(caller, wanted.stream, field="arguments")
 
     async def follow(
         self,
@@ -120,7 +129,8 @@ class EventFeeds:
         beat_seconds: float,
     ) -> AsyncIterator[Batch]:
         """Yield a first batch, then each that is not empty, and an empty one at intervals when
-        there is none. Never returns. Raises `LimitReached` for one stream too many."""
+        there is none. Never returns. Raises `LimitReached` for one stream too many, `Invalid` for
+        a stream of nothing."""
         check_reader(caller)
         with self._counted(caller), self._ground.bus.listen(wanted.stream) as listener:
             found = await self.batch(caller, wanted, after=after, max_age=max_age)
@@ -133,7 +143,7 @@ class EventFeeds:
                             await listener.wait()
                     except TimeoutError:
                         quiet = True
-                found = await self.batch(caller, wanted, after=found.position)
+                found = await self._batch(caller, wanted, after=found.position)
                 if found.events or found.truncated or quiet:
                     yield found
 

@@ -84,13 +84,16 @@ class Handovers:
     ) -> TakenWorker:
         """Give a thread, by default the newest, to a terminal; the same one when it is repeated.
         `desktop` is the linked machine that the caller sits at. Raises `Invalid` for a thread
-        that the worker does not have, `Conflict` for a worker that does not run or said nothing
+        that the worker does not have and for a desktop beside a worker in a sandbox, `Conflict` for a worker that does not run or said nothing
         yet, while a terminal has another thread, and with code `on_desktop` for one that runs on
         another machine than the caller's."""
         record = await self._known(caller, worker_id)
         place = await self._desktop_of(record)
         if place is not None:
             _check_place(record, place, desktop, self._ground.clock.now())
+        elif desktop is not None and record.sandbox_id is not None:
+            told = f"Worker {worker_id} is in a sandbox, which any machine reaches: leave it out."
+            raise Invalid(told, field="desktop")
         if thread_id is not None and not is_conversation(thread_id):
             raise Invalid("thread_id is no id of a conversation", field="thread_id")
         if record.worker.holder is Holder.PERSON:

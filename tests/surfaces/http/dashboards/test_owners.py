@@ -65,7 +65,9 @@ async def test_dashboard_is_shared_with_a_member_by_name_and_with_nobody_who_is_
         answer = await team.call("ann", method, f"{place}/people/{subject}", **body)
         return answer.status_code
 
-    assert [await share("PUT", who) for who in ("Bob", "nobody", "group:web")] == [200, 404, 200]
+    assert [await share("PUT", who) for who in ("Bob", "nobody", "group:web")] == [200, 404, 404]
+    grouped = await team.call(None, "PATCH", f"{MEMBERS}/ann", json={"groups": ["web"]})
+    assert (grouped.status_code, await share("PUT", "group:web")) == (200, 200)
     assert await _seen(team, "bob") == {"Plan": "viewer"}
     assert await share("DELETE", "Bob") < 300 and await share("DELETE", "nobody") < 300
     assert await _seen(team, "bob") == {}

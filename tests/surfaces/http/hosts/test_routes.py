@@ -110,9 +110,9 @@ async def test_default_route_counts(atoll: World) -> None:
             {"execution_mode": "desktop"},
         ]
         closed: list[dict[str, Any]] = [
-            {"allow": ["ext.other"]},
-            {"default": {"extensions": ["ext.other"]}},
-            {"default": {"fallback": ["ext.other"]}},
+            {"allow": ["ext.desktop"]},
+            {"default": {"extensions": ["ext.desktop"]}},
+            {"default": {"fallback": ["ext.desktop"]}},
             *({"default": {"extensions": [name], "constraints": one}} for one in narrow),
         ]
         for scope in ("organization", "installation"):
@@ -134,6 +134,7 @@ async def test_default_route_counts(atoll: World) -> None:
     "body",
     [
         {"allow": ["UP"]},
+        {"allow": ["desktop", "nmaespaces"]},
         {"default": {"strategy": "explicit"}},
         {"default": {"extensions": ["ext.a"], "fallback": ["ext.b"]}},
     ],

@@ -272,6 +272,7 @@ async def _until(lines: AsyncIterator[str], end: str) -> AsyncIterator[str]:
         "?stream=",
         "?stream=deploy:x",
         "?stream=sandbox:*",
+        "?stream=sandbox:nope",
     ],
 )
 async def test_socket_with_a_wrong_query_is_closed_with_a_reason(atoll: World, query: str) -> None:

@@ -86,6 +86,7 @@ async def list_events(
 ) -> Response:
     """Return events after a position, oldest first: the first of them, or with `latest` the
     last."""
+    await atoll.events.check_stream(caller, stream)
     page = await atoll.events.list(caller, stream=stream, after=after, limit=limit, latest=latest)
     last = page[-1].position if page else after
     # The newest ones miss nothing of what lies before the first of them.
@@ -115,7 +116,7 @@ async def follow_events(
     With neither it begins with the next event. A message `gap` without an id reports what is no
     longer kept; one with an id, that the log was set back and ends there.
     """
-    atoll.events.check_stream(caller, stream)
+    await atoll.events.check_stream(caller, stream)
     start = last_event_position(last_event_id) if last_event_id else after
     if start is None:
         start = await atoll.events.last_position()
@@ -133,7 +134,7 @@ async def follow_events_by_socket(socket: WebSocket, atoll: Atoll, caller: Calle
     """
     try:
         after, stream = asked_after(socket), _asked_stream(socket)
-        atoll.events.check_stream(caller, stream)
+        await atoll.events.check_stream(caller, stream)
     except Invalid as error:
         await close(socket, REFUSED, error.message)
         return

@@ -53,6 +53,7 @@ async def recent(call: Call, arguments: RecentArguments) -> Answer:
     events that are no longer kept; where its `to` is less than its `after`, the log ends at `to`
     and was set back."""
     stream, after = arguments.stream or None, arguments.after
+    await call.atoll.events.check_stream(call.caller, stream)
     gap = await call.atoll.events.gap(call.caller, stream=stream, after=after) if after else None
     begin = gap.to if gap is not None and gap.set_back else after
     found = await call.atoll.tools.wakings.recent(
@@ -71,6 +72,7 @@ async def watch(call: Call, arguments: WatchArguments) -> Answer:
     nothing did: watch again from `next`. `gap` names events that are no longer kept; where its `to`
     is less than its `after`, the log ends at `to` and was set back."""
     stream, after, found = arguments.stream or None, arguments.after, list[Event]()
+    await call.atoll.events.check_stream(call.caller, stream)
     gap = await call.atoll.events.gap(call.caller, stream=stream, after=after)
     if gap is not None and gap.set_back:
         return _answer(found, gap.to, gap.to, gap=gap).told

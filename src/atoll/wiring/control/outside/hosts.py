@@ -60,10 +60,9 @@ def build_backends(
         evacuations=evacuations,
         find_profile=sandboxes.profiles.get,
     )
-    names = sorted({one.name for one in ports.extensions.values()})
     keys = VendorKeys(ground.store, ports.vault)
     strays = Strays(ground, ports.extensions)
-    routes = Routes(ground, sandboxes, names)
+    routes = Routes(ground, sandboxes, ports.extensions, ports.unloaded)
     return Backends(ports.extensions, hosts, routes, keys, strays, ports.unloaded)
 
 
