@@ -73,7 +73,7 @@ class Sandboxes:
     def stop(self, name: str, *, wait: bool, wait_seconds: int = 0) -> Sandbox:
         """Stop what runs in a sandbox, and keep its workspace. With `wait` return once all has
         ended, at the latest after `wait_seconds` (0: as the server has it)."""
-        longest = (("timeout", str(wait_seconds)),) if wait_seconds else ()
+        longest = (("timeout", str(wait_seconds)),) if wait and wait_seconds else ()
         query = (("wait", "true" if wait else "false"), *longest)
         call = post("sandboxes", name, "stop", query=query)
         return self._sandbox(call._replace(timeout=wait_seconds + ANSWER_SECONDS))

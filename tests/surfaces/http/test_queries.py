@@ -70,6 +70,30 @@ async def test_every_socket_closes_with_the_parameter_that_it_does_not_take(atol
 
 
 @pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("/sandboxes/box/terminals/t_1/attach?mode=card", "mode"),
+        ("/sandboxes/box/terminals/t_1/attach?mode=cards&cols=80", "cols"),
+        ("/sandboxes/box/terminals/t_1/attach?cols=80", "rows"),
+        (f"/sandboxes/box/terminals/t_1/attach?since={'1' * 129}", "since"),
+        (f"/sandboxes/box/terminals/t_1/cards?since={'1' * 129}", "since"),
+        ("/dashboards/dsh_1/attach?heartbeat=maybe", "heartbeat"),
+    ],
+)
+async def test_socket_closes_with_the_value_that_nothing_acts_on(
+    atoll: World, query: str, field: str
+) -> None:
+    headers = {"Authorization": f"Bearer {atoll.token}"}
+    url = f"{atoll.url.replace('http', 'ws', 1)}/v1{query}"
+    async with connect(url, additional_headers=headers) as socket:
+        with pytest.raises(ConnectionClosed) as closed:
+            await socket.recv()
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == 4403
+    assert f"`{field}`" in closed.value.rcvd.reason
+
+
+@pytest.mark.parametrize(
     ("path", "field"),
     [
         ("/v1/events?limit=1&limit=2", "limit"),
@@ -119,6 +143,8 @@ DROPPED: tuple[tuple[str, str, dict[str, object] | None, str], ...] = (
     ("POST", "/v1/secrets", {**KEY, "scope": "profile:nope"}, "scope"),
     ("POST", "/v1/webhooks", {"url": "https://a.example", "streams": ["sandbox:no"]}, "streams"),
     ("POST", "/auth/subscription", {"streams": ["sandbox:no"]}, "streams"),
+    ("GET", f"{BOX}?timeout=5", None, "timeout"),
+    ("POST", f"{BOX}/stop?wait=false&timeout=5", None, "timeout"),
     ("GET", "/v1/events?stream=sandbox:no", None, "stream"),
     ("GET", "/v1/events/stream?stream=worker:no", None, "stream"),
     ("POST", "/v1/workers", {"worker_id": "w", "agent": "gemini"}, "agent"),

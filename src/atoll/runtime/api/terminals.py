@@ -137,7 +137,10 @@ async def _notice(request: web.Request) -> web.Response:
 
 
 async def _attach(request: web.Request) -> web.StreamResponse:
-    if request.query.get("mode") == "cards":
+    mode = request.query.get("mode")
+    if mode not in (None, "cards"):
+        raise Invalid("mode must be cards; leave it out for the terminal's bytes", field="mode")
+    if mode is not None:
         return await stream_cards(request, parts_of(request).agents)
     return await attach(request, parts_of(request).terminals, parts_of(request).activity)
 

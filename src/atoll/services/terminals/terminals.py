@@ -46,7 +46,7 @@ ATTACH_WORDS = frozenset(
         "heartbeat",
     }
 )
-"""Query parameters that a client may send when it attaches; others are dropped."""
+"""Query parameters that a client may send when it attaches."""
 
 
 class Terminals:

@@ -84,9 +84,9 @@ class Handovers:
     ) -> TakenWorker:
         """Give a thread, by default the newest, to a terminal; the same one when it is repeated.
         `desktop` is the linked machine that the caller sits at. Raises `Invalid` for a thread
-        that the worker does not have and for a desktop beside a worker in a sandbox, `Conflict` for a worker that does not run or said nothing
-        yet, while a terminal has another thread, and with code `on_desktop` for one that runs on
-        another machine than the caller's."""
+        that the worker does not have and a desktop where it is in a sandbox, `Conflict` for a
+        worker that does not run or said nothing yet, while a terminal has another thread, and with
+        code `on_desktop` for one that runs on another machine than the caller's."""
         record = await self._known(caller, worker_id)
         place = await self._desktop_of(record)
         if place is not None:

@@ -2,7 +2,9 @@
 
 from typing import Any
 
+import mcp_types as types
 from mcp.server.context import ServerRequestContext
+from mcp.shared.exceptions import MCPError
 from starlette.requests import Request
 
 from atoll.domain.people.principal import Principal
@@ -35,6 +37,12 @@ def trace_of(context: Context) -> TraceParent | None:
     """Return the span that the client names in `_meta`, None where that is not well-formed."""
     named = dict(context.meta or {}).get(TRACE_HEADER)
     return read_trace_parent(named) if isinstance(named, str) else None
+
+
+def check_no_cursor(params: types.PaginatedRequestParams | None) -> None:
+    """Check a request for a list of one page, which gave nobody a cursor. Raises `MCPError`."""
+    if params is not None and params.cursor is not None:
+        raise MCPError(types.INVALID_PARAMS, "this list is one page: leave the cursor out")
 
 
 def is_flat(context: Context) -> bool:

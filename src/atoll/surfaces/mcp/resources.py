@@ -15,7 +15,7 @@ from atoll.domain.tool.uri import ANY, FAMILIES
 from atoll.services.application import Application
 from atoll.services.tools.mcp_sessions import SessionClaims
 from atoll.services.tools.resources import Resource
-from atoll.surfaces.mcp.request import Context, caller_of, session_of
+from atoll.surfaces.mcp.request import Context, caller_of, check_no_cursor, session_of
 
 RESOURCE_NOT_FOUND: Final = -32002
 """The code of the revisions with a handshake for a resource that is not there."""
@@ -30,8 +30,8 @@ class ResourceServer:
     async def list_resources(
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        """Return what changed lately."""
-        del params
+        """Return what changed lately, in one page. Raises `MCPError`."""
+        check_no_cursor(params)
         try:
             found = await self.atoll.tools.resources.all(caller_of(context))
         except AtollError as error:
@@ -42,8 +42,9 @@ class ResourceServer:
     async def list_templates(
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
-        """Return the families of URIs."""
-        del context, params
+        """Return the families of URIs, in one page. Raises `MCPError`."""
+        del context
+        check_no_cursor(params)
         scheme = self.atoll.tools.watches.scheme
         shown = [
             types.ResourceTemplate(

@@ -28,7 +28,14 @@ from atoll.surfaces.mcp.event_methods import add_events
 from atoll.surfaces.mcp.listening import ListeningServer
 from atoll.surfaces.mcp.offering import Offering
 from atoll.surfaces.mcp.open_streams import OpenStreams
-from atoll.surfaces.mcp.request import Context, caller_of, is_flat, stays_home, trace_of
+from atoll.surfaces.mcp.request import (
+    Context,
+    caller_of,
+    check_no_cursor,
+    is_flat,
+    stays_home,
+    trace_of,
+)
 from atoll.surfaces.mcp.resources import ResourceServer
 from atoll.surfaces.mcp.toolbox import Toolbox
 
@@ -54,8 +61,8 @@ class ToolServer:
     async def list_tools(
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        """Return the tools that the caller may call, in one page."""
-        del params
+        """Return the tools that the caller may call, in one page. Raises `MCPError`."""
+        check_no_cursor(params)
         flat, caller = is_flat(context), await self._caller(context)
         found = self.offering.to(caller, home=stays_home(context))
         shown = [_shown(one, flat=flat) for one in found]

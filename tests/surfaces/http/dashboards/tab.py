@@ -58,7 +58,7 @@ class Tab:
         self.frames: list[bytes] = []
         self.code, self.said = None, []
         headers = headers or {"Authorization": f"Bearer {token}"}
-        address = f"{url}/v1/dashboards/{dashboard}/attach"
+        address = f"{url}/v1/dashboards/{dashboard}/attach?heartbeat=true"
         async with (
             aiohttp.ClientSession(headers=headers) as session,
             session.ws_connect(address, max_msg_size=0) as socket,

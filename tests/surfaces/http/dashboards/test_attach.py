@@ -17,6 +17,7 @@ async def test_edits_of_one_tab_are_seen_by_the_other_and_outlast_both(atoll: Wo
     async with one.joined(atoll.url, board, atoll.token):
         told = await one.told("welcome")
         assert (told["role"], told["limits"]["items"]) == ("owner", 2000)
+        assert await one.told("heartbeat") == {"type": "heartbeat", "every_ms": 2000}
         async with two.joined(atoll.url, board, atoll.token):
             one.add(1, "hello")
             await one.saved()

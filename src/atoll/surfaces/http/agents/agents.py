@@ -31,18 +31,17 @@ from atoll.surfaces.http.body.contract import request_body
 from atoll.surfaces.http.body.fields import ItemId
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.body.pages import at_most
-from atoll.surfaces.http.body.queries import takes
+from atoll.surfaces.http.body.queries import socket_query, takes
 from atoll.surfaces.http.server.context import Atoll, Caller, CallerSandbox
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
-from atoll.surfaces.http.terminals.relay import relay, while_shown
+from atoll.surfaces.http.terminals.relay import REFUSED, close, relay, while_shown
 from atoll.wire.contract import agents
 from atoll.wire.contract.terminals import MAX_LISTED
 
 router = APIRouter(prefix="/v1/sandboxes/{sandbox}", tags=["agents"], route_class=JsonRoute)
 
 _FAILURES: dict[int | str, dict[str, Any]] = problems(404, 409, 413, 502)
-_MAX_SINCE = 16
 
 
 @router.get(
@@ -157,8 +156,11 @@ async def follow_cards(
     socket: WebSocket, atoll: Atoll, caller: Caller, *, sandbox: str, terminal: str
 ) -> None:
     """Follow the cards as they change: the runtime's frames, unchanged."""
-    said = ((name, socket.query_params.get(name)) for name in FOLLOW_WORDS)
-    query = tuple((name, text[:_MAX_SINCE]) for name, text in said if text is not None)
+    try:
+        query = socket_query(socket, FOLLOW_WORDS)
+    except Invalid as error:
+        await close(socket, REFUSED, error.message)
+        return
     followed = relay(socket, atoll.agents.follow(caller, sandbox, terminal, query=query))
     await while_shown(socket, followed, atoll.terminals.until_lost(caller, sandbox, terminal))
 

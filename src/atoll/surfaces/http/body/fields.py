@@ -137,12 +137,19 @@ async def _wait_of(
         str | None, Query(description="`ready` or `true`: wait before the answer.", max_length=10)
     ] = None,
     timeout: Annotated[
-        float, Query(description="The longest wait in seconds.", gt=0, le=MAX_WAIT_SECONDS)
-    ] = DEFAULT_WAIT_SECONDS,
+        float | None,
+        Query(
+            description="The longest wait in seconds, by default 60; with `wait` alone.",
+            gt=0,
+            le=MAX_WAIT_SECONDS,
+        ),
+    ] = None,
     prefer: Annotated[
         str | None, Header(description="`wait=30` waits (RFC 7240).", max_length=200)
     ] = None,
 ) -> Wait:
+    if wait in {None, "false", "0"} and timeout is not None:
+        raise Invalid("`timeout` is how long to wait at most: send `wait` with it", field="timeout")
     preferred = next(filter(None, map(_PREFER_WAIT.match, (prefer or "").split(","))), None)
     if wait is None:
         return Wait(min(float(preferred[1]), MAX_WAIT_SECONDS) if preferred else None)
@@ -150,7 +157,7 @@ async def _wait_of(
         return Wait(None)
     if wait not in {"ready", "true", "1"}:
         raise Invalid("`wait` must be `ready` or `true`", field="wait")
-    return Wait(timeout)
+    return Wait(timeout or DEFAULT_WAIT_SECONDS)
 
 
 Waiting = Annotated[Wait, Depends(_wait_of)]

@@ -5,14 +5,16 @@ A route takes what its function declares. A WebSocket that reads its query by ha
 `ANY_QUERY`, with the reason.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar, get_origin
 
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute, APIWebSocketRoute
 from starlette.datastructures import QueryParams
+from starlette.websockets import WebSocket
 
+from atoll.domain.errors import Invalid
 from atoll.domain.query import check_query
 
 ANY_QUERY: Final[Mapping[str, str]] = {
@@ -27,6 +29,9 @@ ANY_QUERY: Final[Mapping[str, str]] = {
     "/auth/drive/callback": "providers add parameters, which RFC 6749 §4.1.2 has ignored",
 }
 """The paths that take any query, and why."""
+
+MAX_VALUE: Final = 128
+"""The characters of a value in the query of a WebSocket that is passed on."""
 
 _DECLARED: Final = "takes_query"
 _Endpoint = TypeVar("_Endpoint", bound=Callable[..., object])
@@ -53,6 +58,26 @@ class QueryNames:
         """Raise `Invalid` for a query with anything else."""
         if query:
             check_query(QueryParams(query).multi_items(), single=self.single, many=self.many)
+
+
+def socket_query(socket: WebSocket, names: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Return these parameters of a WebSocket's query, as far as they are given. Raises `Invalid`
+    for a value that is too long to mean anything."""
+    given = tuple(
+        (name, socket.query_params[name]) for name in names if name in socket.query_params
+    )
+    for name, text in given:
+        if len(text) > MAX_VALUE:
+            raise Invalid(f"`{name}` has at most {MAX_VALUE} characters", field=name)
+    return given
+
+
+def socket_flag(socket: WebSocket, name: str) -> bool:
+    """Return a flag of a WebSocket's query; absent is false. Raises `Invalid`."""
+    text = socket.query_params.get(name, "false").lower()
+    if text not in {"true", "false", "1", "0"}:
+        raise Invalid(f"`{name}` must be true or false", field=name)
+    return text in {"true", "1"}
 
 
 def query_of(route: APIRoute | APIWebSocketRoute) -> QueryNames:

@@ -1,6 +1,7 @@
 """The WebSocket of an open dashboard: binary frames of y-protocols, text frames of JSON.
 
-The server says `welcome` first, and `refused` for an update that it did not apply.
+The server says `welcome` first, `refused` for an update that it did not apply, and `heartbeat` at
+intervals where `?heartbeat=true` asks for it.
 """
 
 import asyncio
@@ -14,11 +15,12 @@ from atoll.domain.people.capability import Capability
 from atoll.services.dashboards.connections import Closing, RoomConnection
 from atoll.services.dashboards.room import Room
 from atoll.surfaces.http.body.fields import ItemId
-from atoll.surfaces.http.body.queries import takes
+from atoll.surfaces.http.body.queries import socket_flag, takes
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.guard import REVOKED
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.terminals.relay import NORMAL, close, code_of
+from atoll.wire.attach import HEARTBEAT_SECONDS, Heartbeat, encode
 
 router = APIRouter(prefix="/v1/dashboards")
 
@@ -34,22 +36,35 @@ async def attach_dashboard(
 ) -> None:
     """Edit or watch a dashboard's document together with others."""
     try:
+        beats = socket_flag(socket, "heartbeat")
         async with atoll.dashboards.rooms.attach(caller, dashboard) as (room, connection):
             try:
                 await socket.accept()
             except OSError:
                 return  # the client went before it was answered
-            await _both_ways(socket, room, connection)
+            await _both_ways(socket, room, connection, beats=beats)
     except AtollError as error:
         await close(socket, _code(error), error.message)
 
 
-async def _both_ways(socket: WebSocket, room: Room, connection: RoomConnection) -> None:
+async def _both_ways(
+    socket: WebSocket, room: Room, connection: RoomConnection, *, beats: bool
+) -> None:
     async with asyncio.TaskGroup() as group:
         down = group.create_task(_down(socket, connection))
         up = group.create_task(_up(socket, room, connection))
         down.add_done_callback(lambda _: up.cancel())
         up.add_done_callback(lambda _: down.cancel())
+        if beats:
+            beat = group.create_task(_beat(connection))
+            down.add_done_callback(lambda _: beat.cancel())
+
+
+async def _beat(connection: RoomConnection) -> None:
+    """Show a client that the connection is alive: a browser sees no pings."""
+    while True:
+        connection.send(encode(Heartbeat(round(HEARTBEAT_SECONDS * 1000))))
+        await asyncio.sleep(HEARTBEAT_SECONDS)
 
 
 async def _down(socket: WebSocket, connection: RoomConnection) -> None:

@@ -8,19 +8,27 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, WebSocket
 from starlette.responses import Response
 
+from atoll.domain.errors import Invalid
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
+from atoll.services.agents.agents import FOLLOW_WORDS
 from atoll.services.terminals.terminals import ATTACH_WORDS, Terminals
 from atoll.surfaces.http.body.answers import no_content
 from atoll.surfaces.http.body.contract import WORDS, request_body
 from atoll.surfaces.http.body.fields import ItemId
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.body.pages import at_most
-from atoll.surfaces.http.body.queries import takes
+from atoll.surfaces.http.body.queries import socket_query, takes
 from atoll.surfaces.http.server.context import Atoll, Caller, CallerSandbox
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
-from atoll.surfaces.http.terminals.relay import relay, serve_attach, while_shown
+from atoll.surfaces.http.terminals.relay import (
+    REFUSED,
+    close,
+    relay,
+    serve_attach,
+    while_shown,
+)
 from atoll.surfaces.http.terminals.runtime_bodies import (
     SignalBody,
     SizeBody,
@@ -35,7 +43,6 @@ router = APIRouter(
     prefix="/v1/sandboxes/{sandbox}/terminals", tags=["terminals"], route_class=JsonRoute
 )
 
-_MAX_QUERY_CHARACTERS = 128
 _FAILURES: dict[int | str, dict[str, Any]] = problems(404, 409, 413, 502)
 _DONE: dict[str, Any] = {"status_code": 204, "responses": _FAILURES}
 
@@ -135,7 +142,11 @@ async def serve_terminal(
     socket: WebSocket, terminals: Terminals, caller: Principal, *, sandbox: str, terminal: str
 ) -> None:
     """Attach a caller to a terminal, as far as its role allows."""
-    query = attach_query(socket)
+    try:
+        query = attach_query(socket)
+    except Invalid as error:
+        await close(socket, REFUSED, error.message)
+        return
     opened = terminals.attach(caller, sandbox, terminal, query=query)
     lost = terminals.until_lost(caller, sandbox, terminal)
     if ("mode", "cards") in query:
@@ -146,6 +157,16 @@ async def serve_terminal(
 
 
 def attach_query(socket: WebSocket) -> tuple[tuple[str, str], ...]:
-    """Return the allowed parameters of an attach request; others are dropped."""
-    said = ((name, socket.query_params.get(name)) for name in sorted(ATTACH_WORDS))
-    return tuple((name, text[:_MAX_QUERY_CHARACTERS]) for name, text in said if text is not None)
+    """Return the parameters of an attach request. Raises `Invalid` for those that nothing would
+    act on."""
+    query = socket_query(socket, sorted(ATTACH_WORDS))
+    names = {name for name, _ in query}
+    if "mode" in names:
+        if ("mode", "cards") not in query:
+            raise Invalid("`mode` is `cards`; leave it out for the terminal's bytes", field="mode")
+        for name in sorted(names - {"mode", *FOLLOW_WORDS}):
+            raise Invalid(f"`{name}` is of a terminal's bytes, not of its cards", field=name)
+    if len(size := names & {"cols", "rows"}) == 1:
+        missing = "rows" if "cols" in size else "cols"
+        raise Invalid("a size is `cols` and `rows`: give both, or neither", field=missing)
+    return query
