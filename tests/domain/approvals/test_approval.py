@@ -113,8 +113,14 @@ def test_once_and_long_times_are_bounded() -> None:
     short = granted(OPEN, yes(ttl=timedelta(seconds=5)), by="me", now=NOW)
     assert short.until == NOW + timedelta(seconds=5)
     assert not holds(short, NOW + timedelta(seconds=5))
-    long = granted(OPEN, yes(ttl=timedelta(days=999)), by="me", now=NOW)
-    assert long.until == NOW + MAX_TTL
+    assert granted(OPEN, yes(ttl=MAX_TTL), by="me", now=NOW).until == NOW + MAX_TTL
+    for one, grant in (
+        (OPEN, yes(ttl=MAX_TTL + timedelta(seconds=1))),
+        (COMMAND, yes(GrantScope.ONCE, ttl=timedelta(seconds=5), of=COMMAND)),
+    ):
+        with pytest.raises(Invalid) as refused:
+            granted(one, grant, by="me", now=NOW)
+        assert refused.value.field == "ttl"
 
 
 @pytest.mark.parametrize("one", [COMMAND, TOOL])

@@ -55,11 +55,12 @@ def test_document_is_exported_in_its_own_forms() -> None:
 
 
 def test_query_has_checked_ids_names_and_cursors() -> None:
-    query = DriveQuery("1aB_-", "it's", "~next~")
-    assert check_query(query) is query
+    for query in (DriveQuery("1aB_-", cursor="~next~"), DriveQuery(name="it's")):
+        assert check_query(query) is query
     for wrong, field in (
         (DriveQuery("a/b"), "folder"),
         (DriveQuery("' or 1"), "folder"),
+        (DriveQuery("1aB_-", "it's"), "folder"),
         (DriveQuery(name="a\nb"), "name"),
         (DriveQuery(name="a" * 101), "name"),
         (DriveQuery(cursor="a b"), "cursor"),

@@ -59,6 +59,20 @@ def test_change_that_opens_too_much_is_refused(change: NetworkChange) -> None:
         changed(START, change)
 
 
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        (NetworkChange(allow=("b.example:8443",), deny=("B.example",)), "deny"),
+        (NetworkChange(host_ports=(5432,)), "host_ports"),
+        (NetworkChange(NetworkMode.FULL, ranges=("10.0.0.0/8",)), "ranges"),
+    ],
+)
+def test_change_that_acts_on_nothing_is_refused(change: NetworkChange, field: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        changed(START, change)
+    assert refused.value.field == field
+
+
 def test_rule_that_is_none_any_more_allows_nothing() -> None:
     old = Network(egress=("10.0.0.1", "host/path", "a.example"), allowed=("*.com",))
     assert [rule.host for rule in rules_of(old)] == ["a.example"]

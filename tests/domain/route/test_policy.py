@@ -121,6 +121,9 @@ def test_options_narrow_and_never_widen() -> None:
     assert narrowed(explicit, RouteOptions(Strategy.EXPLICIT)) == explicit
     with pytest.raises(Invalid, match="is explicit"):
         narrowed(explicit, RouteOptions(Strategy.LOWEST_COST))
+    with pytest.raises(Invalid) as both:
+        narrowed(open_, RouteOptions(Strategy.LOWEST_COST, "ext.a"))
+    assert both.value.field == "route.strategy"
     with pytest.raises(Invalid, match="name it"):
         narrowed(open_, RouteOptions(Strategy.EXPLICIT))
     with pytest.raises(Invalid, match="at most"):

@@ -128,9 +128,12 @@ def test_request_of_a_child_takes_the_rest_from_its_parent(profile: str) -> None
 
 
 def test_time_of_a_child_is_at_most_its_parents() -> None:
-    for given, wanted in ((None, 7200), (10**6, 7200), (5, 5)):
+    for given, wanted in ((None, 7200), (7200, 7200), (5, 5)):
         asked = child_request(PARENT, CreateSandbox("", ttl_seconds=given))
         assert asked.ttl_seconds == wanted
+    with pytest.raises(Invalid) as refused:
+        child_request(PARENT, CreateSandbox("", ttl_seconds=7201))
+    assert refused.value.field == "ttl"
     made = replace(CHILD, ancestors=(), expires_at=NOW + HOUR * 3, max_expires_at=NOW + HOUR * 9)
     child = as_child(PARENT, made)
     assert (child.expires_at, child.max_expires_at) == (PARENT.expires_at, PARENT.max_expires_at)

@@ -11,6 +11,7 @@ from atoll.domain.profile.profile import Access, Profile, Repo, Scope, Workspace
 from atoll.domain.sandbox.create import (
     Circumstances,
     agent_key,
+    check_consumer,
     check_references,
     grant,
     read_repos,
@@ -46,7 +47,7 @@ def test_wishes_are_laid_over_the_profile() -> None:
         agent="codex",
         scope=Scope.SHARED,
         workspace_mode=WorkspaceMode.MIRROR,
-        access=Access.READ_ONLY,
+        access=Access.READ_WRITE,
         ttl_seconds=60,
         network_mode=NetworkMode.NONE,
         env=(("B", "1"), ("A", "2")),
@@ -54,7 +55,7 @@ def test_wishes_are_laid_over_the_profile() -> None:
     sandbox = grant(request, PROFILE, AROUND)
     assert (sandbox.name, sandbox.agent, sandbox.scope) == ("mine", "codex", Scope.SHARED)
     assert sandbox.profile.network.mode is NetworkMode.NONE
-    assert sandbox.profile.workspace.access is Access.READ_ONLY
+    assert sandbox.profile.workspace.access is Access.READ_WRITE
     assert sandbox.profile.workspace.mode is WorkspaceMode.MIRROR
     assert sandbox.env == (("A", "2"), ("B", "1"))
     assert sandbox.expires_at == NOW + timedelta(seconds=60)
@@ -212,6 +213,11 @@ def test_loopback_repository_needs_leave() -> None:
         (CreateSandbox(repos=(RepoRequest("o/r", "a", "-b"),)), "repos[0].branch"),
         (CreateSandbox(repos=(RepoRequest("o/r", key="other"),)), "repos[0].key"),
         (CreateSandbox(repos=(RepoRequest("x\n", key=KEY),)), "repos[0].repo_url"),
+        (
+            CreateSandbox(workspace_mode=WorkspaceMode.MIRROR, access=Access.READ_ONLY),
+            "workspace.access",
+        ),
+        (CreateSandbox(cwd="a", access=Access.NONE), "cwd"),
     ],
 )
 def test_wrong_wish_is_refused_with_its_field(wanted: CreateSandbox, field: str) -> None:
@@ -233,6 +239,28 @@ def test_wrong_wish_is_refused_with_its_field(wanted: CreateSandbox, field: str)
 def test_wrong_reference_is_refused(wanted: CreateSandbox) -> None:
     with pytest.raises(Invalid):
         check_references(wanted)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "refused"),
+    [
+        (CreateSandbox(consumer=Consumer(run_id="r")), True),
+        (CreateSandbox(consumer=Consumer(run_id="r"), scope=Scope.AGENT), False),
+        (CreateSandbox(consumer=Consumer(harness="h", run_id="r")), False),
+        (CreateSandbox(consumer=Consumer(harness="h")), False),
+        (CreateSandbox(), False),
+    ],
+)
+def test_run_without_its_harness_is_refused_where_its_end_ends_the_sandbox(
+    wanted: CreateSandbox, refused: bool
+) -> None:
+    profile = replace(PROFILE, workspace=replace(PROFILE.workspace, scope_default=Scope.SESSION))
+    if refused:
+        with pytest.raises(Invalid) as error:
+            check_consumer(wanted, profile)
+        assert error.value.field == "consumer.harness"
+    else:
+        check_consumer(wanted, profile)
 
 
 def test_references_that_fit_pass() -> None:

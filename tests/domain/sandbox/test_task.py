@@ -108,7 +108,10 @@ def test_task_at_a_terminal_asks_by_its_agents_own_settings() -> None:
     with pytest.raises(Invalid) as refused:
         read_task(TaskRequest("Go.", asks=True), "codex", instructions="")
     assert refused.value.field == "task.permissions"
-    # An agent that has no terminal is a machine, whatever was asked for.
+    # An agent that has no terminal is a machine, where nothing else is asked for.
+    with pytest.raises(Invalid) as other:
+        read_task(TaskRequest("Go.", AgentMode.TUI), "acp:kimi", instructions="")
+    assert other.value.field == "task.mode"
     task = read_task(TaskRequest("Go.", asks=True), "acp:kimi", instructions="")
     assert task is not None and (task.mode, task.asks) == (AgentMode.MACHINE, True)
 

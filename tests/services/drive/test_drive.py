@@ -327,6 +327,7 @@ async def test_export_is_a_new_file_or_a_new_version(drives: Drives) -> None:
     assert (noted["file"], noted["path"], noted["bytes"]) == (made.id, "report.md", 5)
     for wrong in (
         DriveExport("report.md", folder="a b"),
+        DriveExport("report.md", folder="docs", file=made.id),
         DriveExport("report.md", file="../x"),
         DriveExport("report.md", name="a\nb"),
         DriveExport("gone.md"),

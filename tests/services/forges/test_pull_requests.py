@@ -120,6 +120,10 @@ async def test_branch_is_pushed_and_its_pull_request_opened_once(scene: Scene) -
     assert set(scene.forge.tokens) == {TOKEN} and TOKEN not in repr(note)
     again = await scene.pulls.open(LOCAL_PERSON, "r-fix", replace(OFFER, branch="fix"))
     assert again == replace(made, existed=True) and len(scene.notes) == 1
+    for more in ({"title": "Else"}, {"text": "Else."}, {"draft": True}):
+        with pytest.raises(Conflict) as differs:
+            await scene.pulls.open(LOCAL_PERSON, "r-fix", replace(OFFER, branch="fix", **more))
+        assert [differs.value.field] == [*more]
     draft = replace(OFFER, base="other", draft=True)
     scene.forge.kept["o/r"].branches["other"] = "c" * 40
     scene.forge.settle(made.pull, PullState.CLOSED)

@@ -87,10 +87,19 @@ async def test_sync_waits_for_an_agent_at_work_unless_now(world: World) -> None:
         events=cast(Any, Log()),
     )
     before = box.run("git rev-parse HEAD")
-    for act in (SyncAct.REBASE, SyncAct.ABORT):
+    for begin in (SyncOrder(onto="other"), SyncOrder(act=SyncAct.ABORT)):
         with pytest.raises(Conflict, match="codex is at work") as caught:
-            await syncs.sync(LOCAL_PERSON, sandbox.id, SyncOrder(onto="other", act=act))
+            await syncs.sync(LOCAL_PERSON, sandbox.id, begin)
         assert caught.value.code == "agent_works"
+    for order, field in (
+        (SyncOrder(onto="other", act=SyncAct.LOOK), "onto"),
+        (SyncOrder(onto="other", act=SyncAct.ABORT), "onto"),
+        (SyncOrder(act=SyncAct.ABORT, hand_over=True), "agent"),
+        (SyncOrder(act=SyncAct.LOOK, now=True), "now"),
+    ):
+        with pytest.raises(Invalid) as refused:
+            await syncs.sync(LOCAL_PERSON, sandbox.id, order)
+        assert refused.value.field == field
     assert box.run("git rev-parse HEAD") == before
     look = SyncOrder(act=SyncAct.LOOK)
     assert (await syncs.sync(LOCAL_PERSON, sandbox.id, look)).outcome is SyncOutcome.CLEAN

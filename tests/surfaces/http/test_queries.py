@@ -129,6 +129,7 @@ async def test_endpoint_of_tools_refuses_what_it_does_not_act_on(
 
 
 BOX = "/v1/sandboxes/{box}"
+TERMINAL = f"{BOX}/terminals/t_1"
 KEY = {"name": "K", "value": "sk-canary-A1b2C3d4E5"}
 DROPPED: tuple[tuple[str, str, dict[str, object] | None, str], ...] = (
     ("GET", f"{BOX}/bundle?all=true&branch=x", None, "branch"),
@@ -137,6 +138,10 @@ DROPPED: tuple[tuple[str, str, dict[str, object] | None, str], ...] = (
     ("DELETE", f"{BOX}?secrets=allow", None, "secrets"),
     ("POST", f"{BOX}/agents", {"agent": "codex", "mode": "machine", "name": "n"}, "name"),
     ("POST", f"{BOX}/agents", {"agent": "codex", "mode": "machine", "rows": 9}, "rows"),
+    ("POST", f"{BOX}/agents", {"agent": "acp:kimi", "mode": "tui"}, "mode"),
+    ("POST", f"{BOX}/agents", {"agent": "acp:kimi", "softlock": "strict"}, "softlock"),
+    ("POST", f"{TERMINAL}/agent", {"action": "pause", "gaps": [1, 1, 1, 1]}, "gaps"),
+    ("POST", f"{TERMINAL}/cards/c/answer", {"option": "y", "text": "No."}, "option"),
     ("POST", f"{BOX}/agents", {"agent": "codex", "resume": True, "conversation": "c"}, "resume"),
     ("POST", "/v1/secrets", {**KEY, "provider": "openai"}, "provider"),
     ("POST", "/v1/secrets", {**KEY, "push": ["refs/heads/x"]}, "push"),

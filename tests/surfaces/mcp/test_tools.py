@@ -81,6 +81,8 @@ async def test_bad_arguments_name_their_field(connect: Connect) -> None:
     async with connect() as client:
         wrong = await client.call_tool("atoll.exec", {"sandbox": 3})
         absent = await client.call_tool("atoll.exec", {"sandbox": "none", "command": "x"})
+        elsewhere = {"sandbox": "none", "exec_id": "x", "cwd": "/home"}
+        placed = value_of(await client.call_tool("atoll.exec", elsewhere))
         nothing = {"stream": "sandbox:nope", "after": 1}
         streams = [
             value_of(await client.call_tool(f"events.{one}", nothing))
@@ -93,6 +95,7 @@ async def test_bad_arguments_name_their_field(connect: Connect) -> None:
         "retryable": False,
         "field": "sandbox",
     }
+    assert placed["field"] == "cwd"
     assert value_of(absent)["code"] == "not_found"
     assert [(one["code"], one["field"]) for one in streams] == [("invalid", "stream")] * 2
 

@@ -150,7 +150,8 @@ async def test_resource_is_read_with_its_last_position(atoll: World) -> None:
         wrong = await one.ask("resources/read", uri="file:///etc/passwd")
         templates = await one.ask("resources/templates/list")
         for method in ("tools/list", "resources/list", "resources/templates/list"):
-            assert (await one.ask(method, cursor="2"))["error"]["code"] == -32602
+            refused: Any = await one.ask(method, cursor="2")
+            assert refused["error"]["code"] == -32602
     (content,) = read["result"]["contents"]  # type: ignore[index]
     assert json.loads(content["text"].split("\n")[0])["event_type"] == "sandbox.ready"
     assert [one["uri"] for one in listed["result"]["contents"]] == [  # type: ignore[index]

@@ -59,10 +59,11 @@ export interface components {
          */
         readonly Against: "base" | "turn" | "uncommitted";
         /**
-         * @description An agent to start. `resume` resumes its last conversation, `conversation` with the one of
-         *     that id, as `agent.conversation` events name it. `permissions: ask` makes a machine request
-         *     approval before it acts; at a terminal the agent's own settings count. `softlock: strict` also
-         *     keeps the owner from typing while it works; a sandbox that is strict makes every agent so.
+         * @description An agent to start, without a `mode` at a terminal where it has that one. `resume` resumes its
+         *     last conversation, `conversation` the one of that id, as `agent.conversation` events name it.
+         *     `permissions: ask` makes a machine request approval before it acts; at a terminal the agent's
+         *     own settings count. `softlock: strict` also keeps the owner from typing while it works; a
+         *     sandbox that is strict makes every agent so.
          */
         readonly AgentBody: {
             readonly agent: string;
@@ -3562,7 +3563,8 @@ export interface components {
             readonly repeated: boolean;
         };
         /**
-         * @description The way in which the agent takes the prompt: at a terminal, or as a machine that may ask.
+         * @description The way in which the agent takes the prompt: at a terminal, or as a machine that may ask;
+         *     left out, at a terminal where the agent has that mode.
          *
          *     `group` names the sandboxes that received the same prompt. It is queued while `max_working`
          *     tasks of the caller are at work; left out, the setting counts.

@@ -74,6 +74,7 @@ class _Pull(msgspec.Struct):
     base: _End
     merged: bool = False
     draft: bool = False
+    body: str | None = None
 
 
 class _Status(msgspec.Struct):
@@ -188,6 +189,7 @@ def _pull(told: _Pull) -> PullRequest:
         plain_line(told.head.ref),
         plain_line(told.base.ref),
         plain_line(told.head.sha),
+        plain_text(told.body or ""),
     )
 
 

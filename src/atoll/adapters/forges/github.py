@@ -56,6 +56,7 @@ class _Pull(msgspec.Struct):
     head: _End
     base: _End
     draft: bool = False
+    body: str | None = None
     merged_at: str | None = None
 
 
@@ -188,6 +189,7 @@ def _pull(told: _Pull) -> PullRequest:
         plain_line(told.head.ref),
         plain_line(told.base.ref),
         plain_line(told.head.sha),
+        plain_text(told.body or ""),
     )
 
 

@@ -222,6 +222,10 @@ def granted(approval: Approval, yes: ApprovalGrant, *, by: str, now: datetime) -
         )
     if isinstance(approval.ask, CommandAsk | ToolAsk) and yes.reach is not GrantScope.ONCE:
         raise Invalid("it is approved once, as it was shown", field="for")
+    if isinstance(approval.ask, CommandAsk) and yes.ttl is not None:
+        raise Invalid("a command runs once, and at once: leave `ttl` out", field="ttl")
+    if yes.ttl is not None and yes.ttl > MAX_TTL:
+        raise Invalid(f"ttl is at most {MAX_TTL.days} days", field="ttl")
     if isinstance(approval.ask, HostAsk):
         return _granted_host(approval, yes, by=by, now=now)
     ttl = ONCE_LIFE if yes.ttl is None and yes.reach is GrantScope.ONCE else yes.ttl
@@ -229,7 +233,7 @@ def granted(approval: Approval, yes: ApprovalGrant, *, by: str, now: datetime) -
         approval,
         verdict=ApprovalState.GRANTED,
         reach=yes.reach,
-        until=None if ttl is None else now + min(ttl, MAX_TTL),
+        until=None if ttl is None else now + ttl,
         decided_at=now,
         decided_by=by,
     )

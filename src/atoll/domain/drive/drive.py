@@ -156,6 +156,8 @@ def read_file_id(text: str, *, field: str = "file") -> str:
 def check_query(query: DriveQuery) -> DriveQuery:
     """Return the query when a drive could answer it. Raises `Invalid` with the field."""
     read_file_id(query.folder, field="folder")
+    if query.name and query.folder != ROOT_FOLDER:
+        raise Invalid("a name is searched in all folders: leave the folder out", field="folder")
     if len(query.name) > MAX_SEARCH or not query.name.isprintable():
         raise Invalid(f"a name is one line of at most {MAX_SEARCH} characters", field="name")
     if query.cursor and not _CURSOR.fullmatch(query.cursor):

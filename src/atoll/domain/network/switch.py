@@ -38,6 +38,8 @@ def changed(network: Network, change: NetworkChange) -> Network:
     barred = [one for one in network.denied if one not in forgotten]
     # The later request takes precedence: allowing a host ends its denial, and the other way round.
     newly = [rule.host for rule in read_rules(change.allow)]
+    if both := [one for one in denied if one in newly]:
+        raise Invalid(f"{both[0]} is to be allowed and denied: choose one", field="deny")
     barred = [one for one in barred if one not in newly]
     kept = [one for one in kept if not _about(one, denied)]
     after = replace(
@@ -50,6 +52,12 @@ def changed(network: Network, change: NetworkChange) -> Network:
     )
     if len(after.allowed) > MAX_RULES or len(after.denied) > MAX_DENIED:
         raise Invalid(f"at most {MAX_RULES} rules can be added to one sandbox", field="allow")
+    if after.mode is not NetworkMode.HOST_ONLY:
+        for field in ("host_ports", "ranges"):
+            if getattr(change, field):
+                raise Invalid(
+                    f"{field} are reached in mode host-only: this is mode {after.mode}", field=field
+                )
     return after
 
 

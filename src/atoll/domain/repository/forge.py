@@ -104,6 +104,7 @@ class PullRequest:
     branch: str
     base: str
     commit: str
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,6 +163,11 @@ def narrowed(policy: RoutePolicy, options: RouteOptions) -> RoutePolicy:
     """Return a policy with the order that a request names. Raises `Invalid` for a strategy that
     would turn an explicit choice into another one."""
     if options.extension is not None:
+        if options.strategy not in (None, Strategy.EXPLICIT):
+            raise Invalid(
+                f"a named extension is the only one that is tried: leave {options.strategy} out",
+                field="route.strategy",
+            )
         return replace(policy, strategy=Strategy.EXPLICIT)
     if options.strategy is None or options.strategy is policy.strategy:
         return policy

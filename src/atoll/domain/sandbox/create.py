@@ -15,7 +15,7 @@ from atoll.domain.files.host_mount import read_host_mounts
 from atoll.domain.files.workspace_path import named_path, workspace_path
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import Principal
-from atoll.domain.profile.profile import Access, Profile, WorkspaceMode
+from atoll.domain.profile.profile import Access, Profile, Scope, WorkspaceMode
 from atoll.domain.repository.branch import (
     branch_for_agent,
     branch_of_task,
@@ -79,6 +79,7 @@ def grant(request: CreateSandbox, profile: Profile, circumstances: Circumstances
             "access none leaves no place for repositories: name none, or take ro or rw",
             field="workspace.access",
         )
+    cwd = _start_directory(request, effective)
     return Sandbox(
         id=circumstances.sandbox_id,
         org_id=circumstances.caller.org_id,
@@ -95,7 +96,7 @@ def grant(request: CreateSandbox, profile: Profile, circumstances: Circumstances
         repos=repos,
         mounts=read_host_mounts(request.mounts, circumstances.mount_roots),
         copies=request.copies,
-        cwd=read_cwd(request.cwd),
+        cwd=cwd,
         inputs=request.inputs,
         env=read_env(_variables(request, circumstances)),
         setup_metadata=request.setup_metadata,
@@ -164,6 +165,33 @@ def overlaid(request: CreateSandbox, profile: Profile) -> Profile:
         softlock=request.softlock or request.usual_softlock or profile.softlock,
         agent_catalogue=read_catalogue(request, profile),
     )
+
+
+def _start_directory(request: CreateSandbox, profile: Profile) -> str:
+    """Return where terminals and commands start, in a workspace that can be as it is requested.
+    Raises `Invalid`."""
+    access = profile.workspace.access
+    if request.workspace_mode is WorkspaceMode.MIRROR and access is not Access.READ_WRITE:
+        raise Invalid(
+            f"a mirror is filled and changed, which access {access} does not allow: take rw",
+            field="workspace.access",
+        )
+    cwd = read_cwd(request.cwd)
+    if access is Access.NONE and cwd != WORKSPACE:
+        raise Invalid(f"with access none there is no {cwd[:80]}", field="cwd")
+    return cwd
+
+
+def check_consumer(request: CreateSandbox, profile: Profile) -> None:
+    """Check that the end of a session can name its sandbox: it names a harness and one id. Raises
+    `Invalid`."""
+    consumer, scope = request.consumer, request.scope or profile.workspace.scope_default
+    named = (consumer.session_id, consumer.run_id, consumer.job_id) != (None, None, None)
+    if scope is Scope.SESSION and named and consumer.harness is None:
+        raise Invalid(
+            "a session, run or job is that of a harness: name it, or its end ends nothing",
+            field="consumer.harness",
+        )
 
 
 def _truth(profile: Profile, request: CreateSandbox, repos: tuple[SandboxRepo, ...]) -> Profile:

@@ -68,7 +68,8 @@ class Task:
 
 def read_task(request: TaskRequest | None, agent: str | None, *, instructions: str) -> Task | None:
     """Return the requested task, None for none. Raises `Invalid` for words that are empty or too
-    long, without an agent to give them to, and for one at a terminal that is to ask."""
+    long, without an agent to give them to, for one at a terminal that is to ask, and at one that
+    the agent does not have."""
     if request is None:
         return None
     if agent is None:
@@ -89,6 +90,8 @@ def read_task(request: TaskRequest | None, agent: str | None, *, instructions: s
         )
     most, asks = request.max_working, bool(request.asks)
     mode = mode_of(request.mode, agent)
+    if request.mode not in (None, mode):
+        raise Invalid(f"{agent} has no mode at a terminal: take machine", field="task.mode")
     if asks and mode is AgentMode.TUI:
         raise Invalid(
             "at a terminal the agent's own settings say what it asks: take mode machine, or leave "

@@ -183,7 +183,7 @@ class Dashboards:
         async with self._ground.store.read() as rows:
             members = await rows.members.of(caller.org_id)
         try:
-            named = one_member(members, subject).id
+            named = str(one_member(members, subject).id)
         except NotFound:
             named = read_subject(subject)  # who is no member any more may still have a role
         await self._change(
@@ -327,8 +327,9 @@ async def _known_subject(rows: Transaction, org_id: OrgId, subject: str) -> str:
     read_subject(subject)
     invited = await rows.invitations.of(org_id)
     group = subject.removeprefix(GROUP)
-    known = any(group in one.groups for one in (*members, *invited))
-    if not known and not any(one.groups_claimed for one in members):
+    known = {*(name for one in members for name in one.groups)}
+    known |= {*(name for one in invited for name in one.groups)}
+    if group not in known and not any(one.groups_claimed for one in members):
         raise NotFound(
             f"Nobody is in a group {group}: give it to a member first, with `atoll org role`."
         )

@@ -23,7 +23,14 @@ from atoll.domain.drive.drive import (
     upload_name,
     workspace_name,
 )
-from atoll.domain.errors import AtollError, Conflict, Forbidden, LimitReached, NotFound
+from atoll.domain.errors import (
+    AtollError,
+    Conflict,
+    Forbidden,
+    Invalid,
+    LimitReached,
+    NotFound,
+)
 from atoll.domain.event import Json, sandbox_stream
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.sandbox import Sandbox
@@ -118,6 +125,9 @@ class DriveTransfers:
     async def export_file(self, caller: Principal, ref: str, wanted: DriveExport) -> DriveFile:
         """Stream a file of the workspace to the drive."""
         check_person(caller)
+        if wanted.file is not None and wanted.folder != ROOT_FOLDER:
+            told = "a new version stays where its file is: leave the folder out"
+            raise Invalid(told, field="folder")
         name = upload_name(wanted.name or wanted.path.rpartition("/")[2])
         upload = DriveUpload(
             name,

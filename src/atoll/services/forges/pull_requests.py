@@ -20,6 +20,8 @@ from atoll.domain.repository.forge import (
     PullRequest,
     PullState,
     check_new_pull,
+    plain_line,
+    plain_text,
     repository_at,
 )
 from atoll.domain.repository.repository import read_commit
@@ -112,9 +114,10 @@ class PullRequests:
         self._events = events
 
     async def open(self, caller: Principal, ref: str, offer: PullOffer) -> ForgePull:
-        """Push the branch and open its pull request; one that is open already is returned. Raises
-        `Conflict` with code `not_pushed` when the forge does not have the branch's newest commit
-        afterwards, `pull_refused` when it takes no pull request."""
+        """Push the branch and open its pull request; one that is open already is returned, if it is
+        as this one would be. Raises `Conflict` with the field that differs, with code `not_pushed`
+        when the forge does not have the branch's newest commit afterwards, `pull_refused` when it
+        takes no pull request."""
         sandbox, repo, at = await self._place(caller, ref, offer.repo)
         sandbox, client = await self._sandboxes.runtime(caller, sandbox.id)
         wanted = "" if offer.branch is None else read_branch(offer.branch)
@@ -131,6 +134,7 @@ class PullRequests:
             raise Conflict(_not_pushed(at, branch, commit, said), code="not_pushed")
         for one in await self._forge.pulls(at, branch):
             if one.state is PullState.OPEN and one.base == base:
+                _check_same(one, new)
                 return ForgePull(one, at.pull_url(one.number))
         made = await self._forge.open_pull(at, new)
         await self._tell(caller, sandbox, offer.repo, made)
@@ -224,6 +228,22 @@ class PullRequests:
         }
         note = Note(sandbox_stream(sandbox.id), "git.pull_opened", payload)
         await self._events.record(caller, note)
+
+
+def _check_same(there: PullRequest, new: NewPull) -> None:
+    """Check that an open pull request is as another would be. Raises `Conflict`."""
+    wanted = (
+        ("title", plain_line(new.title) == there.title),
+        ("text", plain_text(new.text).split() in ([], there.text.split())),
+        ("draft", there.draft or not new.draft),
+    )
+    for field, same in wanted:
+        if not same:
+            raise Conflict(
+                f"Pull request {there.number} of {there.branch} is open already, with another "
+                f"{field}: change it at the forge, or send what it has.",
+                field=field,
+            )
 
 
 async def _pushed(client: RuntimeClient, repo: SandboxRepo, branch: str) -> tuple[str, str, str]:

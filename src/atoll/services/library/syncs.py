@@ -106,6 +106,7 @@ class Syncs:
         """Bring newer commits in and rebase onto them. Raises `Invalid` for a branch that is not
         there, `Conflict` where git cannot begin or (`agent_works`) an agent works there,
         `Unavailable` when the remote does not answer."""
+        _check_order(order)
         act = order.act is not SyncAct.LOOK
         sandbox, client = await self._sandboxes.runtime(caller, ref, activity=act)
         if not 0 <= order.repo < len(sandbox.repos):
@@ -171,6 +172,16 @@ class Syncs:
             "commits": done.commits,
         }
         await self._events.record(caller, Note(sandbox_stream(sandbox.id), "git.synced", payload))
+
+
+def _check_order(order: SyncOrder) -> None:
+    """Check for parts that the act has no use for. Raises `Invalid`."""
+    if order.onto is not None and order.act is not SyncAct.REBASE:
+        raise Invalid(f"onto is for rebase, not for {order.act}", field="onto")
+    if order.hand_over and order.act is SyncAct.ABORT:
+        raise Invalid("abort leaves no conflict for an agent", field="agent")
+    if order.now and order.act is SyncAct.LOOK:
+        raise Invalid("look changes nothing and waits for nobody: leave now out", field="now")
 
 
 async def _run(client: RuntimeClient, repo: SandboxRepo, order: SyncOrder, base: _Base) -> Sync:

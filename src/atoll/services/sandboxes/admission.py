@@ -29,6 +29,7 @@ from atoll.domain.sandbox.consumer import acting_consumer, consumer_facts
 from atoll.domain.sandbox.create import (
     Circumstances,
     agent_key,
+    check_consumer,
     check_references,
     first_repository,
     grant,
@@ -140,6 +141,8 @@ class Admission:
         check_references(request)
         asked = await self._asked(caller, request, key)
         request, profile = asked.request, asked.profile
+        if asked.parent is None:
+            check_consumer(request, profile)
         self.agents.check_catalogue(request, profile)
         await self._workspaces.check_starts(caller.org_id, request.repos)
         agent, prompted = request.agent or profile.agent, request.task is not None

@@ -76,6 +76,7 @@ class FakeForge:
             new.branch,
             new.base,
             there.branches[new.branch],
+            new.text,
         )
         there.pulls.append(made)
         self.opened.append(new)

@@ -50,7 +50,7 @@ async def test_create_repeated_with_its_key_gives_the_same_sandbox(atoll: World)
         again = await client.post("/v1/sandboxes", json={"name": "a"}, headers=headers)
         other = await client.post("/v1/sandboxes", json={"name": "b"}, headers=headers)
         profile = await client.post("/v1/sandboxes", json={"profile": "python"}, headers=headers)
-        consumer = {"consumer": {"session_id": "s"}}
+        consumer = {"consumer": {"harness": "h", "session_id": "s"}}
         third = await client.post("/v1/sandboxes", json=consumer, headers=headers)
         fewer = await client.post("/v1/sandboxes", json={}, headers=headers)
     assert first.json()["sandbox_id"] == again.json()["sandbox_id"]

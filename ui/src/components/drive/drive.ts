@@ -29,8 +29,9 @@ export const drives = {
     call('POST', '/v1/drive/connection', body) as Promise<Drive>,
   disconnect: () => call('DELETE', '/v1/drive/connection') as Promise<Schemas['DisconnectedView']>,
   files({ folder, name, cursor }: DriveQuery): Promise<DrivePage> {
-    const query = new URLSearchParams({ folder, limit: String(LIMIT) });
-    if (name !== '') query.set('name', name);
+    // A name is searched in all folders.
+    const where = name === '' ? { folder } : { name };
+    const query = new URLSearchParams({ ...where, limit: String(LIMIT) });
     if (cursor !== '') query.set('cursor', cursor);
     return call('GET', `/v1/drive/files?${query}`) as Promise<DrivePage>;
   },

@@ -36,6 +36,8 @@ test('a machine asks only where it is a machine', () => {
   const bodies = (mode: 'tui' | 'machine') => bodiesOf({ ...DRAFT, asks: true, mode }, [], 'g');
   expect(bodies('tui')[0]?.task?.permissions).toBe('allow');
   expect(bodies('machine')[0]?.task?.permissions).toBe('ask');
+  // Left out, it is what the agent has: one that was added has no mode at a terminal.
+  expect(bodies('tui')[0]?.task).not.toHaveProperty('mode');
 });
 
 test('what is missing is said', () => {

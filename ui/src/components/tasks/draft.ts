@@ -74,7 +74,7 @@ export function bodiesOf(
       agent,
       prompt: draft.prompt,
       task: {
-        mode: draft.mode,
+        ...(draft.mode === 'machine' ? { mode: 'machine' as const } : {}),
         permissions: draft.mode === 'machine' && draft.asks ? 'ask' : 'allow',
         group: several ? group : null,
         max_working: draft.maxWorking === '' ? null : Number(draft.maxWorking),

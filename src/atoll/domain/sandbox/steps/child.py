@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from atoll.domain.errors import Conflict, Forbidden, LimitReached
+from atoll.domain.errors import Conflict, Forbidden, Invalid, LimitReached
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.profile.profile import Profile, Scope
@@ -158,9 +158,14 @@ def _recent(head: Sandbox, now: datetime) -> tuple[datetime, ...]:
 
 
 def _seconds(parent: Sandbox, request: CreateSandbox) -> int:
-    """Return the requested time to live, at most the one that its parent was given."""
+    """Return the requested time to live, by default the one that its parent was given. Raises
+    `Invalid` for a longer one."""
     most = min(parent.ttl_seconds, parent.profile.ttl.max_seconds)
-    return most if request.ttl_seconds is None else min(request.ttl_seconds, most)
+    if request.ttl_seconds is not None and request.ttl_seconds > most:
+        raise Invalid(
+            f"{parent.name} lives {most} seconds, and what is made inside no longer", field="ttl"
+        )
+    return most if request.ttl_seconds is None else request.ttl_seconds
 
 
 def _repo(parent: Sandbox, wanted: RepoRequest) -> RepoRequest:

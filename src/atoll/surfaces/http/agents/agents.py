@@ -10,6 +10,7 @@ from fastapi import APIRouter, Path, Query, WebSocket
 from msgspec.structs import replace
 from starlette.responses import Response
 
+from atoll.domain.agent.acp.added import is_added
 from atoll.domain.agent.card_log import MAX_CARDS
 from atoll.domain.errors import Invalid
 from atoll.domain.people.capability import Capability
@@ -96,6 +97,8 @@ async def act_on_agent(
 ) -> Response:
     """Pause, resume, interrupt or stop the agent. `start` and `yield` set whose turn it is where
     the agent itself cannot report it."""
+    if body.gaps is not None and body.action != "stop":
+        raise Invalid(f"gaps are for stop, not for {body.action}", field="gaps")
     action = request_body(body, agents.ActionBody)
     return Json(await atoll.agents.act(*at, terminal, body=action))
 
@@ -145,6 +148,8 @@ async def answer_card(
     body: AnswerBody,
 ) -> Response:
     """Answer the question of a card, by one of its options or in words."""
+    if body.option is not None and body.text is not None:
+        raise Invalid("give `option` or `text`, not both", field="option")
     given = request_body(body, agents.AnswerBody)
     return Json(await atoll.agents.answer(*at, terminal, card=card, body=given))
 
@@ -169,6 +174,8 @@ def _check_mode(body: AgentBody) -> None:
     """Check for fields that would be dropped. Raises `Invalid`."""
     if body.resume and body.conversation is not None:
         raise Invalid("resume the last conversation or name one, not both", field="resume")
-    if body.mode == "machine":
+    if body.mode == "tui" and "mode" in body.model_fields_set and is_added(body.agent):
+        raise Invalid(f"{body.agent} has no mode at a terminal: take machine", field="mode")
+    if body.mode == "machine" or is_added(body.agent):
         for field in sorted(body.model_fields_set & {"cols", "rows", "name", "softlock"}):
             raise Invalid(f"{field} is for an agent at a terminal", field=field)

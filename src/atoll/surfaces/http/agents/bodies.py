@@ -17,10 +17,11 @@ Gap = Annotated[float, Field(ge=0, le=10)]
 
 
 class AgentBody(Body):
-    """An agent to start. `resume` resumes its last conversation, `conversation` with the one of
-    that id, as `agent.conversation` events name it. `permissions: ask` makes a machine request
-    approval before it acts; at a terminal the agent's own settings count. `softlock: strict` also
-    keeps the owner from typing while it works; a sandbox that is strict makes every agent so."""
+    """An agent to start, without a `mode` at a terminal where it has that one. `resume` resumes its
+    last conversation, `conversation` the one of that id, as `agent.conversation` events name it.
+    `permissions: ask` makes a machine request approval before it acts; at a terminal the agent's
+    own settings count. `softlock: strict` also keeps the owner from typing while it works; a
+    sandbox that is strict makes every agent so."""
 
     agent: Word
     mode: Literal["tui", "machine"] = "tui"

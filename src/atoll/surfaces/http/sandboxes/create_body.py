@@ -90,7 +90,8 @@ class ConsumerBody(Body):
 
 
 class TaskBody(Body):
-    """The way in which the agent takes the prompt: at a terminal, or as a machine that may ask.
+    """The way in which the agent takes the prompt: at a terminal, or as a machine that may ask;
+    left out, at a terminal where the agent has that mode.
 
     `group` names the sandboxes that received the same prompt. It is queued while `max_working`
     tasks of the caller are at work; left out, the setting counts."""

@@ -78,6 +78,8 @@ async def run_command(call: Call, arguments: ExecArguments) -> Answer:
     or `next` is not null, call again with its exec_id and that offset."""
     if bool(arguments.command) == bool(arguments.exec_id):
         raise Invalid("give either `command` or `exec_id`", field="command")
+    if arguments.exec_id and arguments.cwd:
+        raise Invalid("`cwd` is for a new command: leave it out", field="cwd")
     reach = await call.reach(arguments.sandbox)
     calls, caller, ref = call.atoll.runtime_calls, reach.caller, reach.ref
     if arguments.command:

@@ -59,10 +59,11 @@ def start(
         raise Invalid(f"{name} was created without an agent: name the one to start", field="agent")
     body: AgentBody = {
         "agent": wanted,
-        "mode": "machine" if options["machine"] else "tui",
         "resume": options["resume"] is True,
         "permissions": "ask" if options["ask_first"] else "allow",
     }
+    if options["machine"]:
+        body["mode"] = "machine"
     if isinstance(options["prompt"], str):
         body["prompt"] = options["prompt"]
     try:

@@ -62,6 +62,8 @@ def disconnect(invocation: Invocation, *, as_json: bool) -> None:
 @pass_invocation
 def list_files(invocation: Invocation, folder: str, *, name: str | None, as_json: bool) -> None:
     """List a FOLDER of your Drive, by its id  [default: the top]."""
+    if name is not None and folder != "root":
+        raise click.UsageError("--name searches all folders: leave FOLDER out.")
     drives, query, found = Drives(invocation.api().transport), _query(folder, name), []
     cursor = ""
     while True:
