@@ -79,7 +79,6 @@ def grant(request: CreateSandbox, profile: Profile, circumstances: Circumstances
             "access none leaves no place for repositories: name none, or take ro or rw",
             field="workspace.access",
         )
-    cwd = _start_directory(request, effective)
     return Sandbox(
         id=circumstances.sandbox_id,
         org_id=circumstances.caller.org_id,
@@ -96,7 +95,7 @@ def grant(request: CreateSandbox, profile: Profile, circumstances: Circumstances
         repos=repos,
         mounts=read_host_mounts(request.mounts, circumstances.mount_roots),
         copies=request.copies,
-        cwd=cwd,
+        cwd=_start_directory(request, effective),
         inputs=request.inputs,
         env=read_env(_variables(request, circumstances)),
         setup_metadata=request.setup_metadata,
