@@ -16,6 +16,7 @@ from atoll.domain.repository.raster import Raster
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.services.library import changes as changes_module
 from atoll.services.library.changes import Comparison, DiffStyle, WorkingTrees
+from atoll.services.library.tree_edits import TreeEdits
 from tests.peers.boxed_runtime import BoxedRuntime
 from tests.services.library.test_workspaces import World, world
 
@@ -155,7 +156,8 @@ HOSTILE = {
     "alias": "git config alias.status '!{payload}'; git config alias.diff '!{payload}'",
     "submodule": "git init -q sub; git -C sub config core.fsmonitor {payload};"
     "git -C sub -c user.name=a -c user.email=a@b commit -q --allow-empty -m x; git add sub;"
-    "echo x > sub/x",
+    "echo x > sub/x; git -C sub config filter.x.clean {payload}; git -C sub add x;"
+    "echo '* filter=x' > sub/.gitattributes; echo y > sub/x; : > .gitmodules",
 }
 
 
@@ -210,6 +212,40 @@ async def test_hostile_names_are_data(review: Review) -> None:
     assert {name: diff[name] for name in names} == {name: ["+line"] for name in names}
     assert "ok" not in diff and diff["forged"][1] == "+diff --git a/ok b/ok"
     assert await review.diff(":(top)y") == {":(top)y": ["+line"]}
+
+
+async def test_edits_in_submodules_are_listed(review: Review) -> None:
+    author = "-c user.name=a -c user.email=b"
+    review.box.run(
+        f"for one in lib lib/in; do git init -q $one; cd $one; echo 1 > file; git add .;"
+        f"git {author} commit -qm x; cd /workspace; done; git -C lib add in;"
+        f"git -C lib {author} commit -qm in; git add lib; : > .gitmodules; git add .gitmodules;"
+        "git commit -qm lib; git checkout -q src/a.txt; rm 'a new'"
+    )
+    assert await review.files("uncommitted") == {}
+    digests = set()
+    for edit in (
+        "echo 2 > lib/file",
+        "echo 3 > lib/file",
+        "cd lib; git checkout -q file; cd in; git update-index --assume-unchanged file; rm file",
+        "cd lib/in; git rm -q --cached file; echo > new",
+    ):
+        review.box.run(edit)
+        found = await review.changes("uncommitted")
+        (file,) = found.files
+        assert (file.path, file.kind, file.uncommitted, found.total) == ("lib", "modified", True, 1)
+        digests.add(file.digest)
+        assert (await review.files())["lib"].kind == "added", "since the base"
+    assert len(digests) == 4
+    old, new = (await review.diff("lib", against="uncommitted"))["lib"]
+    assert (old[1:], new[1:]) == (old[1:], f"{old[1:]}-dirty")
+    review.box.run(f"git -C lib {author} commit -qm newer --allow-empty")
+    assert [one.path for one in (await review.changes("uncommitted")).files] == ["lib"]
+    edits = TreeEdits(review.reading, review.trees)
+    with pytest.raises(Invalid, match="inside the repository"):
+        wanted = Comparison(against=Against.UNCOMMITTED, paths=("lib",))
+        digest = (await review.files("uncommitted"))["lib"].digest
+        await edits.discard(LOCAL_PERSON, "x", wanted, digest=digest)
 
 
 async def test_very_many_files_are_counted_and_bounded(review: Review) -> None:

@@ -436,14 +436,17 @@ async def test_submodules_in_submodules_come_along_or_are_named(world: World) ->
 async def test_submodules_that_are_here_come_along_and_the_others_are_named(world: World) -> None:
     library = new_tree(world.tmp / "library", text="library\n")
     library.commit("lib.txt", "library\n")
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 1\n"
+    lfs = "*.bin filter=lfs diff=lfs merge=lfs -text\n"
+    for name, text in (("b.bin", pointer), (".gitattributes", lfs)):
+        library.commit(name, text)
     bare_copy(library, world.tmp / "srv" / "o" / "library.git")
     far = new_tree(world.tmp / "far", text="far\n")
     bare_copy(far, world.tmp / "srv" / "o" / "far.git")
     tree = world.tree
     for name, source in (("lib", library), ("deep/far", far)):
         add_link(tree, name, source)
-    (tree.path / ".gitattributes").write_text("*.bin filter=lfs diff=lfs merge=lfs -text\n")
-    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 1\n"
+    (tree.path / ".gitattributes").write_text(lfs)
     (tree.path / "a.bin").write_text(pointer)
     tree.git("add", ".gitattributes", "a.bin")
     tree.git("commit", "-qm", "a pointer")
@@ -453,7 +456,7 @@ async def test_submodules_that_are_here_come_along_and_the_others_are_named(worl
     sandbox = world.sandbox(world.repo())
     box = await world.box(sandbox)
     (repo,) = await world.workspaces.prepare(sandbox, box, lambda _: None)
-    assert (repo.submodules, repo.lfs_files) == (("deep/far",), 1)
+    assert (repo.submodules, repo.lfs_files) == (("deep/far",), 2), "one in the submodule"
     assert (box.workspace / "lib" / "lib.txt").read_text() == "library\n"
     assert box.run("git status --porcelain; git -C lib remote get-url origin") == (
         f"{world.server.url}/o/library.git"

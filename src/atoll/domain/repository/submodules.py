@@ -53,12 +53,18 @@ bring_submodules() {
     done
   done
 }
-left_out() {
-  lfs=0
+pointers() {
   if git ls-files -z -- .gitattributes ':(glob)**/.gitattributes' |
     xargs -0 -r grep -qs 'filter=lfs' --; then
-    lfs=$(git grep -lIz -e '^version https://git-lfs.github.com/spec/v1$' | tr -dc '\0' | wc -c)
+    git grep -lIz -e '^version https://git-lfs.github.com/spec/v1$'
   fi
+  [ "$1" -lt MAX_DEPTH ] || return 0
+  links | while read -r one path; do
+    if [ -e "$path/.git" ] && [ ! -L "$path" ]; then (cd "$path" && pointers $(($1 + 1))); fi
+  done
+}
+left_out() {
+  lfs=$(pointers 0 | tr -dc '\0' | wc -c)
   printf '%s\0' "${lfs##* }"
   missing_submodules 0 '' | head -c 100000
 }

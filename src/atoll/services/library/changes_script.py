@@ -5,6 +5,7 @@ Nothing the repository configures runs (`wire.git.checkpoints`). Marks that hide
 call it binary.
 """
 
+from atoll.domain.repository.submodules import MAX_DEPTH, MAX_SUBMODULES
 from atoll.services.scripts import Script
 from atoll.wire.git.checkpoints import POINTS, QUIET, QUIET_LOCATING
 
@@ -42,7 +43,55 @@ without_nul() {
 }
 state() {
   own status --porcelain=v1 -z --no-renames --untracked-files=all --ignore-submodules=dirty \
-    -- "$@" > "$work/whole"
+    -- "$@" > "$work/whole" || return
+  : > "$work/dirty"
+  [ -e "$top/.gitmodules" ] || return 0
+  links "$@" | head -n MAX_SUBMODULES | while read -r one path; do
+    edits=$(edits_in "$path" 1)
+    [ -n "$edits" ] || continue
+    echo "$one $edits $path" >> "$work/dirty"
+    [ -n "$(own status --porcelain=v1 --no-renames --ignore-submodules=dirty -- "$path" |
+      head -c 1)" ] || printf ' M %s\0' "$path" >> "$work/whole"
+  done
+}
+# Prints a digest of what is not committed in the submodule $1, which is $2 deep, and of what is not
+# in those that lie in it; nothing where there is nothing. Git itself would run what a submodule
+# configures: here it has a directory as ours.
+edits_in() (
+  [ -e "$1/.git" ] && [ ! -L "$1" ] || exit 0
+  gitdir=$(git -C "$1" --git-dir=.git rev-parse --absolute-git-dir 2> /dev/null) || exit 0
+  outer=$top objects=$gitdir/objects
+  cd -P -- "$1" && top=$(pwd -P) && [ -d "$objects" ] || exit 0
+  case $top in "$outer"/*) ;; *) exit 0 ;; esac
+  rm -rf "$work/s" && mkdir "$work/s" && cp -R "$work/g" "$work/s/g" || exit 0
+  work=$work/s
+  settle
+  unhide || exit 0
+  own status --porcelain=v1 --no-renames --ignore-submodules=dirty > "$work/status" || exit 0
+  if [ "$2" -lt MAX_DEPTH ]; then
+    links | head -n MAX_SUBMODULES | while read -r one path; do
+      edits_in "$path" $(($2 + 1))
+    done >> "$work/status"
+  fi
+  [ -s "$work/status" ] || exit 0
+  {
+    cat "$work/status"
+    own diff --no-color --no-ext-diff --no-textconv --ignore-submodules=dirty
+  } | head -c 4000000 | own hash-object --stdin
+)
+# `each_dirty DO` runs DO with commit, digest and path of each submodule with edits that git, which
+# compares only commits, does not list.
+each_dirty() {
+  while read -r one edits path; do
+    if own diff --quiet --ignore-submodules=dirty "${base:-$empty}" -- "$path"; then
+      "$@" "$one" "$edits" "$path"
+    fi
+  done < "$work/dirty"
+}
+list_dirty() { printf ':160000 160000 %s %s M\0%s\0' "$1" "$2" "$3"; }
+show_dirty() {
+  printf 'diff --git a/%s b/%s\n--- a/%s\n+++ b/%s\n' "$3" "$3" "$3" "$3"
+  printf '@@ -1 +1 @@\n-Subproject commit %s\n+Subproject commit %s-dirty\n' "$1" "$1"
 }
 # HEAD by its files, which takes no process; git finds any that is not plain.
 glance() {
@@ -164,6 +213,7 @@ begin() {
 }
 if [ "$mode" = list ]; then
   compare --raw --numstat -z --abbrev=40 > "$work/found"
+  each_dirty list_dirty >> "$work/found"
   begin
   if [ -z "$same" ]; then each stat -c '%s|%i|%z|%n' -- > "$work/times" 2> /dev/null; fi
   head -q -c 1500000 "$work/mark" "$work/whole" "$work/mark" "$work/found" "$work/mark" \
@@ -176,10 +226,10 @@ else
   if [ "$space" = no ]; then set -- -w; else set --; fi
   begin
   head -q -c 1000000 "$work/mark" "$work/whole" "$work/mark"
-  compare -p "-U$context" "$@" | head -c 4194304
+  { each_dirty show_dirty; compare -p "-U$context" "$@"; } | head -c 4194304
   printf '\0%s\0' "$mark"
 fi
-""",
+""".replace("MAX_DEPTH", str(MAX_DEPTH)).replace("MAX_SUBMODULES", str(MAX_SUBMODULES)),
     seconds=120.0,
     unrecorded=True,
 )

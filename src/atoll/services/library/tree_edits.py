@@ -25,6 +25,8 @@ from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.scripts import Outcome, read_count, run_inside
 
 MAX_MESSAGE_CHARS = 10_000
+GITLINK = "160000"
+"""The mode of a submodule in git's trees."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ class TreeEdits:
         file = next((one for one in changes.files if one.path == path), None)
         if file is None or file.digest != digest:
             raise Conflict(f"{path} has changed meanwhile: look at it again.", code="changed")
-        if path.endswith("/"):
+        if path.endswith("/") or file.new_mode == GITLINK:
             raise Invalid("A repository inside the repository is not discarded.", field="path")
         sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
         tree = tree_of(sandbox, compared.repo)

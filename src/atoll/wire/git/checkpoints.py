@@ -105,7 +105,8 @@ add_files() {
   own -c advice.addEmbeddedRepo=false add -A --sparse -- .
 }
 links() {
-  own -c core.quotePath=false ls-files -s | sed -n 's/^160000 \([0-9a-f]*\) 0.\(.*\)/\1 \2/p'
+  own -c core.quotePath=false ls-files -s -- "$@" |
+    sed -n 's/^160000 \([0-9a-f]*\) 0.\(.*\)/\1 \2/p'
 }
 own() {
   GIT_DIR="$work/g" GIT_WORK_TREE="$top" GIT_INDEX_FILE="$index" \
