@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 
 from atoll.adapters.kept.folder import KeptFolder
+from atoll.domain.errors import Conflict
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports.kept import TREE, KeptWorktree, bundle_name
@@ -160,6 +161,19 @@ async def test_work_that_the_repository_hides_is_saved(saving: Saving, line: str
         assert tree.git("show", f"{branch}:src/a.txt") == "changed"
         files = tree.git("ls-tree", "-r", "--name-only", branch).splitlines()
         assert "new" in files and "README.md" not in files
+
+
+async def test_file_with_a_filter_is_saved_and_in_no_branch_that_is_pulled(saving: Saving) -> None:
+    sandbox, box = await saving.world.laid_out(saving.world.repo())
+    box.run("git config filter.crypt.clean rev; echo 'key filter=crypt' > .gitattributes")
+    box.run("echo secret > key")
+    script, ref = BUNDLE_UNCOMMITTED, "refs/heads/fix"
+    take = saving.world.workspaces.taken_out(sandbox, box, 0, ref=ref, script=script)
+    with pytest.raises(Conflict, match=r"key has a filter \(LFS, git-crypt\): commit it inside"):
+        await take.__aenter__()
+    kept = await saving.saved(sandbox, box)
+    assert kept is not None
+    assert (await saving.taken(kept)).git("show", "got/worktree:key") == "secret"
 
 
 async def test_work_of_tags_and_linked_worktrees_is_named_and_saved(saving: Saving) -> None:

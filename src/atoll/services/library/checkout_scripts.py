@@ -6,6 +6,7 @@ host. Each says what its positional arguments are and how it ends.
 
 from atoll.domain.repository.submodules import LEFT_OUT, MAX_DEPTH
 from atoll.services.library.push_scripts import QUARANTINE
+from atoll.services.library.tree_scripts import FILTERS
 from atoll.services.scripts import Script
 from atoll.wire.git.checkpoints import QUIET
 
@@ -312,13 +313,21 @@ outside | new bundle create -q "$out" --branches --stdin
 )
 
 # Arguments as for BUNDLE; $4 is the full ref that HEAD must be on, else it ends with OTHER_BRANCH.
-# Bundles that branch with one commit more, which holds what is not committed.
+# Bundles that branch with one commit more, which holds what is not committed. Ends with NOT_WHOLE
+# for a file with a filter of the repository: in a commit it would lie as no filter left it.
 BUNDLE_UNCOMMITTED = Script(
     "bundle the commits and what is not committed",
     _SNAPSHOT
+    + FILTERS
     + r"""
 [ "$(theirs symbolic-ref -q HEAD)" = "$ref" ] || exit 16
 snapshot
+own diff-index --cached -z --name-only --no-renames --diff-filter=d "${head:-$empty}" |
+  filtered own > "$work/filtered"
+if IFS= read -r one < "$work/filtered"; then
+  echo "$one has a filter (LFS, git-crypt): commit it inside" >&2
+  exit 15
+fi
 one=$head
 if [ "$tree" != "$base" ]; then
   one=$(commit "$tree" 'Work that was not committed') || exit 14

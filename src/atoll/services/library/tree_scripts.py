@@ -28,12 +28,12 @@ publish() {
 }
 """
 
-# `filtered` reads paths, each ended by NUL, and prints those that have a filter, a line each.
+# `filtered GIT` reads paths, each ended by NUL, and prints those that have a filter, a line each.
 # `refuse` ends with FILTERED and the first of them: without its filter git would store another
 # content than it shows, or write what it stores in place of it.
-_FILTERS = r"""
+FILTERS = r"""
 filtered() {
-  GIT_WORK_TREE="$top" theirs check-attr -z --stdin filter | tr '\n\0' '\001\n' |
+  GIT_WORK_TREE="$top" "$@" check-attr -z --stdin filter | tr '\n\0' '\001\n' |
     while IFS= read -r path && read -r value && IFS= read -r value; do
       case $value in unspecified | unset | set) ;; *) printf '%s\n' "$path" ;; esac
     done
@@ -49,7 +49,7 @@ RESTORE = Script(
     "go back to a checkpoint",
     QUIET
     + TAKE
-    + _FILTERS
+    + FILTERS
     + _LOCK
     + r"""
 lock
@@ -59,7 +59,7 @@ target=$(theirs rev-parse -q --verify "$target^{commit}") || exit 16
 take person "Before going back to checkpoint $3" || exit $?
 parent=$(theirs rev-parse -q --verify "$target^") || parent=
 # What differs from the commit is in the checkpoint as it was in the file.
-own diff-index --cached -z --name-only --no-renames --diff-filter=a "$target" | filtered |
+own diff-index --cached -z --name-only --no-renames --diff-filter=a "$target" | filtered theirs |
   while IFS= read -r path; do
     one=$(own rev-parse -q --verify "$parent:$path") || continue
     [ "$one" != "$(own rev-parse -q --verify "$target:$path")" ] || printf '%s\n' "$path"
@@ -82,7 +82,7 @@ DISCARD = Script(
     "discard changes",
     QUIET
     + TAKE
-    + _FILTERS
+    + FILTERS
     + _LOCK
     + r"""
 target=$3 hunk=$4 context=$5
@@ -90,7 +90,7 @@ shift 5
 lock
 take person 'Before discarding changes' || exit $?
 [ -n "$target" ] || target=${head:-$empty}
-own ls-tree -r -z --name-only "$target" -- "$@" | filtered | refuse || exit
+own ls-tree -r -z --name-only "$target" -- "$@" | filtered theirs | refuse || exit
 if [ -n "$hunk" ]; then
   compare_raw
   own diff --no-color --no-ext-diff --no-textconv --no-renames --full-index "-U$context" \
@@ -126,7 +126,7 @@ COMMIT = Script(
     "commit the changes",
     QUIET
     + TAKE
-    + _FILTERS
+    + FILTERS
     + _LOCK
     + r"""
 message=$3
@@ -151,8 +151,8 @@ if [ -f "$top/.git/info/exclude" ]; then cp "$top/.git/info/exclude" "$work/g/in
 if [ $# -gt 0 ]; then
   own -c advice.addEmbeddedRepo=false add -A --sparse -- "$@" || exit 14
 fi
-own diff-index --cached -z --name-only --no-renames --diff-filter=d "${head:-$empty}" | filtered |
-  refuse || exit
+own diff-index --cached -z --name-only --no-renames --diff-filter=d "${head:-$empty}" |
+  filtered theirs | refuse || exit
 tree=$(own write-tree) || exit 14
 [ "$tree" != "$(own rev-parse "${head:-$empty}^{tree}")" ] || exit 18
 name=$(theirs config user.name) && export GIT_AUTHOR_NAME="$name" GIT_COMMITTER_NAME="$name"
