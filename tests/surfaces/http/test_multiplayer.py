@@ -19,6 +19,9 @@ async def test_session_is_made_shown_as_a_sandbox_and_ended(atoll: World) -> Non
         assert (other.status_code, other.json()["name"]) == (202, "two")
         sandbox = (await client.get(f"/v1/sandboxes/{session}")).json()
         assert sandbox["name"] == made.json()["name"]
+        # The workspace of this runtime holds a file.
+        kept = await client.delete(f"/sessions/{session}?unpulled=refuse")
+        assert (kept.status_code, kept.json()["code"]) == (409, "unpulled_work")
         assert (await client.delete(f"/sessions/{session}")).status_code == 204
         assert (await client.delete(f"/sessions/{session}")).status_code == 204
         assert (await client.delete("/sessions/sb_none")).status_code == 404

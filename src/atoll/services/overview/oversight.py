@@ -12,13 +12,14 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.overview.usage import DoorCounts
 from atoll.domain.people.capability import OrgRole
 from atoll.domain.people.organization import Organization, check_may_set
-from atoll.domain.people.principal import Principal
+from atoll.domain.people.principal import ActorKind, Principal
 from atoll.domain.sandbox.reported import ReportedAgent
 from atoll.domain.sandbox.sandbox import Sandbox, State
 from atoll.domain.sandbox.task_queue import is_queued
 from atoll.ports import Store, Transaction
 from atoll.ports.store.overview.sandboxes import OverviewQuery, OverviewRow
 from atoll.services.agents.statuses import AgentStatuses
+from atoll.services.library.unpulled import UnpulledWork
 from atoll.services.people.memberships import organization_for
 from atoll.services.sandboxes.sandboxes import Sandboxes
 
@@ -48,8 +49,16 @@ class Oversight:
     """Use cases of administrators on every sandbox of their organization. Raises `Forbidden` for
     others, and `NotFound` for an organization of others."""
 
-    def __init__(self, store: Store, sandboxes: Sandboxes, statuses: AgentStatuses) -> None:
+    def __init__(
+        self,
+        store: Store,
+        sandboxes: Sandboxes,
+        statuses: AgentStatuses,
+        *,
+        unpulled: UnpulledWork,
+    ) -> None:
         self._store = store
+        self._unpulled = unpulled
         self._sandboxes = sandboxes
         self._statuses = statuses
 
@@ -75,6 +84,13 @@ class Oversight:
     async def destroy(self, caller: Principal, ref: str, sandbox_id: str) -> Overseen:
         """Destroy a sandbox permanently, with what nobody pulled. Raises `NotFound`."""
         return await self._end(caller, ref, sandbox_id, destroy=True)
+
+    async def check_lost(self, caller: Principal, ref: str, sandbox_id: str) -> None:
+        """Check that a destroy loses no work, as the sandbox's owner would. Raises `NotFound`, and
+        `Conflict` (code `unpulled_work`, `unpulled_unknown`)."""
+        found = (await self._find(caller, ref, sandbox_id)).sandbox
+        owner = Principal(found.org_id, found.owner, ActorKind.PERSON)
+        await self._unpulled.check_lost(owner, found.id)
 
     async def list_running(self) -> list[Sandbox]:
         """Return the sandboxes of the installation that run or are being made, whoever owns them:
@@ -102,15 +118,19 @@ class Oversight:
         destroy: bool,
         wait_seconds: float | None = None,
     ) -> Overseen:
+        row = await self._find(caller, ref, sandbox_id)
+        ended = await self._sandboxes.end_for(
+            caller, row.sandbox, destroy=destroy, wait_seconds=wait_seconds
+        )
+        return (await self._with_agents([replace(row, sandbox=ended)]))[0]
+
+    async def _find(self, caller: Principal, ref: str, sandbox_id: str) -> OverviewRow:
         async with self._store.read() as rows:
             found = await administered(rows, caller, ref)
             row = await rows.every_sandbox.get(found.id, SandboxId(sandbox_id))
         if row is None:
             raise NotFound(f"There is no sandbox {sandbox_id[:80]!r} in {found.slug}.")
-        ended = await self._sandboxes.end_for(
-            caller, row.sandbox, destroy=destroy, wait_seconds=wait_seconds
-        )
-        return (await self._with_agents([replace(row, sandbox=ended)]))[0]
+        return row
 
     async def _with_agents(self, rows: Sequence[OverviewRow]) -> list[Overseen]:
         agents = await self._statuses.of([row.sandbox for row in rows])

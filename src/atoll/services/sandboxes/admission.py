@@ -209,15 +209,16 @@ class Admission:
         profile = await self.profiles.get(caller, request.profile, version=request.profile_version)
         self.agents.check_catalogue(request, profile)
         await self._workspaces.check_starts(caller.org_id, request.repos)
+        asked = grant(request, profile, self._circumstances(caller, frozenset()))
+        stack = await named_stack(asked, self._workspaces)
         await self._routing.examine()
         async with self._ground.store.read() as rows:
-            asked = grant(request, profile, self._circumstances(caller, frozenset()))
             allowed = await self._room.take(rows, asked)
             decision = await self._routing.decide(
                 rows, allowed, _route_options(request, asked), host=request.host
             )
         if decision.chosen is not None:
-            check_fit(allowed, None)
+            check_fit(allowed, stack)
         return decision
 
     async def place_worker(

@@ -23,7 +23,7 @@ from atoll.surfaces.http.body.pages import at_most
 from atoll.surfaces.http.body.queries import takes
 from atoll.surfaces.http.body.streams import BYTES, stream_of
 from atoll.surfaces.http.sandboxes.create_body import CreateBody
-from atoll.surfaces.http.sandboxes.sandboxes import IdempotencyKey, create
+from atoll.surfaces.http.sandboxes.sandboxes import IdempotencyKey, Unpulled, create
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
@@ -88,8 +88,15 @@ async def make_session(
 
 @router.delete("/{session}", status_code=204, responses=_FAILURES)
 @needs(Capability.SANDBOX_MANAGE)
-async def end_session(atoll: Atoll, caller: Caller, *, session: SessionRef) -> Response:
-    """End a session and everything in it; a second call is not an error."""
+async def end_session(
+    atoll: Atoll, caller: Caller, *, session: SessionRef, unpulled: Unpulled = None
+) -> Response:
+    """End a session and everything in it; a second call is not an error.
+
+    With `unpulled=refuse` it stays while it holds work that nobody has outside.
+    """
+    if unpulled == "refuse":
+        await atoll.home.unpulled.check_lost(caller, session)
     await atoll.sandboxes.destroy(caller, session)
     return no_content()
 

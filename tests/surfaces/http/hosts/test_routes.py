@@ -77,6 +77,8 @@ async def test_what_decides_the_place_is_explained_as_it_is_created(atoll: World
     wanted: list[dict[str, Any]] = [
         {"mounts": [{"source": "/nowhere", "target": "/data"}]},
         {"inputs": both},
+        {"inputs": {"compose_bundle_ref": "repo:nosuch.yaml"}},
+        {"inputs": {"compose_bundle_ref": "nosuch.yaml"}},
         {"inputs": {"compose_bundle": "services: {web: {image: nginx}}"}},
         {"inputs": {"repo_ref": "ext::sh"}},
         {"network_mode": "everything"},

@@ -14,6 +14,7 @@ from atoll.services.overview.oversight import Overseen
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import ItemId, ResponseModel, Waiting
 from atoll.surfaces.http.overview.usage import DoorCountsView
+from atoll.surfaces.http.sandboxes.sandboxes import Unpulled
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
@@ -118,10 +119,21 @@ async def stop_overseen(
 @router.post("/{sandbox}/destroy", **_ACT)
 @needs(Capability.ORG_MANAGE)
 async def destroy_overseen(
-    atoll: Atoll, caller: Caller, *, organization: ItemId, sandbox: ItemId
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    organization: ItemId,
+    sandbox: ItemId,
+    unpulled: Unpulled = None,
 ) -> Response:
-    """Destroy the sandbox permanently, with all that nobody pulled from it."""
-    return Json(_view(await atoll.overview.oversight.destroy(caller, organization, sandbox)), 202)
+    """Destroy the sandbox permanently, with all that nobody pulled from it.
+
+    With `unpulled=refuse` nothing is destroyed while it holds such work.
+    """
+    oversight = atoll.overview.oversight
+    if unpulled == "refuse":
+        await oversight.check_lost(caller, organization, sandbox)
+    return Json(_view(await oversight.destroy(caller, organization, sandbox)), 202)
 
 
 class RunningView(ResponseModel):

@@ -76,6 +76,10 @@ IdempotencyKey = Annotated[
     ),
     AfterValidator(_printable),
 ]
+Unpulled = Annotated[
+    Literal["lose", "refuse"] | None,
+    Query(description="What becomes of work that nobody has outside: by default it is lost."),
+]
 _ONE: dict[str, Any] = {"response_model": SandboxView, "responses": problems(404, 409)}
 _ACT: dict[str, Any] = {**_ONE, "status_code": 202}
 
@@ -212,10 +216,7 @@ async def destroy_sandbox(
         Literal["refuse", "allow"] | None,
         Query(description="Whether files that contain a secret of the owner may be kept."),
     ] = None,
-    unpulled: Annotated[
-        Literal["lose", "refuse"] | None,
-        Query(description="What becomes of work that nobody has outside: by default it is lost."),
-    ] = None,
+    unpulled: Unpulled = None,
 ) -> Response:
     """Destroy the sandbox permanently; repeating it is not an error.
 

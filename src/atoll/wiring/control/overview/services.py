@@ -6,6 +6,7 @@ from atoll.domain.people.principal import Principal
 from atoll.services.agents.statuses import AgentStatuses
 from atoll.services.application import Overview
 from atoll.services.ground import Ground
+from atoll.services.library.unpulled import UnpulledWork
 from atoll.services.overview.machine import MachineHealth
 from atoll.services.overview.oversight import Oversight
 from atoll.services.overview.search import (
@@ -49,7 +50,7 @@ def build_overview(
     return Overview(
         search=Search(sources),
         usage=Usage(ground),
-        oversight=Oversight(ground.store, sandboxes, statuses),
+        oversight=Oversight(ground.store, sandboxes, statuses, unpulled=UnpulledWork(sandboxes)),
         workers=WorkerOversight(ground, routes),
         machine=MachineHealth(ground.clock, library.ports.examine),
     )
