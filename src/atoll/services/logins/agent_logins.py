@@ -30,7 +30,6 @@ from atoll.domain.ids import AgentLoginId, OrgId, PrincipalId
 from atoll.domain.login.agent_login import (
     ANSWER_TIME,
     EARLY,
-    MAX_EXPOSED,
     MAX_LOGINS,
     AgentLogin,
     AgentLoginRecord,
@@ -55,7 +54,7 @@ from atoll.ports.outside.issuer import AgentIssuer, LoginTokens
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Note, draft_of
 from atoll.services.logins.begun import BegunAgentLogin, key_provider, opened, with_key
-from atoll.services.logins.lent import ExposureRules, is_lent
+from atoll.services.logins.lent import ExposureRules, check_exposable, is_lent
 from atoll.services.logins.payload import LoginSecrets, LoginVault
 from atoll.services.task_runner import TaskRunner
 
@@ -83,6 +82,14 @@ class LoginAccess:
     version: int
     account: str
     expires_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class LoginGrant:
+    """The grant of an issuer to a login that was removed here."""
+
+    record: AgentLoginRecord
+    refresh_token: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +232,7 @@ class AgentLogins:
             record = await _own(rows, caller, login_id)
             added = [one for one in dict.fromkeys(scopes) if one not in record.exposed_to]
             if added:
-                _check_exposable(record, scopes)
+                check_exposable(record, scopes)
             for scope in added:
                 await self._exposures.check(rows, caller, scope)
             after = replace(record, exposed_to=tuple(dict.fromkeys(scopes)))
@@ -241,6 +248,25 @@ class AgentLogins:
         await self.get(caller, login_id)
         await self._perform(await self._take(login_id, RevokeLogin()))
         return await self.get(caller, login_id)
+
+    async def drop_all(
+        self, rows: Transaction, org_id: OrgId, owner: PrincipalId
+    ) -> tuple[LoginGrant, ...]:
+        """Remove the logins of somebody who is gone, in the caller's transaction, which also drops
+        their secrets. Returns the grants, for `end_grants` after it."""
+        grants = []
+        for record in await rows.agent_logins.of(org_id, owner):
+            held = await self._vault.read(rows, record)
+            if record.login.is_open and held is not None and held.tokens is not None:
+                grants.append(LoginGrant(record, held.tokens.refresh_token))
+            await rows.agent_logins.remove(record.id)
+        return tuple(grants)
+
+    def end_grants(self, grants: Sequence[LoginGrant]) -> None:
+        """End grants at their issuers, each as a task of its own. Those of an issuer that does not
+        answer are logged."""
+        for grant in grants:
+            self._runner.start(partial(self._end_grant, grant))
 
     async def advance(self) -> None:
         """Poll, refresh and end what is due. Every replica may call it at any time."""
@@ -350,10 +376,13 @@ class AgentLogins:
         if LoginCommand.REFRESH in taken.commands and held.tokens is not None:
             await self._send(taken, issuer.refresh(held.tokens.refresh_token))
         if LoginCommand.END_GRANT in taken.commands and held.tokens is not None:
-            try:
-                await issuer.revoke(held.tokens.refresh_token)
-            except AtollError as error:
-                _log.warning("login_not_revoked", id=taken.record.id, reason=error.message)
+            await self._end_grant(LoginGrant(taken.record, held.tokens.refresh_token))
+
+    async def _end_grant(self, grant: LoginGrant) -> None:
+        try:
+            await self._issuer(grant.record.agent).revoke(grant.refresh_token)
+        except AtollError as error:
+            _log.warning("login_not_revoked", id=grant.record.id, reason=error.message)
 
     async def _poll(self, taken: _Taken, issuer: AgentIssuer) -> None:
         device = taken.secrets.device
@@ -431,18 +460,6 @@ def _with_tokens(
         return record
     account = tokens.account or record.account
     return replace(record, page="", user_code="", scopes=tokens.scopes, account=account)
-
-
-def _check_exposable(record: AgentLoginRecord, scopes: Sequence[str]) -> None:
-    if not record.login.is_open:
-        raise Conflict("This login has ended: log in again.", code="login_not_ready")
-    if record.login.method is LoginMethod.API_KEY:
-        raise Conflict(
-            "A key does not end, so no login exposes it: `atoll secret set --exposed` does.",
-            code="not_short_lived",
-        )
-    if len({*scopes}) > MAX_EXPOSED:
-        raise LimitReached(f"A login is exposed to {MAX_EXPOSED} sandboxes and profiles at most.")
 
 
 async def _own(rows: Transaction, caller: Principal, login_id: AgentLoginId) -> AgentLoginRecord:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from atoll.domain.agent.login_use import LOGIN_USES, ExposedLogin, LoginInside
 from atoll.domain.agent.registry import canonical_name, find
-from atoll.domain.errors import Conflict, Invalid
+from atoll.domain.errors import Conflict, Invalid, LimitReached
 from atoll.domain.ids import SandboxId
-from atoll.domain.login.agent_login import AgentLoginRecord, LoginMethod, LoginState
+from atoll.domain.login.agent_login import MAX_EXPOSED, AgentLoginRecord, LoginMethod, LoginState
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.sandbox import GONE, Sandbox
 from atoll.domain.secrets.secret import read_scope
@@ -57,6 +57,20 @@ class ExposureRules:
             await check_profile(self.find_profile, caller, ref, field="exposed_to")
         else:
             raise Invalid("a login is exposed to a sandbox or a profile", field="exposed_to")
+
+
+def check_exposable(record: AgentLoginRecord, scopes: Sequence[str]) -> None:
+    """Check that the token of a login may be put into sandboxes at all. Raises `Conflict` (code
+    `login_not_ready`, `not_short_lived`), `LimitReached`."""
+    if not record.login.is_open:
+        raise Conflict("This login has ended: log in again.", code="login_not_ready")
+    if record.login.method is LoginMethod.API_KEY:
+        raise Conflict(
+            "A key does not end, so no login exposes it: `atoll secret set --exposed` does.",
+            code="not_short_lived",
+        )
+    if len({*scopes}) > MAX_EXPOSED:
+        raise LimitReached(f"A login is exposed to {MAX_EXPOSED} sandboxes and profiles at most.")
 
 
 class LentLogins:

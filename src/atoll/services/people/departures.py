@@ -8,7 +8,7 @@ again.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import structlog
 
@@ -23,6 +23,7 @@ from atoll.domain.worker.dialled import LeaseState
 from atoll.ports import ApprovalQuery, Transaction
 from atoll.services.approvals.voiding import approval_event
 from atoll.services.ground import Ground
+from atoll.services.logins.agent_logins import AgentLogins, LoginGrant
 from atoll.services.people.dashboard_owners import leave
 from atoll.services.people.shares import end_link
 from atoll.services.sandboxes.sandboxes import Sandboxes
@@ -34,18 +35,30 @@ _MAX_APPROVALS = 10_000
 _log = structlog.get_logger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """A member who is gone. `counts` are in the event; `grants` are those of its agents' logins,
+    which end at their issuers."""
+
+    member: Member
+    counts: Mapping[str, int]
+    grants: Sequence[LoginGrant] = ()
+
+
 class Departures:
     """The end of a membership."""
 
-    def __init__(self, ground: Ground, sandboxes: Sandboxes, secrets: Secrets) -> None:
+    def __init__(
+        self, ground: Ground, sandboxes: Sandboxes, secrets: Secrets, *, logins: AgentLogins
+    ) -> None:
         self._ground = ground
         self._sandboxes = sandboxes
         self._secrets = secrets
+        self._logins = logins
 
-    async def forget(
-        self, rows: Transaction, member: Member, *, actor: Principal
-    ) -> Mapping[str, int]:
-        """Remove what lives in the member's name. Returns what is counted in the event."""
+    async def forget(self, rows: Transaction, member: Member, *, actor: Principal) -> Departure:
+        """Remove what lives in the member's name, in the caller's transaction. `settle` does the
+        rest after it."""
         held = [one.id for one in await rows.sandboxes.held(member.org_id, member.id)]
         for share in await rows.shares.held(member.org_id, member.id):
             await end_link(rows, self._ground, share, actor)
@@ -54,15 +67,20 @@ class Departures:
         await remove_all(rows, self._ground, (member.org_id, member.id), actor=actor)
         for token in await rows.tokens.of(member.org_id, member.id):
             await rows.tokens.remove(token.id)
+        grants = await self._logins.drop_all(rows, member.org_id, member.id)
         await _remove_own(rows, member)
         boards = await leave(rows, self._ground, member, actor=actor)
         secrets = await self._secrets.drop_all(rows, member.org_id, member.id, actor=actor)
         await self._end_approvals(rows, member, actor)
-        return {"sandboxes": len(held), "dashboards": boards, "secrets": secrets}
+        counts = {"sandboxes": len(held), "dashboards": boards, "secrets": secrets}
+        return Departure(member, counts, grants)
 
-    async def settle(self, member: Member) -> None:
-        """Stop the sandboxes of a member who is gone, and take its secrets out of those that ran
-        with them. What cannot be stopped now is logged; its time to live ends it."""
+    async def settle(self, departure: Departure) -> None:
+        """Stop the sandboxes of a member who is gone, take its secrets out of those that ran with
+        them, and end its agents' logins at their issuers. What cannot be stopped now is logged; its
+        time to live ends it."""
+        member = departure.member
+        self._logins.end_grants(departure.grants)
         self._ground.bus.announce((WEBHOOKS,))
         await self._sandboxes.push_policies(member.org_id, None)
         for sandbox_id in await self._owned(member):
@@ -89,9 +107,7 @@ class Departures:
 
 
 async def _remove_own(rows: Transaction, member: Member) -> None:
-    """Remove what only the member could use: logins of agents, hooks, desktops, and its quota."""
-    for login in await rows.agent_logins.of(member.org_id, member.id):
-        await rows.agent_logins.remove(login.id)
+    """Remove what only the member could use: hooks, desktops, and its quota."""
     for hook in await rows.hooks.of(member.org_id, member.id):
         await rows.hooks.remove(hook.id)
     for desktop in await rows.desktops.of(member.org_id, member.id):

@@ -27,7 +27,7 @@ from atoll.domain.people.principal import LOCAL_PERSON, ActorKind, Principal
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Events
-from atoll.services.people.departures import Departures
+from atoll.services.people.departures import Departure, Departures
 from atoll.services.people.logins import Logins
 from atoll.services.people.memberships import Memberships, is_local, organization_for
 from atoll.services.people.org_events import member_event, org_event, org_stream
@@ -174,8 +174,8 @@ class Organizations:
             members = [self._named(one) for one in await rows.members.of(found.id)]
             going = one_member(members, member)
             check_may_set(own, OrgRole.MEMBER, going.role)
-            await self._remove(rows, caller, members, going)
-        await self._gone(going)
+            departure = await self._remove(rows, caller, members, going)
+        await self._gone(departure)
         return going
 
     async def remove_service_account(self, caller: Principal, ref: str, account: str) -> Member:
@@ -190,8 +190,8 @@ class Organizations:
             found, _ = await organization_for(rows, caller, ref)
             members = [self._named(one) for one in await rows.members.of(found.id)]
             going = one_member(members, caller.id)
-            await self._remove(rows, caller, members, going)
-        await self._gone(going)
+            departure = await self._remove(rows, caller, members, going)
+        await self._gone(departure)
         return going
 
     async def add_service_account(
@@ -234,17 +234,18 @@ class Organizations:
 
     async def _remove(
         self, rows: Transaction, caller: Principal, members: Sequence[Member], going: Member
-    ) -> None:
+    ) -> Departure:
         _check_not_local(going)
         check_owner_stays(members, going)
-        left = await self._departures.forget(rows, going, actor=caller)
+        departure = await self._departures.forget(rows, going, actor=caller)
         await rows.members.remove(going.org_id, going.id)
-        told = member_event(self._ground, caller, "member.removed", going, **left)
+        told = member_event(self._ground, caller, "member.removed", going, **departure.counts)
         await rows.events.append((told,))
+        return departure
 
-    async def _gone(self, member: Member) -> None:
-        self._changed(member)
-        await self._departures.settle(member)
+    async def _gone(self, departure: Departure) -> None:
+        self._changed(departure.member)
+        await self._departures.settle(departure)
 
     def _changed(self, member: Member) -> None:
         self._memberships.forget(member.org_id, member.id)

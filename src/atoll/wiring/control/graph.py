@@ -75,7 +75,7 @@ def build_application(
     sandboxes, background = within
     calls, own, events = RuntimeCalls(sandboxes), library.ports, access.events
     terminals, agents, statuses = build_sessions(ground, sandboxes, access)
-    secrets, approvals, tenancy = build_tenants(ground, sandboxes, ports, access, settings)
+    secrets, approvals, tenancy = build_tenants(ground, within, ports, access, settings)
     home = build_home(ground, sandboxes, library, events=events, settings=settings)
     backends = build_backends(ground, sandboxes, ports, own, settings.admission)
     return Application(
@@ -174,14 +174,18 @@ def build_catalogue(
 
 def build_tenants(
     ground: Ground,
-    sandboxes: Sandboxes,
+    within: tuple[Sandboxes, Background],
     ports: SandboxPorts,
     access: Access,
     settings: ServiceSettings,
 ) -> tuple[Secrets, Approvals, Tenancy]:
     """Return the use cases on secrets, on approvals, and on organizations, which remove both."""
+    sandboxes, background = within
     secrets = build_secrets(ground, sandboxes, ports)
-    tenancy = build_tenancy(ground, sandboxes, secrets, access=access, settings=settings)
+    tenancy = build_tenancy(
+        ground, sandboxes, secrets,
+        access=access, logins=background.logins.logins, settings=settings,
+    )  # fmt: skip
     return secrets, Approvals(ground, sandboxes), tenancy
 
 

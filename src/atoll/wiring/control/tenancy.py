@@ -3,6 +3,7 @@
 from atoll.services.application import Identity, Tenancy
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.room import SandboxRoom
+from atoll.services.logins.agent_logins import AgentLogins
 from atoll.services.people.cli_logins import CliLogins
 from atoll.services.people.departures import Departures
 from atoll.services.people.identity.claimed import ClaimedMemberships
@@ -26,11 +27,13 @@ def build_tenancy(
     secrets: Secrets,
     *,
     access: Access,
+    logins: AgentLogins,
     settings: ServiceSettings,
 ) -> Tenancy:
     """Return the use cases of organizations, their members and tokens."""
     room = SandboxRoom(settings.admission.default_limits)
-    memberships, departures = access.memberships, Departures(ground, sandboxes, secrets)
+    memberships = access.memberships
+    departures = Departures(ground, sandboxes, secrets, logins=logins)
     credentials = access.credentials(ground, sandboxes)
     return Tenancy(
         memberships=memberships,

@@ -18,7 +18,7 @@ from atoll.domain.people.principal import SYSTEM, ActorKind, Principal
 from atoll.domain.people.realm import Realm
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
-from atoll.services.people.departures import Departures
+from atoll.services.people.departures import Departure, Departures
 from atoll.services.people.identity.sessions import as_member
 from atoll.services.people.memberships import Memberships
 from atoll.services.people.org_events import member_event, org_stream
@@ -34,7 +34,7 @@ class _Change:
     person: Person
     claimed: ClaimedPerson
     kept: set[OrgId]
-    gone: list[Member]
+    gone: list[Departure]
 
 
 class ClaimedMemberships:
@@ -157,18 +157,18 @@ class ClaimedMemberships:
             _log.warning("last_owner_kept", org=org_id, member=member.id)
             change.kept.add(org_id)
             return
-        left = await self._departures.forget(rows, member, actor=SYSTEM)
+        departure = await self._departures.forget(rows, member, actor=SYSTEM)
         await rows.members.remove(org_id, member.id)
-        told = member_event(self._ground, SYSTEM, "member.removed", member, **left)
+        told = member_event(self._ground, SYSTEM, "member.removed", member, **departure.counts)
         await rows.events.append((told,))
-        change.gone.append(member)
+        change.gone.append(departure)
 
     async def _settle(self, person: Person, change: _Change) -> None:
         for org_id in {*change.kept, *change.person.claimed}:
             self._memberships.forget(org_id, person.id)
             self._ground.bus.announce((org_stream(org_id),))
-        for member in change.gone:
-            await self._departures.settle(member)
+        for departure in change.gone:
+            await self._departures.settle(departure)
 
 
 async def _named(

@@ -33,6 +33,11 @@ class FakeAgentIssuer:
         self._followed: dict[str, str] = {}
         self._ended: set[str] = set()
 
+    @property
+    def ended(self) -> int:
+        """The number of grants that were ended, by a revocation or by a reuse."""
+        return len(self._ended)
+
     def confirm(self, device: DeviceCode, verdict: PollVerdict | None = None) -> None:
         """Have polls answered with `verdict`; None gives the tokens."""
         self._devices[device.device_code] = verdict
