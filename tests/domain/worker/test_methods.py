@@ -3,6 +3,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,10 +16,13 @@ from atoll.domain.worker.methods import (
     SERVED,
     MethodAccess,
     access,
+    ask_for_thread,
     finding_method,
     judge_request,
+    read_refusal,
     served_name,
 )
+from atoll.wire.contract.workers import Receipt, RequestAnswer
 from tests.places import ROOT
 
 SCHEMA: dict[str, list[str]] = json.loads(
@@ -186,3 +190,18 @@ def test_answer_to_the_agents_question_may_hold_anything() -> None:
 def test_agent_is_asked_for_a_conversation_by_its_own_method() -> None:
     assert finding_method("codex") == "thread/resume"
     assert finding_method("claude-code") == "thread/read"
+
+
+def test_agent_that_refuses_a_conversation_does_not_know_it() -> None:
+    asked = ask_for_thread("r", "codex", "t-1")
+    assert (asked.method, asked.params) == ("thread/resume", {"threadId": "t-1"})
+    refused = msgspec.Raw(b'{"code":"internal_error","message":"no rollout","retryable":false}')
+    answers = (
+        RequestAnswer(),
+        RequestAnswer(Receipt("r", "response", 1, msgspec.Raw(b"{}"))),
+        RequestAnswer(Receipt("r", "error", 1, refused)),
+    )
+    found = [read_refusal("codex", "t-1", one) for one in answers]
+    assert [one and one.message for one in found] == [
+        None, None, "codex knows no conversation t-1: no rollout",
+    ]  # fmt: skip

@@ -9,9 +9,9 @@ from typing import Final
 
 import msgspec
 
-from atoll.domain.errors import AtollError, Invalid
+from atoll.domain.errors import AtollError
 from atoll.domain.terminal.softlock import AgentState, Work
-from atoll.domain.worker.methods import finding_method
+from atoll.domain.worker.methods import ask_for_thread, read_refusal
 from atoll.ports import RuntimeClient
 from atoll.ports.outside.local_wall import LocalRuntime
 from atoll.wire.contract import workers as contract
@@ -27,9 +27,6 @@ from atoll.wire.contract.call import PathId
 
 QUIET_SECONDS: Final = 10.0
 """The time that an interrupted agent may go on talking."""
-
-THREAD_MS: Final = 30_000
-"""The time that an agent has to say whether it knows a conversation."""
 
 
 class HostedAgent:
@@ -68,21 +65,12 @@ class HostedAgent:
         """Have the agent itself say whether it knows a conversation; one that does not is ended.
         Raises `Invalid`."""
         agent = self._order.agent
-        body = contract.request_body(
-            f"atoll-thread-{self.agent_id}",
-            finding_method(agent),
-            {"threadId": thread_id},
-            wait_ms=THREAD_MS,
-        )
+        body = ask_for_thread(f"atoll-thread-{self.agent_id}", agent, thread_id)
         answer = await self.client.call(contract.request_worker(self.worker, body))
-        receipt = answer.receipt
-        if receipt is None or receipt.kind == "response":
-            return
-        error = msgspec.json.decode(receipt.data, type=contract.RequestError)
-        await self.end()
-        raise Invalid(
-            f"{agent} knows no conversation {thread_id}: {error.message}", field="thread_id"
-        )
+        refusal = read_refusal(agent, thread_id, answer)
+        if refusal is not None:
+            await self.end()
+            raise refusal
 
     async def pause(self) -> None:
         """Pause it; one that has ended is left alone."""

@@ -10,11 +10,19 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Final
 
+import msgspec
+
 from atoll.domain.agent.acp.added import is_added
 from atoll.domain.agent.registry import AGENTS
 from atoll.domain.errors import Invalid
 from atoll.domain.event import Json
 from atoll.domain.worker import codex_methods
+from atoll.wire.contract.workers import (
+    RequestAnswer,
+    RequestError,
+    WorkerRequestBody,
+    request_body,
+)
 
 
 class MethodAccess(StrEnum):
@@ -87,6 +95,25 @@ _BY_TRANSCRIPT: Final = frozenset({"claude-code"})
 def finding_method(agent: str) -> str:
     """Return the method by which an agent says whether it knows a conversation."""
     return "thread/read" if agent in _BY_TRANSCRIPT else "thread/resume"
+
+
+THREAD_MS: Final = 30_000
+"""The time that an agent has to say whether it knows a conversation."""
+
+
+def ask_for_thread(request_id: str, agent: str, thread: str) -> WorkerRequestBody:
+    """Return the request by which a worker's agent says whether it knows a conversation."""
+    return request_body(request_id, finding_method(agent), {"threadId": thread}, wait_ms=THREAD_MS)
+
+
+def read_refusal(agent: str, thread: str, answer: RequestAnswer) -> Invalid | None:
+    """Return why an agent does not know a conversation; None where it does, and where it did not
+    answer in time."""
+    receipt = answer.receipt
+    if receipt is None or receipt.kind == "response":
+        return None
+    error = msgspec.json.decode(receipt.data, type=RequestError)
+    return Invalid(f"{agent} knows no conversation {thread}: {error.message}", field="thread_id")
 
 
 SERVED: Final = frozenset(METHODS)

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 import structlog
 
-from atoll.domain.errors import AtollError, Conflict, Failed, Invalid, NotFound, Unavailable
+from atoll.domain.errors import AtollError, Conflict, Failed, NotFound, Unavailable
 from atoll.domain.ids import SandboxId, WorkerKey
 from atoll.domain.people.capability import EVERY_CAPABILITY
 from atoll.domain.people.principal import ActorKind, Principal
@@ -25,7 +25,7 @@ from atoll.domain.terminal.softlock import AgentState, Work
 from atoll.domain.worker.create import CreateWorker
 from atoll.domain.worker.ledger import ErrorCode, Receipt, RequestRefusal, Response, WorkerRequest
 from atoll.domain.worker.lifecycle import DurabilityMarkers, Holder, WorkerTornDown
-from atoll.domain.worker.methods import finding_method
+from atoll.domain.worker.methods import ask_for_thread, read_refusal
 from atoll.domain.worker.record import WorkerRecord
 from atoll.ports import RuntimeClient, Transaction, WorkSaver
 from atoll.ports.outside.worker_host import HostDeltas, HostEntry, HostPlace
@@ -43,8 +43,6 @@ from atoll.wire.http.unreadable import UNREADABLE
 
 READY_SECONDS: Final = 900.0
 END_SECONDS: Final = 120.0
-THREAD_MS: Final = 30_000
-"""The time that an agent has to find the conversation that a create names."""
 QUIET_SECONDS: Final = 10.0
 """The time that an interrupted agent may go on talking."""
 PAGE: Final = 200
@@ -123,24 +121,15 @@ class RuntimeHost:
     ) -> None:
         """Have the agent itself say whether it knows the conversation that a create named; one that
         does not is ended. Raises `Invalid`."""
-        body = contract.request_body(
-            f"atoll-thread-{worker.worker.epoch}",
-            finding_method(worker.created.agent),
-            {"threadId": thread},
-            wait_ms=THREAD_MS,
-        )
+        agent = worker.created.agent
+        body = ask_for_thread(f"atoll-thread-{worker.worker.epoch}", agent, thread)
         answer = await client.call(contract.request_worker(PathId(worker.key), body))
-        found = (
-            None if answer.receipt is None else _receipt(answer.receipt.kind, answer.receipt.data)
-        )
-        if not isinstance(found, RequestRefusal):
+        refusal = read_refusal(agent, thread, answer)
+        if refusal is None:
             return
         owner, sandbox_id = owner_of(worker), _sandbox_of(worker)
         await self._agents.act(owner, sandbox_id, agent_id, body=ActionBody(action="stop"))
-        raise Invalid(
-            f"{worker.created.agent} knows no conversation {thread}: {found.message}",
-            field="thread_id",
-        )
+        raise refusal
 
     async def request(
         self, worker: WorkerRecord, request: WorkerRequest, *, wait_ms: int
