@@ -120,6 +120,17 @@ async def test_call_that_waits_runs_when_the_grant_comes() -> None:
         assert waiting.result().value == {"done": True}
 
 
+async def test_call_beside_a_shell_is_not_said_to_be_the_agents() -> None:
+    """A person may have typed `atoll-mcp call`."""
+    async with scene() as s:
+        sandbox = await s.ready()
+        caller, calls = inside(sandbox), Calls(s)
+        async with s.store.begin() as rows:
+            await rows.sessions.put(sandbox, "t_1", s.clock.now())
+        approval = await s.approvals.get(LOCAL_PERSON, _waits(await calls.of(caller, DROP)))
+        assert approval.requester.beside_command
+
+
 async def test_changed_arguments_need_a_grant_of_their_own() -> None:
     async with scene() as s:
         caller, calls = inside(await s.ready()), Calls(s)

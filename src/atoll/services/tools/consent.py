@@ -27,6 +27,7 @@ from atoll.domain.ids import ApprovalId
 from atoll.domain.people.principal import SYSTEM
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import Transaction
+from atoll.services.approvals.running_commands import runs_beside
 from atoll.services.approvals.settlement import sweep
 from atoll.services.approvals.voiding import approval_event, approval_words
 from atoll.services.ground import Ground
@@ -121,8 +122,11 @@ class Consent:
         )
 
     async def _leave(self, rows: Transaction, sandbox: Sandbox, wanted: Approval) -> None:
+        beside = await runs_beside(rows, sandbox)
+        wanted = replace(wanted, requester=replace(wanted.requester, beside_command=beside))
         await rows.approvals.put(wanted)
-        event = approval_event(self._ground, wanted, actor=requesting_agent(sandbox))
+        actor = requesting_agent(sandbox, beside_command=beside)
+        event = approval_event(self._ground, wanted, actor=actor)
         payload = {**approval_words(wanted), "generation": sandbox.generation, "n": 0}
         await rows.events.append((replace(event, event_type="approval.asked", payload=payload),))
 
