@@ -29,11 +29,13 @@ publish() {
 """
 
 # `filtered GIT` reads paths, each ended by NUL, and prints those that have a filter, a line each.
+# The repository says which, and nothing that it names is run for that.
 # `refuse` ends with FILTERED and the first of them: without its filter git would store another
 # content than it shows, or write what it stores in place of it.
 FILTERS = r"""
 filtered() {
-  GIT_WORK_TREE="$top" "$@" check-attr -z --stdin filter | tr '\n\0' '\001\n' |
+  GIT_WORK_TREE="$top" "$@" -c core.fsmonitor=false check-attr -z --stdin filter |
+    tr '\n\0' '\001\n' |
     while IFS= read -r path && read -r value && IFS= read -r value; do
       case $value in unspecified | unset | set) ;; *) printf '%s\n' "$path" ;; esac
     done
