@@ -204,7 +204,8 @@ plain() {
   while [ "$up" != . ] && [ ! -e "$up/.git" ]; do up=${up%/*}; done
   [ "$(git -C "$up" --git-dir=.git rev-parse -q --verify "HEAD:${1#"$up"/}" 2> /dev/null)" = \
     "$(git -C "$1" rev-parse -q --verify HEAD 2> /dev/null)" ] &&
-    [ -z "$(git -C "$1" ls-files -v 2>&1 | sed -n '/^[a-zS] /p' | head -c 1)" ] &&
+    [ -z "$(git -C "$1" -c core.fsmonitor=false ls-files -v 2>&1 |
+      sed -n '/^[a-zS] /p' | head -c 1)" ] &&
     [ -z "$(git -C "$1" -c core.fsmonitor=false status --porcelain --ignored 2>&1 |
       head -c 1)" ]
 }
@@ -323,7 +324,7 @@ BUNDLE_UNCOMMITTED = Script(
 [ "$(theirs symbolic-ref -q HEAD)" = "$ref" ] || exit 16
 snapshot
 own diff-index --cached -z --name-only --no-renames --diff-filter=d "${head:-$empty}" |
-  filtered own > "$work/filtered"
+  filtered > "$work/filtered"
 if IFS= read -r one < "$work/filtered"; then
   echo "$one has a filter (LFS, git-crypt): commit it inside" >&2
   exit 15

@@ -28,14 +28,12 @@ publish() {
 }
 """
 
-# `filtered GIT` reads paths, each ended by NUL, and prints those that have a filter, a line each.
-# The repository says which, and nothing that it names is run for that.
+# `filtered` reads paths, each ended by NUL, and prints those that have a filter, a line each.
 # `refuse` ends with FILTERED and the first of them: without its filter git would store another
 # content than it shows, or write what it stores in place of it.
 FILTERS = r"""
 filtered() {
-  GIT_WORK_TREE="$top" "$@" -c core.fsmonitor=false check-attr -z --stdin filter |
-    tr '\n\0' '\001\n' |
+  own check-attr -z --stdin filter | tr '\n\0' '\001\n' |
     while IFS= read -r path && read -r value && IFS= read -r value; do
       case $value in unspecified | unset | set) ;; *) printf '%s\n' "$path" ;; esac
     done
@@ -45,13 +43,11 @@ refuse() {
 }
 """
 
-# $1 folder  $2 ""  $3 number. Prints the number of the checkpoint that saves the present files, or
-# with FILTERED a path.
+# $1 folder  $2 ""  $3 number. Prints the number of the checkpoint that saves the present files.
 RESTORE = Script(
     "go back to a checkpoint",
     QUIET
     + TAKE
-    + FILTERS
     + _LOCK
     + r"""
 lock
@@ -59,14 +55,8 @@ points > "$work/points"
 target=$(sed -n "s/^$3 //p" "$work/points")
 target=$(theirs rev-parse -q --verify "$target^{commit}") || exit 16
 take person "Before going back to checkpoint $3" || exit $?
-parent=$(theirs rev-parse -q --verify "$target^") || parent=
-# What differs from the commit is in the checkpoint as it was in the file.
-own diff-index --cached -z --name-only --no-renames --diff-filter=a "$target" | filtered theirs |
-  while IFS= read -r path; do
-    one=$(own rev-parse -q --verify "$parent:$path") || continue
-    [ "$one" != "$(own rev-parse -q --verify "$target:$path")" ] || printf '%s\n' "$path"
-  done | refuse || exit
 own read-tree --reset -u "$target" || exit 14
+parent=$(theirs rev-parse -q --verify "$target^") || parent=
 if [ -n "$parent" ] && [ "$parent" != "$head" ]; then
   record -m 'atoll: back to a checkpoint' HEAD "$parent" || exit 14
 fi
@@ -92,7 +82,7 @@ shift 5
 lock
 take person 'Before discarding changes' || exit $?
 [ -n "$target" ] || target=${head:-$empty}
-own ls-tree -r -z --name-only "$target" -- "$@" | filtered theirs | refuse || exit
+own ls-tree -r -z --name-only "$target" -- "$@" | filtered | refuse || exit
 if [ -n "$hunk" ]; then
   compare_raw
   own diff --no-color --no-ext-diff --no-textconv --no-renames --full-index "-U$context" \
@@ -154,7 +144,7 @@ if [ $# -gt 0 ]; then
   own -c advice.addEmbeddedRepo=false add -A --sparse -- "$@" || exit 14
 fi
 own diff-index --cached -z --name-only --no-renames --diff-filter=d "${head:-$empty}" |
-  filtered theirs | refuse || exit
+  filtered | refuse || exit
 tree=$(own write-tree) || exit 14
 [ "$tree" != "$(own rev-parse "${head:-$empty}^{tree}")" ] || exit 18
 name=$(theirs config user.name) && export GIT_AUTHOR_NAME="$name" GIT_COMMITTER_NAME="$name"
