@@ -119,7 +119,8 @@ CONFIGURED = {
     "git config log.showSignature true",
     "include": "printf '[core]\\n\\tfsmonitor = .git/p\\n' > .git/more;"
     "git config include.path more",
-    "attributes": "mkdir -p .git/info; echo '* merge=x diff=x' > .git/info/attributes;"
+    "attributes": "mkdir -p .git/info; echo '* filter=x merge=x diff=x' > .git/info/attributes;"
+    "git config filter.x.process .git/p; git config filter.x.required true;"
     "git config diff.x.textconv .git/p; git config merge.x.driver .git/p",
     "hooks": "git config core.hooksPath .git/theirs; mkdir .git/theirs;"
     "for h in reference-transaction post-index-change post-checkout; do"

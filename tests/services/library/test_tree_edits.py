@@ -9,6 +9,7 @@ from atoll.domain.errors import Conflict, Invalid, NotFound
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.repository.changes import Against
 from atoll.services.library.changes import Comparison
+from atoll.services.library.checkpoints import Checkpoints
 from atoll.services.library.tree_edits import HunkRange, TreeEdits
 from atoll.wire.git.checkpoints import TALLY
 from tests.services.library.test_changes import Review, review
@@ -135,10 +136,14 @@ async def test_files_with_a_filter_are_left_to_git_inside(edits: Edits) -> None:
     with pytest.raises(Conflict, match="'key2' has a filter"):
         await edits.commit("new", "key2")
     await edits.commit("free", "free")
+    edits.run("echo 1 > extra")
+    await edits.discard("extra")
     edits.run("echo changed > 'key 1'")
     with pytest.raises(Conflict, match="'key 1' has a filter") as refused:
         await edits.discard("key 1")
     assert refused.value.code == "filtered"
+    with pytest.raises(Conflict, match="'key 1' has a filter"):
+        await Checkpoints(edits.review.reading).restore(LOCAL_PERSON, "x", 1)
     assert edits.run("cat 'key 1' key2; git log -1 --format=%s") == "changed\nsecret\nfree"
     await edits.discard("key2")
     edits.run("! ls .git/ran; git config --unset core.fsmonitor; rm 'key 1'")

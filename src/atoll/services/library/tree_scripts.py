@@ -28,7 +28,8 @@ publish() {
 }
 """
 
-# `filtered` reads paths, each ended by NUL, and prints those that have a filter, a line each.
+# `filtered` reads paths, each ended by NUL, and prints those that have a filter, a line each. The
+# files of the tree say which; nothing that the repository configures is read or run for that.
 # `refuse` ends with FILTERED and the first of them: without its filter git would store another
 # content than it shows, or write what it stores in place of it.
 FILTERS = r"""
@@ -43,11 +44,13 @@ refuse() {
 }
 """
 
-# $1 folder  $2 ""  $3 number. Prints the number of the checkpoint that saves the present files.
+# $1 folder  $2 ""  $3 number. Prints the number of the checkpoint that saves the present files, or
+# with FILTERED a path.
 RESTORE = Script(
     "go back to a checkpoint",
     QUIET
     + TAKE
+    + FILTERS
     + _LOCK
     + r"""
 lock
@@ -55,8 +58,14 @@ points > "$work/points"
 target=$(sed -n "s/^$3 //p" "$work/points")
 target=$(theirs rev-parse -q --verify "$target^{commit}") || exit 16
 take person "Before going back to checkpoint $3" || exit $?
-own read-tree --reset -u "$target" || exit 14
 parent=$(theirs rev-parse -q --verify "$target^") || parent=
+# What differs from the commit is in the checkpoint as it was in the file.
+own diff-index --cached -z --name-only --no-renames --diff-filter=a "$target" | filtered |
+  while IFS= read -r path; do
+    one=$(own rev-parse -q --verify "$parent:$path") || continue
+    [ "$one" != "$(own rev-parse -q --verify "$target:$path")" ] || printf '%s\n' "$path"
+  done | refuse || exit
+own read-tree --reset -u "$target" || exit 14
 if [ -n "$parent" ] && [ "$parent" != "$head" ]; then
   record -m 'atoll: back to a checkpoint' HEAD "$parent" || exit 14
 fi
