@@ -30,6 +30,7 @@ from tests.peers.identity.oidc_provider import OidcProcess, oidc_provider
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.agents,
+    pytest.mark.slow,
     pytest.mark.timeout(600),
     needs_chromium,
 ]
@@ -80,11 +81,7 @@ class Seat:
             await picture(self.page, self.pictures / f"together-{name}.webp")
 
 
-# Two pages and an agent at once: beside other groups a page alone may take a minute to draw.
-@pytest.mark.alone
-@pytest.mark.parametrize(
-    "how", [pytest.param("mouse", id="mouse", marks=pytest.mark.slow), pytest.param("keys")]
-)
+@pytest.mark.parametrize("how", ["mouse", "keys"])
 async def test_two_people_and_an_agent_from_nothing_to_merged_work(
     how: str, tmp_path: Path, provide_agent: Callable[[TestServer, str], None]
 ) -> None:
