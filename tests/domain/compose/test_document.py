@@ -4,7 +4,13 @@ from typing import Any
 
 import pytest
 
-from atoll.domain.compose.document import FarFiles, StackTerms, document, share_limits
+from atoll.domain.compose.document import (
+    FarFiles,
+    StackTerms,
+    check_stack,
+    document,
+    share_limits,
+)
 from atoll.domain.compose.reading import read_stack
 from atoll.domain.errors import Invalid
 from atoll.domain.wall.resources import Resources
@@ -97,6 +103,9 @@ def test_places_in_memory_give_way_to_volumes() -> None:
 def test_agent_without_an_image_is_refused() -> None:
     with pytest.raises(Invalid, match="no image"):
         document(SMALL, TERMS, FILES)
+    with pytest.raises(Invalid, match="no image"):
+        check_stack(SMALL, Resources(), "")
+    check_stack(SMALL, Resources(), "an/image")
 
 
 def test_limits_that_do_not_fit_are_refused() -> None:

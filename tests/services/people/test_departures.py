@@ -19,6 +19,7 @@ from atoll.services.webhooks.posting import WebhookPosting
 from atoll.services.webhooks.webhooks import Webhooks
 from atoll.services.webhooks.worker import WebhookWorker
 from atoll.testing import FakeAgentIssuer, FakeWebhookSender
+from tests.peers.api import Pauses
 from tests.services.logins.test_agent_logins import replicas
 from tests.services.scene import scene
 
@@ -57,8 +58,10 @@ async def test_login_of_a_member_is_over_at_its_issuer_once_its_membership_is() 
         assert departure.counts["secrets"] == 1
         assert issuer.ended == 0, "the membership was not over yet"
         await departures.settle(departure)
-        for _ in range(10):  # it is a task of its own
-            await asyncio.sleep(0)
+        pauses = Pauses()
+        async with asyncio.timeout(30):
+            while issuer.ended == 0:  # it is a task of its own
+                await pauses.wait()
         assert issuer.ended == 1
         assert await logins.list(BOB) == []
         (grant,) = departure.grants

@@ -19,6 +19,7 @@ from atoll.domain.errors import (
     AtollError,
     Conflict,
     Failed,
+    Forbidden,
     NotFound,
     Unauthenticated,
     Unavailable,
@@ -52,6 +53,7 @@ NORMAL, SUPERSEDED, TOO_LONG, BROKEN, NO_TEXT = 1000, 4000, 1009, 1002, 1007
 _ENDED: Final[dict[int, tuple[type[AtollError], str]]] = {
     4000: (Conflict, "another client attached under the same id"),
     4401: (Unauthenticated, "the credential ended: log in again, or make another token"),
+    4403: (Forbidden, "the attach was refused"),
     4404: (NotFound, "there is no such terminal"),
     4409: (Conflict, "the sandbox does not run"),
     4410: (Conflict, "the sandbox ended"),

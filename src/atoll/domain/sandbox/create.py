@@ -170,7 +170,7 @@ def _start_directory(request: CreateSandbox, profile: Profile) -> str:
     """Return where terminals and commands start, in a workspace that can be as it is requested.
     Raises `Invalid`."""
     access = profile.workspace.access
-    if request.workspace_mode is WorkspaceMode.MIRROR and access is not Access.READ_WRITE:
+    if profile.workspace.mode is WorkspaceMode.MIRROR and access is not Access.READ_WRITE:
         raise Invalid(
             f"a mirror is filled and changed, which access {access} does not allow: take rw",
             field="workspace.access",

@@ -409,8 +409,12 @@ class AgentLogins:
             await self._receive(taken, tokens)
 
     async def _receive(self, taken: _Taken, tokens: LoginTokens) -> None:
-        done = await self._take(taken.record.id, TokensCame(tokens.life, self._early), tokens)
-        await self._perform(done)
+        try:
+            done = await self._take(taken.record.id, TokensCame(tokens.life, self._early), tokens)
+        except NotFound:  # it was removed meanwhile, and nobody else knows this grant
+            await self._end_grant(LoginGrant(taken.record, tokens.refresh_token))
+        else:
+            await self._perform(done)
 
     async def _settle(self, taken: _Taken) -> None:
         """Perform a step as a task of its own: whoever waits for it may go away meanwhile."""

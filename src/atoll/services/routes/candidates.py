@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 from atoll.domain.errors import AtollError
 from atoll.domain.host.host import LOCAL, Host, HostKind
@@ -26,6 +27,8 @@ from atoll.services.lifecycle.vendor_keys import pays_for
 
 EXAMINE_SECONDS = 5.0
 """For a backend to find out what its machine gives; past it, what is known counts."""
+SILENT_FOR = timedelta(seconds=30)
+"""The time until one that did not answer is asked again."""
 
 NOT_LINKED = "no machine of yours is linked, and a desktop is there while its person links it"
 WORKERS_ALONE = "a desktop takes workers, and no other sandbox"
@@ -69,6 +72,7 @@ class Candidates:
         self._linked = linked
         self._room = room
         self._extensions = extensions
+        self._silent_until: dict[str, datetime] = {}
 
     @property
     def installed(self) -> Mapping[str, Extension]:
@@ -81,12 +85,23 @@ class Candidates:
 
     async def examine(self) -> None:
         """Have every backend find out what its machine gives. Before a transaction: one may have to
-        ask. A backend that does not say is judged by what is known of it."""
-        for extension in self._extensions.values():
-            if isinstance(extension, Examines):
-                with suppress(AtollError, TimeoutError):
-                    async with asyncio.timeout(EXAMINE_SECONDS):
-                        await extension.examine()
+        ask. A backend that does not say is judged by what is known of it; one that does not answer
+        in time is not asked again for a while."""
+        async with asyncio.TaskGroup() as tasks:
+            for extension in {one.name: one for one in self._extensions.values()}.values():
+                if isinstance(extension, Examines):
+                    tasks.create_task(self._examine(extension.name, extension))
+
+    async def _examine(self, name: str, extension: Examines) -> None:
+        now = self._ground.clock.now()
+        if self._silent_until.get(name, now) > now:
+            return
+        with suppress(AtollError):
+            try:
+                async with asyncio.timeout(EXAMINE_SECONDS):
+                    await extension.examine()
+            except TimeoutError:
+                self._silent_until[name] = now + SILENT_FOR
 
     async def of(
         self,

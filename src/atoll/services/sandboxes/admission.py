@@ -8,7 +8,7 @@ import asyncio
 import hashlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
@@ -465,4 +465,11 @@ def _digest(key: str, request: CreateSandbox) -> str:
         raise Invalid(
             f"An Idempotency-Key is 1 to {MAX_KEY} printable characters.", field="Idempotency-Key"
         )
-    return hashlib.sha256(msgspec.json.encode(request)).hexdigest()
+    # What is not named is left out: a later program's new fields change no request of before.
+    usual = CreateSandbox()
+    named = {
+        one.name: value
+        for one in fields(request)
+        if (value := getattr(request, one.name)) != getattr(usual, one.name)
+    }
+    return hashlib.sha256(msgspec.json.encode(named)).hexdigest()

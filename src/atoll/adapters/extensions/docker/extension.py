@@ -398,6 +398,7 @@ class Docker:
                 case Died():
                     return await self._container_died(told)
                 case Answers():
+                    self._info = None
                     await self.survey()
         except AtollError as err:
             _log.warning("death_not_looked_at", told=str(told), reason=err.message)

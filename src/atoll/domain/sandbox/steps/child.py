@@ -123,6 +123,7 @@ def child_request(parent: Sandbox, request: CreateSandbox) -> CreateSandbox:
         repos=tuple(_repo(parent, one) for one in request.repos),
         ttl_seconds=_seconds(parent, request),
         task=_task(request.task),
+        usual_softlock=request.usual_softlock,
     )
 
 

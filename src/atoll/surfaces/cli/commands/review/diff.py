@@ -64,7 +64,7 @@ def command(
     if as_json:
         show_json(diff.value)
         return
-    if not diff.files and not paths:
+    if not diff.files and all(normpath(one) == "." for one in paths):
         note("nothing changed")
     page((line for file in diff.files for line in diff_lines(file)), invocation.environ)
     if diff.truncated:

@@ -319,9 +319,10 @@ def _filled(invocation: Invocation, job: Job, made: Sandbox) -> Sandbox:
         order: AgentBody = {
             "agent": ready.agent,
             "prompt": job.prompt,
-            "mode": "machine" if plan.machine else "tui",
             "permissions": "ask" if plan.ask_first else "allow",
         }
+        if plan.machine:
+            order["mode"] = "machine"
         api.agents.start(ready.sandbox_id, order)
     return task_begun(api, ready) if job.prompt is not None else ready
 
