@@ -123,12 +123,17 @@ async def test_detached_head_and_hidden_changes_are_saved(saving: Saving) -> Non
         "git checkout -q --detach; git commit -q --allow-empty -m loose;"
         "git update-index --assume-unchanged src/a.txt; echo hidden > src/a.txt;"
         "printf '#!/bin/sh\nprintf \"0\\\\0\"\n' > .git/lies; chmod +x .git/lies;"
-        "git config core.fsmonitor .git/lies; git config commit.gpgSign true"
+        "git config core.fsmonitor .git/lies; git config commit.gpgSign true;"
+        "printf '#!/bin/sh\ntouch /workspace/.git/ran\n' > .git/gpg; chmod +x .git/gpg;"
+        "git config gpg.program /workspace/.git/gpg; git config log.showSignature true;"
+        "sign='/^committer/a gpgsig -----BEGIN PGP SIGNATURE-----\\n -----END PGP SIGNATURE-----';"
+        'one=$(git cat-file commit HEAD | sed "$sign" | git hash-object -wt commit --stdin);'
+        "git update-ref --create-reflog -m x refs/stash $one"
     )
     kept = await saving.saved(sandbox, box)
-    assert kept is not None
+    assert kept is not None and not (box.workspace / ".git/ran").exists()
     tree = await saving.taken(kept)
-    assert got(tree) == {"detached", "worktree"}
+    assert got(tree) == {"detached", "worktree", "stash-0"}
     assert tree.git("show", "got/worktree:src/a.txt") == "hidden"
     assert tree.git("log", "-1", "--format=%s", "got/detached") == "loose"
 
@@ -186,7 +191,9 @@ async def test_work_of_tags_and_linked_worktrees_is_named_and_saved(saving: Savi
         "git worktree add -q -b out .git/out; echo 1 > .git/out/1;"
         "git worktree add -q --detach .wt/b; git -C .wt/b commit -q --allow-empty -m loose;"
         "echo new > .wt/a/new; git worktree add -q -b in .wt/a/.wt/in;"
-        "git worktree add -q --detach /tmp/c; git -C /tmp/c commit -q --allow-empty -m gone"
+        "git worktree add -q --detach /tmp/c; git -C /tmp/c commit -q --allow-empty -m gone;"
+        "cd .git/worktrees; for one in $(seq 70); do mkdir z$one; cp in/commondir z$one;"
+        "echo ref: refs/heads/fix > z$one/HEAD; echo /gone/.git > z$one/gitdir; done"
     )
     reading = cast(Any, Reading(sandbox, box))
     (place,) = await UnpulledWork(reading).of(LOCAL_PERSON, sandbox.id)
@@ -205,14 +212,28 @@ async def test_work_of_tags_and_linked_worktrees_is_named_and_saved(saving: Savi
     assert subjects == ["only", "noted", "loose", "gone"]
 
 
-async def test_commits_of_submodules_are_kept_with_the_tree(saving: Saving) -> None:
+@pytest.mark.parametrize(
+    ("folder", "inside", "tree"),
+    [
+        (".", "git -c user.name=a -c user.email=b commit -q --allow-empty -m own", True),
+        (".wt", "git -c user.name=a -c user.email=b commit -q --allow-empty -m own", True),
+        (".", "git sparse-checkout set --no-cone /README.md", False),
+    ],
+    ids=["main", "linked", "sparse"],
+)
+async def test_commits_of_submodules_are_kept_with_the_tree(
+    saving: Saving, folder: str, inside: str, tree: bool
+) -> None:
     sandbox, box = await saving.world.laid_out(saving.world.repo())
     box.run(
-        "git clone -q /.atoll/repos/0.git lib; cd lib; git -c user.name=a -c user.email=b commit"
-        " -q --allow-empty -m own; cd ..; git add lib; git commit -qm lib"
+        "echo .wt > .gitignore; git add .; git commit -qm ignore; git worktree add -q -b side .wt;"
+        f"cd {folder}; git clone -q /.atoll/repos/0.git lib; cd lib; git remote remove origin;"
+        f"{inside}; cd ..; git add lib; git commit -qm lib"
     )
+    (place,) = await UnpulledWork(cast(Any, Reading(sandbox, box))).of(LOCAL_PERSON, sandbox.id)
+    assert place.changed == (("lib" if folder == "." else folder,) if tree else ())
     kept = await saving.saved(sandbox, box)
-    assert kept is not None and kept.tree
+    assert kept is not None and kept.tree is tree
 
 
 async def test_conflict_of_a_merge_is_saved_as_the_files_show_it(saving: Saving) -> None:
@@ -247,12 +268,23 @@ async def test_hostile_names_of_files_and_branches_are_saved(saving: Saving) -> 
     assert {"a\nb", "-- $(touch ran)", "-rf"} <= set(files)
 
 
-async def test_tree_is_kept_where_git_does_not_have_all_of_it(saving: Saving) -> None:
+NOT_WHOLE = {
+    "inner": "mkdir inner; cd inner; git init -q; echo > new",
+    "shallow": "git init -q /tmp/o; cd /tmp/o; for one in 1 2; do git -c user.name=a"
+    " -c user.email=b commit -q --allow-empty -m $one; done; git tag v2; cd /workspace;"
+    "git fetch -q --depth=1 file:///tmp/o tag v2; mkdir inner; echo > inner/new",
+    "many": "mkdir inner; echo > inner/new; git commit -q --allow-empty -m x;"
+    "seq 300 | sed 's,.*,create refs/pull/& HEAD,' | git update-ref --stdin; git reset -q HEAD~",
+}
+
+
+@pytest.mark.parametrize("line", NOT_WHOLE.values(), ids=NOT_WHOLE.keys())
+async def test_tree_is_kept_where_git_does_not_have_all_of_it(saving: Saving, line: str) -> None:
     sandbox, box = await saving.world.laid_out(saving.world.repo())
-    box.run("mkdir inner; cd inner; git init -q; echo deep > deep")
+    box.run(line)
     kept = await saving.saved(sandbox, box)
     assert kept is not None and (kept.bundles, kept.tree) == ((), True)
-    assert {"inner/deep", ".git/HEAD"} <= await saving.files(kept)
+    assert {"inner/new", ".git/HEAD"} <= await saving.files(kept)
     assert saving.said == [
         f"Kept the files git does not have: `atoll kept {kept.id}` fetches the tree."
     ]

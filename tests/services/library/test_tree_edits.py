@@ -112,13 +112,14 @@ async def test_commit_takes_all_or_the_named_files_and_runs_no_hook(edits: Edits
 
 
 async def test_commit_takes_files_that_are_marked_as_unchanged(edits: Edits) -> None:
-    edits.run("git update-index --assume-unchanged src/a.txt; echo hidden > src/a.txt")
+    edits.run("git update-index --assume-unchanged src/a.txt README.md; echo hidden > src/a.txt")
     edits.run("git update-index --skip-worktree README.md two.txt; rm README.md; echo 2 > two.txt")
     tally = edits.review.box.argv("/bin/sh", "-c", TALLY, "atoll", "t_1", clean=True)
     counted = subprocess.run(tally, capture_output=True, text=True, check=True).stdout
     assert counted == "1 3 1001\n"
     await edits.commit("hidden", "src/a.txt")
     assert edits.run("git show HEAD:src/a.txt") == "hidden"
+    assert edits.run("git ls-files -v README.md") == "s README.md", "not its own"
     await edits.commit("all")
     shown = edits.run("git show --name-status --format= HEAD; git status --porcelain")
     assert shown == "D\tREADME.md\nA\ta new\nM\ttwo.txt"

@@ -42,8 +42,18 @@ class Reading:
 async def test_newest_commit_is_named(world: World) -> None:
     sandbox, box = await world.laid_out(world.repo())
     box.run("echo 1 > 1; git add 1; git commit -qm one")
-    (place,) = await UnpulledWork(cast(Any, Reading(sandbox, box))).of(LOCAL_PERSON, sandbox.id)
+    work = UnpulledWork(cast(Any, Reading(sandbox, box)))
+    (place,) = await work.of(LOCAL_PERSON, sandbox.id)
     assert (place.commits, place.tip) == (1, box.run("git rev-parse HEAD"))
+    tip = box.run("git tag upstream; git update-ref refs/keep/x HEAD; git rev-parse HEAD")
+    box.run("git reset -q --hard HEAD~")
+    (place,) = await work.of(LOCAL_PERSON, sandbox.id)
+    assert (place.commits, place.tip) == (1, tip)
+    box.run("git update-ref refs/remotes/origin/up upstream")
+    assert await work.of(LOCAL_PERSON, sandbox.id) == (), "a fetch brought it with its branch"
+    box.run("git checkout -q --detach upstream")
+    (place,) = await work.of(LOCAL_PERSON, sandbox.id)
+    assert (place.commits, place.tip) == (1, tip)
 
 
 async def test_work_that_would_be_lost_is_counted_in_words_of_ours(world: World) -> None:
@@ -81,7 +91,11 @@ async def test_commits_of_submodules_that_only_the_sandbox_has_count(world: Worl
         reading = Reading(replace(sandbox, pulled=pulled), box)
         return await UnpulledWork(cast(Any, reading)).of(LOCAL_PERSON, sandbox.id)
 
+    box.run("printf '#!/bin/sh\ntouch /workspace/.git/ran\n' > .git/run; chmod +x .git/run")
+    box.run("git -C lib config core.fsmonitor /workspace/.git/run")
     assert await places() == ()
+    assert not (box.workspace / ".git/ran").exists()
+    box.run("git -C lib config --unset core.fsmonitor")
     box.run("cd lib; git config user.name A; git config user.email a@example.org; echo 1 > 1")
     box.run("cd lib; git add 1; git commit -qm own")
     assert [place.changed for place in await places()] == [("lib",)]

@@ -226,6 +226,11 @@ async def test_tag_that_is_named_as_the_branch_is_refused_once_it_is_known(world
         await world.workspaces.check_starts(PERSONAL_ORG, (good,))
     _, box = await world.laid_out(world.repo(branch="v1", began_from="main"))
     assert box.run("git rev-parse --symbolic-full-name HEAD") == "refs/heads/v1", "began before it"
+    sandbox = world.sandbox(world.repo(branch="v1"))
+    there = replace(sandbox, ready_at=sandbox.created_at)
+    await world.workspaces.prepare(there, box, lambda _: None)
+    assert await world.workspaces.read_file(there, "README.md", max_bytes=100)
+    assert await world.workspaces.lacks_file(there, "README.md", fetched=True) is None
 
 
 async def test_trees_of_two_repositories_lie_side_by_side(world: World) -> None:
@@ -464,6 +469,11 @@ async def test_submodules_that_are_here_come_along_and_the_others_are_named(worl
     assert box.run("git -C lib fsck --connectivity-only; cat .git/modules/lib/HEAD") == (
         library.git("rev-parse", "HEAD")
     )
+    box.run("printf '#!/bin/sh\ntouch /workspace/.git/ran\n' > .git/run; chmod +x .git/run")
+    box.run("git config core.fsmonitor /workspace/.git/run; rm -f .git/ran")
+    await world.workspaces.prepare(sandbox, box, lambda _: None)
+    assert not (box.workspace / ".git/ran").exists()
+    box.run("git config --unset core.fsmonitor")
     # The mounted repository may be another one at the next start.
     alone = replace(box, mounts=box.mounts[:1])
     assert alone.run("git -C lib log --format=%s | head -n 1") == library.git(

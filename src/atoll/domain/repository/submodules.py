@@ -23,7 +23,8 @@ MAX_DEPTH: Final = 4
 # in.
 LEFT_OUT: Final = r"""
 links() {
-  git -c core.quotePath=false ls-files -s | sed -n 's/^160000 \([0-9a-f]*\) 0.\(.*\)/\1 \2/p'
+  git -c core.fsmonitor=false -c core.quotePath=false ls-files -s |
+    sed -n 's/^160000 \([0-9a-f]*\) 0.\(.*\)/\1 \2/p'
 }
 bring_submodules() {
   set +e
@@ -33,14 +34,14 @@ bring_submodules() {
       git --git-dir="$other" cat-file -e "$one^{commit}" 2> /dev/null || continue
       (
         set -e
-        cd "$path"
+        cd "./$path"
         git init -q --template= .
         mkdir -p .git/objects/info
         printf '%s\n' "$other/objects" > .git/objects/info/alternates
         git checkout -q --detach "$one" --
         git repack -adq
         rm .git/objects/info/alternates
-      ) || { rm -rf "$path/.git"; continue; }
+      ) || { rm -rf "./$path/.git"; continue; }
       git submodule -q init -- "$path" && git submodule -q absorbgitdirs -- "$path"
       name=$(git config -f .gitmodules --get-regexp '^submodule\..*\.path$' |
         while IFS= read -r line; do
@@ -48,19 +49,19 @@ bring_submodules() {
           if [ "${line#*.path }" = "$path" ]; then echo "${line%%.path *}"; fi
         done)
       url=$(git config "submodule.$name.url") && git -C "$path" config remote.origin.url "$url"
-      [ "$1" -ge MAX_DEPTH ] || (cd "$path" && bring_submodules $(($1 + 1)))
+      [ "$1" -ge MAX_DEPTH ] || (cd "./$path" && bring_submodules $(($1 + 1)))
       break
     done
   done
 }
 pointers() {
-  if git ls-files -z -- .gitattributes ':(glob)**/.gitattributes' |
+  if git -c core.fsmonitor=false ls-files -z -- .gitattributes ':(glob)**/.gitattributes' |
     xargs -0 -r grep -qs 'filter=lfs' --; then
-    git grep -lIz -e '^version https://git-lfs.github.com/spec/v1$'
+    git -c core.fsmonitor=false grep -lIz -e '^version https://git-lfs.github.com/spec/v1$'
   fi
   [ "$1" -lt MAX_DEPTH ] || return 0
-  links | while read -r one path; do
-    if [ -e "$path/.git" ] && [ ! -L "$path" ]; then (cd "$path" && pointers $(($1 + 1))); fi
+  links | head -n MAX_SUBMODULES | while read -r one path; do
+    if [ -e "$path/.git" ] && [ ! -L "$path" ]; then (cd "./$path" && pointers $(($1 + 1))); fi
   done
 }
 left_out() {
@@ -69,14 +70,14 @@ left_out() {
   missing_submodules 0 '' | head -c 100000
 }
 missing_submodules() {
-  links | while read -r one path; do
+  links | head -n MAX_SUBMODULES | while read -r one path; do
     if [ ! -e "$path/.git" ]; then printf '%s\0' "$2$path"
     elif [ "$1" -lt MAX_DEPTH ] && [ ! -L "$path" ]; then
-      (cd "$path" && missing_submodules $(($1 + 1)) "$2$path/")
+      (cd "./$path" && missing_submodules $(($1 + 1)) "$2$path/")
     fi
   done
 }
-""".replace("MAX_DEPTH", str(MAX_DEPTH))
+""".replace("MAX_DEPTH", str(MAX_DEPTH)).replace("MAX_SUBMODULES", str(MAX_SUBMODULES))
 
 
 def read_left_out(printed: bytes) -> tuple[tuple[str, ...], int] | None:

@@ -135,6 +135,7 @@ look() {
     reveal || exit 14
     state "$@" || exit 14
   fi
+  if [ -s "$work/dirty" ]; then cat "$work/dirty" >> "$work/state"; fi
   # One process lists the names, and files git does not know as entries of an index, and counts.
   total=$(sed -zn -e '$=' -e "h;s/^...//;1,${max}w $work/names" \
     -e "x;/\/\$/d;/^?? /!d;s//100644 $blob\t/;w $work/new" "$work/whole" 2> /dev/null) || {

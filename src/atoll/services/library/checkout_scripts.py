@@ -16,9 +16,12 @@ NOTHING_NEW = 12
 NOT_WHOLE = 15
 OTHER_BRANCH = 16
 
+MAX_BRANCHES = 256  # that an intake takes
+
 # Refs that name no work: those of remotes, of ours, and stashes, which are counted by themselves.
 SKIPPED = "refs/remotes/* | refs/prefetch/* | refs/atoll/* | refs/stash"
 NAMED = " ".join(f"--exclude='{one}'" for one in SKIPPED.split(" | ")) + " --all"
+HEADS = "--branches --exclude='refs/*' --all"
 
 # $1 folder  $2 shared repository  $3 branch  $4 commit ("" for an empty repository)
 # $5 "yes" when the branch exists at the origin  $6 origin's address ("" for none)
@@ -133,7 +136,8 @@ here | git bundle create -q "$out" "$what" --stdin
 
 # `outside` prints the commits of the shared repository, each after `^`. `each_linked DO` runs DO
 # for each linked worktree, with $number, its $gitdir, and the $place where it lies, "" for one that
-# is not in the tree. What git knows of these was written by an agent; it fails for more than 64.
+# is not in the tree. What git knows of these was written by an agent; it fails for more than 64 in
+# the tree, and for more than 1000.
 # `inner_work` prints the paths of submodules with commits that are nowhere else, each ended by NUL;
 # with an argument only of those whose commit is that of the index.
 _ELSEWHERE = r"""
@@ -141,16 +145,21 @@ outside() {
   git --git-dir="$store" for-each-ref --format='^%(objectname)' refs/heads refs/tags
 }
 each_linked() {
-  number=0
+  number=0 placed=0
   for linked in "$top"/.git/worktrees/*; do
     [ -d "$linked" ] && [ ! -L "$linked" ] && [ -f "$linked/gitdir" ] || continue
     number=$((number + 1))
-    [ "$number" -le 64 ] || return 1
-    place=
-    IFS= read -r place < "$linked/gitdir"
+    [ "$number" -le 1000 ] || return 1
+    place=$(head -c 4096 -- "$linked/gitdir" | sed 1q)
     [ -n "$place" ] && place=$({ cd -P -- "$linked" && cd -P -- "${place%/.git}" && pwd -P; } \
       2> /dev/null) || place=
-    case $place in "$top"/*) ;; *) place= ;; esac
+    case $place in
+      *'
+'*) place= ;;
+      "$top"/*) placed=$((placed + 1)) ;;
+      *) place= ;;
+    esac
+    [ "$placed" -le 64 ] || return 1
     (gitdir=$linked; "$@") || return
   done
 }
@@ -200,12 +209,16 @@ export GIT_COMMITTER_NAME=Atoll GIT_COMMITTER_EMAIL=atoll@atoll.invalid
 new() { git --git-dir="$made" "$@"; }
 # A submodule as it was laid out is in the commit already, of the repository it lies in.
 plain() {
+  marks=a-zS
+  if [ "$(git -C "$1" config --type=bool core.sparseCheckout 2> /dev/null)" = true ]; then
+    marks=a-z
+  fi
   up=${1%/*}
   while [ "$up" != . ] && [ ! -e "$up/.git" ]; do up=${up%/*}; done
   [ "$(git -C "$up" --git-dir=.git rev-parse -q --verify "HEAD:${1#"$up"/}" 2> /dev/null)" = \
     "$(git -C "$1" rev-parse -q --verify HEAD 2> /dev/null)" ] &&
     [ -z "$(git -C "$1" -c core.fsmonitor=false ls-files -v 2>&1 |
-      sed -n '/^[a-zS] /p' | head -c 1)" ] &&
+      sed -n "/^[$marks] /p" | head -c 1)" ] &&
     [ -z "$(git -C "$1" -c core.fsmonitor=false status --porcelain --ignored 2>&1 |
       head -c 1)" ]
 }
@@ -261,6 +274,12 @@ keep_tree() {
     one=$(commit "$staged" 'What was staged') || exit 14
     keep "index$1" "$one"
   fi
+  inner_work > "$work/inner"
+  if [ -s "$work/inner" ]; then
+    one=$(tr '\0' '\n' < "$work/inner" | head -n 1)
+    echo "$one has commits that are in no other repository" >&2
+    exit 15
+  fi
 }
 keep_detached() {
   head=$(theirs rev-parse -q --verify 'HEAD^{commit}' 2> /dev/null) || head=
@@ -273,25 +292,29 @@ keep_linked() {
 each_linked keep_linked || exit
 keep_tree ''
 keep_detached ''
-inner_work > "$work/inner"
-if [ -s "$work/inner" ]; then
-  echo "$(tr '\0' '\n' < "$work/inner" | head -n 1) has commits that are in no other repository" >&2
-  exit 15
-fi
 number=0
-for one in $(theirs log -g --format=%H refs/stash -- 2> /dev/null); do
+for one in $(theirs log -g --no-show-signature --format=%H refs/stash -- 2> /dev/null); do
   keep "stash-$number" "$one"
   number=$((number + 1))
 done
 { outside; theirs for-each-ref --format='^%(objectname)' refs/heads; } > "$work/known"
-theirs rev-list NAMED --stdin < "$work/known" > "$work/alone" || exit 14
+theirs rev-list NAMED --stdin < "$work/known" > "$work/alone" || exit 15
 theirs for-each-ref --format='%(objectname) %(refname)' refs/heads > "$work/names" || exit 14
+lone=
 if [ -s "$work/alone" ]; then
-  theirs for-each-ref --format='%(objectname) %(refname)' | while read -r one name; do
-    case $name in refs/heads/* | SKIPPED) continue ;; esac
-    one=$(theirs rev-parse -q --verify "$one^{commit}" 2> /dev/null) || continue
-    if grep -qxF "$one" "$work/alone"; then echo "$one $name"; fi
-  done >> "$work/names"
+  theirs for-each-ref --format='%(objectname)^{commit} %(refname)' |
+    theirs cat-file --batch-check='%(objectname) %(rest)' | sort - "$work/alone" |
+    while read -r one name; do
+      case $name in
+        '') lone=$one ;;
+        refs/heads/* | SKIPPED) ;;
+        refs/*) if [ "$one" = "$lone" ]; then echo "$one $name"; fi ;;
+      esac
+    done >> "$work/names"
+fi
+if [ "$({ cat "$work/names"; new for-each-ref; } | wc -l)" -gt MAX_BRANCHES ]; then
+  echo 'More than MAX_BRANCHES branches, tags and stashes are too many for one bundle' >&2
+  exit 15
 fi
 number=0
 while read -r one name; do
@@ -306,16 +329,20 @@ while read -r one name; do
     number=$((number + 1))
   else keep "$plain" "$one"; fi
 done < "$work/names"
-count=$(outside | new rev-list --count --max-count=1 --branches --stdin) || exit 14
+# It fails where history ends early: of a commit that was fetched without its parents.
+count=$(outside | new rev-list --count --max-count=1 --branches --stdin) || exit 15
 [ "$count" != 0 ] || exit 12
 ulimit -f "$blocks"
 outside | new bundle create -q "$out" --branches --stdin
-""".replace("NAMED", NAMED).replace("SKIPPED", SKIPPED),
+""".replace("NAMED", NAMED)
+    .replace("SKIPPED", SKIPPED)
+    .replace("MAX_BRANCHES", str(MAX_BRANCHES)),
 )
 
 # Arguments as for BUNDLE; $4 is the full ref that HEAD must be on, else it ends with OTHER_BRANCH.
 # Bundles that branch with one commit more, which holds what is not committed. Ends with NOT_WHOLE
-# for a file with a filter of the repository: in a commit it would lie as no filter left it.
+# for a file with a filter of the repository: filters do not run, so the commit would hold what they
+# were to change.
 BUNDLE_UNCOMMITTED = Script(
     "bundle the commits and what is not committed",
     _SNAPSHOT
@@ -359,11 +386,15 @@ settle
   outside
   for one; do theirs cat-file -e "$one^{commit}" 2> /dev/null && echo "^$one"; done
 } > "$work/known"
-count=$(theirs rev-list --count NAMED --stdin < "$work/known") || exit 14
-printf '%s\0' "$count"
-if [ "$count" = 0 ]; then printf '\0\0'; else
-  theirs log -1 --topo-order --no-show-signature --no-color --encoding=UTF-8 \
-    --format='%H%x00%s' NAMED --stdin < "$work/known" | tr '\n' '\0'
+of_heads() { theirs "$@" --stdin HEADS < "$work/known"; }
+of_others() { theirs "$@" --stdin NAMED --not HEADS --remotes < "$work/known"; }
+count=$(of_heads rev-list --count) || exit 14
+others=$(of_others rev-list --count) || exit 14
+printf '%s\0' $((count + others))
+if [ "$count" != 0 ]; then newest=of_heads; else newest=of_others; fi
+if [ $((count + others)) = 0 ]; then printf '\0\0'; else
+  "$newest" log -1 --topo-order --no-show-signature --no-color --encoding=UTF-8 \
+    --format='%H%x00%s' | tr '\n' '\0'
 fi
 theirs log -g --no-show-signature --format=%H refs/stash -- 2> /dev/null | wc -l | tr -d ' ' \
   | tr '\n' '\0'
@@ -382,7 +413,8 @@ name_linked() {
   esac
   inner=$work/inner work=$work/$number top=$place
   mkdir "$work" && cp -R "${work%/*}/g" "$work/g" && cd "$top" && settle && unhide
-  if ! changed > "$work/status" 2> /dev/null || [ -s "$work/status" ]; then
+  if ! changed > "$work/status" 2> /dev/null || [ -s "$work/status" ] ||
+    [ -n "$(inner_work committed | head -c 1)" ]; then
     printf '%s\0' "$path" >> "$inner"
   fi
 }
@@ -390,6 +422,6 @@ each_linked name_linked || printf '.git/worktrees\0' >> "$work/inner"
 tr '\n\0' '\001\n' < "$work/inner" | sed 's/^/ M /' | tr '\n\001' '\0\n' >> "$work/status"
 tr -dc '\0' < "$work/status" | wc -c | tr -d ' ' | tr '\n' '\0'
 head -c 40000 "$work/status"
-""".replace("NAMED", NAMED),
+""".replace("NAMED", NAMED).replace("HEADS", HEADS),
     unrecorded=True,
 )

@@ -138,7 +138,7 @@ for one in MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD rebase-merge rebase-apply; do
 done
 lock
 settle
-unhide || exit 14
+unhide "$@" || exit 14
 for path; do
   shift
   if [ -e "$top/$path" ] || [ -L "$top/$path" ] || [ -n "$(own ls-files -- "$path")" ]; then

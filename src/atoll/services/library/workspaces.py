@@ -54,7 +54,8 @@ WORKSPACE = "/workspace"
 ALL_BRANCHES = "--branches"
 UPLOAD_FIRST = "No repository {!r} is kept here: upload it first."
 EVERYTHING = "--everything"
-"""Every branch, what is not committed, stashes and a detached HEAD, as SAVE names them."""
+"""Every branch, tags and other refs that alone name a commit, what is not committed, stashes and a
+detached HEAD, also of linked worktrees, as SAVE names them."""
 
 _PROGRESS = re.compile(rb"Updating files: +(\d{1,3})%")
 _log = structlog.get_logger(__name__)
@@ -156,7 +157,8 @@ class Workspaces:
             stored = await self.stored(sandbox, repo)
             if not (fetched or self._fetched_enough(stored)):
                 return None
-            start = _start(repo, number, await self._shelf.refs(stored))
+            refs = await self._shelf.refs(stored)
+            start = _start(repo, number, refs, laid_out=sandbox.ready_at is not None)
         except (NotFound, Invalid):
             return None
         if start.commit and await self._shelf.has_file(stored, start.commit, inner):
@@ -171,7 +173,8 @@ class Workspaces:
             return None
         number, repo, inner = held
         stored = await self.stored(sandbox, repo)
-        start = _start(repo, number, await self._shelf.refs(stored))
+        refs = await self._shelf.refs(stored)
+        start = _start(repo, number, refs, laid_out=sandbox.ready_at is not None)
         if not start.commit:
             return None
         return await self._shelf.read_file(stored, start.commit, inner, max_bytes=max_bytes)
@@ -190,7 +193,8 @@ class Workspaces:
         begun = []
         for number, repo in enumerate(sandbox.repos):
             stored = await self.stored(sandbox, repo)
-            start = _start(repo, number, await self._shelf.refs(stored))
+            refs = await self._shelf.refs(stored)
+            start = _start(repo, number, refs, laid_out=sandbox.ready_at is not None)
             report(self._as_of(stored))
             outcome = await run_inside(
                 client,
@@ -386,7 +390,13 @@ def _remote(repo: RepoRequest | SandboxRepo) -> Remote:
     return read_remote(repo.repo_url, allow_loopback=True)
 
 
-def _start(repo: RepoRequest | SandboxRepo, number: int, refs: tuple[Ref, ...]) -> _Start:
+def _start(
+    repo: RepoRequest | SandboxRepo,
+    number: int,
+    refs: tuple[Ref, ...],
+    *,
+    laid_out: bool = False,
+) -> _Start:
     commits = {ref.name: ref.commit for ref in refs}
     branches = [name for ref in refs if (name := branch_of_ref(ref.name)) is not None]
     head = branches[0] if branches else ""
@@ -404,7 +414,7 @@ def _start(repo: RepoRequest | SandboxRepo, number: int, refs: tuple[Ref, ...]) 
     existing = commits.get(f"refs/heads/{repo.branch}")
     if existing is not None:
         return _Start(existing, tracked=True, head=head)
-    begun = isinstance(repo, SandboxRepo) and repo.began_from is not None
+    begun = laid_out or (isinstance(repo, SandboxRepo) and repo.began_from is not None)
     if f"refs/tags/{repo.branch}" in commits and not begun:
         raise Invalid(
             f"{repo.branch} is a tag of {repo.repo_url or repo.key}, not a branch: give it as "

@@ -2,7 +2,8 @@
 
 Git gets a directory of its own with an empty configuration, and borrows objects, HEAD and a copy
 of the index. So there is no hook, filter, fsmonitor, external diff, textconv or include, and the
-agent's index stays as it is. What `.gitattributes` calls binary, or gives a driver, is compared as
+agent's index stays as it is. A git that looks into a submodule reads what that one configures,
+but for its fsmonitor. What `.gitattributes` calls binary, or gives a driver, is compared as
 any other file. A checkpoint is a commit of the working tree at `refs/atoll/checkpoints/TERMINAL/N`,
 whose parent is HEAD. The runtime takes one when an agent's turn begins, and the control plane
 before it goes back to one.
@@ -84,20 +85,20 @@ copy() {
   elif [ -n "$head" ]; then own read-tree "$head" || exit 14; fi
 }
 settle() { locate; copy; }
-# Files that are marked as unchanged, and as left out where the checkout leaves none out. Lines are
-# used in place of NUL, which not every sed can read: git quotes the names that need it, and reads
-# them so.
+# Files (of the given paths, if any) that are marked as unchanged, and as left out where the
+# checkout leaves none out. Lines are used in place of NUL, which not every sed can read: git quotes
+# the names that need it, and reads them so.
 find_hidden() {
   absent=S
   if [ "$(theirs config --type=bool core.sparseCheckout 2> /dev/null)" = true ]; then absent=; fi
-  own ls-files -v | sed -n "s/^[a-z$absent] //p" > "$work/hidden"
+  own ls-files -v -- "$@" | sed -n "s/^[a-z$absent] //p" > "$work/hidden"
 }
 reveal() {
   [ -s "$work/hidden" ] || return 0
   own update-index --no-assume-unchanged --stdin < "$work/hidden" || return
   [ -z "$absent" ] || own update-index --no-skip-worktree --stdin < "$work/hidden"
 }
-unhide() { find_hidden && reveal; }
+unhide() { find_hidden "$@" && reveal; }
 # A file may not have the encoding that attributes claim.
 add_files() {
   own -c advice.addEmbeddedRepo=false add -A --sparse -- . 2> /dev/null && return
@@ -110,7 +111,7 @@ links() {
 }
 own() {
   GIT_DIR="$work/g" GIT_WORK_TREE="$top" GIT_INDEX_FILE="$index" \
-    GIT_OBJECT_DIRECTORY="$objects" git --literal-pathspecs "$@"
+    GIT_OBJECT_DIRECTORY="$objects" git --literal-pathspecs -c core.fsmonitor=false "$@"
 }
 """
 QUIET: Final = _OPENED + _CHECKED + _LAID_OUT
