@@ -119,7 +119,11 @@ async def test_commit_takes_files_that_are_marked_as_unchanged(edits: Edits) -> 
     assert counted == "1 3 1001\n"
     await edits.commit("hidden", "src/a.txt")
     assert edits.run("git show HEAD:src/a.txt") == "hidden"
-    assert edits.run("git ls-files -v README.md") == "s README.md", "not its own"
+    marks = edits.run("git ls-files -v README.md two.txt")
+    assert marks == "s README.md\nS two.txt", "those of other files stay"
+    edits.run("echo worse > src/a.txt")
+    await edits.discard("src/a.txt")
+    assert edits.run("git ls-files -v README.md two.txt") == marks
     await edits.commit("all")
     shown = edits.run("git show --name-status --format= HEAD; git status --porcelain")
     assert shown == "D\tREADME.md\nA\ta new\nM\ttwo.txt"

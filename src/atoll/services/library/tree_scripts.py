@@ -15,9 +15,15 @@ NO_SUCH_HUNK = 20
 NO_SUCH_FILE = 22
 FILTERED = 23
 
+# `keep_marks` lets files that are there keep the mark of those that a checkout left out
+# (skip-worktree): git would take it off.
 _LOCK = r"""
 locked=
 trap 'rm -rf "$work"; if [ -n "$locked" ]; then rm -f "$top/.git/index.lock"; fi' EXIT
+keep_marks() {
+  [ "$(theirs config --type=bool core.sparseCheckout 2> /dev/null)" = true ] ||
+    printf '%s\n' '[sparse]' 'expectFilesOutsideOfPatterns = true' >> "$work/g/config"
+}
 lock() { (set -C; : > "$top/.git/index.lock") 2> /dev/null || exit 17; locked=yes; }
 publish() {
   if [ ! -f "$work/index" ]; then return; fi
@@ -114,6 +120,7 @@ else
   done
 fi
 settle
+keep_marks
 if [ -n "$head" ] && [ -z "$hunk" ]; then own reset -q "$head" -- "$@" > /dev/null; fi
 publish
 printf '%s' "$number"
@@ -138,6 +145,7 @@ for one in MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD rebase-merge rebase-apply; do
 done
 lock
 settle
+keep_marks
 unhide "$@" || exit 14
 for path; do
   shift
