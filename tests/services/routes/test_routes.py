@@ -30,7 +30,6 @@ from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox, State
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.domain.wall.resources import Resources
 from atoll.ports import Capabilities
-from atoll.ports.extension import Unloaded
 from atoll.services.lifecycle.host_room import HostRoom
 from atoll.services.routes.candidates import NOT_LINKED, WALL_ALONE
 from atoll.services.routes.routes import STREAM, Routes
@@ -71,9 +70,8 @@ async def routed(*, run: bool = True) -> AsyncIterator[tuple[Scene, InMemory, In
 
 
 def routes(s: Scene) -> Routes:
-    unloaded = (Unloaded("ext.off", "atoll", "it is turned off"),)
     there = (s.extension, InMemory(called="ext.second"), vendor())
-    return Routes(s.ground, s.sandboxes, {one.name: one for one in there}, unloaded)
+    return Routes(s.ground, s.sandboxes, {one.name: one for one in there}, ("ext.off",))
 
 
 async def create(s: Scene, profile: str = "routed", **options: object) -> Sandbox:

@@ -30,6 +30,11 @@ def is_ours(point: EntryPoint) -> bool:
     return point.module.partition(".")[0] == "atoll" and package.lower() == "atoll"
 
 
+def installed_names() -> frozenset[str]:
+    """Return the whole names of every extension, on or not."""
+    return frozenset(f"ext.{point.name}" for point in points())
+
+
 def reserved_names() -> frozenset[str]:
     """Return the names of everything that comes with Atoll, on or not."""
     return frozenset(f"ext.{point.name}" for point in points() if is_ours(point))

@@ -1,6 +1,6 @@
 """Keys of vendors: which secrets pay for a sandbox's machine, opened for the extension alone."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import structlog
 
@@ -10,7 +10,7 @@ from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.secrets.secret import ScopeSubject, bound_to, paying, paying_any
 from atoll.ports import Kept, Store, Transaction, Vault
-from atoll.ports.extension import Extension, Unloaded, VendorKey
+from atoll.ports.extension import Extension, VendorKey
 
 _log = structlog.get_logger(__name__)
 
@@ -51,23 +51,21 @@ class VendorKeys:
             return None
 
 
-def check_paid(
-    extensions: Mapping[str, Extension], unloaded: Sequence[Unloaded], name: str
-) -> None:
-    """Check that a key can pay for an extension's machines. One that is not set up yet, or was not
-    loaded, may be given its key before. Raises `Invalid`."""
-    found = find_backend(extensions, unloaded, name, field="extension")
+def check_paid(extensions: Mapping[str, Extension], installed: Collection[str], name: str) -> None:
+    """Check that a key can pay for an extension's machines. One that is installed, and not on or
+    not set up yet, may be given its key before. Raises `Invalid`."""
+    found = find_backend(extensions, installed, name, field="extension")
     if found is not None and not _takes_key(found):
         raise Invalid(f"{name} takes no key: its machines are not a vendor's.", field="extension")
 
 
 def find_backend(
-    extensions: Mapping[str, Extension], unloaded: Sequence[Unloaded], name: str, *, field: str
+    extensions: Mapping[str, Extension], installed: Collection[str], name: str, *, field: str
 ) -> Extension | None:
-    """Return the extension that calls itself so, None for one that was not loaded. Raises `Invalid`
-    for a name that none has."""
+    """Return the extension that calls itself so, None for one that is installed and not on. Raises
+    `Invalid` for a name that none has."""
     found = next((one for one in extensions.values() if one.name == name), None)
-    if found is None and not any(one.name == name for one in unloaded):
+    if found is None and name not in installed:
         raise Invalid(
             f"There is no backend {name}: `atoll extension list` names those that there are.",
             field=field,

@@ -1,6 +1,6 @@
 """Routes, as people look at them: decisions, explanations, default rules, and health."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,7 +13,7 @@ from atoll.domain.route.health import Health, health_of
 from atoll.domain.route.policy import DESKTOP, MAX_NAMED, RoutePolicy, RouteRules, read_policy
 from atoll.domain.route.record import RouteRecord
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
-from atoll.ports.extension import Extension, Unloaded
+from atoll.ports.extension import Extension
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Note, draft_of
 from atoll.services.lifecycle.vendor_keys import find_backend
@@ -51,12 +51,12 @@ class Routes:
         ground: Ground,
         sandboxes: Placed,
         extensions: Mapping[str, Extension],
-        unloaded: Sequence[Unloaded] = (),
+        installed: Collection[str] = (),
     ) -> None:
         self._ground = ground
         self._sandboxes = sandboxes
         self._extensions = extensions
-        self._unloaded = unloaded
+        self._installed = installed
 
     async def get(self, caller: Principal, route_id: str) -> RouteRecord:
         """Return the decision for a sandbox that the caller may see."""
@@ -125,5 +125,5 @@ class Routes:
         whole = canonical(names, self._extensions)
         for name in whole:
             if name != DESKTOP:
-                find_backend(self._extensions, self._unloaded, name, field=field)
+                find_backend(self._extensions, self._installed, name, field=field)
         return whole

@@ -15,6 +15,7 @@ import msgspec
 from atoll.adapters.agents.config_folder import ConfigFolder
 from atoll.adapters.agents.layers import InstalledLayers
 from atoll.adapters.agents.shelf import LayerShelf
+from atoll.adapters.apart.installed import installed_names
 from atoll.adapters.auth.audit_key import AuditKey
 from atoll.adapters.auth.book_file import read_book
 from atoll.adapters.auth.token_file import load_or_make_token
@@ -135,6 +136,7 @@ def _ports(
     return SandboxPorts(
         extensions=loaded.extensions,
         unloaded=loaded.unloaded,
+        installed=installed_names(),
         clients=clients,
         agents=InstalledLayers(
             settings.home / "agents",

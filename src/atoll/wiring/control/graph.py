@@ -214,7 +214,7 @@ def build_previews(
 
 def build_secrets(ground: Ground, sandboxes: Sandboxes, ports: SandboxPorts) -> Secrets:
     """Return the use cases on secrets."""
-    check_vendor = partial(check_paid, ports.extensions, ports.unloaded)
+    check_vendor = partial(check_paid, ports.extensions, ports.installed)
     return Secrets(
         ground, sandboxes, vault=ports.vault, masters=ports.vault, check_vendor=check_vendor
     )

@@ -1,6 +1,6 @@
 """Services of sandboxes: what provisions them, changes their states and watches them."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
@@ -81,8 +81,8 @@ class OwnVault(Vault, Masters, Protocol):
 @dataclass(frozen=True, slots=True)
 class SandboxPorts:
     """The ports that sandboxes use beside the ground. `api_url` is where runtimes reach this
-    control plane; `with_access` makes `inside` of it. `issuers` log agents in, by the agent's
-    name."""
+    control plane; `with_access` makes `inside` of it. `installed` are the whole names of extensions
+    that are installed, on or not. `issuers` log agents in, by the agent's name."""
 
     extensions: Mapping[str, Extension]
     clients: RuntimeClients
@@ -96,6 +96,7 @@ class SandboxPorts:
     api_url: str | None = None
     inside: Inside | None = None
     unloaded: tuple[Unloaded, ...] = ()
+    installed: Collection[str] = ()
     issuers: Mapping[str, AgentIssuer] = field(default_factory=dict)
 
 

@@ -1,6 +1,6 @@
 """Hosts: their use cases, and the list of them that extensions are given."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from atoll.domain.host.host import Host
@@ -37,6 +37,11 @@ class BackendPorts(Protocol):
         ...
 
     @property
+    def installed(self) -> Collection[str]:
+        """Return the whole names of those that are installed, on or not."""
+        ...
+
+    @property
     def vault(self) -> Vault:
         """The vault."""
         ...
@@ -62,7 +67,7 @@ def build_backends(
     )
     keys = VendorKeys(ground.store, ports.vault)
     strays = Strays(ground, ports.extensions)
-    routes = Routes(ground, sandboxes, ports.extensions, ports.unloaded)
+    routes = Routes(ground, sandboxes, ports.extensions, ports.installed)
     return Backends(ports.extensions, hosts, routes, keys, strays, ports.unloaded)
 
 
