@@ -196,9 +196,9 @@ inner_work() {
 
 # Arguments as for BUNDLE. `snapshot` makes $tree of the files at $top as they are, by an index of
 # its own, with HEAD's as $base and the index as $staged. `commit` and `keep` are for commits in the
-# scratch repository $made: nothing of the agent's own repository changes, and what UNPULLED names
-# is in the tree. Ends with NOT_WHOLE when git would leave files out: another repository lies in the
-# tree, or git cannot add it. Linked worktrees are none of its files.
+# scratch repository $made: nothing of the agent's own repository changes. The tree has every file
+# that UNPULLED names. Ends with NOT_WHOLE when git would leave files out: another repository lies
+# in the tree, or git cannot add it. Linked worktrees are none of its files.
 _SNAPSHOT = (
     QUIET
     + _ELSEWHERE
@@ -207,7 +207,8 @@ out=$3 ref=$4 blocks=$5 made=$3.d
 export GIT_AUTHOR_NAME=Atoll GIT_AUTHOR_EMAIL=atoll@atoll.invalid
 export GIT_COMMITTER_NAME=Atoll GIT_COMMITTER_EMAIL=atoll@atoll.invalid
 new() { git --git-dir="$made" "$@"; }
-# A submodule as it was laid out is in the commit already, of the repository it lies in.
+# Whether the repository at $1 is a submodule without changes: HEAD of the one it lies in names its
+# commit, and git hides none of its files.
 plain() {
   marks=a-zS
   if [ "$(git -C "$1" config --type=bool core.sparseCheckout 2> /dev/null)" = true ]; then
@@ -257,9 +258,9 @@ snapshot() {
 
 # Arguments as for BUNDLE; $4 is not read.
 # Commits what is nowhere committed and bundles it with every branch, as refs/heads/branch/NAME,
-# tag/NAME for a tag that alone names a commit (other-N for a name that is long or not plain, and
-# for any other ref), worktree, index, detached and stash-N. Those of a linked worktree end with its
-# number.
+# tag/NAME for a tag that names a commit of no branch, also of remotes (other-N for a name that is
+# long or not plain, and for any other ref), worktree, index, detached and stash-N. Those of a
+# linked worktree end with its number.
 SAVE = Script(
     "save the work",
     _SNAPSHOT
@@ -298,7 +299,7 @@ for one in $(theirs log -g --no-show-signature --format=%H refs/stash -- 2> /dev
   number=$((number + 1))
 done
 { outside; theirs for-each-ref --format='^%(objectname)' refs/heads; } > "$work/known"
-theirs rev-list NAMED --stdin < "$work/known" > "$work/alone" || exit 15
+theirs rev-list --stdin NAMED --not --remotes < "$work/known" > "$work/alone" || exit 15
 theirs for-each-ref --format='%(objectname) %(refname)' refs/heads > "$work/names" || exit 14
 lone=
 if [ -s "$work/alone" ]; then
