@@ -109,6 +109,7 @@ class TestSqliteToPostgres(DatabaseContract):
         return SqlDatabase(on_postgres(), DERIVATIONS)
 
 
+@pytest.mark.slow
 class TestPostgresToSqlite(DatabaseContract):
     @pytest.fixture
     def filled(self, on_postgres: Make) -> SqlDatabase:

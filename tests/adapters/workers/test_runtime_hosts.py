@@ -113,6 +113,7 @@ def box() -> Iterator[SshServer]:
         yield running
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(bool(NO_SSH), reason=NO_SSH)
 class TestSsh(ZygoteHarness, WorkerHostContract):
     @pytest.fixture

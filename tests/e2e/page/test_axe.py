@@ -1,8 +1,8 @@
 """axe-core over every route, dialog and guest page of a real Atoll, in light and dark colours, on a
 desktop and on a phone; nothing is wider than its screen.
 
-The page of a sandbox and those of a guest have one look in the usual run, and the others are seen
-there on a scripted server (`page/ui`); the slow tier has all four looks of each.
+Pages of a guest have one look in the usual run, and the others are seen there on a scripted server
+(`page/ui`); the slow tier has all four looks of each.
 """
 
 import asyncio
@@ -245,7 +245,7 @@ async def test_page_of_secrets_holds_to_axe(server: TestServer, api: Api, look: 
         await at.check_dialog(row.get_by_role("button", name="Remove"), "remove")
 
 
-@looks("light-desktop")
+@looks()
 async def test_page_of_a_sandbox_holds_to_axe(server: TestServer, api: Api, look: str) -> None:
     name = f"{LONG}-at-{look}"
     sandbox = api.create(name=name)["sandbox_id"]
