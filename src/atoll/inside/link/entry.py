@@ -217,14 +217,14 @@ def _attach(path: Path) -> int:
     except OSError as error:
         print(f"{path}: {error.strerror}", file=sys.stderr)
         return NOBODY
-    try:
-        return _pump(line)
-    except OSError:
-        return 1
+    with contextlib.suppress(OSError):  # a side is gone, which is an end as any other
+        _pump(line)
+    return 0
 
 
-def _pump(line: socket.socket) -> int:
-    """Copy both ways until either side ends; at most one chunk waits for each."""
+def _pump(line: socket.socket) -> None:
+    """Copy both ways until either side ends; at most one chunk waits for each. Raises `OSError`
+    where a side is gone."""
     ways = {(0, line.fileno()): b"", (line.fileno(), 1): b""}
     for fd in (0, 1, line.fileno()):
         os.set_blocking(fd, False)
@@ -242,5 +242,5 @@ def _pump(line: socket.socket) -> int:
                 if not waiting:
                     waiting = ways[source, target] = os.read(source, READ_BYTES)
                     if not waiting:
-                        return 0
+                        return
                 ways[source, target] = waiting[os.write(target, waiting) :]
