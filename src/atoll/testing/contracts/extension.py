@@ -193,13 +193,11 @@ class ExtensionContract:
         await extension.teardown(handle, keep_state=False)
 
     async def test_abilities_are_those_the_extension_has(self, extension: Extension) -> None:
-        """Find each optional ability both named and implemented, or neither."""
+        """Find each optional ability both named and implemented, or neither. Examine the machine
+        twice where that can be, and find nothing lacking for a plain profile."""
         named = extension.capabilities().abilities
         assert named <= set(ABILITIES)
         assert named == {name for name, kind in ABILITIES.items() if isinstance(extension, kind)}
-
-    async def test_suite_s_profile_is_given_by_the_machine(self, extension: Extension) -> None:
-        """Examine the machine twice where that can be; find nothing lacking for a plain profile."""
         if isinstance(extension, Examines):
             for _ in range(2):
                 await extension.examine()
