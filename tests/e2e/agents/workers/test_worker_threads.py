@@ -235,6 +235,7 @@ async def spoken(w: World, name: str, since: int) -> AsyncGenerator[tuple[str, d
 async def told_in_pieces(w: World, number: int, thread: str, since: int) -> tuple[int, str, str]:
     """The last event of a turn, and its text in pieces and whole."""
     pieces: dict[str, str] = {}
+    said: dict[str, Any] = {}
     async with aclosing(spoken(w, "pieces", since)) as shown, asyncio.timeout(120):
         prompt = words(f"[[say {PIECEMEAL}]]")
         await asked(w, "pieces", f"turn-{number}", "turn/start", threadId=thread, input=prompt)
@@ -246,8 +247,9 @@ async def told_in_pieces(w: World, number: int, thread: str, since: int) -> tupl
                 name = params["itemId"]
                 pieces[name] = pieces.get(name, "") + params["delta"]
             elif params.get("item", {}).get("type") == "agentMessage":
-                item = params["item"]
-                return data["seq"], pieces.get(item["id"], ""), item["text"]
+                said = params["item"]
+            elif event.get("method") == "turn/completed":
+                return data["seq"], pieces.get(said["id"], ""), said["text"]
     raise AssertionError
 
 
