@@ -32,6 +32,7 @@ from atoll.domain.sandbox.steps.child import (
 )
 from atoll.domain.sandbox.stimulus import ChildMade, ParentEnded
 from atoll.domain.sandbox.task import AgentMode, TaskRequest
+from atoll.domain.terminal.softlock import Strictness
 from atoll.domain.tool.rule import ChildQuota, ProfileTools
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -112,7 +113,10 @@ def test_recipe_of_a_child_is_its_parents_one_generation_less() -> None:
 @pytest.mark.parametrize("profile", ["", "family", "profile.family"])
 def test_request_of_a_child_takes_the_rest_from_its_parent(profile: str) -> None:
     task = TaskRequest("Do it.", AgentMode.MACHINE, asks=True)
-    asked = child_request(PARENT, CreateSandbox(profile, name="n", ttl_seconds=60, task=task))
+    wanted = CreateSandbox(
+        profile, name="n", ttl_seconds=60, task=task, usual_softlock=Strictness.STRICT
+    )
+    asked = child_request(PARENT, wanted)
     assert asked == CreateSandbox(
         "profile.family",
         name="n",
@@ -120,6 +124,7 @@ def test_request_of_a_child_takes_the_rest_from_its_parent(profile: str) -> None
         consumer=PARENT.consumer,
         ttl_seconds=60,
         task=task,
+        usual_softlock=Strictness.STRICT,
     )
     for more in ({"max_working": 9}, {"group": "g"}):
         wanted = CreateSandbox(profile, task=replace(task, **more))

@@ -226,6 +226,13 @@ def test_wrong_wish_is_refused_with_its_field(wanted: CreateSandbox, field: str)
     assert err.value.field == field
 
 
+def test_mirror_of_a_profile_that_cannot_be_filled_is_refused() -> None:
+    workspace = replace(PROFILE.workspace, mode=WorkspaceMode.MIRROR)
+    with pytest.raises(Invalid) as refused:
+        grant(CreateSandbox(access=Access.READ_ONLY), replace(PROFILE, workspace=workspace), AROUND)
+    assert refused.value.field == "workspace.access"
+
+
 @pytest.mark.parametrize(
     "wanted",
     [

@@ -1,7 +1,5 @@
 """Sandboxes in machines of QEMU: a real guest, nothing but a virtio-serial port, and everything
-over a link. One boot serves most of these.
-
-What must hold of its wall is tested with every change, the rest by `make test-backends`."""
+over a link. One boot serves most of these. They run in `make test-backends`."""
 
 import os
 import re

@@ -135,10 +135,15 @@ async def test_who_sat_at_a_terminal_is_the_actor_and_nobody_an_agent_names() ->
 async def test_last_words_are_taken_in_before_a_stop() -> None:
     async with scene() as s:
         sandbox = await s.ready()
-        s.runtime.journal = [entry(1, "exec.started", id="e_1")]
+        s.runtime.journal = [
+            entry(1, "exec.started", id="e_1"),
+            entry(2, "terminal.opened", id="t_1", name="bash", argv0="bash"),
+        ]
         await s.sandboxes.stop(LOCAL_PERSON, sandbox.id)
         await s.sandboxes.wait(LOCAL_PERSON, sandbox.id, settled=True)
-        assert "exec.started" in await s.kinds(sandbox)
+        assert {"exec.started", "terminal.opened"} <= {*await s.kinds(sandbox)}
+        async with s.store.read() as rows:
+            assert not await rows.sessions.of(sandbox.id), "what it told of is over with it"
 
 
 async def test_last_words_are_not_lost_with_the_connection_to_the_store(

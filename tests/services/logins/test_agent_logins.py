@@ -33,7 +33,7 @@ from atoll.domain.login.agent_login import (
 )
 from atoll.domain.people.principal import LOCAL_PERSON, ActorKind
 from atoll.ports import Bus, EventQuery
-from atoll.ports.outside.issuer import DeviceCode
+from atoll.ports.outside.issuer import DeviceCode, LoginTokens
 from atoll.services.logins.agent_logins import AgentLogins
 from atoll.services.logins.begun import BegunAgentLogin
 from atoll.services.logins.lent import ExposureRules
@@ -393,3 +393,19 @@ async def test_twenty_workers_share_a_login_whose_tokens_live_five_seconds() -> 
             )
             kept += repr(await made.events.list(LOCAL_PERSON, limit=1000))
         assert served.issued and not [one for one in served.issued if one in kept]
+
+
+async def test_grant_that_comes_for_a_login_that_was_removed_is_ended(
+    logins: Logins, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record, refresh = await logins.ready(), logins.issuer.refresh
+
+    async def remove_before(token: str) -> LoginTokens:
+        async with logins.scene.store.begin() as rows:
+            await logins.one.drop_all(rows, record.org_id, record.owner)
+        return await refresh(token)
+
+    monkeypatch.setattr(logins.issuer, "refresh", remove_before)
+    logins.scene.clock.turn(DUE)
+    await logins.one.advance()
+    assert logins.issuer.over == 1

@@ -56,13 +56,13 @@ async def test_login_of_a_member_is_over_at_its_issuer_once_its_membership_is() 
         async with at.store.begin() as rows:
             departure = await departures.forget(rows, member, actor=LOCAL_PERSON)
         assert departure.counts["secrets"] == 1
-        assert issuer.ended == 0, "the membership was not over yet"
+        assert issuer.over == 0, "the membership was not over yet"
         await departures.settle(departure)
         pauses = Pauses()
         async with asyncio.timeout(30):
-            while issuer.ended == 0:  # it is a task of its own
+            while issuer.over == 0:  # it is a task of its own
                 await pauses.wait()
-        assert issuer.ended == 1
+        assert issuer.over == 1
         assert await logins.list(BOB) == []
         (grant,) = departure.grants
         with pytest.raises(Forbidden):

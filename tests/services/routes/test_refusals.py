@@ -1,5 +1,6 @@
 """One shape for every cause: a sandbox that no place takes is `no_route`, an explicit one, too."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,6 +17,7 @@ from atoll.domain.route.policy import RouteOptions, RouteRules
 from atoll.domain.sandbox.sandbox import CreateSandbox, Inputs
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports import Capabilities
+from atoll.services.routes import candidates
 from tests.services.routes.test_routes import routes
 from tests.services.scene import BARE, Scene, scene
 
@@ -168,3 +170,25 @@ async def test_named_extension_of_a_profile_that_names_none_is_any_that_is_on() 
         request = CreateSandbox(profile="it", route=RouteOptions(extension="it"))
         made = await s.sandboxes.create(LOCAL_PERSON, request)
         assert made.profile.extension == "ext.it"
+
+
+@dataclass(slots=True)
+class Hanging(InMemory):
+    """A backend whose machine does not say what it gives."""
+
+    asked: int = 0
+
+    async def examine(self) -> None:
+        self.asked += 1
+        await asyncio.Event().wait()
+
+
+async def test_backend_that_does_not_say_what_it_gives_is_left_alone_for_a_while(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(candidates, "EXAMINE_SECONDS", 0.01)
+    async with scene(others=(far := Hanging(called="ext.it", able=NONE),)) as s:
+        for asked, seconds in ((1, 0.0), (1, 29.0), (2, 2.0)):
+            s.clock.turn(seconds)
+            await s.ready(profile="bare")
+            assert far.asked == asked

@@ -74,11 +74,7 @@ def grant(request: CreateSandbox, profile: Profile, circumstances: Circumstances
     ttl = read_ttl(request, profile)
     check_upload(request.inputs.compose_bundle, ref=request.inputs.compose_bundle_ref)
     words = read_instructions(request.setup_metadata, profile, repos)
-    if effective.workspace.access is Access.NONE and repos:
-        raise Invalid(
-            "access none leaves no place for repositories: name none, or take ro or rw",
-            field="workspace.access",
-        )
+    _check_access(effective, repos)
     return Sandbox(
         id=circumstances.sandbox_id,
         org_id=circumstances.caller.org_id,
@@ -166,17 +162,27 @@ def overlaid(request: CreateSandbox, profile: Profile) -> Profile:
     )
 
 
-def _start_directory(request: CreateSandbox, profile: Profile) -> str:
-    """Return where terminals and commands start, in a workspace that can be as it is requested.
-    Raises `Invalid`."""
-    access = profile.workspace.access
-    if profile.workspace.mode is WorkspaceMode.MIRROR and access is not Access.READ_WRITE:
+def _check_access(profile: Profile, repos: tuple[SandboxRepo, ...]) -> None:
+    """Check that what a workspace is to hold can be put there. Raises `Invalid`."""
+    workspace = profile.workspace
+    if workspace.access is Access.NONE and repos:
         raise Invalid(
-            f"a mirror is filled and changed, which access {access} does not allow: take rw",
+            "access none leaves no place for repositories: name none, or take ro or rw",
             field="workspace.access",
         )
+    if workspace.mode is WorkspaceMode.MIRROR and workspace.access is not Access.READ_WRITE:
+        raise Invalid(
+            f"a mirror is filled and changed, which access {workspace.access} does not allow: "
+            "take rw",
+            field="workspace.access",
+        )
+
+
+def _start_directory(request: CreateSandbox, profile: Profile) -> str:
+    """Return where terminals and commands start. Raises `Invalid` for a place in a workspace that
+    nothing inside may see."""
     cwd = read_cwd(request.cwd)
-    if access is Access.NONE and cwd != WORKSPACE:
+    if profile.workspace.access is Access.NONE and cwd != WORKSPACE:
         raise Invalid(f"with access none there is no {cwd[:80]}", field="cwd")
     return cwd
 

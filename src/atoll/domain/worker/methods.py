@@ -24,6 +24,9 @@ from atoll.wire.contract.workers import (
     request_body,
 )
 
+THREAD_MS: Final = 30_000
+"""The time that an agent has to say whether it knows a conversation."""
+
 
 class MethodAccess(StrEnum):
     """The right that a method needs: to watch the worker, to drive it, or none that there is."""
@@ -95,10 +98,6 @@ _BY_TRANSCRIPT: Final = frozenset({"claude-code"})
 def finding_method(agent: str) -> str:
     """Return the method by which an agent says whether it knows a conversation."""
     return "thread/read" if agent in _BY_TRANSCRIPT else "thread/resume"
-
-
-THREAD_MS: Final = 30_000
-"""The time that an agent has to say whether it knows a conversation."""
 
 
 def ask_for_thread(request_id: str, agent: str, thread: str) -> WorkerRequestBody:

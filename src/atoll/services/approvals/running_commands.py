@@ -6,7 +6,7 @@ A request beside one may be its own, and no agent's. The rows know it as far as 
 from collections.abc import Mapping
 from typing import Final
 
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandbox.sandbox import RUNNING, Sandbox
 from atoll.ports import Transaction
 from atoll.ports.store.quotas import COMMAND, OPENING
 from atoll.services.journals.entries import EntryHandler, JournalOutcome, ReportedEntry
@@ -21,8 +21,9 @@ async def runs_beside(rows: Transaction, sandbox: Sandbox) -> bool:
 
 
 async def note_start(rows: Transaction, sandbox: Sandbox, entry: ReportedEntry) -> JournalOutcome:
-    """Note that a command runs."""
-    await rows.sessions.put(sandbox, _name(entry), entry.at)
+    """Note that a command runs, unless its sandbox tells of it last of all."""
+    if sandbox.state in RUNNING:
+        await rows.sessions.put(sandbox, _name(entry), entry.at)
     return JournalOutcome()
 
 

@@ -321,14 +321,14 @@ async def _known_subject(rows: Transaction, org_id: OrgId, subject: str) -> str:
     invitation has. Where a login provider says the groups, any may be somebody's next."""
     members = await rows.members.of(org_id)
     if not members:
-        check_team(PERSONAL)
+        check_team(PERSONAL)  # a home of one person has nobody to share with
     if not subject.startswith(GROUP):
         return one_member(members, subject).id
     read_subject(subject)
     invited = await rows.invitations.of(org_id)
     group = subject.removeprefix(GROUP)
-    known = {*(name for one in members for name in one.groups)}
-    known |= {*(name for one in invited for name in one.groups)}
+    known = {group for one in members for group in one.groups}
+    known |= {group for one in invited for group in one.groups}
     if group not in known and not any(one.groups_claimed for one in members):
         raise NotFound(
             f"Nobody is in a group {group}: give it to a member first, with `atoll org role`."

@@ -126,8 +126,9 @@ class DriveTransfers:
         """Stream a file of the workspace to the drive."""
         check_person(caller)
         if wanted.file is not None and wanted.folder != ROOT_FOLDER:
-            told = "a new version stays where its file is: leave the folder out"
-            raise Invalid(told, field="folder")
+            raise Invalid(
+                "a new version stays where its file is: leave the folder out", field="folder"
+            )
         name = upload_name(wanted.name or wanted.path.rpartition("/")[2])
         upload = DriveUpload(
             name,

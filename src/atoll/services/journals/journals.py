@@ -23,7 +23,7 @@ from atoll.domain.event_kinds.kind import EventKind
 from atoll.domain.ids import PrincipalId, SandboxId
 from atoll.domain.people.principal import SYSTEM, ActorKind, Principal, read_actor
 from atoll.domain.sandbox.reported import AGENTS
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandbox.sandbox import RUNNING, Sandbox
 from atoll.ports import RuntimeClient, StoreUnavailable, Transaction
 from atoll.services.ground import Ground
 from atoll.services.journals.agent_actors import acting_agent
@@ -288,13 +288,14 @@ async def _answered(client: RuntimeClient, call: RuntimeCall[T], wait: int = 0) 
 
 
 async def _store_session(rows: Transaction, sandbox: Sandbox, entry: JournalEntry) -> None:
-    """Count a terminal or machine agent from its beginning to its end."""
+    """Count a terminal or machine agent from its beginning to its end. What a sandbox tells last of
+    all is over with it."""
     session = entry.payload.get("id")
     if entry.kind == "runtime.began":
         await rows.sessions.clear(sandbox.id)
     elif isinstance(session, str) and entry.kind in _SESSION_ENDS:
         await rows.sessions.remove(sandbox.id, session)
-    elif isinstance(session, str) and _begins_session(entry):
+    elif isinstance(session, str) and _begins_session(entry) and sandbox.state in RUNNING:
         await rows.sessions.put(sandbox, session, _instant(entry))
 
 

@@ -114,36 +114,41 @@ if [ "$index" -nt "$work/seen" ]; then rm -f "$index.lock"; else mv -f "$index.l
 """,
 )
 
+# `outside` prints the commits of the shared repository, each after `^`.
+_OUTSIDE = r"""
+outside() {
+  git --git-dir="$store" for-each-ref --format='^%(objectname)' refs/heads refs/tags
+}
+"""
+
 # $1 folder  $2 shared repository  $3 file for the bundle  $4 full ref, or --branches
 # $5 largest size in blocks of 512 bytes
 # Ends with one of the codes above, or with git's own.
 BUNDLE = Script(
     "bundle the commits",
-    r"""
+    _OUTSIDE
+    + r"""
 cd "$1" 2> /dev/null && [ -d .git ] && [ ! -L .git ] || exit 13
 git rev-parse --git-dir > /dev/null 2>&1 || exit 13
 store=$2 out=$3 what=$4
 if [ "$what" != --branches ]; then
   git show-ref --verify -q "$what" || exit 11
 fi
-here() { git --git-dir="$store" for-each-ref --format='^%(objectname)' refs/heads refs/tags; }
-new=$(here | git rev-list --count --max-count=1 "$what" --stdin) || exit 14
+new=$(outside | git rev-list --count --max-count=1 "$what" --stdin) || exit 14
 [ "$new" != 0 ] || exit 12
 ulimit -f "$5"
-here | git bundle create -q "$out" "$what" --stdin
+outside | git bundle create -q "$out" "$what" --stdin
 """,
 )
 
-# `outside` prints the commits of the shared repository, each after `^`. `each_linked DO` runs DO
-# for each linked worktree, with $number, its $gitdir, and the $place where it lies, "" for one that
-# is not in the tree. What git knows of these was written by an agent; it fails for more than 64 in
-# the tree, and for more than 1000.
+# `each_linked DO` runs DO for each linked worktree, with $number, its $gitdir, and the $place where
+# it lies, "" for one that is not in the tree. What git knows of these was written by an agent; it
+# fails for more than 64 in the tree, and for more than 1000.
 # `inner_work` prints the paths of submodules with commits that are nowhere else, each ended by NUL;
 # with an argument only of those whose commit is that of the index.
-_ELSEWHERE = r"""
-outside() {
-  git --git-dir="$store" for-each-ref --format='^%(objectname)' refs/heads refs/tags
-}
+_ELSEWHERE = (
+    _OUTSIDE
+    + r"""
 each_linked() {
   number=0 placed=0
   for linked in "$top"/.git/worktrees/*; do
@@ -193,6 +198,7 @@ inner_work() {
   done
 }
 """.replace("MAX_DEPTH", str(MAX_DEPTH))
+)
 
 # Arguments as for BUNDLE. `snapshot` makes $tree of the files at $top as they are, by an index of
 # its own, with HEAD's as $base and the index as $staged. `commit` and `keep` are for commits in the
@@ -351,8 +357,7 @@ BUNDLE_UNCOMMITTED = Script(
     + r"""
 [ "$(theirs symbolic-ref -q HEAD)" = "$ref" ] || exit 16
 snapshot
-own diff-index --cached -z --name-only --no-renames --diff-filter=d "${head:-$empty}" |
-  filtered > "$work/filtered"
+filtered_changes > "$work/filtered"
 if IFS= read -r one < "$work/filtered"; then
   echo "$one has a filter (LFS, git-crypt): commit it inside" >&2
   exit 15

@@ -36,6 +36,7 @@ publish() {
 
 # `filtered` reads paths, each ended by NUL, and prints those that have a filter, a line each. The
 # files of the tree say which; nothing that the repository configures is read or run for that.
+# `filtered_changes` prints those of the files in which the index differs from HEAD.
 # `refuse` ends with FILTERED and the first of them: without its filter git would store another
 # content than it shows, or write what it stores in place of it.
 FILTERS = r"""
@@ -44,6 +45,9 @@ filtered() {
     while IFS= read -r path && read -r value && IFS= read -r value; do
       case $value in unspecified | unset | set) ;; *) printf '%s\n' "$path" ;; esac
     done
+}
+filtered_changes() {
+  own diff-index --cached -z --name-only --no-renames --diff-filter=d "${head:-$empty}" | filtered
 }
 refuse() {
   if IFS= read -r path; then printf '%s' "$path"; exit 23; fi
@@ -160,8 +164,7 @@ if [ -f "$top/.git/info/exclude" ]; then cp "$top/.git/info/exclude" "$work/g/in
 if [ $# -gt 0 ]; then
   own -c advice.addEmbeddedRepo=false add -A --sparse -- "$@" || exit 14
 fi
-own diff-index --cached -z --name-only --no-renames --diff-filter=d "${head:-$empty}" |
-  filtered | refuse || exit
+filtered_changes | refuse || exit
 tree=$(own write-tree) || exit 14
 [ "$tree" != "$(own rev-parse "${head:-$empty}^{tree}")" ] || exit 18
 name=$(theirs config user.name) && export GIT_AUTHOR_NAME="$name" GIT_COMMITTER_NAME="$name"

@@ -192,8 +192,7 @@ class Transitions:
 
 
 async def _write(rows: Transaction, before: Sandbox, after: Sandbox) -> None:
-    # What a sandbox told last, while it was torn down, is over, too.
-    if after.state not in RUNNING and before.state is not after.state:
+    if before.state in RUNNING and after.state not in RUNNING:
         await rows.sessions.clear(after.id)
     if after is not before:
         await rows.sandboxes.update(after)

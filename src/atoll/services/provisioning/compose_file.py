@@ -28,7 +28,7 @@ async def read_compose_file(
     return await _read(sandbox, ref, workspaces)
 
 
-async def named_stack(sandbox: Sandbox, workspaces: WorkspacePreparer) -> Stack | None:
+async def read_named_stack(sandbox: Sandbox, workspaces: WorkspacePreparer) -> Stack | None:
     """Return the services of the compose file that a sandbox names. None without one, and for one
     of a repository that is not here: it is judged at the start. Raises `Invalid` for one that its
     repository lacks, or that no backend could bring up."""

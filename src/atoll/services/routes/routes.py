@@ -110,16 +110,16 @@ class Routes:
     def _checked(self, rules: RouteRules) -> RouteRules:
         default = rules.default
         if default is not None:
-            names = self._known(default.extensions, field="default.extensions")
+            names = self._whole_names(default.extensions, field="default.extensions")
             default = read_policy(RoutePolicy(default.strategy, names, default.constraints))
         allow = rules.allow
         if allow is not None:
             if len(allow) > MAX_NAMED:
                 raise Invalid(f"at most {MAX_NAMED} extensions can be named", field="allow")
-            allow = self._known(allow, field="allow")
+            allow = self._whole_names(allow, field="allow")
         return RouteRules(default, allow)
 
-    def _known(self, names: Sequence[str], *, field: str) -> tuple[str, ...]:
+    def _whole_names(self, names: Sequence[str], *, field: str) -> tuple[str, ...]:
         """Return the whole names of backends. Raises `Invalid` for one that is not there: a list
         without any other name would leave no backend."""
         whole = canonical(names, self._extensions)

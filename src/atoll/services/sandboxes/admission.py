@@ -61,7 +61,7 @@ from atoll.services.ground import Ground
 from atoll.services.lifecycle.room import SandboxRoom
 from atoll.services.lifecycle.transitions import Also, Transitions, Work
 from atoll.services.policies.policies import check_secrets, references
-from atoll.services.provisioning.compose_file import check_fit, named_stack
+from atoll.services.provisioning.compose_file import check_fit, read_named_stack
 from atoll.services.provisioning.instructions import check_instructions
 from atoll.services.routes.routing import Routing
 from atoll.services.sandboxes.agent_checks import AgentChecks
@@ -81,8 +81,8 @@ Admitted = tuple[Sandbox, tuple[Work, ...]]
 @dataclass(frozen=True, slots=True)
 class _Asked:
     """A request with its recipe, and its idempotency key with the digest of the request. `parent`
-    is the sandbox from whose inside it comes, `stack` are the services of the compose
-    file that it names."""
+    is the sandbox from whose inside it comes, `stack` are the services of the compose file that it
+    names."""
 
     request: CreateSandbox
     profile: Profile
@@ -156,8 +156,8 @@ class Admission:
         return sandbox, work
 
     async def _check_files(self, caller: Principal, asked: _Asked) -> Stack | None:
-        """Check the files of repositories that a request names, and return the services of
-        the compose file among them. Before the transaction: git is asked. Raises `Invalid`."""
+        """Check the files of repositories that a request names, and return the services of the
+        compose file among them. Before the transaction: git is asked. Raises `Invalid`."""
         request = asked.request
         compose = request.inputs.compose_bundle_ref
         if compose is None and request.setup_metadata.instructions_ref is None:
@@ -169,7 +169,7 @@ class Admission:
             async with asyncio.timeout(FETCH_SECONDS):
                 await self._workspaces.mounts_for(caller.org_id, tentative.repos)
         await check_instructions(tentative, self._workspaces, fetched=False)
-        return await named_stack(tentative, self._workspaces)
+        return await read_named_stack(tentative, self._workspaces)
 
     async def _admitted(self, rows: Transaction, caller: Principal, asked: _Asked) -> Admitted:
         """Admit a request within a transaction."""
@@ -210,7 +210,7 @@ class Admission:
         self.agents.check_catalogue(request, profile)
         await self._workspaces.check_starts(caller.org_id, request.repos)
         asked = grant(request, profile, self._circumstances(caller, frozenset()))
-        stack = await named_stack(asked, self._workspaces)
+        stack = await read_named_stack(asked, self._workspaces)
         await self._routing.examine()
         async with self._ground.store.read() as rows:
             allowed = await self._room.take(rows, asked)
@@ -233,11 +233,9 @@ class Admission:
         asked = grant(request, profile, self._circumstances(caller, frozenset()))
         await self._routing.examine()
         async with self._ground.store.read() as rows:
+            options = _route_options(request, asked)
             return await self._routing.decide(
-                *(rows, asked, _route_options(request, asked)),
-                host=request.host,
-                worker=True,
-                names_profile=walled,
+                rows, asked, options, host=request.host, worker=True, names_profile=walled
             )
 
     async def _earlier(self, rows: Transaction, caller: Principal, asked: _Asked) -> Sandbox | None:

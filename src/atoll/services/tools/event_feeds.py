@@ -80,23 +80,23 @@ class EventFeeds:
         """Return what follows a position; nothing for None, which begins now. Events that are older
         than `max_age` are left out. Raises `Invalid` for a stream of nothing."""
         await self.check(caller, wanted)
-        return await self._batch(caller, wanted, after=after, limit=limit, max_age=max_age)
+        floor = None if max_age is None else self._ground.clock.now() - max_age
+        return await self._read(caller, wanted, after, limit=limit, floor=floor)
 
-    async def _batch(
+    async def _read(
         self,
         caller: Principal,
         wanted: Wanted,
-        *,
         after: int | None,
+        *,
         limit: int = MAX_BATCH,
-        max_age: timedelta | None = None,
+        floor: datetime | None = None,
     ) -> Batch:
-        check_reader(caller)
+        """Return what follows a position of a stream that was checked."""
         newest = await self._events.last_position()
         if after is None or after > newest:
             # A place that the log does not have: it was set back, or the cursor is made up.
             return Batch((), newest, after is not None, False)
-        floor = None if max_age is None else self._ground.clock.now() - max_age
         found, full = _Gathered([], after), True
         for _ in range(MAX_PAGES):
             page = await self._events.list(
@@ -143,7 +143,7 @@ class EventFeeds:
                             await listener.wait()
                     except TimeoutError:
                         quiet = True
-                found = await self._batch(caller, wanted, after=found.position)
+                found = await self._read(caller, wanted, found.position)
                 if found.events or found.truncated or quiet:
                     yield found
 

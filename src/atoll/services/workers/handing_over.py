@@ -92,8 +92,10 @@ class Handovers:
         if place is not None:
             _check_place(record, place, desktop, self._ground.clock.now())
         elif desktop is not None and record.sandbox_id is not None:
-            told = f"Worker {worker_id} is in a sandbox, which any machine reaches: leave it out."
-            raise Invalid(told, field="desktop")
+            raise Invalid(
+                f"Worker {worker_id} is in a sandbox, which any machine reaches: leave it out.",
+                field="desktop",
+            )
         if thread_id is not None and not is_conversation(thread_id):
             raise Invalid("thread_id is no id of a conversation", field="thread_id")
         if record.worker.holder is Holder.PERSON:

@@ -138,7 +138,7 @@ class Docker:
         """Yield each field that neither of them can act on, as far as they were asked."""
         report = self._link.reported
         if report is not None:
-            yield from ((one, why) for one, why in unkept_limits(report) if one == DISK)
+            yield from ((name, why) for name, why in unkept_limits(report) if name == DISK)
             if not report.root:
                 yield MOUNTS, "a daemon follows links, from which only root's names are safe"
         if self._info is not None:

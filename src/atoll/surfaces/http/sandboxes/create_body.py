@@ -111,7 +111,7 @@ class ProjectUseBody(Body):
 
     def to_domain(self) -> ProjectRequest:
         """Return the domain's value."""
-        return ProjectRequest(self.digest, _named(self, "setup", self.setup == "later"))
+        return ProjectRequest(self.digest, _value_if_named(self, "setup", self.setup == "later"))
 
 
 class CreateBody(Body):
@@ -184,13 +184,13 @@ class CreateBody(Body):
             return None
         return TaskRequest(
             self.prompt,
-            _named(task, "mode", task.mode),
-            _named(task, "permissions", task.permissions == "ask"),
+            _value_if_named(task, "mode", task.mode),
+            _value_if_named(task, "permissions", task.permissions == "ask"),
             task.group,
             task.max_working,
         )
 
 
-def _named(body: Body, field: str, value: T) -> T | None:
+def _value_if_named(body: Body, field: str, value: T) -> T | None:
     """Return the value of a field that the caller named, None of one that was left out."""
     return value if field in body.model_fields_set else None

@@ -34,8 +34,8 @@ class FakeAgentIssuer:
         self._ended: set[str] = set()
 
     @property
-    def ended(self) -> int:
-        """The number of grants that were ended, by a revocation or by a reuse."""
+    def over(self) -> int:
+        """The number of grants that are over, by a revocation or by a reuse."""
         return len(self._ended)
 
     def confirm(self, device: DeviceCode, verdict: PollVerdict | None = None) -> None:

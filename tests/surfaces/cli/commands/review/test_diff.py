@@ -101,6 +101,12 @@ def test_path_without_changes_is_named(cli: Cli, server: Scripted, asked: list[S
         ]
 
 
+def test_whole_tree_without_changes_is_said(cli: Cli, server: Scripted) -> None:
+    answer = {"truncated": False, "files": []}
+    server.answers["GET /v1/sandboxes/box/diff"] = partial(_answer, answer)
+    assert "nothing changed" in cli("diff", "box", ".").err
+
+
 def test_pager_that_cannot_be_read_is_refused() -> None:
     with pytest.raises(Invalid, match="set PAGER"):
         find_pager({"PAGER": "less 'unclosed"})
