@@ -6,14 +6,17 @@ import pytest
 
 from atoll.adapters.extensions.docker.extension import Docker
 from atoll.adapters.extensions.docker.extension import Settings as DockerSettings
+from atoll.adapters.extensions.microvm.backend import _place
 from atoll.adapters.extensions.microvm.entry import make as make_microvm
+from atoll.adapters.extensions.microvm.image import GuestImage, TrialRecord
 from atoll.adapters.extensions.namespaces.extension import make as make_namespaces
 from atoll.adapters.extensions.openshell.entry import make as make_openshell
 from atoll.adapters.extensions.ssh.entry import make as make_ssh
+from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile
 from atoll.domain.route.candidate import ImageKind
 from atoll.domain.wall.resources import Resources
-from atoll.ports.extension import ExtensionSetup, JudgesProfiles
+from atoll.ports.extension import ExtensionSetup, JudgesProfiles, Provision
 from atoll.wire.zygote.messages import Reported
 
 OPENSHELL = {"openshell": {"gateway": "http://127.0.0.1:1", "images": {"py": "python:3.12"}}}
@@ -84,6 +87,14 @@ def test_size_that_no_machine_has_is_known_before_a_start(
 ) -> None:
     lacks = backends["microvm"].lacks(Profile("profile.x", "1", resources=resources))
     assert lack in "; ".join(lacks) and bool(lacks) is bool(lack)
+
+
+def test_size_that_nobody_named_is_rounded_and_said() -> None:
+    image = GuestImage(Path("/nowhere"), TrialRecord("", "", ()))
+    profile = Profile("profile.x", "1", resources=Resources(cpu=2.5, memory_mb=100))
+    degraded = _place(Provision(SandboxId("sb_1"), 1, "x", profile), image).isolation.degraded
+    sizes = [note for note in degraded if note.startswith("size: ")]
+    assert ["2 processors, and resources.cpu is 2.5" in sizes[0], "256 MiB" in sizes[1]] == [1, 1]
 
 
 def test_cloud_shows_the_kinds_of_image_that_it_has_templates_for(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from atoll.domain.host.host import LOCAL_HOST, Capacity, HostKind, HostState
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.profile.demands import SUDO
 from atoll.domain.profile.profile import Profile
+from atoll.domain.quota import Quota
 from atoll.domain.route.policy import RouteOptions, RouteRules
 from atoll.domain.sandbox.sandbox import CreateSandbox, Inputs
 from atoll.domain.wall.isolation import IsolationLevel
@@ -162,6 +163,27 @@ async def test_backend_that_is_not_allowed_is_the_same_refusal() -> None:
         await routes(s).put_rules(LOCAL_PERSON, rules, installation=True)
         error = await _refuse_create(s, CreateSandbox(profile="bare"))
         assert "it is not allowed here" in error.message
+
+
+@dataclass(slots=True)
+class Whole(InMemory):
+    """A backend whose machines have no such size."""
+
+    def lacks(self, profile: Profile) -> tuple[str, ...]:
+        cpu = profile.resources.cpu
+        return () if cpu is None else (f"resources.cpu is {cpu:g}",)
+
+
+async def test_size_is_refused_where_it_is_named_and_not_where_a_quota_adds_it() -> None:
+    async with scene(others=(Whole(called="ext.it", able=NONE),)) as s:
+        async with s.store.begin() as rows:
+            await rows.quotas.put(LOCAL_PERSON.org_id, None, Quota(cpu=8.0, memory_mb=100_000))
+        plain = _profile("", "extension: ext.it\n")
+        await s.profiles.save(LOCAL_PERSON, "it", plain + "resources: {cpu: 1.0}\n")
+        error = await _refuse_create(s, CreateSandbox(profile="it"))
+        assert "resources.cpu is 1" in error.message
+        await s.profiles.save(LOCAL_PERSON, "it", plain.replace("1.0.0", "1.1.0"))
+        assert (await s.ready(profile="it")).profile.resources.cpu == 1.0
 
 
 async def test_named_extension_of_a_profile_that_names_none_is_any_that_is_on() -> None:

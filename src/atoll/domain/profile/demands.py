@@ -5,12 +5,14 @@ one of them is not placed there: nothing that was asked for is dropped. What the
 the runtime act on is the same behind every wall, and stands in no list here.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
+from dataclasses import fields, replace
 from typing import Final
 
 from atoll.domain.network.network import NetworkMode
 from atoll.domain.profile.profile import Access, Profile, Recording, RootMode
 from atoll.domain.route.candidate import COMPOSE_FILE, COMPOSE_REF, IDENTITY, TUNNEL
+from atoll.domain.wall.resources import Resources
 
 MOUNTS: Final = "mounts"
 ROOT: Final = "root"
@@ -51,6 +53,12 @@ def demands_of(profile: Profile, create: Mapping[str, object]) -> frozenset[str]
     """Return the fields of these that a profile names, and those of a create that have a value."""
     by_profile = (name for name, names in _NAMED_BY_PROFILE.items() if names(profile))
     return frozenset((*by_profile, *(name for name, value in create.items() if value)))
+
+
+def as_demanded(profile: Profile, demands: Set[str]) -> Profile:
+    """Return a profile without the limits that nobody named: a quota added them."""
+    added = {one.name: None for one in fields(Resources) if f"resources.{one.name}" not in demands}
+    return replace(profile, resources=replace(profile.resources, **added))
 
 
 _BESIDE_THE_WALL: Final[Mapping[str, Callable[[Profile], bool]]] = {

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from atoll.domain.errors import AtollError
 from atoll.domain.host.host import LOCAL, Host, HostKind
 from atoll.domain.placement import PlaceRequest, candidates, no_host_of
-from atoll.domain.profile.demands import PLACEMENT, demands_beyond_isolation
+from atoll.domain.profile.demands import PLACEMENT, as_demanded, demands_beyond_isolation
 from atoll.domain.profile.profile import Profile
 from atoll.domain.route.candidate import COMPOSE_FIELDS, Candidate, ImageKind
 from atoll.domain.route.health import Breaker, health_of
@@ -43,10 +43,11 @@ class Placing:
     """A sandbox to place, and the host that its caller named, if any. With `desktops` the person's
     own machine is judged, too, where no backend for it is installed; with `worker` a worker is to
     be placed, which these take. `names_profile`: its request named the profile, so nothing of that
-    may be dropped."""
+    may be dropped. `demands` are the fields of request and profile that somebody named."""
 
     sandbox: Sandbox
     host: str | None = None
+    demands: frozenset[str] = frozenset()
     desktops: bool = False
     worker: bool = False
     names_profile: bool = False
@@ -55,6 +56,11 @@ class Placing:
     def profile(self) -> Profile:
         """The recipe of the sandbox."""
         return self.sandbox.profile
+
+    @property
+    def demanded(self) -> Profile:
+        """The recipe as it was asked for."""
+        return as_demanded(self.profile, self.demands)
 
 
 class Candidates:
@@ -148,7 +154,7 @@ class Candidates:
             return [Candidate(name, unavailable=err.message)]
         base = _able(name, able)
         if isinstance(extension, JudgesProfiles):
-            base = replace(base, lacking=tuple(extension.lacks(placing.profile)))
+            base = replace(base, lacking=tuple(extension.lacks(placing.demanded)))
         if able.needs_key and not await pays_for(rows, extension.name, placing.sandbox):
             return [replace(base, region=able.regions[0], obstacles=(no_key(extension.name),))]
         if able.host_kind is None:

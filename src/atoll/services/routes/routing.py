@@ -102,6 +102,7 @@ class Routing:
         placing = Placing(
             sandbox,
             host,
+            request.need.fields,
             desktops=_about_desktops(request),
             worker=worker,
             names_profile=names_profile,
@@ -113,7 +114,7 @@ class Routing:
         """Return the decision for another host of a sandbox's own backend: what it was placed by
         still holds. A caller's choice of a host leaves no other."""
         request = await self._as_placed(rows, sandbox)
-        placing = Placing(sandbox, request.host)
+        placing = Placing(sandbox, request.host, request.need.fields)
         found = await self._candidates.of(rows, placing, (sandbox.profile.extension,))
         return decide(request, [one for one in found if one.host != sandbox.host])
 
@@ -126,7 +127,7 @@ class Routing:
             host=parent.host or None,
             limits=tuple(one for one in (*placed.limits, region) if one != Constraints()),
         )
-        placing = Placing(sandbox, request.host)
+        placing = Placing(sandbox, request.host, request.need.fields)
         return decide(
             request, await self._candidates.of(rows, placing, (parent.profile.extension,))
         )

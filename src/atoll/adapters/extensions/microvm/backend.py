@@ -8,7 +8,7 @@ import asyncio
 import json
 import shutil
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -74,7 +74,7 @@ class MicrovmBackend:
         )
 
     def lacks(self, profile: Profile) -> Sequence[str]:
-        """Return the limits that are no size of a machine."""
+        """Return the limits that are no size of a machine; a start rounds those nobody named."""
         wanted = profile.resources
         found = []
         if wanted.memory_mb is not None and wanted.memory_mb < LEAST_MEMORY_MB:
@@ -245,7 +245,6 @@ def _removed(folder: Path) -> bool:
 
 def _hardware(request: Provision, image: GuestImage, disks: tuple[Path, ...]) -> Hardware:
     resources: Resources = request.profile.resources
-    # A sandbox from before such sizes were refused still starts.
     memory = max(resources.memory_mb or MEMORY_MB, LEAST_MEMORY_MB)
     cpus = max(1, int(resources.cpu or CPUS))
     return Hardware(not image.no_kvm(), memory, cpus, disks)
@@ -254,5 +253,18 @@ def _hardware(request: Provision, image: GuestImage, disks: tuple[Path, ...]) ->
 def _place(request: Provision, image: GuestImage) -> FarPlace:
     box = FarBox(request.sandbox_id, request.generation, (("machine", request.sandbox_id),))
     no_kvm = image.no_kvm()
-    degraded = (f"speed: its processor is emulated, since {no_kvm}",) if no_kvm else ()
+    slow = (f"speed: its processor is emulated, since {no_kvm}",) if no_kvm else ()
+    degraded = (*slow, *_rounded(request.profile.resources, _hardware(request, image, ())))
     return FarPlace(box, Isolation(IsolationLevel.MICROVM, MECHANISM, degraded), (INIT,))
+
+
+def _rounded(wanted: Resources, made: Hardware) -> Iterator[str]:
+    """Yield a note for each limit, of a quota or from before such were refused, that is no size of
+    a machine."""
+    if wanted.cpu is not None and made.cpus != wanted.cpu:
+        yield f"size: its machine has {made.cpus} processors, and resources.cpu is {wanted.cpu:g}"
+    if wanted.memory_mb is not None and made.memory_mb != wanted.memory_mb:
+        yield (
+            f"size: its machine has {made.memory_mb} MiB of memory, and resources.memory_mb is "
+            f"{wanted.memory_mb}"
+        )
