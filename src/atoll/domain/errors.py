@@ -30,6 +30,13 @@ class AtollError(Exception):
         self.field = field
         self.request_id = request_id
 
+    @property
+    def reason(self) -> str:
+        """The message for a record that has no place for the field: it begins with that, unless the
+        message names it."""
+        named = self.field is None or self.field in self.message
+        return self.message if named else f"{self.field}: {self.message}"
+
 
 class Invalid(AtollError):
     """A request that is itself wrong: fix it, do not repeat it. `field` names where."""

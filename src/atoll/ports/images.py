@@ -32,8 +32,8 @@ class Trees(Protocol):
         """Return the tree of a profile's `image`. Raises `Invalid` with how to get it."""
         ...
 
-    def lacks(self, image: str) -> str | None:
-        """Return why `find` would fail, without waiting; None where the tree is there."""
+    def look(self, image: str) -> Tree:
+        """Find it without waiting."""
         ...
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from atoll.adapters.extensions.docker.engine import Info
 from atoll.adapters.extensions.docker.extension import Docker
 from atoll.adapters.extensions.docker.extension import Settings as DockerSettings
 from atoll.adapters.extensions.microvm.backend import _place
@@ -12,9 +13,11 @@ from atoll.adapters.extensions.microvm.image import GuestImage, TrialRecord
 from atoll.adapters.extensions.namespaces.extension import make as make_namespaces
 from atoll.adapters.extensions.openshell.entry import make as make_openshell
 from atoll.adapters.extensions.ssh.entry import make as make_ssh
+from atoll.domain.errors import Failed
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile
 from atoll.domain.route.candidate import ImageKind
+from atoll.domain.wall.isolation import IsolationLevel
 from atoll.domain.wall.resources import Resources
 from atoll.ports.extension import ExtensionSetup, JudgesProfiles, Provision
 from atoll.wire.zygote.messages import Reported
@@ -72,6 +75,17 @@ def test_image_that_is_not_there_is_known_before_a_start(
     assert lack in "; ".join(lacks) and bool(lacks) is bool(lack)
 
 
+def test_tree_without_what_its_agent_runs_on_is_known_before_a_start(
+    backends: dict[str, JudgesProfiles],
+) -> None:
+    for agent, lack in (
+        ("aider@1.0", "aider runs on python3, which the image small"),
+        ("codex", ""),
+    ):
+        lacks = backends["namespaces"].lacks(Profile("profile.x", "1", image="small", agent=agent))
+        assert lack in "; ".join(lacks) and bool(lacks) is bool(lack)
+
+
 @pytest.mark.parametrize(
     ("resources", "lack"),
     [
@@ -95,6 +109,23 @@ def test_size_that_nobody_named_is_rounded_and_said() -> None:
     degraded = _place(Provision(SandboxId("sb_1"), 1, "x", profile), image).isolation.degraded
     sizes = [note for note in degraded if note.startswith("size: ")]
     assert ["2 processors, and resources.cpu is 2.5" in sizes[0], "256 MiB" in sizes[1]] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("options", "lack"),
+    [(["name=seccomp", "name=rootless"], "is rootless"), (["name=cgroupns"], "has no seccomp")],
+)
+async def test_daemon_that_gives_no_wall_is_refused_before_a_start(
+    tmp_path: Path, options: list[str], lack: str
+) -> None:
+    (tmp_path / "docker.sock").touch()
+    docker = Docker(
+        DockerSettings(tmp_path / "z.sock", "t", tmp_path, f"unix://{tmp_path}/docker.sock")
+    )
+    assert docker.capabilities().isolation is IsolationLevel.CONTAINER
+    docker._info = Info(security_options=options)
+    with pytest.raises(Failed, match=lack):
+        docker.capabilities()
 
 
 def test_cloud_shows_the_kinds_of_image_that_it_has_templates_for(tmp_path: Path) -> None:

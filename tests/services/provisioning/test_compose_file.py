@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from atoll.adapters.extensions.in_memory import InMemory
-from atoll.domain.errors import Invalid
+from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import CreateSandbox, Inputs, Sandbox
 from atoll.domain.wall.isolation import IsolationLevel
@@ -87,3 +87,22 @@ async def test_services_that_do_not_fit_their_profile_make_no_sandbox(
             await s.sandboxes.create(LOCAL_PERSON, request)
         assert refused.value.field == field
         assert (await s.sandboxes.list(LOCAL_PERSON)).sandboxes == ()
+
+
+@pytest.mark.parametrize(
+    ("services", "reason"),
+    [
+        ("{web: {image: nginx, privileged: true}}", "inputs.compose_bundle_ref: the compose file"),
+        ("{web: {image: nginx}}", "image"),
+    ],
+)
+async def test_file_of_a_repository_that_came_late_fails_by_its_field(
+    services: str, reason: str
+) -> None:
+    inputs = Inputs(compose_bundle_ref="repo:compose.yaml", repo_ref="https://example.org/o/r")
+    async with scene() as s:
+        s.workspaces.unread = NotFound("it is not here yet")
+        s.workspaces.files["compose.yaml"] = f"services: {services}".encode()
+        made = await s.sandboxes.create(LOCAL_PERSON, CreateSandbox("bare", inputs=inputs))
+        failed = await s.sandboxes.wait(LOCAL_PERSON, made.id)
+        assert (failed.state, reason in (failed.reason or "")) == ("failed", True), failed.reason

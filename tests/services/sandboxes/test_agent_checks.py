@@ -9,7 +9,7 @@ from atoll.adapters.extensions.in_memory import InMemory
 from atoll.domain.agent.acp.added import AcpDefinition
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports import Capabilities
 from atoll.services.agents.agents import Agents
@@ -20,7 +20,7 @@ from atoll.wire.contract.agents import OpenAgentBody
 from atoll.wire.contract.execs import ExecBody
 from atoll.wire.contract.terminals import OpenBody
 from tests.peers.contract import AGENT, EXEC, SESSION
-from tests.services.scene import Scene, body_of, scene
+from tests.services.scene import BARE, Scene, body_of, scene
 
 
 async def open_agent(s: Scene, sandbox: Sandbox, agent: str | None, *, terminal: bool) -> None:
@@ -193,3 +193,40 @@ async def test_backend_that_sends_layers_for_each_sandbox_shows_its_own_alone() 
         s.runtime.programs = {"codex"}
         with pytest.raises(Invalid, match="brings only the agent"):
             await open_agent(s, made, "claude-code", terminal=True)
+
+
+@pytest.mark.parametrize(
+    ("image", "installed", "reason"),
+    [
+        ("debian:12", {"codex": ()}, "the image debian:12 does not have the agent codex"),
+        (
+            "debian:12",
+            {"aider": ("1.0",)},
+            "the agent aider runs on python3, git, which the image debian:12",
+        ),
+        ("host", {"codex": ()}, "a sandbox of ext.in-memory does not have the agent codex"),
+        ("debian:12", {"codex": ("1.0",)}, None),
+    ],
+)
+async def test_agent_that_the_image_lacks_ends_the_first_start_with_words(
+    image: str, installed: dict[str, tuple[str, ...]], reason: str | None
+) -> None:
+    async with scene() as s:
+        await s.profiles.save(LOCAL_PERSON, "it", BARE.replace("bare", "it") + f"image: {image}\n")
+        s.layers.installed, s.runtime.programs = installed, {"shell"}
+        request = CreateSandbox("it", agent=next(iter(installed)))
+        made = await s.sandboxes.create(LOCAL_PERSON, request)
+        failed = await s.sandboxes.wait(LOCAL_PERSON, made.id)
+        assert failed.state == ("failed" if reason else "ready")
+        assert (failed.reason or "").startswith(reason or "")
+
+
+async def test_agent_that_a_later_image_lacks_is_said_and_the_sandbox_starts() -> None:
+    async with scene() as s:
+        s.layers.installed = {"codex": ()}
+        made = await s.ready(agent="codex")
+        await s.sandboxes.stop(LOCAL_PERSON, made.id)
+        await s.until(made, "stopped")
+        s.runtime.programs = {"shell"}
+        await s.sandboxes.start(LOCAL_PERSON, made.id)
+        assert (await s.until(made, "ready")).attachment.agents == ()

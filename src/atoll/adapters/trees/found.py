@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.adapters.trees.index import TreeRecord, read_index
-from atoll.domain.errors import AtollError, Invalid
+from atoll.domain.errors import Invalid
 from atoll.domain.sandbox.image import hex_of, is_tree_name, read_reference
 from atoll.ports.images import Tree
 
@@ -22,16 +22,8 @@ class FoundTrees:
         """See the port. A name takes precedence over a reference that is spelled alike."""
         return await asyncio.to_thread(self.look, image)
 
-    def lacks(self, image: str) -> str | None:
-        """See the port."""
-        try:
-            self.look(image)
-        except AtollError as err:
-            return err.message
-        return None
-
     def look(self, image: str) -> Tree:
-        """Find a tree without waiting."""
+        """See the port."""
         index = read_index(self.folder)
         if is_tree_name(image) and is_tree(self.folder / image):
             return tree_of(image, self.folder / image, index.names.get(image, TreeRecord()))

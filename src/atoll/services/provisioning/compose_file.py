@@ -39,10 +39,14 @@ async def read_named_stack(sandbox: Sandbox, workspaces: WorkspacePreparer) -> S
         document = await _read(sandbox, ref, workspaces)
     except NotFound:
         return None
-    try:
-        return read_stack(document)
-    except Invalid as err:
-        raise Invalid(f"the compose file cannot be used: {err.message}", field=FIELD) from err
+    return _stack_of(document)
+
+
+def check_document(sandbox: Sandbox, document: str | None) -> None:
+    """Check the file of a sandbox that starts: its repository may have come after its create.
+    Raises `Invalid`."""
+    if document is not None:
+        check_fit(sandbox, _stack_of(document))
 
 
 def check_fit(sandbox: Sandbox, named: Stack | None) -> None:
@@ -52,6 +56,13 @@ def check_fit(sandbox: Sandbox, named: Stack | None) -> None:
     stack = named if uploaded is None else read_stack(uploaded)
     if stack is not None:
         check_stack(stack, profile.resources, "" if profile.image == HOST else profile.image)
+
+
+def _stack_of(document: str) -> Stack:
+    try:
+        return read_stack(document)
+    except Invalid as err:
+        raise Invalid(f"the compose file cannot be used: {err.message}", field=FIELD) from err
 
 
 async def _read(sandbox: Sandbox, ref: str, workspaces: WorkspacePreparer) -> str:

@@ -8,17 +8,36 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from atoll.domain.agent.acp.added import is_added
-from atoll.domain.agent.agent import Agent, needed_programs, split_reference, takes_prompts
+from atoll.domain.agent.agent import (
+    Agent,
+    layer_path,
+    needed_programs,
+    split_reference,
+    takes_prompts,
+)
 from atoll.domain.agent.registry import canonical_name
-from atoll.domain.errors import Forbidden, Invalid
+from atoll.domain.errors import AtollError, Failed, Forbidden, Invalid
 from atoll.domain.sandbox.image import HOST
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.ports import Mount
+from atoll.ports import Mount, RuntimeClient
 from atoll.ports.agents import AgentLayers, OfferedAgent
+from atoll.services.scripts import Script, run_inside
 
 OF_ONE_AGENT = frozenset({"BASH_ENV"})
 """Variables of an agent that would change other programs: only the agent's own process has them,
 and a sandbox whose own agent it is."""
+
+LOOK = Script(
+    "look for an agent's program",
+    """\
+[ -x "$1" ] || command -v "${1##*/}" > /dev/null || exit 1
+shift
+for each do command -v "$each" > /dev/null || exit 1; done
+""",
+    seconds=20.0,
+    unrecorded=True,
+)
+"""Words: a program by the path of its layer, and the programs that it needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +78,7 @@ async def find_inside(
     try:
         own = await _find_own(layers, sandbox, offered)
     except (Forbidden, Invalid) as error:
-        if sandbox.generation == 1 and sandbox.ready_at is None:
-            raise
-        report(f"It starts without {sandbox.agent}: {error.message}.")
+        _leave_out(sandbox, error, report)
         own = None
     left = {own.agent.name} if own else set()
     others = (
@@ -73,6 +90,44 @@ async def find_inside(
         and (spare_layers or not one.mounts)
     )
     return InsideAgents(own, tuple(others))
+
+
+async def check_own(
+    inside: InsideAgents, sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]
+) -> InsideAgents:
+    """Return the agents of a sandbox whose wall stands: without its own where no layer brings that
+    and its root lacks the program. Raises `Failed` for that at its first start."""
+    own = inside.own
+    if own is None or not takes_prompts(own.agent):
+        return inside
+    if (own.mounts and not needed_programs(own.agent)) or await is_inside(client, own.agent):
+        return inside
+    _leave_out(sandbox, Failed(_lack(sandbox, own), field="agent"), report)
+    return replace(inside, own=None)
+
+
+async def is_inside(client: RuntimeClient, agent: Agent) -> bool:
+    """Report whether a sandbox has an agent's program, and those that it needs."""
+    program = f"{layer_path(agent)}/bin/{agent.command}"
+    return (await run_inside(client, LOOK, (program, *needed_programs(agent)))).code == 0
+
+
+def _leave_out(sandbox: Sandbox, error: AtollError, report: Callable[[str], None]) -> None:
+    """Report that a sandbox starts without its own agent. Raises the error at its first start."""
+    if sandbox.generation == 1 and sandbox.ready_at is None:
+        raise error
+    report(f"It starts without {sandbox.agent}: {error.message.rstrip('.')}.")
+
+
+def _lack(sandbox: Sandbox, own: OfferedAgent) -> str:
+    agent, image = own.agent, sandbox.profile.image
+    root = f"the image {image}" if image != HOST else f"a sandbox of {sandbox.profile.extension}"
+    if own.mounts:
+        needs = ", ".join(needed_programs(agent))
+        why = f"the agent {agent.name} runs on {needs}, which {root} lacks"
+        return f"{why}: choose an image that has them"
+    more = f", or `atoll agent install {agent.name}`, which brings it" if agent.package else ""
+    return f"{root} does not have the agent {agent.name}: choose an image that has it{more}"
 
 
 async def _find_own(

@@ -40,8 +40,13 @@ from atoll.ports import (
 from atoll.ports.telemetry.metrics import Metric
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.policies.policies import Policies, is_far
-from atoll.services.provisioning.compose_file import read_compose_file
-from atoll.services.provisioning.inside_agents import InsideAgents, find_inside, spell_inside
+from atoll.services.provisioning.compose_file import check_document, read_compose_file
+from atoll.services.provisioning.inside_agents import (
+    InsideAgents,
+    check_own,
+    find_inside,
+    spell_inside,
+)
 from atoll.services.provisioning.instructions import check_instructions, resolve_instructions
 from atoll.services.provisioning.project_setup import begin_setup
 from atoll.services.provisioning.resumption import resume_agents
@@ -156,6 +161,7 @@ class Provisioning:
         await check_instructions(sandbox, self._workspaces, fetched=True)
         report(f"Provisioning in {extension.name}.")
         file = await read_compose_file(sandbox, extension, self._workspaces)
+        check_document(sandbox, file)
         request = replace(self._request(sandbox, mounts, inside, fresh=fresh), compose_file=file)
         if _to_be_filled(sandbox, fresh=fresh):
             report("Laying out a workspace that is read-only afterwards.")
@@ -168,6 +174,7 @@ class Provisioning:
         if changes != self._policies.changes or is_far(reached):
             composed = await self._policies.compose(reached)
         await self._policies.put(client, sandbox, composed)
+        inside = await check_own(inside, sandbox, client, report)
         if sandbox.profile.workspace.access is Access.READ_WRITE:
             with self._phase("workspace"):
                 repos = await self._workspaces.prepare(sandbox, client, report)
@@ -208,7 +215,7 @@ class Provisioning:
         except (StoreUnavailable, Invalid):
             raise
         except AtollError as err:
-            raise BackendFailed(err.message, code=err.code) from err
+            raise BackendFailed(err.message, code=err.code, field=err.field) from err
         except Exception as err:
             _log.exception("backend_broke", extension=extension.name, sandbox=request.sandbox_id)
             raise BackendFailed(

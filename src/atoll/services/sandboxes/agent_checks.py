@@ -14,7 +14,6 @@ import structlog
 
 from atoll.domain.agent.agent import (
     Agent,
-    layer_path,
     needed_programs,
     split_reference,
     takes_prompts,
@@ -27,22 +26,9 @@ from atoll.domain.sandbox.create import read_catalogue
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
 from atoll.ports import AgentLayers, Extension, RuntimeClient
 from atoll.services.policies.policies import ComposedPolicy
-from atoll.services.provisioning.inside_agents import inside_names
+from atoll.services.provisioning.inside_agents import inside_names, is_inside
 from atoll.services.provisioning.seeds import lay_agents
-from atoll.services.scripts import Script, run_inside
 from atoll.wire.contract.execs import ExecBody
-
-LOOK = Script(
-    "look for an agent's program",
-    """\
-[ -x "$1" ] || command -v "${1##*/}" > /dev/null || exit 1
-shift
-for each do command -v "$each" > /dev/null || exit 1; done
-""",
-    seconds=20.0,
-    unrecorded=True,
-)
-"""Words: a program by the path of its layer, and the programs that it needs."""
 
 NOT_INSIDE = "agent_not_inside"
 MAX_REMEMBERED = 10_000
@@ -156,7 +142,7 @@ class AgentChecks:
                 code="agent_version",
                 field="agent",
             )
-        if here is None and not await _is_inside(client, agent):
+        if here is None and not await is_inside(client, agent):
             raise await self._not_inside(sandbox, agent)
 
     async def _not_inside(self, sandbox: Sandbox, agent: Agent) -> Invalid:
@@ -183,11 +169,6 @@ class AgentChecks:
             return extension is None or extension.capabilities().spare_layers
         except AtollError:
             return True
-
-
-async def _is_inside(client: RuntimeClient, agent: Agent) -> bool:
-    program = f"{layer_path(agent)}/bin/{agent.command}"
-    return (await run_inside(client, LOOK, (program, *needed_programs(agent)))).code == 0
 
 
 def _check_admitted(agent: Agent, named: str, catalogue: tuple[str, ...]) -> None:

@@ -306,10 +306,10 @@ class Reconciler:
         except StoreUnavailable:
             raise  # nothing is wrong with the sandbox: it is taken up again
         except BackendFailed as err:
-            await self._elsewhere(Tried(sandbox, began, err.message), live)
+            await self._elsewhere(Tried(sandbox, began, err.reason), live)
             return
         except AtollError as err:
-            await self._broke(sandbox, err.message, live)
+            await self._broke(sandbox, err.reason, live)
             return
         except Exception as err:  # noqa: BLE001 - the task's root
             _log.exception("provisioning_broke", sandbox=sandbox.id)

@@ -38,6 +38,7 @@ class TreesContract:
 
     async def test_image_that_is_here_is_a_folder(self, trees: Trees, present: str) -> None:
         tree = await trees.find(present)
+        assert tree == trees.look(present)
         assert tree.name == present
         assert Path(tree.path).is_absolute() and Path(tree.path).is_dir()
         assert all("=" not in name and "\0" not in name + value for name, value in tree.env)
@@ -56,6 +57,8 @@ class TreesContract:
     ) -> None:
         with pytest.raises(Invalid) as refused:
             await trees.find(image)
+        with pytest.raises(Invalid):
+            trees.look(image)
         assert refused.value.field == "image"
         assert refused.value.message
 

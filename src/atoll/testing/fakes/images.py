@@ -20,6 +20,10 @@ class FakeTrees:
 
     async def find(self, image: str) -> Tree:
         """See the port."""
+        return self.look(image)
+
+    def look(self, image: str) -> Tree:
+        """See the port."""
         if image not in self.trees:
             raise Invalid(f"the image {image} is not here: add it to the fake", field="image")
         return self.trees[image]

@@ -14,8 +14,8 @@ from atoll.domain.errors import Conflict, Invalid, NotFound, Unavailable
 from atoll.domain.wall.probe import PROBE
 from atoll.ports.extension import Reachability
 from atoll.ports.runtime import Channel, HandoverLink, RuntimeClient, RuntimeStream
+from atoll.services.provisioning.inside_agents import LOOK
 from atoll.services.provisioning.seeds import SEED
-from atoll.services.sandboxes.agent_checks import LOOK
 from atoll.wire.contract.call import Query, RuntimeCall
 
 T = TypeVar("T")

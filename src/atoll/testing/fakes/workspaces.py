@@ -16,13 +16,15 @@ class FakeWorkspaces:
 
     `acts` lists what was done: `mounts`, `prepare`, `settle`, `save`, `save_commits`. `failing`
     holds the error that an act raises, under `uploads` that of every key of a repository. `lacking`
-    is the answer of `lacks_file`, by `fetched`; `files` are those of `read_file`, by path.
+    is the answer of `lacks_file`, by `fetched`; `files` are those of `read_file`, by path, which
+    raises `unread` first, once.
     """
 
     acts: list[str] = field(default_factory=list)
     failing: dict[str, AtollError] = field(default_factory=dict)
     lacking: dict[bool, str] = field(default_factory=dict)
     files: dict[str, bytes] = field(default_factory=dict)
+    unread: AtollError | None = None
 
     async def mounts_for(
         self, org_id: OrgId, repos: tuple[SandboxRepo, ...], *, fetch: bool = True
@@ -42,6 +44,9 @@ class FakeWorkspaces:
 
     async def read_file(self, sandbox: Sandbox, path: str, *, max_bytes: int) -> bytes | None:
         """See the port."""
+        unread, self.unread = self.unread, None
+        if unread is not None:
+            raise unread
         return self.files.get(path)
 
     async def prepare(

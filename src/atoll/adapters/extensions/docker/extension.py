@@ -118,9 +118,11 @@ class Docker:
 
     def capabilities(self) -> Capabilities:
         """Return the abilities of containers here, whose directories are kept over a stop. Raises
-        `Failed` where no daemon listens."""
+        `Failed` where no daemon listens, and for one that was found to give no wall."""
         if not docker.socket_path(self.settings.host).exists():
             raise Failed(f"no Docker daemon listens at {self.settings.host}: start it")
+        if self._info is not None and (lack := self._lacks_wall(self._info)):
+            raise Failed(lack)
         return Capabilities(
             isolation=IsolationLevel.CONTAINER,
             images=frozenset({ImageKind.OTHER}),
@@ -131,7 +133,7 @@ class Docker:
         """Ask the zygote what this machine gives, and the daemon what it can bound; each start asks
         the daemon again."""
         await self._link.learn_report()
-        if self._info is None:
+        if self._info is None or self._lacks_wall(self._info):
             self._info = await self._engine.info()
 
     def _unkept(self) -> Iterator[tuple[str, str]]:
@@ -205,17 +207,23 @@ class Docker:
 
     async def _check_daemon(self) -> docker.Info:
         info = self._info = await self._engine.info()
+        if lack := self._lacks_wall(info):
+            raise Failed(lack)
+        return info
+
+    def _lacks_wall(self, info: docker.Info) -> str:
+        """Return why the daemon's containers are no wall of ours; empty where they are."""
         if info.has("rootless"):
-            raise Failed(
+            return (
                 f"the Docker daemon at {self.settings.host} is rootless: the uids of its "
                 "containers are not ours to know. Use a daemon run by root, or ext.namespaces"
             )
         if not info.has("seccomp"):
-            raise Failed(
+            return (
                 f"the Docker daemon at {self.settings.host} has no seccomp: it cannot build a "
                 "wall. Use a kernel and daemon with it, or ext.namespaces"
             )
-        return info
+        return ""
 
     def _start(self, request: Provision, image: ResolvedImage) -> wire.Start:
         profile = request.profile

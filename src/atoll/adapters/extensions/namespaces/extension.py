@@ -9,14 +9,14 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from atoll.adapters.extensions.namespaces.roots import choose_mounts, shell_of
+from atoll.adapters.extensions.namespaces.roots import check_agent, choose_mounts, shell_of
 from atoll.adapters.trees.found import FoundTrees
 from atoll.adapters.zygote.environment import environment_with_image
 from atoll.adapters.zygote.link import ZygoteLink
 from atoll.adapters.zygote.probe import check_health
 from atoll.adapters.zygote.start import agents_of, host_mounts_of, hostname
 from atoll.adapters.zygote.unkept import NO_OVERLAY, unkept_fields
-from atoll.domain.errors import Failed, Invalid, Unavailable
+from atoll.domain.errors import AtollError, Failed, Invalid, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Access, Profile, RootMode
 from atoll.domain.sandbox.image import HOST
@@ -83,14 +83,19 @@ class Namespaces:
         await self._link.learn_report()
 
     def lacks(self, profile: Profile) -> Sequence[str]:
-        """Return why the tree that is the profile's image is not here."""
+        """Return why the tree that is the profile's image is not here, or cannot run its agent."""
         if profile.image == HOST:
             return ()
         report, trees = self._link.reported, self.settings.trees
         if report is not None and not report.overlays:
             return (f"an image needs an overlay, and {NO_OVERLAY}",)
-        lack = NO_TREES if trees is None else trees.lacks(profile.image)
-        return () if lack is None else (lack,)
+        if trees is None:
+            return (NO_TREES,)
+        try:
+            check_agent(trees.look(profile.image), profile.agent)
+        except AtollError as err:
+            return (err.message,)
+        return ()
 
     async def provision(self, request: Provision) -> Handle:
         """Start a sandbox, or attach to it again. Raises `Invalid` for an image that is not

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from atoll.domain.agent.agent import LAYERS, Agent, needed_programs
+from atoll.domain.agent.agent import LAYERS, Agent, needed_programs, split_reference
 from atoll.domain.agent.registry import find
 from atoll.domain.errors import Invalid, NotFound
 from atoll.ports.extension import Mount
@@ -20,28 +20,42 @@ def choose_mounts(tree: Tree, mounts: Iterable[Mount]) -> tuple[Mount, ...]:
     Raises `Invalid` for one that is no spare."""
     found = []
     for mount in mounts:
-        missing = _missing_program(tree, mount)
-        if missing is None:
+        agent = _agent_at(mount.target)
+        lack = None if agent is None else _lack(tree, agent)
+        if lack is None:
             found.append(mount)
         elif not mount.spare:
-            raise Invalid(
-                f"{mount.target.rpartition('/')[2]} runs on {missing}, which the image "
-                f"{tree.name} does not hold: choose an image with {missing}, or `host`",
-                field="image",
-            )
+            raise Invalid(lack, field="image")
     return tuple(found)
 
 
-def _missing_program(tree: Tree, mount: Mount) -> str | None:
-    agent = _agent_at(mount.target)
-    needs = () if agent is None else needed_programs(agent)
-    return next((program for program in needs if not has_program(tree, program)), None)
+def check_agent(tree: Tree, reference: str | None) -> None:
+    """Check an agent that a sandbox is to have. Raises `Invalid` where the tree lacks a program
+    that it runs on."""
+    agent = None if reference is None else _agent_called(split_reference(reference)[0])
+    lack = None if agent is None else _lack(tree, agent)
+    if lack is not None:
+        raise Invalid(lack, field="image")
+
+
+def _lack(tree: Tree, agent: Agent) -> str | None:
+    missing = [name for name in needed_programs(agent) if not has_program(tree, name)]
+    if not missing:
+        return None
+    return (
+        f"{agent.name} runs on {missing[0]}, which the image {tree.name} does not hold: choose an "
+        f"image with {missing[0]}, or `host`"
+    )
 
 
 def _agent_at(target: str) -> Agent | None:
     """Return the agent whose layer is mounted at a path; None for any other mount."""
+    return _agent_called(target.removeprefix(f"{LAYERS}/")) if target.startswith(LAYERS) else None
+
+
+def _agent_called(name: str) -> Agent | None:
     with suppress(NotFound):
-        return find(target.removeprefix(f"{LAYERS}/")) if target.startswith(LAYERS) else None
+        return find(name)
     return None
 
 
