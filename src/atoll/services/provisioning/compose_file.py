@@ -42,11 +42,15 @@ async def read_named_stack(sandbox: Sandbox, workspaces: WorkspacePreparer) -> S
     return _stack_of(document)
 
 
-def check_document(sandbox: Sandbox, document: str | None) -> None:
-    """Check the file of a sandbox that starts: its repository may have come after its create.
-    Raises `Invalid`."""
+async def read_fitting_file(
+    sandbox: Sandbox, extension: Extension, workspaces: WorkspacePreparer
+) -> str | None:
+    """Return what `read_compose_file` returns, for a start: the repository may have come after the
+    create. Raises `Invalid` also for a file that does not fit the sandbox."""
+    document = await read_compose_file(sandbox, extension, workspaces)
     if document is not None:
         check_fit(sandbox, _stack_of(document))
+    return document
 
 
 def check_fit(sandbox: Sandbox, named: Stack | None) -> None:

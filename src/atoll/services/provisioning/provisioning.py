@@ -40,7 +40,7 @@ from atoll.ports import (
 from atoll.ports.telemetry.metrics import Metric
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.policies.policies import Policies, is_far
-from atoll.services.provisioning.compose_file import check_document, read_compose_file
+from atoll.services.provisioning.compose_file import read_compose_file, read_fitting_file
 from atoll.services.provisioning.inside_agents import (
     InsideAgents,
     check_own,
@@ -160,8 +160,7 @@ class Provisioning:
         mounts = await self._mounts(sandbox, inside, report)
         await check_instructions(sandbox, self._workspaces, fetched=True)
         report(f"Provisioning in {extension.name}.")
-        file = await read_compose_file(sandbox, extension, self._workspaces)
-        check_document(sandbox, file)
+        file = await read_fitting_file(sandbox, extension, self._workspaces)
         request = replace(self._request(sandbox, mounts, inside, fresh=fresh), compose_file=file)
         if _to_be_filled(sandbox, fresh=fresh):
             report("Laying out a workspace that is read-only afterwards.")
