@@ -23,7 +23,7 @@ from atoll.domain.login.agent_login import (
     StillPending,
 )
 from atoll.domain.login.redirect import read_redirect
-from atoll.ports.outside.issuer import AgentIssuer, DeviceCode, LoginTokens
+from atoll.ports.outside.issuer import AgentIssuer, DeviceCode, IssuerBusy, LoginTokens
 from atoll.testing import AgentIssuerContract, FakeAgentIssuer
 from atoll.testing.contracts.outside.issuer import BEGUN
 from tests.peers.issuers.login_issuer import ACCOUNT, CLIENT, Issuer, login_issuer, unsigned
@@ -116,7 +116,7 @@ class TestFakeAgentIssuer(AgentIssuerContract):
         self.fake.lost = True
 
     def turn_away(self, issuer: AgentIssuer) -> None:
-        self.fake.failure = Unavailable("Try again.", code="not_sent")
+        self.fake.failure = IssuerBusy("Try again.")
 
 
 async def logged_in(issuer: AgentIssuer, served: Issuer) -> LoginTokens:
@@ -174,23 +174,54 @@ async def test_code_spied_out_by_another_is_worth_nothing(
     assert served.reused == 1
 
 
-@pytest.mark.parametrize("status", [500, 503, 302])
-async def test_status_that_says_nothing_of_a_token_is_a_lost_answer(
-    openai: OpenAIIssuer, served: Issuer, status: int
+@pytest.mark.parametrize("status", [500, 502, 503, 429, 408, 302, 404, 401])
+async def test_answer_that_says_nothing_of_a_token_says_not_now(
+    openai: OpenAIIssuer, standard: DeviceGrantIssuer, served: Issuer, status: int
+) -> None:
+    served.retry_after = "7"
+    for issuer in (openai, standard):
+        tokens = await logged_in(issuer, served)
+        served.statuses.append(status)
+        with pytest.raises(IssuerBusy) as busy:
+            await issuer.refresh(tokens.refresh_token)
+        assert busy.value.code == "issuer_busy" and busy.value.after == timedelta(seconds=7)
+        assert await issuer.refresh(tokens.refresh_token)
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (400, "invalid_grant"),
+        (200, "bad_refresh_token"),
+        (401, {"code": "refresh_token_reused", "message": "log in again"}),
+    ],
+)
+async def test_error_of_the_grant_is_a_refusal(
+    openai: OpenAIIssuer, served: Issuer, status: int, error: object
 ) -> None:
     tokens = await logged_in(openai, served)
     served.statuses.append(status)
-    with pytest.raises(Unavailable) as lost:
+    served.error = error
+    with pytest.raises(Forbidden) as refused:
         await openai.refresh(tokens.refresh_token)
-    assert lost.value.code == "answer_lost"
+    assert refused.value.code == "issuer_refused"
 
 
-async def test_confirmed_login_whose_trade_fails_is_lost(
+async def test_confirmed_login_is_traded_at_an_issuer_that_is_busy_for_a_moment(
     openai: OpenAIIssuer, served: Issuer
 ) -> None:
     device = await openai.begin()
     served.confirm(device.user_code)
-    served.statuses.append(429)
+    served.statuses.append(503)
+    assert isinstance(await openai.poll(device), LoginTokens)
+
+
+async def test_confirmed_login_whose_trade_is_lost_is_lost(
+    openai: OpenAIIssuer, served: Issuer
+) -> None:
+    device = await openai.begin()
+    served.confirm(device.user_code)
+    served.statuses.append(0)
     with pytest.raises(Unavailable) as lost:
         await openai.poll(device)
     assert lost.value.code == "answer_lost"

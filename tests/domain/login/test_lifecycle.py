@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from atoll.domain.login.agent_login import (
     ANSWER_TIME,
     EARLY,
+    MAX_ASKED,
     MAX_INTERVAL,
+    MAX_RETRY,
     OPEN,
     POLL_INTERVAL,
     REQUEST_LIFE,
@@ -24,9 +26,9 @@ from atoll.domain.login.agent_login import (
     LoginRefused,
     LoginState,
     LoginStimulus,
-    NotSent,
     Opened,
     PollUnanswered,
+    PutOff,
     RevokeLogin,
     SlowDown,
     StillPending,
@@ -54,7 +56,7 @@ STIMULI: tuple[LoginStimulus, ...] = (
     Denied(),
     CodeExpired(),
     LoginRefused("no"),
-    NotSent(),
+    PutOff(),
     AnswerLost(),
     TokenRefused(1),
     RevokeLogin(),
@@ -174,7 +176,7 @@ def test_device_login_takes_no_pasted_code() -> None:
 
 
 def test_code_that_did_not_leave_can_be_pasted_again() -> None:
-    login = after(BROWSER, Opened(), CodePasted(), NotSent())
+    login = after(BROWSER, Opened(), CodePasted(), PutOff())
     assert step(login, CodePasted(), NOW)[1] == (LoginCommand.TRADE_CODE,)
 
 
@@ -195,48 +197,75 @@ def test_refused_token_of_an_older_version_refreshes_nothing() -> None:
     assert login.version == 2 and step(login, TokenRefused(1), NOW) == (login, ())
 
 
-def test_refresh_that_did_not_leave_is_tried_again() -> None:
-    login = after(READY, TokenRefused(1), NotSent())
-    assert step(login, TimePassed(), NOW) == (login, ())
+def test_refresh_that_was_put_off_is_tried_again() -> None:
+    login = after(READY, TokenRefused(1), PutOff("it is busy"))
+    assert login.state is LoginState.READY and login.reason == "it is busy"
+    for stimulus in (TimePassed(), TokenRefused(1)):
+        assert step(login, stimulus, NOW) == (login, ()), "whoever needs a token does not hurry it"
     assert step(login, TimePassed(), NOW + RETRY)[1] == (LoginCommand.REFRESH,)
 
 
-def test_refresh_whose_answer_was_lost_is_repeated_once() -> None:
+@pytest.mark.parametrize("answer", [PutOff(), AnswerLost()])
+def test_refresh_is_tried_ever_more_rarely_and_never_given_up(answer: LoginStimulus) -> None:
+    login, now, waits = after(READY, TokenRefused(1)), NOW, []
+    for _ in range(300):
+        login = after(login, answer, now=now)
+        assert login.next_at is not None and login.is_open
+        waits.append(login.next_at - now)
+        now = login.next_at
+        login, commands = step(login, TimePassed(), now)
+        assert commands == (LoginCommand.REFRESH,)
+    assert waits == sorted(waits) and waits[0] <= RESEND and waits[-1] == MAX_RETRY
+    renewed = after(login, TokensCame(HOUR), now=now)
+    assert renewed.version == 2 and (renewed.tries, renewed.reason) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("asked", "waited"),
+    [(timedelta(minutes=7), timedelta(minutes=7)), (timedelta(days=9), MAX_ASKED), (None, RETRY)],
+)
+def test_time_that_an_issuer_asks_for_is_kept(asked: timedelta | None, waited: timedelta) -> None:
+    login = after(READY, TokenRefused(1), PutOff("busy", asked))
+    assert login.next_at == NOW + waited
+
+
+def test_refresh_whose_answer_was_lost_is_repeated() -> None:
     lost = after(READY, TokenRefused(1), AnswerLost())
     assert lost.state is LoginState.READY and lost.sent_at is None
     assert step(lost, TimePassed(), NOW) == (lost, ())
     again, commands = step(lost, TimePassed(), NOW + RESEND)
     assert commands == (LoginCommand.REFRESH,)
-    ended, commands = step(again, AnswerLost(), NOW)
-    assert ended.state is LoginState.FAILED and "log in again" in ended.reason
-    assert commands == (LoginCommand.DROP_SECRETS,)
+    assert after(again, AnswerLost()).state is LoginState.READY
 
 
 def test_answer_to_a_repeat_makes_the_next_refresh_a_first_one() -> None:
     lost = after(READY, TokenRefused(1), AnswerLost())
-    renewed = after(lost, TokenRefused(1), TokensCame(HOUR))
+    renewed = after(after(lost, TokenRefused(1), now=NOW + RESEND), TokensCame(HOUR))
     assert renewed.version == 2 and not renewed.resent
     assert after(renewed, TokenRefused(2), AnswerLost()).state is LoginState.READY
 
 
 def test_repeat_that_is_refused_says_so() -> None:
-    repeated = after(READY, TokenRefused(1), AnswerLost(), TokenRefused(1))
+    lost = after(READY, TokenRefused(1), AnswerLost())
+    repeated = after(lost, TokenRefused(1), now=NOW + RESEND)
     ended = after(repeated, LoginRefused("it refused the login: log in again"))
     assert ended.state is LoginState.FAILED
     assert "refused a repeat" in ended.reason and "log in again" in ended.reason
 
 
 def test_repeat_that_did_not_leave_is_still_due() -> None:
-    unsent = after(READY, TokenRefused(1), AnswerLost(), TokenRefused(1), NotSent())
-    assert step(unsent, TimePassed(), NOW + RETRY)[1] == (LoginCommand.REFRESH,)
+    lost = after(READY, TokenRefused(1), AnswerLost())
+    unsent = after(lost, TokenRefused(1), PutOff(), now=NOW + RESEND)
+    due = due_at(unsent)
+    assert due is not None and step(unsent, TimePassed(), due)[1] == (LoginCommand.REFRESH,)
 
 
 def test_refresh_of_a_process_that_is_gone_is_repeated_in_time() -> None:
     sent = after(READY, TokenRefused(1))
     again, commands = step(sent, TimePassed(), NOW + ANSWER_TIME)
     assert commands == (LoginCommand.REFRESH,) and again.sent_at == NOW + ANSWER_TIME
-    ended, commands = step(again, TimePassed(), NOW + 2 * ANSWER_TIME)
-    assert ended.state is LoginState.FAILED and commands == (LoginCommand.DROP_SECRETS,)
+    again, commands = step(again, TimePassed(), NOW + 2 * ANSWER_TIME)
+    assert commands == (LoginCommand.REFRESH,) and again.is_open
 
 
 def test_code_whose_answer_was_lost_is_never_repeated() -> None:
@@ -255,7 +284,7 @@ def test_repeat_without_an_issuer_waits() -> None:
 
 
 def test_nothing_on_its_way_is_not_lost() -> None:
-    for stimulus in (AnswerLost(), NotSent()):
+    for stimulus in (AnswerLost(), PutOff()):
         assert step(READY, stimulus, NOW) == (READY, ())
 
 
@@ -295,8 +324,8 @@ def test_login_is_due_when_time_changes_it() -> None:
 def test_no_token_leaves_while_another_is_on_its_way(
     login: AgentLogin, data: st.DataObject
 ) -> None:
-    """A code leaves once, a version of a refresh token twice, unless it did not arrive at the
-    issuer; and the second time only after the answer to the first was lost."""
+    """A code leaves once, unless it did not arrive at the issuer; a version of a refresh token
+    again only after it was put off or its answer was lost."""
     now, sent = NOW, 0
     for stimulus in data.draw(st.lists(st.sampled_from(STIMULI), max_size=30)):
         now += data.draw(st.sampled_from([timedelta(), timedelta(seconds=2), HOUR]))
@@ -304,12 +333,12 @@ def test_no_token_leaves_while_another_is_on_its_way(
         login, commands = step(login, stimulus, now)
         if login.version != before.version:
             sent = 0
-        if isinstance(stimulus, NotSent) and before.sent_at is not None:
+        if isinstance(stimulus, PutOff) and before.sent_at is not None:
             sent -= 1
         if {LoginCommand.REFRESH, LoginCommand.TRADE_CODE} & {*commands}:
             assert before.sent_at is None or now - before.sent_at >= ANSWER_TIME
             sent += 1
-            assert sent <= (2 if login.resent else 1)
+            assert sent == 1 or login.resent
         if before.state not in OPEN:
             assert login == before
         if LoginCommand.DROP_SECRETS in commands:

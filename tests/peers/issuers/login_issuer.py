@@ -39,7 +39,8 @@ class Waiting:
 class Issuer:
     """What an issuer knows. `life` is that of access tokens, in seconds, and `says_life` whether
     answers name it. Each next request for tokens is answered with one of `statuses` while there are
-    any; 0 is a connection that breaks after the request was carried out. With `grace` a refresh
+    any, `error` and `retry_after`; 0 is a connection that breaks after the request was carried
+    out. With `grace` a refresh
     token that comes again is answered, until the newer one was used. While `silent`, refreshes are
     carried out, which sets `carried_out`, and not answered before `released`."""
 
@@ -48,6 +49,8 @@ class Issuer:
     says_life: bool = True
     interval: object = "5"
     statuses: list[int] = field(default_factory=list)
+    error: object = "unavailable"
+    retry_after: str = "1"
     devices: dict[str, Waiting] = field(default_factory=dict)
     codes: dict[str, Waiting] = field(default_factory=dict)
     refreshes: dict[str, tuple[str, bool]] = field(default_factory=dict)
@@ -162,9 +165,10 @@ class Issuer:
         else:
             asked = dict(await request.post())
         assert asked["client_id"]
-        status = self.statuses.pop(0) if self.statuses else 200
-        if status not in (0, 200):
-            return web.json_response({"error": "unavailable"}, status=status)
+        status = self.statuses.pop(0) if self.statuses else None
+        if status:
+            told = {"Retry-After": self.retry_after}
+            return web.json_response({"error": self.error}, status=status, headers=told)
         answer = self._granted(asked)
         if self.silent and asked["grant_type"] == "refresh_token":
             self.carried_out.set()

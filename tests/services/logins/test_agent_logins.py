@@ -3,6 +3,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 import pytest
 
@@ -24,6 +25,7 @@ from atoll.domain.ids import PrincipalId
 from atoll.domain.login.agent_login import (
     ANSWER_TIME,
     MAX_LOGINS,
+    MAX_RETRY,
     RESEND,
     AgentLoginRecord,
     Denied,
@@ -33,7 +35,7 @@ from atoll.domain.login.agent_login import (
 )
 from atoll.domain.people.principal import LOCAL_PERSON, ActorKind
 from atoll.ports import Bus, EventQuery
-from atoll.ports.outside.issuer import DeviceCode, LoginTokens
+from atoll.ports.outside.issuer import DeviceCode, IssuerBusy, LoginTokens
 from atoll.services.logins.agent_logins import AgentLogins
 from atoll.services.logins.begun import BegunAgentLogin
 from atoll.services.logins.lent import ExposureRules
@@ -268,16 +270,44 @@ async def test_replica_that_dies_on_the_way_has_its_refresh_repeated_once(
     await _ended_or_renewed(logins, record, grace=grace)
 
 
-async def test_refresh_that_is_lost_twice_ends_the_login(logins: Logins) -> None:
+@pytest.mark.parametrize(
+    "failure",
+    [
+        IssuerBusy("It says 503."),
+        IssuerBusy("It says 429.", after=timedelta(seconds=40)),
+        Unavailable("It refuses connections.", code="not_sent"),
+        Unavailable("It does not answer.", code="answer_lost"),
+    ],
+    ids=["503", "429", "away", "silent"],
+)
+async def test_issuer_that_cannot_now_logs_nobody_out(logins: Logins, failure: Unavailable) -> None:
+    """Ten minutes long, over replicas that come and go; nobody is told meanwhile."""
     record = await logins.ready()
-    for _ in range(2):
-        logins.issuer.lost, logins.issuer.grace = True, True
-        logins.scene.clock.turn(DUE)
-        await logins.one.advance()
-    assert await logins.state(record) is LoginState.FAILED
-    with pytest.raises(Conflict) as refused:
-        await logins.one.access(record.id)
-    assert "log in again" in refused.value.message
+    logins.scene.clock.turn(DUE)
+    logins.issuer.failing, sent = failure, logins.issuer.asked
+    for second in range(600):
+        await (logins.one, logins.two)[second % 2].advance()
+        logins.scene.clock.turn(1)
+    assert 5 < logins.issuer.asked - sent < 20, "it is asked ever more rarely"
+    found = await logins.two.get(LOCAL_PERSON, record.id)
+    assert found.login.state is LoginState.READY and not found.needs_login
+    assert found.login.reason and (await logins.one.access(record.id)).version == 1
+    logins.issuer.failing = None
+    logins.scene.clock.turn(MAX_RETRY.total_seconds())
+    await logins.one.advance()
+    found = await logins.one.get(LOCAL_PERSON, record.id)
+    assert (found.login.version, found.login.reason) == (2, "")
+
+
+async def test_code_that_a_busy_issuer_did_not_take_is_pasted_again(logins: Logins) -> None:
+    record = await logins.one.begin(LOCAL_PERSON, BegunAgentLogin("codex", LoginMethod.BROWSER))
+    redirect = logins.issuer.log_in(record.page)
+    logins.issuer.failing = IssuerBusy("It says 503.")
+    with pytest.raises(IssuerBusy):
+        await logins.one.paste(LOCAL_PERSON, record.id, redirect)
+    logins.issuer.failing = None
+    after = await logins.two.paste(LOCAL_PERSON, record.id, redirect)
+    assert after.login.state is LoginState.READY
 
 
 async def _ended_or_renewed(logins: Logins, record: AgentLoginRecord, *, grace: bool) -> None:

@@ -4,11 +4,11 @@ revocation (RFC 7009)."""
 from dataclasses import dataclass
 
 from atoll.adapters.issuers.client import IssuerClient
-from atoll.adapters.issuers.http import IssuerAnswer, IssuerHttp, lost
+from atoll.adapters.issuers.http import IssuerAnswer, IssuerHttp, busy, lost
 from atoll.adapters.issuers.tokens import TokenEndpoint
 from atoll.domain.errors import Forbidden, Unavailable
 from atoll.domain.login.agent_login import PollUnanswered
-from atoll.domain.login.issuer_answers import PollVerdict, is_passing, poll_verdict, read_seconds
+from atoll.domain.login.issuer_answers import PollVerdict, is_busy, poll_verdict, read_seconds
 from atoll.domain.login.redirect import AuthorizeRequest, BegunRedirect, authorize_url
 from atoll.domain.people.realm import is_safe_url
 from atoll.ports.clock import Clock
@@ -92,13 +92,15 @@ class DeviceGrantIssuer:
             self._client.at(self._paths.revocation),
             {**fields, "client_id": self._client.client_id},
         )
-        if is_passing(answer.status):
-            raise lost(self._client.host)
+        if is_busy(answer.status):
+            raise busy(self._client.host, answer)
 
 
 def check_begun(answer: IssuerAnswer, found: DeviceCode, client: IssuerClient) -> None:
     """Check the answer to a request for a device code. Raises what the port does."""
-    if 400 <= answer.status < 500 and answer.status != 408:
+    if is_busy(answer.status):
+        raise busy(client.host, answer)
+    if answer.status != 200:
         raise Forbidden(
             f"The issuer {client.host} does not log in by device code: an administrator checks the "
             "issuer and the client id.",
@@ -106,5 +108,5 @@ def check_begun(answer: IssuerAnswer, found: DeviceCode, client: IssuerClient) -
         )
     shown = f"{found.user_code}{found.page}"
     whole = found.device_code and found.user_code and shown.isprintable() and len(shown) < 2000
-    if answer.status != 200 or not whole or not is_safe_url(found.page, plain=True):
+    if not whole or not is_safe_url(found.page, plain=True):
         raise lost(client.host)

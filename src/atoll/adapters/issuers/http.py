@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
+from datetime import timedelta
 from urllib.parse import urlencode, urlsplit
 
 import aiohttp
@@ -17,6 +18,8 @@ from yarl import URL
 from atoll.adapters.outgoing.addresses import CheckedResolver, Reach, resolved
 from atoll.domain.errors import AtollError, Unavailable
 from atoll.domain.event import Json
+from atoll.domain.login.issuer_answers import read_seconds
+from atoll.ports.outside.issuer import IssuerBusy
 
 SECONDS: Final = 15.0
 MAX_BYTES: Final = 256 * 1024
@@ -26,10 +29,12 @@ _PORTS: Final = {"https": 443, "http": 80}
 
 @dataclass(frozen=True, slots=True)
 class IssuerAnswer:
-    """The status of an answer and the object in its body; empty when it is none."""
+    """The status of an answer and the object in its body; empty when it is none. `after` is the
+    time that it asks to wait (RFC 9110 §10.2.3)."""
 
     status: int
     body: Mapping[str, Json]
+    after: timedelta | None = None
 
     def text(self, name: str) -> str:
         """Return a text of the body, empty where there is none."""
@@ -76,7 +81,8 @@ class IssuerHttp:
                     URL(url, encoded=True), headers=headers, data=body, allow_redirects=False
                 ) as answer,
             ):
-                return IssuerAnswer(answer.status, await _read(answer))
+                after = read_seconds(answer.headers.get("Retry-After"))
+                return IssuerAnswer(answer.status, await _read(answer), after)
         except aiohttp.ClientConnectorError as error:
             raise not_sent(parts.hostname) from error
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
@@ -104,6 +110,14 @@ class IssuerHttp:
 def not_sent(issuer: str | None) -> Unavailable:
     """Return the error of a request that the issuer did not take."""
     return Unavailable(f"The issuer {issuer} cannot be reached: try again.", code="not_sent")
+
+
+def busy(issuer: str | None, answer: IssuerAnswer) -> IssuerBusy:
+    """Return the error of an answer that says "not now"."""
+    return IssuerBusy(
+        f"The issuer {issuer} cannot answer now (status {answer.status}): try again.",
+        after=answer.after,
+    )
 
 
 def lost(issuer: str | None) -> Unavailable:

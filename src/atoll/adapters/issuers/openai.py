@@ -4,21 +4,28 @@ A poll answers 403 or 404 until the person has confirmed, then with a code and i
 are traded at once. Refreshes are JSON; the account's id is a claim of the id token.
 """
 
+from datetime import timedelta
 from typing import Final
 
 from atoll.adapters.issuers.client import IssuerClient
 from atoll.adapters.issuers.device_grant import check_begun
-from atoll.adapters.issuers.http import IssuerHttp, lost
+from atoll.adapters.issuers.http import IssuerHttp, busy, lost
 from atoll.adapters.issuers.tokens import TokenEndpoint
 from atoll.domain.errors import Unavailable
 from atoll.domain.login.agent_login import PollUnanswered
-from atoll.domain.login.issuer_answers import PollVerdict, openai_poll_verdict, read_seconds
+from atoll.domain.login.issuer_answers import (
+    PollVerdict,
+    is_busy,
+    openai_poll_verdict,
+    read_seconds,
+)
 from atoll.domain.login.redirect import AuthorizeRequest, BegunRedirect, authorize_url
 from atoll.ports.clock import Clock
 from atoll.ports.outside.issuer import DeviceCode, LoginTokens
 
 ACCOUNT_CLAIM: Final = ("https://api.openai.com/auth", "chatgpt_account_id")
 SCOPES: Final = ("openid", "profile", "email", "offline_access")
+TRADE_PAUSES: Final = tuple(timedelta(seconds=seconds) for seconds in (1, 2, 5, 10))
 _DEVICE: Final = "/api/accounts/deviceauth"
 _MORE: Final = (("id_token_add_organizations", "true"), ("codex_cli_simplified_flow", "true"))
 
@@ -29,6 +36,7 @@ class OpenAIIssuer:
     def __init__(self, client: IssuerClient, http: IssuerHttp, clock: Clock) -> None:
         self._client = client
         self._http = http
+        self._clock = clock
         self._tokens = TokenEndpoint(
             client, http, clock, path="/oauth/token", account_claim=ACCOUNT_CLAIM
         )
@@ -60,10 +68,20 @@ class OpenAIIssuer:
         if not code or not verifier:
             raise lost(self._client.host)
         redirect = self._client.at("/deviceauth/callback")
+        return await self._trade_soon(code, BegunRedirect("", verifier, redirect))
+
+    async def _trade_soon(self, code: str, begun: BegunRedirect) -> LoginTokens:
+        """Trade a code that nobody keeps: at a busy issuer some times, then the login is over."""
+        for pause in TRADE_PAUSES:
+            try:
+                return await self._tokens.trade(code, begun)
+            except Unavailable as error:
+                if error.code == "answer_lost":
+                    raise
+            await self._clock.sleep_until(self._clock.now() + pause)
         try:
-            return await self._tokens.trade(code, BegunRedirect("", verifier, redirect))
+            return await self._tokens.trade(code, begun)
         except Unavailable as error:
-            # Nobody keeps the code, so the login is over even if it did not leave.
             raise lost(self._client.host) from error
 
     def page_of(self, begun: BegunRedirect) -> str:
@@ -90,5 +108,5 @@ class OpenAIIssuer:
             "client_id": self._client.client_id,
         }
         answer = await self._http.json(self._client.at("/oauth/revoke"), fields)
-        if answer.status >= 500:
-            raise lost(self._client.host)
+        if is_busy(answer.status):
+            raise busy(self._client.host, answer)

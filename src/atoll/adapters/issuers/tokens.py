@@ -12,10 +12,10 @@ from typing import Final
 import msgspec
 
 from atoll.adapters.issuers.client import IssuerClient
-from atoll.adapters.issuers.http import IssuerAnswer, IssuerHttp, lost, not_sent
+from atoll.adapters.issuers.http import IssuerAnswer, IssuerHttp, busy, lost
 from atoll.domain.errors import Forbidden
 from atoll.domain.event import Json
-from atoll.domain.login.issuer_answers import is_passing, read_seconds
+from atoll.domain.login.issuer_answers import ends_grant, is_busy, read_seconds
 from atoll.domain.login.redirect import BegunRedirect
 from atoll.ports.clock import Clock
 from atoll.ports.outside.issuer import LoginTokens
@@ -66,24 +66,33 @@ class TokenEndpoint:
             "refresh_token": refresh_token,
         }
         send = self._http.json if as_json else self._http.form
+        answer = await send(self._url, fields)
+        if ends_grant(answer.body) and answer.status < 500:
+            raise self._refused()
+        if answer.status != 200:
+            raise busy(self._client.host, answer)
         # An issuer that does not rotate its tokens leaves the field out (RFC 6749 §6).
-        return self.read(await send(self._url, fields), refresh_token)
+        return self._tokens(answer, refresh_token)
 
     async def ask(self, fields: Mapping[str, str]) -> IssuerAnswer:
         """Return the whole answer to a form of this client."""
         return await self._http.form(self._url, {**fields, "client_id": self._client.client_id})
 
-    def read(self, answer: IssuerAnswer, refresh_token: str = "") -> LoginTokens:
-        """Return the tokens of an answer. Raises what the port does."""
-        if answer.status == 429:
-            raise not_sent(self._client.host)  # it was turned away, so nothing is used up
+    def read(self, answer: IssuerAnswer) -> LoginTokens:
+        """Return the tokens of an answer to a code. Raises what the port does."""
+        if is_busy(answer.status):
+            raise busy(self._client.host, answer)
         if answer.status != 200:
-            if is_passing(answer.status) or answer.status < 400:
-                raise lost(self._client.host)
-            raise Forbidden(
-                f"The issuer {self._client.host} refused the login: log in again.",
-                code="issuer_refused",
-            )
+            raise self._refused()
+        return self._tokens(answer)
+
+    def _refused(self) -> Forbidden:
+        return Forbidden(
+            f"The issuer {self._client.host} refused the login: log in again.",
+            code="issuer_refused",
+        )
+
+    def _tokens(self, answer: IssuerAnswer, refresh_token: str = "") -> LoginTokens:
         access = answer.text("access_token")
         kept = answer.text("refresh_token") or refresh_token
         if not (_is_token(access) and _is_token(kept)):

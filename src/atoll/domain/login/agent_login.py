@@ -30,11 +30,15 @@ EARLY: Final = timedelta(minutes=5)
 token's life."""
 
 RETRY: Final = timedelta(seconds=1)
-"""The time after which a refresh that did not reach the issuer is tried again."""
+"""The time after which a refresh that the issuer put off is tried again; it doubles each time."""
+
+MAX_RETRY: Final = timedelta(minutes=5)
+MAX_ASKED: Final = timedelta(hours=1)
+"""The bound on a time that an issuer asks to wait."""
 
 RESEND: Final = timedelta(seconds=5)
-"""The time after which a refresh whose answer was lost is sent once more. Issuers that forgive a
-lost answer do so for about half a minute."""
+"""The least time after which a refresh whose answer was lost is sent once more. Issuers that
+forgive a lost answer do so for about half a minute."""
 
 MAX_LOGINS: Final = 20
 """The bound on the open logins of one person."""
@@ -78,7 +82,8 @@ class AgentLogin:
     poll, or of the next refresh; None where nothing is due by time. `sent_at` is the time at which
     a code or refresh token was sent that can be used once, while its answer has not come. `version`
     counts the tokens received. `expires_at` is the end of the access token; None for an API key.
-    With `resent` the answer to a refresh was lost, and the one repeat that there is begun or due.
+    `tries` counts the refreshes since then that brought none. With `resent` the answer to one of
+    them was lost. `reason` is why it ended, or why its last refresh brought nothing.
     """
 
     method: LoginMethod
@@ -91,6 +96,7 @@ class AgentLogin:
     version: int = 0
     expires_at: datetime | None = None
     resent: bool = False
+    tries: int = 0
 
     @property
     def is_open(self) -> bool:
@@ -203,8 +209,12 @@ class LoginRefused:
 
 
 @dataclass(frozen=True, slots=True)
-class NotSent:
-    """A code or refresh token did not leave: no connection was made, so it is not used up."""
+class PutOff:
+    """The issuer took no code or refresh token: no connection was made, or it answered that it
+    cannot now. `after` is the time that it asks to wait."""
+
+    reason: str = ""
+    after: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +245,7 @@ LoginStimulus: TypeAlias = (
     | Denied
     | CodeExpired
     | LoginRefused
-    | NotSent
+    | PutOff
     | AnswerLost
     | TokenRefused
     | RevokeLogin

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Final, TypeAlias
 
+from atoll.domain.event import Json
 from atoll.domain.login.agent_login import (
     CodeExpired,
     Denied,
@@ -27,6 +28,28 @@ _SAID: Final[Mapping[str, PollVerdict]] = {
     "access_denied": Denied(),
     "expired_token": CodeExpired(),
 }
+_GRANT_ENDED: Final = frozenset(
+    {
+        "invalid_grant",
+        "access_denied",
+        "expired_token",
+        "invalid_token",
+        "token_expired",
+        # OpenID Connect Core §3.1.2.6, where the provider wants to see the person
+        "account_selection_required",
+        "consent_required",
+        "interaction_required",
+        "login_required",
+        # GitHub, Slack and OpenAI
+        "bad_refresh_token",
+        "invalid_refresh_token",
+        "refresh_token_expired",
+        "refresh_token_invalidated",
+        "refresh_token_reused",
+    }
+)
+"""The errors by which an issuer says that a refresh token is good no more."""
+
 _MAX_SECONDS: Final = 366 * 24 * 3600
 _MAX_DIGITS: Final = 9
 
@@ -41,13 +64,22 @@ def read_seconds(value: object) -> timedelta | None:
     return timedelta(seconds=min(value, _MAX_SECONDS))
 
 
+def ends_grant(body: Mapping[str, Json]) -> bool:
+    """Report whether the answer to a refresh says that the grant is over. Any other error may pass:
+    the issuer is busy or broken, stands behind something that is, or its client is not set up."""
+    error = body.get("error")
+    if isinstance(error, dict):  # OpenAI's form
+        error = error.get("code")
+    return isinstance(error, str) and error in _GRANT_ENDED
+
+
 def poll_verdict(status: int, error: str) -> PollVerdict:
     """Return the meaning of a poll's refusal by RFC 8628 §3.5. `error` is the body's."""
     if error in _SAID:
         return _SAID[error]
     if status == 429:
         return SlowDown()
-    return PollUnanswered() if is_passing(status) else _refusal(status)
+    return PollUnanswered() if is_busy(status) else _refusal(status)
 
 
 def openai_poll_verdict(status: int) -> PollVerdict:
@@ -56,12 +88,13 @@ def openai_poll_verdict(status: int) -> PollVerdict:
         return StillPending()
     if status == 429:
         return SlowDown()
-    return PollUnanswered() if is_passing(status) else _refusal(status)
+    return PollUnanswered() if is_busy(status) else _refusal(status)
 
 
-def is_passing(status: int) -> bool:
-    """Report whether a refusal says nothing about the code: the issuer was too busy, or broke."""
-    return status >= 500 or status == 408
+def is_busy(status: int) -> bool:
+    """Report whether an answer says nothing about the code: the issuer is too busy, broken, or
+    somewhere else."""
+    return status >= 500 or status in (408, 425, 429) or 200 < status < 400
 
 
 def _refusal(status: int) -> LoginRefused:

@@ -1,9 +1,9 @@
 """The life of an agent's login, as a pure state machine.
 
 A code and a refresh token can be used once (RFC 9700 §4.14): an issuer that sees one again ends the
-whole login. So at most one is on its way. A refresh token whose answer was lost is sent once more:
-many issuers forgive that for a while, and without an answer the login is over anyway. When that is
-refused or lost, too, the login has failed, and its person logs in anew. A code is never sent again.
+whole login. So at most one is on its way. A refresh token whose answer was lost, or that the issuer
+put off, is sent again, ever more rarely: many issuers forgive that, and without an answer the login
+is over anyway. Only an issuer that refuses the token ends the login. A code is never sent again.
 """
 
 from dataclasses import replace
@@ -12,7 +12,9 @@ from typing import Final, TypeAlias
 
 from atoll.domain.login.agent_login import (
     ANSWER_TIME,
+    MAX_ASKED,
     MAX_INTERVAL,
+    MAX_RETRY,
     POLL_INTERVAL,
     REQUEST_LIFE,
     RESEND,
@@ -28,9 +30,9 @@ from atoll.domain.login.agent_login import (
     LoginRefused,
     LoginState,
     LoginStimulus,
-    NotSent,
     Opened,
     PollUnanswered,
+    PutOff,
     RevokeLogin,
     SlowDown,
     StillPending,
@@ -47,7 +49,8 @@ SENT: Final = frozenset({LoginCommand.POLL, LoginCommand.TRADE_CODE, LoginComman
 
 Step: TypeAlias = tuple[AgentLogin, tuple[LoginCommand, ...]]
 
-_LOST: Final = "the issuer's answer to a token or code that can be used once was lost: log in again"
+_CODE_LOST: Final = "the issuer's answer to a code that can be used once was lost: log in again"
+_LOST: Final = "the issuer's answer to a refresh was lost: it is tried again"
 _REPEAT_REFUSED: Final = "the issuer's answer to a refresh was lost, and it refused a repeat"
 
 
@@ -65,7 +68,7 @@ def step(login: AgentLogin, stimulus: LoginStimulus, now: datetime) -> Step:
             return _confirmed_by_person(login, stimulus, now)
         case StillPending() | SlowDown() | PollUnanswered():
             return _polled(login, stimulus, now)
-        case NotSent() | TokenRefused() | TimePassed():  # pragma: no branch - the cases are all
+        case PutOff() | TokenRefused() | TimePassed():  # pragma: no branch - the cases are all
             return _due(login, stimulus, now)
 
 
@@ -111,19 +114,28 @@ def _ending(
 
 
 def _lost(login: AgentLogin, now: datetime) -> Step:
-    """Have a refresh repeated once: without an answer, there is nothing to lose by it."""
-    if login.state is not LoginState.READY or login.resent:
-        return _ended(login, LoginState.FAILED, _LOST)
-    return replace(login, sent_at=None, next_at=now + RESEND, resent=True), ()
+    """Have a refresh repeated: without an answer, there is nothing to lose by it."""
+    if login.state is not LoginState.READY:
+        return _ended(login, LoginState.FAILED, _CODE_LOST)
+    return replace(_again(login, now, RESEND), reason=_LOST, resent=True), ()
 
 
-def _due(login: AgentLogin, stimulus: NotSent | TokenRefused | TimePassed, now: datetime) -> Step:
+def _again(login: AgentLogin, now: datetime, least: timedelta) -> AgentLogin:
+    """Return a login whose refresh is due again, after twice the time of before."""
+    backoff = min(RETRY * 2 ** min(login.tries, 20), MAX_RETRY)
+    wait = max(backoff, min(least, MAX_ASKED))
+    return replace(login, sent_at=None, next_at=now + wait, tries=login.tries + 1)
+
+
+def _due(login: AgentLogin, stimulus: PutOff | TokenRefused | TimePassed, now: datetime) -> Step:
     match stimulus:
-        case NotSent():
-            return _unsent(login, now)
+        case PutOff():
+            return _put_off(login, stimulus, now)
         case TokenRefused(version):
             current = login.state is LoginState.READY and version == login.version
-            return _refresh(login, now) if current and login.expires_at else (login, ())
+            waits = login.tries and login.next_at is not None and now < login.next_at
+            wanted = current and login.expires_at is not None and not waits
+            return _refresh(login, now) if wanted else (login, ())
         case TimePassed():  # pragma: no branch - the cases are all
             return _passed(login, now)
 
@@ -149,9 +161,11 @@ def _received(login: AgentLogin, tokens: TokensCame, now: datetime) -> Step:
         ends_at=None,
         next_at=None if life is None else refresh_time(life, tokens.early, now),
         sent_at=None,
+        reason="",
         version=login.version + 1,
         expires_at=None if life is None else now + life,
         resent=False,
+        tries=0,
     )
     return ready, (LoginCommand.KEEP_TOKENS,)
 
@@ -204,12 +218,14 @@ def _polled(
     return replace(login, interval=interval, next_at=now + interval), ()
 
 
-def _unsent(login: AgentLogin, now: datetime) -> Step:
-    """A code that did not leave can be pasted again; a refresh is tried again."""
+def _put_off(login: AgentLogin, stimulus: PutOff, now: datetime) -> Step:
+    """A code that was not taken can be pasted again; a refresh is tried again."""
     if login.sent_at is None:
         return login, ()
-    again = now + RETRY if login.state is LoginState.READY else login.next_at
-    return replace(login, sent_at=None, next_at=again), ()
+    if login.state is not LoginState.READY:
+        return replace(login, sent_at=None), ()
+    again = _again(login, now, stimulus.after or RETRY)
+    return replace(again, reason=stimulus.reason), ()
 
 
 def _passed(login: AgentLogin, now: datetime) -> Step:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Protocol
 
+from atoll.domain.errors import Unavailable
 from atoll.domain.login.issuer_answers import PollVerdict
 from atoll.domain.login.redirect import BegunRedirect
 
@@ -36,9 +37,20 @@ class LoginTokens:
     account: str = ""
 
 
+class IssuerBusy(Unavailable):
+    """An answer that the issuer cannot now. `after` is the time that it asks to wait."""
+
+    default_code = "issuer_busy"
+
+    def __init__(self, message: str, *, after: timedelta | None = None) -> None:
+        super().__init__(message)
+        self.after = after
+
+
 class AgentIssuer(Protocol):
     """An issuer. Raises `Unavailable` with code `not_sent` when no connection was made, so nothing
-    is used up; `Unavailable` with code `answer_lost` when the request may have arrived and its
+    is used up; `IssuerBusy` when it answers that it cannot now, or says nothing of the token or
+    code; `Unavailable` with code `answer_lost` when the request may have arrived and its
     answer did not come or cannot be read; `Forbidden` (code `issuer_refused`) when it refuses. No
     message holds a code or a token, or quotes the issuer."""
 

@@ -2,7 +2,7 @@
 
 Every use of a code or refresh token is decided by `domain.login.lifecycle.step` and committed
 before it is sent. Writing transactions come one after another, so of all replicas one sends it. One
-that dies on the way leaves a mark, by which another repeats a refresh once and no code at all.
+that dies on the way leaves a mark, by which another repeats a refresh and no code at all.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ from atoll.domain.login.agent_login import (
     LoginRefused,
     LoginState,
     LoginStimulus,
-    NotSent,
+    PutOff,
     RevokeLogin,
     TimePassed,
     TokenRefused,
@@ -50,7 +50,7 @@ from atoll.domain.login.lifecycle import SENT, postpone, step
 from atoll.domain.login.redirect import read_redirect
 from atoll.domain.people.principal import SYSTEM, ActorKind, Principal
 from atoll.ports import Transaction, Vault
-from atoll.ports.outside.issuer import AgentIssuer, LoginTokens
+from atoll.ports.outside.issuer import AgentIssuer, IssuerBusy, LoginTokens
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Note, draft_of
 from atoll.services.logins.begun import BegunAgentLogin, key_provider, opened, with_key
@@ -187,7 +187,8 @@ class AgentLogins:
         self, caller: Principal, login_id: AgentLoginId, redirect: str
     ) -> AgentLoginRecord:
         """Finish a login in a browser by the address that it was sent back to. Raises `Invalid` for
-        one of another login, `Forbidden` (code `login_denied`), `Conflict` when none waits."""
+        one of another login, `Forbidden` (code `login_denied`), `Conflict` when none waits, and
+        `Unavailable` when the issuer did not take the code: paste it again."""
         record = await self.get(caller, login_id)
         async with self._ground.store.read() as rows:
             held = await self._vault.read(rows, record)
@@ -403,8 +404,13 @@ class AgentLogins:
         except Forbidden as error:
             await self._take(taken.record.id, LoginRefused(error.message))
         except Unavailable as error:
-            lost = error.code != "not_sent"
-            await self._take(taken.record.id, AnswerLost() if lost else NotSent())
+            _log.warning("login_put_off", id=taken.record.id, reason=error.message)
+            lost = error.code == "answer_lost"
+            after = error.after if isinstance(error, IssuerBusy) else None
+            put_off = PutOff(error.message, after)
+            await self._take(taken.record.id, AnswerLost() if lost else put_off)
+            if not lost and taken.record.login.state is LoginState.PENDING:
+                raise  # its person pastes the code again
         else:
             await self._receive(taken, tokens)
 

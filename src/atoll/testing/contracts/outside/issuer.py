@@ -116,7 +116,7 @@ class AgentIssuerContract(ABC):
         self.turn_away(issuer)
         with pytest.raises(Unavailable) as refused:
             await issuer.refresh(first.refresh_token)
-        assert refused.value.code == "not_sent"
+        assert refused.value.code == "issuer_busy"
         assert await issuer.refresh(first.refresh_token)
 
     async def test_revoked_login_gives_no_tokens(self, issuer: AgentIssuer) -> None:

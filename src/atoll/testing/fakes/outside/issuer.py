@@ -15,7 +15,8 @@ ISSUER = "https://issuer.example"
 class FakeAgentIssuer:
     """A `ports.outside.issuer.AgentIssuer`. `life` is that of its access tokens, `reused` counts
     refresh tokens that came twice. `lost` loses the next answer, and `death` is raised in its
-    place; `failure` is raised instead of a request for tokens, once. With `grace` the newest
+    place; `failure` is raised instead of a request for tokens, once, and `failing` for as long
+    as it is set. `asked` counts these requests. With `grace` the newest
     refresh token but one is answered again."""
 
     def __init__(self, life: timedelta = timedelta(hours=1)) -> None:
@@ -24,6 +25,8 @@ class FakeAgentIssuer:
         self.grace = False
         self.lost = False
         self.failure: AtollError | None = None
+        self.failing: AtollError | None = None
+        self.asked = 0
         self.death: AtollError | None = None
         self._count = 0
         self._devices: dict[str, PollVerdict | None] = {}
@@ -73,15 +76,14 @@ class FakeAgentIssuer:
 
     async def trade(self, begun: BegunRedirect, code: str) -> LoginTokens:
         """See the port."""
+        self._fail()
         if self._challenges.pop(code, "") != challenge(begun.verifier):
             raise _refused()
         return self._answer(code)
 
     async def refresh(self, refresh_token: str) -> LoginTokens:
         """See the port."""
-        if self.failure is not None:
-            failure, self.failure = self.failure, None
-            raise failure
+        self._fail()
         family = self._refreshes.get(refresh_token, "")
         if refresh_token in self._used:
             self.reused += 1
@@ -97,6 +99,12 @@ class FakeAgentIssuer:
     async def revoke(self, refresh_token: str) -> None:
         """See the port."""
         self._ended.add(self._refreshes.get(refresh_token, ""))
+
+    def _fail(self) -> None:
+        self.asked += 1
+        failure, self.failure = self.failing or self.failure, None
+        if failure is not None:
+            raise failure
 
     def _answer(self, family: str) -> LoginTokens:
         access, refresh = self._next("access"), self._next("refresh")
