@@ -1,6 +1,6 @@
 """The provider over OpenID Connect passes its contract against a real one, and so does the fake."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -8,7 +8,7 @@ import pytest
 from atoll.adapters.clocks.system import SystemClock
 from atoll.adapters.identity.client_secrets import read_secrets
 from atoll.adapters.identity.oidc import OidcProvider
-from atoll.adapters.identity.provider_http import ProviderHttp
+from atoll.adapters.identity.provider_http import Answer, ProviderHttp
 from atoll.domain.errors import Failed
 from atoll.domain.people.realm import Realm
 from atoll.ports.outside.identity import IdentityProvider
@@ -64,6 +64,27 @@ class TestFakeIdentityProvider(IdentityProviderContract):
     def revoke(self, provider: IdentityProvider, subject: str) -> None:
         assert isinstance(provider, FakeIdentityProvider)
         provider.revoke(subject)
+
+
+class Rotating(ProviderHttp):
+    """A provider that renews each refresh token, and whose other endpoints say 503."""
+
+    async def get(self, realm: Realm, url: str, bearer: str = "") -> Answer:
+        if not url.endswith("openid-configuration"):
+            return Answer(503, {})
+        named = ("authorization_endpoint", "token_endpoint", "jwks_uri", "userinfo_endpoint")
+        return Answer(
+            200, {"issuer": realm.issuer, **{one: f"{realm.issuer}/{one}" for one in named}}
+        )
+
+    async def post(self, realm: Realm, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        return Answer(200, {"access_token": "a", "refresh_token": "second", "id_token": "x"})
+
+
+async def test_renewed_token_is_returned_by_a_provider_that_cannot_say_whose_it_is() -> None:
+    made = OidcProvider(SystemClock(), {"corp": "s3cret"}, Rotating())
+    answer = await made.refresh(Realm("corp", "https://id.example", "atoll"), "first", "ada")
+    assert (answer.refresh_token, answer.claims) == ("second", {})
 
 
 def test_secrets_come_from_files_and_variables(tmp_path_factory: pytest.TempPathFactory) -> None:

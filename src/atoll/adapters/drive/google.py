@@ -41,6 +41,7 @@ from atoll.domain.drive.drive import (
     export_type,
 )
 from atoll.domain.errors import Forbidden, Unavailable
+from atoll.domain.login.issuer_answers import ends_grant
 from atoll.domain.repository.forge import plain_line
 from atoll.ports.clock import Clock
 from atoll.ports.outside.drive import DriveDownload
@@ -250,7 +251,7 @@ class GoogleDrive:
             if not _good(tokens.access_token):
                 raise Unavailable(SILENT)
             return tokens
-        if oauth_error(answer.data) == "invalid_grant":
+        if answer.status < 500 and ends_grant({"error": oauth_error(answer.data)}):
             raise Forbidden(
                 "Google has ended this consent, or never gave it: connect again.",
                 code="drive_ended",

@@ -17,6 +17,7 @@ from atoll.adapters.identity.id_token import UnknownKey, read_id_token, refused
 from atoll.adapters.identity.provider_http import Answer, ProviderHttp
 from atoll.domain.errors import Forbidden, Unavailable
 from atoll.domain.event import Json
+from atoll.domain.login.issuer_answers import ends_grant
 from atoll.domain.people.person import BegunLogin
 from atoll.domain.people.realm import Realm, is_safe_url
 from atoll.ports.clock import Clock
@@ -35,7 +36,6 @@ MAX_KEPT = 8192
 """The longest token that is kept for later."""
 
 _ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
-_REVOKED = frozenset({"invalid_grant", "access_denied"})
 _METHODS = ("client_secret_basic", "client_secret_post")
 
 
@@ -104,17 +104,24 @@ class OidcProvider:
     async def refresh(self, realm: Realm, refresh_token: str, subject: str) -> ProviderAnswer:
         """See the port."""
         answer = await self._token(realm, "refresh_token", refresh_token=refresh_token)
-        if answer.status in (400, 401, 403) and answer.body.get("error") in _REVOKED:
+        if answer.status in (400, 401, 403) and ends_grant(answer.body):
             raise Forbidden("the provider has ended this login", code="grant_revoked")
         if answer.status != 200:
             raise Unavailable(f"The login provider {realm.realm} does not refresh logins now.")
-        claims: Mapping[str, Json] = {"sub": subject}
-        if "id_token" in answer.body:
-            claims = await self._verified(realm, answer, None)
-        found = await self._whole(realm, answer, claims)
+        try:
+            found = await self._refreshed(realm, answer, subject)
+        except Unavailable:
+            # The old token may be used up, so the new one is kept whatever else fails.
+            return ProviderAnswer({}, _kept(_text(answer, "refresh_token")))
         if found.claims.get("sub") != subject:
             raise refused()
         return found
+
+    async def _refreshed(self, realm: Realm, answer: Answer, subject: str) -> ProviderAnswer:
+        claims: Mapping[str, Json] = {"sub": subject}
+        if "id_token" in answer.body:
+            claims = await self._verified(realm, answer, None)
+        return await self._whole(realm, answer, claims)
 
     async def end_url(self, realm: Realm, id_token: str, back: str) -> str | None:
         """See the port."""

@@ -7,8 +7,8 @@ can be sent again.
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 from datetime import timedelta
+from typing import Final
 from urllib.parse import urlencode, urlsplit
 
 import aiohttp

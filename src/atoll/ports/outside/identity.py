@@ -36,8 +36,9 @@ class IdentityProvider(Protocol):
         ...
 
     async def refresh(self, realm: Realm, refresh_token: str, subject: str) -> ProviderAnswer:
-        """Read the claims of this subject again. Raises `Forbidden` (code `grant_revoked`) when
-        the provider has ended the login."""
+        """Read the claims of this subject again; there are none in an answer of a provider that
+        renewed the token and cannot say now whose it is. Raises `Forbidden` (code `grant_revoked`)
+        when the provider has ended the login."""
         ...
 
     async def end_url(self, realm: Realm, id_token: str, back: str) -> str | None:

@@ -8,6 +8,8 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
+from atoll.domain.people.realm import Realm
+from atoll.ports.outside.identity import ProviderAnswer
 from atoll.ports.vault import Sealed
 from atoll.services.application import Identity
 from tests.peers.identity.oidc_provider import OidcProcess, oidc_provider
@@ -138,6 +140,26 @@ async def test_login_that_the_provider_revoked_ends(atoll: World, provider: Oidc
         assert (await lou.call("GET", "/v1/me")).status_code == 200
         await _refresh(atoll)
         assert (await lou.call("GET", "/v1/me")).status_code == 401
+
+
+async def test_token_that_a_busy_provider_renewed_is_used_next(
+    atoll: World, provider: OidcProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A provider that renewed the token and could not say whose it is has used the old one up."""
+    provider.put_user("mia", name="Mia", org=["acme"])
+    adapter, sent = _identity(atoll).refreshes._provider, list[str]()
+
+    async def refresh(_realm: Realm, token: str, _subject: str) -> ProviderAnswer:
+        sent.append(token)
+        return ProviderAnswer({}, f"renewed-{len(sent)}")
+
+    monkeypatch.setattr(adapter, "refresh", refresh)
+    async with browser(atoll) as mia:
+        await mia.log_in(provider, "mia")
+        for _ in range(3):
+            await _refresh(atoll)
+        assert sent[-2:] == [f"renewed-{len(sent) - 2}", f"renewed-{len(sent) - 1}"]
+        assert await _role(mia) == "member"
 
 
 async def test_stopped_provider_disturbs_nobody_who_is_logged_in() -> None:

@@ -96,7 +96,8 @@ class Refreshes:
             raise Forbidden("what the provider gave cannot be opened any more")
         answer = await self._provider.refresh(realm, grant.refresh_token, person.subject)
         await self._checked(session, close_grant(self._vault, session.person, answer, grant))
-        await self._claimed.apply(realm, read_claims(realm, answer.claims))
+        if answer.claims:
+            await self._claimed.apply(realm, read_claims(realm, answer.claims))
 
     async def _checked(self, session: PersonSession, grant: Sealed | None = None) -> None:
         async with self._ground.store.begin() as rows:
