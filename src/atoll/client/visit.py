@@ -8,7 +8,6 @@ import json
 import re
 import socket
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
 from ipaddress import ip_address
 
 from atoll.client import fields
@@ -16,6 +15,7 @@ from atoll.client.fields import Shape
 from atoll.client.server import GuestKey, Server, server_at
 from atoll.client.transport import Call, Transport, whole
 from atoll.domain.errors import Failed, Forbidden, Invalid, Unavailable
+from atoll.wire.http.cookies import find_cookies
 
 GUEST_COOKIE = "atoll_guest"
 MARK = "#share="
@@ -92,10 +92,11 @@ def begin_visit(link: ShareLink, name: str | None) -> Visit:
         body = whole(stream, MAX_ANSWER_BYTES)
     try:
         entered = Entered.read(json.loads(body))
-        session = SimpleCookie(cookie)[GUEST_COOKIE].value
-    except (ValueError, KeyError, CookieError) as problem:
+        session, *_ = find_cookies([cookie], GUEST_COOKIE) or ("",)
+    except (ValueError, KeyError) as problem:
         raise Failed(f"{link.server.url} did not answer like an Atoll server") from problem
-    if not all(word.isascii() and word.isprintable() for word in (session, entered.page_key)):
+    keys = (session, entered.page_key)
+    if not all(word and word.isascii() and word.isprintable() for word in keys):
         raise Failed(f"{link.server.url} sent a key that cannot be one")
     server = link.server._replace(guest=GuestKey(session, entered.page_key))
     visit = Visit(server, entered.name, entered.guest)

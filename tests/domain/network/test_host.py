@@ -1,3 +1,4 @@
+import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -81,3 +82,11 @@ def test_name_as_it_reads_is_that_of_its_letters() -> None:
     assert as_read("xn--pi-6kc.openai.com") == "\u0430pi.openai.com"
     assert as_read("api.openai.com") == "api.openai.com"
     assert as_read("xn--.example") == "xn--.example"
+
+
+@pytest.mark.parametrize("piece", ["\u0300\u0327", "é", "a.", "1:", "\u3002"])
+def test_host_longer_than_any_is_refused_in_a_moment(piece: str) -> None:
+    began = time.process_time()
+    with pytest.raises(ValueError, match="no host name"):
+        canonical_host("a" + piece * 50_000)
+    assert time.process_time() - began < 0.1

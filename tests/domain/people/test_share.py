@@ -1,5 +1,6 @@
 """Share links: what one may give, how guests are called, and what a access covers."""
 
+import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -153,3 +154,10 @@ def test_name_of_blank_letters_or_stacked_marks_is_refused(name: str) -> None:
 @pytest.mark.parametrize("name", ["Зоя", "Ελένη", "Nguyễn Văn", "अदिति", "王小明", "Al-Amin"])
 def test_name_in_any_alphabet_is_a_name(name: str) -> None:
     assert own_name(name, "Ada") == name
+
+
+def test_name_of_marks_in_disorder_is_refused_in_a_moment() -> None:
+    began = time.process_time()
+    with pytest.raises(Invalid):
+        own_name("a" + "\u0300\u0327" * 100_000, "you")
+    assert time.process_time() - began < 0.1

@@ -11,7 +11,6 @@ from atoll.domain.preview.head import (
     framing,
     inner_headers,
     outer_headers,
-    own_cookies,
     upgrade_of,
 )
 
@@ -259,12 +258,6 @@ def test_answer_to_an_upgrade_names_the_protocol_once() -> None:
         (b"connection", b"upgrade"),
         (b"upgrade", b"websocket"),
     )
-
-
-def test_visits_cookie_is_found_among_others_and_a_few_times_at_most() -> None:
-    headers = ((b"cookie", b"a=1; v=x"), (b"cookie", b"v=y; v=z; v=; v=5; xv=6"))
-    assert own_cookies(headers, b"v", 3) == ("x", "y", "z")
-    assert own_cookies((), b"v") == ()
 
 
 def test_name_without_a_port_is_the_cookies_host() -> None:

@@ -1,9 +1,15 @@
+import time
 from datetime import UTC, datetime
 
 import pytest
 
 from atoll.domain.errors import Invalid
-from atoll.domain.repository.branch import branch_of_ref, default_branch, read_branch
+from atoll.domain.repository.branch import (
+    branch_of_ref,
+    branch_of_task,
+    default_branch,
+    read_branch,
+)
 
 REFUSED = [
     "", "-x", "--upload-pack=x", "/x", "x/", "x.", "@", "HEAD", "a..b", "a//b", "a@{b", "a b",
@@ -33,3 +39,9 @@ def test_branch_of_another_ref_is_none() -> None:
 
 def test_default_branch_says_when() -> None:
     assert default_branch(datetime(2024, 1, 15, 14, 30, tzinfo=UTC)) == "sandbox-20240115-1430"
+
+
+def test_task_of_marks_in_disorder_has_a_branch_in_a_moment() -> None:
+    began = time.process_time()
+    assert branch_of_task("\u0300\u0327" * 100_000).startswith("task-")
+    assert time.process_time() - began < 0.1

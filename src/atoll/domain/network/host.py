@@ -48,6 +48,9 @@ def canonical_host(text: str) -> str:
     number without being a plain IPv4 address (`127.1`, `0x7f.1`, `2130706433`): resolvers read
     those as addresses (WHATWG URL, "ends in a number").
     """
+    if len(text) > MAX_HOST_CHARACTERS:
+        # Before IDNA, whose normalization takes the square of a run of marks.
+        raise ValueError("this is no host name")
     if text.startswith("[") and text.endswith("]"):
         return IPv6Address(_without_zone(text[1:-1])).compressed
     if ":" in text:

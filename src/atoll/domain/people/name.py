@@ -14,6 +14,9 @@ MAX_NAME = 64
 MAX_MARKS = 2
 """The marks on one letter, at most: more of them cover the lines above and below."""
 
+_MAX_GROWTH = 4
+"""The characters that one of NFC can be composed of, at most."""
+
 _LATIN = str.maketrans(
     "АВЕКМНОРСТУХІЈЅаеорсухіјѕԁһԛԝкмтΑΒΕΖΗΙΚΜΝΟΡΤΥΧανορικυ",
     "ABEKMHOPCTYXIJSaeopcyxijsdhqwkmtABEZHIKMNOPTYXavopiku",
@@ -25,7 +28,8 @@ _ALIKE = str.maketrans("l10", "iio")
 
 def shown_name(name: str) -> str:
     """Return a name that may be shown, without the blanks around it. Raises `Invalid`."""
-    shown = unicodedata.normalize("NFC", name.strip())
+    # Bounded first: marks in disorder take normalization the square of their number.
+    shown = unicodedata.normalize("NFC", name.strip()[: MAX_NAME * _MAX_GROWTH + 1])
     seen = shown.isprintable() and not any(map(is_unseen, shown))
     if not 0 < len(shown) <= MAX_NAME or not seen or _is_stacked(shown):
         raise Invalid(f"a name has 1 to {MAX_NAME} printable characters", field="name")

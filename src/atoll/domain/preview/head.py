@@ -169,14 +169,6 @@ def frame_policy(outside: Outside) -> bytes:
     return " ".join(("frame-ancestors 'self'", *outside.framed_by)).encode()
 
 
-def own_cookies(headers: Headers, name: bytes, most: int = 4) -> tuple[str, ...]:
-    """Return the values of our cookie of this name: a neighbour may have set another one."""
-    parts = b";".join(_all(headers, b"cookie")).split(b";")
-    pairs = (part.strip().partition(b"=") for part in parts)
-    found = [value.decode("latin-1") for one, _, value in pairs if one == name]
-    return tuple(found[:most])
-
-
 def _inside(name: bytes, value: bytes, outside: Outside) -> bytes:
     own = outside.origin
     if name == b"origin" and value == own:

@@ -15,6 +15,7 @@ from atoll.domain.errors import Invalid
 
 MAX_BRANCH_BYTES = 200
 MAX_PROPOSED = 40
+_MAX_WORD = 200
 """The longest branch that is proposed, in characters: it is read in lists."""
 
 _WORD = re.compile(r"[a-z0-9]+")
@@ -89,8 +90,13 @@ def branch_of_task(sentence: str) -> str:
     proposed = proposed_branch(sentence) or _join_words(_romanize(_first_line(sentence)))
     if proposed is not None:
         return proposed
-    said = " ".join(unicodedata.normalize("NFC", sentence).split())
+    said = " ".join(map(_compose, sentence.split()))
     return f"task-{hashlib.sha256(said.encode('utf-8', 'surrogatepass')).hexdigest()[:6]}"
+
+
+def _compose(word: str) -> str:
+    # Marks in disorder take normalization the square of their number, and no word has so many.
+    return unicodedata.normalize("NFC", word) if len(word) <= _MAX_WORD else word
 
 
 def _first_line(sentence: str) -> str:

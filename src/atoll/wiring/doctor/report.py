@@ -15,7 +15,15 @@ from atoll.inside.program import INSIDE_PYTHON
 from atoll.ports.host import Finding
 from atoll.wire.zygote import messages as wire
 from atoll.wiring.control.settings import read_settings
-from atoll.wiring.doctor import disk_share, docker_host, exchange, extensions, microvm, sharing
+from atoll.wiring.doctor import (
+    disk_share,
+    docker_host,
+    exchange,
+    extensions,
+    interpreter,
+    microvm,
+    sharing,
+)
 from atoll.wiring.doctor.uids import uid_findings
 from atoll.wiring.launch import zygote_process
 from atoll.zygote.disk import image
@@ -40,6 +48,7 @@ def findings(home: Home) -> list[Finding]:
     report = _report(home)
     checks: tuple[Callable[[], Iterator[Finding]], ...] = (
         _machine,
+        interpreter.findings,
         _user_namespaces,
         _proc,
         _bubblewrap,

@@ -21,6 +21,7 @@ from atoll.surfaces.http.body.pages import Paged, PageModel
 from atoll.surfaces.http.people.cookies import is_secure, set_cookie
 from atoll.surfaces.http.people.links import near_link
 from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.credentials import cookie_of
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 
@@ -127,7 +128,7 @@ async def finish_drive(
     session, name = request.state.session, _cookie(request)
     reply = ConsentReply(body.state, body.code)
     status = await atoll.drive.connections.finish(
-        caller, session, cookie=request.cookies.get(name, ""), reply=reply
+        caller, session, cookie=cookie_of(request, name) or "", reply=reply
     )
     answer = Json(_status(status))
     set_cookie(request, answer, (name, ""), seconds=0)

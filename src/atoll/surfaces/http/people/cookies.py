@@ -10,7 +10,12 @@ from typing import Final, Literal
 from starlette.requests import Request
 from starlette.responses import Response
 
-from atoll.surfaces.http.server.credentials import COOKIE, HOST_COOKIE, SESSION_COOKIES
+from atoll.surfaces.http.server.credentials import (
+    COOKIE,
+    HOST_COOKIE,
+    SESSION_COOKIES,
+    cookie_of,
+)
 
 LOGIN_COOKIE: Final = "atoll_oidc"
 
@@ -28,7 +33,7 @@ def person_cookie(request: Request) -> str:
 def end_session_cookies(request: Request, answer: Response) -> None:
     """Have the browser forget its session."""
     for name in SESSION_COOKIES:
-        if name in request.cookies:
+        if cookie_of(request, name) is not None:
             set_cookie(request, answer, (name, ""), seconds=0)
 
 

@@ -29,7 +29,7 @@ from atoll.surfaces.http.people.cookies import (
 )
 from atoll.surfaces.http.people.links import near_link, outside_link
 from atoll.surfaces.http.server.context import Atoll, Caller
-from atoll.surfaces.http.server.credentials import COOKIE, GUEST_COOKIE
+from atoll.surfaces.http.server.credentials import COOKIE, GUEST_COOKIE, cookie_of
 from atoll.surfaces.http.server.guard import source_of
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
@@ -132,7 +132,7 @@ async def _enter(atoll: Application, request: Request, ticket: str, source: str)
     visitor = Visitor(source, request.headers.get("user-agent", ""))
     entered = None
     if identity is not None:
-        cookie = request.cookies.get(name, "")
+        cookie = cookie_of(request, name) or ""
         entered = await identity.logins.redeem(ticket, cookie, visitor)
     if identity is None or entered is None:
         raise atoll.logins.wrong(source, "this login is over, or was begun in another browser")

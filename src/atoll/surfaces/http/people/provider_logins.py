@@ -30,6 +30,7 @@ from atoll.surfaces.http.people.cookies import (
 )
 from atoll.surfaces.http.people.links import near_link
 from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.credentials import cookie_of
 from atoll.surfaces.http.server.guard import source_of
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
@@ -131,7 +132,7 @@ async def end_login(
 ) -> Response:
     """Take the answer of the provider, and lead the browser to the page with a single-use ticket,
     which it trades at `/auth/login`."""
-    cookie = request.cookies.get(login_cookie(request), "")
+    cookie = cookie_of(request, login_cookie(request)) or ""
     address = source_of(request.scope)
     reply = ProviderReply(state, code, error, iss, address)
     try:

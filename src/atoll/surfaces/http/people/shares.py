@@ -23,7 +23,7 @@ from atoll.surfaces.http.people.cookies import set_cookie
 from atoll.surfaces.http.people.links import outside_link
 from atoll.surfaces.http.people.logins import EnteredView, me
 from atoll.surfaces.http.server.context import Atoll, CallerSandbox
-from atoll.surfaces.http.server.credentials import GUEST_COOKIE, page_keys
+from atoll.surfaces.http.server.credentials import GUEST_COOKIE, cookie_of, page_keys
 from atoll.surfaces.http.server.guard import source_of
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
@@ -160,7 +160,7 @@ async def come_in(atoll: Atoll, request: Request, body: GuestBody) -> Response:
     """Trade the secret of a share link for the cookie `atoll_guest`; answers like `/auth/login`. A
     page that came by it before stays the same guest."""
     source = source_of(request.scope)
-    before = request.cookies.get(GUEST_COOKIE)
+    before = cookie_of(request, GUEST_COOKIE)
     if before is not None and not atoll.logins.from_page(before, page_keys(request)):
         before = None
     entered = await atoll.shares.enter(body.ticket, body.name, source=source, session=before)

@@ -22,12 +22,10 @@ from atoll.domain.errors import (
     Unauthenticated,
 )
 from atoll.domain.preview.head import (
-    Headers,
     check_page,
     frame_policy,
     framing,
     inner_headers,
-    own_cookies,
     upgrade_of,
 )
 from atoll.services.previews.visits import AdmittedVisit, Visits
@@ -40,6 +38,7 @@ from atoll.surfaces.http.server.connections.pending_connections import KNOWN
 from atoll.surfaces.http.server.connections.upgrades import UPGRADE
 from atoll.surfaces.http.server.guard import source_of
 from atoll.surfaces.http.server.problems import internal_problem
+from atoll.wire.http.cookies import find_cookies
 
 RECHECK_SECONDS: Final = 2.0
 """The interval at which the right of an open connection is judged again."""
@@ -133,8 +132,8 @@ class PreviewGate:
         return f"{named}; SameSite=Lax"
 
     async def _admission(self, label: str, scope: Scope) -> AdmittedVisit:
-        headers: Headers = tuple(scope["headers"])
-        for session in own_cookies(headers, self._origins.cookie.encode()):
+        heads = [one.decode("latin-1") for name, one in scope["headers"] if name == b"cookie"]
+        for session in find_cookies(heads, self._origins.cookie):
             admission = await self._visits.admitted(session, label)
             if admission is not None:
                 return admission

@@ -6,7 +6,6 @@ They are read here and checked by the guard.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
 from typing import Final
 
 from starlette.requests import HTTPConnection
@@ -16,6 +15,7 @@ from atoll.domain.errors import Unauthenticated
 from atoll.domain.people.front_end import NamedPrincipal
 from atoll.services.people.logins import Logins
 from atoll.surfaces.http.server.front_end import FrontEnd
+from atoll.wire.http.cookies import read_cookies
 
 COOKIE: Final = "atoll_session"
 HOST_COOKIE: Final = "__Host-atoll_session"
@@ -81,21 +81,34 @@ def read_credential(
     if offered is not None:
         return Credential(token=offered, offered=True)
     keys = page_keys(connection)
-    try:
-        cookies = SimpleCookie(headers.get("cookie", ""))
-    except CookieError as error:
-        raise Unauthenticated("the Cookie header cannot be read") from error
     found = [
         Credential(
-            session=cookie.value if name in SESSION_COOKIES else None,
-            guest=cookie.value if name == GUEST_COOKIE else None,
-            from_page=logins.from_page(cookie.value, keys),
+            session=secret if name in SESSION_COOKIES else None,
+            guest=secret if name == GUEST_COOKIE else None,
+            from_page=logins.from_page(secret, keys),
         )
         for name in (*SESSION_COOKIES, GUEST_COOKIE)
-        if (cookie := cookies.get(name)) is not None
+        if (secret := cookie_of(connection, name)) is not None
     ]
     proven = [one for one in found if one.from_page]
     return (proven or found or [Credential()])[0]
+
+
+def take_cookies(scope: Scope) -> None:
+    """Read the cookies of a request into its state, and take their header out of its head.
+
+    FastAPI reads that header for every route, and Starlette unquotes each value by the standard
+    library, in quadratic time on an old Python.
+    """
+    heads = [value.decode("latin-1") for name, value in scope["headers"] if name == b"cookie"]
+    scope["headers"] = [header for header in scope["headers"] if header[0] != b"cookie"]
+    scope.setdefault("state", {})["cookies"] = dict(read_cookies(heads))
+
+
+def cookie_of(connection: HTTPConnection, name: str) -> str | None:
+    """Return the value of a request's cookie, the last one where a name is given twice."""
+    cookies: dict[str, str] = connection.scope["state"]["cookies"]
+    return cookies.get(name)
 
 
 def page_keys(connection: HTTPConnection) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ from atoll.surfaces.http.server.credentials import (
     PAGE_PROTOCOL,
     Credential,
     read_credential,
+    take_cookies,
 )
 from atoll.surfaces.http.server.front_end import FrontEnd
 from atoll.surfaces.http.server.guest_paths import guest_may
@@ -104,6 +105,7 @@ class Guard:
         if scope["type"] not in {"http", "websocket"}:
             await self._app(scope, receive, send)
             return
+        take_cookies(scope)
         answer = _Answer(send, offered=scope.get("subprotocols", ()))
         try:
             credential = await self._admit(scope)

@@ -18,17 +18,22 @@ from atoll.surfaces.http.server.connections.upgrades import (
 )
 
 MAX_HEAD_BYTES: Final = 64 * 1024
+MAX_HEADERS: Final = 100
+MAX_VALUE_BYTES: Final = 16 * 1024
+"""The bytes of one header's value: cookies of a browser have less than half of it."""
+
 HEAD_SECONDS: Final = 15.0
 WRITE_HIGH_BYTES: Final = 16 * 1024
 """The bytes of an answer beyond which its sender waits. Streams to clients that do not read hold
 that much each; the socket's own buffer, which is larger, keeps the others fast."""
 
+_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\n"
 _LATE = b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
 class BoundedHead(HttpToolsProtocol):
-    """A protocol that bounds heads: 400 for one longer than `MAX_HEAD_BYTES`, 408 for one that is
-    late.
+    """A protocol that bounds heads: 431 for one longer than `MAX_HEAD_BYTES`, for more headers than
+    `MAX_HEADERS` and for a value longer than `MAX_VALUE_BYTES`; 408 for one that is late.
 
     A request that is not authenticated must be whole by then. `pending` bounds the connections of
     one server. `upgrades` says which upgrades a route takes over.
@@ -49,6 +54,7 @@ class BoundedHead(HttpToolsProtocol):
         self._in_head = True
         self._unfinished = 0
         self._heard = 0
+        self._excess: str | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Count the connection, and wait for a head."""
@@ -98,7 +104,18 @@ class BoundedHead(HttpToolsProtocol):
         self._unfinished += len(data)
         super().data_received(data)
         if self._in_head and self._unfinished > MAX_HEAD_BYTES and not self.transport.is_closing():
-            self.send_400_response("The request's head is too long.")
+            self._excess = self._excess or f"a head has at most {MAX_HEAD_BYTES} bytes"
+            self.send_400_response("")
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse a head that cannot be read, or is larger than one may be (RFC 6585 §5)."""
+        if self._excess is None:
+            super().send_400_response(msg)
+            return
+        text = f"The request's head is too large: {self._excess}.\n".encode()
+        size = b"Content-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\n\r\n" % len(text)
+        self.transport.write(_TOO_LARGE + size + text)
+        self.transport.close()
 
     def on_url(self, url: bytes) -> None:
         """Handle a piece of the target."""
@@ -108,6 +125,10 @@ class BoundedHead(HttpToolsProtocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         """Handle a whole header."""
         self._count(name + value)
+        if len(value) > MAX_VALUE_BYTES:
+            self._refuse(f"a header's value has at most {MAX_VALUE_BYTES} bytes")
+        if len(self.headers) == MAX_HEADERS:
+            self._refuse(f"a request has at most {MAX_HEADERS} headers")
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
@@ -152,5 +173,9 @@ class BoundedHead(HttpToolsProtocol):
     def _count(self, piece: bytes) -> None:
         self._heard += len(piece)
         if self._heard > MAX_HEAD_BYTES:
-            # The parser turns it into an error of its own, which is answered with 400.
-            raise ValueError("the head is too long")
+            self._refuse(f"a head has at most {MAX_HEAD_BYTES} bytes")
+
+    def _refuse(self, excess: str) -> None:
+        self._excess = excess
+        # The parser turns it into an error of its own, which `send_400_response` answers.
+        raise ValueError(excess)
