@@ -1,4 +1,5 @@
 import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
