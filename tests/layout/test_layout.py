@@ -94,6 +94,7 @@ SMALL = {
     "surfaces/http/terminals/ports.py": "the route of one noun",
     "surfaces/http/people/links.py": SHARED,
     "testing/redteam/pack.py": VALUE,
+    "wire/http/cookies.py": SHARED,
     "wire/http/request_id.py": "used by every layer, by the command line without msgspec",
     "wire/http/unreadable.py": "imported by thirty modules of every layer",
     "wiring/command.py": "an entry point",
