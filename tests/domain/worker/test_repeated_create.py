@@ -63,3 +63,15 @@ def test_repeated_create_is_the_same_worker_or_a_conflict_that_names_the_field(f
 def test_backend_of_a_repeated_create_is_the_same_before_the_worker_has_a_place() -> None:
     made = replace(MADE, backend="docker")
     check_repeated(replace(made, backend="ext.docker"), ExistingWorker(made, "codex"), {"backend"})
+
+
+@pytest.mark.parametrize("first", ["vm-packer", "microvm"])
+def test_another_name_of_a_backend_is_the_same_backend(first: str) -> None:
+    made = replace(MADE, backend=first)
+    for extension in (None, "ext.microvm"):
+        stands = ExistingWorker(made, "codex", extension)
+        for again in ("vm-packer", "ext.vm-packer", "microvm"):
+            check_repeated(replace(made, backend=again), stands, {"backend"})
+    allowed = replace(MADE, selection=Selection((first,)))
+    again = replace(MADE, selection=Selection(("ext.vm-packer",)))
+    check_repeated(again, ExistingWorker(allowed, "codex"), {"selection"})

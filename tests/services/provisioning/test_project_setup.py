@@ -14,7 +14,10 @@ from atoll.domain.repository.project import (
     ProjectFile,
     project_digest,
 )
+from atoll.domain.route.decision import RouteRequest
+from atoll.domain.route.policy import Strategy
 from atoll.domain.sandbox.project import ProjectRequest, SetupState
+from atoll.domain.sandbox.repeated_create import other_input
 from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest, Sandbox
 from tests.peers.contract import POLICY, SESSION
 from tests.services.journals.test_journals import entry
@@ -196,3 +199,16 @@ async def test_setup_that_a_stop_broke_off_has_failed_and_a_recreate_runs_it_aga
         fresh = await s.sandboxes.wait(LOCAL_PERSON, sandbox.id, settled=True)
         assert fresh.project is not None and fresh.project.state is SetupState.RUNNING
         assert len(opened(s)) == 2
+
+
+async def test_setup_for_later_runs_by_itself_after_a_recreate_and_stands_as_it_was_asked() -> None:
+    async with scene() as s:
+        await decided(s)
+        sandbox = await made(s, later=True)
+        assert opened(s) == []
+        await s.sandboxes.recreate(LOCAL_PERSON, sandbox.id)
+        fresh = await s.sandboxes.wait(LOCAL_PERSON, sandbox.id, settled=True)
+        assert fresh.project is not None and fresh.project.state is SetupState.RUNNING
+        assert len(opened(s)) == 1
+        again = CreateSandbox(project=ProjectRequest(DIGEST, later=True))
+        assert other_input(again, fresh, RouteRequest(Strategy.EXPLICIT)) is None

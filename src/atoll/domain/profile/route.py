@@ -23,7 +23,8 @@ from atoll.domain.wall.isolation import IsolationLevel
 MAX_READY_MS = 24 * 3600 * 1000
 
 _EXTENSION = re.compile(r"ext\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
-_EXTENSION_ALIASES = {"ext.in_memory": "ext.in-memory", "ext.vm-packer": "ext.microvm"}
+EXTENSION_ALIASES = {"ext.in_memory": "ext.in-memory", "ext.vm-packer": "ext.microvm"}
+"""Other names of extensions."""
 
 _word = matching(re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,127}"), "a plain name")
 
@@ -31,7 +32,7 @@ _word = matching(re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,127}"), "a plain name
 def extension_name(ref: str) -> str:
     """Return the whole name a person means: `namespaces` is `ext.namespaces`. Raises `Invalid`."""
     whole = ref if ref.startswith("ext.") else f"ext.{ref}"
-    whole = _EXTENSION_ALIASES.get(whole, whole)
+    whole = EXTENSION_ALIASES.get(whole, whole)
     if not _EXTENSION.fullmatch(whole):
         raise Invalid(f"{ref[:80]!r} cannot name an extension.", field="extension")
     return whole

@@ -39,6 +39,7 @@ class SandboxProject:
     """The approved project of a sandbox.
 
     `terminal_id` is the terminal of the set-up that began last, `reason` says why it failed.
+    `later` counts for the sandbox's first life: what its caller sent then is not sent again.
     """
 
     repository: str
@@ -96,7 +97,7 @@ def setup_interrupted(project: SandboxProject) -> SandboxProject:
 def setup_again(project: SandboxProject) -> SandboxProject:
     """Return the project in a fresh workspace, where the set-up has to run again by itself."""
     state = SetupState.WAITING if project.content.setup else SetupState.NONE
-    return replace(project, later=False, state=state, terminal_id=None, reason=None)
+    return replace(project, state=state, terminal_id=None, reason=None)
 
 
 def failure_of(end: Mapping[str, object]) -> str | None:

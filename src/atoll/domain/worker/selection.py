@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from atoll.domain.errors import Invalid
-from atoll.domain.profile.route import extension_name
+from atoll.domain.profile.route import EXTENSION_ALIASES, extension_name
 from atoll.domain.route.health import Attempt
 from atoll.domain.route.policy import (
     MAX_NAMED,
@@ -69,7 +69,8 @@ NO_SELECTION: Final = Selection()
 def extension_of(backend: str) -> str:
     """Return the id of the extension that a backend's name means: `ext.daytona`."""
     known = _EXTENSIONS.get(backend)
-    return known or (backend if backend.startswith("ext.") else f"ext.{backend}")
+    whole = known or (backend if backend.startswith("ext.") else f"ext.{backend}")
+    return EXTENSION_ALIASES.get(whole, whole)
 
 
 def backend_of(extension: str) -> str:

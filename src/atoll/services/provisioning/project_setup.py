@@ -52,7 +52,9 @@ async def begin_setup(
     """Start a set-up that waits, and return the project as it then is; None without one. Raises
     nothing: what went wrong is reported."""
     project = sandbox.project
-    if project is None or project.later or project.state is not SetupState.WAITING:
+    if project is None or project.state is not SetupState.WAITING:
+        return project
+    if project.later and sandbox.generation == 1:
         return project
     try:
         opened = await open_setup(sandbox, client)

@@ -8,14 +8,14 @@ import os
 import secrets
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 import click
 
 from atoll.client.bodies import MountBody
-from atoll.domain.errors import Forbidden, Invalid
+from atoll.domain.errors import AtollError, Forbidden, Invalid, Unavailable
 from atoll.domain.files.host_mount import below_any, check_source, check_target
 from atoll.domain.files.private_folder import private_inside, private_path, refuse_private
 from atoll.surfaces.cli.console.exits import FAILED
@@ -75,23 +75,53 @@ def read_mount(text: str) -> Spec:
     return spec
 
 
-def granted(invocation: Invocation, mounts: tuple[str, ...], *, private: bool) -> list[MountBody]:
-    """Return each mount with a grant of its own, as the API takes them. The person confirms each
-    folder that holds keys or logins, unless `private` agrees to all of them. Raises as
-    `read_mount`, and `Forbidden` when the home is somebody else's or there is no terminal to ask
-    at."""
+@dataclass(frozen=True, slots=True)
+class GrantedMounts:
+    """Mounts as the API takes them, and their grants in `folder` by name."""
+
+    folder: Path
+    bodies: list[MountBody] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+
+    def withdraw(self) -> None:
+        """Remove the grants, which no sandbox has."""
+        for name in self.names:
+            (self.folder / name).unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def granted(
+    invocation: Invocation, mounts: tuple[str, ...], *, private: bool
+) -> Iterator[GrantedMounts]:
+    """Yield each mount with a grant of its own. The person confirms each folder that holds keys or
+    logins, unless `private` agrees to all of them. The grants go again when what they are for is
+    refused within. Raises as `read_mount`, and `Forbidden` when the home is somebody else's or
+    there is no terminal to ask at."""
+    granted = GrantedMounts(invocation.home.absolute() / "grants")
+    try:
+        _give(invocation, granted, mounts, private=private)
+        yield granted
+    except Unavailable:
+        raise  # What did not answer may have made the sandbox.
+    except AtollError:
+        granted.withdraw()
+        raise
+
+
+def _give(
+    invocation: Invocation, granted: GrantedMounts, mounts: tuple[str, ...], *, private: bool
+) -> None:
     specs = [read_mount(text) for text in mounts]
     if not specs:
-        return []
+        return
     if invocation.environ.get("ATOLL_URL"):
         raise click.UsageError("--mount is for sandboxes of this machine, not of ATOLL_URL's.")
-    folder = invocation.home.absolute() / "grants"
-    _own(folder)
+    _own(granted.folder)
     agreed = [_agreed(spec, private=private) for spec in specs]
-    return [
-        spec.to_body(_grant(folder, spec, private=yes), private=yes)
-        for spec, yes in zip(specs, agreed, strict=True)
-    ]
+    for spec, yes in zip(specs, agreed, strict=True):
+        name = _grant(granted.folder, spec, private=yes)
+        granted.names.append(name)
+        granted.bodies.append(spec.to_body(name, private=yes))
 
 
 def _agreed(spec: Spec, *, private: bool) -> bool:

@@ -13,7 +13,7 @@ from aiohttp import web
 from atoll.domain.repository.requirement import MARKS
 from tests.surfaces.cli.commands.work.test_attach import person_tty
 from tests.surfaces.cli.conftest import Cli
-from tests.surfaces.cli.scripted import Scripted
+from tests.surfaces.cli.scripted import Scripted, sandbox
 
 
 def asked(server: Scripted) -> Any:
@@ -176,3 +176,34 @@ def test_new_at_a_terminal_asks_for_this_folders_repository(
         tty.type(b"2\n")
         server.tape.attached.get(timeout=30)
     assert "repos" not in asked(server)
+
+
+GRANTS: list[tuple[int, str, int]] = [
+    (202, "2100-01-01T00:00:00.000Z", 1),
+    (202, "2026-01-01T00:00:00.000Z", 0),
+    (409, "", 0),
+    (422, "", 0),
+    (503, "", 1),
+]
+
+
+@pytest.mark.parametrize(("status", "created_at", "kept"), GRANTS)
+def test_grant_of_a_mount_stays_with_a_sandbox_that_has_it(
+    cli: Cli,
+    server: Scripted,
+    environ: dict[str, str],
+    tmp_path: Path,
+    status: int,
+    created_at: str,
+    kept: int,
+) -> None:
+    running = tmp_path / "run" / "control.json"
+    running.parent.mkdir()
+    running.write_text(json.dumps({"url": environ.pop("ATOLL_URL")}))
+    (tmp_path / "data").mkdir()
+    refusal = {"status": status, "code": "x", "title": "x", "detail": "No."}
+    answer = sandbox("box", created_at=created_at) if created_at else refusal
+    server.answers["POST /v1/sandboxes"] = lambda _: web.json_response(answer, status=status)
+    ran = cli("new", "--mount", f"{tmp_path / 'data'}:/data", "--no-wait")
+    assert (ran.code == 0) is bool(created_at), ran.err
+    assert len(list((tmp_path / "grants").iterdir())) == kept

@@ -3,11 +3,12 @@
 import sys
 import uuid
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
-from atoll.client.bodies import AgentBody, CreateBody
+from atoll.client.bodies import AgentBody
 from atoll.client.client import Client
 from atoll.client.shapes import Sandbox
 from atoll.domain.errors import AtollError, Invalid
@@ -337,19 +338,17 @@ def _made(invocation: Invocation, job: Job, manner: _Manner) -> tuple[Job, Sandb
         job = replace(job, plan=plan, project=project)
     plan = job.plan
     request = create_body(job, found, variables(plan.env))
-    if plan.mount:
-        request["mounts"] = granted(invocation, plan.mount, private=manner.private)
     folder = next((origin.folder for origin in found if origin.folder), None)
-    return job, _create(invocation, api, request, folder=folder)
-
-
-def _create(
-    invocation: Invocation, api: Client, request: CreateBody, *, folder: Path | None
-) -> Sandbox:
-    # One key for this run: were the request repeated on its way, one sandbox comes of it.
-    made = api.sandboxes.create(request, idempotency_key=uuid.uuid4().hex)
+    with granted(invocation, plan.mount, private=manner.private) as mounts:
+        if mounts.bodies:
+            request["mounts"] = mounts.bodies
+        since = datetime.now(UTC).replace(microsecond=0)
+        # One key for this run: were the request repeated on its way, one sandbox comes of it.
+        made = api.sandboxes.create(request, idempotency_key=uuid.uuid4().hex)
+        if datetime.fromisoformat(made.created_at) < since:
+            mounts.withdraw()  # It was there, and has grants of its own.
     remember(invocation.environ, made.sandbox_id, folder=folder)
-    return made
+    return job, made
 
 
 def _ready(api: Client, made: Sandbox) -> Sandbox:
