@@ -73,5 +73,5 @@ def test_another_name_of_a_backend_is_the_same_backend(first: str) -> None:
         for again in ("vm-packer", "ext.vm-packer", "microvm"):
             check_repeated(replace(made, backend=again), stands, {"backend"})
     allowed = replace(MADE, selection=Selection((first,)))
-    again = replace(MADE, selection=Selection(("ext.vm-packer",)))
-    check_repeated(again, ExistingWorker(allowed, "codex"), {"selection"})
+    same = replace(MADE, selection=Selection(("ext.vm-packer",)))
+    check_repeated(same, ExistingWorker(allowed, "codex"), {"selection"})
