@@ -1,23 +1,29 @@
 """Where `ext.ssh` finds its hosts: by name, as they are known now, and no other."""
 
+import asyncio
+import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from platform import machine
 
 import pytest
 
 from atoll.adapters.extensions.ssh.backend import SshBackend, SshPlaces
-from atoll.adapters.extensions.ssh.client import SshHost
+from atoll.adapters.extensions.ssh.client import SshClient, SshHost
 from atoll.adapters.extensions.ssh.identity import SshIdentity
-from atoll.domain.errors import Failed
-from atoll.domain.host.host import HostKind
+from atoll.adapters.extensions.ssh.machines import OpenSshMachines
+from atoll.domain.errors import Failed, Unavailable
+from atoll.domain.host.host import Host, HostKind
 from atoll.domain.host.reading import read_host_key
-from atoll.domain.ids import SandboxId
+from atoll.domain.ids import HostId, SandboxId
 from atoll.domain.profile.profile import Profile
 from atoll.ports import CleanupReport, Provision
 from atoll.ports.far import FarBox, LinkTerms
+from atoll.zygote.host.home import Home
+from atoll.zygote.jobs.programs import FOR_OTHERS, install
 from tests.peers.machines.ssh_server import SshServer, missing, ssh_server
 
 SANDBOX = SandboxId("sb_1")
@@ -115,3 +121,45 @@ async def test_swapped_key_is_refused_and_a_host_added_anew_is_found(
     old = known.hosts["box"]
     known.hosts["box"] = SshHost(old.address, key, old.identity)
     assert await backend.attach(request("box")) is None
+
+
+async def test_look_at_a_host_ends_no_command_of_its_sandboxes(
+    known: Known, server: SshServer, tmp_path: Path
+) -> None:
+    """Both use one shared connection."""
+    host = known.hosts["box"]
+    client = SshClient("box", host, tmp_path / "ssh")
+    began, go = server.home / "began", server.home / "go"
+    for fifo in (began, go):
+        os.mkfifo(fifo)
+        fifo.chmod(0o666)
+    script = 'echo >"$1"; cat "$2"'
+    install(home := Home(tmp_path))
+    async with asyncio.TaskGroup() as tasks:
+        command = tasks.create_task(client.run(script, str(began), str(go), seconds=60))
+        await asyncio.to_thread(began.read_text)
+        machines = OpenSshMachines(
+            SshPlaces(tmp_path / "ssh", home.programs / FOR_OTHERS), "atoll-test", machine()
+        )
+        named = Host(
+            HostId("hst_1"), "box", HostKind.SSH, datetime.now(UTC), host.address, host.host_key
+        )
+        assert (await machines.examine(named)).reachable
+        async with asyncio.timeout(30):
+            await asyncio.to_thread(go.write_text, "whole")
+    await client.close()
+    assert command.result().output == b"whole"
+
+
+async def test_command_that_does_not_end_is_given_up_in_its_time(
+    known: Known, server: SshServer, tmp_path: Path
+) -> None:
+    """The shared connection holds its output until it ends on the machine."""
+    client = SshClient("box", known.hosts["box"], tmp_path / "ssh")
+    os.mkfifo(never := server.home / "never")
+    never.chmod(0o666)
+    assert (await client.run("echo up", seconds=30)).output == b"up\n"
+    async with asyncio.timeout(30):
+        with pytest.raises(Unavailable, match=r"did not answer within 0\.5 s"):
+            await client.run('cat "$1"', str(never), seconds=0.5)
+    await client.close()

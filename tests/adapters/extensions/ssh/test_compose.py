@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from atoll.adapters.extensions.docker.extension import Docker
+from atoll.adapters.extensions.docker.extension import Settings as DockerSettings
 from atoll.adapters.extensions.ssh.backend import FindHosts
 from atoll.adapters.extensions.ssh.compose.backend import ComposeBackend
 from atoll.adapters.extensions.ssh.compose.command import Compose, find_compose
@@ -20,6 +22,7 @@ from atoll.adapters.extensions.ssh.machines import ssh_places
 from atoll.adapters.linked.extension import LinkedExtension, LinkedSettings
 from atoll.domain.errors import AtollError, Invalid
 from atoll.domain.ids import SandboxId
+from atoll.domain.profile.profile import Profile
 from atoll.ports.extension import Extension, Handle, Provision
 from atoll.testing.contracts.extension import ExtensionContract
 from atoll.testing.contracts.reachable import AGENT, Another, ReachableContract
@@ -198,6 +201,42 @@ async def test_daemon_runs_what_our_document_says(place: Place, extension: Linke
     for kind in ("network", "volume"):
         assert of_project(place, kind, project) == {}
     assert not list(place.box.home.glob(f".atoll/*/boxes/{wanted.sandbox_id}"))
+
+
+async def test_docker_and_stacks_of_one_home_on_one_engine_end_only_their_own(
+    place: Place, extension: LinkedExtension
+) -> None:
+    settings = DockerSettings(
+        place.rig.home.socket, "test", place.rig.home.root / "i", place.daemon.host
+    )
+    docker = Docker(settings)
+    small = Profile(id="profile.small", version="1.0.0", extension="ext.docker", image=IMAGE)
+    stack, alone = request(STACK), replace(ExtensionContract().request(), profile=small)
+    # As versions before labels of their own left them behind.
+    old_stack = place.daemon.run(
+        *("run", "-d", "-l", "atoll.home=test", "-l", "atoll.sandbox=sb_old"),
+        *("-l", "atoll.service=db", IMAGE, "sleep", "60"),
+    )
+    old_box = place.daemon.run(
+        *("run", "-d", "-l", "atoll.home=test", "-l", "atoll.sandbox=sb_gone"),
+        *(IMAGE, "sleep", "60"),
+    )
+    try:
+        far, near = await extension.provision(stack), await docker.provision(alone)
+        await docker.survey()
+        assert inspected(place, stack.sandbox_id).keys() == {"web", "agent"}
+        running = place.daemon.run("ps", "-q", "--no-trunc").split()
+        assert old_stack in running and old_box not in running
+        second = await extension.provision(other := request(STACK))
+        await extension.teardown(second, keep_state=False)
+        assert inspected(place, other.sandbox_id) == {}
+        assert [each.sandbox_id for each in await docker.survey()] == [near.sandbox_id]
+        await docker.teardown(near, keep_state=False)
+        assert inspected(place, stack.sandbox_id).keys() == {"web", "agent"}
+        await extension.teardown(far, keep_state=False)
+    finally:
+        place.daemon.run("rm", "-f", old_stack)
+        await docker.close()
 
 
 REACH = """

@@ -5,6 +5,7 @@ Each sandbox has one, whose name and labels say whose it is. What stands in them
 """
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
 from time import monotonic
 
@@ -16,6 +17,13 @@ from atoll.domain.errors import AtollError, Conflict, Failed, Invalid, NotFound,
 REMOVE_SECONDS = 20.0
 AGAIN_SECONDS = 0.1
 HOME_LABEL, SANDBOX_LABEL, GENERATION_LABEL = "atoll.home", "atoll.sandbox", "atoll.generation"
+EXTENSION_LABEL = "atoll.extension"
+"""The backend that made a container. Several backends of a home may use one Engine."""
+
+NAME = "ext.docker"
+STACK_LABEL = "atoll.service"
+"""On every container of a stack (`domain.compose.document`), and on none of ours."""
+
 NOBODY_THERE = 69
 """Exit code of init when its rendezvous is gone."""
 
@@ -48,13 +56,15 @@ class Containers:
         """Return the labels that identify a container's home and sandbox."""
         return (
             (HOME_LABEL, self.tag),
+            (EXTENSION_LABEL, NAME),
             (SANDBOX_LABEL, sandbox_id),
             (GENERATION_LABEL, str(generation)),
         )
 
     async def all(self) -> list[ListedContainer]:
-        """Return every container, running or not."""
-        return await self.engine.containers(self.label)
+        """Return every container that this backend made, running or not."""
+        found = await self.engine.containers(self.label)
+        return [each for each in found if is_ours(each.labels or {})]
 
     async def run(self, sandbox_id: str, generation: int, *, body: bytes) -> None:
         """Create and start a container. An existing one of the same generation is used as it is.
@@ -126,3 +136,10 @@ class Containers:
             _log.info("container_swept", container=name)
         except AtollError as err:
             _log.warning("container_left", container=name, reason=err.message)
+
+
+def is_ours(labels: Mapping[str, str]) -> bool:
+    """Report whether a container of this home is one of this backend. Those that were made before
+    there was a label for it are told by what only stacks have."""
+    made_by = labels.get(EXTENSION_LABEL)
+    return made_by == NAME or (made_by is None and STACK_LABEL not in labels)

@@ -21,6 +21,7 @@ from atoll.adapters.extensions.docker.container import ContainerPlan, body
 from atoll.adapters.extensions.docker.containers import (
     GENERATION_LABEL,
     LET_GO,
+    NAME,
     SANDBOX_LABEL,
     Containers,
 )
@@ -57,7 +58,6 @@ from atoll.ports.extension import (
 )
 from atoll.wire.zygote import messages as wire
 
-NAME = "ext.docker"
 WALL = "container"
 IGNORED = (
     (ROOT, "the root of its containers is read-only"),

@@ -118,11 +118,12 @@ class SshClient:
         return said
 
     async def close(self) -> None:
-        """End the shared connection. Idempotent."""
+        """End the shared connection once the commands on it end: others of this home use it, too.
+        Idempotent."""
         if not self._control.exists():
             return
         process = await asyncio.create_subprocess_exec(
-            *(*openssh("ssh"), "-F", "none", "-O", "exit"),
+            *(*openssh("ssh"), "-F", "none", "-O", "stop"),
             *("-o", f"ControlPath={self._control}", "--", "host"),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
@@ -152,7 +153,11 @@ class SshClient:
 
     def _prepare(self) -> None:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._known.write_text(f"{self._alias} {self.host.host_key}\n")
+        # Another client of the same machine may be reading it: it is written once, and whole.
+        if not self._known.exists():
+            new = self._known.with_suffix(f".{os.getpid()}-{id(self):x}")
+            new.write_text(f"{self._alias} {self.host.host_key}\n")
+            new.replace(self._known)
 
     @property
     def _alias(self) -> str:
@@ -234,6 +239,9 @@ async def _communicated(process: asyncio.subprocess.Process, given: bytes) -> tu
 
 
 async def _ended(process: asyncio.subprocess.Process) -> None:
+    """End a client that still runs. Its pipes are closed here: the shared connection holds their
+    other ends for as long as its command runs on the machine, and `wait` waits for them."""
     if process.returncode is None:
         process.kill()
+        process._transport.close()  # type: ignore[attr-defined]
         await process.wait()

@@ -38,6 +38,9 @@ NAME = "ext.compose-ssh"
 READY_SECONDS = 40.0
 POLL_SECONDS = 0.1
 HOME_LABEL, SANDBOX_LABEL, GENERATION_LABEL = "atoll.home", "atoll.sandbox", "atoll.generation"
+EXTENSION_LABEL = "atoll.extension"
+"""The backend that made a container. Several backends of a home may use one Engine."""
+
 TWIN = "link.py"
 """Beside the programs for other machines where no compiler has built the link."""
 
@@ -118,6 +121,7 @@ class ComposeBackend:
             await (await self._program()).up(path, self._project(request), written)
             await standing.files.give_key(request.sandbox_id, terms.key)
             await self._ready(far, request)
+            await self._check_services(far, request, stack)
         return self._place(request, stack)
 
     async def attach(self, request: Provision) -> FarPlace | None:
@@ -125,7 +129,7 @@ class ComposeBackend:
         standing = await self._standing(request.host)
         async with standing.engine() as far:
             found = await far.containers(
-                self._mine,
+                *self._mine,
                 f"{SANDBOX_LABEL}={request.sandbox_id}",
                 f"{GENERATION_LABEL}={request.generation}",
                 f"{SERVICE_LABEL}={AGENT}",
@@ -150,7 +154,7 @@ class ComposeBackend:
         async with standing.engine() as far:
             gone = await self._ended(far, box.sandbox_id)
             if not keep_state:
-                labels = (self._mine, f"{SANDBOX_LABEL}={box.sandbox_id}")
+                labels = (self._home, f"{SANDBOX_LABEL}={box.sandbox_id}")
                 volumes = await far.remove_volumes(*labels)
                 gone += [f"{volumes} volumes"] if volumes else []
         files = await standing.files.end(box.sandbox_id, keep=keep_state)
@@ -169,8 +173,13 @@ class ComposeBackend:
             await machine.client.close()
 
     @property
-    def _mine(self) -> str:
+    def _home(self) -> str:
         return f"{HOME_LABEL}={self.tag}"
+
+    @property
+    def _mine(self) -> tuple[str, str]:
+        """Labels of the containers of this home's stacks, and of no other backend's."""
+        return self._home, SERVICE_LABEL
 
     def _label(self, request: Provision) -> str:
         return f"host {request.host}"
@@ -185,7 +194,7 @@ class ComposeBackend:
 
     async def _sweep(self, far: FarEngine) -> None:
         """Remove the services of stacks whose agent ended: the link's end cannot end them."""
-        found = await far.containers(self._mine)
+        found = await far.containers(*self._mine)
         alive = {
             (each.labels or {}).get(SANDBOX_LABEL)
             for each in found
@@ -202,10 +211,10 @@ class ComposeBackend:
 
     async def _ended(self, far: FarEngine, sandbox_id: str) -> list[str]:
         """Stop and remove containers and networks of a sandbox. Returns what was removed."""
-        labels = (self._mine, f"{SANDBOX_LABEL}={sandbox_id}")
+        sandbox = f"{SANDBOX_LABEL}={sandbox_id}"
         counts = (
-            (await far.remove_containers(*labels), "containers"),
-            (await far.remove_networks(*labels), "networks"),
+            (await far.remove_containers(*self._mine, sandbox), "containers"),
+            (await far.remove_networks(self._home, sandbox), "networks"),
         )
         return [f"{count} {what}" for count, what in counts if count]
 
@@ -215,7 +224,7 @@ class ComposeBackend:
         try:
             async with asyncio.timeout(READY_SECONDS):
                 while True:
-                    found = await far.containers(self._mine, *labels)
+                    found = await far.containers(*self._mine, *labels)
                     said = await far.said(found[0].id) if found else "it is gone"
                     if "ready" in said.splitlines():
                         return
@@ -225,6 +234,15 @@ class ComposeBackend:
         except TimeoutError as err:
             raise Unavailable("the container of the agent does not become ready") from err
 
+    async def _check_services(self, far: FarEngine, request: Provision, stack: Stack) -> None:
+        """Check that no service was removed meanwhile: a stack is ready whole or not at all.
+        Raises `Failed`."""
+        found = await far.containers(*self._mine, f"{SANDBOX_LABEL}={request.sandbox_id}")
+        there = {(each.labels or {}).get(SERVICE_LABEL) for each in found}
+        gone = [each.name for each in stack.services if each.name not in there]
+        if gone:
+            raise Failed(f"services were removed while the stack came up: {', '.join(gone)}")
+
     def _terms(self, request: Provision, terms: LinkTerms) -> StackTerms:
         profile = request.profile
         netlink = profile.network.netlink
@@ -232,7 +250,7 @@ class ComposeBackend:
         return StackTerms(
             image="" if profile.image == HOST else profile.image,
             hostname=hostname(request.name),
-            labels=(*kept, (GENERATION_LABEL, str(request.generation))),
+            labels=(*kept, (EXTENSION_LABEL, NAME), (GENERATION_LABEL, str(request.generation))),
             kept_labels=kept,
             limits=profile.resources,
             grace_seconds=terms.grace_seconds,
