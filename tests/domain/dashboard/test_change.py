@@ -1,5 +1,6 @@
 """What an update may be made of. The updates are spelled as a hostile browser would."""
 
+import time
 from collections.abc import Mapping
 
 import pytest
@@ -16,7 +17,7 @@ from atoll.domain.dashboard.change import (
 from atoll.domain.errors import Invalid, LimitReached
 from atoll.domain.ids import PrincipalId
 from atoll.wire.crdt.lib0 import spell_text
-from atoll.wire.crdt.update import Deletion, Id, read_update
+from atoll.wire.crdt.update import Deletion, Id, ParsedUpdate, read_update
 from tests.wire.crdt.spelled import (
     MAP,
     TEXT,
@@ -177,3 +178,13 @@ def test_client_belongs_to_the_first_who_writes_by_it(monkeypatch: pytest.Monkey
     monkeypatch.setattr(change, "MAX_AUTHORS", 2)
     with pytest.raises(LimitReached):
         check_authors(BOB, (4, 5), authors, {})
+
+
+def test_deletions_of_a_viewer_are_compared_in_a_moment() -> None:
+    count = 20_000
+    present = [Deletion(1, 2 * n, 1) for n in range(count)]
+    update = ParsedUpdate((), tuple(present[:-1]))
+    began = time.process_time()
+    assert not adds_deletions(update, present)
+    assert adds_deletions(ParsedUpdate((), (Deletion(1, 3, 1),)), present)
+    assert time.process_time() - began < 1

@@ -1,6 +1,7 @@
 """What hostile browsers send, at the protocol. Nothing of it reaches the document or the others."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -17,6 +18,7 @@ from atoll.domain.people.capability import OrgRole
 from atoll.services.dashboards import connections, room
 from atoll.wire.crdt.frames import SyncStep2, SyncUpdate, spell_frame
 from atoll.wire.crdt.lib0 import spell_number
+from atoll.wire.crdt.update import read_update
 from tests.services.dashboards.scene import Scene, Tab, item_id, person, scene
 from tests.wire.crdt.spelled import MAP, Part, shared, spell_update, string, values
 
@@ -273,3 +275,41 @@ def test_library_would_not_stand_what_is_refused_here() -> None:
     doc.get("items", type=Map)
     doc.apply_update(spell_update((9, 0, BOMB[:50])))
     assert doc.get_state() != b"\0"
+
+
+def begin_of_text(document: bytes) -> tuple[int, int]:
+    """Return the first character of the longest text of a document."""
+    longest = max(read_update(document).structs, key=lambda one: one.length)
+    return longest.client, longest.clock
+
+
+def dear_parts(shape: str, count: int, begin: tuple[int, int]) -> list[Part]:
+    """Parts that walk over each other, at a text of 4,000 characters."""
+    client, clock = begin
+    if shape == "one left":
+        rights = [(client, clock + 1 + n) for n in range(count)]
+        return [string("a", origin=begin, right=one) for one in rights]
+    lefts = [(client, clock + n) for n in range(count)]
+    return [string("a", origin=one, right=(client, clock + 3999)) for one in lefts]
+
+
+@pytest.mark.parametrize("browsers", ["one", "many"])
+@pytest.mark.parametrize("shape", ["one left", "one right"])
+async def test_update_that_is_dear_to_merge_is_refused_before_it_is_merged(
+    tmp_path: Path, shape: str, browsers: str
+) -> None:
+    async with scene(tmp_path) as made:
+        board = await made.board()
+        async with Tab().joined(made.replicas[0], board, ANN) as ann:
+            ann.add(1, "x" * 4000)
+            await ann.saved()
+            begin = begin_of_text(bytes(ann.doc.get_update()))
+            before, parts = await made.stored(board), dear_parts(shape, 3000, begin)
+            groups = [(9, 0, parts)]
+            if browsers == "many":
+                groups = [(9 + n, 0, [one]) for n, one in enumerate(parts)]
+            began = time.process_time()
+            await ann.send(frame(spell_update(*groups)))
+            assert (await ann.told("refused"))["code"] in {"document_full", "too_many"}
+            assert time.process_time() - began < 0.5
+        assert await made.stored(board) == before

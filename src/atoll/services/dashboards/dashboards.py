@@ -100,7 +100,7 @@ class Dashboards:
         not on it."""
         seen = await self.get(caller, ref)
         loaded = await self._documents.load(seen.dashboard.id)
-        items = {one: loaded.document.item(one) or {} for one in loaded.document.ids()}
+        items = await self._documents.items(loaded.document)
         now = self._ground.clock.now()
         return await self._made(caller, name, DashboardScope.PRIVATE, copied(items, caller.id, now))
 
@@ -227,7 +227,7 @@ class Dashboards:
         """Return the items as they were after an entry of the history. Raises `NotFound`."""
         seen = await self.get(caller, ref)
         document = await self._documents.at(seen.dashboard.id, seq)
-        return {one: document.item(one) or {} for one in document.ids()}
+        return await self._documents.items(document)
 
     async def find(self, rows: Transaction, caller: Principal, ref: str) -> Dashboard:
         """Return a dashboard within a transaction. Raises `NotFound`."""

@@ -47,8 +47,7 @@ class EditedDocument:
     def check_adds_nothing(self, update: ParsedUpdate) -> None:
         """Check that an update of somebody who only watches changes nothing. Raises
         `Forbidden`."""
-        document = self.loaded.document
-        clocks = document.clocks()
+        document, clocks = self.loaded.document, self.loaded.order.clocks
         new = any(one.clock + one.length > clocks.get(one.client, 0) for one in update.structs)
         if not new and not update.deletions:
             return
@@ -66,11 +65,12 @@ class EditedDocument:
         """Apply an update of a person. Raises `Unfounded`, and `Invalid` or `LimitReached` for one
         that is refused. `present` are the people of the clients that are connected."""
         loaded = self.loaded
-        found = judge(parsed, loaded.document.clocks(), loaded.types)
+        found = judge(parsed, loaded.order.clocks, loaded.types)
         if isinstance(found, Missing):
             raise Unfounded
         self._check_room(parsed, data)
         clients = check_authors(person, found.clocks, self.authors, present)
+        loaded.order.admit(parsed.structs)
         try:
             applied = loaded.document.apply(data)
             self._check(found.clocks, applied.items)

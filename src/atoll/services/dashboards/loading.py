@@ -6,9 +6,12 @@ history; it reads, computes and then compares, so whoever does so at the same ti
 
 import asyncio
 import zlib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
+from typing import TypeVar
 
 import msgspec
 
@@ -24,7 +27,8 @@ from atoll.domain.dashboard.history import (
     grouped,
 )
 from atoll.domain.dashboard.item import Fields
-from atoll.domain.errors import NotFound
+from atoll.domain.dashboard.order import DocumentOrder
+from atoll.domain.errors import NotFound, Unavailable
 from atoll.domain.ids import DashboardId
 from atoll.domain.people.principal import SYSTEM
 from atoll.ports import Transaction
@@ -42,6 +46,13 @@ COMPACT_AFTER = timedelta(minutes=10)
 PAGE_UPDATES = 2000
 """The updates that are compacted at once."""
 
+WORK_SECONDS = 20.0
+"""The time that work on one document may take beside the loop."""
+
+WORK_THREADS = 2
+
+Result = TypeVar("Result")
+
 _NOTHING = DocumentSnapshot(0, b"", b"")
 _types = msgspec.msgpack.Decoder(list[tuple[int, int, int]])
 _parts = msgspec.msgpack.Decoder(tuple[bytes, ...])
@@ -49,7 +60,8 @@ _parts = msgspec.msgpack.Decoder(tuple[bytes, ...])
 
 @dataclass(slots=True)
 class LoadedDocument:
-    """A document in memory, as of update `seq`, with the depth of each of its shared types.
+    """A document in memory, as of update `seq`, with the depth of each of its shared types and the
+    order of its parts.
     `stored` is its size in the store: the snapshot and the updates since."""
 
     document: Document
@@ -58,12 +70,20 @@ class LoadedDocument:
     stored: int
     snapshot_seq: int = 0
     updates: int = 0
+    order: DocumentOrder = field(default_factory=DocumentOrder)
+
+    def follow_all(self, updates: Iterable[StoredUpdate]) -> None:
+        """Apply stored updates, in their order."""
+        for one in updates:
+            self.follow(one)
 
     def follow(self, update: StoredUpdate) -> frozenset[str]:
         """Apply a stored update and return the items that it touched. It was judged before."""
         touched: set[str] = set()
         for part in update.parts:
-            self.types.update(types_made(read_update(part, most=len(part)), self.types))
+            parsed = read_update(part, most=len(part))
+            self.types.update(types_made(parsed, self.types))
+            self.order.add(parsed.structs)
             touched |= self.document.apply(part).items
             self.stored += len(part)
         self.seq = update.seq
@@ -77,9 +97,17 @@ class DocumentStore:
     def __init__(self, ground: Ground, documents: Documents) -> None:
         self._store, self._clock = ground.store, ground.clock
         self._documents = documents
+        # Not the threads of everybody else: dear documents make only documents wait.
+        self._threads = ThreadPoolExecutor(WORK_THREADS, "document")
 
     async def load(self, dashboard_id: DashboardId) -> LoadedDocument:
-        """Return a document as it is stored."""
+        """Return a document as it is stored. Raises `Unavailable` for one that takes too long."""
+        try:
+            return await self._load(dashboard_id)
+        except TimeoutError as error:
+            raise Unavailable("the dashboard takes too long to open: try again later") from error
+
+    async def _load(self, dashboard_id: DashboardId) -> LoadedDocument:
         while True:
             async with self._store.read() as rows:
                 # First: what was compacted between two of these statements is missed by the others.
@@ -88,14 +116,25 @@ class DocumentStore:
             if loaded is not None and loaded.seq >= head:
                 return loaded
 
+    async def beside(self, work: Callable[[], Result]) -> Result:
+        """Return what work on a document returns, which is done beside the loop that serves
+        everybody, in a thread of the documents' own. Raises what it raises, and `TimeoutError`
+        after `WORK_SECONDS`; the document is then not to be used any more."""
+        async with asyncio.timeout(WORK_SECONDS):
+            return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+    async def items(self, document: Document) -> dict[str, Fields]:
+        """Return all items of a document by their ids."""
+        return await self.beside(lambda: {one: document.item(one) or {} for one in document.ids()})
+
     async def _read(self, rows: Transaction, dashboard_id: DashboardId) -> LoadedDocument | None:
         """Read a snapshot and the updates since. None where some of these are gone meanwhile."""
-        loaded = self._opened(await rows.documents.snapshot(dashboard_id) or _NOTHING)
+        snapshot = await rows.documents.snapshot(dashboard_id) or _NOTHING
+        loaded = await self.beside(partial(self._opened, snapshot))
         while found := await rows.documents.updates(dashboard_id, loaded.seq, PAGE_UPDATES):
             if found[0].seq != loaded.seq + 1:
                 return None
-            for one in found:
-                loaded.follow(one)
+            await self.beside(partial(loaded.follow_all, found))
         return loaded
 
     async def since(self, dashboard_id: DashboardId, seq: int) -> list[StoredUpdate] | None:
@@ -110,7 +149,7 @@ class DocumentStore:
     ) -> None:
         """Write the first update of a new dashboard, in the caller's transaction. Nobody can
         continue the changes of the client that it is from."""
-        update = self._documents.made_of(items)
+        update = await self.beside(partial(self._documents.made_of, items))
         clients = [one.client for one in read_update(update, most=len(update)).structs]
         await rows.document_authors.claim(dashboard.id, SYSTEM.id, set(clients))
         await rows.documents.append(dashboard.id, self._clock.now(), dashboard.owner, (update,))
@@ -124,8 +163,8 @@ class DocumentStore:
             since = await rows.dashboard_history.since_whole(dashboard_id)
         if not found:
             return False
-        loaded, kept = await asyncio.to_thread(
-            self._compacted, dashboard_id, snapshot, found, since=since
+        loaded, kept = await self.beside(
+            partial(self._compacted, dashboard_id, snapshot, found, since=since)
         )
         async with self._store.begin() as rows:
             if await rows.dashboards.get(dashboard_id) is None:
@@ -144,6 +183,9 @@ class DocumentStore:
             way = await rows.dashboard_history.way_to(dashboard_id, seq)
         if not way:
             raise NotFound(f"There is no entry {seq} in the history: list it to see.")
+        return await self.beside(partial(self._document_at, way))
+
+    def _document_at(self, way: Sequence[KeptHistory]) -> Document:
         first = way[0].whole
         document = self._documents.open(() if first is None else (zlib.decompress(first),))
         for one in way if first is None else way[1:]:
@@ -155,9 +197,12 @@ class DocumentStore:
         parts = () if not snapshot.seq else (snapshot.data,)
         types = {} if not snapshot.seq else _read_types(snapshot.types)
         size = len(snapshot.data)
-        return LoadedDocument(
+        loaded = LoadedDocument(
             self._documents.open(parts), types, snapshot.seq, size, snapshot_seq=snapshot.seq
         )
+        for part in parts:
+            loaded.order.add(read_update(part, most=len(part)).structs)
+        return loaded
 
     def _compacted(
         self,

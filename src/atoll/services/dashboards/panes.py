@@ -6,11 +6,13 @@ right on a sandbox comes of it.
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 
 from atoll.domain.dashboard.dashboard import Dashboard, shows_sandbox, watches_panes
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import DashboardId, SandboxId
 from atoll.domain.people.principal import ActorKind, Principal
+from atoll.ports.documents import Document
 from atoll.services.dashboards.loading import DocumentStore
 from atoll.services.ground import Ground
 from atoll.services.people.memberships import Memberships
@@ -94,15 +96,20 @@ class DashboardPanes:
             # Who asks meanwhile waits instead of reading it, too.
             self._known[dashboard_id] = _Known(begun, before.seq, before.panes)
         loaded = await self._documents.load(dashboard_id)
-        panes = set()
-        for item_id in loaded.document.ids():
-            try:
-                fields = loaded.document.item(item_id) or {}
-            except Invalid:
-                continue
-            sandbox_id, terminal_id = fields.get("sandbox_id"), fields.get("terminal_id")
-            if isinstance(sandbox_id, str) and isinstance(terminal_id, str):
-                panes.add((sandbox_id, terminal_id))
-        found = frozenset(panes)
+        found = await self._documents.beside(partial(_panes, loaded.document))
         self._known[dashboard_id] = _Known(begun, loaded.seq, found)
         return found
+
+
+def _panes(document: Document) -> frozenset[Pane]:
+    """Return the terminals that a document shows."""
+    panes = set()
+    for item_id in document.ids():
+        try:
+            fields = document.item(item_id) or {}
+        except Invalid:
+            continue
+        sandbox_id, terminal_id = fields.get("sandbox_id"), fields.get("terminal_id")
+        if isinstance(sandbox_id, str) and isinstance(terminal_id, str):
+            panes.add((sandbox_id, terminal_id))
+    return frozenset(panes)

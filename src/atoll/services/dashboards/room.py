@@ -6,6 +6,9 @@ listens to other replicas, and looks at the store for what no message said.
 
 import asyncio
 import contextlib
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
 
 import structlog
 
@@ -47,7 +50,7 @@ from atoll.wire.crdt.frames import (
     spell_frame,
 )
 from atoll.wire.crdt.lib0 import Malformed
-from atoll.wire.crdt.update import ParsedUpdate, read_update
+from atoll.wire.crdt.update import read_update
 
 MAX_CONNECTIONS = 100
 MAX_OWN_CONNECTIONS = 16
@@ -62,6 +65,8 @@ LOOK_SECONDS = 2.0
 
 FRAME_BYTES = MAX_UPDATE_BYTES + 16
 """The largest frame of a client."""
+
+Parsed = TypeVar("Parsed")
 
 _log = structlog.get_logger(__name__)
 
@@ -145,12 +150,12 @@ class Room:
                 f"an update has more than {MAX_UPDATE_BYTES} bytes", code="too_large"
             )
         presences = self._audience.presences
-        match read_frame(data):
+        match await self._read(partial(read_frame, data), data):
             case SyncStep1(clocks):
                 await connection.pace_document()
                 await self._work.put(SyncRequest(connection, clocks))
             case SyncStep2(update) | SyncUpdate(update):
-                parsed = await _parsed(update)
+                parsed = await self._read(partial(read_update, update), update)
                 connection.in_hand += 1
                 await self._work.put(Arrival(connection, parsed, update))
             case AwarenessUpdate(said):
@@ -158,6 +163,10 @@ class Room:
                     presences.hear(connection, one, self._ports.ground.clock.now())
             case AwarenessQuery():
                 connection.show(presences.all())
+
+    async def _read(self, read: Callable[[], Parsed], data: bytes) -> Parsed:
+        """Return what bytes of a connection hold; large ones are read beside the loop."""
+        return read() if len(data) < THREAD_BYTES else await self._ports.documents.beside(read)
 
     async def run(self) -> None:
         """Serve the dashboard until nobody is connected to it. Raises nothing."""
@@ -284,12 +293,6 @@ class Room:
             connection.tell("role", role=role.value)
             if role.edits:
                 connection.send(self._work.sync_request())
-
-
-async def _parsed(update: bytes) -> ParsedUpdate:
-    if len(update) < THREAD_BYTES:
-        return read_update(update)
-    return await asyncio.to_thread(read_update, update)
 
 
 def _reason(error: Exception, dashboard: Dashboard) -> AtollError:

@@ -7,18 +7,21 @@ Nothing else touches the document. Who may edit is looked up again in each trans
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeAlias
 
 import structlog
 
 from atoll.domain.dashboard.dashboard import Dashboard, role_of, unknown
 from atoll.domain.dashboard.history import StoredUpdate
+from atoll.domain.dashboard.item import Fields
 from atoll.domain.errors import AtollError, Forbidden, Invalid, Unavailable
 from atoll.domain.event import dashboard_stream
 from atoll.domain.ids import PrincipalId
 from atoll.domain.people.principal import Principal
 from atoll.ports import Transaction
 from atoll.ports.bus import LiveChannels
+from atoll.ports.documents import Document
 from atoll.services.dashboards.connections import RoomConnection
 from atoll.services.dashboards.editing import Admitted, EditedDocument, Unfounded
 from atoll.services.dashboards.live_messages import LiveMessage, changed, send
@@ -34,8 +37,8 @@ MAX_BATCH = 64
 BATCH_SECONDS = 0.04
 """The time between two transactions of one document: what comes meanwhile is stored at once."""
 
-THREAD_BYTES = 32 * 1024
-"""The size from which an update is judged in a thread."""
+THREAD_BYTES = 8 * 1024
+"""The size from which what a connection sent is read in a thread."""
 
 _log = structlog.get_logger(__name__)
 
@@ -138,7 +141,7 @@ class DocumentWork:
         async with self._ports.ground.store.read() as rows:
             authors = await rows.document_authors.of(dashboard_id)
         self._edited = EditedDocument(loaded, authors)
-        self._durable = loaded.document.clocks()
+        self._durable = dict(loaded.order.clocks)
 
     async def run(self, tasks: asyncio.TaskGroup) -> None:
         """Work until `Stop` comes. Raises what the store raises: the document then ends here."""
@@ -182,7 +185,8 @@ class DocumentWork:
                     pass
         await self._store(done)
         for one in done.syncs:
-            update = self._edited.loaded.document.missing(one.clocks)
+            find = partial(self._edited.loaded.document.missing, one.clocks)
+            update = await self._ports.documents.beside(find)
             one.connection.send(spell_frame(SyncStep2(update)), is_document=True)
 
     async def _admit(self, arrival: Arrival, done: _Batch) -> None:
@@ -192,7 +196,8 @@ class DocumentWork:
             return
         try:
             if not connection.role.edits:
-                self._edited.check_adds_nothing(arrival.parsed)
+                check = partial(self._edited.check_adds_nothing, arrival.parsed)
+                await self._ports.documents.beside(check)
                 connection.tell("saved", seq=self.seq)
                 return
             admitted = await self._apply(arrival, done)
@@ -221,10 +226,8 @@ class DocumentWork:
         edited, person = self._edited, arrival.connection.caller.id
         people = self._audience.presences.people
         others = {client: one for client, one in people.items() if one != person}
-        if len(arrival.data) < THREAD_BYTES:
-            return edited.admit(person, arrival.parsed, arrival.data, present=others)
-        return await asyncio.to_thread(
-            edited.admit, person, arrival.parsed, arrival.data, present=others
+        return await self._ports.documents.beside(
+            partial(edited.admit, person, arrival.parsed, arrival.data, present=others)
         )
 
     async def _reload(self, done: _Batch) -> None:
@@ -234,10 +237,12 @@ class DocumentWork:
         edited.spoiled = False
         if edited.loaded.seq != before:
             self._audience.broadcast(edited.loaded.document.missing(self._durable))
-        self._durable = edited.loaded.document.clocks()
+        self._durable = dict(edited.loaded.order.clocks)
         for arrival, admitted in done.admitted:
             if admitted.update:
-                edited.admit(arrival.connection.caller.id, arrival.parsed, arrival.data, present={})
+                person = arrival.connection.caller.id
+                again = partial(edited.admit, person, arrival.parsed, arrival.data, present={})
+                await self._ports.documents.beside(again)
 
     async def _store(self, done: _Batch) -> None:
         """Store what was admitted, then show it to others. Updates of who may not edit any more are
@@ -278,7 +283,7 @@ class DocumentWork:
             await self._catch_up(())
         loaded = self._edited.loaded
         loaded.seq, loaded.updates = max(loaded.seq, stored[-1].seq), loaded.updates + len(stored)
-        self._durable = loaded.document.clocks()
+        self._durable = dict(loaded.order.clocks)
         for arrival, admitted in writes:
             self._audience.broadcast(admitted.update, besides=arrival.connection)
         self.tell(changed(self._ports.replica, tuple(stored)))
@@ -308,7 +313,8 @@ class DocumentWork:
         authors = {item: arrival.connection.caller for arrival, one in writes for item in one.items}
         told = False
         for author in {one.id: one for one in authors.values()}.values():
-            items = {one: document.item(one) for one, who in authors.items() if who.id == author.id}
+            mine = [one for one, who in authors.items() if who.id == author.id]
+            items = await self._ports.documents.beside(partial(_items, document, mine))
             told |= await self._ports.mentions.follow(rows, author, dashboard, items)
         return told
 
@@ -324,17 +330,20 @@ class DocumentWork:
         if found is None:
             await self._reload(_Batch())
             return
-        for one in found:
-            loaded.follow(one)
-            for part in one.parts:
-                self._audience.broadcast(part)
+        await self._ports.documents.beside(partial(loaded.follow_all, found))
+        for part in (part for one in found for part in one.parts):
+            self._audience.broadcast(part)
         if found:
-            self._durable = loaded.document.clocks()
+            self._durable = dict(loaded.order.clocks)
 
     def tell(self, what: LiveMessage) -> None:
         """Tell the other replicas."""
         dashboard = self._audience.dashboard
         send(self._ports.live, dashboard.org_id, dashboard.id, what)
+
+
+def _items(document: Document, ids: Iterable[str]) -> dict[str, Fields | None]:
+    return {one: document.item(one) for one in ids}
 
 
 def _edits(caller: Principal | None, dashboard: Dashboard) -> bool:

@@ -18,7 +18,7 @@ from atoll.wire.crdt.lib0 import (
 MAX_PRESENCES: Final = 1000
 """The most clients of one awareness message."""
 
-MAX_CLIENTS: Final = 100_000
+MAX_CLIENTS: Final = 50_000
 """The most clients of one state vector."""
 
 _SYNC, _AWARENESS, _QUERY = 0, 1, 3
