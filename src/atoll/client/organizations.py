@@ -74,6 +74,16 @@ class QuotaBody(TypedDict, total=False):
     storage: str | None
 
 
+class NetworkBoundsBody(TypedDict, total=False):
+    """Bounds of networks; what is left out is not bounded."""
+
+    full: bool | None
+    host_ports: list[str] | None
+    ranges: list[str] | None
+    ports: list[str] | None
+    egress: list[str] | None
+
+
 class Organization(Shape):
     """An organization and the caller's role in it."""
 
@@ -166,6 +176,23 @@ class QuotaList(Shape):
     """Quotas: the organization's first."""
 
     quotas = fields.many(HeldQuota)
+
+
+class NetworkBounds(Shape):
+    """The most that networks may open."""
+
+    full = fields.flag()
+    host_ports = fields.texts()
+    ranges = fields.texts()
+    ports = fields.texts()
+    egress = fields.texts()
+
+
+class BoundsOfNetworks(Shape):
+    """The bounds of the installation, and those of the organization."""
+
+    installation = fields.one(NetworkBounds)
+    organization = fields.one(NetworkBounds)
 
 
 class Overseen(Shape):
@@ -325,6 +352,14 @@ class Organizations:
     def quotas(self, ref: str | None) -> QuotaList:
         """Return the organization's quota, and those of members that have one."""
         return self._transport.read_all(QuotaList, get(*self._at(ref), "quotas"))
+
+    def network_bounds(self, ref: str | None) -> BoundsOfNetworks:
+        """Return what networks of your sandboxes may open."""
+        return self._transport.read(BoundsOfNetworks, get(*self._at(ref), "network"))
+
+    def bound_networks(self, ref: str | None, body: NetworkBoundsBody) -> BoundsOfNetworks:
+        """Replace the bounds of networks of an organization."""
+        return self._transport.read(BoundsOfNetworks, put(*self._at(ref), "network", value=body))
 
     def set_quota(self, ref: str | None, member: str | None, body: QuotaBody) -> HeldQuota:
         """Replace the quota of a member, or with None of the organization."""

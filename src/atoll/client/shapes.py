@@ -237,6 +237,14 @@ class Rule(Shape):
     origin = fields.text()
 
 
+class Withheld(Shape):
+    """A value of a network that is beyond a bound, and whose."""
+
+    field = fields.text()
+    text = fields.text()
+    whose = fields.text()
+
+
 class Network(Shape):
     """Destinations a sandbox may reach."""
 
@@ -245,6 +253,7 @@ class Network(Shape):
     denied = fields.texts()
     host_ports = fields.numbers()
     ranges = fields.texts()
+    withheld = fields.many(Withheld)
 
 
 class UnpulledPlace(Shape):

@@ -58,6 +58,7 @@ _TYPES: Mapping[str, Json] = {
         "description": "`actor`, `harness`, and its session, run or job",
     },
     "data": {"type": "object"},
+    "bounds": {"type": "object"},
     "quota": {"type": "object"},
     "host_ports": {"type": "array", "items": _INTEGER},
     "removed": _STRINGS,

@@ -63,7 +63,7 @@ from atoll.services.people.organizations import Organizations
 from atoll.services.people.ownership import Ownership
 from atoll.services.people.push import PushSubscriptions
 from atoll.services.people.push_delivery import PushDelivery
-from atoll.services.people.quotas import Quotas
+from atoll.services.people.quotas import OrganizationBounds, Quotas
 from atoll.services.people.shares import Shares
 from atoll.services.people.tokens import TeamTokens
 from atoll.services.previews.previews import PreviewServices
@@ -119,6 +119,7 @@ class Tenancy:
     organizations: Organizations
     invitations: Invitations
     quotas: Quotas
+    network_bounds: OrganizationBounds
     ownership: Ownership
     credentials: Credentials
     team_tokens: TeamTokens

@@ -310,6 +310,14 @@ export interface components {
             readonly item_id: string;
         };
         /**
+         * @description The bounds of the installation for the caller's sandboxes, and the organization's; null where
+         *     it takes nothing away.
+         */
+        readonly BoundsOfNetworksView: {
+            readonly installation: components["schemas"]["NetworkBoundsView"];
+            readonly organization: components["schemas"]["NetworkBoundsView"] | null;
+        };
+        /**
          * @description `open`: left out for a while. `half-open`: that while is over, and one attempt may tell.
          * @enum {string}
          */
@@ -2077,6 +2085,25 @@ export interface components {
             readonly ranges?: readonly string[] | null;
         };
         /**
+         * @description The most that networks of the organization's sandboxes may open; what is left out or null is
+         *     not bounded by it. Ports are such as `5432` or `8000-8100`.
+         */
+        readonly NetworkBoundsBody: {
+            readonly egress?: readonly string[] | null;
+            readonly full?: boolean | null;
+            readonly host_ports?: readonly string[] | null;
+            readonly ports?: readonly string[] | null;
+            readonly ranges?: readonly string[] | null;
+        };
+        /** @description The most that a network may open. `egress` are rules, `*` every public name. */
+        readonly NetworkBoundsView: {
+            readonly egress: readonly string[];
+            readonly full: boolean;
+            readonly host_ports: readonly string[];
+            readonly ports: readonly string[];
+            readonly ranges: readonly string[];
+        };
+        /**
          * @description The policies of the egress door; never an interface.
          * @enum {string}
          */
@@ -2084,8 +2111,9 @@ export interface components {
         /**
          * @description The destinations that a sandbox may reach.
          *
-         *     `egress` is the profile's, `allowed` and `denied` the owner's; `rules` is their result, presets
-         *     expanded. Denied hosts take precedence.
+         *     All of it is in force: what a bound of the installation or the organization takes away is
+         *     `withheld`. `egress` is the profile's, `allowed` and `denied` the owner's; `rules` is their
+         *     result, presets expanded. Denied hosts take precedence.
          */
         readonly NetworkView: {
             readonly allowed: readonly string[];
@@ -2098,6 +2126,7 @@ export interface components {
             readonly ports: readonly number[];
             readonly ranges: readonly string[];
             readonly rules: readonly components["schemas"]["EgressRule"][];
+            readonly withheld: readonly components["schemas"]["WithheldView"][];
         };
         /** @description A new secret. */
         readonly NewSecretBody: {
@@ -3936,6 +3965,12 @@ export interface components {
             readonly streams: readonly string[];
             readonly url: string;
             readonly webhook_id: string;
+        };
+        /** @description A value of the network that is not in force: it is beyond a bound, and `whose` that is. */
+        readonly WithheldView: {
+            readonly field: string;
+            readonly text: string;
+            readonly whose: string;
         };
         /** @description A file that an execution made: its media type, its bytes, and its SHA-256 in hexadecimal. */
         readonly WorkerArtifactView: {

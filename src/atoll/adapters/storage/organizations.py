@@ -1,4 +1,4 @@
-"""Tables and rows of organizations, their members and invitations."""
+"""Tables and rows of organizations, their members, invitations and bounds of networks."""
 
 from datetime import datetime
 
@@ -22,8 +22,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from atoll.adapters.storage.columns import metadata, to_us
 from atoll.domain.errors import Conflict
 from atoll.domain.ids import InvitationId, OrgId, PrincipalId
+from atoll.domain.network.bounds import NetworkBounds
 from atoll.domain.people.organization import Invitation, Member, Organization
-from atoll.ports.store.organizations import InvitationRows, MemberRows, OrganizationRows
+from atoll.ports.store.organizations import (
+    InvitationRows,
+    MemberRows,
+    NetworkBoundRows,
+    OrganizationRows,
+)
 
 organizations = Table(
     "organizations",
@@ -32,7 +38,7 @@ organizations = Table(
     Column("slug", Text, nullable=False, unique=True),
     Column("body", Text, nullable=False),
 )
-"""The one table whose rows have no owner: an organization is nobody's."""
+"""Its rows have no owner: an organization is nobody's."""
 
 members = Table(
     "members",
@@ -59,9 +65,18 @@ invitations = Table(
 )
 """`owner` is who invited."""
 
+network_bounds = Table(
+    "network_bounds",
+    metadata,
+    Column("org_id", Text, primary_key=True),
+    Column("body", Text, nullable=False),
+)
+"""Its rows are the organization's own, too."""
+
 _organizations = msgspec.json.Decoder(Organization)
 _members = msgspec.json.Decoder(Member)
 _invitations = msgspec.json.Decoder(Invitation)
+_bounds = msgspec.json.Decoder(NetworkBounds)
 
 
 class SqlOrganizationRows(OrganizationRows):
@@ -200,3 +215,25 @@ class SqlInvitationRows(InvitationRows):
         await self._connection.execute(
             delete(invitations).where(invitations.c.expires_us <= to_us(before))
         )
+
+
+class SqlNetworkBoundRows(NetworkBoundRows):
+    """The `ports.store.organizations.NetworkBoundRows` on one connection."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def get(self, org_id: OrgId) -> NetworkBounds | None:
+        """See the port."""
+        table = network_bounds.c
+        found = await self._connection.execute(select(table.body).where(table.org_id == org_id))
+        body = found.scalar_one_or_none()
+        return None if body is None else _bounds.decode(body)
+
+    async def put(self, org_id: OrgId, bounds: NetworkBounds | None) -> None:
+        """See the port."""
+        table = network_bounds.c
+        await self._connection.execute(delete(network_bounds).where(table.org_id == org_id))
+        if bounds is not None:
+            row = {"org_id": org_id, "body": msgspec.json.encode(bounds).decode()}
+            await self._connection.execute(insert(network_bounds), row)

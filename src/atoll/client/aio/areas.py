@@ -130,6 +130,8 @@ class AsyncOrganizations(AsyncNoun[Organizations]):
     own_quota = Awaited(Organizations.own_quota)
     quotas = Awaited(Organizations.quotas)
     set_quota = Awaited(Organizations.set_quota)
+    network_bounds = Awaited(Organizations.network_bounds)
+    bound_networks = Awaited(Organizations.bound_networks)
     invitations = Awaited(Organizations.invitations)
     invite = Awaited(Organizations.invite)
     uninvite = Awaited(Organizations.uninvite)

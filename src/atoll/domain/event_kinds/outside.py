@@ -210,6 +210,12 @@ OUTSIDE: Final[tuple[tuple[str, EventKind], ...]] = (
         "dashboards sandboxes secrets",
         "A member left or was removed; what is left of theirs is counted.",
     ),
+    kind(
+        "network.bounded",
+        "bounds org",
+        "",
+        "An organization bounded the networks of its sandboxes.",
+    ),
     kind("quota.set", "org member quota", "", "A quota of a member, or (empty) of all."),
     kind(
         "service.reported",

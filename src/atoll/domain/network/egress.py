@@ -126,7 +126,7 @@ def judge(policy: EgressPolicy, to: Destination) -> Allowed | Refused:
         case NetworkMode.HOST_ONLY:
             return _in_host_only(policy, to)
         case NetworkMode.LIMITED:  # pragma: no branch - the cases are all
-            if _is_address(to.host):
+            if is_address(to.host):
                 return Refused("address_literal", f"{to.host} is an address; rules name hosts")
             return _by_rules(policy, to)
 
@@ -174,23 +174,25 @@ def read_ranges(texts: Iterable[str]) -> tuple[Range, ...]:
     ranges: list[Range] = []
     for text in texts:
         found = ip_network(text)
-        if not any(_within(found, one) for one in PRIVATE):
+        if not any(is_inside(found, one) for one in PRIVATE):
             raise ValueError(f"{text} is not a private range")
         ranges.append(found)
     return tuple(ranges)
 
 
-def _within(inner: Range, outer: Range) -> bool:
+def is_inside(inner: Range, outer: Range) -> bool:
+    """Report whether a network lies in another one."""
     if isinstance(inner, IPv4Network):
         return isinstance(outer, IPv4Network) and inner.subnet_of(outer)
     return isinstance(outer, IPv6Network) and inner.subnet_of(outer)
 
 
 def _literal(policy: EgressPolicy, to: Destination) -> Refused | None:
-    return judge_address(policy, to, to.host) if _is_address(to.host) else None
+    return judge_address(policy, to, to.host) if is_address(to.host) else None
 
 
-def _is_address(host: str) -> bool:
+def is_address(host: str) -> bool:
+    """Report whether a host is an address, not a name."""
     try:
         ip_address(host)
     except ValueError:
@@ -205,7 +207,7 @@ def _in_full(policy: EgressPolicy, to: Destination) -> Allowed | Refused:
     if isinstance(by_rule, Allowed):
         return by_rule
     detail = f"port {to.port} is none that mode full opens"
-    return Refused("port_not_listed", detail, remedy=not _is_address(to.host))
+    return Refused("port_not_listed", detail, remedy=not is_address(to.host))
 
 
 def _in_host_only(policy: EgressPolicy, to: Destination) -> Allowed | Refused:
@@ -213,7 +215,7 @@ def _in_host_only(policy: EgressPolicy, to: Destination) -> Allowed | Refused:
         if to.port in policy.host_ports:
             return Allowed(f"host port {to.port}")
         return Refused("host_port", f"port {to.port} of this machine was not allowed")
-    if _is_address(to.host):
+    if is_address(to.host):
         return judge_address(policy, to, to.host) or Allowed("range")
     return _by_rules(policy, to)
 

@@ -35,6 +35,8 @@ GUEST_CAPABILITIES = frozenset(
 webhooks."""
 
 _USER = re.compile(r"[A-Za-z0-9_.:@-]{1,128}")
+_GUEST_ORG = "scope_"
+"""What no id or slug of an organization begins with: none has an underscore there."""
 _SCOPE = re.compile(r"[a-z0-9][a-z0-9-]{0,47}")
 
 
@@ -67,9 +69,14 @@ def read_principal(headers: Mapping[str, list[str]]) -> NamedPrincipal:
     raise Unauthenticated(f"the value of {meant[0]} is no principal")
 
 
+def is_guest_org(org_id: OrgId) -> bool:
+    """Report whether an organization is that of one guest alone."""
+    return org_id.startswith(_GUEST_ORG)
+
+
 def guest_of_scope(scope: str) -> Principal:
     """Return the principal of a guest scope."""
-    name = f"scope_{scope}"  # no slug of an organization has an underscore
+    name = f"{_GUEST_ORG}{scope}"
     return Principal(
         OrgId(name),
         PrincipalId(name),

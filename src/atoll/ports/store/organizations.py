@@ -1,4 +1,4 @@
-"""Organizations, their members and invitations.
+"""Organizations, their members, invitations, and bounds on their sandboxes' networks.
 
 Single-person mode has no row of any of them.
 """
@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from atoll.domain.ids import InvitationId, OrgId, PrincipalId
+from atoll.domain.network.bounds import NetworkBounds
 from atoll.domain.people.organization import Invitation, Member, Organization
 
 
@@ -72,4 +73,16 @@ class InvitationRows(Protocol):
 
     async def forget(self, before: datetime) -> None:
         """Remove invitations that ended at `before` or earlier."""
+        ...
+
+
+class NetworkBoundRows(Protocol):
+    """Bounds that organizations set on the networks of their sandboxes."""
+
+    async def get(self, org_id: OrgId) -> NetworkBounds | None:
+        """Return the bounds of an organization, None when it sets none."""
+        ...
+
+    async def put(self, org_id: OrgId, bounds: NetworkBounds | None) -> None:
+        """Replace the bounds of an organization; None removes them."""
         ...

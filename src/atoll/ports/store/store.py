@@ -31,7 +31,12 @@ from atoll.ports.store.identity.people import (
 )
 from atoll.ports.store.login.agent_logins import AgentLoginRows
 from atoll.ports.store.logs import LogRows
-from atoll.ports.store.organizations import InvitationRows, MemberRows, OrganizationRows
+from atoll.ports.store.organizations import (
+    InvitationRows,
+    MemberRows,
+    NetworkBoundRows,
+    OrganizationRows,
+)
 from atoll.ports.store.outbox import OutboxRows
 from atoll.ports.store.overview.sandboxes import OverviewSandboxRows
 from atoll.ports.store.overview.search import SearchRows
@@ -119,6 +124,9 @@ class Transaction:
 
     invitations: InvitationRows
     """Invitations to them."""
+
+    network_bounds: NetworkBoundRows
+    """Bounds that they set on the networks of their sandboxes."""
 
     quotas: QuotaRows
     """Quotas."""

@@ -16,6 +16,8 @@ from atoll.domain.profile.schema import profile_id, read_profile, version_key
 from atoll.ports import Bus, Clock, Store
 from atoll.services.identifiers import Identifiers
 from atoll.services.journals.events import Note, draft_of
+from atoll.services.policies.network_boundary import NetworkBoundary
+from atoll.services.policies.settings import PolicySettings
 
 Documents = Mapping[str, str]
 """Profile documents by the name of their file."""
@@ -35,6 +37,7 @@ class Profiles:
         identifiers: Identifiers,
         bundled: Documents,
         personal: Callable[[], Documents] = dict,
+        boundary: NetworkBoundary | None = None,
     ) -> None:
         """Read `bundled` once (raises `Invalid` for a broken one). `personal` is called each time,
         so that a new file counts at once."""
@@ -42,6 +45,7 @@ class Profiles:
         self._bus = bus
         self._clock = clock
         self._identifiers = identifiers
+        self._boundary = boundary or NetworkBoundary(PolicySettings())
         self._bundled = _by_id(read_profile(document) for document in bundled.values())
         self._personal = personal
 
@@ -65,7 +69,7 @@ class Profiles:
 
     async def save(self, caller: Principal, ref: str, text: str) -> Profile:
         """Save a profile from YAML or JSON, whose id must be that of `ref`. Raises `Invalid` with
-        line and field, `Forbidden` for a bundled one."""
+        line and field, `Forbidden` for a bundled one and for a network beyond a bound."""
         whole = self._changeable(ref)
         profile = read_profile(text)
         if profile.id != whole:
@@ -78,6 +82,7 @@ class Profiles:
             {"profile_id": whole, "version": profile.version},
         )
         async with self._store.begin() as rows:
+            await self._boundary.check_profile(rows, caller, profile)
             await rows.profiles.save(caller.org_id, caller.id, profile)
             draft = draft_of(note, caller, at=self._clock.now(), event_id=self._identifiers.event())
             await rows.events.append((draft,))

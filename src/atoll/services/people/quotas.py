@@ -1,11 +1,14 @@
-"""Quotas: shown beside what is held, and set by the administrators of an organization.
+"""Quotas and bounds of networks, as the administrators of an organization set them.
 
-They are kept where room is taken: `services.lifecycle.room`.
+Quotas are kept where room is taken: `services.lifecycle.room`; bounds where a network is changed
+and composed: `services.policies.network_boundary`.
 """
 
 from dataclasses import dataclass
 
+from atoll.domain.event import Json
 from atoll.domain.ids import OrgId, PrincipalId
+from atoll.domain.network.bounds import NetworkBounds, spelled_bounds
 from atoll.domain.people.principal import LOCAL_PERSON, Principal
 from atoll.domain.quota import Quota, QuotaUsage, spelled_quota
 from atoll.ports import Transaction
@@ -15,6 +18,7 @@ from atoll.services.lifecycle.room import SandboxRoom
 from atoll.services.people.memberships import organization_for
 from atoll.services.people.org_events import org_stream
 from atoll.services.people.rosters import one_member
+from atoll.services.sandboxes.sandboxes import Sandboxes
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,48 @@ class Held:
     member: PrincipalId | None
     quota: Quota
     usage: QuotaUsage
+
+
+@dataclass(frozen=True, slots=True)
+class BoundsOfNetworks:
+    """What a member's sandboxes may open: by the installation, and by the organization, None where
+    it takes nothing away."""
+
+    installation: NetworkBounds
+    organization: NetworkBounds | None
+
+
+class OrganizationBounds:
+    """Use cases on the bounds that an organization sets on the networks of its sandboxes. An
+    organization of others is `NotFound`."""
+
+    def __init__(self, ground: Ground, sandboxes: Sandboxes) -> None:
+        self._ground = ground
+        self._sandboxes = sandboxes
+
+    async def get(self, caller: Principal, ref: str) -> BoundsOfNetworks:
+        """Return what a caller's sandboxes may open in an organization."""
+        async with self._ground.store.read() as rows:
+            found, _ = await organization_for(rows, caller, ref)
+            own = await rows.network_bounds.get(found.id)
+        return BoundsOfNetworks(self._sandboxes.boundary.of_installation(found.id, caller.id), own)
+
+    async def set(
+        self, caller: Principal, ref: str, bounds: NetworkBounds | None
+    ) -> BoundsOfNetworks:
+        """Replace the bounds of an organization; None removes them. What its sandboxes opened
+        beyond them is closed when this returns."""
+        async with self._ground.store.begin() as rows:
+            found, _ = await organization_for(rows, caller, ref)
+            await rows.network_bounds.put(found.id, bounds)
+            told: dict[str, Json] = {} if bounds is None else spelled_bounds(bounds)
+            note = Note(org_stream(found.id), "network.bounded", {"org": found.id, "bounds": told})
+            ground = self._ground
+            draft = draft_of(note, caller, at=ground.clock.now(), event_id=ground.ids.event())
+            await rows.events.append((draft,))
+        self._ground.bus.announce((org_stream(found.id),))
+        await self._sandboxes.push_policies(found.id, None)
+        return await self.get(caller, found.id)
 
 
 class Quotas:

@@ -27,6 +27,7 @@ from atoll.services.policies.environments import (
     environment_of,
     own_agent,
 )
+from atoll.services.policies.network_boundary import NetworkBoundary
 from atoll.services.policies.network_policies import commands_of, network_of
 from atoll.services.policies.secret_policies import (
     LentKey,
@@ -120,6 +121,7 @@ class Policies:
         self._transitions = transitions
         self._vault = vault
         self._settings = settings
+        self.boundary = NetworkBoundary(settings)
         self._inside = inside
         self._lent = lent
         self._renewals: dict[SandboxId, datetime] = {}
@@ -170,6 +172,7 @@ class Policies:
                 else []
             )
             lent = await self._lent(rows, sandbox) if kept else ()
+            within = await self.boundary.narrowed(rows, sandbox)
         check_secrets(sandbox, [one.secret for one in kept])
         opened = self._open(sandbox, kept)
         chosen = {
@@ -182,7 +185,7 @@ class Policies:
             providers=_providers(mine, lent, own_agent(sandbox)),
             customs=tuple(custom_secret(one) for one in mine if serves(one, Purpose.CUSTOM)),
             approvals=self._approved(sandbox, mine, approvals),
-            network=network_of(sandbox),
+            network=network_of(within),
             redacted=(*masked(opened), *masked_logins(lent)),
             limits=settings.limits(sandbox.share),
             commands=commands_of(sandbox),

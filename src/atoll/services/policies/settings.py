@@ -1,4 +1,4 @@
-"""Settings of policies: what the broker of each sandbox may do."""
+"""Settings of policies: what the broker of each sandbox may do, and its network may open."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,6 +9,7 @@ import msgspec
 from atoll.domain.broker.price import PRICES
 from atoll.domain.broker.provider import PROVIDERS
 from atoll.domain.errors import Invalid
+from atoll.domain.network.bounds import NetworkBounds, read_bounds
 from atoll.wire.contract.policy import DoorLimits
 
 Bound = Annotated[int, msgspec.Meta(ge=1)]
@@ -36,11 +37,24 @@ class PolicySettings:
     `door_limits`: bounds of each sandbox's broker: `requests_per_minute`, `concurrent`,
     `bytes_per_hour`, `spend_micros`, millionths of a US dollar by provider, and `no_fetch`,
     providers that may be asked to fetch and call nothing.
+    `network_bounds`: the most that any sandbox's network may open: `full`, `host_ports`, `ranges`,
+    `ports` and `egress`. Without it the person who runs the installation opens anything, everybody
+    else public names alone, and guests without an account what their profile names.
     `allow_loopback_remotes`: plain http to loopback may carry a secret (development).
     """
 
     door_limits: DoorLimitSettings = field(default_factory=DoorLimitSettings)
     allow_loopback_remotes: bool = False
+    network_bounds: dict[str, bool | list[int | str]] | None = None
+
+    def __post_init__(self) -> None:
+        _ = self.bounds
+
+    @property
+    def bounds(self) -> NetworkBounds | None:
+        """Return `network_bounds` as a value. Raises `Invalid`."""
+        given = self.network_bounds
+        return None if given is None else read_bounds(given, field="network_bounds")
 
     def limits(self, share: int = 1) -> DoorLimits:
         """Return the bounds of a broker as a policy holds them. One that has a `share` may spend

@@ -60,6 +60,7 @@ from atoll.ports import (
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.room import SandboxRoom
 from atoll.services.lifecycle.transitions import Also, Transitions, Work
+from atoll.services.policies.network_boundary import NetworkBoundary
 from atoll.services.policies.policies import check_secrets, references
 from atoll.services.provisioning.compose_file import check_fit, read_named_stack
 from atoll.services.provisioning.instructions import check_instructions
@@ -110,6 +111,7 @@ class Admission:
         profiles: ProfileSource,
         *,
         room: SandboxRoom,
+        boundary: NetworkBoundary,
         routing: Routing,
         extensions: Mapping[str, Extension],
         agents: AgentChecks,
@@ -119,6 +121,7 @@ class Admission:
         self._ground = ground
         self._transitions = transitions
         self._room = room
+        self.boundary = boundary
         self._routing = routing
         self.profiles = profiles
         self._extensions = extensions
@@ -213,6 +216,7 @@ class Admission:
         stack = await read_named_stack(asked, self._workspaces)
         await self._routing.examine()
         async with self._ground.store.read() as rows:
+            await self.boundary.check_profile(rows, caller, asked.profile)
             allowed = await self._room.take(rows, asked)
             decision = await self._routing.decide(
                 rows, allowed, _route_options(request, asked), host=request.host
@@ -302,6 +306,7 @@ class Admission:
         project = await _approved(rows, caller, request, asked.profile)
         circumstances = replace(known, project=project, branches=branches)
         wanted = grant(request, asked.profile, circumstances)
+        await self.boundary.check_profile(rows, caller, wanted.profile)
         allowed = await self._room.take(rows, wanted)
         options = _route_options(request, wanted)
         placed, route = await self._routing.place(rows, allowed, options, host=request.host)

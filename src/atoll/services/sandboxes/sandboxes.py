@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from atoll.domain.errors import Conflict, Invalid
 from atoll.domain.event import sandbox_stream
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
-from atoll.domain.network.switch import NetworkChange
+from atoll.domain.network.bounds import Withheld, withheld
+from atoll.domain.network.switch import NetworkChange, changed
 from atoll.domain.people.principal import SYSTEM, Principal
 from atoll.domain.profile.profile import Profile
 from atoll.domain.route.decision import Decision
@@ -44,7 +45,7 @@ from atoll.domain.sandbox.stimulus import (
     SwitchNetwork,
 )
 from atoll.domain.sandbox.task_queue import is_queued
-from atoll.ports import LogLine, RuntimeClient, SandboxQuery
+from atoll.ports import LogLine, RuntimeClient, SandboxQuery, Transaction
 from atoll.ports.telemetry.tracer import Tracer
 from atoll.services.ground import Ground
 from atoll.services.journals.journals import Journals
@@ -102,6 +103,7 @@ class Sandboxes:
         self._leadership = ground.leadership
         self._lookup = lookup
         self._admission = admission
+        self.boundary = admission.boundary
         self.agent_checks, self.profiles = admission.agents, admission.profiles
         self._reconciler = reconciler
         self._runtimes = runtimes
@@ -250,10 +252,27 @@ class Sandboxes:
 
     async def switch_network(self, caller: Principal, ref: str, change: NetworkChange) -> Sandbox:
         """Change the sandbox's network rules. The runtime has them when this returns; otherwise
-        they are sent until it does. Raises `Invalid` for a rule that opens too much."""
-        sandbox = await self._act(caller, ref, SwitchNetwork(change))
+        they are sent until it does. Raises `Invalid` for a rule that opens too much, `Forbidden`
+        for one beyond a bound of the installation or the organization."""
+
+        async def check(rows: Transaction, before: Sandbox) -> None:
+            network = before.profile.network
+            await self.boundary.check(
+                rows, caller, changed(network, change), owner=before.owner, before=network
+            )
+
+        sandbox = await self._act(caller, ref, SwitchNetwork(change), check)
         await self.push_policies(sandbox.org_id, sandbox.owner)
         return sandbox
+
+    async def network_in_force(self, caller: Principal, ref: str) -> tuple[Sandbox, Withheld]:
+        """Return a sandbox with the network that is in force, and what is withheld of the one it
+        was given, each with whose bound does so."""
+        sandbox = await self.get(caller, ref)
+        async with self._store.read() as rows:
+            bounds = await self.boundary.bounds_of(rows, sandbox)
+            within = await self.boundary.narrowed(rows, sandbox)
+        return within, withheld(sandbox.profile.network, bounds)
 
     async def run_setup(self, caller: Principal, ref: str) -> Sandbox:
         """Run the set-up commands of the sandbox's project, in a new terminal. Raises `Conflict`

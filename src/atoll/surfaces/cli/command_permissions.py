@@ -84,6 +84,7 @@ _BY_PERMISSION: dict[str, tuple[str, ...]] = {
     "org.manage": (
         *("org invite", "org invitations", "org uninvite", "org role", "org remove"),
         *("org service-account", "org waiting", "dashboard waiting", "quota list", "quota set"),
+        "quota network",
         "route set",
     ),
     "system.manage": (

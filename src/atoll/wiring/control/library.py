@@ -34,6 +34,7 @@ from atoll.services.library.saved_work import SavedWork
 from atoll.services.library.unpulled import UnpulledWork
 from atoll.services.library.workspaces import Workspaces
 from atoll.services.overview.machine import Examination, unexamined
+from atoll.services.policies.network_boundary import NetworkBoundary
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.settings import ServiceSettings
 from atoll.services.terminals.runtime_calls import RuntimeCalls
@@ -96,6 +97,7 @@ def build_library(ground: Ground, ports: LibraryPorts, *, settings: ServiceSetti
                 bus,
                 clock=clock,
                 identifiers=ids,
+                boundary=NetworkBoundary(settings.policies),
                 bundled=ports.bundled,
                 personal=ports.personal,
             ),

@@ -13,7 +13,7 @@ from atoll.services.people.identity.refreshes import Refreshes
 from atoll.services.people.invitations import Invitations
 from atoll.services.people.organizations import Organizations
 from atoll.services.people.ownership import Ownership
-from atoll.services.people.quotas import Quotas
+from atoll.services.people.quotas import OrganizationBounds, Quotas
 from atoll.services.people.tokens import TeamTokens
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.secrets.secrets import Secrets
@@ -42,6 +42,7 @@ def build_tenancy(
         ),
         invitations=Invitations(ground, memberships),
         quotas=Quotas(ground, room),
+        network_bounds=OrganizationBounds(ground, sandboxes),
         ownership=Ownership(ground, room, sandboxes),
         credentials=credentials,
         team_tokens=TeamTokens(ground),

@@ -6,6 +6,7 @@ from fastapi import APIRouter
 from pydantic import Field, StrictInt
 from starlette.responses import Response
 
+from atoll.domain.network.bounds import Withheld
 from atoll.domain.network.egress import EgressRule
 from atoll.domain.network.network import NetworkMode
 from atoll.domain.network.switch import NetworkChange, rules_of
@@ -25,11 +26,20 @@ Rules = Annotated[list[Word], Field(max_length=200)]
 Port = Annotated[StrictInt, Field(ge=1, le=65535)]
 
 
+class WithheldView(ResponseModel):
+    """A value of the network that is not in force: it is beyond a bound, and `whose` that is."""
+
+    field: str
+    text: str
+    whose: str
+
+
 class NetworkView(ResponseModel):
     """The destinations that a sandbox may reach.
 
-    `egress` is the profile's, `allowed` and `denied` the owner's; `rules` is their result, presets
-    expanded. Denied hosts take precedence.
+    All of it is in force: what a bound of the installation or the organization takes away is
+    `withheld`. `egress` is the profile's, `allowed` and `denied` the owner's; `rules` is their
+    result, presets expanded. Denied hosts take precedence.
     """
 
     mode: NetworkMode
@@ -42,6 +52,7 @@ class NetworkView(ResponseModel):
     out_mb_per_hour: int | None
     in_mb_per_hour: int | None
     rules: list[EgressRule]
+    withheld: list[WithheldView]
 
 
 class NetworkBody(Body):
@@ -71,10 +82,12 @@ class SafetyView(ResponseModel):
 @needs(Capability.SANDBOX_READ)
 async def get_network(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the network of a sandbox."""
-    return Json(_view(await atoll.sandboxes.get(*at)))
+    return Json(_view(*await atoll.sandboxes.network_in_force(*at)))
 
 
-@router.put("/{sandbox}/network", response_model=NetworkView, responses=problems(404, 409, 413))
+@router.put(
+    "/{sandbox}/network", response_model=NetworkView, responses=problems(403, 404, 409, 413)
+)
 @needs(Capability.SANDBOX_MANAGE)
 async def switch_network(atoll: Atoll, at: CallerSandbox, *, body: NetworkBody) -> Response:
     """Change the network while the sandbox lives; connections that are no longer allowed are closed
@@ -87,14 +100,15 @@ async def switch_network(atoll: Atoll, at: CallerSandbox, *, body: NetworkBody) 
         host_ports=None if body.host_ports is None else tuple(body.host_ports),
         ranges=None if body.ranges is None else tuple(body.ranges),
     )
-    return Json(_view(await atoll.sandboxes.switch_network(*at, change)))
+    await atoll.sandboxes.switch_network(*at, change)
+    return Json(_view(*await atoll.sandboxes.network_in_force(*at)))
 
 
 @router.get("/{sandbox}/safety", response_model=SafetyView, responses=problems(404))
 @needs(Capability.SANDBOX_READ)
 async def get_safety(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the safety layers in force."""
-    found = await atoll.sandboxes.get(*at)
+    found, _ = await atoll.sandboxes.network_in_force(*at)
     isolation = found.attachment.isolation
     return Json(
         {
@@ -105,6 +119,7 @@ async def get_safety(atoll: Atoll, at: CallerSandbox) -> Response:
     )
 
 
-def _view(sandbox: Sandbox) -> dict[str, Any]:
+def _view(sandbox: Sandbox, withheld: Withheld) -> dict[str, Any]:
     network = sandbox.profile.network
-    return NetworkView.of(network, rules=rules_of(network))
+    told = [{"field": one.field, "text": one.value, "whose": whose} for one, whose in withheld]
+    return NetworkView.of(network, rules=rules_of(network), withheld=told)

@@ -1,4 +1,4 @@
-"""Checks of the rows of organizations, members and invitations."""
+"""Checks of the rows of organizations, members, invitations and bounds of networks."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -7,6 +7,7 @@ import pytest
 
 from atoll.domain.errors import Conflict
 from atoll.domain.ids import InvitationId, OrgId, PrincipalId
+from atoll.domain.network.bounds import UNBOUNDED, NetworkBounds
 from atoll.domain.people.capability import OrgRole
 from atoll.domain.people.organization import Invitation, Member, Organization
 from atoll.domain.people.principal import ActorKind
@@ -111,3 +112,18 @@ async def check_invitation_is_found_by_its_mark_until_it_is_removed_or_over(stor
     async with store.read() as rows:
         assert await rows.invitations.of(ACME.id) == []
         assert [one.id for one in await rows.invitations.of(OTHER.id)] == ["three"]
+
+
+async def check_bounds_of_a_network_are_the_organizations_own(store: Store) -> None:
+    small = NetworkBounds(host_ports=((5432, 5433),), egress=("preset:pypi",))
+    async with store.begin() as rows:
+        assert await rows.network_bounds.get(ACME.id) is None
+        await rows.network_bounds.put(ACME.id, UNBOUNDED)
+        await rows.network_bounds.put(ACME.id, small)
+    async with store.read() as rows:
+        assert await rows.network_bounds.get(ACME.id) == small
+        assert await rows.network_bounds.get(OTHER.id) is None
+    async with store.begin() as rows:
+        await rows.network_bounds.put(ACME.id, None)
+        await rows.network_bounds.put(ACME.id, None)
+        assert await rows.network_bounds.get(ACME.id) is None

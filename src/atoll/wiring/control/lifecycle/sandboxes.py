@@ -361,6 +361,7 @@ def build_admission(
         cycle.transitions,
         preparation.profiles,
         room=cycle.room,
+        boundary=cycle.policies.boundary,
         routing=build_routing(
             ground,
             ports.extensions,

@@ -46,6 +46,8 @@ def show(invocation: Invocation, name: str, *, as_json: bool) -> None:
     ):
         if texts:
             click.echo(f"{label:<12}{clean(', '.join(texts))}")
+    for one in found.withheld:
+        click.echo(f"{'withheld':<12}{clean(f'{one.field} {one.text}: beyond {one.whose}')}")
     rows = [_row(rule) for rule in found.rules]
     if rows:
         show_table(("HOST", "PORTS", "REQUESTS", "FROM"), rows)

@@ -5,7 +5,13 @@ from contextlib import suppress
 
 import click
 
-from atoll.client.organizations import HeldQuota, Organizations, QuotaBody
+from atoll.client.organizations import (
+    HeldQuota,
+    NetworkBounds,
+    NetworkBoundsBody,
+    Organizations,
+    QuotaBody,
+)
 from atoll.client.shapes import Me
 from atoll.client.transport import get
 from atoll.domain.errors import Forbidden, Invalid, NotFound
@@ -96,6 +102,66 @@ def set_(
         show_json(changed.value)
         return
     _show([changed], _member_names(invocation, org))
+
+
+@command.command("network")
+@org_option()
+@click.option("--full/--no-full", "full", default=None, help="Whether the mode may be full.")
+@click.option("--host-port", "host_ports", multiple=True, help="A port of the server: 5432.")
+@click.option("--range", "ranges", multiple=True, help="A private range: 10.1.0.0/16.")
+@click.option("--port", "ports", multiple=True, help="A further port of mode full: 8000-8100.")
+@click.option("--egress", multiple=True, help="A rule: *.example.com, preset:pypi; * is all.")
+@click.option("--none", "nothing", is_flag=True, help="Remove the organization's bounds.")
+@json_option()
+@pass_invocation
+def network(
+    invocation: Invocation,
+    *,
+    org: str | None,
+    full: bool | None,
+    host_ports: tuple[str, ...],
+    ranges: tuple[str, ...],
+    ports: tuple[str, ...],
+    egress: tuple[str, ...],
+    nothing: bool,
+    as_json: bool,
+) -> None:
+    """Show what sandboxes may open, or replace the organization's bounds.
+
+    What is not named is then not opened, but --egress, which is all where it is not named.
+    """
+    named = full is not None or any((host_ports, ranges, ports, egress))
+    if named and nothing:
+        raise Invalid("name bounds, or --none")
+    organizations = _organizations(invocation)
+    body: NetworkBoundsBody = {}
+    if named:
+        body = {
+            "full": bool(full),
+            "host_ports": [*host_ports],
+            "ranges": [*ranges],
+            "ports": [*ports],
+            "egress": [*egress] or ["*"],
+        }
+    changes = named or nothing
+    found = (
+        organizations.bound_networks(org, body) if changes else organizations.network_bounds(org)
+    )
+    if as_json:
+        show_json(found.value)
+        return
+    whose = [("the installation", found.installation)]
+    if found.value.get("organization") is not None:
+        whose.append(("the organization", found.organization))
+    show_table(
+        ("WHOSE", "FULL", "HOST PORTS", "RANGES", "PORTS", "EGRESS"),
+        [(name, *_bounds_row(one)) for name, one in whose],
+    )
+
+
+def _bounds_row(one: NetworkBounds) -> tuple[str, ...]:
+    lists = (one.host_ports, one.ranges, one.ports, one.egress)
+    return ("yes" if one.full else "no", *(", ".join(texts) or "-" for texts in lists))
 
 
 def _member_names(invocation: Invocation, org: str | None) -> dict[str, str]:

@@ -49,7 +49,7 @@ def command(invocation: Invocation, name: str | None, *, as_json: bool) -> None:
     click.echo(f"{'name':<{WIDTH}}{clean(name_of(sandbox))}")
     click.echo(f"{'state':<{WIDTH}}{painted(clean(sandbox.state))}{_reason(sandbox)}")
     lines = [*_lines(sandbox), *_agents(sandbox), *_processes(left), ("runtime", _usage(left))]
-    lines += [("not inside", _left_out(api, sandbox))]
+    lines += [("not inside", _left_out(api, sandbox)), *_withheld(api, sandbox)]
     lines += [("tool", _tool(one)) for one in tools.tools]
     for label, text in lines:
         if text:
@@ -90,6 +90,14 @@ def _left_running(api: Client, sandbox: Sandbox) -> Processes:
         with suppress(AtollError):
             return api.sandboxes.processes(sandbox.sandbox_id)
     return Processes({})
+
+
+def _withheld(api: Client, sandbox: Sandbox) -> list[tuple[str, str]]:
+    """Return what of its network a bound takes away by now."""
+    with suppress(AtollError):
+        found = api.sandboxes.network(sandbox.sandbox_id).withheld
+        return [("not open", f"{one.field} {one.text}: beyond {one.whose}") for one in found]
+    return []
 
 
 def _tools(api: Client, sandbox: Sandbox) -> SandboxTools:

@@ -1,0 +1,155 @@
+"""Bounds of networks: what is beyond one, and what one leaves."""
+
+import pytest
+
+from atoll.domain.errors import Forbidden, Invalid
+from atoll.domain.network.bounds import (
+    PROFILE_ALONE,
+    UNBOUNDED,
+    Bound,
+    Excess,
+    NetworkBounds,
+    beyond,
+    check_within,
+    narrowed,
+    read_bounds,
+    spelled_bounds,
+    withheld,
+    within,
+)
+from atoll.domain.network.network import Network, NetworkMode
+
+USUAL = NetworkBounds()
+OPEN = Network(
+    mode=NetworkMode.HOST_ONLY,
+    host_ports=(5432, 4222),
+    ranges=("10.1.0.0/16", "192.168.0.0/24"),
+    ports=(443, 8443),
+    egress=("preset:pypi", "api.example.com"),
+    allowed=("*.example.com:8443",),
+)
+
+
+def own(bounds: NetworkBounds) -> Bound:
+    return Bound(bounds, "this installation", "raise it")
+
+
+def test_usual_bounds_leave_public_names_alone() -> None:
+    assert [one.field for one in beyond(OPEN, USUAL)] == [
+        *("mode", "host_ports", "host_ports", "ranges", "ranges", "ports"),
+    ]
+    left = within(OPEN, USUAL)
+    assert (left.mode, left.host_ports, left.ranges) == (NetworkMode.HOST_ONLY, (), ())
+    assert (left.egress, left.allowed) == (OPEN.egress, OPEN.allowed)
+    assert left.ports == (443,)  # `full` opens it anyway
+
+
+def test_nothing_is_beyond_what_is_unbounded() -> None:
+    assert beyond(OPEN, UNBOUNDED) == ()
+    assert within(OPEN, UNBOUNDED) == OPEN
+
+
+def test_full_is_limited_where_it_may_not_be() -> None:
+    full = Network(mode=NetworkMode.FULL)
+    assert beyond(full, USUAL) == (Excess("mode", "full"),)
+    assert within(full, USUAL).mode is NetworkMode.LIMITED
+    assert beyond(full, NetworkBounds(full=True)) == ()
+
+
+@pytest.mark.parametrize(
+    ("permitted", "rule", "good"),
+    [
+        (("*",), "anything.example:25", True),
+        ((), "api.example.com", False),
+        (("api.example.com",), "api.example.com", True),
+        (("api.example.com",), "api.example.com:8443", False),
+        (("*.example.com",), "api.example.com", True),
+        (("*.example.com",), "*.example.com", True),
+        (("*.example.com",), "a.b.example.com", False),
+        (("api.example.com",), "*.example.com", False),
+        (("preset:pypi",), "preset:pypi", True),
+        (("preset:pypi",), "pypi.org", True),
+        (("pypi.org",), "preset:pypi", False),
+        (("GET http://mirror.example/debian",), "http://mirror.example/debian", False),
+        (("http://mirror.example/",), "GET http://mirror.example/debian", True),
+        (("a.example",), "no rule at all", False),
+    ],
+)
+def test_rule_is_permitted_where_one_covers_it(
+    permitted: tuple[str, ...], rule: str, good: bool
+) -> None:
+    network = Network(allowed=(rule,))
+    excess = () if good else (Excess("allowed", rule),)
+    assert beyond(network, NetworkBounds(egress=permitted)) == excess
+
+
+def test_ranges_and_ports_lie_inside_those_of_the_bound() -> None:
+    bounds = NetworkBounds(host_ports=((5000, 5999),), ranges=("10.0.0.0/8",))
+    assert beyond(OPEN, bounds)[:2] == (
+        Excess("host_ports", "4222"),
+        Excess("ranges", "192.168.0.0/24"),
+    )
+
+
+def test_refusal_names_the_field_and_who_raises_the_bound() -> None:
+    with pytest.raises(
+        Forbidden, match=r"network.host_ports 5432.*this installation.*raise it"
+    ) as at:
+        check_within(Network(host_ports=(5432,)), [own(USUAL)])
+    assert (at.value.code, at.value.field) == ("network_bound", "network.host_ports")
+
+
+def test_what_was_there_before_is_no_widening() -> None:
+    before = Network(mode=NetworkMode.HOST_ONLY, host_ports=(5432,))
+    less = Network(mode=NetworkMode.NONE, host_ports=(5432,))
+    check_within(less, [own(USUAL)], before=before)
+    more = Network(mode=NetworkMode.HOST_ONLY, host_ports=(5432, 4222))
+    with pytest.raises(Forbidden, match="4222"):
+        check_within(more, [own(USUAL)], before=before)
+
+
+def test_each_of_several_bounds_takes_away() -> None:
+    bounds = [own(NetworkBounds(full=True)), own(NetworkBounds(egress=()))]
+    network = Network(mode=NetworkMode.FULL, allowed=("a.example",))
+    assert narrowed(network, bounds) == Network(mode=NetworkMode.LIMITED)
+    assert [one for one, _ in withheld(network, bounds)] == [
+        Excess("mode", "full"),
+        Excess("allowed", "a.example"),
+    ]
+
+
+def test_profile_alone_opens_nothing_of_its_own() -> None:
+    assert beyond(Network(allowed=("a.example",)), PROFILE_ALONE) == (
+        Excess("allowed", "a.example"),
+    )
+
+
+def test_bounds_are_read_as_they_are_written() -> None:
+    written = {"full": True, "host_ports": [5432, "8000-8100"], "ranges": ["10.1.0.0/16"]}
+    found = read_bounds(written, field="network_bounds")
+    assert found.host_ports == ((5432, 5432), (8000, 8100))
+    assert found.egress == ("*",)
+    assert read_bounds(spelled_bounds(found), field="x") == found
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"fully": True}, "fully"),
+        ({"full": "yes"}, "full"),
+        ({"host_ports": [0]}, "host_ports"),
+        ({"host_ports": [True]}, "host_ports"),
+        ({"host_ports": ["9-8"]}, "host_ports"),
+        ({"host_ports": "5432"}, "host_ports"),
+        ({"ports": ["1-70000"]}, "ports"),
+        ({"ports": ["-"]}, "ports"),
+        ({"ranges": ["8.8.8.0/24"]}, "ranges"),
+        ({"ranges": ["127.0.0.0/8"]}, "ranges"),
+        ({"egress": ["*.com"]}, "egress"),
+        ({"egress": ["10.0.0.1"]}, "egress"),
+    ],
+)
+def test_wrong_bound_is_refused_with_its_field(wrong: dict[str, object], field: str) -> None:
+    with pytest.raises(Invalid) as at:
+        read_bounds(wrong, field="network_bounds")
+    assert at.value.field == f"network_bounds.{field}"
