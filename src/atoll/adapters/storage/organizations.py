@@ -38,7 +38,7 @@ organizations = Table(
     Column("slug", Text, nullable=False, unique=True),
     Column("body", Text, nullable=False),
 )
-"""Its rows have no owner: an organization is nobody's."""
+"""Rows without an owner: an organization is nobody's."""
 
 members = Table(
     "members",
@@ -71,7 +71,7 @@ network_bounds = Table(
     Column("org_id", Text, primary_key=True),
     Column("body", Text, nullable=False),
 )
-"""Its rows are the organization's own, too."""
+"""Rows without an owner, as those of organizations."""
 
 _organizations = msgspec.json.Decoder(Organization)
 _members = msgspec.json.Decoder(Member)

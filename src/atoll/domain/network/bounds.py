@@ -113,7 +113,7 @@ def within(network: Network, bounds: NetworkBounds) -> Network:
 
 
 Withheld = tuple[tuple[Excess, str], ...]
-"""What is in a network and not in force, each with whose bound takes it away."""
+"""Values of a network that are not in force, each with whose bound takes it away."""
 
 
 @dataclass(frozen=True, slots=True)

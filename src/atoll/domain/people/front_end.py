@@ -36,7 +36,7 @@ webhooks."""
 
 _USER = re.compile(r"[A-Za-z0-9_.:@-]{1,128}")
 _GUEST_ORG = "scope_"
-"""What no id or slug of an organization begins with: none has an underscore there."""
+"""Prefix that no id or slug of an organization has: none has an underscore there."""
 _SCOPE = re.compile(r"[a-z0-9][a-z0-9-]{0,47}")
 
 

@@ -32,8 +32,8 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class BoundsOfNetworks:
-    """What a member's sandboxes may open: by the installation, and by the organization, None where
-    it takes nothing away."""
+    """Bounds on what a member's sandboxes may open: the installation's, and the organization's,
+    None where it takes nothing away."""
 
     installation: NetworkBounds
     organization: NetworkBounds | None

@@ -15,10 +15,13 @@ from tests.surfaces.http.team import Team, team_of
 from tests.surfaces.http.world import World
 
 AT = "/v1/organizations/acme/network"
-_ALL = "test_organization_takes_away_from_what_runs_and_gives_it_back"
 ACTS = {
     "PUT /v1/organizations/{organization}/network": {
-        **dict.fromkeys(("full", "host_ports", "ranges", "ports", "egress"), _ALL),
+        "full": "test_organization_takes_away_from_what_runs_and_gives_it_back",
+        "host_ports": "test_organization_takes_away_from_what_runs_and_gives_it_back",
+        "ranges": "test_organization_takes_away_from_what_runs_and_gives_it_back",
+        "ports": "test_organization_takes_away_from_what_runs_and_gives_it_back",
+        "egress": "test_organization_takes_away_from_what_runs_and_gives_it_back",
     },
 }
 OPEN = {"mode": "host-only", "host_ports": [5432], "ranges": ["10.1.0.0/16"]}
