@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 
 import pytest
@@ -47,7 +48,15 @@ def test_sandboxes_reach_neither_database_nor_bus_and_hold_no_secret() -> None:
         "proxy",
     }
     for name in ("front", "back", "login", "monitoring"):
-        assert read()["networks"][name] == {"internal": True}
+        assert read()["networks"][name]["internal"] is True
+
+
+def test_only_the_proxy_is_trusted_to_name_clients() -> None:
+    (subnet,) = read()["networks"]["front"]["ipam"]["config"]
+    address = services()["proxy"]["networks"]["front"]["ipv4_address"]
+    assert ip_address(address) in ip_network(subnet["subnet"])
+    for name in ("atoll", "atoll-two"):
+        assert services()[name]["environment"]["ATOLL_TRUSTED_PROXIES"] == address
 
 
 def test_production_page_names_every_privilege_of_the_sandboxes() -> None:

@@ -48,6 +48,7 @@ from atoll.surfaces.http.app import AppSettings, create_app
 from atoll.surfaces.http.previews.origins import LOOPBACK_ORIGINS
 from atoll.surfaces.http.server.connections.bounded_head import BoundedHead
 from atoll.surfaces.http.server.connections.pending_connections import PendingConnections
+from atoll.surfaces.http.server.connections.proxies import TrustedProxies
 from atoll.surfaces.http.server.credentials import PAGE_KEY
 from atoll.surfaces.http.server.front_end import FrontEnd
 from atoll.surfaces.http.server.host_names import names_for
@@ -340,6 +341,9 @@ async def short_folder() -> AsyncIterator[Path]:
         shutil.rmtree(folder)
 
 
+NO_PROXIES = TrustedProxies()
+
+
 class _Server(uvicorn.Server):
     """The server without its signal handlers, as the test's process keeps its own, and without the
     tenths of a second that it sleeps before and while it ends: every test pays them."""
@@ -372,10 +376,11 @@ class _Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def served(app: Any) -> AsyncIterator[str]:
+async def served(app: Any, proxies: TrustedProxies = NO_PROXIES) -> AsyncIterator[str]:
     """The app behind the real server on a free loopback port; its base URL."""
     upgrades = getattr(app.state, "origins", LOOPBACK_ORIGINS).takes
-    entry: Any = partial(BoundedHead, pending=PendingConnections(), upgrades=upgrades)
+    pending = PendingConnections(proxies.holds)
+    entry: Any = partial(BoundedHead, pending=pending, upgrades=upgrades, proxies=proxies)
     config = uvicorn.Config(
         app,
         host="127.0.0.1",
@@ -505,6 +510,7 @@ async def world(
     internal: InternalAccess | None = None,
     public_url: str | None = None,
     mcp_events: bool = False,
+    proxies: TrustedProxies = NO_PROXIES,
     namespaces: tuple[Namespace, ...] = (),
 ) -> AsyncIterator[World]:
     """The whole control plane over a database and a scripted runtime, behind the real server."""
@@ -568,7 +574,7 @@ async def world(
         tools = group.create_task(mcp.run())
         stack.callback(tools.cancel)
         stack.callback(background.cancel)
-        url = await stack.enter_async_context(served(app))
+        url = await stack.enter_async_context(served(app, proxies))
         yield World(
             url,
             token,

@@ -19,6 +19,7 @@ EVERYTHING = {
     "tls_key": "/k.pem",
     "front_end_ranges": ["10.0.0.5/32"],
     "front_end_secret_file": "/s",
+    "trusted_proxies": ["10.0.0.6"],
     "log_level": "debug",
     "log_format": "json",
     "metrics": "token",

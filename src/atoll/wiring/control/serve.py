@@ -13,14 +13,14 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from atoll.adapters.auth.token_file import load_or_make_token
 from atoll.domain.errors import AtollError, Invalid
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from atoll.services.application import Application
     from atoll.surfaces.http.app import AppSettings
     from atoll.surfaces.http.server.connections.open_requests import OpenRequests
-    from atoll.surfaces.http.server.connections.pending_connections import PendingConnections
+    from atoll.surfaces.http.server.connections.proxies import TrustedProxies
     from atoll.surfaces.http.server.connections.upgrades import Takes
     from atoll.surfaces.http.server.settings import ServerSettings
     from atoll.wiring.control.reach import Reach
@@ -128,6 +128,7 @@ def _main(said: argparse.Namespace, link: StartLink | None) -> int:
     # While programs load nothing becomes garbage, yet the collector would look again and again.
     gc.disable()
     # Loaded only now: they bring in most of what is there before the socket.
+    from atoll.surfaces.http.server.connections.proxies import TrustedProxies, read_ranges
     from atoll.wiring.control.logs import configure
     from atoll.wiring.control.settings import read_settings
 
@@ -146,7 +147,8 @@ def _main(said: argparse.Namespace, link: StartLink | None) -> int:
             replica=said.replica,
         ) as presence:
             welcome = _Welcome(said.print_login, said.browser, link)
-            _run(settings, _Open(presence, context, said.replica), welcome)
+            proxies = TrustedProxies(read_ranges(own.trusted_proxies, field="trusted_proxies"))
+            _run(settings, _Open(presence, context, said.replica, proxies), welcome)
     except AtollError as error:
         print(f"atoll: {error.message}", file=sys.stderr)
         return EXIT_REFUSED
@@ -198,22 +200,27 @@ def _parser() -> argparse.ArgumentParser:
 
 @dataclass(frozen=True, slots=True)
 class _Open:
-    """The bound sockets, the context of the outer one where it speaks TLS, and the name of a
-    further replica."""
+    """The bound sockets, the context of the outer one where it speaks TLS, the name of a further
+    replica, and the proxies in front."""
 
     presence: Presence
     context: "ssl.SSLContext | None"
-    replica: str | None = None
+    replica: str | None
+    proxies: "TrustedProxies"
 
     def servers(self, app: object, takes: "Takes") -> "list[tuple[uvicorn.Server, socket.socket]]":
         """Return a server for each socket. They count their unknown connections together. `takes`
         says which upgrades the app takes over."""
         from atoll.surfaces.http.server.connections.pending_connections import PendingConnections
 
-        pending = PendingConnections()
-        found = [(_server(app, pending, None, takes), self.presence.listener)]
+        named = {
+            "pending": PendingConnections(self.proxies.holds),
+            "upgrades": takes,
+            "proxies": self.proxies,
+        }
+        found = [(_server(app, named, None), self.presence.listener)]
         if self.presence.outer is not None:
-            found.append((_server(app, pending, self.context, takes), self.presence.outer))
+            found.append((_server(app, named, self.context), self.presence.outer))
         return found
 
 
@@ -336,11 +343,9 @@ async def _notices(services: "Application", settings: "ControlSettings") -> None
 
 
 def _server(
-    app: object,
-    pending: "PendingConnections",
-    context: "ssl.SSLContext | None",
-    upgrades: "Takes | None" = None,
+    app: object, named: "Mapping[str, Any]", context: "ssl.SSLContext | None"
 ) -> "uvicorn.Server":
+    """Return a server; `named` is what its protocols are given."""
     import uvicorn
 
     from atoll.surfaces.http.server.connections.bounded_head import BoundedHead
@@ -348,9 +353,9 @@ def _server(
     from atoll.surfaces.http.server.connections.tls_entry import TlsEntry
 
     entry = (
-        partial(BoundedHead, pending=pending, upgrades=upgrades)
+        partial(BoundedHead, **named)
         if context is None
-        else partial(TlsEntry, context=context, pending=pending, upgrades=upgrades)
+        else partial(TlsEntry, context=context, **named)
     )
 
     class Server(uvicorn.Server):

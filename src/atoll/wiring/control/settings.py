@@ -67,7 +67,7 @@ _NUMBERS = {
 }
 _LISTS = {
     *("hosts", "extensions", "agent_catalogue"),
-    *("webhook_ranges", "forge_ranges", "front_end_ranges"),
+    *("webhook_ranges", "forge_ranges", "front_end_ranges", "trusted_proxies"),
 }
 
 _LITERAL = {"internal_api_token": "INTERNAL_API_TOKEN"}

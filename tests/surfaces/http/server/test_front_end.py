@@ -182,5 +182,5 @@ def test_settings_of_a_front_end_are_both_there_and_safe(tmp_path: Path) -> None
 
 
 def test_real_server_takes_no_address_from_a_header() -> None:
-    server = serve._server(object(), PendingConnections(), None)
+    server = serve._server(object(), {"pending": PendingConnections()}, None)
     assert server.config.proxy_headers is False

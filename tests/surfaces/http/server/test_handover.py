@@ -6,6 +6,8 @@ import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from ipaddress import ip_network
 
 import pytest
 import uvicorn
@@ -15,10 +17,14 @@ from starlette.websockets import WebSocket
 
 from atoll.domain.errors import Unavailable
 from atoll.ports.runtime import Channel, HandoverLink
+from atoll.surfaces.http.server.connections.bounded_head import BoundedHead
 from atoll.surfaces.http.server.connections.handover import HandoverProtocol
+from atoll.surfaces.http.server.connections.pending_connections import PendingConnections
+from atoll.surfaces.http.server.connections.proxies import PEER, TrustedProxies
 from atoll.surfaces.http.terminals.relay import serve_attach
 from atoll.wire.http.ws_frames import close_frame
 
+HERE = TrustedProxies((ip_network("127.0.0.0/8"),))
 HANDSHAKE = (
     b"GET /attach HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
     b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
@@ -73,13 +79,20 @@ async def serving(runtime: Runtime) -> AsyncIterator[int]:
         raise Unavailable(PASSED)
         yield
 
+    async def name(client: WebSocket) -> None:
+        await client.accept()
+        told = client.scope["client"][0], client.scope["extensions"][PEER]
+        await client.send_text(" behind ".join(told))
+        await client.close(1013, PASSED)
+
     async def attach(client: WebSocket) -> None:
         await serve_attach(client, links(), opened())
 
     listener = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(
-        Starlette(routes=[WebSocketRoute("/attach", attach)]),
+        Starlette(routes=[WebSocketRoute("/attach", attach), WebSocketRoute("/name", name)]),
         loop="none",
+        http=partial(BoundedHead, pending=PendingConnections(), proxies=HERE),  # type: ignore[arg-type]
         ws=HandoverProtocol,
         ws_per_message_deflate=False,
         lifespan="off",
@@ -96,10 +109,10 @@ async def serving(runtime: Runtime) -> AsyncIterator[int]:
             server.should_exit = True
 
 
-async def heard(port: int) -> bytes:
+async def heard(port: int, handshake: bytes = HANDSHAKE) -> bytes:
     """All that a client hears from its handshake up to a good-bye or the end."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(HANDSHAKE)
+    writer.write(handshake)
     said = b""
     try:
         async with asyncio.timeout(20):
@@ -145,3 +158,12 @@ async def test_client_of_a_runtime_that_went_meanwhile_loses_its_connection(
     async with serving(Runtime(gone)) as port:
         said = await heard(port)
     assert said.startswith(b"HTTP/1.1 101 ") and said.endswith(b"\r\n\r\n")
+
+
+async def test_client_of_a_websocket_is_whom_a_trusted_proxy_names() -> None:
+    named = HANDSHAKE.replace(b"/attach", b"/name").replace(
+        b"Connection:", b"X-Forwarded-For: 203.0.113.9, 198.51.100.7\r\nConnection:"
+    )
+    async with serving(Runtime(speaking(b""))) as port:
+        said = await heard(port, named)
+    assert b"198.51.100.7 behind 127.0.0.1" in said

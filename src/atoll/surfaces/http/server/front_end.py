@@ -8,13 +8,13 @@ somebody other than it says.
 import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
-from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from pathlib import Path
 
 from starlette.types import Scope
 
 from atoll.domain.errors import Forbidden, Invalid, Unauthenticated
 from atoll.domain.people.front_end import SECRET, NamedPrincipal, names_principal, read_principal
+from atoll.surfaces.http.server.connections.proxies import PEER, Network, is_among, read_ranges
 
 MIN_SECRET = 32
 MAX_SECRET = 1024
@@ -24,7 +24,7 @@ MAX_SECRET = 1024
 class FrontEnd:
     """A trusted front end: the networks it connects from, and the secret that it sends."""
 
-    networks: tuple[IPv4Network | IPv6Network, ...]
+    networks: tuple[Network, ...]
     secret: bytes
 
     def principal(self, scope: Scope) -> NamedPrincipal | None:
@@ -51,26 +51,8 @@ class FrontEnd:
         sent = headers.get(SECRET, [])
         knows = len(sent) == 1 and hmac.compare_digest(sent[0].encode("latin-1"), self.secret)
         client = scope.get("client")
-        if not knows or not client:
-            return False
-        try:
-            address = ip_address(client[0])
-        except ValueError:
-            return False
-        if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
-            address = address.ipv4_mapped
-        return any(address in network for network in self.networks)
-
-
-def read_ranges(ranges: tuple[str, ...]) -> tuple[IPv4Network | IPv6Network, ...]:
-    """Return the networks of a front end. Raises `Invalid`, also for one that is everybody."""
-    try:
-        found = tuple(ip_network(one) for one in ranges)
-    except ValueError as error:
-        raise Invalid(f"front_end_ranges: {error}", field="front_end_ranges") from error
-    if any(network.prefixlen == 0 for network in found):
-        raise Invalid("front_end_ranges must not be every address", field="front_end_ranges")
-    return found
+        peer = scope.get("extensions", {}).get(PEER) or (client and client[0])
+        return knows and bool(peer) and is_among(str(peer), self.networks)
 
 
 def front_end(ranges: tuple[str, ...], secret_file: str | None) -> FrontEnd | None:
@@ -90,4 +72,4 @@ def front_end(ranges: tuple[str, ...], secret_file: str | None) -> FrontEnd | No
             f"{field} must hold {MIN_SECRET} to {MAX_SECRET} characters: openssl rand -hex 32",
             field=field,
         )
-    return FrontEnd(read_ranges(ranges), secret)
+    return FrontEnd(read_ranges(ranges, field="front_end_ranges"), secret)

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from atoll.domain.errors import Invalid
 from atoll.domain.people.rate_limit import RateLimit
 from atoll.domain.preview.origin import read_domain
-from atoll.surfaces.http.server.front_end import read_ranges
+from atoll.surfaces.http.server.connections.proxies import read_ranges
 from atoll.surfaces.http.server.internal_access import internal_access
 
 MAX_PORT = 65535
@@ -26,6 +26,7 @@ class ServerSettings:
     `requests_per_minute`: the rate limit of each caller; 0 is none.
     `front_end_ranges`, `front_end_secret_file`: the addresses of a front end that may name the
     principal of a request by headers, and the file with the secret that it sends; both or none.
+    `trusted_proxies`: the addresses of proxies in front, whose `X-Forwarded-For` is believed.
     `internal_api_token`: what hosts and trusted services send as `X-Internal-Token`; empty is none.
     """
 
@@ -38,6 +39,7 @@ class ServerSettings:
     requests_per_minute: int = 0
     front_end_ranges: tuple[str, ...] = ()
     front_end_secret_file: str | None = None
+    trusted_proxies: tuple[str, ...] = ()
     preview_domain: str | None = None
     internal_api_token: str = field(default="", repr=False)
 
@@ -57,7 +59,8 @@ class ServerSettings:
         if self.preview_domain is not None:
             read_domain(self.preview_domain)
         internal_access(self.internal_api_token)
-        read_ranges(self.front_end_ranges)
+        read_ranges(self.front_end_ranges, field="front_end_ranges")
+        read_ranges(self.trusted_proxies, field="trusted_proxies")
         if bool(self.front_end_ranges) != (self.front_end_secret_file is not None):
             raise Invalid(
                 "a front end needs its addresses and a secret: set both",

@@ -6,16 +6,25 @@ Nothing else is changed.
 """
 
 import asyncio
+from functools import partial
 from typing import Any, Final
 
+from starlette.types import Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from atoll.surfaces.http.server.connections.pending_connections import KNOWN, PendingConnections
+from atoll.domain.errors import Unavailable
+from atoll.surfaces.http.server.connections.pending_connections import (
+    KNOWN,
+    PendingConnections,
+    is_unread,
+)
+from atoll.surfaces.http.server.connections.proxies import PEER, TrustedProxies
 from atoll.surfaces.http.server.connections.upgrades import (
     Takes,
     UpgradableConnection,
     upgrade_scope,
 )
+from atoll.surfaces.http.server.problems import refuse
 
 MAX_HEAD_BYTES: Final = 64 * 1024
 MAX_HEADERS: Final = 100
@@ -36,7 +45,8 @@ class BoundedHead(HttpToolsProtocol):
     `MAX_HEADERS` and for a value longer than `MAX_VALUE_BYTES`; 408 for one that is late.
 
     A request that is not authenticated must be whole by then. `pending` bounds the connections of
-    one server. `upgrades` says which upgrades a route takes over.
+    one server. `upgrades` says which upgrades a route takes over. A request of one of `proxies` is
+    that of the client which it names, and alone: the next on the connection may be another's.
     """
 
     def __init__(
@@ -44,11 +54,15 @@ class BoundedHead(HttpToolsProtocol):
         *arguments: Any,
         pending: PendingConnections,
         upgrades: Takes | None = None,
+        proxies: TrustedProxies | None = None,
         **named: Any,
     ) -> None:
         super().__init__(*arguments, **named)
         self._pending = pending
         self._upgrades = upgrades
+        self._proxies = proxies or TrustedProxies()
+        self._peer: str | None = None
+        self._is_proxied = False
         self._late: asyncio.TimerHandle | None = None
         self._is_known = False
         self._in_head = True
@@ -60,7 +74,9 @@ class BoundedHead(HttpToolsProtocol):
         """Count the connection, and wait for a head."""
         super().connection_made(transport)
         transport.set_write_buffer_limits(high=WRITE_HIGH_BYTES)
-        self._pending.enter(self, self.client[0] if self.client else None)
+        self._peer = self.client[0] if self.client else None
+        self._is_proxied = self._peer is not None and self._proxies.holds(self._peer)
+        self._pending.enter(self, self._peer)
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -76,6 +92,10 @@ class BoundedHead(HttpToolsProtocol):
             self.connections.discard(self)
             self._pass_on()
         else:
+            if self._is_proxied:
+                protocol: Any = self.ws_protocol_class
+                source = self.scope["client"], self._peer
+                self.ws_protocol_class = partial(protocol, source=source)  # type: ignore[assignment]
             super().handle_websocket_upgrade()
 
     def _should_upgrade(self) -> bool:
@@ -96,6 +116,10 @@ class BoundedHead(HttpToolsProtocol):
     def give_up(self) -> None:
         """Close the connection at once, to make room."""
         self.transport.abort()
+
+    def is_unread(self) -> bool:
+        """Report whether the client sent bytes that nobody has read yet."""
+        return is_unread(self.transport.get_extra_info("socket"))
 
     def data_received(self, data: bytes) -> None:
         """Count the bytes of an incomplete head: the parser keeps them all."""
@@ -137,13 +161,39 @@ class BoundedHead(HttpToolsProtocol):
         if self._is_known:
             self._unwatch()
         self.scope["extensions"] = {KNOWN: self._know}  # type: ignore[dict-item]
+        if self._is_proxied:
+            self._name_client()
+        app = self.app
+        if not self._is_known and self._pending.is_full(self):
+            self.app = _refuse_for_now
         super().on_headers_complete()
+        self.app = app
 
     def on_message_complete(self) -> None:
         """Expect the next head."""
         self._in_head, self._unfinished = True, 0
         self._unwatch()
         super().on_message_complete()
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._pending.answer(self)
+
+    def on_response_complete(self) -> None:
+        """Have the connection wait again, unless its client is known by now."""
+        follows = bool(self.pipeline)
+        super().on_response_complete()
+        if self._is_proxied and not follows:
+            self._is_known = False
+        if not self._is_known and not follows and not self.transport.is_closing():
+            self._pending.enter(self, self._peer)
+
+    def _name_client(self) -> None:
+        client = self._proxies.client_of(self.headers)
+        extensions: Any = self.scope["extensions"]
+        extensions[PEER] = self._peer
+        if client is not None:
+            self.scope["client"] = (client, 0)
+            if not self._is_known:
+                self._pending.name(self, client)
 
     def _know(self) -> None:
         self._is_known = self._pending.know(self)
@@ -179,3 +229,15 @@ class BoundedHead(HttpToolsProtocol):
         self._excess = excess
         # The parser turns it into an error of its own, which `send_400_response` answers.
         raise ValueError(excess)
+
+
+async def _refuse_for_now(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer 503, and close the connection."""
+    crowded = Unavailable("Too many requests wait here for their login to be checked: try again.")
+
+    async def closing(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message["headers"], (b"connection", b"close")]}
+        await send(message)
+
+    await refuse(crowded, scope, receive, closing)

@@ -13,6 +13,7 @@ from typing import Any, Final
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from atoll.ports.runtime import HandoverLink
+from atoll.surfaces.http.server.connections.proxies import PEER
 
 EXTENSION: Final = "atoll.protocol"
 FLUSH_SECONDS: Final = 5.0
@@ -23,8 +24,15 @@ GOING_AWAY: Final = 1012
 class HandoverProtocol(WebSocketsSansIOProtocol):
     """A protocol for plain TCP only: data that a TLS layer holds could not be handed over."""
 
-    def __init__(self, *arguments: Any, **named: Any) -> None:
+    def __init__(
+        self,
+        *arguments: Any,
+        source: tuple[tuple[str, int] | None, str | None] = (None, None),
+        **named: Any,
+    ) -> None:
+        """`source` is the client that a trusted proxy names, and the proxy's own address."""
         super().__init__(*arguments, **named)
+        self._source = source
         self._link: HandoverLink | None = None
 
     def handle_connect(self, event: Any) -> None:
@@ -33,6 +41,10 @@ class HandoverProtocol(WebSocketsSansIOProtocol):
         if self.handshake_initiated and not self.close_sent:
             extensions: Any = self.scope["extensions"]
             extensions[EXTENSION] = self
+            client, peer = self._source
+            if peer is not None:
+                extensions[PEER] = peer
+                self.scope["client"] = client
 
     def ready(self) -> bool:
         """Report whether the client sent nothing after its handshake; if so, nothing more is read

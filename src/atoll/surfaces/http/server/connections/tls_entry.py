@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from atoll.surfaces.http.server.connections.bounded_head import BoundedHead
-from atoll.surfaces.http.server.connections.pending_connections import PendingConnections
+from atoll.surfaces.http.server.connections.pending_connections import PendingConnections, is_unread
 
 HANDSHAKE_SECONDS: Final = 15.0
 
@@ -51,6 +51,10 @@ class TlsEntry(asyncio.Protocol):
         """Close the connection at once, to make room."""
         with suppress(OSError):  # it is closed already
             self._socket.shutdown(socket.SHUT_RDWR)
+
+    def is_unread(self) -> bool:
+        """Report whether the client sent bytes that nobody has read yet."""
+        return is_unread(self._socket)
 
     def shutdown(self) -> None:
         """Close the connection: the server ends."""
