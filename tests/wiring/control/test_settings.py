@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from atoll.domain.errors import Invalid
+from atoll.domain.network.bounds import NetworkBounds
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.services.settings import ServiceSettings
 from atoll.wiring.control.settings import ControlSettings, read_settings, setting_names
@@ -68,6 +69,7 @@ EVERYTHING = {
     "internal_api_token": "t" * 32,
     "audit_days": 12,
     "door_limits": {"concurrent": 2, "spend_micros": {"openai": 3}},
+    "network_bounds": {"full": True, "host_ports": [5432]},
     "share_memory": True,
     "low_disk_mb": 5,
     "runtime_memory_mb": 65,
@@ -118,6 +120,7 @@ def test_every_setting_reaches_the_sections_that_declare_it(tmp_path: Path) -> N
     assert own.provisioning.require_isolation is IsolationLevel.CONTAINER
     assert own.admission.allow_loopback_remotes
     assert own.policies.allow_loopback_remotes
+    assert own.policies.bounds == NetworkBounds(full=True, host_ports=((5432, 5432),))
     assert own.repositories.allow_loopback_remotes
     assert (own.tools.uri_scheme, own.tools.mcp_events) == ("openova", True)
     assert own.tools.outside_namespaces == ("github",)

@@ -21,7 +21,9 @@ HOP_BY_HOP: Final = frozenset(
 )
 """The headers of one connection (RFC 9110 §7.6.1). The head says anew what holds inside."""
 
-_NOT_IN: Final = HOP_BY_HOP | {b"host", b"content-length", b"expect", b"cookie", b"forwarded"}
+_NOT_IN: Final = HOP_BY_HOP | {
+    *(b"host", b"content-length", b"expect", b"cookie", b"forwarded", b"x-internal-token"),
+}
 _NOT_OUT: Final = HOP_BY_HOP | frozenset(
     {
         # They act beyond the preview's own origin, or forbid the page to show it.
@@ -117,7 +119,8 @@ def check_page(method: str, headers: Headers, outside: Outside, *, upgrades: boo
 def inner_headers(headers: Headers, outside: Outside, *, upgrade: bytes | None) -> Headers:
     """Return the headers of a request as the server inside receives them, without the framing.
 
-    Nothing of Atoll goes in: no cookie, no header of its page or of a front end. The server is
+    Nothing of Atoll goes in: no cookie, no header of its page or of a front end; credentials that
+    stand elsewhere were taken out before (`domain.preview.own_credentials`). The server is
     called by its own name, and so is its origin: many refuse others.
     """
     named = _named_by_connection(headers)

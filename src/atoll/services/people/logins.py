@@ -144,6 +144,16 @@ class Logins:
         await self._change(lambda book: replace(book, name=shown))
         return replace(caller, name=shown)
 
+    @property
+    def home_token(self) -> bytes:
+        """Return the token of the home, to take it out of what goes into a sandbox."""
+        return self._page_secret
+
+    def knows(self, mark: str) -> bool:
+        """Report whether a fingerprint is that of a session or a login ticket, also of one that is
+        over."""
+        return mark in self._sessions or any(mark == one.fingerprint for one in self._book.tickets)
+
     def page_key(self, session: str) -> str:
         """Return the key that the page sends beside this cookie, a person's or a guest's.
 

@@ -32,6 +32,7 @@ from atoll.domain.sandbox.project import SandboxProject, SetupState
 from atoll.domain.sandbox.sandbox import Sandbox, State, check_may_manage
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
+from atoll.services.previews.own_credentials import OwnCredentials
 from atoll.services.previews.visits import Visits
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.wire.contract.call import PathId
@@ -225,6 +226,7 @@ class PreviewServices:
     previews: Previews
     visits: Visits
     watch: PreviewWatch
+    own: OwnCredentials
 
 
 async def remove_previews(

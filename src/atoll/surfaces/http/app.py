@@ -96,6 +96,17 @@ class AppSettings:
     previews: PreviewOrigins = LOOPBACK_ORIGINS
     mcp: ASGIApp | None = None
 
+    @property
+    def secrets(self) -> tuple[bytes, ...]:
+        """Return the secrets by which programs come in, which no request carries into a sandbox."""
+        metrics = None if self.metrics is None else self.metrics.token
+        found = (
+            None if self.internal is None else self.internal.token,
+            None if self.front_end is None else self.front_end.secret,
+            None if metrics is None else metrics.encode(),
+        )
+        return tuple(one for one in found if one)
+
 
 def routers() -> list[APIRouter]:
     """Return the routers of all areas: each `APIRouter` that a module of theirs names.
@@ -159,7 +170,9 @@ def create_app(
         public=frozenset(PUBLIC_PATHS) | (set() if settings.metrics is None else {metrics.PATH}),
     )
     # Outside the guard: a preview's name never leads to the API, nor a login to a preview.
-    app.add_middleware(PreviewGate, visits=services.previews.visits, origins=settings.previews)
+    own = (services.previews.own, settings.secrets)
+    visits, origins = services.previews.visits, settings.previews
+    app.add_middleware(PreviewGate, visits=visits, origins=origins, own=own)
     # Added last, so that it is the outermost.
     app.add_middleware(Correlation, telemetry=settings.telemetry)
     problems.register(app)

@@ -36,6 +36,7 @@ from atoll.services.lifecycle.vendor_keys import check_paid
 from atoll.services.people.push import PushSubscriptions
 from atoll.services.people.push_delivery import PushDelivery
 from atoll.services.people.shares import Shares
+from atoll.services.previews.own_credentials import OwnCredentials
 from atoll.services.previews.previews import Previews, PreviewServices, PreviewWatch
 from atoll.services.previews.visits import Visits
 from atoll.services.sandboxes.background import Background
@@ -209,7 +210,8 @@ def build_previews(
     """Return the use cases of previews, and what the leader does for them."""
     previews = Previews(ground, sandboxes)
     visits = Visits(ground, sandboxes, logins=access.logins, tokens=tenancy.credentials.tokens)
-    return PreviewServices(previews, visits, PreviewWatch(ground, previews))
+    own = OwnCredentials(ground, access.logins, access.keys, issuer=access.issuer.issuer.url)
+    return PreviewServices(previews, visits, PreviewWatch(ground, previews), own)
 
 
 def build_secrets(ground: Ground, sandboxes: Sandboxes, ports: SandboxPorts) -> Secrets:

@@ -24,7 +24,7 @@ class _NoServices:
 
     logins = None
     shares = None
-    previews = SimpleNamespace(visits=None)
+    previews = SimpleNamespace(visits=None, own=None)
     tenancy = SimpleNamespace(memberships=None, credentials=SimpleNamespace(bearers=None))
 
 

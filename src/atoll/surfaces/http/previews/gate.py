@@ -28,6 +28,14 @@ from atoll.domain.preview.head import (
     inner_headers,
     upgrade_of,
 )
+from atoll.domain.preview.own_credentials import (
+    Holds,
+    holder,
+    target_without_own,
+    without_own,
+    words_in,
+)
+from atoll.services.previews.own_credentials import OwnCredentials
 from atoll.services.previews.visits import AdmittedVisit, Visits
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.previews.origins import PreviewOrigins
@@ -55,8 +63,18 @@ _log = structlog.get_logger(__name__)
 class PreviewGate:
     """The ASGI middleware that serves previews, and passes all else on."""
 
-    def __init__(self, app: ASGIApp, *, visits: Visits, origins: PreviewOrigins) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        visits: Visits,
+        origins: PreviewOrigins,
+        own: tuple[OwnCredentials, tuple[bytes, ...]],
+    ) -> None:
+        """Take, beside the visits, what recognises credentials, and secrets of the settings, none
+        of which goes into a sandbox."""
         self._app = app
+        self._credentials, self._secrets = own
         self._visits = visits
         self._origins = origins
 
@@ -101,7 +119,7 @@ class PreviewGate:
             response = await self._own(path, admission)
             await response(scope, receive, send)
             return
-        request, upgrade = self._read(scope, admission)
+        request, upgrade = self._read(scope, admission, await self._holder(scope))
         async with self._visits.dial(admission) as channel:
             if upgrade is None:
                 work = Passage(channel, request, receive, send).run()
@@ -146,7 +164,16 @@ class PreviewGate:
             raise not_listening()
         return no_content()
 
-    def _read(self, scope: Scope, admission: AdmittedVisit) -> tuple[InnerRequest, bytes | None]:
+    async def _holder(self, scope: Scope) -> Holds:
+        """Return the report on what in this head is a credential of this installation. Raises
+        `Forbidden` for a head of too many words."""
+        texts = [value for _, value in scope["headers"]]
+        words = words_in((*texts, scope["raw_path"], scope["query_string"]))
+        return holder((*await self._credentials.among(words), *self._secrets))
+
+    def _read(
+        self, scope: Scope, admission: AdmittedVisit, holds: Holds
+    ) -> tuple[InnerRequest, bytes | None]:
         """Return the request for the server inside, and the protocol that it would continue as.
         Raises `Invalid`, `Forbidden`."""
         method, headers = scope["method"], tuple(scope["headers"])
@@ -154,9 +181,9 @@ class PreviewGate:
         upgrade = upgrade_of(method, headers) if UPGRADE in scope.get("extensions", {}) else None
         check_page(method, headers, outside, upgrades=upgrade is not None)
         framed = framing(method, headers)
-        inner = (*inner_headers(headers, outside, upgrade=upgrade), *framed)
-        query = scope["query_string"]
-        target = scope["raw_path"] + (b"?" + query if query else b"")
+        clean = without_own(headers, holds)
+        inner = (*inner_headers(clean, outside, upgrade=upgrade), *framed)
+        target = target_without_own(scope["raw_path"], scope["query_string"], holds)
         if not target.startswith(b"/"):
             raise Invalid("the target must be a path", code="bad_request_head")
         return InnerRequest(method, target, inner, outside), upgrade

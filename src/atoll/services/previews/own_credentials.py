@@ -1,0 +1,101 @@
+"""Recognition of this installation's own credentials: tokens, sessions, tickets, links, signed
+tokens.
+
+What goes into a sandbox is stripped of them. A word that is none stays none, since all are drawn at
+random: both answers are remembered.
+"""
+
+import re
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import Final
+
+from atoll.domain.people.login import fingerprint
+from atoll.domain.people.person import TICKET_PREFIX
+from atoll.domain.people.token import PREFIX
+from atoll.domain.preview.own_credentials import OPAQUE_CHARACTERS, SHORTEST
+from atoll.domain.worker.dialled import LEASE_TOKEN
+from atoll.ports import Transaction
+from atoll.services.ground import Ground
+from atoll.services.people.logins import Logins
+from atoll.services.people.signing_keys import SigningKeys
+from atoll.wire.jwt import BadToken, read_compact, read_object
+
+MAX_KNOWN: Final = 8192
+_BY_SHAPE = re.compile(
+    rf"{PREFIX}[0-9A-Za-z]+|{LEASE_TOKEN}[0-9A-Za-z_-]{{20,}}|{TICKET_PREFIX}[0-9A-Za-z_-]{{43}}"
+)
+_SIGNED = re.compile(r"(?=(eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{86}))")
+"""A signed token anywhere in a word: a JSON header, a payload, and the signature of ES256."""
+
+
+class OwnCredentials:
+    """The credentials of an installation. `issuer` is the claim `iss` of its signed tokens."""
+
+    def __init__(self, ground: Ground, logins: Logins, keys: SigningKeys, *, issuer: str) -> None:
+        self._ground = ground
+        self._logins = logins
+        self._keys = keys
+        self._issuer = issuer
+        self._known: OrderedDict[str, bool] = OrderedDict()
+
+    async def among(self, words: Iterable[str]) -> frozenset[bytes]:
+        """Return the credentials among words, and the token of the home in any case. Raises
+        `Unavailable` when the store does."""
+        found = {self._logins.home_token}
+        opaque: list[str] = []
+        for word in words:
+            found.update(one.encode() for one in _BY_SHAPE.findall(word))
+            for signed in _SIGNED.findall(word):
+                if await self._is_signed(signed):
+                    found.add(signed.encode())
+            if len(word) == OPAQUE_CHARACTERS:
+                opaque.append(word)
+        for word in await self._kept(opaque):
+            # The page's key is made of the cookie's value, and is worth something beside it.
+            found |= {word.encode(), self._logins.page_key(word).encode()}
+        return frozenset(one for one in found if len(one) >= SHORTEST)
+
+    async def _is_signed(self, text: str) -> bool:
+        try:
+            await self._keys.payload(text)
+        except BadToken:
+            return self._names_us(text)
+        return True
+
+    def _names_us(self, text: str) -> bool:
+        """Report whether a token says that it is of this installation, as one of an older key."""
+        try:
+            return read_object(read_compact(text).payload).get("iss") == self._issuer
+        except BadToken:
+            return False
+
+    async def _kept(self, words: Iterable[str]) -> list[str]:
+        """Return the words whose fingerprints are kept somewhere."""
+        marks = {fingerprint(word): word for word in words}
+        unknown = [mark for mark in marks if mark not in self._known]
+        if unknown:
+            async with self._ground.store.read() as rows:
+                for mark in unknown:
+                    self._note(mark, self._logins.knows(mark) or await _is_kept(rows, mark))
+        return [word for mark, word in marks.items() if self._known.get(mark)]
+
+    def _note(self, mark: str, own: bool) -> None:
+        self._known[mark] = own
+        while len(self._known) > MAX_KNOWN:
+            self._known.popitem(last=False)
+
+
+async def _is_kept(rows: Transaction, mark: str) -> bool:
+    kept = (
+        rows.person_sessions.marked,
+        rows.shares.marked,
+        rows.shares.guest,
+        rows.invitations.marked,
+        rows.preview_visits.marked,
+        rows.cli_logins.marked,
+    )
+    for look in kept:
+        if await look(mark) is not None:
+            return True
+    return False
