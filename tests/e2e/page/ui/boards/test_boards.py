@@ -307,6 +307,7 @@ async def test_agent_without_a_terminal_is_shown_by_its_cards(
     )
     item = page.locator('[data-kind="agent"]')
     await expect(item.get_by_label("Ask acp:kimi")).to_be_visible()
+    await until(lambda: len(board.items) == 1)  # the page shows an item before it is stored
     (held,) = board.items.values()
     assert (held["agent"], held["terminal_id"]) == ("acp:kimi", "a_1")
 
