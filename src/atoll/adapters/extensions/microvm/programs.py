@@ -30,7 +30,8 @@ class GuestPrograms:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             new = Path(mkdtemp(dir=self.folder))
             with tarfile.open(self.archive) as archive:
-                archive.extractall(new, filter="data")
+                # The zygote's own. Python 3.11.2, which is Debian 12's, knows no `filter`.
+                archive.extractall(new)  # noqa: S202
             try:
                 new.rename(place)
             except OSError as error:
