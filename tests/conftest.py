@@ -11,9 +11,12 @@ import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
+from atoll.wiring.timeouts import mend_timeouts
 from tests.bounds import examples
 from tests.peers.databases import postgres as servers
 from tests.peers.leftovers import Folders
+
+mend_timeouts()
 
 # A slow example on a busy machine is no wrong answer; whole tests have their own timeout.
 settings.register_profile(

@@ -56,6 +56,7 @@ class Place:
 
     def install(self) -> "subprocess.CompletedProcess[str]":
         env = {"PATH": str(self.bin), "NOTES": str(self.notes), "BREAK": str(self.broken)}
+        env["PYTHON"] = str(self.bin / "python3")  # else the system's own is taken
         return subprocess.run(
             ["bash", "scripts/install", "run"],
             cwd=self.folder,

@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 def main() -> None:
     """Run the command of `sys.argv` and exit with its code (`docs/use/commands.md`)."""
     words = sys.argv[1:]
+    if quick(words) is None:
+        # A quick command waits for nothing by asyncio, which takes long to load.
+        from atoll.wiring.timeouts import mend_timeouts
+
+        mend_timeouts()
     if _INTERRUPTS:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     code = run(words, os.environ, _host)

@@ -28,6 +28,7 @@ from atoll.wire.zygote import messages as zygote
 from atoll.wiring.pod_boot import MIN_TOKEN_CHARACTERS, PodBoot, read_boot, refuse_equal_uid
 from atoll.wiring.pod_wall import start_init
 from atoll.wiring.runtime import serve
+from atoll.wiring.timeouts import mend_timeouts
 from atoll.zygote.host import kernel
 from atoll.zygote.wall.confinement import plan_confinement
 
@@ -40,6 +41,7 @@ _INSIDE = ("PATH", "LANG", "HOME", "USER", "TERM")
 def main(arguments: list[str]) -> int:
     """Serve until SIGTERM; the exit code is the runtime's, 2 for a wrong call."""
     kernel.forbid_cores()
+    mend_timeouts()
     asked = _parser().parse_args(arguments)
     try:
         boot = _boot(asked)

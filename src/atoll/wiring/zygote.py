@@ -16,6 +16,7 @@ from atoll.domain.errors import AtollError
 from atoll.wiring.launch import mount_view
 from atoll.wiring.launch.home_setup import prepare_home
 from atoll.wiring.runtime import become, lay
+from atoll.wiring.timeouts import mend_timeouts
 from atoll.wiring.warm import warm_up
 from atoll.zygote.daemon.program import run
 from atoll.zygote.host import kernel
@@ -27,6 +28,7 @@ from atoll.zygote.wall import cgroups
 def main() -> int:
     """Run until SIGTERM. Returns 1, with the reason on stderr, when the zygote cannot start."""
     kernel.forbid_cores()
+    mend_timeouts()
     parser = argparse.ArgumentParser(prog="atoll-zygote")
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--ready-fd", type=int, default=None)

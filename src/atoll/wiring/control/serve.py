@@ -26,6 +26,7 @@ from atoll.adapters.auth.token_file import load_or_make_token
 from atoll.domain.errors import AtollError, Invalid
 from atoll.wiring.control.presence import Bind, Presence, is_alone, present
 from atoll.wiring.launch.start_link import StartLink
+from atoll.wiring.timeouts import mend_timeouts
 from atoll.zygote.host import kernel
 from atoll.zygote.host.title import set_title
 
@@ -117,6 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     kernel.forbid_cores()
+    mend_timeouts()
     said = _parser().parse_args(arguments)
     set_title("control", str(said.home))
     link = StartLink.inherited(said.starter_fd)

@@ -162,6 +162,7 @@ async def _tunnel(egress: Egress, pipe: Tunnel, call: _EgressCall, *, rest: byte
     async def opening() -> bytes:
         return await _read_hello(egress, pipe.inner, call.to, first=rest, strict=strict)
 
+    verdict: Refused | None = None
     try:
         if strict:
             await pipe.tunnel(await opening())
@@ -169,14 +170,16 @@ async def _tunnel(egress: Egress, pipe: Tunnel, call: _EgressCall, *, rest: byte
             await pipe.tunnel(opening=opening)
     except* Blocked as group:
         verdict = _first_verdict(group)
-        call.outcome = verdict.code
-        _record_refusal(egress, call.to, verdict)
-        await _send_alert(pipe.inner)
     except* VolumeSpent:
         call.outcome = "volume_spent"
         _record_refusal(egress, call.to, Refused("volume_spent", "this hour's bytes are used up"))
     except* OSError:
         call.outcome = "cut_short"
+    # Not in its handler, which would wrap a cancellation in a group.
+    if verdict is not None:
+        call.outcome = verdict.code
+        _record_refusal(egress, call.to, verdict)
+        await _send_alert(pipe.inner)
 
 
 def _first_verdict(group: BaseExceptionGroup[Blocked]) -> Refused:

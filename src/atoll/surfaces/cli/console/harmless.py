@@ -27,7 +27,7 @@ _UTF_8 = (
     rb"|[\xe1-\xec\xee\xef][\x80-\xbf]{2}|\xed[\x80-\x9f][\x80-\xbf]"
     rb"|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2}"
 )
-PASSED = re.compile(rb"(?:[\x08-\x0d -~]+|%s|%s)++" % (_QUICK, _UTF_8))
+PASSED = re.compile(rb"(?:[\x08-\x0d -~]+|%s|%s)+" % (_QUICK, _UTF_8))
 """Text, colours and the plainest movements: most of all output, which nobody looks at again."""
 
 _LAID_OUT = bytes([*range(0x08, 0x0E), *range(0x20, 0x7F), 0x1B])
