@@ -30,13 +30,12 @@ class _MendedTimeout(timeouts.Timeout):  # type: ignore[misc]  # final for other
         kind: type[BaseException] | None,
         error: BaseException | None,
         trace: TracebackType | None,
-    ) -> bool | None:
-        ended = await super().__aexit__(kind, error, trace)
+    ) -> None:
+        await super().__aexit__(kind, error, trace)
         # It has taken its own cancellation back by now.
         mine = self.expired() and kind is asyncio.CancelledError
         if mine and _current().cancelling() <= self._task_before:
             raise TimeoutError from error
-        return ended
 
 
 def _current() -> "asyncio.Task[object]":
