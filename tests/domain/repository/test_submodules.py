@@ -1,6 +1,7 @@
 import pytest
 
-from atoll.domain.repository.submodules import MAX_SUBMODULES, read_left_out, remotes_of
+from atoll.domain.repository.submodules import read_left_out, remotes_of
+from atoll.wire.git.checkpoints import MAX_SUBMODULES
 
 PARENT = "https://git.example.com/team/app"
 

@@ -176,3 +176,66 @@ async def test_objects_of_checkpoints_lie_in_the_repository_of_the_sandbox(point
         "/bin/sh .git/point t_1 x || true; chmod -R u+w .git/objects; git status -s"
     )
     assert left.endswith("?? more") and len(await points.list()) == 1
+
+
+AUTHOR = "-c user.name=a -c user.email=b"
+LIB = (
+    f"for one in lib lib/in; do git init -q $one; cd $one; echo 1 > file; git add .;"
+    f"git {AUTHOR} commit -qm x; cd /workspace; done; git -C lib add in;"
+    f"git -C lib {AUTHOR} commit -qm in; git add lib; : > .gitmodules; git add .gitmodules;"
+    "git commit -qm lib; git checkout -q src/a.txt; rm 'a new'"
+)
+SHOW = (
+    "cat lib/file lib/in/file; ls lib lib/in; git -C lib log -1 --format=%s; git -C lib status -s"
+)
+
+
+async def test_edits_in_submodules_are_in_a_checkpoint_and_come_back(
+    review: Review, points: Points
+) -> None:
+    points.box.run(f"{LIB}; echo 2 > lib/file; echo new > lib/new; echo 3 >> lib/in/file")
+    before = points.box.run(SHOW)
+    points.take()
+    assert await review.files("turn") == {}
+    points.take()
+    assert len(await points.list()) == 1
+    points.box.run(
+        f"cd lib; rm new; echo other > in/file; echo 4 > more; git {AUTHOR} commit -qam turn;"
+        "printf '4\\n5\\n' > more"
+    )
+    after, head = points.box.run(SHOW), points.box.run("git -C lib rev-parse HEAD")
+    lib = (await review.files("turn"))["lib"]
+    assert (lib.additions, lib.deletions) == (3, 3)
+    assert await points.restore(1) == 2
+    assert points.box.run(SHOW) == before
+    assert await review.files("turn") != {}, "against what was saved before"
+    await points.restore(2)
+    assert (points.box.run(SHOW), points.box.run("git -C lib rev-parse HEAD")) == (after, head)
+    assert points.box.run("find .git lib -name '*.lock'") == ""
+
+
+async def test_submodule_with_what_cannot_go_back_is_refused_before_anything_changes(
+    points: Points,
+) -> None:
+    points.box.run(LIB)
+    points.take()
+    points.box.run("echo 2 > lib/file; echo 2 > two.txt; touch lib/.git/index.lock")
+    with pytest.raises(Conflict, match="at work"):
+        await points.restore(1)
+    points.box.run("rm lib/.git/index.lock; echo 'file filter=x' > lib/.git/info/attributes")
+    points.box.run("echo 'file filter=x' > lib/.gitattributes")
+    with pytest.raises(Conflict, match=r"'lib/file' has a filter"):
+        await points.restore(1)
+    assert points.box.run("cat lib/file two.txt; ls .git/*.lock 2> /dev/null || true") == "2\n2"
+
+
+async def test_paths_with_a_newline_go_back_or_are_refused_by_a_filter(points: Points) -> None:
+    points.box.run("printf 1 > 'a\nb'; printf 1 > 'c\nd'; git add .; git commit -qm names")
+    points.take()
+    points.box.run("printf 2 > 'a\nb'; printf 2 > 'e\nf'")
+    await points.restore(1)
+    assert points.box.run("cat 'a\nb'; ls | wc -l") == "18"
+    points.box.run("echo 'c* filter=x' > .gitattributes; printf 2 > 'c\nd'")
+    with pytest.raises(Conflict, match=r"'c\\nd' has a filter"):
+        await points.restore(1)
+    assert points.box.run("cat 'c\nd'") == "2"

@@ -13,6 +13,7 @@ from atoll.services.library.checkpoints import Checkpoints
 from atoll.services.library.tree_edits import HunkRange, TreeEdits
 from atoll.wire.git.checkpoints import TALLY
 from tests.services.library.test_changes import Review, review
+from tests.services.library.test_checkpoints import AUTHOR, LIB
 from tests.services.library.test_workspaces import world
 
 __all__ = ["review", "world"]
@@ -127,6 +128,26 @@ async def test_commit_takes_files_that_are_marked_as_unchanged(edits: Edits) -> 
     await edits.commit("all")
     shown = edits.run("git show --name-status --format= HEAD; git status --porcelain")
     assert shown == "D\tREADME.md\nA\ta new\nM\ttwo.txt"
+
+
+async def test_edits_in_submodules_are_in_the_counts(edits: Edits) -> None:
+    tally = edits.review.box.argv("/bin/sh", "-c", TALLY, "atoll", "t_1", clean=True)
+
+    def count() -> str:
+        return subprocess.run(tally, capture_output=True, text=True, check=True).stdout
+
+    edits.run(LIB)
+    assert count() == "2 2 0\n", "a link that is new is a line"
+    edits.run("echo 2 > lib/file; echo new > lib/new; echo 3 >> lib/in/file")
+    assert count() == "2 5 1\n"
+    for against, counts in (("base", (4, 1)), ("uncommitted", (3, 1))):
+        lib = (await edits.review.files(against))["lib"]
+        assert (lib.additions, lib.deletions) == counts, against
+    edits.run(f"git -C lib add new; git -C lib {AUTHOR} commit -qm more; git add lib")
+    edits.run(f"git {AUTHOR} commit -qm more; echo 5 >> lib/new")
+    assert count() == "3 5 1\n"
+    lib = (await edits.review.files("base"))["lib"]
+    assert (lib.additions, lib.deletions) == (4, 1), "edits alone, where the base has no such link"
 
 
 async def test_files_with_a_filter_are_left_to_git_inside(edits: Edits) -> None:

@@ -8,15 +8,10 @@ from typing import Final
 
 from atoll.domain.errors import AtollError, Invalid
 from atoll.domain.repository.repository import read_remote
+from atoll.wire.git.checkpoints import MAX_DEPTH, MAX_SUBMODULES
 
 MODULES: Final = ".gitmodules"
 MAX_MODULES_BYTES: Final = 64 * 1024
-MAX_SUBMODULES: Final = 32
-"""Submodules whose repositories are looked for, and paths that are named."""
-
-MAX_DEPTH: Final = 4
-"""Submodules that lie in each other and are looked at."""
-
 # Functions of PREPARE, which run in the tree. `bring_submodules` lays out each submodule whose
 # commit a mounted repository has, with objects of its own: the mount may be another one later. What
 # lies in it follows. $1 of both is how deep they are in submodules, $2 the path of the one they are

@@ -5,9 +5,8 @@ Nothing the repository configures runs (`wire.git.checkpoints`). Marks that hide
 call it binary.
 """
 
-from atoll.domain.repository.submodules import MAX_DEPTH, MAX_SUBMODULES
 from atoll.services.scripts import Script
-from atoll.wire.git.checkpoints import POINTS, QUIET, QUIET_LOCATING
+from atoll.wire.git.checkpoints import COUNT, MAX_SUBMODULES, POINTS, QUIET, QUIET_LOCATING
 
 # $3 branch or tag of the shared repository to compare with  $4 base, uncommitted,
 # turn, or turnN for checkpoint N
@@ -22,6 +21,7 @@ CHANGES = Script(
     "compare the files",
     QUIET_LOCATING
     + POINTS
+    + COUNT
     + r"""
 from=$3 against=$4 mark=$5 mode=$6 since=$7 seconds=$8 context=$9
 shift 9
@@ -44,41 +44,63 @@ without_nul() {
 state() {
   own status --porcelain=v1 -z --no-renames --untracked-files=all --ignore-submodules=dirty \
     -- "$@" > "$work/whole" || return
-  : > "$work/dirty"
-  [ -e "$top/.gitmodules" ] || return 0
-  links "$@" | head -n MAX_SUBMODULES | while read -r one path; do
-    edits=$(edits_in "$path" 1)
-    [ -n "$edits" ] || continue
-    echo "$one $edits $path" >> "$work/dirty"
-    [ -n "$(own status --porcelain=v1 --no-renames --ignore-submodules=dirty -- "$path" |
-      head -c 1)" ] || printf ' M %s\0' "$path" >> "$work/whole"
-  done
+  : > "$work/links"
+  [ ! -e "$top/.gitmodules" ] || links "$@" | head -n MAX_SUBMODULES > "$work/links"
+  while read -r one path; do note_edits "$one" "$path" < /dev/null; done \
+    < "$work/links" > "$work/dirty"
 }
-# Prints a digest of what is not committed in the submodule $1, which is $2 deep, and of what is not
-# in those that lie in it; nothing where there is nothing. Git itself would run what a submodule
-# configures: here it has a directory as ours.
-edits_in() (
-  [ -e "$1/.git" ] && [ ! -L "$1" ] || exit 0
-  gitdir=$(git -C "$1" --git-dir=.git rev-parse --absolute-git-dir 2> /dev/null) || exit 0
-  outer=$top objects=$gitdir/objects
-  cd -P -- "$1" && top=$(pwd -P) && [ -d "$objects" ] || exit 0
-  case $top in "$outer"/*) ;; *) exit 0 ;; esac
-  rm -rf "$work/s" && mkdir "$work/s" && cp -R "$work/g" "$work/s/g" || exit 0
-  work=$work/s
-  settle
-  unhide || exit 0
-  own status --porcelain=v1 --no-renames --ignore-submodules=dirty > "$work/status" || exit 0
-  if [ "$2" -lt MAX_DEPTH ]; then
-    links | head -n MAX_SUBMODULES | while read -r one path; do
-      edits_in "$path" $(($2 + 1))
-    done >> "$work/status"
-  fi
-  [ -s "$work/status" ] || exit 0
+note_edits() {
+  edits=$(within "$2" edits_inside)
+  [ -n "$edits" ] || return 0
+  echo "$1 $edits $2"
+  [ -n "$(own status --porcelain=v1 --no-renames --ignore-submodules=dirty -- "$2" |
+    head -c 1)" ] || printf ' M %s\0' "$2" >> "$work/whole"
+}
+# Prints a digest of what is not committed in a submodule and in those that lie in it; nothing where
+# there is nothing.
+edits_inside() {
+  look_inside || return 0
+  while read -r one path; do within "$path" edits_inside < /dev/null; done \
+    < "$work/links" >> "$work/status"
+  [ -s "$work/status" ] || return 0
   {
     cat "$work/status"
     own diff --no-color --no-ext-diff --no-textconv --ignore-submodules=dirty
   } | head -c 4000000 | own hash-object --stdin
-)
+}
+# Counts, as git would, what submodules have gained since the base. Those that are as in a
+# checkpoint are in `same_links`.
+since_base() {
+  : > "$work/gained"
+  : > "$work/same_links"
+  [ -n "$base" ] || return 0
+  dirty=$(sed 's/^[^ ]* [^ ]* //' "$work/dirty")
+  while read -r one path; do since_link "$path" "$one" < /dev/null; done < "$work/links"
+}
+since_link() {
+  plus=0 minus=0
+  then=$(own rev-parse -q --verify "$base:$1") || then=$2 plus=1
+  case "
+$dirty
+" in *"
+$1
+"*) edited=yes ;; *) edited= ;; esac
+  gained=$(within "$1" since_inside "$then" "$edited")
+  case $gained in
+    same) printf '%s\n' "$1" >> "$work/same_links" ;;
+    ?*)
+      for one in $gained; do plus=$((plus + ${one%,*})) minus=$((minus + ${one#*,})); done
+      printf '%s\t%s\t%s\0' "$plus" "$minus" "$1" >> "$work/gained" ;;
+  esac
+}
+since_inside() {
+  glance || locate
+  [ -n "$2" ] || [ "$head" != "$1" ] || return 0
+  lines=$(count_inside "$1" | tr ' ' ,)
+  if [ -z "$lines" ] && { [ "$head" = "$1" ] ||
+    [ "$(own rev-parse -q --verify "$1^")" = "$head" ]; }; then lines=same; fi
+  echo "${lines:-0,0}"
+}
 # `each_dirty DO` runs DO with commit, digest and path of each submodule with edits that git, which
 # compares only commits, does not list.
 each_dirty() {
@@ -92,15 +114,6 @@ list_dirty() { printf ':160000 160000 %s %s M\0%s\0' "$1" "$2" "$3"; }
 show_dirty() {
   printf 'diff --git a/%s b/%s\n--- a/%s\n+++ b/%s\n' "$3" "$3" "$3" "$3"
   printf '@@ -1 +1 @@\n-Subproject commit %s\n+Subproject commit %s-dirty\n' "$1" "$1"
-}
-# HEAD by its files, which takes no process; git finds any that is not plain.
-glance() {
-  [ -f "$top/.git/HEAD" ] && read -r line < "$top/.git/HEAD" || return 1
-  branch=${line#ref: refs/heads/}
-  case $branch in "$line" | *..* | *' '*) return 1 ;; esac
-  [ -f "$top/.git/refs/heads/$branch" ] && read -r head < "$top/.git/refs/heads/$branch" || return 1
-  case $head in *[!0-9a-f]*) return 1 ;; esac
-  [ "${#head}" = 40 ] && enter
 }
 # The stamps of the files and the digest, beside the comparison.
 sum() {
@@ -177,6 +190,7 @@ if [ "$base" = "$head" ]; then :
 elif [ -n "$base" ] && [ -n "$head" ]; then
   commits=$(own rev-list --count "$base..$head" 2> /dev/null) || commits=0
 elif [ -n "$head" ]; then commits=$(own rev-list --count "$head" 2> /dev/null) || commits=0; fi
+since_base
 if [ "${base:-$empty}" = "${head:-$empty}" ]; then same=yes; else same=; fi
 if [ -n "$same" ]; then
   paths=$work/names
@@ -187,6 +201,10 @@ else
       "${base:-$empty}" "${head:-$empty}" -- "$@" | head -c 8000000
     head -c 8000000 "$work/whole" | bare
   } | each_once > "$work/all"
+  if [ -s "$work/same_links" ]; then
+    as_lines < "$work/all" | grep -vxF -f "$work/same_links" | as_names > "$work/others"
+    mv "$work/others" "$work/all"
+  fi
   total=$(tr -dc '\0' < "$work/all" | wc -c)
   total=${total##* }
   paths=$work/all
@@ -215,6 +233,7 @@ begin() {
 if [ "$mode" = list ]; then
   compare --raw --numstat -z --abbrev=40 > "$work/found"
   each_dirty list_dirty >> "$work/found"
+  cat "$work/gained" >> "$work/found"
   begin
   if [ -z "$same" ]; then each stat -c '%s|%i|%z|%n' -- > "$work/times" 2> /dev/null; fi
   head -q -c 1500000 "$work/mark" "$work/whole" "$work/mark" "$work/found" "$work/mark" \
@@ -230,7 +249,7 @@ else
   { each_dirty show_dirty; compare -p "-U$context" "$@"; } | head -c 4194304
   printf '\0%s\0' "$mark"
 fi
-""".replace("MAX_DEPTH", str(MAX_DEPTH)).replace("MAX_SUBMODULES", str(MAX_SUBMODULES)),
+""".replace("MAX_SUBMODULES", str(MAX_SUBMODULES)),
     seconds=120.0,
     unrecorded=True,
 )

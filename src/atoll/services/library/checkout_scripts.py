@@ -4,11 +4,11 @@ They run inside, over files the agent may have written: git must never touch tho
 host. Each says what its positional arguments are and how it ends.
 """
 
-from atoll.domain.repository.submodules import LEFT_OUT, MAX_DEPTH
+from atoll.domain.repository.submodules import LEFT_OUT
 from atoll.services.library.push_scripts import QUARANTINE
 from atoll.services.library.tree_scripts import FILTERS
 from atoll.services.scripts import Script
-from atoll.wire.git.checkpoints import QUIET
+from atoll.wire.git.checkpoints import MAX_DEPTH, QUIET
 
 NOT_A_REPOSITORY = 13
 NO_SUCH_BRANCH = 11

@@ -19,17 +19,17 @@ FILTERED = 23
 # (skip-worktree): git would take it off.
 _LOCK = r"""
 locked=
-trap 'rm -rf "$work"; if [ -n "$locked" ]; then rm -f "$top/.git/index.lock"; fi' EXIT
+trap 'rm -rf "$work"; if [ -n "$locked" ]; then rm -f "$gitdir/index.lock"; fi' EXIT
 keep_marks() {
   [ "$(theirs config --type=bool core.sparseCheckout 2> /dev/null)" = true ] ||
     printf '%s\n' '[sparse]' 'expectFilesOutsideOfPatterns = true' >> "$work/g/config"
 }
-lock() { (set -C; : > "$top/.git/index.lock") 2> /dev/null || exit 17; locked=yes; }
+lock() { (set -C; : > "$gitdir/index.lock") 2> /dev/null || exit 17; locked=yes; }
 publish() {
   if [ ! -f "$work/index" ]; then return; fi
   own update-index -q --refresh > /dev/null
-  cp "$work/index" "$top/.git/index.lock" || exit 14
-  mv -f "$top/.git/index.lock" "$top/.git/index" || exit 14
+  cp "$work/index" "$gitdir/index.lock" || exit 14
+  mv -f "$gitdir/index.lock" "$gitdir/index" || exit 14
   locked=
 }
 """
@@ -50,7 +50,7 @@ filtered_changes() {
   own diff-index --cached -z --name-only --no-renames --diff-filter=d "${head:-$empty}" | filtered
 }
 refuse() {
-  if IFS= read -r path; then printf '%s' "$path"; exit 23; fi
+  if IFS= read -r path; then printf '%s' "$path" | tr '\001' '\n'; exit 23; fi
 }
 """
 
@@ -63,24 +63,56 @@ RESTORE = Script(
     + FILTERS
     + _LOCK
     + r"""
+# $1 check, or go  $2 commit whose files the tree gets  $3 commit that its branch gets, or "" for
+# none  $4 path of the tree. The index is that of the present files. A check ends where a file has a
+# filter or git is at work in a submodule, before anything changes.
+back() {
+  own -c core.quotePath=false diff-index --cached --no-renames "$2" |
+    sed -n 's/^:160000 160000 \([0-9a-f]*\) [0-9a-f]* M.\(.*\)/\1 \2/p' > "$work/moved"
+  if [ "$1" = check ]; then check_back "$@" || exit
+  else go_back "$@"; fi
+  [ -e "$top/.gitmodules" ] || [ "$deep" -gt 0 ] || return 0
+  while read -r one path; do
+    within "$path" back_inside "$1" "$one" "$4$path/" < /dev/null || exit
+  done < "$work/moved"
+}
+# What differs from the commit is in the checkpoint as it was in the file.
+check_back() {
+  own diff-index --cached -z --name-only --no-renames --diff-filter=a "$2" | filtered |
+    while IFS= read -r name; do
+      path=$(printf '%s.' "$name" | tr '\001' '\n')
+      path=${path%.}
+      one=$(own rev-parse -q --verify "$3:$path") || continue
+      [ "$one" != "$(own rev-parse -q --verify "$2:$path")" ] || printf '%s%s\n' "$4" "$name"
+    done | refuse
+}
+go_back() {
+  own read-tree --reset -u "$2" || exit 14
+  if [ -n "$3" ] && [ "$3" != "$head" ]; then
+    record -m 'atoll: back to a checkpoint' HEAD "$3" || exit 14
+  fi
+  own read-tree "${3:-$empty}" || exit 14
+  publish
+}
+# The commit of a submodule is one of its checkpoints, or of its branch.
+back_inside() {
+  target=$(theirs rev-parse -q --verify "$2^{commit}") || return 0
+  add_all person '' || exit
+  parent=$target
+  if points | grep -q " $target\$"; then parent=$(theirs rev-parse -q --verify "$target^"); fi
+  trap 'if [ -n "$locked" ]; then rm -f "$gitdir/index.lock"; fi' EXIT
+  locked=
+  lock
+  back "$1" "$target" "$parent" "$3"
+}
 lock
 points > "$work/points"
 target=$(sed -n "s/^$3 //p" "$work/points")
 target=$(theirs rev-parse -q --verify "$target^{commit}") || exit 16
 take person "Before going back to checkpoint $3" || exit $?
 parent=$(theirs rev-parse -q --verify "$target^") || parent=
-# What differs from the commit is in the checkpoint as it was in the file.
-own diff-index --cached -z --name-only --no-renames --diff-filter=a "$target" | filtered |
-  while IFS= read -r path; do
-    one=$(own rev-parse -q --verify "$parent:$path") || continue
-    [ "$one" != "$(own rev-parse -q --verify "$target:$path")" ] || printf '%s\n' "$path"
-  done | refuse || exit
-own read-tree --reset -u "$target" || exit 14
-if [ -n "$parent" ] && [ "$parent" != "$head" ]; then
-  record -m 'atoll: back to a checkpoint' HEAD "$parent" || exit 14
-fi
-own read-tree "${parent:-$empty}" || exit 14
-publish
+back check "$target" "$parent" ''
+back go "$target" "$parent" ''
 printf '%s' "$number"
 """,
     seconds=300.0,

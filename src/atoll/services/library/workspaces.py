@@ -20,7 +20,6 @@ from atoll.domain.repository.branch import branch_of_ref
 from atoll.domain.repository.repository import Remote, is_local_key, read_remote
 from atoll.domain.repository.submodules import (
     MAX_MODULES_BYTES,
-    MAX_SUBMODULES,
     MODULES,
     read_left_out,
     remotes_of,
@@ -43,6 +42,7 @@ from atoll.services.library.checkout_scripts import (
 )
 from atoll.services.scripts import Script, run_inside
 from atoll.wire.contract.files import read_file, remove_file
+from atoll.wire.git.checkpoints import MAX_SUBMODULES
 
 FRESH_FOR = timedelta(seconds=10)
 """A repository fetched this recently is not fetched again for a new sandbox."""

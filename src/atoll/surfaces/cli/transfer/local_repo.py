@@ -14,8 +14,9 @@ from pathlib import Path
 from atoll.domain.errors import AtollError, Invalid
 from atoll.domain.repository.branch import read_branch
 from atoll.domain.repository.repository import plain_name, read_remote
-from atoll.domain.repository.submodules import MAX_DEPTH, MODULES
+from atoll.domain.repository.submodules import MODULES
 from atoll.surfaces.cli.transfer.local_git import LocalGit
+from atoll.wire.git.checkpoints import MAX_DEPTH
 
 _COMMIT = re.compile(r"(?=.*[0-9])[0-9a-f]{7,40}")
 _USER = re.compile(r"^(https://)[^/@]*@")
