@@ -82,7 +82,9 @@ class Routing:
             usual = preferring_desktop(usual)
         policy = narrowed(usual, options)
         installed = self._candidates.installed
-        named = canonical(policy.extensions, installed)
+        # A default is nobody's choice: one by name is made among all that are on and allowed.
+        bound = options.extension is None or _names_backends(sandbox.profile)
+        named = canonical(policy.extensions, installed) if bound else ()
         only = None if options.extension is None else canonical((options.extension,), installed)[0]
         request = RouteRequest(
             strategy=policy.strategy,
@@ -200,6 +202,11 @@ def canonical(names: Sequence[str], installed: Mapping[str, Extension]) -> tuple
     return tuple(
         dict.fromkeys(installed[name].name if name in installed else name for name in whole)
     )
+
+
+def _names_backends(profile: Profile) -> bool:
+    """Report whether a profile says which backends it takes."""
+    return bool(profile.extension if profile.route is None else profile.route.extensions)
 
 
 def _about_desktops(request: RouteRequest) -> bool:

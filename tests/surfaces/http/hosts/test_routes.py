@@ -132,6 +132,34 @@ async def test_default_route_counts(atoll: World) -> None:
         assert {one["event_type"] for one in events} == {"route.changed"}
 
 
+async def test_named_extension_is_chosen_among_all_that_are_on_where_the_profile_names_none(
+    atoll: World,
+) -> None:
+    """A default route names those of whoever names none; what is not allowed stays out."""
+    async with client_of(atoll.url, atoll.token) as client:
+        name = (await client.post(f"{PATH}/explain", json={})).json()["chosen"]["extension"]
+        named = {"route": {"extension": name}}
+        for scope in ("organization", "installation"):
+            default: dict[str, Any] = {
+                "extensions": ["ext.desktop"],
+                "constraints": {"gpu": "h100"},
+            }
+            await client.put(f"{PATH}/default", json={"scope": scope, "default": default})
+            told = (await client.post(f"{PATH}/explain", json=named)).json()
+            (judged,) = told["candidates"]
+            assert (judged["extension"], judged["reasons"]) == (name, ["it has no GPU h100"])
+            default["constraints"] = {}
+            await client.put(f"{PATH}/default", json={"scope": scope, "default": default})
+            assert (await client.post("/v1/sandboxes", json={})).json()["code"] == "no_route"
+            made = await client.post("/v1/sandboxes", json=named)
+            assert made.status_code == 202 and made.json()["extension"] == name
+            rules = {"scope": scope, "default": default, "allow": ["ext.desktop"]}
+            await client.put(f"{PATH}/default", json=rules)
+            refused = (await client.post("/v1/sandboxes", json=named)).json()
+            assert "it is not allowed here" in refused["detail"]
+            await client.put(f"{PATH}/default", json={"scope": scope})
+
+
 @pytest.mark.parametrize(
     "body",
     [
