@@ -110,6 +110,17 @@ def run(ground: Ground, step: Step, repository: Path) -> None:
 
 
 @pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """What the page calls `owner/repo`."""
+    folder = tmp_path / "project"
+    who = ("-c", "user.name=Test", "-c", "user.email=test@example.invalid")
+    subprocess.run(["git", "init", "-q", "-b", "main", str(folder)], check=True)
+    words = ("commit", "-q", "--allow-empty", "-m", "start")
+    subprocess.run(["git", "-C", str(folder), *who, *words], check=True)
+    return folder
+
+
+@pytest.fixture
 def clouds() -> Iterator[Ground]:
     if reason := cloud_missing():
         pytest.skip(reason)
