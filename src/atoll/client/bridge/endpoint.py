@@ -33,10 +33,11 @@ _OK = 300
 
 class McpOptions(NamedTuple):
     """Options of a client: with `sandbox` the tools of the one it names, with `flat` names without
-    dots."""
+    dots, with `outside` what reaches outside its home, too."""
 
     sandbox: str = ""
     flat: bool = False
+    outside: bool = False
 
 
 PLAIN: Final = McpOptions()
@@ -45,13 +46,13 @@ PLAIN: Final = McpOptions()
 
 def target_of(server: Server, options: McpOptions) -> str:
     """Return the path and query of the endpoint. Who comes by the token of a home is anonymous, and
-    reaches no further than that home."""
+    reaches no further than that home, unless its person says so."""
     from urllib.parse import urlencode
 
     query = {"sandbox": options.sandbox} if options.sandbox else {}
     if options.flat:
         query["names"] = "flat"
-    if server.by_home:
+    if server.by_home and not options.outside:
         query["reach"] = "home"
     return f"{server.prefix}/mcp?{urlencode(query)}" if query else f"{server.prefix}/mcp"
 

@@ -15,6 +15,7 @@ from atoll.domain.event import Json
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.tool.answer import Answer
+from atoll.domain.tool.home import check_home
 from atoll.domain.tool.tool import Effects, Tool
 from atoll.services.application import Application
 from atoll.services.tools.children import ToolReach
@@ -26,15 +27,31 @@ class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The services and the caller that a tool is given beside its arguments."""
+    """The services and the caller that a tool is given beside its arguments. `home`: the caller is
+    an agent without an account."""
 
     atoll: Application
     caller: Principal
+    home: bool = False
 
     @property
     def inside(self) -> bool:
         """Report whether the caller is inside a sandbox."""
         return self.caller.token is not None and self.caller.token.sandbox_id is not None
+
+    @property
+    def stays_home(self) -> bool:
+        """Report whether nothing may reach outside. Inside a sandbox its person chose, the bounds
+        are that sandbox's."""
+        return self.home and not self.inside
+
+    async def reach_to_run(self, ref: str, act: str) -> ToolReach:
+        """Return the caller for an act by which programs run in a sandbox. Raises as `reach`, and
+        `Forbidden` where that reaches outside and the caller may not."""
+        found = await self.reach(ref)
+        if self.stays_home:
+            check_home(await self.atoll.sandboxes.get(found.caller, found.ref), act)
+        return found
 
     async def reach(self, ref: str) -> ToolReach:
         """Return the caller for an act upon a sandbox. Raises `NotFound` for one that a caller

@@ -106,7 +106,7 @@ class ToolServer:
                 f"{found.tool.name} needs the permission {found.tool.permission}, and reaches "
                 "outside, which an agent without a token may not: give it a token"
             )
-        return await found.perform(Call(self.atoll, caller), found.read(arguments))
+        return await found.perform(Call(self.atoll, caller, home), found.read(arguments))
 
 
 class AnnouncingServer(Server[Any]):

@@ -80,7 +80,7 @@ async def run_command(call: Call, arguments: ExecArguments) -> Answer:
         raise Invalid("give either `command` or `exec_id`", field="command")
     if arguments.exec_id and arguments.cwd:
         raise Invalid("`cwd` is for a new command: leave it out", field="cwd")
-    reach = await call.reach(arguments.sandbox)
+    reach = await call.reach_to_run(arguments.sandbox, "a command")
     calls, caller, ref = call.atoll.runtime_calls, reach.caller, reach.ref
     if arguments.command:
         body = execs.ExecBody(shell=arguments.command, cwd=arguments.cwd or None, background=True)
@@ -131,7 +131,7 @@ async def write_file(call: Call, arguments: WriteArguments) -> Answer:
 async def ask_agent(call: Call, arguments: AskArguments) -> Answer:
     """Send words to an agent that runs in a sandbox. It answers once they were sent; the events of
     the sandbox say when it is done."""
-    reach = await call.reach(arguments.sandbox)
+    reach = await call.reach_to_run(arguments.sandbox, "words to an agent")
     running = (await call.atoll.agents.list(reach.caller, reach.ref)).agents
     named = [one for one in running if arguments.agent_id in ("", one.id)]
     if len(named) != 1:

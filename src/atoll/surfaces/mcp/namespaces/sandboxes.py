@@ -16,6 +16,7 @@ from atoll.domain.profile.profile import Scope
 from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest, Sandbox
 from atoll.domain.sandbox.task import AgentMode, TaskRequest
 from atoll.domain.tool.answer import Answer
+from atoll.domain.tool.home import home_request
 from atoll.domain.tool.tool import READS, Effects
 from atoll.surfaces.mcp.definition import Arguments, Call, Namespace
 from atoll.surfaces.mcp.fields import Cursor, SandboxName, WaitSeconds
@@ -134,6 +135,9 @@ async def create_sandbox(call: Call, arguments: CreateArguments) -> Answer:
         network_mode=NetworkMode(arguments.network_mode) if arguments.network_mode else None,
         task=_task(arguments),
     )
+    if call.stays_home:
+        here = await call.atoll.repositories.list(call.caller)
+        request = home_request(request, {one.key for one in here})
     key = arguments.key or None
     made = await call.atoll.sandboxes.create(call.caller, request, idempotency_key=key)
     return Answer({"sandbox": sandbox_value(made)})

@@ -18,6 +18,11 @@ from atoll.surfaces.cli.console.output import note
     "--flat", is_flag=True, help="Underscores for the dots in names, for models that take no dots."
 )
 @click.option(
+    "--outside",
+    is_flag=True,
+    help="Let an agent without an account reach outside this home: networks and repositories.",
+)
+@click.option(
     "--env-file",
     metavar="FILE",
     type=click.Path(path_type=Path),
@@ -26,7 +31,12 @@ from atoll.surfaces.cli.console.output import note
 )
 @pass_invocation
 def command(
-    invocation: Invocation, *, sandbox: str | None, flat: bool, env_file: Path | None
+    invocation: Invocation,
+    *,
+    sandbox: str | None,
+    flat: bool,
+    outside: bool,
+    env_file: Path | None,
 ) -> None:
     """Serve Atoll's tools to an agent of yours, on stdin and stdout."""
     from atoll.client.bridge.bridge import Bridge
@@ -41,5 +51,5 @@ def command(
     if os.isatty(0):
         note("atoll: an agent starts this and speaks MCP with it; Ctrl-D ends it")
     stdio = Stdio(0, 1)
-    endpoint = Endpoint(lambda: find_server(environ), McpOptions(sandbox or "", flat))
+    endpoint = Endpoint(lambda: find_server(environ), McpOptions(sandbox or "", flat, outside))
     Bridge(endpoint, stdio.write).run(stdio.read)
