@@ -13,8 +13,8 @@ from atoll.domain.event import Json
 from atoll.domain.network.network import NetworkMode
 from atoll.domain.people.capability import Capability
 from atoll.domain.profile.profile import Scope
-from atoll.domain.sandbox.home_agent import home_request
 from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest, Sandbox
+from atoll.domain.sandbox.steps.home_agent import home_request
 from atoll.domain.sandbox.task import AgentMode, TaskRequest
 from atoll.domain.tool.answer import Answer
 from atoll.domain.tool.tool import READS, Effects
