@@ -5,13 +5,14 @@ import json
 import os
 import re
 import signal
+import socket
 import ssl
 import stat
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -19,6 +20,7 @@ import aiohttp
 import httpx
 import pytest
 
+from atoll.testing.server import test_server
 from tests.peers.certificate import own_certificate
 
 LINK = re.compile(r"Log in within 10 minutes: (http\S+)/#login=(\S+)")
@@ -305,3 +307,25 @@ def test_wrong_tls_files_stop_the_start_with_a_sentence(
     assert done.returncode == 1
     assert sentence in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def _free_ports(count: int) -> list[int]:
+    with ExitStack() as stack:
+        made = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [each.getsockname()[1] for each in made]
+
+
+def test_up_listens_where_file_variable_and_flag_say_in_this_order() -> None:
+    in_file, by_variable, by_flag = _free_ports(3)
+    with test_server(start=False) as server:
+        (server.home / "config.toml").write_text(f"port = {in_file}\n")
+        server.start(None)
+        assert server.url == f"http://127.0.0.1:{in_file}"
+        for env, flag, port in (
+            ({"ATOLL_PORT": str(by_variable)}, None, by_variable),
+            ({"ATOLL_PORT": str(by_variable)}, by_flag, by_flag),
+        ):
+            server.kill()
+            server.env = {**server.env, **env}
+            server.start(flag)
+            assert server.url == f"http://127.0.0.1:{port}"

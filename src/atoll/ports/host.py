@@ -19,15 +19,15 @@ Level = Literal["ok", "warn", "fail"]
 
 @dataclass(frozen=True, slots=True)
 class UpOptions:
-    """Options of `atoll up`. `home` is absolute; `port` 0 takes any free one.
+    """Options of `atoll up`. `home` is absolute; `port` 0 takes the last one, else any free one.
 
-    `host`, `public_url` and `tls` (the files of a certificate and its key) take precedence over the
-    settings. `lan` listens on this machine's address in its local network. `replica` names a
-    further control plane on the same home.
+    `port`, `host`, `public_url` and `tls` (the files of a certificate and its key) take precedence
+    over the settings. `lan` listens on this machine's address in its local network. `replica` names
+    a further control plane on the same home.
     """
 
     home: Path
-    port: int = 0
+    port: int | None = None
     browser: bool = True
     host: str | None = None
     public_url: str | None = None

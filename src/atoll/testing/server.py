@@ -71,10 +71,12 @@ class TestServer:
         """Output of `atoll up`, login links included."""
         return self.home.parent / f"up{self.replica or ''}.log"
 
-    def start(self, port: int = 0) -> None:
-        """Start the control plane. Returns once it reports that it serves."""
+    def start(self, port: int | None = 0) -> None:
+        """Start the control plane; None leaves its port to the settings. Returns once it reports
+        that it serves."""
         self.note.unlink(missing_ok=True)
-        words = ["up", "--home", str(self.home), "--no-browser", "--port", str(port)]
+        words = ["up", "--home", str(self.home), "--no-browser"]
+        words += [] if port is None else ["--port", str(port)]
         words += [] if self.replica is None else ["--replica", self.replica]
         env = {**os.environ, **self.env}
         with self.log.open("ab") as log:

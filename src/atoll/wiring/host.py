@@ -131,9 +131,7 @@ class LocalHost:
 
 
 def _become_control(home: Home, options: "UpOptions", uid: int, link: StartLink | None) -> NoReturn:
-    argv = zygote_process.python(
-        CONTROL_MODULE, "--home", str(home.root), "--port", str(options.port), "--print-login"
-    )
+    argv = zygote_process.python(CONTROL_MODULE, "--home", str(home.root), "--print-login")
     argv += _reach_flags(options)
     if link is not None:
         argv += ["--starter-fd", str(link.fileno())]
@@ -161,6 +159,7 @@ def _become_control(home: Home, options: "UpOptions", uid: int, link: StartLink 
 
 def _reach_flags(options: "UpOptions") -> list[str]:
     flags = ["--browser"] if options.browser else []
+    flags += ["--port", str(options.port)] if options.port is not None else []
     flags += ["--replica", options.replica] if options.replica is not None else []
     flags += ["--lan"] if options.lan else []
     flags += ["--host", options.host] if options.host is not None else []

@@ -384,7 +384,7 @@ def test_up_and_down_ask_the_machine(cli: Cli, tmp_path: Path) -> None:
     assert cli("down", "--yes", host=lambda: machine).code == 0
     assert machine.asked == [
         UpOptions(Path("/tmp/h"), 8123, browser=False),
-        UpOptions(tmp_path, 0, browser=True),
+        UpOptions(tmp_path, None, browser=True),
         tmp_path,
     ]
 

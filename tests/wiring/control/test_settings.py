@@ -1,3 +1,5 @@
+import json
+import re
 from datetime import timedelta
 from pathlib import Path
 
@@ -6,8 +8,8 @@ import pytest
 from atoll.domain.errors import Invalid
 from atoll.domain.network.bounds import NetworkBounds
 from atoll.domain.wall.isolation import IsolationLevel
-from atoll.services.settings import ServiceSettings
 from atoll.wiring.control.settings import ControlSettings, read_settings, setting_names
+from tests.places import ROOT
 
 REALM = {"realm": "corp", "issuer": "https://id.example", "client_id": "atoll"}
 EVERYTHING = {
@@ -152,8 +154,113 @@ def test_environment_goes_before_the_file_and_flags_before_both(tmp_path: Path) 
 
 
 def test_environment_sets_none_of_what_only_the_file_may_say(tmp_path: Path) -> None:
-    environ = {"ATOLL_MOUNT_ROOTS": "/srv", "ATOLL_ALLOW_LOOPBACK_REMOTES": "1"}
-    assert read_settings(tmp_path, environ, {}).services == ServiceSettings()
+    """It is refused, not ignored."""
+    _, variables = documented()
+    for name in sorted(EVERYTHING.keys() - variables.keys()):
+        with pytest.raises(Invalid, match=f"ATOLL_{name.upper()} sets nothing") as refused:
+            read_settings(tmp_path, {f"ATOLL_{name.upper()}": "1"}, {})
+        assert refused.value.field == name
+
+
+def test_misspelt_variable_is_refused_and_anothers_is_not(tmp_path: Path) -> None:
+    for wrong, right in (("PROT", "PORT"), ("MAX_SANDBOX", "MAX_SANDBOXES")):
+        with pytest.raises(Invalid, match=f"ATOLL_{wrong}; did you mean ATOLL_{right}"):
+            read_settings(tmp_path, {f"ATOLL_{wrong}": "1"}, {})
+    others = {"HOME", "URL", "TOKEN", "MASTER_KEY", "DATABASE_URL_FILE", "BUS_URL_FILE", "DEMO",
+              "PORT_7680_TCP", "SERVICE_HOST", "SERVICE_PORT", "CHECK_HOST", "DOMAIN"}  # fmt: skip
+    assert read_settings(tmp_path, {f"ATOLL_{each}": "x" for each in others}, {}).home == tmp_path
+
+
+FLAGS = {"host", "port", "public_url", "tls_cert", "tls_key"}
+"""What `atoll up` has options for."""
+
+ELSE = {
+    "host": "127.0.0.2", "port": 8, "public_url": "https://b.example", "metrics": "on",
+    "log_level": "error", "log_format": "text", "otlp_endpoint": "http://127.0.0.1:9",
+    "require_isolation": "policy", "extensions": ["ssh"], "agent_catalogue": ["claude-code"],
+    "trusted_proxies": ["10.0.0.9"], "front_end_ranges": ["10.0.0.9/32"],
+    "webhook_ranges": ["10.9.0.0/16"], "forge_ranges": ["10.9.0.0/16"],
+    "docker_host": "unix:///e", "bus_url": "nats://127.0.0.2", "push_contact": "mailto:b@b.example",
+    "internal_api_token": "u" * 32, "bus_copies": 2, "hosts": ["b"], "bus_prefix": "other",
+    "uri_scheme": "other", "database_url": "sqlite:///y", "sovereign_id": "there",
+    "preview_domain": "q.example", "outside_namespaces": ["slack"],
+}  # fmt: skip
+"""Another right value of a setting, where one more or a letter more is none."""
+
+
+TOGETHER = {
+    "bus_tls_cert": ["bus_tls_key"],
+    "bus_tls_key": ["bus_tls_cert"],
+    "tls_cert": ["tls_key"],
+    "tls_key": ["tls_cert"],
+    "front_end_ranges": ["front_end_secret_file"],
+    "front_end_secret_file": ["front_end_ranges"],
+    "drive_client_id": ["drive_client_secret_file"],
+    "drive_client_secret_file": ["drive_client_id"],
+}
+
+
+def toml(value: object) -> str:
+    """Return a value as TOML spells it."""
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{key} = {toml(each)}' for key, each in value.items())} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(toml, value))}]"
+    return json.dumps(value)
+
+
+def documented() -> tuple[set[str], dict[str, str]]:
+    """Return the settings of the page, and the variables of those that have one."""
+    page = (ROOT / "docs/use/settings.md").read_text()
+    rows = re.findall(r"^\| (`[^|]+)\|([^|]*)\|", page, re.MULTILINE)
+    named, variables = set(), {}
+    for names, variable in rows:
+        for name in re.findall(r"`(\w+)`", names):
+            named.add(name)
+            if found := re.findall(r"`(ATOLL_\w+)`", variable):
+                variables[name] = found[-1]
+    return named, variables
+
+
+def spelled(value: object) -> str:
+    return ",".join(value) if isinstance(value, list) else str(value)
+
+
+def changed(name: str) -> object:
+    """Return another right value of a setting."""
+    value = EVERYTHING[name]
+    if name in ELSE:
+        return ELSE[name]
+    return value + 1 if isinstance(value, int) else f"{value}x"
+
+
+def test_page_names_every_setting_and_the_variables_that_are_read() -> None:
+    named, variables = documented()
+    assert named == setting_names()
+    assert all(variables[name] == f"ATOLL_{name.upper()}" for name in variables)
+    assert variables.keys() >= FLAGS
+
+
+@pytest.mark.parametrize("name", sorted(EVERYTHING))
+def test_setting_counts_in_the_file_by_variable_and_by_flag_in_this_order(
+    name: str, tmp_path: Path
+) -> None:
+    _, variables = documented()
+    together = {each: EVERYTHING[each] for each in TOGETHER.get(name, ())}
+    plain = read_settings(tmp_path, {}, {})
+    value, other = EVERYTHING[name], changed(name) if name in variables else None
+    (tmp_path / "config.toml").write_text(f"{name} = {toml(value)}\n")
+    in_file = read_settings(tmp_path, {}, together)
+    assert in_file == read_settings(tmp_path, {}, {**together, name: value}) != plain
+    if name in variables:
+        environ = {variables[name]: spelled(other)}
+        by_variable = read_settings(tmp_path, environ, together)
+        assert by_variable == read_settings(tmp_path, {}, {**together, name: other}) != in_file
+        assert read_settings(tmp_path, environ, {**together, name: value}) == in_file
+    wrong = {name: {"nope": [object()]}}
+    with pytest.raises(Invalid) as refused:
+        read_settings(tmp_path, {}, wrong)
+    assert name in f"{refused.value.message} {refused.value.field}"
 
 
 @pytest.mark.parametrize(

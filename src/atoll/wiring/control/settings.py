@@ -7,6 +7,7 @@ lies with its feature, which owns and checks it; `ControlSettings` is the list o
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ _TEXTS = {
         "internal_api_token",
     ),
     *("database_url", "docker_host", "require_isolation"),
-    *("push_contact", "notify_command", "sovereign_id"),
+    *("push_contact", "notify_command", "sovereign_id", "uri_scheme"),
     *("bus_url", "bus_prefix", "bus_credentials", "bus_tls_ca", "bus_tls_cert", "bus_tls_key"),
     *("log_format", "metrics", "otlp_endpoint"),
     *("drive_client_id", "drive_client_secret_file"),
@@ -66,9 +67,13 @@ _NUMBERS = {
     *("pat_max_days", "pat_default_days"),
 }
 _LISTS = {
-    *("hosts", "extensions", "agent_catalogue"),
+    *("hosts", "extensions", "agent_catalogue", "outside_namespaces"),
     *("webhook_ranges", "forge_ranges", "front_end_ranges", "trusted_proxies"),
 }
+
+PREFIX = "ATOLL_"
+CLOSE = 0.85
+"""Likeness of a misspelt name, `difflib.SequenceMatcher`: a letter or two of it."""
 
 _LITERAL = {"internal_api_token": "INTERNAL_API_TOKEN"}
 """Names that others' contracts have, beside those with our prefix."""
@@ -228,6 +233,7 @@ def _from_file(path: Path) -> dict[str, object]:
 
 
 def _from_environ(environ: Mapping[str, str]) -> dict[str, object]:
+    _check_names(environ)
     found: dict[str, object] = {}
     for name in sorted(_TEXTS | _NUMBERS | _LISTS):
         text = environ.get(f"ATOLL_{name.upper()}") or environ.get(_LITERAL.get(name, ""))
@@ -240,6 +246,29 @@ def _from_environ(environ: Mapping[str, str]) -> dict[str, object]:
         else:
             found[name] = text
     return found
+
+
+def _check_names(environ: Mapping[str, str]) -> None:
+    """Check that no variable means a setting and is ignored: one that only the file may have, or
+    one that is misspelt. Other programs' variables may begin with `ATOLL_`. Raises `Invalid`."""
+    given = {name.removeprefix(PREFIX).lower() for name in environ if name.startswith(PREFIX)}
+    readable = _TEXTS | _NUMBERS | _LISTS
+    for name in sorted(given - readable):
+        variable = f"{PREFIX}{name.upper()}"
+        if name in setting_names():
+            raise Invalid(
+                f"{variable} sets nothing: {name} is read from config.toml alone", field=name
+            )
+        near = next((each for each in sorted(readable) if _is_misspelt(name, each)), None)
+        if near is not None:
+            raise Invalid(
+                f"there is no setting {variable}; did you mean {PREFIX}{near.upper()}?", field=name
+            )
+
+
+def _is_misspelt(name: str, setting: str) -> bool:
+    likeness = SequenceMatcher(None, name, setting).ratio()
+    return likeness >= CLOSE or sorted(name) == sorted(setting)
 
 
 def _number(name: str, text: str) -> int:

@@ -28,8 +28,8 @@ def _tls_files(
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
-    default=0,
-    help="Port to listen on  [default: any free one]",
+    default=None,
+    help="Port to listen on  [default: the setting `port`]",
 )
 @click.option("--host", metavar="ADDR", default=None, help="Address to listen on.")
 @click.option("--lan", is_flag=True, help="Listen on this machine's address in its local network.")
@@ -52,7 +52,7 @@ def _tls_files(
 def command(
     invocation: Invocation,
     *,
-    port: int,
+    port: int | None,
     host: str | None,
     lan: bool,
     public_url: str | None,
