@@ -6,7 +6,6 @@ A command loads what it needs itself: `up` should not wait for the shelves of ag
 
 import asyncio
 import contextlib
-import json
 import os
 import signal
 import sys
@@ -17,16 +16,16 @@ from typing import TYPE_CHECKING, NoReturn
 import atoll
 from atoll.adapters.agents.removed import sweep_removed
 from atoll.domain.errors import Conflict, Failed
-from atoll.wiring.control.presence import place, places
+from atoll.wiring.control.presence import place
 from atoll.wiring.doctor import docker_host, microvm
 from atoll.wiring.launch import mount_view, zygote_process
+from atoll.wiring.launch.control_process import CONTROL_MODULE, control_pid, control_pids, end
 from atoll.wiring.launch.handed_file import handed_over
 from atoll.wiring.launch.home_setup import prepare_home
 from atoll.wiring.launch.start_link import StartLink
-from atoll.zygote.disk.safe_open import read_plain
 from atoll.zygote.host import kernel
 from atoll.zygote.host.home import Home
-from atoll.zygote.host.title import has_title
+from atoll.zygote.wall import control_group
 
 if TYPE_CHECKING:
     from atoll.ports.agents import AgentShelf
@@ -34,9 +33,6 @@ if TYPE_CHECKING:
     from atoll.ports.host import Finding, UpOptions
     from atoll.ports.images import ImageBuilder, ImageShelf
     from atoll.ports.outside.local_wall import DesktopOptions, LocalWall
-
-CONTROL_MODULE = "atoll.wiring.control.serve"
-STOP_SECONDS = 15.0
 
 
 class LocalHost:
@@ -49,7 +45,7 @@ class LocalHost:
         uid = prepare_home(home.root)
         sweep_removed(home.root / "agents")
         link = zygote_process.start(home)
-        control = _control_pid(home, place(home.root, options.replica))
+        control = control_pid(home, place(home.root, options.replica))
         if control is None:
             with link or contextlib.nullcontext():
                 _become_control(home, options, uid, link)
@@ -68,10 +64,8 @@ class LocalHost:
     def down(self, home: Path) -> None:
         """End all control planes, then the zygote with every sandbox."""
         there = Home(home.resolve())
-        for one in places(there.root):
-            pid = _control_pid(there, one)
-            if pid is not None:
-                _end(pid)
+        for pid in control_pids(there):
+            end(pid)
         zygote_process.end(there)
         docker_host.clear(there.root)
         microvm.clear(there.root)
@@ -140,6 +134,7 @@ def _become_control(home: Home, options: "UpOptions", uid: int, link: StartLink 
         name: value for name, value in os.environ.items() if not name.startswith("PYTHON")
     }
     environment["PYTHONPATH"] = str(Path(atoll.__file__).parents[1])
+    control_group.enter(zygote_process.running(home), home, options.replica)
     try:
         if os.geteuid() == 0:
             mount_view.enter_if_closed(home.root)
@@ -168,27 +163,3 @@ def _reach_flags(options: "UpOptions") -> list[str]:
         certificate, key = map(handed_over, options.tls)
         flags += ["--tls-cert", certificate, "--tls-key", key]
     return flags
-
-
-def _control_pid(home: Home, one: Path) -> int | None:
-    """Return a control plane's pid, when the note it left names a process that is one."""
-    try:
-        pid = json.loads(read_plain(one.with_suffix(".json")))["pid"]
-        command = Path(f"/proc/{int(pid)}/cmdline").read_bytes()
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    words = command.split(b"\0")
-    begins = CONTROL_MODULE.encode() in words and os.fsencode(home.root) in words
-    return int(pid) if begins or has_title(command, "control", home.root) else None
-
-
-def _end(pid: int) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        pidfd = os.pidfd_open(pid)
-        try:
-            for number in (signal.SIGTERM, signal.SIGKILL):
-                signal.pidfd_send_signal(pidfd, number)
-                if zygote_process.await_end(pidfd, STOP_SECONDS):
-                    return
-        finally:
-            os.close(pidfd)

@@ -14,8 +14,9 @@ from atoll.domain.event import Json
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.services.journals.events import Note
+from atoll.services.tools.tool_calls import READ_AT_ONCE
 from atoll.services.tools.watches import Change
-from atoll.surfaces.mcp.entry import MAX_BODY_BYTES
+from atoll.surfaces.mcp.bodies import MAX_BODY_BYTES
 from tests.surfaces.http.world import World, client_of
 from tests.surfaces.mcp.conftest import Connect, Era
 from tests.surfaces.mcp.requests import LEGACY, MODERN, body_of, call_of, headers_of
@@ -255,3 +256,57 @@ def _stream_head(atoll: World, version: str, session_id: str) -> bytes:
     headers["Content-Length"] = str(len(body))
     lines = [f"{verb} /mcp HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+@each_version
+@pytest.mark.parametrize("piece", ["[]", '{"":{}}', '""', "{}", "1"])
+async def test_body_of_many_values_is_refused_before_it_is_parsed(
+    atoll: World, version: str, piece: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = f'{{"after":[{",".join([piece] * (1_900_000 // (len(piece) + 1)))}]}}'
+    content = call_of(version, "events.recent", arguments)
+    # Whoever parses it makes a value of each.
+    monkeypatch.setattr("json.loads", None)
+    answer = await _sent(atoll, content, headers_of(version, **CALLED))
+    monkeypatch.undo()
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, -32700)
+
+
+@each_version
+async def test_call_is_as_long_as_its_tools_arguments_may_be(atoll: World, version: str) -> None:
+    for tool, size, status in (
+        ("events.recent", 100_000, 413),
+        ("atoll.exec", 600_000, 200),
+        ("atoll.exec", 1_000_000, 413),
+        ("atoll.write", 1_000_000, 200),
+        ("nothing.there", 100_000, 413),
+    ):
+        arguments = json.dumps({"sandbox": "none", "text": "x" * size})
+        headers = headers_of(version, "tools/call", tool)
+        await _sent(atoll, call_of(version, "events.recent", "{}"), headers_of(version, **CALLED))
+        answer = await _sent(atoll, call_of(version, tool, arguments), headers)
+        assert answer.status_code == status, (tool, size)
+
+
+async def test_requests_are_counted_before_they_are_read(atoll: World) -> None:
+    head = (
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        f"Authorization: Bearer {atoll.token}\r\nContent-Length: 1000000\r\n\r\n"
+    )
+    host, _, port = atoll.host.partition(":")
+    answers: asyncio.Queue[bytes] = asyncio.Queue()
+
+    async def send_half() -> None:
+        reader, writer = await asyncio.open_connection(host, int(port))
+        try:
+            writer.write(head.encode() + b"[" * 100_000)
+            answers.put_nowait(await reader.readline())
+        finally:
+            writer.close()
+
+    async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
+        half = [tasks.create_task(send_half()) for _ in range(READ_AT_ONCE + 1)]
+        assert await answers.get() == b"HTTP/1.1 429 Too Many Requests\r\n"
+        assert answers.empty()
+        for one in half:
+            one.cancel()

@@ -76,6 +76,7 @@ EVERYTHING = {
     "low_disk_mb": 5,
     "runtime_memory_mb": 65,
     "runtime_tasks": 33,
+    "control_memory_mb": 257,
     "bus_url": "nats://127.0.0.1",
     "bus_prefix": "catalyst",
     "bus_credentials": "/u.creds",

@@ -72,6 +72,11 @@ move files."""
 
 MIN_RUNTIME_TASKS = 32
 
+DEFAULT_CONTROL_MEMORY_MB = 1024
+"""The memory of a control plane: it begins with 190 MiB."""
+
+MIN_CONTROL_MEMORY_MB = 256
+
 SCRATCH = (
     ("/tmp", 0o1777, 512 * MIB),  # noqa: S108  names inside the sandbox
     ("/var/tmp", 0o1777, 256 * MIB),  # noqa: S108

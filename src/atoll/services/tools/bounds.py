@@ -32,8 +32,11 @@ class _Use:
 class CallBounds:
     """Counts calls."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(
+        self, clock: Clock, *, per_minute: int | None = None, at_once: int | None = None
+    ) -> None:
         self._clock = clock
+        self._per_minute, self._at_once = per_minute, at_once
         self._uses: OrderedDict[tuple[str, str], _Use] = OrderedDict()
 
     @contextmanager
@@ -43,10 +46,11 @@ class CallBounds:
         now = self._clock.now()
         while use.times and now - use.times[0] >= _MINUTE:
             use.times.popleft()
-        if len(use.times) >= PER_MINUTE:
-            raise LimitReached(f"{tool} was called {PER_MINUTE} times within a minute: wait")
-        if use.running >= AT_ONCE:
-            raise LimitReached(f"{AT_ONCE} calls of {tool} run already: wait for one of them")
+        per_minute, at_once = self._per_minute or PER_MINUTE, self._at_once or AT_ONCE
+        if len(use.times) >= per_minute:
+            raise LimitReached(f"{tool} was called {per_minute} times within a minute: wait")
+        if use.running >= at_once:
+            raise LimitReached(f"{at_once} calls of {tool} run already: wait for one of them")
         use.times.append(now)
         use.running += 1
         try:

@@ -5,7 +5,7 @@ a digest of the arguments, and how it ended; the arguments themselves are nowher
 """
 
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 
 import structlog
@@ -28,6 +28,9 @@ from atoll.wire.contract.correlation import TRACE_ID
 
 STREAM = "tools"
 """The stream of the calls of tools."""
+
+READ_PER_MINUTE, READ_AT_ONCE = 600, 4
+"""The requests of one caller that are read, whatever they turn out to be."""
 
 SUCCEEDED = "ok"
 PENDING = "pending"
@@ -60,6 +63,12 @@ class ToolCalls:
         self._events = events
         self._consent = consent
         self._bounds = CallBounds(ground.clock)
+        self._readings = CallBounds(ground.clock, per_minute=READ_PER_MINUTE, at_once=READ_AT_ONCE)
+
+    def counted_reading(self, principal: Principal) -> AbstractContextManager[None]:
+        """Return the context in which a request of a caller is read: one that is no call yet counts
+        already. Entering it raises `LimitReached`."""
+        return self._readings.counted(who_calls(principal), "the tools' endpoint")
 
     async def caller(self, principal: Principal) -> ToolCaller:
         """Return a caller of tools. Raises `Forbidden` for a sandbox that is gone."""

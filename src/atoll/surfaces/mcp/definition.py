@@ -6,7 +6,7 @@ are a `msgspec.Struct`: their JSON Schema, and the check of what comes in, are m
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
@@ -19,6 +19,10 @@ from atoll.domain.tool.answer import Answer
 from atoll.domain.tool.tool import Effects, Tool
 from atoll.services.application import Application
 from atoll.services.tools.children import ToolReach
+
+BESIDE_BYTES: Final = 64 * 1024
+ESCAPED_BYTES: Final = 6
+"""The bytes of a character in JSON at most, as `\\u00e9`; beyond the first plane there are two."""
 
 
 class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -83,6 +87,13 @@ class ToolDefinition(Generic[A]):
         if required:
             shown["required"] = required
         return {**shown, "additionalProperties": False}
+
+    def most_bytes(self) -> int:
+        """Return the most bytes of a call: those of its longest arguments, each character escaped,
+        and room for what a call has beside them."""
+        fields = self.schema()["properties"].values()
+        longest: int = sum(one.get("maxLength", 0) for one in fields)
+        return BESIDE_BYTES + ESCAPED_BYTES * longest
 
     def read(self, arguments: Mapping[str, Json]) -> A:
         """Return the arguments that a client sent. Raises `Invalid`, with the field."""

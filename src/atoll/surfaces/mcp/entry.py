@@ -12,7 +12,6 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
 from starlette.datastructures import Headers, QueryParams
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
@@ -23,11 +22,17 @@ from atoll.domain.people.principal import Principal
 from atoll.services.application import Application, EventServices
 from atoll.services.tools.mcp_sessions import SessionClaims
 from atoll.services.tools.watches import check_reader
+from atoll.surfaces.mcp.bodies import (
+    MAX_BODY_BYTES,
+    BodyReader,
+    Refusal,
+    method_of,
+    refuse,
+)
 from atoll.surfaces.mcp.definition import Namespace
 from atoll.surfaces.mcp.offering import CallerNow, McpClient, Offering, check_address, is_home
 from atoll.surfaces.mcp.open_streams import OpenStreams
 from atoll.surfaces.mcp.standing import Standing
-from atoll.wire.http.unreadable import UNREADABLE
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -36,8 +41,6 @@ METHOD: Final = "mcp-method"
 EVENT_STREAM: Final = "events/stream"
 """The method of the Events extension whose answer is a stream, never JSON."""
 
-JSON_TYPE: Final = "application/json"
-MAX_BODY_BYTES: Final = 4 * 1024 * 1024
 SESSION: Final = "mcp-session-id"
 VERSION: Final = "mcp-protocol-version"
 HANDSHAKE_VERSIONS: Final = frozenset({"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"})
@@ -47,13 +50,6 @@ AFTER_START_SECONDS: Final = 0.5
 """The wait before the SDK is loaded for a sandbox, whose start would be slower for it."""
 
 _OLDEST = "2024-11-05"
-_INVALID_REQUEST = -32600
-
-
-class _Head(msgspec.Struct):
-    """The part of a JSON-RPC message that is read before the SDK reads it."""
-
-    method: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +76,7 @@ class McpEntry:
         self._wanted = asyncio.Event()
         self._loaded: asyncio.Future[_Managers] | None = None
         self._streams = OpenStreams()
+        self._bodies = BodyReader(self._bytes_of)
 
     async def run(self) -> None:
         """Load the SDK, and serve until cancelled. It is loaded once somebody asks or a sandbox has
@@ -124,6 +121,14 @@ class McpEntry:
         )
         return made
 
+    def _bytes_of(self, tool: str) -> int:
+        """Return the most bytes of a call of a tool. Before the tools are loaded, a call may be as
+        long as any: it is the one that has them loaded."""
+        if self._loaded is None or not self._loaded.done():
+            return MAX_BODY_BYTES
+        found = self._loaded.result().offering.find(tool)
+        return 0 if found is None else min(MAX_BODY_BYTES, found.most_bytes())
+
     async def _managers(self) -> _Managers:
         if self._loaded is None:
             raise RuntimeError("the entry of MCP does not run")
@@ -138,11 +143,13 @@ class McpEntry:
         state["caller_now"] = partial(self._bound_now, scope, state["caller_now"])
         state["mcp_session"], body = None, b""
         if scope["method"] == "POST":
-            read = await _read(headers, receive)
-            if isinstance(read, Response):
-                await read(scope, receive, send)
+            counted = self._atoll.tools.calls.counted_reading(state["caller"])
+            try:
+                body = await self._bodies.read(headers, receive, counted)
+            except Refusal as refused:
+                await refused.answer(scope, receive, send)
                 return
-            body, receive = read, _replayed(read, receive)
+            receive = _replayed(body, receive)
         if headers.get(VERSION, _OLDEST) in HANDSHAKE_VERSIONS:
             await self._handshake(body, scope, receive, send)
             return
@@ -158,7 +165,7 @@ class McpEntry:
         if named is not None:
             found = await self._atoll.tools.sessions.find(state["caller"], named)
             if found is None:
-                await _refuse(404, "Session not found")(scope, receive, send)
+                await refuse(404, "Session not found")(scope, receive, send)
                 return
             state["mcp_session"] = found
         match scope["method"]:
@@ -170,7 +177,7 @@ class McpEntry:
                 await self._atoll.tools.sessions.end(state["mcp_session"])
                 await Response(status_code=204)(scope, receive, send)
             case _:
-                refused = _refuse(405, "Method Not Allowed")
+                refused = refuse(405, "Method Not Allowed")
                 refused.headers["Allow"] = "GET, POST, DELETE"
                 await refused(scope, receive, send)
 
@@ -188,7 +195,7 @@ class McpEntry:
         Each has the position in the log as its id, from which a client goes on."""
         headers = Headers(scope=scope)
         if "text/event-stream" not in headers.get("accept", ""):
-            refused = _refuse(406, "Not Acceptable: Client must accept text/event-stream")
+            refused = refuse(406, "Not Acceptable: Client must accept text/event-stream")
             await refused(scope, receive, send)
             return
         client, tools = _client(scope), self._atoll.tools
@@ -199,7 +206,7 @@ class McpEntry:
         try:
             after = last_event_position(headers.get("last-event-id", ""))
         except Invalid as error:
-            await _refuse(400, f"Bad Request: {error.message}")(scope, receive, send)
+            await refuse(400, f"Bad Request: {error.message}")(scope, receive, send)
             return
         changes = tools.watches.follow_session(client.caller, session, after=after)
         lists = offering.changes(client, session.tools)
@@ -208,11 +215,7 @@ class McpEntry:
             await standing(scope, receive, send)
 
     async def _post(self, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            method = msgspec.json.decode(body, type=_Head).method
-        except UNREADABLE:
-            # The SDK says what is wrong with it.
-            method = ""
+        method = method_of(body)
         managers = await self._managers()
         extra: list[tuple[bytes, bytes]] = []
         if method == "initialize":
@@ -230,30 +233,6 @@ def _client(scope: Scope) -> McpClient:
     return McpClient(
         state["caller"], state["caller_now"], is_home(QueryParams(scope["query_string"]))
     )
-
-
-async def _read(headers: Headers, receive: Receive) -> bytes | Response:
-    """Return the body of a request, or the answer to one that is none of JSON, or too long."""
-    if not headers.get("content-type", "").lower().startswith(JSON_TYPE):
-        return _refuse(415, f"Unsupported Media Type: send {JSON_TYPE}")
-    body = await _body(receive)
-    return _refuse(413, "Request body too large") if body is None else body
-
-
-async def _body(receive: Receive) -> bytes | None:
-    """Return the body of a request, None when it is longer than allowed."""
-    parts, size = [], 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            return b""
-        part: bytes = message.get("body", b"")
-        size += len(part)
-        if size > MAX_BODY_BYTES:
-            return None
-        parts.append(part)
-        if not message.get("more_body", False):
-            return b"".join(parts)
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
@@ -282,9 +261,3 @@ def _with_headers(send: Send, extra: list[tuple[bytes, bytes]]) -> Send:
         await send(message)
 
     return sent
-
-
-def _refuse(status: int, text: str) -> Response:
-    error = {"code": _INVALID_REQUEST, "message": text}
-    told = {"jsonrpc": "2.0", "id": None, "error": error}
-    return Response(msgspec.json.encode(told), status, media_type=JSON_TYPE)

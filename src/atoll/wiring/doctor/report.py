@@ -26,6 +26,7 @@ from atoll.wiring.doctor import (
 )
 from atoll.wiring.doctor.uids import uid_findings
 from atoll.wiring.launch import zygote_process
+from atoll.wiring.launch.control_process import control_pids
 from atoll.zygote.disk import image
 from atoll.zygote.disk.own_places import own_places
 from atoll.zygote.host import kernel
@@ -33,7 +34,7 @@ from atoll.zygote.host.home import Home
 from atoll.zygote.host.shared_memory import KNOWN_FAULT, SHARING_OFF
 from atoll.zygote.jobs.programs import bwrap_version, find_bwrap, init_kind
 from atoll.zygote.records.uids import FIRST_UID
-from atoll.zygote.wall import hierarchies, landlock
+from atoll.zygote.wall import control_group, hierarchies, landlock
 from atoll.zygote.wall.confinement import MISSING, describe_landlock
 from atoll.zygote.wall.covers import closed_to_others, covers
 from atoll.zygote.wall.seccomp import ARCHITECTURES
@@ -65,6 +66,7 @@ def findings(home: Home) -> list[Finding]:
         lambda: _zygote(report),
         lambda: _memory(report),
         lambda: _runtimes(report),
+        lambda: _control(home, report),
         lambda: _covered(home),
         lambda: docker_host.findings(home.root),
         lambda: microvm.findings(home.root),
@@ -344,6 +346,21 @@ def _runtimes(report: wire.Reported | None) -> Iterator[Finding]:
         yield Finding("runtimes", "ok", text)
     else:
         yield Finding("runtimes", "warn", text, "At its limit it ends, and its sandbox with it.")
+
+
+def _control(home: Home, report: wire.Reported | None) -> Iterator[Finding]:
+    """Report which control planes of the home are bounded in memory."""
+    if report is None:
+        return
+    for pid in control_pids(home):
+        most = control_group.limit_of(pid, report.pid, home)
+        if most is None:
+            text = f"the memory of the one that runs (pid {pid}) is not bounded: no control group"
+            fix = "Run Atoll as root, or bound it from outside (`MemoryMax=` of a unit)."
+            yield Finding("control plane", "warn", text, fix)
+        else:
+            text = f"pid {pid} takes at most {most // MIB} MiB (control_memory_mb)"
+            yield Finding("control plane", "ok", text)
 
 
 def _covered(home: Home) -> Iterator[Finding]:

@@ -15,9 +15,11 @@ from typing import Annotated, Any
 import msgspec
 
 from atoll.domain.wall.interior import (
+    DEFAULT_CONTROL_MEMORY_MB,
     DEFAULT_LOW_DISK_MB,
     DEFAULT_RUNTIME_MEMORY_MB,
     DEFAULT_RUNTIME_TASKS,
+    MIN_CONTROL_MEMORY_MB,
     MIN_RUNTIME_MEMORY_MB,
     MIN_RUNTIME_TASKS,
 )
@@ -29,8 +31,8 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 @dataclass(frozen=True, slots=True)
 class OwnSettings:
-    """Settings of the zygote: `mount_roots`, `share_memory`, `low_disk_mb`, `runtime_memory_mb` and
-    `runtime_tasks` (docs/use/settings.md)."""
+    """Settings of the zygote: `mount_roots`, `share_memory`, `low_disk_mb`, `runtime_memory_mb`,
+    `runtime_tasks` and `control_memory_mb` (docs/use/settings.md)."""
 
     mount_roots: tuple[str, ...] = ()
     share_memory: bool = False
@@ -39,6 +41,9 @@ class OwnSettings:
         DEFAULT_RUNTIME_MEMORY_MB
     )
     runtime_tasks: Annotated[int, msgspec.Meta(ge=MIN_RUNTIME_TASKS)] = DEFAULT_RUNTIME_TASKS
+    control_memory_mb: Annotated[int, msgspec.Meta(ge=MIN_CONTROL_MEMORY_MB)] = (
+        DEFAULT_CONTROL_MEMORY_MB
+    )
 
 
 def read_own_settings(home: Home) -> OwnSettings:
@@ -56,6 +61,9 @@ def read_own_settings(home: Home) -> OwnSettings:
         ),
         runtime_tasks=_number(
             found.get("runtime_tasks"), DEFAULT_RUNTIME_TASKS, least=MIN_RUNTIME_TASKS
+        ),
+        control_memory_mb=_number(
+            found.get("control_memory_mb"), DEFAULT_CONTROL_MEMORY_MB, least=MIN_CONTROL_MEMORY_MB
         ),
     )
 

@@ -12,7 +12,7 @@ from atoll.zygote.disk.engine_mounts import EngineMounts
 from atoll.zygote.host.home import POOL_PREFIX, Home
 from atoll.zygote.records import record
 from atoll.zygote.stop.teardown import SandboxTeardown, remove_tree, tear_down, unlink_socket
-from atoll.zygote.wall import cgroups, runtime_group
+from atoll.zygote.wall import cgroups, control_group, runtime_group
 
 REASON = "Atoll's zygote ended while the sandbox ran; start it again"
 
@@ -111,7 +111,7 @@ def _living(known: record.SandboxRecord) -> list[int]:
 def _remove_empty_groups(groups: cgroups.Groups) -> None:
     for _version, base in groups.bases:
         for group in base.iterdir():
-            if group.is_dir() and group.name != "zygote":
+            if group.is_dir() and not control_group.is_own(group.name):
                 for pid in cgroups.members(group):
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGKILL)

@@ -5,6 +5,8 @@ sentence, before any model sees it.
 """
 
 import json
+import re
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
@@ -13,23 +15,24 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from atoll.domain.errors import Invalid, LimitReached
+from atoll.wire.json_shape import MAX_VALUES, Misshapen, check_shape
 
 MAX_JSON_BYTES = 1024 * 1024
-MAX_DEPTH = 32
 _SHOWN = 80
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 class JsonRequest(Request):
     """A request whose JSON is read and checked before the framework sees it."""
 
-    async def admit(self, max_bytes: int = MAX_JSON_BYTES) -> None:
+    async def admit(self, max_bytes: int = MAX_JSON_BYTES, max_values: int = MAX_VALUES) -> None:
         """Read and parse the body.
 
         Raises `LimitReached` (`too_large`) and `Invalid`: here, because the framework would reduce
         an error of its own reading to "bad request".
         """
         self._raw = await read_body(self, max_bytes)
-        self._value = parse(self._raw) if self._raw else None
+        self._value = parse(self._raw, max_values) if self._raw else None
 
     async def body(self) -> bytes:
         """Return the admitted bytes."""
@@ -47,6 +50,7 @@ class JsonRoute(APIRoute):
     """
 
     max_bytes = MAX_JSON_BYTES
+    max_values = MAX_VALUES
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler, given a strict request when the route takes a JSON body."""
@@ -59,14 +63,18 @@ class JsonRoute(APIRoute):
             others = [header for header in scope["headers"] if header[0] != b"content-type"]
             scope["headers"] = [*others, (b"content-type", b"application/json")]
             admitted = JsonRequest(scope, request.receive)
-            await admitted.admit(self.max_bytes)
+            await admitted.admit(self.max_bytes, self.max_values)
             return await handle(admitted)
 
         return strict
 
 
-def parse(data: bytes) -> Any:
+def parse(data: bytes, max_values: int = MAX_VALUES) -> Any:
     """Parse JSON text to values. Raises `Invalid` with the reason and, where known, the name."""
+    try:
+        check_shape(data, values=max_values)
+    except Misshapen as error:
+        raise Invalid(f"the body is too large: {error}", field="body") from error
     try:
         value = json.loads(data.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_finite)
     except UnicodeDecodeError as error:
@@ -78,7 +86,7 @@ def parse(data: bytes) -> Any:
         # ValueError: a number of thousands of digits, which Python refuses to read.
         sentence = "the body is nested too deeply or has a number too long"
         raise Invalid(sentence, field="body") from error
-    _check(value, 0)
+    _check(value)
     return value
 
 
@@ -124,8 +132,9 @@ def _too_large(max_bytes: int) -> LimitReached:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) != len(pairs):
-        names = [name for name, _ in pairs]
-        again = next(name for name in names if names.count(name) > 1)
+        # Not by counting each name: a body of names would take the square of their number.
+        count = Counter(name for name, _ in pairs)
+        again = next(name for name, times in count.items() if times > 1)
         raise Invalid(f"{again[:_SHOWN]!r} is given twice: give it once", field="body")
     return values
 
@@ -134,24 +143,22 @@ def _finite(name: str) -> Any:
     raise Invalid(f"{name} is not a JSON number: give a finite one", field="body")
 
 
-def _check(value: Any, depth: int) -> None:
-    if depth > MAX_DEPTH:
-        raise Invalid(f"the body is nested deeper than {MAX_DEPTH}", field="body")
+def _check(value: Any) -> None:
     if isinstance(value, str):
         _check_text(value)
     elif isinstance(value, list):
         for item in value:
-            _check(item, depth + 1)
+            _check(item)
     elif isinstance(value, dict):
         for name, item in value.items():
             _check_text(name)
-            _check(item, depth + 1)
+            _check(item)
 
 
 def _check_text(text: str) -> None:
     if "\x00" in text:
         raise Invalid("a text contains a NUL character: remove it", field="body")
-    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+    if not text.isascii() and _HALF.search(text):
         raise Invalid(
             "a text contains half of a surrogate pair, which is not valid Unicode", field="body"
         )

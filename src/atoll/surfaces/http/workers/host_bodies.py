@@ -19,6 +19,8 @@ from atoll.wire.http.unreadable import UNREADABLE
 MAX_ITEMS: Final = 500
 MAX_BATCH_BYTES: Final = 16 * 1024 * 1024
 """A line of an agent has at most 4 MiB, and its JSON is text here."""
+MAX_BATCH_VALUES: Final = 50_000
+"""The values of a batch, those in the texts of its lines not counted."""
 MAX_NUMBER: Final = 2**53
 MAX_DELTAS: Final = 100
 MAX_PIECES: Final = 1000

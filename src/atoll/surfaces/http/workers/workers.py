@@ -33,7 +33,11 @@ from atoll.surfaces.http.workers.bodies import (
     WorkerBody,
     WorkerRequestBody,
 )
-from atoll.surfaces.http.workers.host_bodies import MAX_BATCH_BYTES, HostBatchBody
+from atoll.surfaces.http.workers.host_bodies import (
+    MAX_BATCH_BYTES,
+    MAX_BATCH_VALUES,
+    HostBatchBody,
+)
 from atoll.surfaces.http.workers.views import (
     IngestView,
     WorkerCreatedView,
@@ -183,6 +187,7 @@ class BatchRoute(JsonRoute):
     """A route that reads whole lines of agents."""
 
     max_bytes = MAX_BATCH_BYTES
+    max_values = MAX_BATCH_VALUES
 
 
 @needs(Capability.AGENT_USE)
