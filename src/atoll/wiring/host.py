@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, NoReturn
 import atoll
 from atoll.adapters.agents.removed import sweep_removed
 from atoll.domain.errors import Conflict, Failed
-from atoll.wiring.control.presence import place
+from atoll.wiring.control.presence import CONTROL_MODULE, control_pid, control_pids, place
 from atoll.wiring.doctor import docker_host, microvm
 from atoll.wiring.launch import mount_view, zygote_process
-from atoll.wiring.launch.control_process import CONTROL_MODULE, control_pid, control_pids, end
 from atoll.wiring.launch.handed_file import handed_over
 from atoll.wiring.launch.home_setup import prepare_home
 from atoll.wiring.launch.start_link import StartLink
@@ -33,6 +32,8 @@ if TYPE_CHECKING:
     from atoll.ports.host import Finding, UpOptions
     from atoll.ports.images import ImageBuilder, ImageShelf
     from atoll.ports.outside.local_wall import DesktopOptions, LocalWall
+
+STOP_SECONDS = 15.0
 
 
 class LocalHost:
@@ -65,7 +66,7 @@ class LocalHost:
         """End all control planes, then the zygote with every sandbox."""
         there = Home(home.resolve())
         for pid in control_pids(there):
-            end(pid)
+            _end(pid)
         zygote_process.end(there)
         docker_host.clear(there.root)
         microvm.clear(there.root)
@@ -163,3 +164,16 @@ def _reach_flags(options: "UpOptions") -> list[str]:
         certificate, key = map(handed_over, options.tls)
         flags += ["--tls-cert", certificate, "--tls-key", key]
     return flags
+
+
+def _end(pid: int) -> None:
+    """End a control plane: by SIGTERM, and by SIGKILL when that takes too long."""
+    with contextlib.suppress(ProcessLookupError):
+        pidfd = os.pidfd_open(pid)
+        try:
+            for number in (signal.SIGTERM, signal.SIGKILL):
+                signal.pidfd_send_signal(pidfd, number)
+                if zygote_process.await_end(pidfd, STOP_SECONDS):
+                    return
+        finally:
+            os.close(pidfd)

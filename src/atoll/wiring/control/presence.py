@@ -17,9 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.domain.errors import Conflict, Invalid, Unavailable
-from atoll.zygote.host.home import traversal_mode
+from atoll.zygote.disk.safe_open import read_plain
+from atoll.zygote.host.home import Home, traversal_mode
+from atoll.zygote.host.title import has_title
 
 BACKLOG = 1024
+CONTROL_MODULE = "atoll.wiring.control.serve"
 
 _REPLICA_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?")
 _LOCAL_HOST = "127.0.0.1"
@@ -70,6 +73,24 @@ def place(home: Path, replica: str | None) -> Path:
 def places(home: Path) -> list[Path]:
     """Return the places of all control planes that this home has had."""
     return [place(home, None), *sorted(p.with_suffix("") for p in home.glob("run/replica-*.lock"))]
+
+
+def control_pid(home: Home, one: Path) -> int | None:
+    """Return a control plane's pid, when the note it left names a process that is one."""
+    try:
+        pid = json.loads(read_plain(one.with_suffix(".json")))["pid"]
+        command = Path(f"/proc/{int(pid)}/cmdline").read_bytes()
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    words = command.split(b"\0")
+    begins = CONTROL_MODULE.encode() in words and os.fsencode(home.root) in words
+    return int(pid) if begins or has_title(command, "control", home.root) else None
+
+
+def control_pids(home: Home) -> list[int]:
+    """Return the pids of the control planes that run."""
+    found = (control_pid(home, one) for one in places(home.root))
+    return [pid for pid in found if pid is not None]
 
 
 @contextmanager

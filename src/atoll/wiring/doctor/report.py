@@ -14,6 +14,7 @@ from atoll.domain.wall.interior import DEFAULT_FILES, DEFAULT_PIDS, MIB, default
 from atoll.inside.program import INSIDE_PYTHON
 from atoll.ports.host import Finding
 from atoll.wire.zygote import messages as wire
+from atoll.wiring.control.presence import control_pids
 from atoll.wiring.control.settings import read_settings
 from atoll.wiring.doctor import (
     disk_share,
@@ -26,7 +27,6 @@ from atoll.wiring.doctor import (
 )
 from atoll.wiring.doctor.uids import uid_findings
 from atoll.wiring.launch import zygote_process
-from atoll.wiring.launch.control_process import control_pids
 from atoll.zygote.disk import image
 from atoll.zygote.disk.own_places import own_places
 from atoll.zygote.host import kernel
