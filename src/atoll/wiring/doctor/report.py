@@ -352,15 +352,16 @@ def _control(home: Home, report: wire.Reported | None) -> Iterator[Finding]:
     """Report which control planes of the home are bounded in memory."""
     if report is None:
         return
-    for pid in control_pids(home):
+    for number, pid in enumerate(control_pids(home), 1):
+        name = "control plane" if number == 1 else f"control plane {number}"
         most = control_group.limit_of(pid, report.pid, home)
         if most is None:
             text = f"the memory of the one that runs (pid {pid}) is not bounded: no control group"
             fix = "Run Atoll as root, or bound it from outside (`MemoryMax=` of a unit)."
-            yield Finding("control plane", "warn", text, fix)
+            yield Finding(name, "warn", text, fix)
         else:
             text = f"pid {pid} takes at most {most // MIB} MiB (control_memory_mb)"
-            yield Finding("control plane", "ok", text)
+            yield Finding(name, "ok", text)
 
 
 def _covered(home: Home) -> Iterator[Finding]:
