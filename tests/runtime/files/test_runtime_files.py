@@ -311,6 +311,7 @@ async def test_watch_tells_changes_as_events(client: Client, root: Path) -> None
 async def _watching(client: Client, query: str) -> AsyncIterator[AsyncIterator[dict[str, str]]]:
     async with client.get(f"/files/watch?{query}") as reply:
         assert reply.content_type == "text/event-stream"
+        assert await reply.content.readline() == b"retry: 1000\n"
         assert await reply.content.readline() == b": watching\n"
 
         async def events() -> AsyncIterator[dict[str, str]]:

@@ -126,7 +126,7 @@ async def _watch(request: web.Request) -> web.StreamResponse:
     recursive = query_flag(request, "recursive")
     async with parts_of(request).files.watch(_path(request), recursive=recursive) as changes:
         response = await _events(request)
-        await response.write(b": watching\n\n")
+        await response.write(b"retry: 1000\n: watching\n\n")
         async with asyncio.TaskGroup() as group:
             waiting: asyncio.Queue[FileChange | None] = asyncio.Queue(MAX_WAITING_CHANGES)
             task = group.create_task(_collect(changes, waiting))

@@ -24,6 +24,10 @@ AT_ONCE: Final = 8
 """The changes of one piece: a client that does not read holds no more than one of them beside what
 its connection has."""
 
+RETRY_MILLISECONDS: Final = 10_000
+"""The time after which a client comes back. The official SDKs try twice, or once where the stream
+broke off, and then never again: this is how long a restart may last."""
+
 END_SECONDS: Final = 1.0
 """The longest wait for a client to take the end of its stream."""
 
@@ -80,6 +84,7 @@ class Standing:
             await self._send(send, _LISTS_CHANGED)
 
     async def _ping(self, send: Send) -> None:
+        await self._send(send, b"retry: %d\n\n" % RETRY_MILLISECONDS)
         while True:
             await self._send(send, b": ping\n\n")
             await asyncio.sleep(PING_SECONDS)
