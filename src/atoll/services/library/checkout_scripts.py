@@ -96,21 +96,26 @@ rm -f "$mark"
 )
 
 # $1 folder  $2 a suffix that no file has
-# Refreshes the index, so that later commands need not hash files again: git cannot mark a borrowed
-# object as fresh and would write a copy of it instead. An agent may already work: the files are
-# read beside git's lock, which is then held for two renames, and an index that was written
-# meanwhile stays.
+# Gives the index a later time than the files that it lists, so that later commands need not hash
+# them again: git cannot mark a borrowed object as fresh and would write a copy of it instead. An
+# agent may already work, so git's lock is not taken: the time is that of the index that was opened,
+# also where git puts another in its place. A file of it that changed in the second in which it was
+# written is told by that time alone, and then nothing is done.
 SETTLE = Script(
-    "refresh the index",
+    "give the index its time",
     r"""
 cd "$1" && index=$(git rev-parse --absolute-git-dir)/index || exit
-[ -f "$index" ] || exit 0
+[ -f "$index" ] && [ ! -L "$index" ] || exit 0
 work=$index.$2; mkdir "$work" || exit
 trap 'rm -rf "$work"' EXIT
-touch -r "$index" "$work/seen" && cp -p "$index" "$work/index" || exit
-GIT_INDEX_FILE=$work/index git status --porcelain --untracked-files=no > /dev/null || exit
-ln "$work/index" "$index.lock" 2> /dev/null || exit 0
-if [ "$index" -nt "$work/seen" ]; then rm -f "$index.lock"; else mv -f "$index.lock" "$index"; fi
+exec 3< "$index" || exit
+open=/proc/self/fd/3
+second=$(stat -L -c %Y "$open") && [ "$(date +%s)" -gt "$second" ] || exit
+touch -r "$open" "$work/begin" && touch -d "@$((second + 1))" "$work/end" || exit
+find . -path ./.git -prune -o ! -type d -cnewer "$work/begin" ! -cnewer "$work/end" -print0 \
+  > "$work/late" || exit
+[ -z "$(xargs -0 -r git --literal-pathspecs ls-files -- < "$work/late" | head -c 1)" ] || exit 0
+touch -c "$open"
 """,
 )
 

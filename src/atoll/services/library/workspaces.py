@@ -228,15 +228,14 @@ class Workspaces:
         return f"{stored.key}: fetched {age} ago"
 
     async def settle(self, sandbox: Sandbox, client: RuntimeClient) -> None:
-        """Refresh the git index of every tree, once its files are old enough for git to trust their
-        times."""
+        """Have git trust the times of every tree's files, once they are old enough for that."""
         if not sandbox.repos:
             return
         await self._clock.sleep_until(self._clock.now() + SETTLE_AFTER)
         for repo in sandbox.repos:
             outcome = await run_inside(client, SETTLE, (repo.path, secrets.token_hex(8)))
             if outcome.code != 0:
-                _log.info("index_not_refreshed", sandbox_id=sandbox.id, why=outcome.said)
+                _log.info("index_not_settled", sandbox_id=sandbox.id, why=outcome.said)
 
     @contextlib.asynccontextmanager
     async def taken_out(
