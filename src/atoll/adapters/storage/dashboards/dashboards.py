@@ -1,6 +1,6 @@
 """Rows of dashboards, and of who may see them."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -32,9 +32,11 @@ from atoll.adapters.storage.dashboards.tables import (
     dashboards,
 )
 from atoll.adapters.storage.organizations import members
-from atoll.domain.dashboard.dashboard import Dashboard, DashboardScope
+from atoll.adapters.storage.sandboxes import sandboxes
+from atoll.domain.dashboard.dashboard import Dashboard, DashboardScope, without_linked
 from atoll.domain.ids import DashboardId, OrgId, PrincipalId, SandboxId
 from atoll.domain.paging import PageQuery, RowPage, cut_page
+from atoll.domain.sandbox.sandbox import State
 from atoll.ports.store.dashboards.dashboards import DashboardRows
 
 # The rows of this noun, which the store finds here.
@@ -102,7 +104,7 @@ class SqlDashboardRows(DashboardRows):
         table = dashboards.c
         mine = and_(table.org_id == org_id, table.owner == owner, table.deleted_us.is_(None))
         found = await self._connection.execute(select(*_COLUMNS).where(mine).order_by(table.id))
-        return [_read(row) for row in found.all()]
+        return await self._read(found.all())
 
     async def ownerless(self, org_id: OrgId | None, page: PageQuery) -> RowPage[Dashboard]:
         """See the port."""
@@ -116,7 +118,7 @@ class SqlDashboardRows(DashboardRows):
         if page.after is not None:
             rows = rows.where(tuple_(*place) > tuple_(to_us(page.after[0]), page.after[1]))
         ordered = rows.order_by(*place).limit(page.limit + 1)
-        found = [_read(row) for row in (await self._connection.execute(ordered)).all()]
+        found = await self._read((await self._connection.execute(ordered)).all())
         return cut_page(found, page.limit, lambda one: (one.created_at, one.id))
 
     async def showing(self, sandbox_id: SandboxId) -> list[Dashboard]:
@@ -128,15 +130,14 @@ class SqlDashboardRows(DashboardRows):
             .where(dashboards.c.id.in_(naming), dashboards.c.deleted_us.is_(None))
             .order_by(dashboards.c.id)
         )
-        return [_read(row) for row in found.all()]
+        return await self._read(found.all())
 
     async def get(self, dashboard_id: DashboardId) -> Dashboard | None:
         """See the port."""
         found = await self._connection.execute(
             select(*_COLUMNS).where(dashboards.c.id == dashboard_id)
         )
-        row = found.first()
-        return None if row is None else _read(row)
+        return next(iter(await self._read(found.all())), None)
 
     async def visible(
         self, org_id: OrgId, owner: PrincipalId, subjects: Collection[str], page: PageQuery
@@ -149,8 +150,24 @@ class SqlDashboardRows(DashboardRows):
             after = tuple_(to_us(page.after[0]), page.after[1])
             rows = rows.where(tuple_(*place) < after)
         ordered = rows.order_by(*(column.desc() for column in place)).limit(page.limit + 1)
-        found = [_read(row) for row in (await self._connection.execute(ordered)).all()]
+        found = await self._read((await self._connection.execute(ordered)).all())
         return cut_page(found, page.limit, lambda one: (one.created_at, one.id))
+
+    async def _read(self, rows: Sequence[Any]) -> list[Dashboard]:
+        """Return dashboards by their rows, without links to sandboxes that were destroyed."""
+        found = [_read(row) for row in rows]
+        linking = [one.id for one in found if one.linked]
+        if not linking:
+            return found
+        links = dashboard_sandboxes.c
+        named = select(links.sandbox_id).where(links.dashboard_id.in_(linking))
+        gone = await self._connection.execute(
+            select(sandboxes.c.id).where(
+                sandboxes.c.id.in_(named), sandboxes.c.state == State.DESTROYED.value
+            )
+        )
+        ids = frozenset(gone.scalars())
+        return [without_linked(one, ids) for one in found]
 
     async def count(self, org_id: OrgId, owner: PrincipalId) -> int:
         """See the port."""

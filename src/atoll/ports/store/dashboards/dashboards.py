@@ -15,7 +15,8 @@ from atoll.domain.paging import PageQuery, RowPage
 
 
 class DashboardRows(Protocol):
-    """Dashboards. Whoever reads one decides who may see it; `visible` alone does so itself."""
+    """Dashboards, without links to sandboxes that were destroyed. Whoever reads one decides who may
+    see it; `visible` alone does so itself."""
 
     async def put(self, dashboard: Dashboard) -> None:
         """Add a dashboard, or replace it with its people. When it changed last, and how many items

@@ -15,10 +15,12 @@ from atoll.domain.paging import PageQuery
 from atoll.domain.people.capability import OrgRole
 from atoll.domain.people.organization import Member
 from atoll.domain.people.principal import ActorKind
+from atoll.domain.sandbox.sandbox import State
 from atoll.ports import Store
 from atoll.ports.store.dashboards.dashboards import DocumentSnapshot, KeptHistory
 from atoll.testing.contracts.event_log import NOW, OWNER
 from atoll.testing.contracts.rows.dashboard.comments import comment
+from atoll.testing.contracts.rows.sandboxes import sandbox
 
 BOB = PrincipalId("bob")
 ONE, TWO = DashboardId("dsh_1"), DashboardId("dsh_2")
@@ -37,6 +39,26 @@ def dashboard(ref: str, *, number: int = 0, **more: object) -> Dashboard:
         updated_at=at,
     )
     return replace(made, **more)  # type: ignore[arg-type]
+
+
+async def check_dashboard_links_no_destroyed_sandbox(store: Store) -> None:
+    """Those that were destroyed are left out wherever a dashboard is read, however old it is."""
+    kept, gone = sandbox("kept"), replace(sandbox("gone"), state=State.DESTROYED)
+    ids = (gone.id, kept.id)
+    async with store.begin() as rows:
+        await rows.sandboxes.insert(kept)
+        await rows.sandboxes.insert(gone)
+        await rows.dashboards.put(dashboard("1", linked=ids))
+        await rows.dashboards.put(dashboard("2", linked=ids, owner=BOB))
+    async with store.read() as rows:
+        one = await rows.dashboards.get(ONE)
+        assert one is not None
+        page = await rows.dashboards.visible(PERSONAL_ORG, OWNER, (), PageQuery(10))
+        owned = await rows.dashboards.owned(PERSONAL_ORG, OWNER)
+        showing = await rows.dashboards.showing(kept.id)
+    for found in (one, *page.rows, *owned, *showing):
+        assert found.linked == (kept.id,)
+    assert [len(page.rows), len(owned), len(showing)] == [1, 1, 2]
 
 
 async def check_dashboards_are_seen_by_those_they_name(store: Store) -> None:
