@@ -292,7 +292,7 @@ async def test_settled_tree_adds_everything_again_without_copying_an_object(worl
 
 async def test_settling_takes_no_lock_and_writes_no_index(world: World) -> None:
     sandbox, box = await world.laid_out(world.repo())
-    await asyncio.sleep(1.2)  # as above
+    await asyncio.sleep(1.2)  # git compares real file times
     before = box.run("touch .git/index.lock; stat -c %i .git/index; cat .git/index | cksum")
     await world.workspaces.settle(sandbox, box)
     assert box.run("stat -c %i .git/index; cat .git/index | cksum") == before
@@ -308,7 +308,7 @@ async def test_edit_in_the_second_of_the_index_is_still_seen_by_git(world: World
         "cat .git/x > src/a.txt;"
         '[ "$(stat -c %Y src/a.txt)" != "$(stat -c %Y .git/index)" ]; do git checkout -q .; done'
     )
-    await asyncio.sleep(1.2)  # as above; a status before would mark the file
+    await asyncio.sleep(1.2)  # git compares real file times; a status would mark the file
     await world.workspaces.settle(sandbox, box)
     assert box.run("git status --porcelain") == "M src/a.txt"
 

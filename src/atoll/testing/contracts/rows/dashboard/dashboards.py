@@ -42,7 +42,7 @@ def dashboard(ref: str, *, number: int = 0, **more: object) -> Dashboard:
 
 
 async def check_dashboard_links_no_destroyed_sandbox(store: Store) -> None:
-    """Those that were destroyed are left out wherever a dashboard is read, however old it is."""
+    """Destroyed sandboxes are left out wherever a dashboard is read, however old it is."""
     kept, gone = sandbox("kept"), replace(sandbox("gone"), state=State.DESTROYED)
     ids = (gone.id, kept.id)
     async with store.begin() as rows:
