@@ -62,8 +62,9 @@ class Host(Protocol):
         Nothing running is not an error."""
         ...
 
-    def doctor(self, home: Path) -> Sequence[Finding]:
-        """Check the machine without changing anything."""
+    def doctor(self, home: Path, *, public: bool = False) -> Sequence[Finding]:
+        """Check the machine without changing anything; with `public` the settings that a home needs
+        where strangers reach it."""
         ...
 
     def build_vm(self, home: Path, packages: Sequence[str], say: Callable[[str], None]) -> str:

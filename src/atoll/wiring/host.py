@@ -71,8 +71,12 @@ class LocalHost:
         docker_host.clear(there.root)
         microvm.clear(there.root)
 
-    def doctor(self, home: Path) -> "Sequence[Finding]":
-        """Return what this machine can isolate."""
+    def doctor(self, home: Path, *, public: bool = False) -> "Sequence[Finding]":
+        """Return what this machine can isolate, or what a public home lacks."""
+        if public:
+            from atoll.wiring.doctor import public as strangers
+
+            return tuple(strangers.findings(home.resolve()))
         from atoll.wiring.doctor import report as doctor
 
         return doctor.findings(Home(home.resolve()))

@@ -54,7 +54,7 @@ class FakeHost:
         self._check(home)
         self.ended.append(home)
 
-    def doctor(self, home: Path) -> Sequence[Finding]:
+    def doctor(self, home: Path, *, public: bool = False) -> Sequence[Finding]:
         """See the port."""
         self._check(home)
         return self.findings

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from atoll.client.fields import Json
+from atoll.domain.errors import Invalid
 from atoll.ports.host import Finding
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
@@ -16,20 +17,31 @@ from atoll.surfaces.cli.console.output import clean, painted, show_json
 
 @click.command("doctor")
 @sandbox_argument(required=False)
+@click.option(
+    "--public",
+    is_flag=True,
+    help="The settings that an installation needs where strangers reach it.",
+)
 @home_option()
 @json_option()
 @pass_invocation
-def command(invocation: Invocation, name: str | None, *, home: str | None, as_json: bool) -> None:
+def command(
+    invocation: Invocation, name: str | None, *, public: bool, home: str | None, as_json: bool
+) -> None:
     """Report what this machine can isolate, or what protects one sandbox.
 
     Without NAME it looks at this machine, and exits with 1 when something without which no
-    sandbox is safe is missing. With NAME it shows the safety layers of that sandbox.
+    sandbox is safe is missing. With NAME it shows the safety layers of that sandbox. With --public
+    it checks settings, and exits with 1 when one is not as a public installation needs it.
     """
+    if name is not None and public:
+        raise Invalid("--public looks at the installation, not at a sandbox: leave the name out")
     if name is not None:
         _sandbox(invocation, name, as_json=as_json)
         return
     place = (Path(home) if home else invocation.home).absolute()
-    findings = list(invocation.host().doctor(place))
+    machine = invocation.host()
+    findings = list(machine.doctor(place, public=True) if public else machine.doctor(place))
     if as_json:
         values: list[Json] = [_value(finding) for finding in findings]
         show_json({"findings": values})
