@@ -77,7 +77,7 @@ def test_bound_that_opens_this_machine_fails(tmp_path: Path, line: str, name: st
         ('"container"', '"policy"', "require_isolation", "fail"),
         ('"token"', '"on"', "metrics", "fail"),
         ('egress = ["preset:pypi"]', "", "egress", "warn"),
-        ("requests_per_minute = 600", "", "requests_per_minute", "warn"),
+        ("requests_per_minute = 600", "", "request rate", "warn"),
         ("requests", 'mount_roots = ["/srv"]\nrequests', "mount_roots", "warn"),
         ("requests", "allow_loopback_remotes = true\nrequests", "allow_loopback_remotes", "fail"),
         ("requests", "no_such_setting = 1\nrequests", "settings", "fail"),

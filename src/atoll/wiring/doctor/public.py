@@ -142,7 +142,7 @@ def _logins(settings: ControlSettings) -> Iterator[Finding]:
 def _bounds(settings: ControlSettings) -> Iterator[Finding]:
     if not settings.server.requests_per_minute:
         yield Finding(
-            "requests_per_minute",
+            "request rate",
             "warn",
             "the requests of a caller are not bounded",
             "Set requests_per_minute, such as 600.",
