@@ -19,6 +19,10 @@ from atoll.wire.http.unreadable import UNREADABLE
 NO_SUCH_PROGRAM = 127
 """The code with which a shell ends that does not find a program (POSIX, 2.8.2)."""
 
+_CHECK = """\
+command -v {0} > /dev/null || {{ echo '{0}: not found' >&2; exit 127; }}
+"""
+
 MAX_LINE_BYTES = 1024 * 1024
 MAX_KEPT_BYTES = 64 * 1024
 
@@ -26,12 +30,19 @@ MAX_KEPT_BYTES = 64 * 1024
 @dataclass(frozen=True, slots=True)
 class Script:
     """A POSIX shell script, what it is for (a verb phrase, for messages) and its time limit. One
-    that only looks is `unrecorded`: no event tells of it, and it is no activity."""
+    that only looks is `unrecorded`: no event tells of it, and it is no activity. Without one of
+    `programs` it would find nothing where there is something, so it does not begin."""
 
     purpose: str
     text: str
     seconds: float = 900.0
     unrecorded: bool = False
+    programs: tuple[str, ...] = ()
+
+    @property
+    def guarded(self) -> str:
+        """Its text, after a check of its programs."""
+        return "".join(map(_CHECK.format, self.programs)) + self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +85,7 @@ async def run_inside(
     standard error as it arrives (bytes an agent may have written). Raises `LimitReached` when it
     takes too long, `Failed` when it was killed or the answer broke off, and what the runtime's
     problem documents stand for."""
-    argv = ["/bin/sh", "-c", script.text, "atoll", *args]
+    argv = ["/bin/sh", "-c", script.guarded, "atoll", *args]
     seconds, quiet = script.seconds, script.unrecorded
     body = ExecBody(argv=argv, cwd="/workspace", timeout=seconds, unrecorded=quiet, clean_env=True)
     try:

@@ -228,6 +228,23 @@ async def test_scripts_need_no_mktemp_and_no_programs_that_read_nul(world: World
     assert re.fullmatch(r"1 \d+ \d+\n", counted.stdout), counted
 
 
+async def test_image_without_a_program_of_a_review_says_so_and_not_that_nothing_changed(
+    world: World,
+) -> None:
+    sandbox = world.sandbox(world.repo())
+    box = await world.box(sandbox)
+    await world.workspaces.prepare(sandbox, box, lambda _: None)
+    (box.workspace / "src/a.txt").write_text("changed\n")
+    (world.tmp / "none").touch(mode=0o644)
+    mounts = (Mount(str(world.tmp / "none"), f"/usr/bin/{name}") for name in ("xargs", "find"))
+    bare = replace(box, mounts=(*box.mounts, *mounts))
+    with pytest.raises(Failed, match=r"xargs: not found; use an image that has this program"):
+        await Review(sandbox, bare).files()
+    with pytest.raises(Failed, match=r"find: not found; use an image that has this program"):
+        async with world.workspaces.taken_out(sandbox, bare, 0, ref=EVERYTHING):
+            pass
+
+
 async def test_image_without_git_or_a_shell_is_named_as_the_reason(world: World) -> None:
     sandbox = world.sandbox(world.repo())
     box = await world.box(sandbox)

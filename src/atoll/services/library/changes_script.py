@@ -252,6 +252,7 @@ fi
 """.replace("MAX_SUBMODULES", str(MAX_SUBMODULES)),
     seconds=120.0,
     unrecorded=True,
+    programs=("xargs",),
 )
 
 # $1 folder  $2 ""  $3 commit, or "" for the working tree  $4 path  $5 most bytes. Prints the file.

@@ -349,6 +349,7 @@ outside | new bundle create -q "$out" --branches --stdin
 """.replace("NAMED", NAMED)
     .replace("SKIPPED", SKIPPED)
     .replace("MAX_BRANCHES", str(MAX_BRANCHES)),
+    programs=("find",),
 )
 
 # Arguments as for BUNDLE; $4 is the full ref that HEAD must be on, else it ends with OTHER_BRANCH.
@@ -378,6 +379,7 @@ count=$(outside | new rev-list --count --max-count=1 "$ref" --stdin) || exit 14
 ulimit -f "$blocks"
 outside | new bundle create -q "$out" "$ref" --stdin
 """,
+    programs=("find",),
 )
 
 # $1 folder  $2 shared repository  $3… commits that a person has outside
