@@ -80,6 +80,6 @@ def _value(finding: Finding) -> dict[str, Json]:
 
 
 def _show(finding: Finding) -> None:
-    click.echo(f"{painted(finding.level, 6)}{clean(finding.name):<18}{clean(finding.text)}")
+    click.echo(f"{painted(finding.level, 6)}{clean(finding.name):<18} {clean(finding.text)}")
     if finding.fix:
-        click.echo(f"{'':<24}{clean(finding.fix)}")
+        click.echo(f"{'':<25}{clean(finding.fix)}")
