@@ -41,7 +41,7 @@ class Script:
 
     @property
     def guarded(self) -> str:
-        """Its text, after a check of its programs."""
+        """Text of the script, after a check of its programs."""
         return "".join(map(_CHECK.format, self.programs)) + self.text
 
 
