@@ -82,6 +82,7 @@ class NetworkBoundsBody(TypedDict, total=False):
     ranges: list[str] | None
     ports: list[str] | None
     egress: list[str] | None
+    open_network: bool | None
 
 
 class Organization(Shape):
@@ -186,6 +187,7 @@ class NetworkBounds(Shape):
     ranges = fields.texts()
     ports = fields.texts()
     egress = fields.texts()
+    open_network = fields.flag()
 
 
 class BoundsOfNetworks(Shape):

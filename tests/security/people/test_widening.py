@@ -83,6 +83,15 @@ FIELDS: Final[Mapping[str, Row]] = {
     "create network_mode host-only": Row(
         *_create(network_mode="host-only"), THE_PERSON, "network.mode"
     ),
+    "create accept_open_network": Row(
+        *_create(route={"accept_open_network": True}), THE_PERSON, "route.accept_open_network"
+    ),
+    "worker accept_open_network": Row(
+        *("POST", "/internal/v1/codex/workers"),
+        {"worker_id": "{own}", "selection": {"accept_open_network": True}},
+        THE_PERSON,
+        "route.accept_open_network",
+    ),
     "network mode full": Row(*_switch(mode="full"), THE_PERSON, "network.mode"),
     "network mode host-only": Row(*_switch(mode="host-only"), THE_PERSON, "network.mode"),
     "network host_ports": Row(

@@ -2092,6 +2092,7 @@ export interface components {
             readonly egress?: readonly string[] | null;
             readonly full?: boolean | null;
             readonly host_ports?: readonly string[] | null;
+            readonly open_network?: boolean | null;
             readonly ports?: readonly string[] | null;
             readonly ranges?: readonly string[] | null;
         };
@@ -2100,6 +2101,7 @@ export interface components {
             readonly egress: readonly string[];
             readonly full: boolean;
             readonly host_ports: readonly string[];
+            readonly open_network: boolean;
             readonly ports: readonly string[];
             readonly ranges: readonly string[];
         };

@@ -46,7 +46,8 @@ class NetworkBounds:
 
     `full` lets the mode be `full`, with `ports` beside the usual ones. `host_ports` are ports of
     the server's own loopback, `ranges` private networks: with neither there is no `host-only`.
-    `egress` are rules, or `*` for every public name.
+    `egress` are rules, or `*` for every public name. `open_network` lets a sandbox stand behind a
+    wall of another machine that cannot close its network.
     """
 
     full: bool = False
@@ -54,6 +55,7 @@ class NetworkBounds:
     ranges: tuple[str, ...] = ()
     ports: tuple[Span, ...] = ()
     egress: tuple[str, ...] = (ANY_HOST,)
+    open_network: bool = False
 
     @property
     def host_only(self) -> bool:
@@ -74,6 +76,7 @@ UNBOUNDED: Final = NetworkBounds(
     host_ports=((1, HIGHEST_PORT),),
     ranges=tuple(str(one) for one in PRIVATE),
     ports=((1, HIGHEST_PORT),),
+    open_network=True,
 )
 """Everything that a network can open."""
 
@@ -149,6 +152,14 @@ def check_registry(registry: str, bounds: Iterable[Bound]) -> None:
             raise _refused(excess, "image", bound)
 
 
+def check_open(bounds: Iterable[Bound]) -> None:
+    """Check that a sandbox may stand behind a wall that cannot close its network. Raises
+    `Forbidden`, `network_bound`, with the field."""
+    for bound in bounds:
+        if not bound.bounds.open_network:
+            raise _refused(Excess("open_network", "true"), "route.accept_open_network", bound)
+
+
 def check_within(
     network: Network, bounds: Iterable[Bound], *, before: Network | None = None
 ) -> None:
@@ -187,18 +198,16 @@ def read_bounds(given: Mapping[str, object], *, field: str) -> NetworkBounds:
     "ranges": ["10.1.0.0/16"], "ports": [], "egress": ["preset:pypi", "*.example.com"]}`. What is
     left out opens nothing, but `egress`, which is then `["*"]`. Raises `Invalid`; `field` is the
     name of the whole."""
-    known = ("full", "host_ports", "ranges", "ports", "egress")
+    known = ("full", "host_ports", "ranges", "ports", "egress", "open_network")
     for name in sorted(given.keys() - set(known)):
         raise _wrong(field, name, f"there is none; there are {', '.join(known)}")
-    full = given.get("full", False)
-    if not isinstance(full, bool):
-        raise _wrong(field, "full", "is true or false")
     return NetworkBounds(
-        full,
+        _switch(given, field, "full"),
         tuple(_span(one, field, "host_ports") for one in _entries(given, field, "host_ports")),
         _read_ranges(given, field),
         tuple(_span(one, field, "ports") for one in _entries(given, field, "ports")),
         _read_egress(given, field),
+        _switch(given, field, "open_network"),
     )
 
 
@@ -210,7 +219,15 @@ def spelled_bounds(bounds: NetworkBounds) -> dict[str, Json]:
         "ranges": [*bounds.ranges],
         "ports": [_spelled(one) for one in bounds.ports],
         "egress": [*bounds.egress],
+        "open_network": bounds.open_network,
     }
+
+
+def _switch(given: Mapping[str, object], field: str, name: str) -> bool:
+    value = given.get(name, False)
+    if not isinstance(value, bool):
+        raise _wrong(field, name, "is true or false")
+    return value
 
 
 def _entries(given: Mapping[str, object], field: str, name: str) -> Sequence[object]:

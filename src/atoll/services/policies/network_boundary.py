@@ -16,6 +16,7 @@ from atoll.domain.network.bounds import (
     UNBOUNDED,
     Bound,
     NetworkBounds,
+    check_open,
     check_registry,
     check_within,
     narrowed,
@@ -90,6 +91,12 @@ class NetworkBoundary:
                 registry = read_reference(profile.image).registry
                 bounds = await self.of(rows, caller.org_id, caller.id, profile.network)
                 check_registry(registry, bounds)
+
+    async def check_open(self, rows: Transaction, caller: Principal, *, accepts: bool) -> None:
+        """Check that a caller who accepts a wall that cannot close its network may have one. Raises
+        as `check`."""
+        if accepts:
+            check_open(await self.of(rows, caller.org_id, caller.id, Network()))
 
     async def bounds_of(self, rows: Transaction, sandbox: Sandbox) -> Sequence[Bound]:
         """Return the bounds of a stored sandbox, by its owner."""

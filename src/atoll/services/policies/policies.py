@@ -202,6 +202,15 @@ class Policies:
         renew_at = None if access == InsideAccess() else self._ground.clock.now() + RENEWED_AFTER
         return ComposedPolicy(policy, exposed_names(mine, shown), renew_at, shown)
 
+    async def may_be_open(self, sandbox: Sandbox) -> bool:
+        """Return whether a sandbox may stand behind a wall that cannot close its network: its
+        caller agreed, and the bounds by now do. Raises `Unavailable` when the store does."""
+        if not sandbox.accepts_open_network:
+            return False
+        async with self._ground.store.read() as rows:
+            bounds = await self.boundary.bounds_of(rows, sandbox)
+        return all(one.bounds.open_network for one in bounds)
+
     async def put(
         self, client: RuntimeClient, sandbox: Sandbox, composed: ComposedPolicy | None = None
     ) -> ComposedPolicy:

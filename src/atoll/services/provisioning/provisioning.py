@@ -209,7 +209,7 @@ class Provisioning:
                 reach = await extension.wait_ready(handle)
                 reach = await self._looked_at(extension, reach)
             self._check_wall(reach.isolation)
-            if not sandbox.accepts_open_network:
+            if not await self._policies.may_be_open(sandbox):
                 _check_network(request.profile, reach.isolation)
         except (StoreUnavailable, Invalid):
             raise

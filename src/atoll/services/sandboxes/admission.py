@@ -216,7 +216,7 @@ class Admission:
         stack = await read_named_stack(asked, self._workspaces)
         await self._routing.examine()
         async with self._ground.store.read() as rows:
-            await self.boundary.check_profile(rows, caller, asked.profile)
+            await self._check_network(rows, caller, asked, request)
             allowed = await self._room.take(rows, asked)
             decision = await self._routing.decide(
                 rows, allowed, _route_options(request, asked), host=request.host
@@ -237,6 +237,7 @@ class Admission:
         asked = grant(request, profile, self._circumstances(caller, frozenset()))
         await self._routing.examine()
         async with self._ground.store.read() as rows:
+            await self._check_network(rows, caller, asked, request)
             options = _route_options(request, asked)
             return await self._routing.decide(
                 rows, asked, options, host=request.host, worker=True, names_profile=walled
@@ -306,7 +307,7 @@ class Admission:
         project = await _approved(rows, caller, request, asked.profile)
         circumstances = replace(known, project=project, branches=branches)
         wanted = grant(request, asked.profile, circumstances)
-        await self.boundary.check_profile(rows, caller, wanted.profile)
+        await self._check_network(rows, caller, wanted, request)
         allowed = await self._room.take(rows, wanted)
         options = _route_options(request, wanted)
         placed, route = await self._routing.place(rows, allowed, options, host=request.host)
@@ -337,6 +338,14 @@ class Admission:
             allow_loopback=self._settings.allow_loopback_remotes,
             mount_roots=self._settings.mount_roots,
         )
+
+    async def _check_network(
+        self, rows: Transaction, caller: Principal, wanted: Sandbox, request: CreateSandbox
+    ) -> None:
+        """Check that a sandbox opens no more than its caller may. Raises `Forbidden`."""
+        await self.boundary.check_profile(rows, caller, wanted.profile)
+        accepts = request.route.accept_open_network
+        await self.boundary.check_open(rows, caller, accepts=accepts)
 
     def _check_limit(self, held: Sequence[Holding]) -> None:
         most = self._settings.max_sandboxes

@@ -66,7 +66,8 @@ def _network(settings: ControlSettings) -> Iterator[Finding]:
             "Set network_bounds: it then holds for everybody.",
         )
         return
-    opened = [name for name in ("full", "host_ports", "ranges", "ports") if getattr(given, name)]
+    names = ("full", "host_ports", "ranges", "ports", "open_network")
+    opened = [name for name in names if getattr(given, name)]
     if opened:
         yield Finding(
             "network bounds",

@@ -21,6 +21,7 @@ ACTS = {
         "host_ports": "test_organization_takes_away_from_what_runs_and_gives_it_back",
         "ranges": "test_organization_takes_away_from_what_runs_and_gives_it_back",
         "ports": "test_organization_takes_away_from_what_runs_and_gives_it_back",
+        "open_network": "test_organization_takes_away_from_what_runs_and_gives_it_back",
         "egress": "test_organization_takes_away_from_what_runs_and_gives_it_back",
     },
 }
@@ -55,7 +56,14 @@ async def test_organization_takes_away_from_what_runs_and_gives_it_back(atoll: W
     network = f"/v1/sandboxes/{box}/network"
     assert (await team.call(None, "PUT", network, json=OPEN)).status_code == 200
     assert _policy(atoll)["host_ports"] == [5432]
-    less = {"full": False, "host_ports": ["8000-8100"], "ranges": [], "ports": [], "egress": []}
+    less = {
+        "full": False,
+        "host_ports": ["8000-8100"],
+        "ranges": [],
+        "ports": [],
+        "egress": [],
+        "open_network": False,
+    }
     answer = await team.call("ada", "PUT", AT, json=less)
     assert answer.json()["organization"] == less
     assert answer.json()["installation"]["egress"] == ["*"]
@@ -129,6 +137,7 @@ async def test_commands_show_and_set_the_bounds(
         "-",
         "-",
         "preset:pypi",
+        "no",
     ]
     told = await atoll_says("info", box)
     assert "mode full: beyond this organization" in told

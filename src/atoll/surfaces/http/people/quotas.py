@@ -65,6 +65,7 @@ class NetworkBoundsBody(Body):
     ranges: Entries | None = None
     ports: Entries | None = None
     egress: Entries | None = None
+    open_network: Annotated[bool | None, Field(strict=True)] = None
 
 
 class NetworkBoundsView(ResponseModel):
@@ -75,6 +76,7 @@ class NetworkBoundsView(ResponseModel):
     ranges: list[str]
     ports: list[str]
     egress: list[str]
+    open_network: bool
 
 
 class BoundsOfNetworksView(ResponseModel):

@@ -111,6 +111,9 @@ def set_(
 @click.option("--range", "ranges", multiple=True, help="A private range: 10.1.0.0/16.")
 @click.option("--port", "ports", multiple=True, help="A further port of mode full: 8000-8100.")
 @click.option("--egress", multiple=True, help="A rule: *.example.com, preset:pypi; * is all.")
+@click.option(
+    "--open-network", is_flag=True, help="Walls of other machines that cannot close their network."
+)
 @click.option("--none", "nothing", is_flag=True, help="Remove the organization's bounds.")
 @json_option()
 @pass_invocation
@@ -123,6 +126,7 @@ def network(
     ranges: tuple[str, ...],
     ports: tuple[str, ...],
     egress: tuple[str, ...],
+    open_network: bool,
     nothing: bool,
     as_json: bool,
 ) -> None:
@@ -130,7 +134,7 @@ def network(
 
     What is not named is then not opened, but --egress, which is all where it is not named.
     """
-    named = full is not None or any((host_ports, ranges, ports, egress))
+    named = full is not None or any((host_ports, ranges, ports, egress, open_network))
     if named and nothing:
         raise Invalid("name bounds, or --none")
     organizations = _organizations(invocation)
@@ -142,6 +146,7 @@ def network(
             "ranges": [*ranges],
             "ports": [*ports],
             "egress": [*egress] or ["*"],
+            "open_network": open_network,
         }
     changes = named or nothing
     found = (
@@ -154,14 +159,16 @@ def network(
     if found.value.get("organization") is not None:
         whose.append(("the organization", found.organization))
     show_table(
-        ("WHOSE", "FULL", "HOST PORTS", "RANGES", "PORTS", "EGRESS"),
+        ("WHOSE", "FULL", "HOST PORTS", "RANGES", "PORTS", "EGRESS", "OPEN"),
         [(name, *_bounds_row(one)) for name, one in whose],
     )
 
 
 def _bounds_row(one: NetworkBounds) -> tuple[str, ...]:
     lists = (one.host_ports, one.ranges, one.ports, one.egress)
-    return ("yes" if one.full else "no", *(", ".join(texts) or "-" for texts in lists))
+    open_network = "yes" if one.open_network else "no"
+    full = "yes" if one.full else "no"
+    return (full, *(", ".join(texts) or "-" for texts in lists), open_network)
 
 
 def _member_names(invocation: Invocation, org: str | None) -> dict[str, str]:
