@@ -73,9 +73,12 @@ pid_t foreground_group(pid_t pid);
 /* left.c: reports the processes whose program has ended; `tag` names the request */
 void report_left(const struct world *world, uint32_t tag);
 
-/* supervise.c: bounds route sockets and filters of whatever is started from here on; -1 with
- * errno */
-int supervise(int sockets, int filters);
+/* supervise.c: bounds route sockets, datagram sockets and filters of whatever is started from here
+ * on; -1 with errno */
+int supervise(int sockets, int datagrams, int filters);
+
+/* slab.c: ends, as pid 1, programs that hold too much of what only counting bounds; -1 with errno */
+int watch_slab(void);
 
 /* pty.c, serve.c */
 void open_pty(struct world *world, struct packet *in);

@@ -1,7 +1,7 @@
 /* The one program that runs in every sandbox: its init, or (by its first word) a tool that
  * works on a tree of files and streams the result out.
  *
- *   init --control-fd N | --connect PATH [--door PORT]… [--root DIR] [--nproc N] [--files N] [--netlink N --filters N]
+ *   init --control-fd N | --connect PATH [--door PORT]… [--root DIR] [--nproc N] [--files N] [--netlink N --datagrams N --filters N]
  *   init [--root DIR] list|stat|mkdir|move|remove|commit|tar|untar|watch|search|dial|total|listening …
  *   init ask operator|check|sudo -- ARGV…
  *   init mcp [--flat] | mcp call TOOL [JSON|-] | mcp list
@@ -26,7 +26,7 @@ enum { EXIT_NOBODY = 69 }; /* sysexits.h: EX_UNAVAILABLE */
 struct options {
 	int control, doors[MAX_DOORS], door_count;
 	long nproc, files;
-	int netlink, filters;
+	int netlink, datagrams, filters;
 	const char *root, *connect;
 };
 
@@ -122,7 +122,9 @@ static void be_init(struct options *chosen)
 	close_from(3, (unsigned)world.control - 1);
 	close_from((unsigned)world.control + 1, ~0U);
 	/* Before the next line, after which /proc/self is root's. */
-	if (chosen->netlink >= 0 && supervise(chosen->netlink, chosen->filters) < 0)
+	if (chosen->netlink >= 0 &&
+	    (watch_slab() < 0 ||
+	     supervise(chosen->netlink, chosen->datagrams, chosen->filters) < 0))
 		fail(world.control, STEP_OTHER);
 	prctl(PR_SET_DUMPABLE, 0);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -164,6 +166,8 @@ int main(int argc, char **argv)
 			chosen.files = atol(argv[i + 1]);
 		else if (!strcmp(argv[i], "--netlink"))
 			chosen.netlink = atoi(argv[i + 1]);
+		else if (!strcmp(argv[i], "--datagrams"))
+			chosen.datagrams = atoi(argv[i + 1]);
 		else if (!strcmp(argv[i], "--filters"))
 			chosen.filters = atoi(argv[i + 1]);
 		else

@@ -1,9 +1,11 @@
 /* What programs inside may hold of the kernel's memory that no control group counts: sockets of
- * AF_NETLINK, and seccomp filters, which are compiled into a pool of the whole machine.
+ * AF_NETLINK, datagram sockets of the loopback (each keeps 64 KiB that it was told to send later),
+ * and seccomp filters, which are compiled into a pool of the whole machine.
  *
- * A filter hands both calls to a thread of ours, which does not have that filter. As a thread of
+ * A filter hands these calls to a thread of ours, which does not have that filter. As a thread of
  * pid 1 it cannot be killed or traced from inside. Without it (a kernel before 5.14, or somebody
- * outside who listens already) both calls answer ENOSYS. See seccomp_unotify(2). */
+ * outside who listens already) they answer ENOSYS, and datagram sockets are not counted. See
+ * seccomp_unotify(2). */
 #define _GNU_SOURCE
 #include "init.h"
 #include <dirent.h>
@@ -23,7 +25,7 @@
 enum { SET_MODE_FILTER = 1, NEW_LISTENER = 8, CONTINUE = 1, ADD_AND_ANSWER = 2, MODE_FILTER = 2 };
 enum { OPTION_RCVBUF = 8, LEVEL_SOCKET = 1, RECEIVE_BYTES = 106496, STACK_BYTES = 65536 };
 enum { MOST_FILTERS = 1024, MOST_TEXT = 4096 };
-enum { LOAD = 0x20, EQUAL = 0x15, RETURN = 0x06 };
+enum { LOAD = 0x20, EQUAL = 0x15, AND = 0x54, RETURN = 0x06, TYPE = 15 };
 
 #define RECEIVE_CALL _IOWR('!', 0, struct call)
 #define ANSWER_CALL _IOWR('!', 1, struct answer)
@@ -66,10 +68,16 @@ struct pending {
 	int filters;
 };
 
-static struct {
-	int most_sockets, most_filters;
-	int watched; /* an epoll(7) of all route sockets: it forgets one when its last holder closes */
+/* Sockets of one kind. */
+struct sockets {
+	int most;
+	int watched; /* an epoll(7) of all of them: it forgets one when its last holder closes */
 	int listing; /* /proc/self/fdinfo of it: a line that begins with `tfd` for each */
+};
+
+static struct {
+	struct sockets route, datagram;
+	int most_filters;
 	int handover[2];
 	int own_filters; /* of every task inside from the beginning */
 	int filters;     /* never less than those that live */
@@ -77,30 +85,40 @@ static struct {
 	struct pending pending[MOST_FILTERS];
 } us;
 
+enum { SOCKET = 6, DGRAM = 10, PRCTL = 13, SECCOMP = 17, OPTION = 19, PASS = 23 };
+enum { ASK = 24, ASK_DATAGRAM = 25, IGNORE = 26 };
+#define TO(here, there) ((uint8_t)((there) - (here) - 1))
+
 /* SO_RCVBUF does nothing, or each socket could hold twice net.core.rmem_max. It cannot be
  * refused (`ip` would end) nor judged by the kind of socket (a filter sees only a number). */
 static struct instruction program[] = {
 	{LOAD, 0, 0, 0},
-	{EQUAL, 4, 0, SYS_socket},
-	{EQUAL, 5, 0, SYS_prctl},
-	{EQUAL, 8, 0, SYS_seccomp},
-	{EQUAL, 9, 0, SYS_setsockopt},
+	{EQUAL, TO(1, SOCKET), 0, SYS_socket},
+	{EQUAL, TO(2, PRCTL), 0, SYS_prctl},
+	{EQUAL, TO(3, SECCOMP), 0, SYS_seccomp},
+	{EQUAL, TO(4, OPTION), 0, SYS_setsockopt},
 	{RETURN, 0, 0, ALLOW},
-	{LOAD, 0, 0, ARGUMENT(0)}, /* 6: socket */
-	{EQUAL, 11, 10, AF_NETLINK},
-	{LOAD, 0, 0, ARGUMENT(0)}, /* 8: prctl */
-	{EQUAL, 0, 8, PR_SET_SECCOMP},
+	{LOAD, 0, 0, ARGUMENT(0)}, /* SOCKET */
+	{EQUAL, TO(7, ASK), 0, AF_NETLINK},
+	{EQUAL, TO(8, DGRAM), 0, AF_INET},
+	{EQUAL, TO(9, DGRAM), TO(9, PASS), AF_INET6},
+	{LOAD, 0, 0, ARGUMENT(1)}, /* DGRAM */
+	{AND, 0, 0, TYPE},
+	{EQUAL, TO(12, ASK_DATAGRAM), TO(12, PASS), SOCK_DGRAM},
+	{LOAD, 0, 0, ARGUMENT(0)}, /* PRCTL */
+	{EQUAL, 0, TO(14, PASS), PR_SET_SECCOMP},
 	{LOAD, 0, 0, ARGUMENT(1)},
-	{EQUAL, 7, 6, MODE_FILTER},
-	{LOAD, 0, 0, ARGUMENT(0)}, /* 12: seccomp */
-	{EQUAL, 5, 4, SET_MODE_FILTER},
-	{LOAD, 0, 0, ARGUMENT(1)}, /* 14: setsockopt */
-	{EQUAL, 0, 2, LEVEL_SOCKET},
+	{EQUAL, TO(16, ASK), TO(16, PASS), MODE_FILTER},
+	{LOAD, 0, 0, ARGUMENT(0)}, /* SECCOMP */
+	{EQUAL, TO(18, ASK), TO(18, PASS), SET_MODE_FILTER},
+	{LOAD, 0, 0, ARGUMENT(1)}, /* OPTION */
+	{EQUAL, 0, TO(20, PASS), LEVEL_SOCKET},
 	{LOAD, 0, 0, ARGUMENT(2)},
-	{EQUAL, 2, 0, OPTION_RCVBUF},
-	{RETURN, 0, 0, ALLOW}, /* 18 */
-	{RETURN, 0, 0, ASK_US},
-	{RETURN, 0, 0, PRETEND}, /* 20 */
+	{EQUAL, TO(22, IGNORE), TO(22, PASS), OPTION_RCVBUF},
+	{RETURN, 0, 0, ALLOW},   /* PASS */
+	{RETURN, 0, 0, ASK_US},  /* ASK */
+	{RETURN, 0, 0, ASK_US},  /* ASK_DATAGRAM */
+	{RETURN, 0, 0, PRETEND}, /* IGNORE */
 };
 
 static void answer_call(int listener, uint64_t id, int error, unsigned flags)
@@ -110,16 +128,16 @@ static void answer_call(int listener, uint64_t id, int error, unsigned flags)
 	ioctl(listener, ANSWER_CALL, &said); /* whoever called may be gone */
 }
 
-/* How many route sockets are alive, in a queue or a process; -1 when that cannot be read. */
-static int live_sockets(void)
+/* How many sockets are alive, in a queue or a process; -1 when that cannot be read. */
+static int live_sockets(const struct sockets *kind)
 {
 	char text[MOST_TEXT];
 	int count = 0, begins = 1;
 	ssize_t got;
 
-	if (lseek(us.listing, 0, SEEK_SET) < 0)
+	if (lseek(kind->listing, 0, SEEK_SET) < 0)
 		return -1;
-	while ((got = read(us.listing, text, sizeof text)) > 0)
+	while ((got = read(kind->listing, text, sizeof text)) > 0)
 		for (ssize_t i = 0; i < got; i++) {
 			count += begins && text[i] == 't';
 			begins = text[i] == '\n';
@@ -127,22 +145,37 @@ static int live_sockets(void)
 	return got < 0 ? -1 : count;
 }
 
+static int make_socket(const struct sockets *kind, const struct call *call)
+{
+	int family = (int)call->arguments[0], type = (int)call->arguments[1];
+	int bytes = RECEIVE_BYTES, fd = socket(family, type | SOCK_CLOEXEC, (int)call->arguments[2]);
+	struct epoll_event none = {0};
+
+	if (fd < 0)
+		return -1;
+	if ((family != AF_NETLINK ||
+	     setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes) == 0) &&
+	    epoll_ctl(kind->watched, EPOLL_CTL_ADD, fd, &none) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
 static void give_socket(int listener, const struct call *call)
 {
-	int type = (int)call->arguments[1], bytes = RECEIVE_BYTES, live = live_sockets(), fd;
-	struct epoll_event none = {0};
+	const struct sockets *kind =
+	        (int)call->arguments[0] == AF_NETLINK ? &us.route : &us.datagram;
+	int live = live_sockets(kind), fd;
 	struct added added = {.id = call->id, .flags = ADD_AND_ANSWER};
 
-	if (live < 0 || live >= us.most_sockets) {
-		answer_call(listener, call->id, us.most_sockets ? ENOBUFS : EPERM, 0);
+	if (live < 0 || live >= kind->most) {
+		answer_call(listener, call->id, kind->most ? ENOBUFS : EPERM, 0);
 		return;
 	}
-	fd = socket(AF_NETLINK, type | SOCK_CLOEXEC, (int)call->arguments[2]);
+	fd = make_socket(kind, call);
 	added.ours = (uint32_t)fd;
-	added.descriptor_flags = type & SOCK_CLOEXEC ? O_CLOEXEC : 0;
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes) < 0 ||
-	    epoll_ctl(us.watched, EPOLL_CTL_ADD, fd, &none) < 0 ||
-	    ioctl(listener, ADD_DESCRIPTOR, &added) < 0)
+	added.descriptor_flags = call->arguments[1] & SOCK_CLOEXEC ? O_CLOEXEC : 0;
+	if (fd < 0 || ioctl(listener, ADD_DESCRIPTOR, &added) < 0)
 		answer_call(listener, call->id, errno, 0);
 	if (fd >= 0)
 		close(fd);
@@ -294,16 +327,23 @@ static int install(unsigned flags)
 	return (int)syscall(SYS_seccomp, SET_MODE_FILTER, flags, &whole);
 }
 
-static int prepare(void)
+static int prepare_sockets(struct sockets *kind, int most)
 {
 	char path[40];
+
+	kind->most = most;
+	kind->watched = epoll_create1(EPOLL_CLOEXEC);
+	snprintf(path, sizeof path, "/proc/self/fdinfo/%d", kind->watched);
+	kind->listing = open(path, O_RDONLY | O_CLOEXEC);
+	return kind->watched < 0 || kind->listing < 0 ? -1 : 0;
+}
+
+static int start_thread(void)
+{
 	pthread_attr_t small;
 	pthread_t thread;
 
-	us.watched = epoll_create1(EPOLL_CLOEXEC);
-	snprintf(path, sizeof path, "/proc/self/fdinfo/%d", us.watched);
-	us.listing = open(path, O_RDONLY | O_CLOEXEC);
-	if (us.watched < 0 || us.listing < 0 || pipe2(us.handover, O_CLOEXEC) < 0)
+	if (pipe2(us.handover, O_CLOEXEC) < 0)
 		return -1;
 	pthread_attr_init(&small);
 	pthread_attr_setstacksize(&small, STACK_BYTES);
@@ -311,19 +351,23 @@ static int prepare(void)
 	return errno ? -1 : 0;
 }
 
-int supervise(int sockets, int filters)
+int supervise(int sockets, int datagrams, int filters)
 {
 	int listener;
 
-	us.most_sockets = sockets;
 	us.most_filters = filters < MOST_FILTERS ? filters : MOST_FILTERS;
 	if (sockets == 0)
-		program[sizeof program / sizeof *program - 1].k = ALLOW;
-	if (prepare() < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		program[IGNORE].k = ALLOW;
+	if (prepare_sockets(&us.route, sockets) < 0 ||
+	    prepare_sockets(&us.datagram, datagrams) < 0 || start_thread() < 0 ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -1;
 	listener = install(NEW_LISTENER);
-	if (listener < 0 && install(0) < 0)
-		return -1;
+	if (listener < 0) {
+		program[ASK_DATAGRAM].k = ALLOW;
+		if (install(0) < 0)
+			return -1;
+	}
 	us.own_filters = filters_of("/proc/self/status");
 	if (listener >= 0 && write(us.handover[1], &listener, sizeof listener) < 0)
 		return -1;

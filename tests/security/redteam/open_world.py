@@ -45,14 +45,18 @@ def main(archive: str) -> None:
 
 
 def _attempt() -> None:
-    from inside import abuse, files, kernel, network  # type: ignore[import-not-found]
+    from inside import abuse, files, kernel, network, slab  # type: ignore[import-not-found]
     from inside.attempts import Facts, report  # type: ignore[import-not-found]
 
     abuse.MANY_PROCESSES, abuse.MANY_TERMINALS, abuse.MANY_FILES, abuse.MANY_NAMES = 9, 9, 9, 9
     abuse.HUGE, abuse.PLACE = 1 << 20, Path("/tmp/fill")
+    slab.SECONDS_HELD, slab.MANY_LOCKS, slab.MANY_POLICIES, slab.MANY_LISTS = 0.1, 99, 99, 99
+    slab.MANY_CONNECTIONS, slab.MANY_TIMERS, slab.MANY_DATAGRAMS = 4000, 99, 300
+    slab.MANY_WAITING = 2
     facts = {"mode": "limited", "memory_mb": 1, "api_host": "127.0.0.1", "api_port": 8080}
     # The calls themselves are tried by an ordinary user elsewhere: root's would harm the machine.
-    several = [*files.ATTEMPTS, *kernel.ATTEMPTS, *network.ATTEMPTS, *abuse.ATTEMPTS]
+    several = [*files.ATTEMPTS, *kernel.ATTEMPTS, *network.ATTEMPTS]
+    several += [*abuse.ATTEMPTS, *slab.ATTEMPTS]
     for attempt in several:
         if attempt.name != "make denied system calls":
             print(json.dumps(report(attempt, Facts(facts))), flush=True)

@@ -46,7 +46,7 @@ WALL = shlex.split(
 NOBODY = 1_899_999_999 if os.getuid() == 0 else os.getuid()
 """Behind bubblewrap run by real root the sandbox would own init's files in /proc."""
 
-SOCKETS, FILTERS = 6, 8
+SOCKETS, DATAGRAMS, FILTERS = 6, 5, 8
 
 Box = tuple[InitSpawner, list[socket.socket]]
 
@@ -76,7 +76,7 @@ async def sandbox(folder: Path, *, twin: bool) -> AsyncIterator[Box]:
         program[-1],
         "--",
         *init_argv(program, control_fd=theirs.fileno()),
-        *("--netlink", str(SOCKETS), "--filters", str(FILTERS)),
+        *("--netlink", str(SOCKETS), "--datagrams", str(DATAGRAMS), "--filters", str(FILTERS)),
     ]
     with theirs:
         wall = await asyncio.create_subprocess_exec(
@@ -217,3 +217,63 @@ async def test_what_init_counts_is_bounded_and_comes_back(
         _, text = await run(spawner, "python3", "-c", attempt, "24")
         assert most // 2 <= json.loads(text)["held"] <= most
         await run(spawner, "sh", "-c", "kill -KILL -1")
+
+
+LOCKS = """
+import fcntl, os, signal
+files = [os.open(f"/tmp/{number}", os.O_CREAT | os.O_RDWR) for number in range(900)]
+for number in range(60_000):
+    fcntl.lockf(files[number % 900], fcntl.LOCK_EX | fcntl.LOCK_NB, 1, number // 900 * 2)
+signal.pause()
+"""
+CONNECTIONS = """
+import ctypes, os, signal, socket
+ctypes.CDLL(None).prctl(4, HIDDEN, 0, 0, 0)
+listeners = [socket.create_server(("127.0.0.1", 0), backlog=4096) for _ in range(4)]
+for number in range(12_000):
+    with socket.socket() as one:
+        one.setblocking(False)
+        one.connect_ex(listeners[number % 4].getsockname())
+signal.pause()
+"""
+DATAGRAM_SOCKETS = """
+import errno, socket
+kept = []
+try:
+    while len(kept) < 100:
+        family = [socket.AF_INET, socket.AF_INET6][len(kept) % 2]
+        kept.append(socket.socket(family, socket.SOCK_DGRAM))
+except OSError as refused:
+    print(len(kept), errno.errorcode[refused.errno])
+del kept[0]
+socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", 9))
+"""
+
+
+async def ends_beside(spawner: InitSpawner, code: str) -> int | None:
+    """How a bystander ends that is only asked to, once a program was killed for what it held."""
+    async with captured(spawner, "sleep", "1000") as (bystander, _output):
+        async with asyncio.timeout(60):
+            ended, _text = await run(spawner, "/usr/bin/python3", "-c", code)
+        assert ended.signal == signal.SIGKILL
+        await bystander.signal(signal.SIGTERM)
+        async with asyncio.timeout(20):
+            return (await bystander.wait()).signal
+
+
+async def test_who_holds_too_many_locks_is_ended_and_no_other(box: Box) -> None:
+    assert await ends_beside(box[0], LOCKS) == signal.SIGTERM
+
+
+async def test_who_accepts_no_connections_is_ended_and_no_other(box: Box) -> None:
+    assert await ends_beside(box[0], CONNECTIONS.replace("HIDDEN", "1")) == signal.SIGTERM
+
+
+async def test_all_end_where_it_is_hidden_who_accepts_no_connections(box: Box) -> None:
+    assert await ends_beside(box[0], CONNECTIONS.replace("HIDDEN", "0")) == signal.SIGKILL
+
+
+async def test_datagram_sockets_are_counted_and_work(box: Box) -> None:
+    spawner, _ = box
+    ended, text = await run(spawner, "/usr/bin/python3", "-c", DATAGRAM_SOCKETS)
+    assert (ended.code, text) == (0, f"{DATAGRAMS} ENOBUFS\n".encode())

@@ -37,6 +37,10 @@ FILTERS = 64
 """The seccomp filters that programs inside may have alive at once. Each is compiled into a pool of
 the whole machine (net.core.bpf_jit_limit), and takes at most some 200 kB of it."""
 
+DATAGRAMS = 256
+"""The datagram sockets of IPv4 and IPv6 that programs inside may have alive at once. Each may keep
+64 KiB to send later and 128 KiB of options, which no control group counts."""
+
 
 def init_options(
     *, netlink: int, nproc: int | None = None, files: int | None = None
@@ -46,7 +50,7 @@ def init_options(
     limits = (("--nproc", nproc), ("--files", files))
     return (
         *(word for door in DOORS for word in ("--door", str(door))),
-        *("--netlink", str(netlink), "--filters", str(FILTERS)),
+        *("--netlink", str(netlink), "--datagrams", str(DATAGRAMS), "--filters", str(FILTERS)),
         *(word for name, most in limits if most is not None for word in (name, str(most))),
     )
 

@@ -22,6 +22,11 @@ AF_VSOCK would reach the machine's host past `lo`. DCCP, SCTP, L2TP and their li
 protocol, load modules; programs that try MPTCP fall back to TCP.
 """
 
+DATAGRAM = 2
+INTERNET = (2, 10)
+"""SOCK_DGRAM, and the families AF_INET and AF_INET6: init bounds their sockets, each of which may
+hold 64 KiB that it was told to send later (MSG_MORE). A process without init gets none."""
+
 SOCKET_FLAGS = 0x80800
 """The flags SOCK_NONBLOCK and SOCK_CLOEXEC, which stand in the same word as the type."""
 
@@ -43,11 +48,39 @@ BITS_REFUSED: dict[str, tuple[int, int]] = {
     "mmap": (3, 0x40000),
     "memfd_create": (1, 0x4),
     "shmget": (2, 0x800),
+    "poll": (1, 0xFFFFF800),
+    "ppoll": (1, 0xFFFFF800),
+    "select": (0, 0xFFFFF800),
+    "pselect6": (0, 0xFFFFF800),
+    "setxattr": (3, 0xFFFFFE00),
+    "lsetxattr": (3, 0xFFFFFE00),
+    "fsetxattr": (3, 0xFFFFFE00),
 }
 """The calls refused with any of these bits: call -> (argument, bits).
 
 CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET; MAP_HUGETLB, MFD_HUGETLB and
 SHM_HUGETLB, since huge pages are a pool of the whole machine that counts as nobody's memory.
+
+The rest is the kernel's memory that counts as nobody's. A call that waits for 2,048 descriptors or
+more takes 72 bytes for each, also for one descriptor named again and again. An extended attribute
+of 512 bytes or more may be an access list, which a file in memory keeps whole.
+"""
+
+LONE_FILES: tuple[int, int] = (0x10400, 0x400)
+"""The bits CLONE_THREAD and CLONE_FILES of clone, and the combination that is refused.
+
+A process that shares its table of files with others may take locks and end: they stay, as nobody's
+in /proc/locks, by which init counts. Only tools for debugging make such processes.
+"""
+
+INVALID: dict[str, tuple[int, tuple[int, ...]]] = {
+    "fcntl": (1, (37, 38)),
+    "prctl": (0, (0x53564D41,)),
+}
+"""The calls that fail with EINVAL, as on a kernel without them: call -> (argument, values).
+
+F_OFD_SETLK and F_OFD_SETLKW, whose locks /proc/locks shows as nobody's; PR_SET_VMA, whose names of
+memory no control group counts.
 """
 
 PERSONALITIES = (0, 0xFFFFFFFF)
@@ -130,6 +163,9 @@ DENIED: dict[str, tuple[int | None, int | None]] = {
     "uselib": (134, None),
     "migrate_pages": (256, 238),
     "move_pages": (279, 239),
+    # Policies of memory: those of a shared file stay with it, and count as nobody's memory.
+    "mbind": (237, 235),
+    "set_mempolicy_home_node": (450, 450),
     # The x86 processor.
     "modify_ldt": (154, None),
     "iopl": (172, None),
@@ -144,7 +180,7 @@ The kernel applies the filter after a tracer's changes (4.8 on), so no other cal
 with them. Init cannot be traced (PR_SET_DUMPABLE 0).
 """
 
-JUDGED: dict[str, tuple[int, int]] = {
+JUDGED: dict[str, tuple[int, int | None]] = {
     "socket": (41, 198),
     "socketpair": (53, 199),
     "ioctl": (16, 29),
@@ -154,6 +190,15 @@ JUDGED: dict[str, tuple[int, int]] = {
     "mmap": (9, 222),
     "memfd_create": (319, 279),
     "shmget": (29, 194),
+    "poll": (7, None),
+    "ppoll": (271, 73),
+    "select": (23, None),
+    "pselect6": (270, 72),
+    "setxattr": (188, 5),
+    "lsetxattr": (189, 6),
+    "fsetxattr": (190, 7),
+    "fcntl": (72, 25),
+    "prctl": (157, 167),
 }
 """The calls that an argument decides on: name -> (x86_64 number, aarch64 number)."""
 
@@ -192,13 +237,15 @@ ABSENT: dict[str, tuple[int, int]] = {
     "clone3": (435, 435),
     "io_setup": (206, 0),
     "sync": (162, 81),
+    "setxattrat": (463, 463),
 }
 """The calls that fail with ENOSYS, as on a kernel without them: name -> (x86_64 number, aarch64
 number).
 
 clone3's flags lie in memory a filter cannot read, and libraries fall back to clone. io_setup
 reserves from `fs.aio-max-nr` of the whole machine, and databases fall back to threads. sync flushes
-every file system of the machine and reports no failure; fsync and syncfs stay.
+every file system of the machine and reports no failure; fsync and syncfs stay. setxattrat's size
+lies in memory, too, and libraries have the older calls.
 """
 
 KNOWN = frozenset(

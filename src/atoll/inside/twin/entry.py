@@ -12,6 +12,7 @@ OPTIONS = (
     "--nproc",
     "--files",
     "--netlink",
+    "--datagrams",
     "--filters",
 )
 

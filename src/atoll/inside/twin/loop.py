@@ -43,6 +43,7 @@ from .kernel import (
 )
 from .kin import descendants, describe, foreground_group, kill_kin, signal_kin
 from .lead import settle
+from .slab import watch_slab
 from .supervise import Supervision
 from .warden import Warden
 
@@ -278,8 +279,12 @@ def control_of(options: dict[str, list[str]]) -> int:
 
 
 def counted_of(options: dict[str, list[str]]) -> list[int]:
-    """Return how many route sockets and filters there may be; empty where nobody counts them."""
-    return [int(options[name][0]) for name in ("--netlink", "--filters") if name in options]
+    """Return how many route sockets, datagram sockets and filters there may be; empty where nobody
+    counts them."""
+    if "--netlink" not in options:
+        return []
+    names = ("--netlink", "--datagrams", "--filters")
+    return [int(options.get(name, ["0"])[0]) for name in names]
 
 
 def be_init(options: dict[str, list[str]]) -> NoReturn:
@@ -308,6 +313,7 @@ def be_init(options: dict[str, list[str]]) -> NoReturn:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     try:
         if supervision:
+            watch_slab()
             supervision.begin()
         root = os.open(options["--root"][0], os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         step = DOOR

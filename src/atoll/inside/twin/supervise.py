@@ -1,8 +1,8 @@
-"""Bounds on kernel memory that no control group counts: AF_NETLINK sockets and seccomp filters.
+"""Bounds on kernel memory that no control group counts: AF_NETLINK and datagram sockets, filters.
 
-The twin of native/init/supervise.c, which explains more. A filter hands both calls to a thread of
+The twin of native/init/supervise.c, which explains more. A filter hands the calls to a thread of
 init that does not have that filter. Without an answer (an old kernel, or somebody outside who
-listens already) both fail with ENOSYS.
+listens already) they fail with ENOSYS, and datagram sockets are not counted.
 """
 
 import ctypes
@@ -27,33 +27,37 @@ SET_MODE_FILTER, NEW_LISTENER, CONTINUE, ADD_AND_ANSWER, NO_NEW_PRIVILEGES = 1, 
 CALL, ANSWER = struct.Struct("<QIIiIQ6Q"), struct.Struct("<QqiI")
 ADDED = struct.Struct("<QIIII")
 RECEIVE_BYTES = 106496
-LOAD, EQUAL, RETURN = 0x20, 0x15, 0x06
+LOAD, EQUAL, AND, RETURN = 0x20, 0x15, 0x54, 0x06
+NETLINK = 16
 ALLOW, ASK_US, PRETEND = 0x7FFF0000, 0x7FC00000, 0x00050000
 _FILTERS = re.compile(rb"\nSeccomp_filters:\s*(\d+)")
 
 
-def _program(sockets: int) -> bytes:
+def _program(sockets: int, *, heard: bool) -> bytes:
     """Return the filter, as in the C one.
 
-    It covers socket by family, prctl and seccomp where they install a filter, and SO_RCVBUF, which
-    succeeds without effect.
+    It covers socket by family and type, prctl and seccomp where they install a filter, and
+    SO_RCVBUF, which succeeds without effect. Where nobody is `heard`, datagram sockets pass.
     """
     first, second, third = 16, 24, 32
     lines = (
-        *((LOAD, 0, 0, 0), (EQUAL, 4, 0, SOCKET), (EQUAL, 5, 0, PRCTL), (EQUAL, 8, 0, SECCOMP)),
-        *((EQUAL, 9, 0, SETSOCKOPT), (RETURN, 0, 0, ALLOW)),
-        *((LOAD, 0, 0, first), (EQUAL, 11, 10, 16)),
+        *((LOAD, 0, 0, 0), (EQUAL, 4, 0, SOCKET), (EQUAL, 10, 0, PRCTL), (EQUAL, 13, 0, SECCOMP)),
+        *((EQUAL, 14, 0, SETSOCKOPT), (RETURN, 0, 0, ALLOW)),
+        *((LOAD, 0, 0, first), (EQUAL, 16, 0, NETLINK)),
+        *((EQUAL, 1, 0, socket.AF_INET), (EQUAL, 0, 13, socket.AF_INET6)),
+        *((LOAD, 0, 0, second), (AND, 0, 0, 15), (EQUAL, 12, 10, socket.SOCK_DGRAM)),
         *((LOAD, 0, 0, first), (EQUAL, 0, 8, 22), (LOAD, 0, 0, second), (EQUAL, 7, 6, 2)),
         *((LOAD, 0, 0, first), (EQUAL, 5, 4, SET_MODE_FILTER)),
-        *((LOAD, 0, 0, second), (EQUAL, 0, 2, 1), (LOAD, 0, 0, third), (EQUAL, 2, 0, 8)),
+        *((LOAD, 0, 0, second), (EQUAL, 0, 2, 1), (LOAD, 0, 0, third), (EQUAL, 3, 0, 8)),
         *((RETURN, 0, 0, ALLOW), (RETURN, 0, 0, ASK_US)),
+        (RETURN, 0, 0, ASK_US if heard else ALLOW),
         (RETURN, 0, 0, PRETEND if sockets else ALLOW),
     )
     return b"".join(struct.pack("<HBBI", *line) for line in lines)
 
 
 def _install(sockets: int, flags: int) -> int:
-    code = ctypes.create_string_buffer(_program(sockets))
+    code = ctypes.create_string_buffer(_program(sockets, heard=flags == NEW_LISTENER))
     whole = struct.pack("<HxxxxxxQ", (len(code) - 1) // 8, ctypes.addressof(code))
     return checked(libc.syscall(SECCOMP, SET_MODE_FILTER, flags, ctypes.c_char_p(whole)))
 
@@ -70,15 +74,35 @@ def filters_of(status: str) -> int:
     return int(found[1])
 
 
+class LiveSockets:
+    """The sockets of one kind that are alive, in a queue or a process."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        # The epoll set drops a socket when its last holder closes it, and lists those it knows.
+        self.watched = select.epoll()
+        self.listing = os.open(f"/proc/self/fdinfo/{self.watched.fileno()}", os.O_RDONLY)
+
+    def make(self, family: int, kind: int, protocol: int) -> socket.socket:
+        """Return a new socket. Raises OSError when too many live."""
+        os.lseek(self.listing, 0, os.SEEK_SET)
+        listed = b"".join(iter(lambda: os.read(self.listing, 65536), b""))
+        if sum(line.startswith(b"tfd") for line in listed.splitlines()) >= self.most:
+            raise OSError(errno.ENOBUFS if self.most else errno.EPERM, "sockets")
+        made = socket.socket(family, kind | socket.SOCK_CLOEXEC, protocol)
+        if family == NETLINK:
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BYTES)
+        self.watched.register(made.fileno(), 0)
+        return made
+
+
 class Supervision:
     """The counts of live sockets and filters. `begin` applies them to every process started from
     then on."""
 
-    def __init__(self, sockets: int, filters: int) -> None:
-        self.most_sockets, self.most_filters = sockets, filters
-        # The epoll set drops a socket when its last holder closes it, and lists those it knows.
-        self.watched = select.epoll()
-        self.listing = os.open(f"/proc/self/fdinfo/{self.watched.fileno()}", os.O_RDONLY)
+    def __init__(self, sockets: int, datagrams: int, filters: int) -> None:
+        self.route, self.datagram = LiveSockets(sockets), LiveSockets(datagrams)
+        self.most_filters = filters
         self.own_filters = self.filters = 0
         self.pending: dict[int, int] = {}
         self.listener = -1
@@ -89,9 +113,9 @@ class Supervision:
         threading.Thread(target=self.answer_calls, daemon=True).start()
         libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0)
         try:
-            self.listener = _install(self.most_sockets, NEW_LISTENER)
+            self.listener = _install(self.route.most, NEW_LISTENER)
         except OSError:
-            _install(self.most_sockets, 0)
+            _install(self.route.most, 0)
         self.own_filters = filters_of("/proc/thread-self/status")
         self.ready.set()
 
@@ -114,7 +138,7 @@ class Supervision:
         number, task, _flags, name, _machine, _from, *arguments = CALL.unpack(call)
         try:
             if name == SOCKET:
-                self.give_socket(number, *arguments[1:3])
+                self.give_socket(number, *arguments[:3])
                 return
             self.let_filter(task)
             answer = ANSWER.pack(number, 0, 0, CONTINUE)
@@ -123,16 +147,11 @@ class Supervision:
         with suppress(OSError):  # the caller may be gone
             fcntl.ioctl(self.listener, ANSWER_CALL, answer)
 
-    def give_socket(self, number: int, kind: int, protocol: int) -> None:
+    def give_socket(self, number: int, family: int, kind: int, protocol: int) -> None:
         """Give a socket. Raises OSError when too many live."""
-        os.lseek(self.listing, 0, os.SEEK_SET)
-        listed = b"".join(iter(lambda: os.read(self.listing, 65536), b""))
-        if sum(line.startswith(b"tfd") for line in listed.splitlines()) >= self.most_sockets:
-            raise OSError(errno.ENOBUFS if self.most_sockets else errno.EPERM, "sockets")
-        kind &= 0xFFFFFFFF
-        with socket.socket(socket.AF_NETLINK, kind | socket.SOCK_CLOEXEC, protocol) as made:
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BYTES)
-            self.watched.register(made.fileno(), 0)
+        family, kind = family & 0xFFFFFFFF, kind & 0xFFFFFFFF
+        live = self.route if family == NETLINK else self.datagram
+        with live.make(family, kind, protocol & 0xFFFFFFFF) as made:
             flags = os.O_CLOEXEC if kind & socket.SOCK_CLOEXEC else 0
             added = ADDED.pack(number, ADD_AND_ANSWER, made.fileno(), 0, flags)
             fcntl.ioctl(self.listener, ADD_DESCRIPTOR, added)

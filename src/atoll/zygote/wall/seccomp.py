@@ -15,7 +15,11 @@ from atoll.domain.wall.system_calls import (
     BITS_REFUSED,
     COUNTED,
     CREATING_FLAGS,
+    DATAGRAM,
+    INTERNET,
+    INVALID,
     JUDGED,
+    LONE_FILES,
     NEWEST_KNOWN,
     OPENS,
     PERSONALITIES,
@@ -73,18 +77,22 @@ def filter_for(
     if not counted:
         _find_counted(program, architecture)
     for name, judged in JUDGED.items():
-        program.if_equal(judged[architecture.column], name)
+        number = judged[architecture.column]
+        if number is not None:
+            program.if_equal(number, name)
     if not set_ids:
         _find_modes(program, architecture)
     program.give(ALLOW)
     if not set_ids:
         _judge_modes(program)
     _judge_counted(program)
-    _judge_arguments(program)
+    _judge_arguments(program, debug=debug, counted=counted)
     program.label("denied")
     program.give(REFUSE | errno.EPERM)
     program.label("unknown")
     program.give(REFUSE | errno.ENOSYS)
+    program.label("invalid")
+    program.give(REFUSE | errno.EINVAL)
     return program.assemble()
 
 
@@ -142,10 +150,10 @@ def _judge_modes(program: FilterProgram) -> None:
         program.go("denied")
 
 
-def _judge_arguments(program: FilterProgram) -> None:
+def _judge_arguments(program: FilterProgram, *, debug: bool, counted: bool) -> None:
     program.label("socket")
     program.label("socketpair")
-    judge_sockets(program, SOCKETS)
+    judge_sockets(program, SOCKETS if counted else _without_datagrams())
     judge_socket_options(program)
     program.label("ioctl")
     deny_each(program, 1, TERMINAL_REQUESTS)
@@ -153,8 +161,13 @@ def _judge_arguments(program: FilterProgram) -> None:
         program.label(name)
         program.load(argument_offset(argument))
         program.mask(bits)
-        program.if_equal(0, "allowed")
+        program.if_equal(0, "lone files" if name == "clone" and not debug else "allowed")
         program.go("denied")
+    if not debug:
+        _judge_lone_files(program)
+    for name, (argument, values) in INVALID.items():
+        program.label(name)
+        deny_each(program, argument, values, "invalid")
     program.label("personality")
     program.load(argument_offset(0))
     for persona in PERSONALITIES:
@@ -162,6 +175,26 @@ def _judge_arguments(program: FilterProgram) -> None:
     program.go("denied")
     program.label("allowed")
     program.give(ALLOW)
+
+
+def _judge_lone_files(program: FilterProgram) -> None:
+    mask, refused = LONE_FILES
+    program.label("lone files")
+    program.load(argument_offset(0))
+    program.mask(mask)
+    program.if_equal(refused, "denied")
+    program.go("allowed")
+
+
+def _without_datagrams() -> dict[int, dict[int, tuple[int, ...]]]:
+    return {
+        family: {
+            kind: protocols
+            for kind, protocols in types.items()
+            if family not in INTERNET or kind != DATAGRAM
+        }
+        for family, types in SOCKETS.items()
+    }
 
 
 def judge_socket_options(program: FilterProgram) -> None:
@@ -174,11 +207,13 @@ def judge_socket_options(program: FilterProgram) -> None:
     deny_each(program, 2, SOCKET_OPTIONS)
 
 
-def deny_each(program: FilterProgram, argument: int, values: tuple[int, ...]) -> None:
-    """Go to `denied` for one of these values of an argument, to `allowed` else."""
+def deny_each(
+    program: FilterProgram, argument: int, values: tuple[int, ...], label: str = "denied"
+) -> None:
+    """Go to `label` for one of these values of an argument, to `allowed` else."""
     program.load(argument_offset(argument))
     for value in values:
-        program.if_equal(value, "denied")
+        program.if_equal(value, label)
     program.go("allowed")
 
 

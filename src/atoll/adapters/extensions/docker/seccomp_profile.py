@@ -17,8 +17,10 @@ from atoll.domain.wall.system_calls import (
     ABSENT,
     BITS_REFUSED,
     CREATING_FLAGS,
+    INVALID,
     JUDGED,
     KNOWN,
+    LONE_FILES,
     OPENS,
     PERSONALITIES,
     SET_ID_BITS,
@@ -80,7 +82,7 @@ def all_but(values: Iterable[int], *, bits: int = BITS) -> list[Cube]:
     return cubes
 
 
-def _judged() -> Iterator[tuple[str, list[_Argument]]]:
+def _judged(*, debug: bool) -> Iterator[tuple[str, list[_Argument]]]:
     """Yield calls that are checked, each with arguments that must all hold for it to be allowed."""
     for family, types in SOCKETS.items():
         for kind, protocols in types.items():
@@ -94,13 +96,26 @@ def _judged() -> Iterator[tuple[str, list[_Argument]]]:
                 yield "socketpair", arguments
     yield from (("ioctl", [_Argument(1, *cube)]) for cube in all_but(TERMINAL_REQUESTS))
     for name, (index, bits) in BITS_REFUSED.items():
-        yield name, [_Argument(index, bits, 0)]
+        cubes = _without_lone_files(bits) if name == "clone" and not debug else [(bits, 0)]
+        yield from ((name, [_Argument(index, *cube)]) for cube in cubes)
+    for name, (index, values) in INVALID.items():
+        yield from ((name, [_Argument(index, *cube)]) for cube in all_but(values))
     for persona in PERSONALITIES:
         yield "personality", [_Argument(0, ALL_BITS, persona)]
+    yield from _socket_options()
+
+
+def _socket_options() -> Iterator[tuple[str, list[_Argument]]]:
     for cube in all_but((SOCKET_LEVEL,)):
         yield "setsockopt", [_Argument(1, *cube)]
     for cube in all_but(SOCKET_OPTIONS):
         yield "setsockopt", [_Argument(1, ALL_BITS, SOCKET_LEVEL), _Argument(2, *cube)]
+
+
+def _without_lone_files(refused: int) -> list[Cube]:
+    """Return cubes of clone's flags: without `CLONE_FILES`, or as a thread."""
+    both, files = LONE_FILES
+    return [(refused | files, 0), (refused | both, both)]
 
 
 def _modes() -> Iterator[_Rule]:
@@ -125,6 +140,11 @@ def profile_for(machine: str, *, debug: bool = False) -> str:
     judged = {*JUDGED, *SETS_MODE, *OPENS, *ABSENT}
     free = sorted(KNOWN - denied(debug=debug).keys() - judged)
     rules = [_Rule(free, _ALLOW), *_modes()]
-    rules += [_Rule([name], _ALLOW, args=arguments) for name, arguments in _judged()]
+    rules += [_Rule([name], _ALLOW, args=arguments) for name, arguments in _judged(debug=debug)]
     rules.append(_Rule(sorted(ABSENT), _REFUSE, errno.ENOSYS))
+    rules += [
+        _Rule([name], _REFUSE, errno.EINVAL, [_Argument(index, ALL_BITS, value)])
+        for name, (index, values) in INVALID.items()
+        for value in values
+    ]
     return msgspec.json.encode(_Profile(_REFUSE, [architecture], rules)).decode()

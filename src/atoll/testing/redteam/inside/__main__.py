@@ -6,7 +6,7 @@ import json
 import pkgutil
 import sys
 
-from . import abuse, canary, files, kernel, network
+from . import abuse, canary, files, kernel, network, slab
 from .attempts import Facts, report
 
 
@@ -16,7 +16,7 @@ def main() -> None:
     facts = Facts(json.loads(told or b"{}"))
     tried = [*files.ATTEMPTS, *kernel.ATTEMPTS, *network.ATTEMPTS, *canary.ATTEMPTS]
     if facts.flag("abuse"):
-        tried += abuse.ATTEMPTS
+        tried += [*abuse.ATTEMPTS, *slab.ATTEMPTS]
     for attempt in tried:
         sys.stdout.write(json.dumps(report(attempt, facts)) + "\n")
         sys.stdout.flush()

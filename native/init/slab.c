@@ -1,0 +1,348 @@
+/* What programs inside hold of the kernel's memory that no control group counts and no filter can
+ * bound: locks on files, objects behind open files (timers, polls, events), and connections that
+ * nobody accepts.
+ *
+ * Four times a second one number of the machine is read. Only where it grew is counted, since
+ * reading /proc/locks holds up every lock of the machine. Whoever holds too much is killed. */
+#define _GNU_SOURCE
+#include "init.h"
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LOOK_MS = 250, SOON_MS = 50, STACK_BYTES = 65536, GROWN_KIB = 4096, MOST_TEXT = 4096 };
+enum { MOST_LOCKS = 10000, MOST_FILES = 131072, SMALL_TABLE = 256, MOST_UNACCEPTED = 8192 };
+enum { MOST_HOLDERS = 16384, MOST_LISTENERS = 16384, LISTENING = 0x0A, READING_MS = 100 };
+
+struct holder {
+	pid_t pid;
+	long count;
+};
+
+/* Who holds how much of one thing. */
+struct holders {
+	long total;
+	int known; /* of `all`; what more processes hold is in `total` alone */
+	struct holder all[MOST_HOLDERS];
+};
+
+/* Listening sockets with connections that nobody accepted. */
+struct listeners {
+	long total;
+	int known;
+	struct {
+		unsigned long inode;
+		long queue;
+	} all[MOST_LISTENERS];
+};
+
+struct room {
+	struct holders holders;
+	struct listeners listeners;
+};
+
+/* A file of /proc, line by line. */
+struct lines {
+	int fd;
+	size_t length, at;
+	char text[MOST_TEXT];
+};
+
+static long milliseconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static int open_lines(struct lines *from, const char *path)
+{
+	from->length = from->at = 0;
+	from->fd = open(path, O_RDONLY | O_CLOEXEC);
+	return from->fd;
+}
+
+/* The next line, cut where it is longer; NULL at the end. */
+static char *next_line(struct lines *from)
+{
+	char *begin, *end;
+	ssize_t got;
+
+	for (;;) {
+		begin = from->text + from->at;
+		end = memchr(begin, '\n', from->length - from->at);
+		if (end) {
+			*end = 0;
+			from->at = (size_t)(end + 1 - from->text);
+			return begin;
+		}
+		from->length -= from->at;
+		memmove(from->text, begin, from->length);
+		from->at = 0;
+		if (from->length == sizeof from->text)
+			from->length = 0;
+		got = read(from->fd, from->text + from->length, sizeof from->text - from->length);
+		if (got <= 0)
+			return NULL;
+		from->length += (size_t)got;
+	}
+}
+
+/* A number of a file after a word at the beginning of a line; -1 where there is none. */
+static long number_of(const char *path, const char *word)
+{
+	struct lines file;
+	long found = -1;
+	char *line;
+
+	if (open_lines(&file, path) < 0)
+		return -1;
+	while (found < 0 && (line = next_line(&file)))
+		if (!strncmp(line, word, strlen(word)))
+			found = strtol(line + strlen(word), NULL, 10);
+	close(file.fd);
+	return found;
+}
+
+static void add(struct holders *to, pid_t pid, long count)
+{
+	int at = to->known;
+
+	to->total += count;
+	while (at > 0 && to->all[at - 1].pid != pid)
+		at--;
+	if (at > 0)
+		to->all[at - 1].count += count;
+	else if (to->known < MOST_HOLDERS)
+		to->all[to->known++] = (struct holder){pid, count};
+}
+
+/* Kills those who hold most, until the others hold half of what may be held. */
+static int end_holders(struct holders *who, long most)
+{
+	int ended = 0;
+
+	if (who->total <= most)
+		return 0;
+	while (who->total > most / 2 && who->known > 0) {
+		int largest = 0;
+
+		for (int i = 1; i < who->known; i++)
+			if (who->all[i].count > who->all[largest].count)
+				largest = i;
+		kill(who->all[largest].pid, SIGKILL);
+		who->total -= who->all[largest].count;
+		who->all[largest] = who->all[--who->known];
+		ended++;
+	}
+	return ended;
+}
+
+/* The process of a line of /proc/locks, as in `1: -> POSIX  ADVISORY  WRITE 123 …`. Those of
+ * other sandboxes are not shown, or have -1. */
+static long lock_holder(char *line)
+{
+	char *rest, *word = strtok_r(line, " ", &rest);
+
+	for (int i = 0; word && i < 4; i++) {
+		word = strtok_r(NULL, " ", &rest);
+		if (word && !strcmp(word, "->"))
+			word = strtok_r(NULL, " ", &rest);
+	}
+	return word ? strtol(word, NULL, 10) : -1;
+}
+
+/* No longer than needed to know that there are too many: others wait for their locks meanwhile. */
+static void count_locks(struct holders *who)
+{
+	long until = milliseconds() + READING_MS, pid;
+	struct lines file;
+	char *line;
+
+	if (open_lines(&file, "/proc/locks") < 0)
+		return;
+	while (who->total <= MOST_LOCKS && milliseconds() < until && (line = next_line(&file)))
+		if ((pid = lock_holder(line)) > 1)
+			add(who, (pid_t)pid, 1);
+	close(file.fd);
+}
+
+/* The size of /proc/PID/fd is the number of open files from Linux 6.2 on; before, the size of the
+ * table stands for it. Both can be read whatever the process makes of itself. */
+static long files_of(const char *pid)
+{
+	struct stat seen;
+	char path[40];
+	long size;
+
+	snprintf(path, sizeof path, "/proc/%.20s/fd", pid);
+	if (stat(path, &seen) < 0)
+		return 0;
+	if (seen.st_size > 0)
+		return (long)seen.st_size;
+	snprintf(path, sizeof path, "/proc/%.20s/status", pid);
+	size = number_of(path, "FDSize:");
+	return size > SMALL_TABLE ? size : 0;
+}
+
+/* Every process but our own. */
+static void each_process(struct room *room, void (*visit)(struct room *room, const char *pid))
+{
+	struct dirent *each;
+	DIR *all = opendir("/proc");
+
+	room->holders.total = room->holders.known = 0;
+	while (all && (each = readdir(all)))
+		if (isdigit((unsigned char)each->d_name[0]) && strcmp(each->d_name, "1"))
+			visit(room, each->d_name);
+	if (all)
+		closedir(all);
+}
+
+static void count_files(struct room *room, const char *pid)
+{
+	add(&room->holders, (pid_t)atol(pid), files_of(pid));
+}
+
+/* Listeners come first in the file; their queue stands where others have bytes to read. */
+static void add_listeners(struct listeners *to, const char *path)
+{
+	struct lines file;
+	unsigned state, queue;
+	unsigned long inode;
+	char *line;
+
+	if (open_lines(&file, path) < 0)
+		return;
+	next_line(&file);
+	while ((line = next_line(&file)) &&
+	       sscanf(line, " %*u: %*s %*s %x %*x:%x %*s %*s %*u %*u %lu", &state, &queue,
+	              &inode) == 3 &&
+	       state == LISTENING) {
+		to->total += queue;
+		if (queue && to->known < MOST_LISTENERS) {
+			to->all[to->known].inode = inode;
+			to->all[to->known++].queue = queue;
+		}
+	}
+	close(file.fd);
+}
+
+static long queue_of(const struct listeners *from, unsigned long inode)
+{
+	for (int i = 0; i < from->known; i++)
+		if (from->all[i].inode == inode)
+			return from->all[i].queue;
+	return 0;
+}
+
+static void count_queues(struct room *room, const char *pid)
+{
+	char path[40], target[40];
+	unsigned long inode;
+	struct dirent *each;
+	DIR *files;
+	ssize_t got;
+
+	snprintf(path, sizeof path, "/proc/%.20s/fd", pid);
+	files = opendir(path);
+	while (files && (each = readdir(files))) {
+		got = readlinkat(dirfd(files), each->d_name, target, sizeof target - 1);
+		if (got <= 0)
+			continue;
+		target[got] = 0;
+		if (sscanf(target, "socket:[%lu]", &inode) == 1)
+			add(&room->holders, (pid_t)atol(pid), queue_of(&room->listeners, inode));
+	}
+	if (files)
+		closedir(files);
+}
+
+static int too_many_sockets(void)
+{
+	long all = number_of("/proc/net/sockstat", "TCP: inuse ");
+	long sixes = number_of("/proc/net/sockstat6", "TCP6: inuse ");
+
+	return all + (sixes > 0 ? sixes : 0) > MOST_UNACCEPTED;
+}
+
+/* A process may hide what it has open (PR_SET_DUMPABLE), or pass it on: then all end. */
+static int end_unaccepted(struct room *room)
+{
+	struct listeners *all = &room->listeners;
+
+	all->total = all->known = 0;
+	if (!too_many_sockets())
+		return 0;
+	add_listeners(all, "/proc/net/tcp");
+	add_listeners(all, "/proc/net/tcp6");
+	if (all->total <= MOST_UNACCEPTED)
+		return 0;
+	each_process(room, count_queues);
+	if (room->holders.total < all->total - MOST_UNACCEPTED / 2)
+		return kill(-1, SIGKILL) == 0;
+	return end_holders(&room->holders, MOST_UNACCEPTED);
+}
+
+static int count_everything(struct room *room)
+{
+	int ended;
+
+	room->holders.total = room->holders.known = 0;
+	count_locks(&room->holders);
+	ended = end_holders(&room->holders, MOST_LOCKS);
+	each_process(room, count_files);
+	ended += end_holders(&room->holders, MOST_FILES);
+	return ended + end_unaccepted(room);
+}
+
+static void *look(void *room)
+{
+	struct timespec pause = {0, 0};
+	long counted_at = number_of("/proc/meminfo", "SUnreclaim:");
+
+	for (;;) {
+		long now = number_of("/proc/meminfo", "SUnreclaim:");
+
+		pause.tv_nsec = LOOK_MS * 1000000L;
+		if (now < counted_at && now >= 0)
+			counted_at = now;
+		if (now < 0 || now >= counted_at + GROWN_KIB) {
+			counted_at = now < 0 ? 0 : now;
+			if (count_everything(room))
+				counted_at = 0; /* those that are left may hold too much, too */
+			pause.tv_nsec = SOON_MS * 1000000L; /* what grew may grow on */
+			madvise(room, sizeof(struct room), MADV_DONTNEED);
+		}
+		nanosleep(&pause, NULL);
+	}
+	return NULL;
+}
+
+int watch_slab(void)
+{
+	void *room = mmap(NULL, sizeof(struct room), PROT_READ | PROT_WRITE,
+	                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	pthread_attr_t small;
+	pthread_t thread;
+
+	if (room == MAP_FAILED)
+		return -1;
+	if (getpid() != 1) /* then not all that is seen in /proc is ours */
+		return 0;
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, STACK_BYTES);
+	errno = pthread_create(&thread, &small, look, room);
+	return errno ? -1 : 0;
+}

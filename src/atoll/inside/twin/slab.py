@@ -1,0 +1,134 @@
+"""Bounds on kernel memory that only counting finds: locks on files, open files, connections.
+
+The twin of native/init/slab.c, which explains more. Four times a second one number of the machine
+is read; only where it grew is counted, and whoever holds too much is killed.
+"""
+
+import itertools
+import os
+import re
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+LOOK_SECONDS, SOON_SECONDS, READING_SECONDS = 0.25, 0.05, 0.1
+GROWN_KIB = 4096
+MOST_LOCKS, MOST_FILES, MOST_UNACCEPTED = 10_000, 131_072, 8_192
+SMALL_TABLE = 256
+LISTENING = "0A"
+
+
+def number_of(path: str, word: str) -> int:
+    """Return the number after a word at the beginning of a line; -1 where there is none."""
+    with suppress(OSError):
+        found = re.search(rf"^{word}\s*(\d+)", Path(path).read_text(), re.MULTILINE)
+        return int(found[1]) if found else -1
+    return -1
+
+
+def locks() -> Counter[int]:
+    """Return locks by process, and no more than shows that there are too many: others wait for
+    their locks meanwhile."""
+    held: Counter[int] = Counter()
+    until = time.monotonic() + READING_SECONDS
+    with suppress(OSError), Path("/proc/locks").open() as lines:
+        for line in itertools.islice(lines, 10 * MOST_LOCKS):
+            words = line.replace("->", "").split()
+            if len(words) > 4 and int(words[4]) > 1:
+                held[int(words[4])] += 1
+            if held.total() > MOST_LOCKS or time.monotonic() > until:
+                break
+    return held
+
+
+def files() -> Counter[int]:
+    """Return open files by process; before Linux 6.2 the size of the table stands for them."""
+    held: Counter[int] = Counter()
+    for each in Path("/proc").iterdir():
+        if each.name.isdigit() and each.name != "1":
+            with suppress(OSError):
+                size = (each / "fd").stat().st_size
+                if not size and (table := number_of(f"{each}/status", "FDSize:")) > SMALL_TABLE:
+                    size = table
+                held[int(each.name)] = size
+    return held
+
+
+def queues() -> dict[str, int]:
+    """Return how many connections nobody has accepted, by the listening socket's link in
+    /proc/PID/fd."""
+    tables = (("/proc/net/sockstat", "TCP: inuse"), ("/proc/net/sockstat6", "TCP6: inuse"))
+    if sum(max(0, number_of(*each)) for each in tables) <= MOST_UNACCEPTED:
+        return {}
+    return dict(itertools.chain(_listeners("/proc/net/tcp"), _listeners("/proc/net/tcp6")))
+
+
+def _listeners(path: str) -> Iterator[tuple[str, int]]:
+    with suppress(OSError), Path(path).open() as lines:
+        next(lines)
+        for line in lines:
+            words = line.split()
+            if words[3] != LISTENING:  # listeners come first
+                return
+            yield f"socket:[{words[9]}]", int(words[4].partition(":")[2], 16)
+
+
+def end_unaccepted() -> bool:
+    """End who holds listeners with too many connections, or all where that is hidden."""
+    waiting = queues()
+    total = sum(waiting.values())
+    if total <= MOST_UNACCEPTED:
+        return False
+    held: Counter[int] = Counter()
+    for each in Path("/proc").iterdir():
+        if each.name.isdigit() and each.name != "1":
+            with suppress(OSError):
+                for fd in (each / "fd").iterdir():
+                    held[int(each.name)] += waiting.get(str(fd.readlink()), 0)
+    if held.total() >= total - MOST_UNACCEPTED // 2:
+        return end_holders(held, MOST_UNACCEPTED)
+    with suppress(OSError):
+        os.kill(-1, signal.SIGKILL)
+    return True
+
+
+def end_holders(held: Counter[int], most: int) -> bool:
+    """Kill those who hold most, until the others hold half of what may be held."""
+    total = held.total()
+    if total <= most:
+        return False
+    for pid, count in held.most_common():
+        if total <= most // 2:
+            break
+        with suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
+        total -= count
+    return True
+
+
+def count_everything() -> bool:
+    """Count what is held and end who holds too much; return whether somebody was ended."""
+    ended = [end_holders(locks(), MOST_LOCKS), end_holders(files(), MOST_FILES)]
+    return any((*ended, end_unaccepted()))
+
+
+def _look() -> None:
+    counted_at = number_of("/proc/meminfo", "SUnreclaim:")
+    while True:
+        now = number_of("/proc/meminfo", "SUnreclaim:")
+        counted_at = min(counted_at, max(now, 0))
+        if now < 0 or now >= counted_at + GROWN_KIB:
+            counted_at = 0 if count_everything() else now
+            time.sleep(SOON_SECONDS)  # what grew may grow on
+        else:
+            time.sleep(LOOK_SECONDS)
+
+
+def watch_slab() -> None:
+    """Begin; only as pid 1, since otherwise not all that /proc shows is inside."""
+    if os.getpid() == 1:
+        threading.Thread(target=_look, daemon=True).start()
