@@ -144,6 +144,69 @@ def test_buried_repository_runs_nothing_here_whatever_way_it_comes(
         assert "lib/buried" in told.stderr
 
 
+IN_PARTS = """
+set -e
+git init -q --bare parts
+git -C parts config core.bare false
+git -C parts config core.worktree .
+git -C parts config core.fsmonitor 'touch {marker}; false'
+touch parts/objects/info/x parts/refs/x
+mv parts/HEAD last
+mkdir lone && cp parts/config lone/ && cp -r parts/refs lone/ && cp last lone/HEAD
+mv parts/objects objects-apart && cp -r objects-apart parts/objects
+"""
+
+
+@on_one
+def test_last_part_of_a_repository_stays_inside_whatever_way_it_comes(
+    atoll: TestServer, mine: Path, marker: Path
+) -> None:
+    mirror = mine / "mirror"
+    person_runs(atoll, "mkdir", "mirror", there=mine)
+    ok(atoll, "new", "--detach", "--name", "parts", "--mirror", str(mirror))
+    ok(atoll, "exec", "parts", "--shell", IN_PARTS.format(marker=marker))
+    ok(atoll, "pull", "parts")
+    assert (mirror / "parts" / "config").exists(), "without its HEAD it is none"
+
+    ways = (
+        ("cp", "parts:last", str(mirror / "parts" / "HEAD")),
+        ("cp", "parts:last", str(mirror / "parts" / "Head")),
+        ("cp", "parts:objects-apart", str(mirror / "lone" / "objects")),
+        ("cp", "parts:last", str(mine / ".git")),
+        ("destroy", "parts", "--keep-worktree", "--to", str(mirror / "lone" / "objects")),
+    )
+    for way in ways:
+        done = run(atoll, *way)
+        assert done.returncode != 0 and "git repository" in done.stderr, (way, done.stderr)
+        assert not Path(way[-1]).exists(), way
+        git_status_everywhere(atoll, mirror)
+        assert not marker.exists(), way
+
+    # The control: with that file the agent's command runs.
+    person_runs(atoll, "cp", str(mirror / "last"), str(mirror / "parts" / "HEAD"), there=mine)
+    git_status_everywhere(atoll, mirror)
+    assert marker.exists()
+    ok(atoll, "destroy", "parts", "--yes")
+
+
+@on_one
+def test_commit_that_completes_what_lies_in_the_checkout_is_refused(
+    atoll: TestServer, tmp_path: Path
+) -> None:
+    checkout = tmp_path / "checkout"
+    who = "-c user.name=A -c user.email=a@example.invalid"
+    line = f"git init -q -b main {checkout} && git -C {checkout} {who} commit -q --allow-empty -m a"
+    subprocess.run(["sh", "-c", line], check=True)
+    ok(atoll, "new", "--detach", "--name", "completes", str(checkout), "fix")
+    for part in ("objects", "refs"):
+        (checkout / "lib" / part).mkdir(parents=True)
+    work = f"mkdir lib; echo ref: refs/heads/main > lib/HEAD; git add -A; git {who} commit -qm work"
+    ok(atoll, "exec", "completes", "--shell", work)
+    refused = run(atoll, "pull", "completes", "-C", str(checkout))
+    assert refused.returncode != 0 and "lib/HEAD" in refused.stderr, refused.stderr
+    ok(atoll, "destroy", "completes", "--yes")
+
+
 @on_one
 def test_repository_among_the_files_of_commits_is_refused_until_it_is_wanted(
     atoll: TestServer, tmp_path: Path, marker: Path

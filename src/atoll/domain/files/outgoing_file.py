@@ -96,6 +96,17 @@ def plain_path(path: str) -> str:
     return "/".join(plain_name(part) for part in path.split("/") if part not in ("", "."))
 
 
+def is_own_folder(name: str) -> bool:
+    """Return whether a name is that of a repository's own directory, `.git`."""
+    return plain_name(name) in _GIT_NAMES
+
+
+def makes_repository(names: Iterable[str]) -> bool:
+    """Return whether git would take a directory with entries of these names for a repository."""
+    plain = {plain_name(name) for name in names}
+    return any(marks <= plain for marks in _REPOSITORY)
+
+
 def repositories(paths: Iterable[str]) -> frozenset[str]:
     """Return the directories that git would take for repositories, among all `paths` of a tree.
 
@@ -112,9 +123,7 @@ def repositories(paths: Iterable[str]) -> frozenset[str]:
                 break
             known.add(name)
             place = folder
-    return frozenset(
-        folder for folder, names in entries.items() if any(marks <= names for marks in _REPOSITORY)
-    )
+    return frozenset(folder for folder, names in entries.items() if makes_repository(names))
 
 
 def aside(path: str, found: frozenset[str]) -> str | None:

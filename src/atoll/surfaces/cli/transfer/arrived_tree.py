@@ -8,7 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from atoll.domain.errors import Invalid
-from atoll.domain.files.outgoing_file import ASIDE, FileDecision, aside, judge, repositories
+from atoll.domain.files.outgoing_file import (
+    ASIDE,
+    FileDecision,
+    aside,
+    is_own_folder,
+    judge,
+    makes_repository,
+    repositories,
+)
 from atoll.surfaces.cli.console.output import note
 
 SHOWN = 10
@@ -34,6 +42,50 @@ class Notices:
             if names:
                 more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
                 note(f"{what}: {', '.join(map(_printable, names[:SHOWN]))}{more}")
+
+
+def refuse_within_repository(target: Path) -> None:
+    """Raise `Invalid` where the entry `target` would lie in a repository of git's, or make one
+    together with what lies there already, in its folder or further up.
+
+    Git looks upwards from where it runs. It stops at a work tree, and so does this.
+    """
+    found = _repository_around(target)
+    if found is not None:
+        raise Invalid(
+            f"{target} would be part of a git repository at {found}, whose settings run here: "
+            "name another place"
+        )
+
+
+def _repository_around(target: Path) -> Path | None:
+    place = target.parent.resolve() / target.name
+    if is_own_folder(place.name):
+        return place
+    if any(map(is_own_folder, entry_names(place))):
+        return None
+    coming = [place.name]
+    for folder in place.parents:
+        if is_own_folder(folder.name):
+            return folder
+        names = [*coming, *entry_names(folder)]
+        if makes_repository(names):
+            return folder
+        if any(map(is_own_folder, names)):
+            return None
+        coming = []
+    return None
+
+
+def entry_names(folder: Path) -> list[str]:
+    """Return the names in a folder; of one that cannot be read, those that git would look for."""
+    try:
+        return [each.name for each in folder.iterdir()]
+    except FileNotFoundError:
+        return []
+    except OSError:
+        looked_for = (".git", "HEAD", "objects", "refs", "commondir")
+        return [name for name in looked_for if os.path.lexists(folder / name)]
 
 
 def take_repositories_out(tree: Path, notices: Notices) -> None:

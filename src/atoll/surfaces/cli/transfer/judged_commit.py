@@ -1,9 +1,12 @@
 """Commits of a sandbox, checked in the person's object store before a branch names them."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 
 from atoll.domain.errors import Conflict
 from atoll.domain.files.outgoing_file import FileDecision, judge, repositories
+from atoll.surfaces.cli.transfer.arrived_tree import entry_names
 from atoll.surfaces.cli.transfer.local_git import LocalGit
 from atoll.surfaces.cli.transfer.sparse import FreeSpace
 
@@ -76,7 +79,7 @@ def _check(
         "--no-textconv", "--no-show-signature", commit, *since, "--",
     ).split("\0")  # fmt: skip
     touched = {path.lstrip("\n") for path in on_the_way} | {change.path for change in changes}
-    found = repositories((*whole, *touched))
+    found = repositories((*whole, *touched, *_lying_there(git, touched)))
     inside = sorted(path for path in touched if path and judge(path, found) is FileDecision.STAYS)
     if inside:
         more = f" and {len(inside) - SHOWN} more" if len(inside) > SHOWN else ""
@@ -86,6 +89,15 @@ def _check(
             "--with-repositories",
             code="holds_repository",
         )
+
+
+def _lying_there(git: LocalGit, touched: Iterable[str]) -> Iterator[str]:
+    """Yield what lies in the checkout where these files will: git need not know of it."""
+    if git.ask("rev-parse", "--is-inside-work-tree") != "true":
+        return
+    top = Path(git.ask("rev-parse", "--show-toplevel"))
+    for folder in {folder for path in touched for folder in PurePosixPath(path).parents}:
+        yield from (f"{folder}/{name}" for name in entry_names(top / folder))
 
 
 def _is_new_program(change: _Change) -> bool:

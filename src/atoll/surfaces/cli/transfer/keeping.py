@@ -26,7 +26,11 @@ from atoll.surfaces.cli.console.invocation import Invocation
 from atoll.surfaces.cli.console.memory import state_file
 from atoll.surfaces.cli.console.output import note, say
 from atoll.surfaces.cli.console.waiting import name_of
-from atoll.surfaces.cli.transfer.arrived_tree import Notices, disarm_repositories
+from atoll.surfaces.cli.transfer.arrived_tree import (
+    Notices,
+    disarm_repositories,
+    refuse_within_repository,
+)
 from atoll.surfaces.cli.transfer.pulled_branch import BUNDLE_SECONDS
 from atoll.surfaces.cli.transfer.sandbox_files import StreamFile, total_of
 from atoll.surfaces.cli.transfer.sparse import FreeSpace, write_sparse
@@ -107,6 +111,7 @@ def write_down(invocation: Invocation, name: str, source: WorkSource, *, to: Pat
     raises, `LimitReached` for a disk that refuses; nothing is left half written then."""
     api, environ = invocation.api(), invocation.environ
     target = _target(environ, name, to)
+    refuse_within_repository(target)
     notices = Notices()
     try:
         with _fresh(target) as fresh:

@@ -26,7 +26,7 @@ from atoll.client.transport import Call, at
 from atoll.domain.errors import Conflict, Invalid, NotFound
 from atoll.domain.files.outgoing_file import FileDecision, judge, repositories
 from atoll.surfaces.cli.console.memory import state_file
-from atoll.surfaces.cli.transfer.arrived_tree import Notices
+from atoll.surfaces.cli.transfer.arrived_tree import Notices, refuse_within_repository
 from atoll.surfaces.cli.transfer.sandbox_files import StreamFile, total_of
 from atoll.surfaces.cli.transfer.sparse import FreeSpace, write_sparse
 from atoll.surfaces.cli.transfer.tree import CHUNK_BYTES, pack, unpack
@@ -92,6 +92,7 @@ def bring_back(
     not send it. Raises `NotFound` when there is neither, `Conflict` naming what changed on both
     sides (nothing is written then)."""
     kept = _recall(environ, sandbox_id, into)
+    refuse_within_repository(Path(kept.root))
     fresh = Path(tempfile.mkdtemp(prefix="atoll-mirror-"))
     try:
         _download(api, sandbox_id, fresh)

@@ -20,7 +20,11 @@ from atoll.surfaces.cli.console.options import json_option
 from atoll.surfaces.cli.console.output import note, show_json
 from atoll.surfaces.cli.console.references import whole_name
 from atoll.surfaces.cli.dispatch.remote_names import remote_paths
-from atoll.surfaces.cli.transfer.arrived_tree import Notices, take_repositories_out
+from atoll.surfaces.cli.transfer.arrived_tree import (
+    Notices,
+    refuse_within_repository,
+    take_repositories_out,
+)
 from atoll.surfaces.cli.transfer.sandbox_files import (
     PIPE,
     SandboxPath,
@@ -104,12 +108,13 @@ def _fetch(
 
 def _check(place: SandboxPath, landing: Path, *, size: int) -> None:
     """Report a large size, and raise `LimitReached` where it does not fit, `Invalid` for a part of
-    a repository's own folder: git here would run what its settings name."""
+    a repository, there or here: git here would run what its settings name."""
     if judge(place.path, frozenset()) is FileDecision.STAYS:
         raise Invalid(
             f"{place.path} is part of a git repository, which is never copied out as one: "
             "`atoll pull` fetches its commits, and `-` in place of a path prints its bytes"
         )
+    refuse_within_repository(landing)
     what = f"{place.sandbox}:{place.path}"
     FreeSpace(landing.parent).admit(size, what)
     if size >= TOLD_BYTES:

@@ -20,6 +20,7 @@ import click
 from atoll.client.client import Client
 from atoll.client.transport import Call, at
 from atoll.domain.errors import AtollError, Conflict, Failed, Invalid, NotFound
+from atoll.domain.files.outgoing_file import is_own_folder
 from atoll.domain.network.forwarded_port import MOST_PORT, read_port
 from atoll.surfaces.cli.console.diff_lines import find_pager
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
@@ -140,7 +141,9 @@ def _edit(invocation: Invocation, api: Client, place: SandboxPath) -> None:
     and the error names its path; so does the end by a signal."""
     before = _content(api, place)
     folder = Path(tempfile.mkdtemp(prefix="atoll-open-"))
-    copy = folder / (PurePosixPath(place.path).name or "file")
+    name = PurePosixPath(place.path).name
+    # An editor may ask git about the folder of the file.
+    copy = folder / ("file" if not name or is_own_folder(name) else name)
     try:
         with _end_in_order() as ends:
             copy.write_bytes(before)
