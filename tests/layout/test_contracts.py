@@ -40,6 +40,7 @@ PARTS = {
     "Process": "Spawner",
     "Pty": "Spawner",
     "PtyMaster": "Spawner",
+    "ReachTroubles": "Extension",
     "Relocates": "Extension",
     "Rents": "Extension",
     "RuntimeClient": "RuntimeClients",

@@ -17,10 +17,11 @@ from typing import Any
 
 import pytest
 
+from atoll.domain.wall.runtime_end import RuntimeEnd
 from atoll.inside.program import host_program, init_argv
 from atoll.ports.runtime_boot import RuntimeBoot
 from atoll.runtime.spawners.control import receive
-from atoll.wiring.runtime import INIT_GONE, serve
+from atoll.wiring.runtime import serve
 from atoll.wiring.warm import warm_up
 from tests.places import ROOT
 from tests.runtime.stage import ENV, runtime
@@ -219,9 +220,9 @@ def test_runtime_whose_init_is_killed_says_so_and_exits_nonzero() -> None:
     with forked() as child:
         assert child.call("GET", "/health")[0] == 200
         child.init.kill()
-        assert child.wait() == INIT_GONE
+        assert child.wait() == RuntimeEnd.INIT_GONE
         text = "".join(path.read_text() for path in (child.home / "journal").glob("*.jsonl"))
-        assert "init is gone" in text
+        assert "everything inside ended" in text
 
 
 def test_doors_without_keys_or_rules_answer_and_refuse() -> None:

@@ -340,6 +340,16 @@ class EndReasons(Protocol):
 
 
 @runtime_checkable
+class ReachTroubles(Protocol):
+    """Optional ability: it knows why a sandbox that runs elsewhere is not reached now."""
+
+    def trouble_of(self, sandbox_id: SandboxId) -> str | None:
+        """Return what keeps this control plane from a sandbox, None while it is reached. It may be
+        out of date by some seconds. Never waits."""
+        ...
+
+
+@runtime_checkable
 class Relocates(Protocol):
     """Optional ability: the files of a sandbox that does not run go to another host."""
 

@@ -19,6 +19,7 @@ from aiohttp import web
 
 from atoll.domain.broker.provider import Upstream
 from atoll.domain.errors import Failed, Invalid
+from atoll.domain.wall.runtime_end import END_REASONS, RuntimeEnd
 from atoll.ports.runtime_boot import RuntimeBoot, Stand
 from atoll.runtime.api.app import build
 from atoll.runtime.api.parts import Parts, expect_parts
@@ -44,10 +45,6 @@ from atoll.zygote.host.kernel import lock_in_memory
 log = logging.getLogger("atoll.runtime")
 
 SHUTDOWN_SECONDS = 0.5
-INIT_GONE = 3
-"""Exit status when the sandbox ended under its runtime."""
-NOT_REACHED = 4
-"""Exit status when a link to another machine never came up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +80,7 @@ def become(stand: Stand, laid: PreparedRoutes) -> None:
 
 
 async def run(stand: Stand, laid: PreparedRoutes) -> int:
-    """Serve until SIGTERM (0) or the end of the init (`INIT_GONE`); `NOT_REACHED` without a link
-    that holds."""
+    """Serve until SIGTERM (0) or the end of what is inside, as a `RuntimeEnd`."""
     async with AsyncExitStack() as stack:
         expected = expect_parts(laid.app)
         runner = web.AppRunner(laid.app, access_log=None, shutdown_timeout=SHUTDOWN_SECONDS)
@@ -98,7 +94,7 @@ async def run(stand: Stand, laid: PreparedRoutes) -> int:
             inside = await reach_inside(boot, stack)
         except Failed as error:
             log.error("the sandbox is not served: %s", error.message)
-            return NOT_REACHED
+            return RuntimeEnd.NOT_REACHED
         spawner = inside.spawner
         ground = await _lay_ground(boot, spawner, upstreams, stack)
         audit = Refusals(ground.journal)
@@ -117,9 +113,13 @@ async def run(stand: Stand, laid: PreparedRoutes) -> int:
         ground.tasks.spawn(_watch_init(spawner, gone, stop), "init")
         _begin_timers(parts, stack)
         await stop.wait()
-        why = "the sandbox's init is gone" if gone.is_set() else "asked to"
-        ground.journal.append("runtime.stopped", {"reason": why})
-        return INIT_GONE if gone.is_set() else 0
+        if not gone.is_set():
+            ground.journal.append("runtime.stopped", {"reason": "asked to"})
+            return 0
+        end, why = inside.end()
+        log.error("%s; the runtime ends", why)
+        ground.journal.append("runtime.stopped", {"reason": END_REASONS[end]})
+        return end
 
 
 async def _lay_ground(
@@ -219,6 +219,5 @@ def _upstreams(boot: RuntimeBoot) -> dict[str, Upstream]:
 async def _watch_init(spawner: InitSpawner, gone: asyncio.Event, stop: asyncio.Event) -> None:
     """Stop everything when the init ends."""
     await spawner.ended()
-    log.error("the sandbox's init is gone; its runtime ends")
     gone.set()
     stop.set()

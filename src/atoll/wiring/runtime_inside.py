@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from atoll.domain.errors import Failed
 from atoll.domain.terminal.size import clamp
+from atoll.domain.wall.runtime_end import RuntimeEnd
 from atoll.inside.program import DOORS
 from atoll.ports.runtime_boot import LinkBoot, RuntimeBoot
 from atoll.runtime.doors.listener.connection_limit import Door
@@ -33,6 +34,13 @@ class Inside:
     broker: tuple[Door, ...]
     egress: tuple[Door, ...]
     adopted: tuple[AdoptedTerminal, ...] = ()
+    line: LinkLine | None = None
+
+    def end(self) -> tuple[RuntimeEnd, str]:
+        """Return how what is inside ended, as an exit code and in words for the log."""
+        if self.line is None or not self.line.end_reason:
+            return RuntimeEnd.INIT_GONE, "the sandbox's init is gone"
+        return self.line.end, self.line.end_reason
 
 
 async def reach_inside(boot: RuntimeBoot, stack: AsyncExitStack) -> Inside:
@@ -47,7 +55,7 @@ async def reach_inside(boot: RuntimeBoot, stack: AsyncExitStack) -> Inside:
 async def _link(boot: RuntimeBoot, link: LinkBoot, stack: AsyncExitStack) -> Inside:
     tasks = await stack.enter_async_context(Tasks())
     carrier = Carrier(link.key, patience_seconds=link.grace_seconds)
-    line = LinkLine(carrier.write, tasks)
+    line = LinkLine(carrier.write, tasks, cut_seconds=lambda: carrier.cut_seconds)
     serving = carrier.serve(link.listener, on_frame=line.frame, on_lost=line.lost)
     await stack.enter_async_context(serving)
     broker, egress = (tuple(line.door(port, ipv6=ipv6) for ipv6 in (False, True)) for port in DOORS)
@@ -63,4 +71,4 @@ async def _link(boot: RuntimeBoot, link: LinkBoot, stack: AsyncExitStack) -> Ins
         AdoptedTerminal(pty, spawner.adopt(one.tag, one.pid), clamp(one.cols, one.rows))
         for pty, one in line.take_adopted()
     )
-    return Inside(spawner, broker, egress, adopted)
+    return Inside(spawner, broker, egress, adopted, line)

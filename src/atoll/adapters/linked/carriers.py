@@ -22,6 +22,9 @@ LONGEST_PAUSE_SECONDS = 5.0
 STEADY_SECONDS = 30.0
 """A stream that lasted so long is opened again at once."""
 
+LASTING_SECONDS = 12.0
+"""A stream that lasts so long reached its machine: no client tries a connection for longer."""
+
 LOCK_SECONDS = 1.0
 
 _log = structlog.get_logger(__name__)
@@ -48,6 +51,11 @@ class Carriers:
     lost: Lost
     _tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     _refusals: dict[str, asyncio.Future[str]] = field(default_factory=dict)
+    _troubles: dict[str, str] = field(default_factory=dict)
+
+    def trouble(self, sandbox_id: str) -> str | None:
+        """Return why the last try to carry a link failed; None once a stream lasts."""
+        return self._troubles.get(sandbox_id)
 
     def begin(self, link: CarriedLink) -> None:
         """Carry a link until its runtime is gone or `end` is called; once more does nothing."""
@@ -60,6 +68,7 @@ class Carriers:
     async def end(self, sandbox_id: str) -> None:
         """Carry this link no more. Idempotent."""
         task = self._tasks.pop(sandbox_id, None)
+        self._troubles.pop(sandbox_id, None)
         if task is not None:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
@@ -102,10 +111,11 @@ class Carriers:
             raise
 
     async def _repeat(self, link: CarriedLink) -> None:
-        loop = asyncio.get_running_loop()
+        loop, sandbox = asyncio.get_running_loop(), link.box.sandbox_id
         pause = FIRST_PAUSE_SECONDS
         while (near := _connected(link.path)) is not None:
             began = loop.time()
+            lasts = loop.call_later(LASTING_SECONDS, self._troubles.pop, sandbox, None)
             try:
                 with near:
                     await self.carry(link.box, near)
@@ -114,13 +124,15 @@ class Carriers:
                 await self.lost(link.box, error.message)
                 return
             except AtollError as error:
-                reason = error.message
+                reason = self._troubles[sandbox] = error.message
                 self._refuse(link, error)
             except OSError as error:
                 reason = str(error)
+            finally:
+                lasts.cancel()
             if loop.time() - began > STEADY_SECONDS:
                 pause = FIRST_PAUSE_SECONDS
-            _log.warning("link_cut", sandbox=link.box.sandbox_id, reason=reason, pause=pause)
+            _log.warning("link_cut", sandbox=sandbox, reason=reason, pause=pause)
             await asyncio.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
 

@@ -336,6 +336,10 @@ class LinkedExtension:
         box = await self._box(sandbox_id)
         return None if box is None or box.live or not box.reason else _lost(box.reason)
 
+    def trouble_of(self, sandbox_id: SandboxId) -> str | None:
+        """Return why its machine is not reached now; None while it is."""
+        return self._carriers.trouble(sandbox_id)
+
     async def rented(self) -> list[RentedPlace]:
         """Return the machines that the backend rents; none for a backend of hosts."""
         return await self.backend.rented() if isinstance(self.backend, Rents) else []

@@ -74,6 +74,22 @@ tr '\0' '\n' <"/proc/$pid/cmdline" 2>/dev/null | grep -qxF "$1/link.sock"
 """
 """Words: a sandbox's folder, a generation. Ends with 0 when its link runs."""
 
+BOOT: Final = "/proc/sys/kernel/random/boot_id"
+"""Changes with each start of a machine, random(4)."""
+
+WHY_GONE: Final = rf"""
+[ "$(cat "$1/generation" 2>/dev/null)" = "$2" ] || {{ echo "its files there are gone"; exit 1; }}
+pid=$(cat "$1/pid" 2>/dev/null) || {{ echo "it was stopped there"; exit 1; }}
+tr '\0' '\n' <"/proc/$pid/cmdline" 2>/dev/null | grep -qxF "$1/link.sock" && exit 0
+if [ -e "$1/boot" ] && [ "$(cat "$1/boot")" != "$(cat {BOOT})" ]; then
+  echo "that machine was started anew"
+else
+  echo "the link there ended, and every program with it"
+fi
+exit 1
+"""
+"""Words: a sandbox's folder, a generation. Ends with 0 when its link runs, else prints why not."""
+
 STOP: Final = r"""
 set -u
 [ -d "$1" ] || exit 0
@@ -118,6 +134,7 @@ said=$("$programs/link" serve --socket "$box/link.sock" --grace "$grace" --daemo
 pid=${said#ready }
 case $pid in *[!0-9]*|"") echo "$said" >&2; exit 1;; esac
 printf %s "$pid" >"$box/pid"
+cat /proc/sys/kernel/random/boot_id >"$box/boot" 2>/dev/null || rm -f "$box/boot"
 """
 """Words: a sandbox's folder, the programs, a generation, the grace, the filter, and bwrap's argv.
 Its input is the link's key."""

@@ -20,9 +20,11 @@ from atoll.domain.interior.remote import RemoteWall, etc_files, remote_wall_argv
 from atoll.domain.profile.profile import Access
 from atoll.domain.wall.interior import DEFAULT_FILES, DEFAULT_NETLINK
 from atoll.ports.extension import CleanupReport, Mount, Provision
-from atoll.ports.far import LinkTerms
+from atoll.ports.far import FarBox, LinkTerms, MachineLost
 
 START_SECONDS = 60.0
+GONE = 1
+"""Exit code of `scripts.WHY_GONE` once it knows. A shell that could not run it has another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +85,19 @@ class FarWall:
         files = await self.files(request.sandbox_id)
         return not (await self._run(scripts.RUNNING, files, str(request.generation))).code
 
-    async def carry(self, sandbox_id: str, near: socket.socket) -> None:
-        """Carry bytes until either end closes. Raises `Unavailable` with the machine's words."""
+    async def carry(self, box: FarBox, near: socket.socket) -> None:
+        """Carry bytes until either end closes. Raises `Unavailable` with the machine's words, and
+        `MachineLost` where the machine says that the link does not run."""
         programs = await self.programs()
-        files = await self.files(sandbox_id)
+        files = await self.files(box.sandbox_id)
         said = await self.machine.client.stream(scripts.ATTACH, files, programs, near=near)
-        if said:
-            raise Unavailable(f"{self.machine.client.label}: {said}")
+        if not said:
+            return
+        label = self.machine.client.label
+        asked = await self._run(scripts.WHY_GONE, files, str(box.generation))
+        if asked.code == GONE and (why := asked.output.decode(errors="replace").strip()):
+            raise MachineLost(f"{label}: {why}")
+        raise Unavailable(f"{label}: {said}")
 
     async def stop(self, sandbox_id: str, what: str) -> CleanupReport:
         """End the link and its processes; then `keep` or `remove` the files."""

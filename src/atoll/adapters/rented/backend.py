@@ -136,7 +136,7 @@ class RentedBackend:
         renewal = loop.create_task(renewed(vendor, rented, every=RENEW_SECONDS))
         try:
             standing = await self._reached(box.sandbox_id, rented)
-            await standing.wall.carry(box.sandbox_id, near)
+            await standing.wall.carry(box, near)
         except AtollError:
             self._standing.pop(box.sandbox_id, None)
             raise

@@ -86,6 +86,10 @@ class ControlLine(Protocol):
         """Close our side. Idempotent."""
         ...
 
+    def why_silent(self, seconds: float) -> str:
+        """Return why nothing answered for so long, and what to do, in words for a person."""
+        ...
+
 
 class ControlSocket:
     """`ControlLine` over a socket to an init of this machine. Made inside the loop it then belongs
@@ -151,6 +155,13 @@ class ControlSocket:
             self._socket.close()
         self._drop_waiting()
         self._ended()
+
+    def why_silent(self, seconds: float) -> str:
+        """Return that init did not answer."""
+        return (
+            f"the sandbox's init did not answer within {seconds:g} s; try again, or stop and start "
+            "the sandbox"
+        )
 
     def _sent(self, packet: bytes, fds: tuple[int, ...]) -> bool:
         try:

@@ -239,10 +239,7 @@ class InitSpawner:
         raise Unavailable(f"the sandbox's init sent {len(fds)} descriptors instead of {count}")
 
     def _silent(self, what: str) -> Unavailable:
-        return Unavailable(
-            f"cannot {what}: the sandbox's init did not answer within "
-            f"{self._deadline_seconds:g} s; try again, or stop and start the sandbox"
-        )
+        return Unavailable(f"cannot {what}: {self._line.why_silent(self._deadline_seconds)}")
 
     def _next_tag(self) -> int:
         while True:

@@ -13,6 +13,7 @@ from dataclasses import InitVar, dataclass, field, replace
 import msgspec
 
 from atoll.domain.errors import AtollError, Conflict, Failed, Unavailable
+from atoll.domain.wall.runtime_end import END_REASONS
 from atoll.wire.zygote import messages as wire
 from atoll.zygote.daemon.answers import awaited_answer, box_answer
 from atoll.zygote.disk.disk_space import check_disk_space
@@ -41,12 +42,6 @@ MAX_STARTS = 16
 MAX_WAITING = 1024
 WALL_GRACE_SECONDS = 3.0
 """Time for a runtime whose sandbox ended to write its journal and exit."""
-
-END_REASONS = {
-    3: "everything inside ended: its init was killed or gave up",
-    4: "the link to its machine was broken before it was ready, or never came",
-}
-"""The exit codes by which a runtime says why it ended."""
 
 
 @dataclass(slots=True)

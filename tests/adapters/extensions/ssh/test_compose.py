@@ -1,5 +1,6 @@
 """`ext.compose-ssh` against a real sshd and a real Engine, by the compose that is installed."""
 
+import asyncio
 import json
 import os
 import signal
@@ -239,6 +240,34 @@ async def test_docker_and_stacks_of_one_home_on_one_engine_end_only_their_own(
         await docker.close()
 
 
+async def test_end_of_the_agents_container_is_reported_with_the_words_of_the_engine(
+    place: Place, extension: LinkedExtension
+) -> None:
+    wanted = request(STACK)
+    handle = await extension.provision(wanted)
+    await extension.wait_ready(handle)
+    place.daemon.run("kill", inspected(place, wanted.sandbox_id)["agent"]["Id"])
+    async with asyncio.timeout(60):
+        ended = await anext(extension.ended())
+    assert ended.sandbox_id == wanted.sandbox_id
+    assert ended.reason.startswith("host box: the container of the agent ended: Exited (137)")
+    again = await extension.provision(request(STACK, 2, wanted.sandbox_id))
+    await extension.wait_ready(again)
+    await extension.teardown(again, keep_state=False)
+
+
+async def test_calls_to_an_engine_share_one_connection(
+    place: Place, extension: LinkedExtension
+) -> None:
+    before = (place.box.folder / "log").read_text().count("Accepted publickey")
+    wanted = request(STACK)
+    handle = await extension.provision(wanted)
+    made = (place.box.folder / "log").read_text().count("Accepted publickey") - before
+    await extension.teardown(handle, keep_state=False)
+    # One for commands, two or three for the Engine, the link's, and what was sent.
+    assert made <= 7
+
+
 REACH = """
 import socket, sys
 port = int(sys.argv[1])
@@ -319,6 +348,8 @@ async def test_services_that_do_not_start_are_told_and_removed(
     )
     with pytest.raises(AtollError, match="did not start"):
         await extension.provision(wanted)
+    # Also those that had come up, and without a teardown.
+    assert inspected(place, wanted.sandbox_id) == {}
     handle = Handle(wanted.sandbox_id, 1, extension.name, (), "box")
     assert not (await extension.teardown(handle, keep_state=False)).leftovers
     assert inspected(place, wanted.sandbox_id) == {}

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import subprocess
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import replace
 from platform import machine
@@ -109,4 +110,68 @@ async def test_key_that_changes_while_a_sandbox_starts_is_told_at_once(rig: Zygo
                 await extension.wait_ready(other)
         for handle in (one, other):
             await extension.teardown(handle, keep_state=False)
+        await extension.close()
+
+
+@pytest.mark.parametrize(
+    ("boot", "why"),
+    [
+        (None, "host box: the link there ended, and every program with it"),
+        ("another", "host box: that machine was started anew"),
+    ],
+)
+async def test_end_of_the_far_link_is_reported_with_its_reason(
+    rig: ZygoteRig, boot: str | None, why: str
+) -> None:
+    """At the next try to carry it, long before the runtime's patience is over."""
+    with throwaway_ssh_server() as box:
+        known = {"box": await known_host(rig.home.root, box)}
+
+        async def find() -> Mapping[str, SshHost]:
+            return known
+
+        extension = made(rig, find)
+        handle = await extension.provision(TestSsh().request())
+        await extension.wait_ready(handle)
+        (files,) = box.home.glob(f".atoll/*/boxes/{handle.sandbox_id}")
+        if boot is not None:
+            (files / "boot").write_text(boot)
+        os.kill(int((files / "pid").read_text()), signal.SIGKILL)
+        async with asyncio.timeout(30):
+            ended = await anext(extension.ended())
+        assert (ended.sandbox_id, ended.reason) == (handle.sandbox_id, why)
+        again = TestSsh().request(2, handle.sandbox_id)
+        await extension.wait_ready(second := await extension.provision(again))
+        await extension.teardown(second, keep_state=False)
+        await extension.close()
+
+
+async def test_why_a_machine_is_not_reached_is_known_while_its_sandbox_lives(
+    rig: ZygoteRig,
+) -> None:
+    with throwaway_ssh_server() as box:
+        known = {"box": await known_host(rig.home.root, box)}
+
+        async def find() -> Mapping[str, SshHost]:
+            return known
+
+        extension = made(rig, find)
+        handle = await extension.provision(TestSsh().request())
+        await extension.wait_ready(handle)
+        assert extension.trouble_of(handle.sandbox_id) is None
+
+        async def trouble(words: str) -> None:
+            async with asyncio.timeout(60):
+                while words not in (extension.trouble_of(handle.sandbox_id) or ""):  # noqa: ASYNC110
+                    await asyncio.sleep(0.05)
+
+        box.stop()
+        subprocess.run(["pkill", "-KILL", "-x", "sshd", "-U", str(box.uid)], check=False)
+        await trouble("host box cannot be reached")
+        box.swap_key()
+        await trouble("another key than the one pinned")
+        assert [each.sandbox_id for each in await extension.survey()] == [handle.sandbox_id]
+        # Trusted anew while its sandbox stands there.
+        known["box"] = await known_host(rig.home.root, box)
+        await extension.teardown(handle, keep_state=False)
         await extension.close()

@@ -419,8 +419,8 @@ class Docker:
         container = self._containers.name(told.sandbox_id)
         try:
             found = await self._containers.inspect(container)
-            if found is not None and found.state.o_o_m_killed:
-                reason = f"{reason} ({OUT_OF_MEMORY})"
+            if found is not None and (how := _how_ended(found.state)):
+                reason = f"{reason} ({how})"
             if found is not None:
                 await self._containers.sweep(container)
         except AtollError as err:
@@ -465,6 +465,15 @@ class Docker:
             ("container", self._containers.name(box.sandbox_id)),
         )
         return Handle(SandboxId(box.sandbox_id), box.generation, NAME, data)
+
+
+def _how_ended(state: docker.ContainerState) -> str:
+    """Return how a container ended; empty for one that runs."""
+    if state.o_o_m_killed:
+        return OUT_OF_MEMORY
+    if state.status not in ("exited", "dead"):
+        return ""
+    return state.error or f"its container ended with status {state.exit_code}"
 
 
 def _unbounded(info: docker.Info) -> Iterator[str]:

@@ -101,8 +101,9 @@ class SshBackend:
         return self._place(request) if await wall.runs(request) else None
 
     async def carry(self, box: FarBox, near: socket.socket) -> None:
-        """Carry bytes by a connection of its own. Raises `Unavailable` with the client's words."""
-        await (await self._wall(_host_of(box))).carry(box.sandbox_id, near)
+        """Carry bytes by a connection of its own. Raises `Unavailable` with the client's words, and
+        `MachineLost` once the host says that nothing runs there."""
+        await (await self._wall(_host_of(box))).carry(box, near)
 
     async def teardown(self, box: FarBox, *, keep_state: bool) -> CleanupReport:
         """End the link and its processes; without `keep_state` remove the sandbox's folder."""

@@ -1,7 +1,7 @@
 """OpenSSH's client, driven without a terminal, a config file or an agent of anybody's.
 
-One shared connection a machine serves short commands. A stream gets a connection of its own, so
-that neither a flood nor the end of the shared one reaches it.
+One shared connection a machine serves short commands and calls to its Engine. The stream of a link
+gets a connection of its own, so that neither a flood nor the end of the shared one reaches it.
 """
 
 import asyncio
@@ -59,10 +59,13 @@ class SshClient:
         """See `linked.shell.Shell`."""
         return f"host {self.name}"
 
-    async def run(self, script: str, *words: str, given: bytes = b"", seconds: float) -> Ran:
-        """Run a script of sh with these arguments, `given` as its input. Raises `Unavailable` when
-        the machine cannot be reached or does not answer in time, `Failed` for a changed key."""
-        process = await self._started(script, words, shared=True, given=bool(given))
+    async def run(
+        self, script: str, *words: str, given: bytes = b"", seconds: float, shared: int = 0
+    ) -> Ran:
+        """Run a script of sh with these arguments, `given` as its input, over the shared connection
+        of this number. Raises `Unavailable` when the machine cannot be reached or does not answer
+        in time, `Failed` for a changed key."""
+        process = await self._started(script, words, shared=shared, given=bool(given))
         try:
             async with asyncio.timeout(seconds):
                 output, complaint = await _communicated(process, given)
@@ -78,7 +81,7 @@ class SshClient:
     @asynccontextmanager
     async def pipe(self, script: str, *words: str) -> AsyncIterator[asyncio.StreamWriter]:
         """Yield the input of a script. Its end is awaited, and its failure raised as `Failed`."""
-        process = await self._started(script, words, shared=False, given=True)
+        process = await self._started(script, words, shared=None, given=True)
         if process.stdin is None or process.stderr is None:
             raise Failed("the SSH client was started without pipes")
         try:
@@ -94,12 +97,15 @@ class SshClient:
         if code:
             raise Failed(f"host {self.name}: {said or f'a command ended with {code}'}")
 
-    async def stream(self, script: str, *words: str, near: socket.socket) -> str:
+    async def stream(
+        self, script: str, *words: str, near: socket.socket, shared: int | None = None
+    ) -> str:
         """Join `near` with a script's input and output, until either ends; returns the last words
-        of the client. It outlives this process. Raises `Failed` for a changed key."""
+        of the client. It has a connection of its own and outlives this process, unless it is short
+        and goes over the shared one of this number. Raises `Failed` for a changed key."""
         self._prepare()
         process = await asyncio.create_subprocess_exec(
-            *self._argv(script, words, shared=False),
+            *self._argv(script, words, shared=shared),
             stdin=near.fileno(),
             stdout=near.fileno(),
             stderr=asyncio.subprocess.PIPE,
@@ -108,9 +114,7 @@ class SshClient:
         try:
             _, complaint = await process.communicate()
         except asyncio.CancelledError:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
+            await _ended(process)
             raise
         said = complaint.decode(errors="replace").strip()[:MAX_COMPLAINT]
         if process.returncode == NO_CONNECTION and _is_about_keys(said):
@@ -118,13 +122,15 @@ class SshClient:
         return said
 
     async def close(self) -> None:
-        """End the shared connection once the commands on it end: others of this home use it, too.
+        """End the shared connections once the commands on it end: others of this home use it, too.
         Idempotent."""
-        if not self._control.exists():
-            return
+        for control in self.folder.glob(f"{self._stem.name}.mux*"):
+            await self._stop(control)
+
+    async def _stop(self, control: Path) -> None:
         process = await asyncio.create_subprocess_exec(
             *(*openssh("ssh"), "-F", "none", "-O", "stop"),
-            *("-o", f"ControlPath={self._control}", "--", "host"),
+            *("-o", f"ControlPath={control}", "--", "host"),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,
@@ -132,21 +138,17 @@ class SshClient:
         await process.wait()
 
     @property
-    def _control(self) -> Path:
-        return self._stem.with_suffix(".mux")
-
-    @property
     def _known(self) -> Path:
         return self._stem.with_suffix(".known")
 
     async def _started(
-        self, script: str, words: tuple[str, ...], *, shared: bool, given: bool
+        self, script: str, words: tuple[str, ...], *, shared: int | None, given: bool
     ) -> asyncio.subprocess.Process:
         self._prepare()
         return await asyncio.create_subprocess_exec(
             *self._argv(script, words, shared=shared),
             stdin=asyncio.subprocess.PIPE if given else asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE if shared else asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL if shared is None else asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             start_new_session=True,
         )
@@ -163,7 +165,7 @@ class SshClient:
     def _alias(self) -> str:
         return f"atoll-{self.name}"
 
-    def _argv(self, script: str, words: tuple[str, ...], *, shared: bool) -> list[str]:
+    def _argv(self, script: str, words: tuple[str, ...], *, shared: int | None) -> list[str]:
         place = read_address(self.host.address)
         options = {
             "BatchMode": "yes",
@@ -183,7 +185,7 @@ class SshClient:
             "StrictHostKeyChecking": "yes",
             "UpdateHostKeys": "no",
             "UserKnownHostsFile": f'"{self._known}"',
-            **(self._sharing() if shared else {"ControlPath": "none"}),
+            **({"ControlPath": "none"} if shared is None else self._sharing(shared)),
         }
         command = " ".join(map(shlex.quote, ("sh", "-c", script, "sh", *words)))
         return [
@@ -193,10 +195,11 @@ class SshClient:
             *("--", place.machine, f"exec {command}"),
         ]
 
-    def _sharing(self) -> dict[str, str]:
+    def _sharing(self, shared: int) -> dict[str, str]:
+        control = self._stem.with_suffix(f".mux{shared or ''}")
         return {
             "ControlMaster": "auto",
-            "ControlPath": f'"{self._control}"',
+            "ControlPath": f'"{control}"',
             "ControlPersist": str(PERSIST_SECONDS),
         }
 

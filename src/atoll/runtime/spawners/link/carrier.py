@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import cast
 
+from atoll.domain.wall.runtime_end import RuntimeEnd
 from atoll.wire.link import handshake
 from atoll.wire.link.frames import Frame, FrameParser, Garbled
 from atoll.wire.link.handshake import Continuation, Hello, Unproven
@@ -28,6 +29,9 @@ ACK_SECONDS = 0.1
 SILENCE_SECONDS = 15.0
 """Silence after which the peer is asked for a sign; twice as long ends the connection."""
 
+Lost = Callable[[str, RuntimeEnd], None]
+"""Receives why a link ended for good, in words for a log and as an end of the runtime."""
+
 WRITE_HIGH_BYTES = 256 * 1024
 
 
@@ -38,7 +42,7 @@ class Carrier:
         self._key = key
         self._incarnation = secrets.randbits(64)
         self._on_frame: Callable[[Frame], None]
-        self._on_lost: Callable[[str], None]
+        self._on_lost: Lost
         self._patience_seconds = patience_seconds
         self._loop = asyncio.get_running_loop()
         self._stream = ResumableStream(WINDOW_BYTES)
@@ -69,7 +73,7 @@ class Carrier:
         listener: socket.socket,
         *,
         on_frame: Callable[[Frame], None],
-        on_lost: Callable[[str], None],
+        on_lost: Lost,
     ) -> AsyncIterator[None]:
         """Take connections on a listening unix socket until the end of the block. `on_frame`
         receives each frame, `on_lost` once why there will be no more: the far end was replaced,
@@ -104,11 +108,11 @@ class Carrier:
             self._current.end()
             self._current = None
 
-    def fail(self, reason: str) -> None:
+    def fail(self, reason: str, end: RuntimeEnd = RuntimeEnd.LINK_BROKEN) -> None:
         """End the link for good."""
         if not self._over:
             self.close()
-            self._on_lost(reason)
+            self._on_lost(reason, end)
 
     # The connections' side.
 
@@ -129,7 +133,10 @@ class Carrier:
             return
         resumed = challenge.continuation is Continuation.RESUMED
         if self._life is not None and not (resumed and challenge.life == self._life):
-            self.fail("the far end of the link was replaced, and its programs with it")
+            self.fail(
+                "the far end of the link was replaced, and its programs with it",
+                RuntimeEnd.LINK_REPLACED,
+            )
             connection.end()
             return
         self._life = challenge.life
@@ -201,7 +208,8 @@ class Carrier:
             if self.cut_seconds > self._patience_seconds:
                 self.fail(
                     f"the link was cut for {self._patience_seconds:g} s; its far end has ended "
-                    "every program"
+                    "every program",
+                    RuntimeEnd.LINK_CUT,
                 )
             return
         silent = self._loop.time() - self._heard

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 from atoll.domain.errors import Failed
+from atoll.domain.wall.runtime_end import RuntimeEnd
 from atoll.runtime.spawners.link.channel import Channel
 from atoll.runtime.spawners.link.descriptors import Descriptors
 from atoll.runtime.spawners.link.file import LinkedFile
@@ -82,10 +83,14 @@ class LinkedDoor:
 
 class LinkLine:
     """`ControlLine` over the frames of a carrier. `send` writes a frame; the carrier's frames come
-    in by `frame`, its end by `lost`. Made inside the running loop."""
+    in by `frame`, its end by `lost`. `cut_seconds` says for how long it has had no connection, 0
+    while there is one. Made inside the running loop."""
 
-    def __init__(self, send: Send, tasks: Tasks) -> None:
+    def __init__(
+        self, send: Send, tasks: Tasks, *, cut_seconds: Callable[[], float] = lambda: 0.0
+    ) -> None:
         self._send = send
+        self._cut_seconds = cut_seconds
         self._tasks = tasks
         self._on_packet: Callable[[bytes, list[int]], None] | None = None
         self._on_end: Callable[[], None] | None = None
@@ -102,6 +107,7 @@ class LinkLine:
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._adopted: list[tuple[LinkedTerminal, Adopted]] | None = []
         self.end_reason = ""
+        self.end = RuntimeEnd.INIT_GONE
 
     async def ready(self) -> None:
         """Wait until init has said READY. Raises `Failed` when the link ends before."""
@@ -177,6 +183,18 @@ class LinkLine:
         """Close our side. Idempotent."""
         self.lost("")
 
+    def why_silent(self, seconds: float) -> str:
+        """Return whether the link is cut, or init does not answer behind it."""
+        if cut := self._cut_seconds():
+            return (
+                f"its machine is not reached: the link there has been cut for {cut:.0f} s. Its "
+                "programs go on meanwhile, and are reached again once the machine is"
+            )
+        return (
+            f"the sandbox's init did not answer over its link within {seconds:g} s; try again, or "
+            "stop and start the sandbox"
+        )
+
     # The carrier's side.
 
     def frame(self, frame: Frame) -> None:
@@ -197,12 +215,12 @@ class LinkLine:
                 if channel is not None:
                     channel.frame(frame)
 
-    def lost(self, reason: str) -> None:
+    def lost(self, reason: str, end: RuntimeEnd = RuntimeEnd.INIT_GONE) -> None:
         """Note the end of the link: everything inside counts as dead. Idempotent."""
         if self._over:
             return
         self._over = True
-        self.end_reason = reason
+        self.end_reason, self.end = reason, end
         for channel in list(self._channels.values()):
             channel.gone()
         self._held.clear()

@@ -10,10 +10,18 @@ from atoll.domain.sandbox.lifetime import ends_soon
 from atoll.domain.sandbox.metadata import metadata_of
 from atoll.domain.sandbox.project import SandboxProject, SetupState
 from atoll.domain.sandbox.reported import ReportedAgent
-from atoll.domain.sandbox.sandbox import Consumer, Inputs, Sandbox, SandboxRepo, State
+from atoll.domain.sandbox.sandbox import (
+    RUNNING,
+    Consumer,
+    Inputs,
+    Sandbox,
+    SandboxRepo,
+    State,
+)
 from atoll.domain.sandbox.task import AgentMode, Task, TaskState
 from atoll.domain.terminal.softlock import Strictness
 from atoll.domain.wall.isolation import IsolationLevel
+from atoll.ports.extension import ReachTroubles
 from atoll.services.application import Application
 from atoll.surfaces.http.agents.status_view import SandboxAgentView
 from atoll.surfaces.http.body.fields import ResponseModel
@@ -174,13 +182,22 @@ class SandboxView(ResponseModel):
 async def sandbox_view(atoll: Application, sandbox: Sandbox) -> dict[str, Any]:
     """Return the members of `SandboxView`, with what the sandbox's agents do."""
     agents = await atoll.statuses.of((sandbox,))
-    return _view(sandbox, agents[sandbox.id])
+    return _view(_with_trouble(atoll, sandbox), agents[sandbox.id])
 
 
 async def sandbox_views(atoll: Application, sandboxes: Sequence[Sandbox]) -> list[dict[str, Any]]:
     """Return the same for several sandboxes, without the compose files that came with them."""
     agents = await atoll.statuses.of(sandboxes)
-    return [_view(_listed(one), agents[one.id]) for one in sandboxes]
+    return [_view(_with_trouble(atoll, _listed(one)), agents[one.id]) for one in sandboxes]
+
+
+def _with_trouble(atoll: Application, sandbox: Sandbox) -> Sandbox:
+    """Return a sandbox that runs with the reason why its machine is not reached now."""
+    extension = atoll.backends.extensions.get(sandbox.profile.extension)
+    if sandbox.state not in RUNNING or not isinstance(extension, ReachTroubles):
+        return sandbox
+    trouble = extension.trouble_of(sandbox.id)
+    return sandbox if trouble is None else replace(sandbox, reason=f"not reached now: {trouble}")
 
 
 def _listed(sandbox: Sandbox) -> Sandbox:

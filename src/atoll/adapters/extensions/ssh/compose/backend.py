@@ -8,7 +8,7 @@ import asyncio
 import re
 import socket
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 import structlog
@@ -24,7 +24,7 @@ from atoll.adapters.zygote.start import hostname
 from atoll.domain.compose.document import INIT, SERVICE_LABEL, StackTerms, document
 from atoll.domain.compose.reading import read_stack
 from atoll.domain.compose.stack import AGENT, Stack
-from atoll.domain.errors import Failed, Invalid, Unavailable
+from atoll.domain.errors import AtollError, Failed, Invalid, Unavailable
 from atoll.domain.host.host import LOCAL, HostKind
 from atoll.domain.profile.demands import DEBUG, DISK
 from atoll.domain.profile.profile import Access
@@ -32,7 +32,7 @@ from atoll.domain.sandbox.image import HOST
 from atoll.domain.wall.interior import DEFAULT_FILES, DEFAULT_NETLINK
 from atoll.domain.wall.isolation import Isolation, IsolationLevel
 from atoll.ports.extension import Capabilities, CleanupReport, Provision
-from atoll.ports.far import FarBox, FarPlace, LinkTerms
+from atoll.ports.far import FarBox, FarPlace, LinkTerms, MachineLost
 
 NAME = "ext.compose-ssh"
 READY_SECONDS = 40.0
@@ -83,7 +83,7 @@ class ComposeBackend:
     places: SshPlaces
     tag: str
     kind: str
-    _machines: dict[str, tuple[SshHost, Machine]] = field(default_factory=dict)
+    _machines: dict[str, tuple[SshHost, SshClient, Machine]] = field(default_factory=dict)
     _compose: Compose | None = None
 
     @property
@@ -118,10 +118,16 @@ class ComposeBackend:
             await self._ended(far, request.sandbox_id)
             written = document(stack, self._terms(request, terms), files)
             request.report(f"Starting {len(stack.services)} services on host {request.host}.")
-            await (await self._program()).up(path, self._project(request), written)
-            await standing.files.give_key(request.sandbox_id, terms.key)
-            await self._ready(far, request)
-            await self._check_services(far, request, stack)
+            try:
+                await (await self._program()).up(path, self._project(request), written)
+                await standing.files.give_key(request.sandbox_id, terms.key)
+                await self._ready(far, request)
+                await self._check_services(far, request, stack)
+            except BaseException:
+                # Nothing half-built runs on; volumes of an earlier start stay.
+                with suppress(AtollError):
+                    await self._ended(far, request.sandbox_id)
+                raise
         return self._place(request, stack)
 
     async def attach(self, request: Provision) -> FarPlace | None:
@@ -139,8 +145,31 @@ class ComposeBackend:
         return self._place(request, _stack(request))
 
     async def carry(self, box: FarBox, near: socket.socket) -> None:
-        """Carry bytes by a connection of its own. Raises `Unavailable` with the client's words."""
-        await (await self._standing(_host_of(box))).files.carry(box.sandbox_id, near)
+        """Carry bytes by a connection of its own. Raises `Unavailable` with the client's words, and
+        `MachineLost` once the Engine says that the agent's container does not run."""
+        standing = await self._standing(_host_of(box))
+        try:
+            await standing.files.carry(box.sandbox_id, near)
+        except Unavailable:
+            async with standing.engine() as far:
+                why = await self._why_gone(far, box)
+            if why is not None:
+                raise MachineLost(f"{standing.forward.shell.label}: {why}") from None
+            raise
+
+    async def _why_gone(self, far: FarEngine, box: FarBox) -> str | None:
+        """Return why nothing of a sandbox runs; None while the agent's container does."""
+        found = await far.containers(
+            *self._mine,
+            f"{SANDBOX_LABEL}={box.sandbox_id}",
+            f"{GENERATION_LABEL}={box.generation}",
+            f"{SERVICE_LABEL}={AGENT}",
+        )
+        if not found:
+            return "the container of the agent was removed"
+        if found[0].state not in ("exited", "dead"):
+            return None
+        return f"the container of the agent ended: {found[0].status or found[0].state}"
 
     async def teardown(self, box: FarBox, *, keep_state: bool) -> CleanupReport:
         """Remove containers and networks; without `keep_state` volumes and files, too."""
@@ -169,8 +198,8 @@ class ComposeBackend:
 
     async def close(self) -> None:
         """Close the shared connections."""
-        for _, machine in self._machines.values():
-            await machine.client.close()
+        for _, client, _ in self._machines.values():
+            await client.close()
 
     @property
     def _home(self) -> str:
@@ -267,11 +296,12 @@ class ComposeBackend:
         known = self._machines.get(name)
         if known is None or known[0] != host:
             client = SshClient(name, host, self.places.folder)
-            known = host, Machine(client, self.tag, self.places.programs, self.kind)
+            machine = Machine(client, self.tag, self.places.programs, self.kind)
+            known = host, client, machine
             self._machines[name] = known
-        machine = known[1]
+        _, client, machine = known
         programs = await machine.send_programs()
-        return _Standing(StackFiles(machine), Forward(machine.client, programs))
+        return _Standing(StackFiles(machine), Forward(client, programs))
 
     def _place(self, request: Provision, stack: Stack) -> FarPlace:
         box = FarBox(

@@ -43,11 +43,12 @@ class EngineVersion(_Names, frozen=True):
 
 
 class Container(_Names, frozen=True):
-    """A container of a list."""
+    """A container of a list. `status` is the Engine's sentence: `Exited (137) 2 minutes ago`."""
 
     id: str
     labels: dict[str, str] | None = None
     state: str = ""
+    status: str = ""
 
 
 class _Network(_Names, frozen=True):
