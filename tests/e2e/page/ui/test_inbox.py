@@ -138,17 +138,54 @@ async def test_person_is_notified_of_what_is_not_on_screen_and_of_a_lost_server(
     await expect(page.get_by_text("Offline: what you see may be old")).to_have_count(0)
 
 
-async def test_host_that_was_allowed_is_taken_back_by_one_key(
-    server: ScriptedServer, page: Page
-) -> None:
+def host_item(server: ScriptedServer) -> dict[str, Any]:
+    """A host that a sandbox waits for, as the inbox has it."""
     sandbox = server.add_sandbox("box")
-    item = {
+    return {
         "id": "ap_1", "kind": "host", "sandbox_id": sandbox, "sandbox_name": "box", "agent": None,
         "agent_id": None, "since": server.sandboxes[sandbox]["created_at"],
         "lines": ["evil.example, port 443"], "options": [ALLOW, DENY], "words": False,
         "by": "person", "shown": "a" * 64, "times": 1, "place": None, "author": None,
     }  # fmt: skip
-    items, revoked = [item], []
+
+
+async def test_press_decides_by_the_button_it_began_on_though_the_list_grew_meanwhile(
+    server: ScriptedServer, page: Page
+) -> None:
+    item = host_item(server)
+    items = [item]
+
+    async def inbox(route: Route) -> None:
+        await route.fulfill(json={"items": items})
+
+    await page.route("**/v1/inbox", inbox)
+    await page.goto(f"{server.url}#login={TICKET}")
+    await expect(page.locator(".row")).to_have_count(1)
+    await page.goto(f"{server.url}#/inbox")
+    deny = page.get_by_role("listitem").filter(has_text="port 443").get_by_role("button").nth(1)
+    aimed = await deny.bounding_box()
+    assert aimed is not None
+    middle = aimed["x"] + aimed["width"] / 2, aimed["y"] + aimed["height"] / 2
+    await page.mouse.move(*middle)
+    await page.mouse.down()
+    # What came later asks for more, and stands first.
+    items.insert(0, {**item, "id": "ap_0", "lines": ["one line"] * 2 + ["more.example, port 80"]})
+    await server.report(item["sandbox_id"], "t_1", "needs_you", **QUESTION)
+    await expect(page.get_by_role("listitem").filter(has_text="more.example")).to_be_visible()
+    assert await deny.bounding_box() != aimed
+    async with page.expect_response("**/v1/inbox/*/answer"):
+        await page.mouse.up()
+    assert server.answers == [("ap_1", {"option": "no", "shown": "a" * 64})]
+    await page.mouse.down()
+    await page.mouse.move(5, 5)
+    await page.mouse.up()
+    assert len(server.answers) == 1, "who leaves a button presses none"
+
+
+async def test_host_that_was_allowed_is_taken_back_by_one_key(
+    server: ScriptedServer, page: Page
+) -> None:
+    items, revoked = [host_item(server)], []
 
     async def inbox(route: Route) -> None:
         await route.fulfill(json={"items": items})

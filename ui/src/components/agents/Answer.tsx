@@ -5,6 +5,7 @@ import type { Card } from '../../api/types';
 import { t } from '../../language/t';
 import { notifyFailure } from '../../state/announce';
 import { visible } from '../../unseen';
+import { onTap } from '../parts/tap';
 
 /** An option of the card, or words of one's own. */
 export interface CardAnswer {
@@ -57,7 +58,7 @@ export function Answer({ card, onAnswer, works, onTerminal }: AnswerProps) {
           type="button"
           disabled={busy}
           className={option === first ? 'button button-primary' : 'button'}
-          onClick={() => void answer({ option: option.id })}
+          {...onTap(() => void answer({ option: option.id }))}
         >
           {visible(option.label)}
         </button>

@@ -36,8 +36,8 @@ const onOver = (): void => releaseAfter(0);
 window.addEventListener('pointerdown', onDown, true);
 window.addEventListener('pointerup', onUp, true);
 window.addEventListener('pointercancel', onOver, true);
-// After the handlers of what was clicked.
-window.addEventListener('click', onOver);
+// A timer, so after the handlers of what was clicked; a tap keeps its click from them.
+window.addEventListener('click', onOver, true);
 
 /** The newest value; while something is pressed, the one that is shown. */
 export function useStill<T>(value: T): T {

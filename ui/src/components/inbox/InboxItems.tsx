@@ -9,6 +9,7 @@ import { useDraft } from '../../state/drafts';
 import { go, goTo } from '../../state/route';
 import { useStore } from '../../state/store';
 import { Icon, type IconName } from '../parts/icons';
+import { onTap } from '../parts/tap';
 
 const KINDS = worded<Readonly<Record<InboxItem['kind'], { icon: IconName; words: string }>>>(
   () => ({
@@ -50,7 +51,7 @@ export function Item({ item }: { readonly item: InboxItem }) {
             disabled={busy}
             data-key={id === allow ? 'y' : id === deny ? 'n' : undefined}
             className={id === allow ? 'button button-primary' : 'button'}
-            onClick={() => answer({ option: id })}
+            {...onTap(() => answer({ option: id }))}
           >
             {label}
           </button>
@@ -74,7 +75,7 @@ function BrokenLogin({ item }: { readonly item: InboxItem }) {
           type="button"
           className="button"
           data-key="n"
-          onClick={() => void dismissItem(item)}
+          {...onTap(() => void dismissItem(item))}
         >
           {t`Dismiss`}
         </button>
@@ -112,7 +113,7 @@ function Mention({ item, place }: MentionProps) {
           type="button"
           className="button"
           data-key="n"
-          onClick={() => void dismissItem(item)}
+          {...onTap(() => void dismissItem(item))}
         >
           {t`Dismiss`}
         </button>

@@ -423,6 +423,36 @@ async def test_worker_that_is_not_there_or_at_a_terminal_takes_no_prompt(
 CAME = "() => new Promise((done) => setTimeout(() => requestAnimationFrame(done), 400))"
 
 
+GROWN = """() => {
+    const head = document.createElement('p');
+    head.style.cssText = 'height: 120px; flex: none';
+    document.querySelector('.talk').prepend(head);
+}"""
+
+
+async def test_tap_decides_by_the_button_it_began_on_though_the_page_moved_meanwhile(
+    server: ScriptedServer, browser: Browser
+) -> None:
+    context = await browser.new_context(**PHONE_SCREEN)
+    page = await context.new_page()
+    server.workers.add("docs")
+    workers = await come_in(server, page, "workers/docs")
+    await begun(workers, "docs")
+    await workers.say("docs", APPROVAL, **ASKS)
+    button = page.locator(".talk-asks").get_by_role("button", name="Decline and stop")
+    box = await button.bounding_box()
+    assert box is not None
+    cdp = await context.new_cdp_session(page)
+    at = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+    await cdp.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [at]})
+    await page.evaluate(GROWN)
+    assert await button.bounding_box() != box
+    await cdp.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    answer = {"server_request_id": "7", "result": {"decision": "cancel"}}
+    assert await workers.requested("serverRequest/respond") == answer
+    await context.close()
+
+
 async def test_button_under_a_finger_stays_there_while_the_agent_goes_on(
     server: ScriptedServer, browser: Browser
 ) -> None:
