@@ -17,6 +17,7 @@ import pytest
 
 from atoll.testing.server import TestServer, test_server
 from tests.peers.api import api_of
+from tests.peers.databases.cut import cut_line
 from tests.peers.databases.postgres import BIN, USER, PostgresServer
 from tests.places import ROOT
 
@@ -130,6 +131,27 @@ def test_lost_connections_are_503_and_come_back_without_a_restart(
             made = api.create(name="after")
             assert made["state"] == "ready"
         assert server.process is not None and server.process.poll() is None
+    postgres.drop(name)
+
+
+def test_database_that_goes_away_during_the_start_is_named_in_a_sentence(
+    postgres: PostgresServer,
+) -> None:
+    """Also where several tasks of the start hear of it beside each other."""
+    name = postgres.empty()
+    url = postgres.url(name)
+    folder = url.partition("host=")[2]
+    with (
+        cut_line(folder, b"login_books") as (way, line),
+        test_server({"ATOLL_DATABASE_URL": url.replace(folder, way)}, start=False) as server,
+    ):
+        with pytest.raises(RuntimeError):
+            server.start()
+        assert line.was_cut.is_set()
+        assert server.process is not None and server.process.wait(30) != 0
+        told = server.log.read_text()
+    assert "Traceback" not in told, told
+    assert re.search(r"^atoll: The database did not answer as it should", told, re.M)
     postgres.drop(name)
 
 

@@ -8,9 +8,12 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
+from typing import Any
 
 import httpx
 import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed
 
 from atoll.testing.server import TestServer, test_server
 from atoll.wire.zygote import messages as wire
@@ -22,6 +25,10 @@ from tests.e2e.terminals.test_turns import attach_with
 from tests.peers.api import Api, api_of, until
 from tests.peers.databases.postgres import PostgresServer
 from tests.surfaces.http.dashboards.tab import Tab, item_id
+from tests.surfaces.mcp.requests import body_of, headers_of
+
+LISTENS = "2026-07-28"
+BOTH = "application/json, text/event-stream"
 
 
 @pytest.fixture(scope="module")
@@ -221,6 +228,83 @@ def test_leader_killed_in_the_midst_of_creates_loses_nothing(fleet: Fleet) -> No
     with api_of(leader) as api:
         back = api.create(name="back")["sandbox_id"]
         api.act(back, "destroy")
+
+
+@pytest.mark.timeout(300)
+async def test_leader_that_is_ended_hands_over_first_and_ends_its_streams_in_order(
+    fleet: Fleet,
+) -> None:
+    """Another one leads while a command still holds the one that ends."""
+    leader = await asyncio.to_thread(fleet.leader)
+    with api_of(leader) as api:
+        made = (await asyncio.to_thread(api.create))["sandbox_id"]
+    token = {"Authorization": f"Bearer {leader.token}"}
+    listen = headers_of(LISTENS, "subscriptions/listen")
+    body = body_of(LISTENS, "subscriptions/listen", notifications={"toolsListChanged": True})
+    asked: list[tuple[str, str, Any, dict[str, str]]] = [
+        ("GET", "/v1/events/stream", None, {}),
+        ("GET", f"/v1/sandboxes/{made}/files/watch?path=.", None, {}),
+        ("POST", "/mcp", body, listen),
+    ]
+    held: tuple[str, str, Any, dict[str, str]] = (
+        "POST",
+        f"/v1/sandboxes/{made}/exec",
+        {"argv": ["sleep", "60"]},
+        {},
+    )
+    written = leader.log.stat().st_size
+    async with (
+        httpx.AsyncClient(base_url=leader.url, headers=token, timeout=60) as client,
+        connect(
+            f"{leader.url.replace('http', 'ws')}/v1/events/stream", additional_headers=token
+        ) as socket,
+        asyncio.TaskGroup() as tasks,
+    ):
+        streams = [_Stream(*one) for one in asked]
+        reading = [tasks.create_task(one.read(client)) for one in streams]
+        holding = tasks.create_task(_Stream(*held).read(client))
+        await asyncio.gather(*(one.begun.wait() for one in streams))
+        await asyncio.to_thread(until, partial(_running, leader, made), bool)
+        assert leader.process is not None
+        leader.process.terminate()
+        with pytest.raises(ConnectionClosed) as closed:
+            while True:
+                await socket.recv()
+        assert closed.value.rcvd is not None and closed.value.rcvd.code == 1012
+        assert await asyncio.gather(*reading) == [200] * len(asked)
+        name = leader.replica or "main"
+        await asyncio.to_thread(until, fleet.leading, lambda found: found not in ("", name))
+        assert leader.process.poll() is None, "it led until its last request was over"
+        assert await holding == 503
+    await asyncio.to_thread(leader.process.wait)
+    assert b"Traceback" not in leader.log.read_bytes()[written:]
+    leader.start()
+    with api_of(leader) as api:
+        api.act(made, "destroy")
+
+
+def _running(server: TestServer, sandbox: str) -> bool:
+    """Whether the command runs inside."""
+    with api_of(server) as api:
+        return "sleep 60" in api.run(sandbox, "cat /proc/[0-9]*/cmdline | tr '\\0' ' '").replace(
+            "cat", ""
+        )
+
+
+class _Stream:
+    """A request whose answer is read to its whole end."""
+
+    def __init__(self, method: str, path: str, body: Any, headers: dict[str, str]) -> None:
+        self._asked = method, path
+        self._named = {"json": body, "headers": {"Accept": BOTH, **headers}}
+        self.begun = asyncio.Event()
+
+    async def read(self, client: httpx.AsyncClient) -> int:
+        async with client.stream(*self._asked, **self._named) as answer:
+            self.begun.set()
+            async for _ in answer.aiter_raw():
+                pass
+            return answer.status_code
 
 
 def _stands(sandbox: dict[str, object]) -> bool:

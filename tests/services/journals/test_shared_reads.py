@@ -116,3 +116,23 @@ async def test_failure_is_everybodys_who_shared_it_and_the_next_reads_anew() -> 
     source.fails = False
     ask: Awaitable[tuple[str, int]] = reads.of("a")
     assert await ask == ("a", 0)
+
+
+@pytest.mark.parametrize("begun", [True, False])
+async def test_all_who_are_cancelled_together_end(begun: bool) -> None:
+    """As by a task group that ends: nobody takes the place of the reader that they waited for."""
+    source = Source()
+    reads = SharedReads(source.read)
+    async with asyncio.TaskGroup() as tasks:
+        readers = [tasks.create_task(reads.of("a")) for _ in range(3)]
+        if begun:
+            await turn_until(lambda: source.reads == 1)
+        else:
+            await asyncio.sleep(0)
+        for one in readers:
+            one.cancel()
+        await turn_until(lambda: readers[0].done())
+        left = asyncio.get_running_loop().call_later(1, source.go_on.set)
+        await asyncio.wait(readers)
+        left.cancel()
+    assert all(one.cancelled() for one in readers)

@@ -87,6 +87,7 @@ from tests.peers.contract import (
 )
 from tests.peers.databases.chosen import database_url
 from tests.protocol.answers import read_strictly
+from tests.surfaces.http.documented import check_documented
 
 Inside = Callable[[asyncio.StreamReader, Callable[[bytes], Awaitable[None]]], Awaitable[None]]
 """A server inside: it gets one connection's bytes, and a way to answer."""
@@ -407,7 +408,7 @@ async def served(app: Any, proxies: TrustedProxies = NO_PROXIES) -> AsyncIterato
             server.ending.set()
 
 
-HOOKS: dict[str, list[Callable[..., Any]]] = {"response": [read_strictly]}
+HOOKS: dict[str, list[Callable[..., Any]]] = {"response": [read_strictly, check_documented]}
 
 
 @asynccontextmanager

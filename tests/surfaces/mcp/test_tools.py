@@ -141,3 +141,15 @@ async def test_reader_ahead_of_the_log_is_told_and_goes_on_from_its_end(
         following = value_of(await client.call_tool(tool, {"after": end}))
     assert "sandbox.requested" in [one["event_type"] for one in following["events"]]
     assert "gap" not in following
+
+
+async def test_wrong_arguments_are_named(connect: Connect) -> None:
+    wrong: list[tuple[str, dict[str, Any], str]] = [
+        ("atoll.exec", {}, "sandbox"),
+        ("atoll.exec", {"sandbox": "sb_1", "command": "ls", "unheard": 1}, "unheard"),
+        ("atoll.exec", {"sandbox": 7}, "sandbox"),
+    ]
+    async with connect() as client:
+        for tool, arguments, field in wrong:
+            told = value_of(await client.call_tool(tool, arguments))
+            assert (told["code"], told.get("field")) == ("invalid", field), told

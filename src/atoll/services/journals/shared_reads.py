@@ -26,12 +26,14 @@ class SharedReads(Generic[K, V]):
 
     async def of(self, key: K) -> V:
         """Return what a read that begins after this call finds. Raises what `read` raises."""
+        before = _cancellations()
         while (joined := self._next.get(key)) is not None:
             try:
                 return await asyncio.shield(joined)
             except asyncio.CancelledError:
-                if not joined.cancelled():
-                    raise  # it is us who were cancelled, not the reader that we waited for
+                # Where a whole group is cancelled, both we and the reader that we waited for are.
+                if not joined.cancelled() or _cancellations() > before:
+                    raise
         return await self._lead(key)
 
     async def _lead(self, key: K) -> V:
@@ -58,3 +60,9 @@ class SharedReads(Generic[K, V]):
             raise
         mine.set_result(found)
         return found
+
+
+def _cancellations() -> int:
+    """Return how many cancellations this task was sent."""
+    task = asyncio.current_task()
+    return 0 if task is None else task.cancelling()

@@ -53,14 +53,20 @@ class Background:
     remote_maintenance: RemoteMaintenance
     logins: LoginServices
 
-    async def run(self, further: Sequence[Act] = ()) -> None:
-        """Run all tasks until cancelled, and `further` ones while this process leads."""
+    async def run(
+        self, further: Sequence[Act] = (), *, ending: asyncio.Event | None = None
+    ) -> None:
+        """Run all tasks until cancelled, and `further` ones while this process leads. Once it is
+        `ending`, another process leads, where there may be one."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.runners.own.run())
+            leading = tasks.create_task(self.leadership.run(lambda: self._lead(further)))
             if self.leadership.shared:
                 tasks.create_task(self.replica_watch.run())
                 tasks.create_task(self.backend_watch.collect_active())
-            await self.leadership.run(lambda: self._lead(further))
+                if ending is not None:
+                    await ending.wait()
+                    leading.cancel()
 
     async def _lead(self, further: Sequence[Act]) -> None:
         async with asyncio.TaskGroup() as tasks:

@@ -4,6 +4,7 @@ A namespace is a module with a `Namespace` and functions under its `tool`. The a
 are a `msgspec.Struct`: their JSON Schema, and the check of what comes in, are made from it.
 """
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
@@ -19,6 +20,9 @@ from atoll.domain.tool.answer import Answer
 from atoll.domain.tool.tool import Effects, Tool
 from atoll.services.application import Application
 from atoll.services.tools.children import ToolReach
+
+_NAMED_FIELD: Final = re.compile(r"(?:missing required|unknown) field `(.+)`")
+"""The field that msgspec names in its sentence, since it is no place in what was sent."""
 
 BESIDE_BYTES: Final = 64 * 1024
 ESCAPED_BYTES: Final = 6
@@ -100,8 +104,11 @@ class ToolDefinition(Generic[A]):
         try:
             return msgspec.convert(arguments, self.arguments)
         except msgspec.ValidationError as error:
-            text, _, path = str(error).partition(" - at `$.")
-            raise Invalid(f"{self.tool.name}: {text}", field=path.rstrip("`") or None) from None
+            text, _, place = str(error).partition(" - at `$")
+            named = _NAMED_FIELD.search(text)
+            parts = [place.rstrip("`").lstrip("."), "" if named is None else named[1]]
+            field = ".".join(filter(None, parts))
+            raise Invalid(f"{self.tool.name}: {text}", field=field or None) from None
 
 
 class Namespace:

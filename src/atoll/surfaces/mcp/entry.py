@@ -78,6 +78,10 @@ class McpEntry:
         self._streams = OpenStreams()
         self._bodies = BodyReader(self._bytes_of)
 
+    def end(self) -> None:
+        """End the streams that answer a request, in order: the server ends."""
+        self._streams.end()
+
     async def run(self) -> None:
         """Load the SDK, and serve until cancelled. It is loaded once somebody asks or a sandbox has
         access to tools: some agents go on without tools that are not there at once."""

@@ -164,7 +164,7 @@ class EventServer:
 
     async def stream(self, context: Context, params: ReplayParams) -> dict[str, Any]:
         """Send what happens after a cursor as notifications. Ends with the connection, which the
-        guard cuts once its credential or its permission is gone."""
+        guard cuts once its credential or its permission is gone, or with the server."""
         meta = {SUBSCRIPTION_ID_META_KEY: context.request_id}
 
         async def send(event: str, told: dict[str, Any]) -> None:
@@ -182,7 +182,7 @@ class EventServer:
         send: Callable[[str, dict[str, Any]], Awaitable[None]],
     ) -> None:
         with self.streams.counted(caller_of(context)):
-            await self._send_all(context, params, send)
+            await self.streams.run(self._send_all(context, params, send))
 
     async def _send_all(
         self,

@@ -1,7 +1,6 @@
 """Listening (revision 2026-07-28): the answer of one request is a stream of what changes."""
 
-import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +26,8 @@ class ListeningServer:
     async def listen(
         self, context: Context, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
-        """Follow what a request names, after saying which of that. Ends with the connection."""
+        """Follow what a request names, after saying which of that. Ends with the connection, or
+        with the server, which answers then."""
         caller, wanted = caller_of(context), params.notifications
         uris, lists = list(wanted.resource_subscriptions or ()), bool(wanted.tools_list_changed)
         try:
@@ -39,7 +39,7 @@ class ListeningServer:
                 await _acknowledge(context, uris, lists=lists)
                 acts = [self._tell_uris(context, uris, after)] if uris else []
                 acts += [self._tell_lists(context, known)] if lists else []
-                await _together(acts or [_nothing()])
+                await self.streams.run(*acts)
         except AtollError as error:
             raise refused(error) from error
         return types.SubscriptionsListenResult(_meta=_meta(context))
@@ -75,29 +75,3 @@ async def _send(context: Context, notification: types.ServerNotification) -> Non
 
 def _meta(context: Context) -> Any:
     return {SUBSCRIPTION_ID_META_KEY: context.request_id}
-
-
-async def _nothing() -> None:
-    """Wait for the end of a listening that nothing is sent to."""
-    await asyncio.get_running_loop().create_future()
-
-
-async def _together(acts: Sequence[Coroutine[Any, Any, None]]) -> None:
-    """Run these until all have ended. Raises the first error of ours, as it is."""
-    failures: list[AtollError] = []
-
-    async def run(act: Coroutine[Any, Any, None]) -> None:
-        try:
-            await act
-        except AtollError as error:
-            failures.append(error)
-            raise
-
-    try:
-        async with asyncio.TaskGroup() as tasks:
-            for act in acts:
-                tasks.create_task(run(act))
-    except* AtollError:
-        pass
-    if failures:
-        raise failures[0]

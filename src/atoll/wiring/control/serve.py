@@ -13,7 +13,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from atoll.ports.leadership import Act
     from atoll.services.application import Application
     from atoll.surfaces.http.app import AppSettings
-    from atoll.surfaces.http.server.connections.open_requests import OpenRequests
     from atoll.surfaces.http.server.connections.proxies import TrustedProxies
     from atoll.surfaces.http.server.connections.upgrades import Takes
     from atoll.surfaces.http.server.settings import ServerSettings
@@ -151,10 +150,22 @@ def _main(said: argparse.Namespace, link: StartLink | None) -> int:
             welcome = _Welcome(said.print_login, said.browser, link)
             proxies = TrustedProxies(read_ranges(own.trusted_proxies, field="trusted_proxies"))
             _run(settings, _Open(presence, context, said.replica, proxies), welcome)
-    except AtollError as error:
-        print(f"atoll: {error.message}", file=sys.stderr)
+    except (AtollError, BaseExceptionGroup) as error:
+        message = _sentence_of(error)
+        if message is None:
+            raise
+        print(f"atoll: {message}", file=sys.stderr)
         return EXIT_REFUSED
     return 0
+
+
+def _sentence_of(error: BaseException) -> str | None:
+    """Return the sentence of an error of ours, also where tasks failed beside each other; None
+    where another one is among them."""
+    if isinstance(error, BaseExceptionGroup):
+        sentences = [_sentence_of(one) for one in error.exceptions]
+        return None if None in sentences else sentences[0]
+    return error.message if isinstance(error, AtollError) else None
 
 
 def _flags(said: argparse.Namespace) -> dict[str, object]:
@@ -262,9 +273,11 @@ async def _serve(settings: "ControlSettings", opened: _Open, welcome: _Welcome) 
         gc.enable()
         takes = surface.previews.takes
         servers = opened.servers(app, takes)
-        background = group.create_task(_background(services, settings))
+        ending = asyncio.Event()
+        background = group.create_task(_background(services, settings, ending))
         tools = group.create_task(mcp.run())
-        with _ended_by_signals([server for server, _ in servers], app):
+        ends = (ending.set, mcp.end, app.end)
+        with _ended_by_signals([server for server, _ in servers], ends):
             if welcome.printed or welcome.opened:
                 here = own.public_url or opened.presence.url
                 welcome.say(here, await services.logins.new_ticket())
@@ -277,14 +290,16 @@ async def _serve(settings: "ControlSettings", opened: _Open, welcome: _Welcome) 
         tools.cancel()
 
 
-async def _background(services: "Application", settings: "ControlSettings") -> None:
-    """Run what runs beside the requests, until cancelled."""
+async def _background(
+    services: "Application", settings: "ControlSettings", ending: asyncio.Event
+) -> None:
+    """Run what runs beside the requests, until cancelled. While it is `ending`, others lead."""
     async with asyncio.TaskGroup() as group:
         if services.background.leadership.shared:
             group.create_task(services.logins.follow())
         group.create_task(services.replication.run())
         group.create_task(services.workers.intake.run())
-        group.create_task(services.background.run(_leading(services, settings)))
+        group.create_task(services.background.run(_leading(services, settings), ending=ending))
 
 
 def _leading(services: "Application", settings: "ControlSettings") -> "Sequence[Act]":
@@ -391,15 +406,18 @@ def _server(
 
 
 @contextmanager
-def _ended_by_signals(servers: "Sequence[uvicorn.Server]", app: "OpenRequests") -> Iterator[None]:
-    """End the servers by SIGTERM and SIGINT; a second one waits for no request. Once they have
-    ended, the rest ends in a moment, and no signal interrupts it."""
+def _ended_by_signals(
+    servers: "Sequence[uvicorn.Server]", ends: Sequence[Callable[[], None]]
+) -> Iterator[None]:
+    """End the servers by SIGTERM and SIGINT, and call `ends`; a second one waits for no request.
+    Once they have ended, the rest ends in a moment, and no signal interrupts it."""
     loop = asyncio.get_running_loop()
 
     def end() -> None:
         for server in servers:
             server.should_exit = True
-        app.end()
+        for one in ends:
+            one()
 
     numbers = (signal.SIGTERM, signal.SIGINT)
     for number in numbers:

@@ -54,6 +54,8 @@ class Engines:
 
 def unavailable(err: BaseException) -> StoreUnavailable:
     """Return the error for people. It holds the first line that the database or driver said."""
+    if isinstance(err, StoreUnavailable):
+        return StoreUnavailable(err.message)
     if isinstance(err, PoolTimeout):
         return StoreUnavailable(
             "All connections to the database are in use: try again, or raise database_connections "

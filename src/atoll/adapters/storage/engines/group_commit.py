@@ -117,6 +117,6 @@ async def _undo(group: _Group) -> None:
     try:
         await settled(group.writing.link.fetch(_UNDO))
     except asyncio.CancelledError:
-        return  # it was undone, and the block's own error is raised
+        raise  # it was undone; the task has to end, whatever the block failed with
     except BaseException as err:  # noqa: BLE001 - the block's own error is the one to raise
         group.failure = err

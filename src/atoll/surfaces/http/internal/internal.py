@@ -57,7 +57,7 @@ class ServiceEventBody(Body):
     "/executions/{worker_id}/artifacts",
     status_code=201,
     response_model=WorkerArtifactView,
-    responses=problems(404),
+    responses={200: {"model": WorkerArtifactView, "description": "Replaced."}, **problems(404)},
 )
 @needs(Capability.AGENT_USE)
 async def add_artifact(

@@ -67,7 +67,12 @@ BACKLOG: Final = 8
 _DELTA: Final = b"event: " + DELTA.encode() + b"\ndata: %s\n\n"
 
 
-@router.post("", status_code=201, response_model=WorkerCreatedView, responses=_FAILURES)
+@router.post(
+    "",
+    status_code=201,
+    response_model=WorkerCreatedView,
+    responses={200: {"model": WorkerCreatedView, "description": "Reattached."}, **_FAILURES},
+)
 @needs(Capability.AGENT_USE)
 async def create_worker(atoll: Atoll, caller: Caller, *, body: WorkerBody) -> Response:
     """Create a worker, or reattach the one of this `worker_id`; it starts meanwhile."""
