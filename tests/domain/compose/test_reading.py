@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from atoll.domain.compose.reading import read_stack
@@ -137,8 +139,6 @@ SERVICE = [
     "extends: {file: other.yml, service: x}",
     "configs: [one]",
     "secrets: [one]",
-    "build: {context: ../..}",
-    "build: .",
     "extra_hosts: ['out:host-gateway']",
     "network_mode: host",
     "pid: host",
@@ -147,22 +147,15 @@ SERVICE = [
     "userns_mode: host",
     "volumes_from: [other]",
     "external_links: [other]",
-    "ports: ['80:80']",
-    "labels: {traefik.enable: 'true'}",
-    "container_name: mine",
     "sysctls: {net.ipv4.ip_forward: 1}",
     "dns: 1.1.1.1",
     "blkio_config: {weight: 1}",
-    "deploy: {}",
-    "logging: {driver: syslog}",
     "gpus: all",
     "runtime: nvidia",
     "network_mode: 'container:other'",
     "pid: 'service:agent'",
-    "ulimits: {memlock: -1}",
     "group_add: [docker]",
     "storage_opt: {size: 9G}",
-    "shm_size: 9g",
     "oom_kill_disable: true",
     "oom_score_adj: -1000",
     "pids_limit: -1",
@@ -196,7 +189,6 @@ SERVICE = [
     "environment: [HOME]",
     "environment: {HOME: }",
     "environment: {'A B': x}",
-    "command: 'echo ${SECRET:-x}'",
     'command: "echo \'open"',
     "image: '${IMAGE}'",
     "image: '--flag'",
@@ -208,7 +200,6 @@ SERVICE = [
     "depends_on: [nobody]",
     "depends_on: [web]",
     "depends_on: {agent: {condition: whenever}}",
-    "depends_on: {agent: {condition: service_started, restart: true}}",
     "restart: sometimes",
     "stop_grace_period: 1h",
     "mem_limit: 1b",
@@ -219,7 +210,6 @@ SERVICE = [
     "healthcheck: {test: [sh]}",
     "healthcheck: {test: [CMD, '$X']}",
     "healthcheck: {interval: 3h}",
-    "healthcheck: {interval: 5s, start_interval: 1s}",
     "working_dir: here",
 ]
 
@@ -255,7 +245,6 @@ ROOT = [
     "volumes: [a]",
     "services: {}",
     "services: {web: {command: x}}",
-    "services: {web: &a {image: x}}",
     "profiles: x",
     "? [a]\n: b",
 ]
@@ -284,3 +273,116 @@ def test_too_many_services_words_or_variables_are_refused() -> None:
     pairs = ", ".join(f"A{i}: a" for i in range(201))
     with pytest.raises(Invalid, match="at most 200"):
         read_stack(f"services: {{a: {{image: a, environment: {{{pairs}}}}}}}")
+
+
+HARMLESS = [
+    ("build: {context: ../..}", "build"),
+    ("build: .", "build"),
+    ("ports: ['80:80', {target: 80, published: 8080}]", "ports"),
+    ("labels: {traefik.enable: 'true'}", "labels"),
+    ("labels: ['a=b']", "labels"),
+    ("container_name: mine", "container_name"),
+    ("hostname: mine", "hostname"),
+    ("logging: {driver: syslog, options: {max-size: 1m}}", "logging"),
+    ("cap_drop: [ALL]", None),
+    ("ulimits: {memlock: -1, nofile: {soft: 1, hard: 2}}", "ulimits"),
+    ("deploy: {replicas: 3, restart_policy: {condition: any}}", "deploy"),
+    ("shm_size: 9g", "shm_size"),
+    ("platform: linux/amd64", "platform"),
+    ("mem_reservation: 1g", "mem_reservation"),
+    ("stop_signal: SIGINT", "stop_signal"),
+    ("expose: [80]", None),
+    ("tty: true", None),
+    ("stdin_open: true", None),
+    ("pull_policy: always", None),
+    ("x-mine: {a: b}", None),
+    ("depends_on: {agent: {condition: service_started, restart: true, required: false}}", None),
+    ("healthcheck: {test: 'true', start_interval: 1s}", None),
+]
+
+
+@pytest.mark.parametrize(("line", "noted"), HARMLESS)
+def test_harmless_key_is_left_out_with_a_note(line: str, noted: str | None) -> None:
+    bare = read_stack("services:\n  web:\n    image: web\n")
+    read = read_stack(f"services:\n  web:\n    image: web\n    {line}\n")
+    if "depends_on" not in line and "healthcheck" not in line:
+        assert replace(read, notes=()) == bare
+    paths = [each.split(" has no effect: ")[0] for each in read.notes]
+    assert paths == ([] if noted is None else [f"services.web.{noted}"])
+
+
+def test_limits_of_deploy_count_as_the_services_own_do() -> None:
+    limits = "deploy: {resources: {limits: {cpus: '0.5', memory: 512M}}}"
+    (web,) = read_stack(f"services: {{web: {{image: web, {limits}}}}}").others
+    assert (web.cpu, web.memory_mb) == (0.5, 512)
+    (web,) = read_stack(f"services: {{web: {{image: web, mem_limit: 64m, {limits}}}}}").others
+    assert (web.cpu, web.memory_mb) == (0.5, 64)
+
+
+ORDINARY = """
+x-common: &common
+  restart: unless-stopped
+  environment: &env {TZ: UTC, LEVEL: "${LEVEL:-info}"}
+services:
+  web_app:
+    <<: *common
+    image: web
+    ports: ["8080:80"]
+    environment: {<<: *env, PORT: 80}
+    volumes: ["db_data:/data"]
+  worker:
+    <<: [*common]
+    image: web
+    restart: "no"
+  seed:
+    image: seed
+    profiles: [tools]
+    privileged: true
+volumes: {db_data: }
+"""
+
+
+def test_anchors_merges_defaults_and_profiles_of_an_ordinary_file() -> None:
+    stack = read_stack(ORDINARY)
+    web, worker = stack.others
+    assert web.environment == (("TZ", "UTC"), ("LEVEL", "info"), ("PORT", "80"))
+    assert worker.environment == (("TZ", "UTC"), ("LEVEL", "info"))
+    assert (web.name, web.restarts, worker.restarts) == ("web_app", True, False)
+    assert web.mounts == (StackMount("/data", "db_data"),)
+    assert len(stack.notes) == 2 and "services.seed is left out" in stack.notes[1]
+
+
+def test_refusals_come_all_at_once() -> None:
+    text = """services:
+  a: {image: a, privileged: true, pid: host}
+  b: {image: b, networks: [none], volumes: ['/:/x']}
+secrets: {}
+configs: {}
+"""
+    with pytest.raises(Invalid) as caught:
+        read_stack(text)
+    said = caught.value.message
+    for part in ("a.privileged", "a.pid", "b.volumes[0]", "secrets", "configs"):
+        assert part in said
+    assert caught.value.field == "services.a.privileged"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("a: &a [*a]", "which no value above has"),
+        ("services: *b", "which no value above has"),
+        ("a: &a [1,2]\nservices: {<<: *a}", "no mapping"),
+        (
+            "a: &a [x,x,x,x,x,x,x,x,x]\n"
+            + "".join(
+                f"{new}: &{new} [{','.join([f'*{old}'] * 9)}]\n"
+                for old, new in ("ab", "bc", "cd", "de")
+            ),
+            "one value too many",
+        ),
+    ],
+)
+def test_aliases_are_bounded_and_never_hold_themselves(text: str, why: str) -> None:
+    with pytest.raises(Invalid, match=why):
+        read_stack(text)

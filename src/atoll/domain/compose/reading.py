@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 from typing import Final, TypeVar
 
+from atoll.domain.compose.left_out import NOTES, note
 from atoll.domain.compose.stack import (
     AGENT,
     DEFAULT_NETWORK,
@@ -19,7 +20,7 @@ from atoll.domain.compose.stack import (
 )
 from atoll.domain.errors import Invalid
 from atoll.domain.files.host_mount import below_any
-from atoll.domain.profile.yaml_fields import Fields, number, seconds, whole
+from atoll.domain.profile.yaml_fields import Fields, Refusals, number, seconds, whole
 from atoll.domain.profile.yaml_fields import text as plain_text
 from atoll.domain.profile.yaml_tree import MAX_BYTES, Node, read_tree
 
@@ -32,13 +33,16 @@ MAX_SERVICES: Final = 20
 MAX_NAMED: Final = 20
 MAX_WORDS: Final = 200
 MAX_MEMORY_MB: Final = 2**20
+SILENT: Final = ("cap_drop", "expose", "attach", "stdin_open", "tty", "pull_policy")
+"""Keys without a note, since nothing is missed without them."""
 
-_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
+_NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,38}[a-z0-9])?")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,127}")
 _IMAGE = re.compile(r"[a-z0-9][A-Za-z0-9._:/@-]{0,254}")
 _USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,31})?")
 _SIZE = re.compile(r"([0-9]{1,12})([bkmg]?)b?", re.IGNORECASE)
 _CPU = re.compile(r"[0-9]{1,4}(?:\.[0-9]{1,6})?")
+_DEFAULT = re.compile(r"(\$\$)|\$\{[A-Za-z_][A-Za-z0-9_]*:?-([^${}]*)\}")
 _UNITS = {"": 1, "b": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 _CONDITIONS = ("service_started", "service_healthy", "service_completed_successfully")
 _TESTS = ("NONE", "CMD", "CMD-SHELL")
@@ -46,12 +50,10 @@ _RESERVED = ("/.atoll", "/dev", "/proc", "/sys", "/workspace", "/home/agent", "/
 
 WHY: Final = {
     "blkio_config": "it reaches devices of the host",
-    "build": "name an image: nothing is built from files of a repository",
     "cap_add": "capabilities are those that Atoll gives",
     "cgroup": "it leaves the control group of the sandbox",
     "cgroup_parent": "it leaves the control group of the sandbox",
     "configs": "they are files of another place",
-    "container_name": "names of containers are Atoll's",
     "device_cgroup_rules": "it reaches devices of the host",
     "devices": "it reaches devices of the host",
     "dns": "names are resolved inside the sandbox only",
@@ -63,10 +65,8 @@ WHY: Final = {
     "extra_hosts": "`host-gateway` and addresses outside lead out of the sandbox",
     "include": "it is a file of another place; write it out",
     "ipc": "it is a namespace of the host or of another sandbox",
-    "labels": "labels are Atoll's",
     "network_mode": "it is a namespace of the host or of another sandbox",
     "pid": "it is a namespace of the host or of another sandbox",
-    "ports": "nothing is published on the host; other services reach every port",
     "privileged": "it is root on the host",
     "secrets": "they are files of another place",
     "security_opt": "it weakens the wall of the sandbox",
@@ -100,14 +100,14 @@ def check_upload(text: str | None, *, ref: str | None) -> None:
 
 def read_stack(text: str) -> Stack:
     """Return the stack of a compose file. Raises `Invalid` with line and field."""
-    root = Fields(read_tree(text))
+    root = Fields(read_tree(text, aliases=True))
     for name in ("version", "name"):
         root.take(name)
+    notes: list[str] = []
     volumes = _named(root.take("volumes"), {"driver": ("local",)})
     networks = _named(root.take("networks"), {"driver": ("bridge",), "internal": (True,)})
     nodes = _entries(root.need("services"), MAX_SERVICES)
-    services = [_service(name, node) for name, node in nodes.items()]
-    _check_rest(root)
+    services = _services(nodes, root, notes)
     if AGENT not in nodes:
         joined = tuple((name, ()) for name in networks) or ((DEFAULT_NETWORK, ()),)
         services.append(Service(AGENT, networks=joined))
@@ -116,20 +116,44 @@ def read_stack(text: str) -> Stack:
         tuple(services),
         tuple(dict.fromkeys([*networks, *sorted(used & {DEFAULT_NETWORK})])),
         volumes,
+        tuple(notes),
     )
+    refusals = Refusals()
     for service in services:
         if service.name in nodes:
-            _check_names(service, stack, nodes[service.name])
+            with refusals.collected():
+                _check_names(service, stack, nodes[service.name])
+    refusals.check()
     return stack
 
 
+def _services(nodes: dict[str, Node], root: Fields, notes: list[str]) -> list[Service]:
+    """Return the services, without those that a profile of compose must turn on. Raises `Invalid`
+    with all that is wrong."""
+    refusals, services = Refusals(), []
+    for name, node in nodes.items():
+        fields = Fields(node)
+        if fields.take("profiles") is not None and name != AGENT:
+            notes.append(f"{node.path} is left out: it is in a profile of compose, and none is on")
+            continue
+        with refusals.collected():
+            services.append(_service(name, node, fields, notes))
+    with refusals.collected():
+        _check_rest(root)
+    refusals.check()
+    return services
+
+
 def _check_rest(fields: Fields) -> None:
-    """Reject what was not taken; `x-…` is nobody's, and left out."""
+    """Reject all that was not taken; `x-…` is nobody's, and left out."""
+    refusals = Refusals()
     for name, node in fields.left():
         if name.startswith("x-"):
             continue
         why = WHY.get(name, "it is not on the list of what a sandbox may have")
-        raise node.wrong(f"is not allowed: {why}")
+        with refusals.collected():
+            raise node.wrong(f"is not allowed: {why}")
+    refusals.check()
 
 
 def _check_names(service: Service, stack: Stack, node: Node) -> None:
@@ -147,12 +171,21 @@ def _check_names(service: Service, stack: Stack, node: Node) -> None:
                 raise node.wrong(f"names the {kind} {name!r}, which is not in the file")
 
 
-def _service(name: str, node: Node) -> Service:
-    fields = Fields(node)
+def _leave_out(fields: Fields, notes: list[str]) -> None:
+    for name, node in fields.left():
+        if name in NOTES:
+            fields.take(name)
+            if name not in SILENT:
+                notes.append(note(node.path, name))
+
+
+def _service(name: str, node: Node, fields: Fields, notes: list[str]) -> Service:
     agent = name == AGENT
     image = _optional(fields, "image", _matching(_IMAGE, "an image"))
     if image is None and not agent:
         raise node.wrong("needs an image: nothing is built from files of a repository")
+    memory, cpu = _limits(fields)
+    _leave_out(fields, notes)
     found = Service(
         name=name,
         image=image or "",
@@ -160,8 +193,8 @@ def _service(name: str, node: Node) -> Service:
         depends_on=_depends(fields.take("depends_on")),
         networks=_networks(fields.take("networks")),
         mounts=tuple(_mounts(fields)),
-        memory_mb=_optional(fields, "mem_limit", _memory),
-        cpu=_optional(fields, "cpus", _cpu),
+        memory_mb=memory,
+        cpu=cpu,
     )
     places = [mount.target for mount in found.mounts]
     if len(set(places)) < len(places):
@@ -172,9 +205,22 @@ def _service(name: str, node: Node) -> Service:
     return found
 
 
+def _limits(fields: Fields) -> tuple[int | None, float | None]:
+    """Return memory (MB) and processors of a service, by its own keys or `deploy`'s."""
+    memory, cpu = _optional(fields, "mem_limit", _memory), _optional(fields, "cpus", _cpu)
+    deploy = dict(fields.left()).get("deploy")
+    for name in ("resources", "limits"):
+        inner = deploy.value if deploy is not None else None
+        deploy = inner.get(name) if isinstance(inner, dict) else None
+    if deploy is None or deploy.value is None:
+        return memory, cpu
+    limits = Fields(deploy)
+    further = _optional(limits, "memory", _memory), _optional(limits, "cpus", _cpu)
+    return memory or further[0], cpu or further[1]
+
+
 def _program(fields: Fields, known: Service) -> Service:
     """Return a service with what it runs; the agent's runs Atoll's own."""
-    fields.take("expose")
     return Service(
         known.name,
         known.image,
@@ -194,12 +240,13 @@ def _program(fields: Fields, known: Service) -> Service:
 
 
 def _text(node: Node) -> str:
-    """Return text, in which `$` stands for itself only when it is doubled."""
-    value = plain_text(node)
+    """Return text, in which `$` stands for itself only when it is doubled. No variable is set, so
+    one with a default is its default."""
+    value = _DEFAULT.sub(lambda found: found[1] or found[2] or "", plain_text(node))
     if "$" in value.replace("$$", ""):
         raise node.wrong(
             "takes `$…` from the environment of whoever reads it, which is not there: write the "
-            "value out, and a dollar sign as `$$`"
+            "value out or give a default (`${NAME:-VALUE}`), and a dollar sign as `$$`"
         )
     return value.replace("$$", "$")
 
@@ -239,7 +286,9 @@ def _entries(node: Node, most: int) -> dict[str, Node]:
         raise node.wrong(f"must be a mapping of 1 to {most} names")
     for name, inner in node.value.items():
         if not _NAME.fullmatch(name):
-            raise inner.wrong("has a name that is not made of a-z, 0-9 and inner `-`, at most 40")
+            raise inner.wrong(
+                "has a name that is not made of a-z, 0-9 and inner `-` or `_`, at most 40"
+            )
     return node.value
 
 
@@ -311,6 +360,8 @@ def _depends(node: Node | None) -> tuple[tuple[str, str], ...]:
     for name, inner in _entries(node, MAX_SERVICES).items():
         fields = Fields(inner)
         condition = fields.need("condition")
+        for name_left_out in ("restart", "required"):
+            fields.take(name_left_out)
         if condition.value not in _CONDITIONS:
             raise condition.wrong(f"must be one of {', '.join(_CONDITIONS)}")
         _check_rest(fields)
@@ -389,6 +440,7 @@ def _health(node: Node) -> HealthCheck:
     off = fields.switch("disable", False)
     test = fields.take("test")
     words = () if off or test is None else _test(test)
+    fields.take("start_interval")
     found = HealthCheck(
         words if words[:1] != ("NONE",) else (),
         interval=_optional(fields, "interval", _seconds(3600)),

@@ -58,11 +58,13 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """The services of a file, among them always `agent`, with its networks and volumes."""
+    """The services of a file, among them always `agent`, with its networks and volumes. `notes` say
+    what the file has without effect."""
 
     services: tuple[Service, ...]
     networks: tuple[str, ...]
     volumes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def agent(self) -> Service:

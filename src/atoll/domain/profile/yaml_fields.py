@@ -5,11 +5,13 @@ as unknown.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import TypeVar
 
 from atoll.domain.duration import parse_duration
+from atoll.domain.errors import Invalid
 from atoll.domain.profile.yaml_tree import Node
 
 _Choice = TypeVar("_Choice", bound=StrEnum)
@@ -17,6 +19,31 @@ _Item = TypeVar("_Item")
 
 MAX_TEXT = 4000
 MAX_ITEMS = 200
+MAX_REFUSALS = 20
+
+
+class Refusals:
+    """All that is wrong with a file, to be said at once."""
+
+    def __init__(self) -> None:
+        self._found: list[Invalid] = []
+
+    @contextmanager
+    def collected(self) -> Iterator[None]:
+        """Keep an error of the block, and go on."""
+        try:
+            yield
+        except Invalid as error:
+            self._found.append(error)
+
+    def check(self) -> None:
+        """Raise `Invalid` for all of them, with the field of the first."""
+        if not self._found:
+            return
+        said = [each.message for each in self._found[:MAX_REFUSALS]]
+        if len(self._found) > MAX_REFUSALS:
+            said.append(f"There are {len(self._found) - MAX_REFUSALS} more.")
+        raise Invalid(" ".join(said), field=self._found[0].field)
 
 
 class Fields:

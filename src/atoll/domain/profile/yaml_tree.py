@@ -41,12 +41,13 @@ class Node:
         )
 
 
-def read_tree(text: str) -> Node:
-    """Return the one document in `text`. Raises `Invalid` with line, column and field."""
+def read_tree(text: str, *, aliases: bool = False) -> Node:
+    """Return the one document in `text`; with `aliases` they and merge keys are written out, and
+    counted as often. Raises `Invalid` with line, column and field."""
     if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         raise Invalid(f"The document is larger than {MAX_BYTES} bytes.")
     try:
-        return _Builder(_events(text)).document()
+        return _Builder(_events(text), aliases=aliases).document()
     except yaml.MarkedYAMLError as err:
         mark = err.problem_mark
         at = f"Line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
@@ -62,8 +63,10 @@ def _events(text: str) -> Iterator[yaml.Event]:
 class _Builder:
     """Builder of nodes from events; `MAX_DEPTH` bounds its recursion."""
 
-    def __init__(self, events: Iterator[yaml.Event]) -> None:
+    def __init__(self, events: Iterator[yaml.Event], *, aliases: bool) -> None:
         self._events = events
+        self._aliases = aliases
+        self._anchored: dict[str, tuple[Node, int]] = {}
         self._nodes = 0
 
     def document(self) -> Node:
@@ -83,15 +86,35 @@ class _Builder:
         line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
         here = Node(None, path, line, column)
         self._refuse(event, here, depth)
+        if isinstance(event, yaml.AliasEvent):
+            return self._written_out(event, here, depth)
+        before = self._nodes
         if isinstance(event, yaml.ScalarEvent):
             plain = event.style is None or event.style == ""
-            return Node(_plain(event.value) if plain else event.value, path, line, column)
-        if isinstance(event, yaml.SequenceStartEvent):
-            return Node(self._list(path, depth), path, line, column)
-        return Node(self._dict(path, depth), path, line, column)
+            made = Node(_plain(event.value) if plain else event.value, path, line, column)
+        elif isinstance(event, yaml.SequenceStartEvent):
+            made = Node(self._list(path, depth), path, line, column)
+        else:
+            made = Node(self._dict(path, depth), path, line, column)
+        if anchor := getattr(event, "anchor", None):
+            self._anchored[anchor] = made, self._nodes - before
+        return made
+
+    def _written_out(self, event: yaml.AliasEvent, here: Node, depth: int) -> Node:
+        """Return what an alias stands for. It stands for nothing that is still being read, so that
+        no value holds itself."""
+        name = event.anchor or ""
+        found = self._anchored.get(name)
+        if found is None:
+            raise here.wrong(f"is an alias of {name[:80]!r}, which no value above has")
+        value, count = found
+        self._nodes += count
+        self._refuse(event, here, depth + _depth(value))
+        return Node(value.value, here.path, here.line, here.column)
 
     def _refuse(self, event: yaml.Event, here: Node, depth: int) -> None:
-        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
+        named = isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None
+        if named and not self._aliases:
             raise here.wrong("uses an anchor or alias; write the value out")
         if getattr(event, "tag", None) is not None:
             raise here.wrong("carries a tag; plain values only")
@@ -108,8 +131,12 @@ class _Builder:
 
     def _dict(self, path: str, depth: int) -> dict[str, Node]:
         entries: dict[str, Node] = {}
+        merged: dict[str, Node] = {}
         while not isinstance(event := next(self._events), yaml.MappingEndEvent):
             key = self._node(event, path, depth + 1)
+            if self._aliases and isinstance(event, yaml.ScalarEvent) and event.value == "<<":
+                _merge(self._node(next(self._events), path, depth + 1), merged)
+                continue
             if not isinstance(event, yaml.ScalarEvent) or event.value == "<<":
                 raise key.wrong("has a key that is not a plain word")
             name = event.value
@@ -117,7 +144,24 @@ class _Builder:
             if name in entries:
                 raise Node(None, inner, key.line, key.column).wrong("is given twice")
             entries[name] = self._node(next(self._events), inner, depth + 1)
-        return entries
+        return merged | entries
+
+
+def _merge(node: Node, into: dict[str, Node]) -> None:
+    """Add the fields of a mapping, or of a list of them, that are not there yet
+    (https://yaml.org/type/merge.html). Raises `Invalid`."""
+    for each in node.value if isinstance(node.value, list) else [node]:
+        if not isinstance(each.value, dict):
+            raise each.wrong("is merged, and no mapping")
+        for name, value in each.value.items():
+            into.setdefault(name, value)
+
+
+def _depth(node: Node) -> int:
+    inner = node.value
+    if isinstance(inner, dict):
+        inner = list(inner.values())
+    return 1 + max(map(_depth, inner), default=0) if isinstance(inner, list) else 0
 
 
 def _plain(text: str) -> Scalar:

@@ -20,7 +20,7 @@ async def hosts() -> Mapping[str, SshHost]:
 def test_link_that_is_no_static_program_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compose, "installed", lambda: None)
+    monkeypatch.setattr(compose, "check_installed", lambda: None)
     places = ssh_places(tmp_path)
     places.programs.parent.mkdir(parents=True)
     backend = ComposeBackend(hosts, places, "atoll-test", "x86_64")
@@ -59,3 +59,15 @@ async def test_second_version_is_taken_where_docker_has_it(
         assert words[-2] == "DOCKER_HOST=unix:///run/engine.sock"
         assert words[words.index("-p") + 1] == "project"
         assert words[-1] != f"HOME={Path.home()}"
+
+
+def test_second_version_alone_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    docker, plugin = tmp_path / "docker", tmp_path / "plugin"
+    docker.write_text("#!/bin/sh\n")
+    docker.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(command, "PLUGINS", (plugin,))
+    with pytest.raises(Failed, match="docker-compose-v2"):
+        command.check_installed()
+    plugin.touch()
+    command.check_installed()

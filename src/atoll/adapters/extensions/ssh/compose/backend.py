@@ -15,7 +15,7 @@ import structlog
 
 from atoll.adapters.extensions.ssh.backend import FindHosts, SshPlaces
 from atoll.adapters.extensions.ssh.client import SshClient, SshHost
-from atoll.adapters.extensions.ssh.compose.command import Compose, find_compose, installed
+from atoll.adapters.extensions.ssh.compose.command import Compose, check_installed, find_compose
 from atoll.adapters.extensions.ssh.compose.engine import FarEngine, engine_at
 from atoll.adapters.extensions.ssh.compose.files import StackFiles
 from atoll.adapters.extensions.ssh.compose.forward import Forward
@@ -94,7 +94,7 @@ class ComposeBackend:
     def capabilities(self) -> Capabilities:
         """Return what these hosts give. Raises `Failed` without compose on this machine, and
         without the static link: no image needs to have Python."""
-        installed()
+        check_installed()
         if (self.places.programs.parent / TWIN).exists():
             raise Failed(NO_STATIC_LINK)
         return Capabilities(
@@ -117,6 +117,8 @@ class ComposeBackend:
             await self._sweep(far)
             await self._ended(far, request.sandbox_id)
             written = document(stack, self._terms(request, terms), files)
+            for each in stack.notes:
+                request.report(f"{each}.")
             request.report(f"Starting {len(stack.services)} services on host {request.host}.")
             try:
                 await (await self._program()).up(path, self._project(request), written)

@@ -19,6 +19,16 @@ UP_SECONDS = 900.0
 """Images may have to be fetched by the host, and services may have to become healthy."""
 
 VERSION_SECONDS = 30.0
+NOT_HERE = (
+    "ext.compose-ssh needs compose on this machine: install the package docker-compose (or "
+    "docker-compose-v2)"
+)
+PLUGINS = tuple(
+    Path(place, "docker/cli-plugins/docker-compose")
+    for place in ("/usr/libexec", "/usr/lib", "/usr/local/libexec", "/usr/local/lib")
+)
+"""Places where docker looks for the second version, for everybody."""
+
 MAX_SAID = 1500
 
 
@@ -58,19 +68,18 @@ async def find_compose() -> Compose:
             code, _ = await _ran(words, folder, seconds=VERSION_SECONDS, env={})
         if code == 0:
             return Compose((docker, "compose"))
-    return Compose((installed(),))
+    alone = shutil.which("docker-compose")
+    if alone is None:
+        raise Failed(NOT_HERE)
+    return Compose((alone,))
 
 
-def installed() -> str:
-    """Return the program of compose, or of docker where compose may be a part of it. Raises
-    `Failed` when there is none."""
-    found = shutil.which("docker-compose")
-    if found is None:
-        raise Failed(
-            "ext.compose-ssh needs compose on this machine: install the package docker-compose "
-            "(or docker-compose-v2)"
-        )
-    return found
+def check_installed() -> None:
+    """Check that there is a program of compose, alone or a part of docker's. Runs nothing. Raises
+    `Failed`."""
+    part = shutil.which("docker") and any(map(Path.exists, PLUGINS))
+    if not part and shutil.which("docker-compose") is None:
+        raise Failed(NOT_HERE)
 
 
 async def _ran(
