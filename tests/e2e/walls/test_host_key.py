@@ -70,9 +70,13 @@ def test_destroy_ends_with_what_stands_and_goes_on_once_the_host_is_trusted(
 
 
 def trust_again(api: Api, box: SshServer) -> None:
-    """Remove the host and add it again, as the person who changed its key does."""
+    """Trust the new key, as the person who changed it does, while its sandboxes stand there."""
     again = {"address": box.address, "name": "box"}
     refused = api.client.post("/v1/hosts", json=again)
     assert refused.json()["code"] == "host_key_changed"
-    assert api.client.delete("/v1/hosts/box").status_code == 204
-    api.call("POST", "/v1/hosts", json=again)
+    told = api.call("POST", "/v1/hosts/box/trust", json={})
+    assert told["pinned"] not in told["shown"]
+    wrong = api.client.post("/v1/hosts/box/trust", json={"fingerprint": told["pinned"]})
+    assert wrong.json()["code"] == "host_key_changed"
+    named = {"fingerprint": told["shown"][0]}
+    assert api.call("POST", "/v1/hosts/box/trust", json=named)["pinned"] == named["fingerprint"]

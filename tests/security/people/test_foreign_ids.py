@@ -92,7 +92,7 @@ ALIKE = {
         (
             *("GET /v1/hosts/{host}", "PATCH /v1/hosts/{host}", "DELETE /v1/hosts/{host}"),
             *("POST /v1/hosts/{host}/check", "POST /v1/hosts/{host}/drain"),
-            "POST /v1/hosts/{host}/undrain",
+            *("POST /v1/hosts/{host}/undrain", "POST /v1/hosts/{host}/trust"),
         ),
         "hosts are the installation's: refused by the permission, before one is looked for",
     ),

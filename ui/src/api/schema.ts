@@ -1555,6 +1555,12 @@ export interface components {
          * @enum {string}
          */
         readonly HostState: "active" | "draining";
+        /** @description The fingerprint of the key that is pinned for a host, and of the keys that it shows now. */
+        readonly HostTrustView: {
+            readonly name: string;
+            readonly pinned: string;
+            readonly shown: readonly string[];
+        };
         /**
          * @description A host. `used` is the room that running sandboxes take, `kept` the number of those that take
          *     none. `overcommit` multiplies the cores and the memory of `capacity`.
@@ -3801,6 +3807,10 @@ export interface components {
             readonly files: readonly components["schemas"]["ChangedFile"][];
             readonly head: string | null;
             readonly total: number;
+        };
+        /** @description The fingerprint of the shown key that is to be pinned. Without one nothing changes. */
+        readonly TrustBody: {
+            readonly fingerprint?: string | null;
         };
         /** @description The counts of an unpacked archive. */
         readonly Unpacked: {

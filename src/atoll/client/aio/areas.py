@@ -106,6 +106,7 @@ class AsyncHosts(AsyncNoun[Hosts]):
     change = Awaited(Hosts.change)
     check = Awaited(Hosts.check)
     drain = Awaited(Hosts.drain)
+    trust = Awaited(Hosts.trust)
     undrain = Awaited(Hosts.undrain)
     remove = Awaited(Hosts.remove)
 

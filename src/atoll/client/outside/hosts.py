@@ -114,6 +114,20 @@ class HostCheck(Shape):
     lacks = fields.texts()
 
 
+class HostTrust(Shape):
+    """The pinned and the shown fingerprints of a host."""
+
+    name = fields.text()
+    pinned = fields.text()
+    shown = fields.texts()
+
+
+class TrustBody(TypedDict, total=False):
+    """The key to pin."""
+
+    fingerprint: str | None
+
+
 class CapacityBody(TypedDict, total=False):
     """The room for sandboxes that run."""
 
@@ -168,6 +182,11 @@ class Hosts:
     def check(self, host: str) -> HostCheck:
         """Look at a host now."""
         return self._transport.read(HostCheck, post("hosts", host, "check"))
+
+    def trust(self, host: str, fingerprint: str | None = None) -> HostTrust:
+        """Return the pinned and the shown fingerprints; pin the shown key with this one."""
+        body: TrustBody = {} if fingerprint is None else {"fingerprint": fingerprint}
+        return self._transport.read(HostTrust, post("hosts", host, "trust", value=body))
 
     def drain(self, host: str, *, evacuate: bool = False) -> DrainedHost:
         """Have a host take no new sandbox; with `evacuate` its stopped ones move elsewhere."""

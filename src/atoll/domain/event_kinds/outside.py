@@ -115,6 +115,7 @@ OUTSIDE: Final[tuple[tuple[str, EventKind], ...]] = (
     kind("dashboard.restored", _DASHBOARD, "", "A deleted dashboard is back."),
     kind("host.added", _HOST + " address fingerprint", "", "A host was added, its key pinned."),
     kind("host.changed", _HOST, "", "What is said of a host was changed."),
+    kind("host.trusted", _HOST, "", "Another key that a host shows is pinned for it."),
     kind("host.drained", _HOST, "", "A host takes no new sandbox any more."),
     kind("host.undrained", _HOST, "", "A host takes sandboxes again."),
     kind("host.removed", _HOST, "", "A host was removed."),

@@ -87,6 +87,15 @@ class HostReport:
     kept: int
 
 
+@dataclass(frozen=True, slots=True)
+class HostTrust:
+    """The fingerprint of the key that is pinned for a host, and of the keys that it shows."""
+
+    name: str
+    pinned: str
+    shown: tuple[str, ...]
+
+
 class Hosts:
     """The hosts of the installation, by name or id. A missing one is `NotFound`."""
 
@@ -164,6 +173,33 @@ class Hosts:
             "host.changed",
             lambda rows, host: self._with_checked_traits(rows, caller, host, traits),
         )
+
+    async def trust(self, caller: Principal, ref: str, wanted: str | None) -> HostTrust:
+        """Return the fingerprints of the key that is pinned for a host and of those it shows now.
+        The shown key with the fingerprint `wanted` is pinned, whatever stands there; without one
+        nothing changes. Raises `Conflict` (`host_key_changed`) where it shows none with it,
+        `Unavailable` where it shows no key."""
+        host = (await self.get(ref)).host
+        if host.kind is not HostKind.SSH:
+            raise Conflict(f"no key is pinned for host {host.name}: it is not reached by SSH")
+        shown = await self._machines.host_keys(read_address(host.address))
+        prints = tuple(map(fingerprint, shown))
+        if wanted is None:
+            return HostTrust(host.name, fingerprint(host.host_key), prints)
+        key = dict(zip(prints, shown, strict=True)).get(read_fingerprint(wanted))
+        if key is None:
+            raise Conflict(
+                f"host {host.name} shows no key with the fingerprint {wanted}: it shows "
+                f"{', '.join(prints)}. The pinned one stays",
+                code="host_key_changed",
+                field="fingerprint",
+            )
+
+        async def pin(_rows: Transaction, found: Host) -> Host:
+            return replace(found, host_key=read_host_key(key))
+
+        report = await self._changed(caller, ref, "host.trusted", pin)
+        return HostTrust(host.name, fingerprint(report.host.host_key), prints)
 
     async def drain(self, caller: Principal, ref: str) -> HostReport:
         """Have a host take no new sandbox. Those on it go on, and may be started again."""

@@ -90,6 +90,7 @@ _BY_PERMISSION: dict[str, tuple[str, ...]] = {
     "system.manage": (
         *("org create", "login", "vault rotate-master", "token rotate-keys"),
         *("host add", "host list", "host info", "host change", "host check"),
+        "host trust",
         *("host drain", "host undrain", "host remove", "route health"),
         "extension reap",
     ),

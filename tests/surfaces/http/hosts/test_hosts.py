@@ -14,6 +14,9 @@ PATH = "/v1/hosts"
 BOX: dict[str, Any] = {"address": "ssh://ada@box.example:2222"}
 
 ACTS = {
+    "POST /v1/hosts/{host}/trust": {
+        "fingerprint": "test_changed_key_is_pinned_anew_by_its_fingerprint",
+    },
     "POST /v1/hosts": {
         "address": "test_host_is_pinned_to_what_was_given_or_shown",
         "name": "test_host_is_pinned_to_what_was_given_or_shown",
@@ -68,6 +71,31 @@ async def test_swapped_key_is_refused_and_checked(atoll: World) -> None:
         check = (await client.post(f"{PATH}/box/check")).json()
         assert (check["reachable"], check["key_unchanged"], check["wall"]) == (True, False, False)
         assert (await client.get(f"{PATH}/box")).json()["fingerprint"] == fingerprint(KEY)
+
+
+async def test_changed_key_is_pinned_anew_by_its_fingerprint(atoll: World) -> None:
+    atoll.machines.keys["box.example"] = (KEY,)
+    both = {"pinned": fingerprint(KEY), "shown": [fingerprint(OTHER)]}
+    async with client_of(atoll.url, atoll.token) as client:
+        await client.post(PATH, json=BOX)
+        atoll.machines.keys["box.example"] = (OTHER,)
+        bodies: tuple[dict[str, str] | None, ...] = ({}, None)
+        for body in bodies:
+            told = (await client.post(f"{PATH}/box/trust", json=body)).json()
+            assert told == {"name": "box", **both}
+        for wrong, status in ((fingerprint(KEY), 409), ("nothing", 422)):
+            refused = await client.post(f"{PATH}/box/trust", json={"fingerprint": wrong})
+            assert (refused.status_code, refused.json()["field"]) == (status, "fingerprint")
+        named = {"fingerprint": fingerprint(OTHER)}
+        told = (await client.post(f"{PATH}/box/trust", json=named)).json()
+        assert told["pinned"] == fingerprint(OTHER)
+        assert (await client.get(f"{PATH}/box")).json()["fingerprint"] == fingerprint(OTHER)
+        assert (await client.post(f"{PATH}/box/check")).json()["key_unchanged"]
+        assert (await client.post(f"{PATH}/local/trust", json={})).status_code == 409
+        atoll.machines.keys.clear()
+        assert (await client.post(f"{PATH}/box/trust", json={})).status_code == 503
+        events = (await client.get("/v1/events?stream=hosts")).json()["events"]
+        assert events[-1]["event_type"] == "host.trusted"
 
 
 async def _created(client: Any, **body: object) -> tuple[int, str]:

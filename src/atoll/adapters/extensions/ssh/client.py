@@ -207,7 +207,7 @@ class SshClient:
         if _is_about_keys(said):
             return Failed(
                 f"host {self.name} shows another key than the one pinned for it: nothing was sent. "
-                "Find out why before you pin the new one",
+                f"Find out why; if it was changed on purpose: atoll host trust {self.name}",
                 code="host_not_trusted",
             )
         return Unavailable(f"host {self.name} cannot be reached: {said or 'the connection ended'}")

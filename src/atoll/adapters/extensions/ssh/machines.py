@@ -144,5 +144,5 @@ def _changed(host: Host, shown: tuple[str, ...]) -> str:
     return (
         f"it shows another key than the pinned {fingerprint(host.host_key)}: "
         f"{', '.join(map(fingerprint, shown))}. Nothing was sent. If the key was changed on "
-        "purpose, remove the host and add it again"
+        f"purpose: atoll host trust {host.name}"
     )

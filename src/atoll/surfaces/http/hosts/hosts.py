@@ -122,6 +122,20 @@ class AddedHostView(HostView):
     authorized_key: str
 
 
+class TrustBody(Body):
+    """The fingerprint of the shown key that is to be pinned. Without one nothing changes."""
+
+    fingerprint: str | None = None
+
+
+class HostTrustView(ResponseModel):
+    """The fingerprint of the key that is pinned for a host, and of the keys that it shows now."""
+
+    name: str
+    pinned: str
+    shown: list[str]
+
+
 class DrainBody(Body):
     """A drain. With `evacuate` the stopped sandboxes of the host move to other hosts."""
 
@@ -225,6 +239,17 @@ async def check_host(atoll: Atoll, caller: Caller, host: ItemId) -> Response:
     """Look at a host now: its key, its wall, and what it lacks."""
     del caller
     return Json(HostCheckView.of(await atoll.backends.hosts.check(host)))
+
+
+@router.post("/{host}/trust", response_model=HostTrustView, responses=problems(404, 409, 413, 503))
+@needs(Capability.SYSTEM_MANAGE)
+async def trust_host(
+    atoll: Atoll, caller: Caller, *, host: ItemId, body: TrustBody | None = None
+) -> Response:
+    """Return the pinned and the shown fingerprints of a host, and pin the shown key that is named.
+    Sandboxes on it are reached by it from then on."""
+    wanted = None if body is None else body.fingerprint
+    return Json(HostTrustView.of(await atoll.backends.hosts.trust(caller, host, wanted)))
 
 
 @router.post("/{host}/drain", response_model=DrainedHostView, responses=problems(404, 413))

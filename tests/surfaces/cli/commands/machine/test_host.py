@@ -116,6 +116,19 @@ def test_drain_undrain_and_remove_say_what_they_did(server: Scripted, cli: Cli) 
     assert cli("host", "remove", "box", "--yes").out == "removed box\n"
 
 
+def test_trust_shows_both_fingerprints_and_needs_an_answer(server: Scripted, cli: Cli) -> None:
+    both = {"name": "box", "pinned": "SHA256:old", "shown": ["SHA256:new\x1b[2J"]}
+    answers(server, "POST /v1/hosts/box/trust", both)
+    ran = cli("host", "trust", "box")
+    assert ran.code == 1 and "pinned  SHA256:old" in ran.err and "shown   SHA256:new" in ran.err
+    assert "--fingerprint" in ran.err and "\x1b" not in ran.err
+    assert server.seen[-1].json == {}
+    answers(server, "POST /v1/hosts/box/trust", {**both, "pinned": "SHA256:new"})
+    ran = cli("host", "trust", "box", "--fingerprint", "SHA256:new")
+    assert (ran.code, ran.out) == (0, "box is trusted by SHA256:new\n")
+    assert server.seen[-1].json == {"fingerprint": "SHA256:new"}
+
+
 def test_evacuation_prints_what_moves_and_what_stays(server: Scripted, cli: Cli) -> None:
     moving = [{"sandbox_id": "sb_1", "name": "one", "to": "other"}]
     staying = [{"sandbox_id": "sb_2", "name": "two", "reason": "it runs: \x1b[2J stop it first"}]

@@ -1,5 +1,6 @@
 """`atoll host`: the machines that sandboxes are placed on."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -173,6 +174,43 @@ def check(invocation: Invocation, host: str, *, as_json: bool) -> None:
         note(f"{host} takes no sandbox until this is mended")
         raise click.exceptions.Exit(FAILED)
     note(f"{host} can hold sandboxes")
+
+
+@command.command("trust")
+@_host
+@click.option(
+    "--fingerprint", default=None, help="Pin the shown key with this fingerprint; asks nobody."
+)
+@json_option()
+@pass_invocation
+def trust(invocation: Invocation, host: str, *, fingerprint: str | None, as_json: bool) -> None:
+    """Pin the key that a host shows now, once it was changed on purpose."""
+    hosts = _hosts(invocation)
+    if fingerprint is None:
+        found = hosts.trust(host)
+        note(f"pinned  {found.pinned}")
+        for each in found.shown:
+            note(f"shown   {each}")
+        if found.pinned in found.shown:
+            say(f"{host} shows the pinned key")
+            return
+        fingerprint = _agreed(host, found.shown[0])
+    found = hosts.trust(host, fingerprint)
+    if as_json:
+        show_json(found.value)
+    else:
+        say(f"{host} is trusted by {found.pinned}")
+
+
+def _agreed(host: str, shown: str) -> str:
+    """Return the fingerprint, once a person at a terminal agreed to it."""
+    if not sys.stdin.isatty():
+        note(f"compare it with the machine's own, then: atoll host trust {host} --fingerprint F")
+        raise click.exceptions.Exit(FAILED)
+    question = f"Was the key of {host} changed on purpose, and is it {shown}?"
+    if not confirmed(question, yes=False):
+        raise click.exceptions.Exit(FAILED)
+    return shown
 
 
 @command.command("drain")
