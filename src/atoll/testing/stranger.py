@@ -31,6 +31,8 @@ class Stranger:
         if self.subordinates:
             subordinate_ids.enter(self.uid, Path(self.home).parent / "own")
         kernel.drop_to(self.uid)
+        # A person's own process is: only an undumpable one may not write its files in /proc.
+        kernel.prctl(kernel.PR_SET_DUMPABLE, 1)
         os.chdir("/")
 
     def words(self) -> tuple[str, ...]:

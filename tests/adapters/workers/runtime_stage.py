@@ -9,7 +9,7 @@ import base64
 import json
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
 
@@ -22,6 +22,7 @@ from atoll.adapters.storage.store import Settings as StoreSettings
 from atoll.adapters.storage.store import open_store
 from atoll.adapters.vaults.in_memory import InMemoryVault
 from atoll.adapters.workspaces.empty import EmptyWorkspaces
+from atoll.domain.agent.agent import Agent as CatalogueAgent
 from atoll.domain.host.host import Host
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import LOCAL_PERSON
@@ -31,6 +32,7 @@ from atoll.domain.worker.heartbeat import Lease
 from atoll.domain.worker.ledger import ErrorCode, RequestRefusal, WorkerRequest
 from atoll.domain.worker.lifecycle import Worker
 from atoll.domain.worker.record import WorkerRecord
+from atoll.ports.agents import OfferedAgent
 from atoll.ports.extension import Extension
 from atoll.ports.outside.worker_host import WorkerHost
 from atoll.services.agents.agents import Agents
@@ -55,6 +57,23 @@ from tests.runtime.workers.stage import APP_SERVER
 #: It writes what it saw into the workspace, where it works.
 PROGRAM = ("python3", "-c", APP_SERVER.read_text(), "seen")
 CODEX = Agent("codex", ("sh",), machine=Machine("codex", PROGRAM))
+
+
+class ScriptedAgents(FakeAgentLayers):
+    """Agents of the sandbox's own root, where each is a script for Python."""
+
+    async def list_offered(self) -> tuple[OfferedAgent, ...]:
+        """See the port."""
+        offered = await super().list_offered()
+        return tuple(replace(one, agent=_scripted(one.agent)) for one in offered)
+
+    def known(self, agent: str) -> CatalogueAgent:
+        """See the port."""
+        return _scripted(super().known(agent))
+
+
+def _scripted(agent: CatalogueAgent) -> CatalogueAgent:
+    return replace(agent, command=PROGRAM[0])
 
 
 @dataclass(frozen=True)
@@ -98,7 +117,7 @@ async def runtime_stage(
         ports = SandboxPorts(
             {extension.name: extension},
             clients,
-            FakeAgentLayers({"shell": (), "codex": (), "claude-code": ()}),
+            ScriptedAgents({"shell": (), "codex": (), "claude-code": ()}),
             InMemoryVault(),
         )
         sandboxes, background = build_sandboxes(

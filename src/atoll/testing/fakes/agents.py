@@ -69,7 +69,8 @@ class FakeAgentLayers:
 
     def _may_use(self, agent: Agent) -> bool:
         named = self.catalogue is None or agent.name in self.catalogue
-        return named if is_added(agent.name) else agent in allowed(self.catalogue)
+        known = {one.name for one in allowed(self.catalogue)}
+        return named if is_added(agent.name) else agent.name in known
 
     def _offer(self, agent: Agent, version: str | None) -> OfferedAgent:
         version = version or next(iter(self.installed[agent.name]), None)
