@@ -5,6 +5,7 @@ by byte by a state machine, each form is searched in the visible bytes and in al
 found is mapped back.
 """
 
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from enum import Enum, auto
@@ -184,6 +185,41 @@ def _everywhere(form: bytes, data: bytes) -> Iterator[int]:
     while at >= 0:
         yield at
         at = data.find(form, at + 1)
+
+
+_EDGE = rb"[ |>+\-:#*;,.\"'`\\\[\]()<0-9\x80-\xff]"
+_GAP = rb"(?:%s|\n){0,40}" % _EDGE
+"""What a program may draw between two rows of one text, as far as a slow reader cares."""
+
+
+def folded(data: bytes, values: Iterable[str]) -> set[int]:
+    """Return every place that may belong to a secret which goes on behind a margin in another
+    row."""
+    text, places = _rows(data)
+    found: set[int] = set()
+    for form in {form for value in values for form in _forms(value) if len(form) < MOST_FOLDED}:
+        letters = [re.escape(bytes([each])) for each in form]
+        for gap in (_GAP, _GAP + b"?"):  # the longest margins, and the shortest
+            pattern = re.compile(gap.join(b"(%s)" % each for each in letters))
+            for at in _everywhere(form[:1], text):
+                match = pattern.match(text, at)
+                if match is not None and (b"\n" in match[0] or b"  " in match[0]):
+                    found |= {places[match.start(group)] for group in range(1, len(form) + 1)}
+    return found
+
+
+def _rows(data: bytes) -> tuple[bytes, list[int]]:
+    """Return the visible bytes with a line feed wherever a row may end, and their places."""
+    shown = set(visible(data))
+    ends = {
+        at for at, each in enumerate(data) if at not in shown and each in b"\n\r\x0b\x0cABEFHdfDM"
+    }
+    kept = sorted(shown | ends)
+    return bytes(data[at] if at in shown else 0x0A for at in kept), kept
+
+
+MOST_FOLDED = 90
+"""The bytes of the longest form that is looked for in rows."""
 
 
 def hidden(data: bytes, values: Iterable[str]) -> set[int]:

@@ -2,11 +2,17 @@
 
 from functools import lru_cache
 
+import pytest
+
+from atoll.domain.redaction.forms import forms
 from atoll.domain.redaction.lexicon import Lexicon
 from atoll.domain.redaction.redactor import Redactor
 from tests.redaction import oracle, world
 from tests.redaction.conftest import Search
 from tests.redaction.world import Case, World
+
+PIECE = 8
+"""Bytes of a form that no row may show, of a piece of it."""
 
 SHOWN_EARLY = 7
 """Letters of a secret that a tick may let go before it is one."""
@@ -35,6 +41,7 @@ def masked_as_the_oracle_says(case: Case) -> None:
         return
     # What is drawn over before it has come whole depends on the cuts.
     secret = oracle.hidden(case.stream, case.values) | oracle.overdrawn(case.stream, case.values)
+    secret |= oracle.folded(case.stream, case.values)
     for each in (out, whole):
         assert oracle.changed(case.stream, each) <= secret
 
@@ -46,6 +53,7 @@ def masked_but_for_early_letters(case: Case) -> None:
     secret = oracle.hidden(stream, case.values)
     if any(was != became for was, became in zip(stream, out, strict=True)):
         secret = secret | oracle.overdrawn(stream, case.values)
+        secret |= oracle.folded(stream, case.values)
     shown = {place for place in secret if out[place] == stream[place] and stream[place] >= 0x20}
     for place, (was, became) in enumerate(zip(stream, out, strict=True)):
         known = place in secret or not oracle.followed(stream)
@@ -69,3 +77,31 @@ def test_oracle_sees_letters_and_skips_what_terminals_skip() -> None:
     letters = b"\x1b[0m".join(bytes([each]) for each in world.KEY.encode())
     assert len(oracle.hidden(b"<" + letters + b">", (world.KEY,))) == len(world.KEY)
     assert oracle.text(oracle.masked(letters, (world.KEY,))) == b"*" * len(world.KEY)
+
+
+@pytest.mark.parametrize("fold", world.FOLDS, ids=lambda fold: fold.__name__)
+def test_value_that_a_program_folded_is_masked_in_every_row(fold: world.Fold) -> None:
+    """However much stands before it in its row, and line by line as well as at once."""
+    pieces = {
+        form[at : at + PIECE]
+        for form in forms(world.FOLDED)
+        for at in range(max(1, len(form) - PIECE))
+    }
+    for before in range(18):
+        stream = fold(b"=" * before + world.FOLDED.encode() + b" <<>> <<>> <<>>\n")
+        out = lexicon((world.FOLDED,)).redact(stream)
+        assert len(out) == len(stream)
+        assert not [piece for piece in pieces if piece in out], (before, out)
+        if fold in world.TEXTS:
+            assert out.count(b"*") == len(world.FOLDED), (before, out)
+        lines = Redactor(lexicon((world.FOLDED,)))
+        each = b"".join(lines.feed(line) for line in stream.splitlines(keepends=True))
+        each += lines.flush()
+        assert not [piece for piece in pieces if piece in each], (before, each)
+
+
+@pytest.mark.parametrize("form", world.SPELLED, ids=lambda form: form.__name__)
+def test_value_that_a_program_spelled_its_way_is_masked(form: world.Fold) -> None:
+    spelled = form(world.AWKWARD.encode())
+    out = lexicon((world.AWKWARD,)).redact(b"<" + spelled + b">")
+    assert out == b"<" + b"*" * len(spelled) + b">"

@@ -2,9 +2,15 @@
 rows that are drawn over. Cursor addressing is not made here."""
 
 import base64
-from collections.abc import Iterator
+import html
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from random import Random
+from urllib.parse import quote
+
+import pytest
 
 WIDTHS = (20, 33, 80)
 KEY = "sk-canary-Zq81xLw03Mvb77TtNe"
@@ -241,3 +247,97 @@ def smaller(case: Case) -> Iterator[Case]:
                 if less or name == "cuts":
                     yield replace(case, **{name: less})
             size //= 2
+
+
+FOLDED = "sk-canary-Zq81xLw03Mvb77TtNe4Rr+9Kk/2Ua0Pp6Yy"
+Fold = Callable[[bytes], bytes]
+
+
+def _framed(before: str, after: str, width: int = 24, between: str = "\n") -> Fold:
+    def fold(text: bytes) -> bytes:
+        line = text.decode().replace("\n", " ")
+        rows = [line[at : at + width].ljust(width) for at in range(0, len(line), width)]
+        return between.join(before + row + after for row in rows).encode() + b"\n"
+
+    return fold
+
+
+def table(text: bytes) -> bytes:
+    return _framed("| ", " |")(text)
+
+
+def box(text: bytes) -> bytes:
+    return _framed("\u2502 ", " \u2502", between="\r\n")(text)
+
+
+def added_lines(text: bytes) -> bytes:
+    return _framed("\x1b[32m+", "\x1b[0m")(text)
+
+
+def removed_lines(text: bytes) -> bytes:
+    return _framed("-", "")(text)
+
+
+def numbered(text: bytes) -> bytes:
+    rows = _framed("", "")(text).splitlines(keepends=True)
+    return b"".join(b"%6d\t%s" % each for each in enumerate(rows, 8))
+
+
+def quoted_base64(text: bytes) -> bytes:
+    return b"".join(b"> " + line for line in base64.encodebytes(text * 2).splitlines(keepends=True))
+
+
+def indented_base64(text: bytes) -> bytes:
+    lines = base64.encodebytes(text * 2).splitlines(keepends=True)
+    return b"key: |\n" + b"".join(b"    " + line for line in lines)
+
+
+def listed_base64(text: bytes) -> bytes:
+    lines = base64.encodebytes(text * 2).splitlines()
+    return b"[\n" + b",\n".join(b'  "' + line + b'"' for line in lines) + b"\n]\n"
+
+
+def xxd(text: bytes) -> bytes:
+    return _made_by("xxd", text=text)
+
+
+def hexdump(text: bytes) -> bytes:
+    return _made_by("hexdump", "-C", text=text)
+
+
+def od(text: bytes) -> bytes:
+    return _made_by("od", "-c", text=text)
+
+
+def _made_by(*argv: str, text: bytes) -> bytes:
+    program = shutil.which(argv[0])
+    if program is None:
+        pytest.skip(f"needs {argv[0]}")
+    return subprocess.run([program, *argv[1:]], input=text, capture_output=True, check=True).stdout
+
+
+TEXTS: tuple[Fold, ...] = (table, box, added_lines, removed_lines, numbered)
+FOLDS = (*TEXTS, quoted_base64, indented_base64, listed_base64, xxd, hexdump, od)
+"""What common programs make of a text that is longer than their rows."""
+
+AWKWARD = "a\"b'c&d<e>f+g/h=i j-k"
+
+
+def html_named(text: bytes) -> bytes:
+    return html.escape(text.decode()).encode()
+
+
+def html_decimal(text: bytes) -> bytes:
+    return b"".join(b"&#%d;" % each for each in text)
+
+
+def html_hexadecimal(text: bytes) -> bytes:
+    return b"".join(b"&#x%x;" % each for each in text)
+
+
+def url_twice(text: bytes) -> bytes:
+    return quote(quote(text, safe=""), safe="").encode()
+
+
+SPELLED: tuple[Fold, ...] = (html_named, html_decimal, html_hexadecimal, url_twice)
+"""What web pages and links make of a text."""

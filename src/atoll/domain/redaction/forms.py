@@ -4,9 +4,11 @@ Pure. The list cannot be complete: anybody can invent one more encoding.
 """
 
 import base64
+import html
 import json
 import shlex
 from collections.abc import Iterator
+from typing import Final
 from urllib.parse import quote, quote_plus
 
 SHORTEST = 8
@@ -30,8 +32,29 @@ def forms(value: str) -> frozenset[bytes]:
     if len(plain) <= LONG_VALUE:
         found.update(_hexadecimal(plain))
         found.update(_quoted(value))
+        found.update(_twice_quoted(value))
+        found.update(_as_entities(value))
         found.update(_turned(value))
+        found.add(_as_characters(plain))
     return frozenset(form for form in found if len(form) >= SHORTEST)
+
+
+def broken_forms(value: str) -> Iterator[tuple[bytes, int]]:
+    """Yield forms that a margin may cut within their first eight bytes, and how many of them are
+    before it: the value anywhere, its Base64 between groups of four, dumps between bytes."""
+    plain = value.encode("utf-8", "surrogatepass")
+    if len(plain) > LONG_VALUE:
+        return
+    yield from ((plain.strip(), size) for size in range(1, SHORTEST))
+    for before in range(3):
+        packed = base64.b64encode(b"\0" * before + plain).rstrip(b"=")
+        first = -(-before * 8 // 6)
+        form = packed[first : (before + len(plain)) * 8 // 6]
+        yield from ((form, size) for size in range(4 - first, SHORTEST, 4))
+    dumped = [form for form in _hexadecimal(plain) if b" " in form and b"x" not in form]
+    for form in dumped:
+        yield from ((form, size) for size in range(1, SHORTEST) if form[size - 1 : size] == b" ")
+    yield from ((_as_characters(plain), size) for size in (1, 5))
 
 
 def _literal(value: str) -> Iterator[bytes]:
@@ -63,13 +86,16 @@ def _both_alphabets(packed: bytes) -> tuple[bytes, bytes]:
 
 
 def _hexadecimal(plain: bytes) -> Iterator[bytes]:
-    """Return hex digits without spaces, in pairs, and in the groups of `xxd` and `hexdump`."""
+    """Return hex digits without spaces, in pairs, and in the groups of `xxd`, which may begin with
+    the second byte of one."""
     for digits in (plain.hex(), plain.hex().upper()):
         pairs = [digits[at : at + 2] for at in range(0, len(digits), 2)]
         yield digits.encode()
         for between in (" ", ":", "\\x", "%", ", 0x"):
             yield between.join(pairs).encode()
-        yield " ".join(digits[at : at + 4] for at in range(0, len(digits), 4)).encode()
+        for first in (0, 2):
+            groups = [digits[at : at + 4] for at in range(first, len(digits), 4)]
+            yield " ".join(([digits[:2]] if first else []) + groups).encode()
 
 
 def _quoted(value: str) -> Iterator[bytes]:
@@ -90,6 +116,43 @@ def _quoted(value: str) -> Iterator[bytes]:
         "".join(each if each.isalnum() or each in "_-./:=@%+," else "\\" + each for each in value),
     }:
         yield text.encode("utf-8", "surrogatepass")
+
+
+def _twice_quoted(value: str) -> Iterator[bytes]:
+    """Return what a URL within a URL makes of it."""
+    for once in {quote(value, safe=""), quote(value), quote_plus(value)}:
+        yield quote(once, safe="").encode()
+        yield quote(once, safe="").lower().encode()
+    yield "".join(f"%25{each:02x}" for each in value.encode("utf-8", "surrogatepass")).encode()
+
+
+_GO: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&#34;", "'": "&#39;", "+": "&#43;"}
+
+
+def _as_entities(value: str) -> Iterator[bytes]:
+    """Return the spellings of HTML: the few entities that libraries write, and all by number."""
+    named = html.escape(value, quote=True)
+    for text in {
+        html.escape(value, quote=False),
+        named,
+        *(named.replace("&#x27;", mark) for mark in ("&#39;", "&#039;", "&apos;")),
+        "".join(_GO.get(each, each) for each in value),
+        *("".join(spell(ord(each)) for each in value) for spell in _NUMBERS),
+        *("".join(e if e.isalnum() else spell(ord(e)) for e in value) for spell in _NUMBERS),
+    }:
+        yield text.encode("utf-8", "surrogatepass")
+
+
+_NUMBERS: Final = ("&#{};".format, "&#x{:x};".format, "&#x{:X};".format, "&#{:03d};".format)
+_ESCAPED: Final = dict(zip(b"\0\a\b\t\n\v\f\r", ("\\" + each for each in "0abtnvfr"), strict=True))
+
+
+def _as_characters(plain: bytes) -> bytes:
+    """Return it as `od -c` prints it: four columns a byte."""
+    spelled = (
+        chr(each) if 0x20 <= each < 0x7F else _ESCAPED.get(each, f"{each:03o}") for each in plain
+    )
+    return "".join(f"{each:>4}" for each in spelled).lstrip().encode()
 
 
 def _turned(value: str) -> Iterator[bytes]:

@@ -1,15 +1,15 @@
 """All forms of all secrets of one sandbox, compiled; and whole texts masked by them.
 
 Three views are searched. The first is the bytes as they are. The second is what terminals show of
-them, so that a secret coloured letter by letter or folded into lines is whole. The third is what
-rows show that are overwritten.
+them, so that a secret coloured letter by letter or folded into lines is whole, also where a program
+folded it and drew a margin. The third is what rows show that are overwritten.
 """
 
 import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from atoll.domain.redaction.forms import SHORTEST, forms
+from atoll.domain.redaction.forms import SHORTEST, broken_forms, forms
 from atoll.domain.redaction.overwrites import Rows, moves_back, row_begin
 from atoll.domain.redaction.patterns import Patterns
 from atoll.domain.redaction.shapes import LONGEST, find_shapes
@@ -40,13 +40,17 @@ class Lexicon:
     __slots__ = ("_exact", "_stripped", "longest")
 
     def __init__(self, values: Iterable[str] = ()) -> None:
+        values = tuple(values)
         exact = {form for value in values for form in forms(value)}
         shrunk = map(shown_of, exact)
         stripped = {form for form in shrunk if len(form) >= SHORTEST}
         # Where nothing was stripped, the first two views are the same bytes: one search serves
         # both.
         self._exact = Patterns(exact | stripped)
-        self._stripped = Patterns(stripped)
+        broken = (each for value in values for each in broken_forms(value))
+        self._stripped = Patterns(
+            stripped, ((form, size) for form, size in broken if form in stripped)
+        )
         self.longest = max(self._exact.longest, LONGEST)
 
     def __bool__(self) -> bool:
@@ -74,9 +78,11 @@ class Lexicon:
         if exact.live_from < len(data):
             live.append((exact.live_from, len(data) - exact.live_from))
         if len(view.shown) < len(data):
-            sighting = self._stripped.sight(view.shown)
+            sighting = self._stripped.sight_folded(view.shown)
             if sighting.spans:
                 spans += view.spans(joined(sighting.spans))
+            for pieces in sighting.folded:
+                spans += view.folded(pieces)
             if size := len(view.shown) - sighting.live_from:
                 live.append((view.begin_of_last(size), size))
         if not drawn:

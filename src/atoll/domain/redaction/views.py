@@ -9,6 +9,7 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable
 from functools import cache
+from itertools import pairwise
 
 from atoll.wire.terminal.parser import C0, ESC, OPEN, SEQUENCE, partial_character, seven_bit
 
@@ -33,6 +34,12 @@ _SHAPE = re.compile(
 )
 """The bytes of a sequence without which it would swallow what follows."""
 
+_ROW_ENDS = re.compile(rb"[\n\r\x0b\x0c]|\x1b(?:\[[0-9;]*[ABEFHdf]|[DEM])")
+"""The controls that lead to another row."""
+
+_SAME = 9
+"""The characters at a row's end that are looked at for its end, too."""
+
 _LONG_OPENING = 64
 """The bytes of an unfinished sequence that are kept unchanged."""
 
@@ -52,6 +59,19 @@ class View:
         """Return intervals of the shown text as intervals of the bytes themselves."""
         kept = _runs(self.data)
         return (raw for begin, end in found for raw in _raw(kept, begin, end))
+
+    def folded(self, pieces: Iterable[Span]) -> list[Span]:
+        """Return these pieces of the shown text as intervals of the bytes; none where one follows
+        another in the same row, behind more than a further space."""
+        kept = _runs(self.data)
+        several = [(begin, end) for begin, end in pieces if begin < end]
+        for (begin, end), (below, _) in pairwise(several):
+            if self.shown[end - 1 : below].strip(b" "):
+                # The last characters may be those of the next row's margin, which are the same.
+                above = _raw(kept, max(begin, end - _SAME), end)[0][0]
+                if _ROW_ENDS.search(self.data, above, _raw(kept, below, below + 1)[0][0]) is None:
+                    return []
+        return [raw for begin, end in several for raw in _raw(kept, begin, end)]
 
     def begin_of_last(self, size: int) -> int:
         """Return where the last `size` bytes of the shown text begin.
