@@ -12,16 +12,20 @@ from pathlib import Path
 
 import msgspec
 
+from atoll.domain.agent.agent import LAYERS
 from atoll.domain.ids import SandboxId
 from atoll.domain.wall.interior import HOME
 from atoll.domain.wall.isolation import Isolation, IsolationLevel
 from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, Reachability
 from atoll.wire.zygote.messages import Agent
 from atoll.zygote.jobs.programs import find_bwrap
+from tests.claims import claim_uid
+from tests.places import ROOT
 
 TOKEN = "machine-token-0123456789-0123456789-abcdef"
-UID = 34_567
-OF_ITS_OWN = {"dev", "home", "proc", "tmp", "workspace"}
+OF_ITS_OWN = {"dev", "home", "opt", "proc", "tmp", "workspace"}
+PROGRAMS = {ROOT, Path(sys.prefix), Path(sys.base_prefix)}
+"""What the program of a pod is made of, wherever it lies on this machine."""
 
 
 @dataclass
@@ -42,6 +46,7 @@ class PodMachines:
         self._folder = folder
         self._agents = folder / "agents.json"
         self._agents.write_bytes(msgspec.json.encode(agents))
+        self._uid = claim_uid()
         self._pods: dict[SandboxId, Pod] = {}
         self._ended: asyncio.Queue[Ended] = asyncio.Queue()
 
@@ -90,13 +95,13 @@ class PodMachines:
         for name in ("workspace", "home"):
             (place / name).mkdir(parents=True, exist_ok=True)
             if os.geteuid() == 0:
-                os.chown(place / name, UID, UID)
+                os.chown(place / name, self._uid, self._uid)
         argv = [*machine(place), sys.executable, "-m", "atoll.wiring.pod"]
         argv += ["--host", "127.0.0.1", "--port", "0"]
         argv += ["--sandbox-id", request.sandbox_id, "--generation", str(request.generation)]
         argv += ["--journal", str(place / "journal"), "--agents", str(self._agents)]
         process = subprocess.Popen(
-            argv + (["--uid", str(UID)] if os.geteuid() == 0 else []),
+            argv + (["--uid", str(self._uid)] if os.geteuid() == 0 else []),
             env={"PATH": os.defpath, "HOME": HOME, "ATOLL_RUNTIME_TOKEN": TOKEN},
             stdout=subprocess.PIPE,
             text=True,
@@ -118,6 +123,15 @@ def machine(place: Path) -> Iterator[str]:
             yield from ("--ro-bind", str(top), str(top))
     yield from ("--proc", "/proc", "--dev", "/dev", "--perms", "0755", "--dir", "/home")
     yield from ("--perms", "1777", "--tmpfs", "/tmp")
+    for one in sorted(PROGRAMS):
+        if one.parts[1] in OF_ITS_OWN:
+            for folder in reversed(one.parents[:-2]):
+                yield from ("--perms", "0755", "--dir", str(folder))
+            yield from ("--ro-bind", str(one), str(one))
     yield from ("--bind", str(place.parent), str(place.parent))
+    # The program of an agent that is in the pod's image: a worker looks for it, and runs another.
+    for above in ("/opt", "/opt/atoll", LAYERS, f"{LAYERS}/codex", f"{LAYERS}/codex/bin"):
+        yield from ("--perms", "0755", "--dir", above)
+    yield from ("--ro-bind", "/bin/true", f"{LAYERS}/codex/bin/codex")
     yield from ("--bind", str(place / "workspace"), "/workspace")
     yield from ("--bind", str(place / "home"), HOME)

@@ -1,12 +1,13 @@
 """Another machine for tests: a network namespace with a cable to this one."""
 
 import contextlib
-import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.claims import claim
 
 _CABLE = """
 ip link add {near} type veth peer name far netns {pid}
@@ -42,7 +43,7 @@ class OtherNetwork:
 @contextmanager
 def other_network() -> Iterator[OtherNetwork]:
     """A network of its own, whose only machine besides is this one. Root only."""
-    number = os.getpid() % 200 + 20
+    number = claim("network", 200) + 20
     host, guest = f"10.78.{number}.1", f"10.78.{number}.2"
     holder = subprocess.Popen(
         ["unshare", "--net", "sh", "-c", "echo here; exec sleep infinity"], stdout=subprocess.PIPE

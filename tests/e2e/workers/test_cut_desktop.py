@@ -17,6 +17,7 @@ import pytest
 
 from atoll.client import Atoll
 from atoll.testing.server import TestServer
+from tests.claims import claim
 from tests.e2e.workers.conftest import counting
 from tests.e2e.workers.desktop_machine import Machine, machine, ticking, until
 from tests.e2e.workers.test_kills import Followed
@@ -30,7 +31,8 @@ pytestmark = [
 
 HERE = Path(__file__).parent
 NET, OUTER, INNER = f"atd{os.getpid()}", f"ato{os.getpid()}"[:15], f"ati{os.getpid()}"[:15]
-OUTSIDE, INSIDE = "10.213.77.1", "10.213.77.2"
+SUBNET = claim("desktop-network", 200) + 20
+OUTSIDE, INSIDE = f"10.213.{SUBNET}.1", f"10.213.{SUBNET}.2"
 PAUSES, LOST = 25.0, 60.0
 
 

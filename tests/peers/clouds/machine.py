@@ -3,7 +3,6 @@
 Where its network is closed it has only `lo`, so that what should not be reached is not there.
 """
 
-import itertools
 import os
 import shutil
 import subprocess
@@ -15,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.claims import claim_uid
+
 FAR_TIER = (pytest.mark.slow, pytest.mark.docker)
 """The marks of what `make test-backends` runs and the usual run leaves out."""
-_UIDS = itertools.count(60_000 + os.getpid() % 300 * 16)
 STARTED_SECONDS = 20.0
 BEGIN = """
 mount -t proc proc /proc
@@ -43,7 +43,7 @@ class Machine:
     """A machine, which runs from the start until `end`."""
 
     closed: bool
-    uid: int = field(default_factory=lambda: next(_UIDS))
+    uid: int = field(default_factory=claim_uid)
     folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="at", dir="/tmp")))
     process: subprocess.Popen[bytes] | None = None
 

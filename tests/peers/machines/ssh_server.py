@@ -4,7 +4,6 @@ As root the user exists only in the server's own mount namespace, where /etc/pas
 """
 
 import getpass
-import itertools
 import os
 import shutil
 import signal
@@ -17,11 +16,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-USER = "atollssh"
-_UIDS = itertools.count(20_000 + os.getpid() % 2500 * 16)
-"""Two servers at once have two users, also those of two test runs: the end of one must not be that
-of the other's programs."""
+from tests.claims import claim_uid
 
+USER = "atollssh"
 STARTED_SECONDS = 20.0
 SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 
@@ -42,7 +39,7 @@ class SshServer:
 
     folder: Path
     port: int
-    uid: int = field(default_factory=lambda: next(_UIDS))
+    uid: int = field(default_factory=claim_uid)
     engine: Path | None = None
     process: subprocess.Popen[bytes] | None = None
 

@@ -13,6 +13,7 @@ import pytest
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
 from atoll.zygote.wall.shared_uid import FILES, SHARE
+from tests.claims import claim_far_uid
 
 ENV = (("PATH", "/usr/bin:/bin"), ("HOME", "/home/agent"))
 WATCHERS = Path("/proc/sys/fs/inotify/max_user_instances")
@@ -56,7 +57,7 @@ HOLD = "\ntime.sleep(600)\n"
 
 @pytest.fixture(scope="module")
 def rig() -> Iterator[ZygoteRig]:
-    with zygote_rig(os.geteuid() or 1_899_990_000 + os.getpid() % 9_000) as running:
+    with zygote_rig(os.geteuid() or claim_far_uid()) as running:
         yield running
 
 

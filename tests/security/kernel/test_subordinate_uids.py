@@ -3,7 +3,6 @@
 Each attack runs beside its control, the same zygote for a user without a range.
 """
 
-import os
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
 from atoll.zygote.wall.shared_uid import SHARE
 from atoll.zygote.wall.subordinate_uids import ALL_SANDBOXES_SHARE
+from tests.claims import claim_far_uid
 from tests.security.kernel.test_shared_uid import (
     ENV,
     IN_FLIGHT_AT_ONCE,
@@ -27,7 +27,7 @@ from tests.security.kernel.test_shared_uid import (
 )
 
 PIPE_PAGES = Path("/proc/sys/fs/pipe-user-pages-soft")
-PERSON = 1_899_980_000 + os.getpid() % 9_000
+PERSON = claim_far_uid()
 PIPES = """
 import errno, fcntl, os, sys, time
 most = int(sys.argv[1]) if len(sys.argv) > 1 else 400

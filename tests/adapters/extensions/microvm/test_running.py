@@ -10,8 +10,9 @@ import pytest
 
 from atoll.adapters.extensions.microvm.qemu import shown_folder
 from atoll.adapters.extensions.microvm.running import Running
+from tests.claims import claim_uid
 
-STRANGER = 65_123
+STRANGER = claim_uid()
 
 
 @contextmanager

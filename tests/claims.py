@@ -1,0 +1,40 @@
+"""Numbers that a run of the tests has for itself, also beside another run on the same machine.
+
+A number stands in the name of something that all runs share: a user's id, an address, an interface.
+It is claimed by an abstract socket, which the kernel gives up when the process ends, however.
+"""
+
+import errno
+import os
+import socket
+
+_CLAIMS: list[socket.socket] = []
+
+
+def claim(kind: str, count: int) -> int:
+    """Return a number below `count` that no other claim of this kind has. Raises `RuntimeError`
+    when there is none."""
+    first = os.getpid() * 16
+    for number in range(first, first + count):
+        name = f"\0atoll-tests/{kind}/{number % count}"
+        held = socket.socket(socket.AF_UNIX)
+        try:
+            held.bind(name)
+        except OSError as error:
+            held.close()
+            if error.errno != errno.EADDRINUSE:
+                raise
+            continue
+        _CLAIMS.append(held)
+        return number % count
+    raise RuntimeError(f"all {count} numbers of {kind} are in use on this machine")
+
+
+def claim_uid() -> int:
+    """Return the id of a user that nobody else has: whose processes a test ends are its own."""
+    return 20_000 + claim("uid", 40_000)
+
+
+def claim_far_uid() -> int:
+    """Return such an id above those that the system gives out, and below those of sandboxes."""
+    return 1_899_980_000 + claim("far-uid", 19_000)
