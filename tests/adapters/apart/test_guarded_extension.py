@@ -181,6 +181,18 @@ async def test_whatever_is_raised_is_a_failure_like_any_other(
     assert handle in await extension.survey()
 
 
+@pytest.mark.parametrize("kind", [Failed, RuntimeError])
+async def test_endless_reason_of_a_package_is_cut(apart: Apart, kind: type[Exception]) -> None:
+    class Raising(InMemory):
+        async def provision(self, request: Provision) -> Handle:
+            raise kind("x" * 5_000_000)
+
+    extension = apart.around(Raising())
+    with pytest.raises(AtollError) as caught:
+        await extension.provision(request())
+    assert len(caught.value.message) <= 2000 and len(str(caught.value)) <= 2000
+
+
 async def test_system_exit_of_a_task_of_its_own_ends_no_loop(apart: Apart) -> None:
     class Leaving(InMemory):
         async def survey(self) -> list[Handle]:

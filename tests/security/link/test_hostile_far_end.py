@@ -20,11 +20,12 @@ from typing import ClassVar
 import pytest
 
 from atoll.domain.errors import AtollError
+from atoll.domain.wall.runtime_end import RuntimeEnd
 from atoll.ports.spawner import ProcessSpec
 from atoll.runtime.spawners.init import InitSpawner
 from atoll.runtime.spawners.link import carrier
 from atoll.runtime.spawners.link.carrier import Carrier
-from atoll.runtime.spawners.link.line import MAX_CONNECTIONS, LinkLine
+from atoll.runtime.spawners.link.line import MAX_CONNECTIONS, MAX_UNKNOWN, LinkLine
 from atoll.runtime.tasks import Tasks
 from atoll.wire import init
 from atoll.wire.link import handshake
@@ -38,6 +39,9 @@ from atoll.wire.link.frames import (
 )
 from atoll.wire.link.handshake import Challenge, Continuation
 from atoll.wire.link.stream import ResumableStream
+
+UNKNOWN = (200).to_bytes(4, "little") + bytes(4)
+"""A frame of a kind that there is not, without a payload."""
 
 READY = encode_packet(init.HEADER.pack(init.Op.READY, 0, 0, init.VERSION), ())
 SECONDS = 30.0
@@ -258,3 +262,13 @@ async def _tried(whom: Victim, spec: ProcessSpec) -> None:
         await whom.spawner.spawn(spec)
     except AtollError:
         return
+
+
+async def test_flood_of_unknown_kinds_ends_the_link_with_its_reason() -> None:
+    async with victim() as whom, attacker(whom) as far:
+        await far.send(READY, *[UNKNOWN] * MAX_UNKNOWN)
+        await whom.line.ready()
+        assert not whom.line.end_reason
+        await far.send(UNKNOWN)
+        assert "unknown kinds" in await whom.ended()
+        assert whom.line.end is RuntimeEnd.LINK_BROKEN

@@ -7,6 +7,7 @@ from typing import Final, TypeVar
 
 import structlog
 
+from atoll.adapters.apart.answers import MAX_SENTENCE
 from atoll.adapters.apart.loop import ApartLoop, Blocked, Broken
 from atoll.domain.errors import AtollError, Failed, Unavailable
 from atoll.domain.route.health import MOST, Breaker, Outcome, health_of
@@ -107,8 +108,12 @@ class Guard:
         seconds = self._deadlines[verb]
         try:
             answer = await self.loop.call(work, seconds)
-        except AtollError:
+        except AtollError as err:
             self._note(verb)
+            if len(err.message) > MAX_SENTENCE:
+                # Everybody would wait while it is stored, logged and shown.
+                err.message = err.message[:MAX_SENTENCE]
+                err.args = (err.message,)
             raise
         except TimeoutError as err:
             self._note(verb, f"no answer within {seconds or 0:g} s")
@@ -125,7 +130,8 @@ class Guard:
         except (Exception, Broken) as err:
             told = str(err) if isinstance(err, Broken) else f"{type(err).__name__}: {err}"
             self._note(verb, told[:200])
-            _log.exception("extension_broke", extension=self.name, verb=verb)
+            whole = len(told) <= MAX_SENTENCE
+            _log.error("extension_broke", extension=self.name, verb=verb, exc_info=whole)
             raise Failed(
                 f"{self.name} broke in {verb} ({told[:200]}): this is a fault of the extension"
             ) from err

@@ -47,6 +47,11 @@ MAX_EARLY = 1024
 MAX_CHANNELS = 4096
 """Channels of one link, of both ends."""
 
+MAX_UNKNOWN = 1000
+"""Frames of kinds that this side does not know: a newer far end may send some, no more."""
+
+_KINDS = frozenset(Kind)
+
 Send = Callable[[bytes], None]
 
 
@@ -101,6 +106,7 @@ class LinkLine:
         self._held: dict[int, bytes] = {}
         self._doors: dict[int, LinkedDoor] = {}
         self._connections = 0
+        self._unknown = 0
         self._descriptors = Descriptors(send, self._terminals, self._joined)
         self._newest = FAR_CHANNELS - 1
         self._over = False
@@ -211,9 +217,16 @@ class LinkLine:
             case Kind.ENDED:
                 self.lost(frame.payload[:1024].decode("utf-8", "replace"))
             case _:
-                channel = self._channels.get(frame.channel)
-                if channel is not None:
-                    channel.frame(frame)
+                self._pass_on(frame)
+
+    def _pass_on(self, frame: Frame) -> None:
+        """Give a frame to its channel; one that is closed is none's. Raises `Garbled`."""
+        if frame.kind not in _KINDS:
+            self._unknown += 1
+            if self._unknown > MAX_UNKNOWN:
+                raise Garbled(f"more than {MAX_UNKNOWN} frames of unknown kinds came")
+        elif (channel := self._channels.get(frame.channel)) is not None:
+            channel.frame(frame)
 
     def lost(self, reason: str, end: RuntimeEnd = RuntimeEnd.INIT_GONE) -> None:
         """Note the end of the link: everything inside counts as dead. Idempotent."""
