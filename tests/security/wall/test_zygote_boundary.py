@@ -265,6 +265,8 @@ def test_thousand_unread_questions_cost_only_their_asker(prepared: tuple[ZygoteR
             for number in range(1, 100_000):
                 link.send(wire.encode_request(number, wire.ListBoxes()))
         assert isinstance(rig.ask(wire.Report()), wire.Reported)
+    # Whoever goes with answers unread takes nobody along.
+    assert isinstance(rig.ask(wire.Report()), wire.Reported)
 
 
 def test_start_stop_and_destroy_at_once_leave_nothing(prepared: tuple[ZygoteRig, int]) -> None:
