@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 from pycrdt import Doc, Map, Text
 
-from atoll.domain.dashboard.order import MAX_NEW_CLIENTS, MAX_PARTS, MAX_WORK, DocumentOrder
+from atoll.domain.dashboard.order import (
+    MAX_CONTINUATIONS,
+    MAX_NEW_CLIENTS,
+    MAX_PARTS,
+    MAX_WORK,
+    DocumentOrder,
+)
 from atoll.domain.errors import LimitReached
 from atoll.wire.crdt.update import Struct, read_update
 from tests.wire.crdt.spelled import Part, shared, spell_update, string, values
@@ -41,6 +47,10 @@ def begun() -> DocumentOrder:
     order = DocumentOrder()
     order.add(read_update(BEGUN).structs)
     return order
+
+
+def chain(count: int, client: int, behind: tuple[int, int]) -> list[Part]:
+    return [string("a", origin=behind if n == 0 else (client, n - 1)) for n in range(count)]
 
 
 def one_left(count: int) -> list[Part]:
@@ -121,11 +131,12 @@ def test_update_of_many_new_browsers_or_parts_is_refused() -> None:
     with pytest.raises(LimitReached, match="browsers"):
         begun().admit(structs(*groups))
     order = begun()
-    chain = [string("a", origin=at(LENGTH - 1) if n == 0 else (1, n - 1)) for n in range(30_000)]
-    order.admit(structs((1, 0, chain)))
-    more = [string("a", origin=(1, 29_999) if n == 0 else (2, n - 1)) for n in range(30_000)]
     with pytest.raises(LimitReached, match=f"{MAX_PARTS} changes"):
-        order.admit(structs((2, 0, more)))
+        for n in range(MAX_PARTS // 3000):
+            behind = at(LENGTH - 1) if n == 0 else (n, 2999)
+            order.admit(structs((1 + n, 0, chain(3000, 1 + n, behind))))
+    with pytest.raises(LimitReached, match="go on from the part before"):
+        begun().admit(structs((1, 0, chain(MAX_CONTINUATIONS + 2, 1, at(LENGTH - 1)))))
 
 
 def test_ring_of_parts_ends() -> None:

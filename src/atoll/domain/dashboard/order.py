@@ -11,6 +11,7 @@ Source: `Item.integrate` of Yjs 13, which Yrs follows.
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Final, TypeAlias
 
 from atoll.domain.errors import LimitReached
@@ -24,6 +25,10 @@ MAX_WORK: Final = 400_000
 
 MAX_NEW_CLIENTS: Final = 200
 """The browsers whose first changes one update holds. A page has its own, and those before it."""
+
+MAX_CONTINUATIONS: Final = 4000
+"""The parts of an update that only go on from the part before them. Browsers merge such parts; Yrs
+merges one after another, by copying what it has so far, in memory that grows with the square."""
 
 _CLOCK_BITS: Final = 32
 
@@ -88,6 +93,11 @@ class DocumentOrder:
                 f"the dashboard is full: its document has {MAX_PARTS} changes",
                 code="document_full",
             )
+        if draft.continuations() > MAX_CONTINUATIONS:
+            raise LimitReached(
+                f"an update has at most {MAX_CONTINUATIONS} parts that go on from the part before",
+                code="too_many",
+            )
         if draft.work and self.work + draft.work > MAX_WORK:
             raise LimitReached(
                 "too many changes were made at one place of a text: go on in a new item",
@@ -139,6 +149,14 @@ class _Draft:
         self.work = sum(
             (run.crossings + crossings) * (run.parts + parts) - run.crossings * run.parts
             for run, (parts, crossings) in self.growth.items()
+        )
+
+    def continuations(self) -> int:
+        """Return how many parts only go on from the one before them."""
+        return sum(
+            before.kind == one.kind and one.origin == (client, one.clock - 1)
+            for client, structs in self._structs.items()
+            for before, one in pairwise(structs)
         )
 
     def _find_runs(self) -> None:

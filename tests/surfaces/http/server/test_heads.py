@@ -96,3 +96,14 @@ async def test_head_within_every_bound_is_answered(atoll: World) -> None:
     assert (await answer_to(atoll, get(*many))).startswith(b"HTTP/1.1 401 ")
     long = [f"X{n}: " + "x" * (MAX_VALUE_BYTES - 1) for n in range(3)]
     assert (await answer_to(atoll, get(*long))).startswith(b"HTTP/1.1 401 ")
+
+
+@pytest.mark.parametrize("line", ["X: " + "x" * 9000, "Cookie: a=" + "b" * 16_000])
+async def test_handshake_that_cannot_be_read_is_answered_and_closed(
+    atoll: World, line: str
+) -> None:
+    upgrade = ["Upgrade: websocket", "Sec-WebSocket-Version: 13"]
+    head = get(line, *upgrade, "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==")
+    head = head.replace(b"Connection: close", b"Connection: Upgrade")
+    async with asyncio.timeout(10):
+        assert (await answer_to(atoll, head)).startswith(b"HTTP/1.1 400 ")

@@ -97,6 +97,15 @@ class BoundedHead(HttpToolsProtocol):
                 source = self.scope["client"], self._peer
                 self.ws_protocol_class = partial(protocol, source=source)  # type: ignore[assignment]
             super().handle_websocket_upgrade()
+            self._refuse_unreadable()
+
+    def _refuse_unreadable(self) -> None:
+        """Answer a handshake that the WebSocket library cannot read, such as one with a line of
+        more than 8 KiB: the library waits for the client to leave."""
+        handshake = getattr(self.transport.get_protocol(), "conn", None)
+        unread = getattr(handshake, "handshake_exc", None) is not None
+        if unread and not self.transport.is_closing():
+            self.send_400_response("The handshake cannot be read.")
 
     def _should_upgrade(self) -> bool:
         return self._takes_upgrade() or super()._should_upgrade()

@@ -1,0 +1,135 @@
+"""The worst shapes of texts, of JSON and of heads, at a size. Each has broken a program once."""
+
+import json
+from collections.abc import Callable, Iterator
+
+Shape = Callable[[int], bytes]
+
+PIECES = {
+    "marks in disorder": "\u0300\u0327",
+    "backslashes": "\\",
+    "quotes": '"',
+    "brackets": "[",
+    "braces": "{a",
+    "spaces": " ",
+    "lines": "\n",
+    "escapes of terminals": "\x1b[",
+    "dots": "a.",
+    "slashes": "../",
+    "percents": "%41",
+    "letters that grow": "\ufdfa",
+    "half of a pair of quotes": "a'",
+    "stars": "*a",
+    "digits": "9",
+    "emoji": "\U0001f469\u200d",
+}
+"""Characters that a text repeats."""
+
+
+def texts(size: int) -> dict[str, str]:
+    """Return a text of each kind, of so many characters."""
+    return {name: "a" + piece * (size // len(piece)) for name, piece in PIECES.items()}
+
+
+def bodies(size: int) -> Iterator[tuple[str, bytes]]:
+    """Yield bodies of JSON of at most so many bytes."""
+
+    def filled(before: bytes, piece: Callable[[int], bytes], after: bytes) -> bytes:
+        count = (size - len(before) - len(after)) // len(piece(size // 8))
+        return before + b"".join(map(piece, range(count))) + after
+
+    yield "lists", filled(b"[", lambda _: b"[],", b"[]]")
+    yield "objects", filled(b"[", lambda _: b'{"":{}},', b"{}]")
+    yield "deep lists", b"[" * (size // 2) + b"]" * (size // 2)
+    yield "deep objects", filled(b"", lambda _: b'{"a":', b"1")
+    yield "names", filled(b"{", lambda n: b'"%08x":1,' % n, b'"a":1}')
+    yield (
+        "a name given twice at the end",
+        filled(b"{", lambda n: b'"%08x":1,' % n, b'"00000009":1}'),
+    )
+    yield "one name", filled(b"{", lambda _: b'"a":1,', b'"a":1}')
+    yield "numbers", filled(b"[", lambda _: b"1,", b"1]")
+    yield "long numbers", filled(b"[", lambda _: b"9" * 4300 + b",", b"1]")
+    yield "a number", b"[" + b"9" * (size - 2) + b"]"
+    yield "floats", filled(b"[", lambda _: b"1e308,", b"1]")
+    yield "escapes", b'["' + b"\\u00e9" * (size // 6 - 2) + b'"]'
+    yield "pairs of escapes", b'["' + b"\\ud83d\\ude00" * (size // 12 - 2) + b'"]'
+    yield "escaped quotes", b'["' + b'\\"' * (size // 2 - 2) + b'"]'
+    yield "a text without an end", b'["' + b'\\"' * (size // 2 - 2)
+    yield "no JSON", b"\\" * size
+    yield "no UTF-8", b'["' + b"\xff" * (size - 4) + b'"]'
+    yield "small texts", filled(b"[", lambda _: b'"",', b'""]')
+
+
+def heads() -> Iterator[tuple[str, list[str]]]:
+    """Yield headers, as large as a head may be."""
+    value, many = 16_000, 60_000
+    yield "a cookie of backslashes", ['Cookie: atoll_session="' + "\\" * value + '"']
+    yield "cookies of backslashes", ['Cookie: a="' + "\\" * value + '"'] * 3
+    yield "a cookie of octal escapes", ['Cookie: atoll_guest="' + "\\073" * (value // 4) + '"']
+    yield "many cookies", ["Cookie: " + "a=1;" * (value // 4)] * 3
+    yield "separators of cookies", ["Cookie: " + ";" * value] * 3
+    yield "many headers", [f"X-{n}: 1" for n in range(90)]
+    yield "short headers", ["A:"] * (many // 4)
+    yield "a long token", ["Authorization: Bearer " + "a." * (value // 2)]
+    yield "a long scheme", ["Authorization: " + "a " * (value // 2)]
+    yield "ranges", ["Range: bytes=" + "0-,1-2," * (value // 7)]
+    yield "tags", ["If-None-Match: " + '"a", ' * (value // 5), "If-Modified-Since: " + "(" * value]
+    yield "kinds", ["Accept: " + "a/b;q=0.1," * (value // 10), "Accept-Encoding: " + "a," * 8000]
+    yield "parameters", ["Content-Type: a/b" + ";a=b" * (value // 4)]
+    yield "quoted parameters", ['Content-Type: multipart/form-data; boundary="' + ";" * value]
+    yield "addresses", ["X-Forwarded-For: " + "::1," * (value // 4), "Forwarded: " + "for=" * 4000]
+    yield "an origin", ["Origin: http://" + "a." * (value // 2)]
+    yield "protocols", ["Sec-WebSocket-Protocol: " + "atoll.key.a," * (value // 12)]
+    yield "page keys", ["Atoll-Page-Key: " + "a," * (value // 2)]
+    yield "a trace", ["traceparent: " + "0-" * (value // 2), "tracestate: " + "a=b," * (value // 4)]
+    yield "names of the connection", ["Connection: " + "a," * (value // 2)]
+
+
+def targets() -> Iterator[tuple[str, str]]:
+    """Yield targets of a request, as long as a head may be."""
+    size = 60_000
+    yield "folders", "/v1/" + "a/" * (size // 2)
+    yield "ways up", "/v1/sandboxes" + "/.." * (size // 3)
+    yield "percents", "/v1/sandboxes/" + "%41" * (size // 3)
+    yield "parameters", "/v1/sandboxes?" + "a&" * (size // 2)
+    yield "one parameter", "/v1/sandboxes?limit=" + "9" * size
+    yield "a token", "/v1/sandboxes?token=" + "%25" * (size // 3)
+    yield "a file", "/assets/" + "a" * size
+
+
+def yaml_documents(size: int) -> Iterator[tuple[str, bytes]]:
+    """Yield documents of YAML."""
+    yield "deep", b"a: " + b"[" * size
+    yield (
+        "anchors",
+        b"".join(b"a%d: &a%d [*a%d, *a%d]\n" % (n, n, n - 1, n - 1) for n in range(1, 99)),
+    )
+    yield "names", b"".join(b"a%d: 1\n" % n for n in range(size // 10))
+    yield "lines", b"a: |\n" + b" a\n" * (size // 3)
+    yield "flow", b"a: {" + b"a: 1, " * (size // 6) + b"}"
+    yield "quotes", b'a: "' + b'\\"' * (size // 2) + b'"'
+    yield "dashes", b"- " * (size // 2)
+    yield "questions", b"? " * (size // 2)
+    yield "comments", b"#" * size
+    yield "spaces", b" " * size + b"a: 1"
+
+
+def multipart(boundary: str, size: int) -> Iterator[tuple[str, bytes]]:
+    """Yield bodies of forms with files."""
+    mark = b"--" + boundary.encode()
+    head = b'\r\nContent-Disposition: form-data; name="files"; filename="a"\r\n\r\n'
+    yield "parts", (mark + head + b"\r\n") * (size // len(mark + head)) + mark + b"--\r\n"
+    yield "almost boundaries", mark + head + (b"\r\n" + mark[:-1]) * (size // (len(mark) + 1))
+    yield "line ends", mark + head + b"\r\n" * (size // 2)
+    yield "a header", mark + b"\r\nA: " + b"a" * size
+    yield "headers", mark + b"\r\n" + b"A: b\r\n" * (size // 6)
+    yield (
+        "a name",
+        mark + b'\r\nContent-Disposition: form-data; name="' + b"\\" * size + b'"\r\n\r\n',
+    )
+
+
+def text_of_json(value: object) -> bytes:
+    """Return JSON as a page sends it: characters as they are."""
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
