@@ -31,6 +31,10 @@ def chaos_steps(search_seconds: int, redaction_seconds: int, examples: int) -> t
         Step(("-s", "tests/e2e/test_storm.py"), {"ATOLL_STORM_SECONDS": search}),
         Step(("-s", "tests/e2e/test_http_conformance.py"), {"ATOLL_HTTP_SECONDS": search}),
         Step(
+            ("-s", "--timeout", "8000", "tests/security/worst_shapes"),
+            {"ATOLL_SHAPE_SECONDS": search},
+        ),
+        Step(
             ("-s", "--timeout", "8000", "tests/redaction"),
             {"ATOLL_REDACTION_SECONDS": redaction},
         ),
