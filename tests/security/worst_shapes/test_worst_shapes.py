@@ -3,8 +3,8 @@ step of the loop of more than 100 ms of the processor, or 64 MiB of memory.
 
 Tried without these bounds, each of which makes it fail: cookies taken out of the head (with the
 parser of Python 3.11.2 as it was released), `check_shape` in the HTTP API, `check_shape` at `/mcp`,
-`DocumentOrder.admit`, and its `MAX_CONTINUATIONS` alone. What is done in a thread is seen only where
-it holds the interpreter's lock; such bounds have tests of their own.
+`DocumentOrder.admit`, and its `MAX_CONTINUATIONS` alone. What a thread does is seen only where it
+holds the interpreter's lock; such bounds have tests of their own.
 
 The usual run has each input once. `ATOLL_SHAPE_SECONDS` is for a longer run, which draws sizes,
 characters and roles at random.
