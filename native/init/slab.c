@@ -2,8 +2,9 @@
  * bound: locks on files, objects behind open files (timers, polls, events), and connections that
  * nobody accepts.
  *
- * Four times a second one number of the machine is read. Only where it grew is counted, since
- * reading /proc/locks holds up every lock of the machine. Whoever holds too much is killed. */
+ * Once a second all is counted, and at once where one number of the machine grew: it is read four
+ * times a second. More often would hold up others, since who reads /proc/locks has every lock of
+ * the machine wait. Whoever holds too much is killed. */
 #define _GNU_SOURCE
 #include "init.h"
 #include <ctype.h>
@@ -20,9 +21,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 250, SOON_MS = 50, STACK_BYTES = 65536, GROWN_KIB = 4096, MOST_TEXT = 4096 };
-enum { MOST_LOCKS = 10000, MOST_FILES = 131072, SMALL_TABLE = 256, MOST_UNACCEPTED = 8192 };
-enum { MOST_HOLDERS = 16384, MOST_LISTENERS = 16384, LISTENING = 0x0A, READING_MS = 100 };
+enum { LOOK_MS = 250, SOON_MS = 50, COUNT_MS = 1000, STACK_BYTES = 65536, GROWN_KIB = 4096, MOST_TEXT = 4096 };
+enum { MOST_LOCKS = 10000, FEW_LOCKS = 1000, MOST_FILES = 131072, SMALL_TABLE = 256, MOST_UNACCEPTED = 8192 };
+enum { MOST_HOLDERS = 16384, MOST_LISTENERS = 16384, LISTENING = 0x0A, READING_MS = 500 };
 
 struct holder {
 	pid_t pid;
@@ -163,19 +164,22 @@ static long lock_holder(char *line)
 	return word ? strtol(word, NULL, 10) : -1;
 }
 
-/* No longer than needed to know that there are too many: others wait for their locks meanwhile. */
-static void count_locks(struct holders *who)
+/* No longer than needed to know that there are too many: others wait for their locks meanwhile.
+ * Every 4 KiB the kernel passes over all that was read, and over all locks of other sandboxes. Where
+ * that takes too long, somebody here has to do with it. Returns how many there may be. */
+static long count_locks(struct holders *who)
 {
 	long until = milliseconds() + READING_MS, pid;
 	struct lines file;
 	char *line;
 
 	if (open_lines(&file, "/proc/locks") < 0)
-		return;
-	while (who->total <= MOST_LOCKS && milliseconds() < until && (line = next_line(&file)))
+		return MOST_LOCKS;
+	while (who->total <= MOST_LOCKS && (line = next_line(&file)) && milliseconds() < until)
 		if ((pid = lock_holder(line)) > 1)
 			add(who, (pid_t)pid, 1);
 	close(file.fd);
+	return milliseconds() < until ? MOST_LOCKS : FEW_LOCKS;
 }
 
 /* The size of /proc/PID/fd is the number of open files from Linux 6.2 on; before, the size of the
@@ -297,11 +301,12 @@ static int end_unaccepted(struct room *room)
 
 static int count_everything(struct room *room)
 {
+	long most;
 	int ended;
 
 	room->holders.total = room->holders.known = 0;
-	count_locks(&room->holders);
-	ended = end_holders(&room->holders, MOST_LOCKS);
+	most = count_locks(&room->holders);
+	ended = end_holders(&room->holders, most);
 	each_process(room, count_files);
 	ended += end_holders(&room->holders, MOST_FILES);
 	return ended + end_unaccepted(room);
@@ -310,20 +315,21 @@ static int count_everything(struct room *room)
 static void *look(void *room)
 {
 	struct timespec pause = {0, 0};
-	long counted_at = number_of("/proc/meminfo", "SUnreclaim:");
+	long held = number_of("/proc/meminfo", "SUnreclaim:"), counted = milliseconds();
 
 	for (;;) {
 		long now = number_of("/proc/meminfo", "SUnreclaim:");
 
 		pause.tv_nsec = LOOK_MS * 1000000L;
-		if (now < counted_at && now >= 0)
-			counted_at = now;
-		if (now < 0 || now >= counted_at + GROWN_KIB) {
-			counted_at = now < 0 ? 0 : now;
-			if (count_everything(room))
-				counted_at = 0; /* those that are left may hold too much, too */
-			pause.tv_nsec = SOON_MS * 1000000L; /* what grew may grow on */
+		if (now < held)
+			held = now;
+		if (now >= held + GROWN_KIB || milliseconds() >= counted + COUNT_MS) {
+			/* What grew may grow on; and those that are left may hold too much, too. */
+			if (count_everything(room) || now >= held + GROWN_KIB)
+				pause.tv_nsec = SOON_MS * 1000000L;
 			madvise(room, sizeof(struct room), MADV_DONTNEED);
+			held = now;
+			counted = milliseconds();
 		}
 		nanosleep(&pause, NULL);
 	}

@@ -1,7 +1,7 @@
 """Bounds on kernel memory that only counting finds: locks on files, open files, connections.
 
-The twin of native/init/slab.c, which explains more. Four times a second one number of the machine
-is read; only where it grew is counted, and whoever holds too much is killed.
+The twin of native/init/slab.c, which explains more. Once a second all is counted, and at once where
+one number of the machine grew; whoever holds too much is killed.
 """
 
 import itertools
@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-LOOK_SECONDS, SOON_SECONDS, READING_SECONDS = 0.25, 0.05, 0.1
+LOOK_SECONDS, SOON_SECONDS, COUNT_SECONDS, READING_SECONDS = 0.25, 0.05, 1.0, 0.5
 GROWN_KIB = 4096
-MOST_LOCKS, MOST_FILES, MOST_UNACCEPTED = 10_000, 131_072, 8_192
+MOST_LOCKS, FEW_LOCKS, MOST_FILES, MOST_UNACCEPTED = 10_000, 1_000, 131_072, 8_192
 SMALL_TABLE = 256
 LISTENING = "0A"
 
@@ -30,19 +30,21 @@ def number_of(path: str, word: str) -> int:
     return -1
 
 
-def locks() -> Counter[int]:
-    """Return locks by process, and no more than shows that there are too many: others wait for
-    their locks meanwhile."""
+def locks() -> tuple[Counter[int], int]:
+    """Return locks by process, and how many there may be: few where reading takes long.
+
+    No more is read than shows that there are too many: others wait for their locks meanwhile.
+    """
     held: Counter[int] = Counter()
     until = time.monotonic() + READING_SECONDS
     with suppress(OSError), Path("/proc/locks").open() as lines:
-        for line in itertools.islice(lines, 10 * MOST_LOCKS):
+        for line in lines:
             words = line.replace("->", "").split()
             if len(words) > 4 and int(words[4]) > 1:
                 held[int(words[4])] += 1
             if held.total() > MOST_LOCKS or time.monotonic() > until:
                 break
-    return held
+    return held, MOST_LOCKS if time.monotonic() < until else FEW_LOCKS
 
 
 def files() -> Counter[int]:
@@ -112,20 +114,20 @@ def end_holders(held: Counter[int], most: int) -> bool:
 
 def count_everything() -> bool:
     """Count what is held and end who holds too much; return whether somebody was ended."""
-    ended = [end_holders(locks(), MOST_LOCKS), end_holders(files(), MOST_FILES)]
+    ended = [end_holders(*locks()), end_holders(files(), MOST_FILES)]
     return any((*ended, end_unaccepted()))
 
 
 def _look() -> None:
-    counted_at = number_of("/proc/meminfo", "SUnreclaim:")
+    held, counted = number_of("/proc/meminfo", "SUnreclaim:"), time.monotonic()
     while True:
         now = number_of("/proc/meminfo", "SUnreclaim:")
-        counted_at = min(counted_at, max(now, 0))
-        if now < 0 or now >= counted_at + GROWN_KIB:
-            counted_at = 0 if count_everything() else now
-            time.sleep(SOON_SECONDS)  # what grew may grow on
-        else:
-            time.sleep(LOOK_SECONDS)
+        held, pause = min(held, now), LOOK_SECONDS
+        if (grown := now >= held + GROWN_KIB) or time.monotonic() >= counted + COUNT_SECONDS:
+            # What grew may grow on; and those that are left may hold too much, too.
+            pause = SOON_SECONDS if count_everything() or grown else LOOK_SECONDS
+            held, counted = now, time.monotonic()
+        time.sleep(pause)
 
 
 def watch_slab() -> None:
