@@ -10,9 +10,12 @@ from atoll.domain.network.bounds import (
     Excess,
     NetworkBounds,
     beyond,
+    check_open,
+    check_registry,
     check_within,
     narrowed,
     read_bounds,
+    registry_beyond,
     spelled_bounds,
     withheld,
     within,
@@ -89,6 +92,55 @@ def test_ranges_and_ports_lie_inside_those_of_the_bound() -> None:
         Excess("host_ports", "4222"),
         Excess("ranges", "192.168.0.0/24"),
     )
+
+
+def test_range_that_is_none_is_never_in_force() -> None:
+    network = Network(mode=NetworkMode.HOST_ONLY, ranges=("10.1.2.3/16", "10.1.0.0/16"))
+    assert within(network, UNBOUNDED).ranges == ("10.1.0.0/16",)
+    assert beyond(network, UNBOUNDED) == (Excess("ranges", "10.1.2.3/16"),)
+
+
+OWN_PLACES = NetworkBounds(host_ports=((5000, 5000),), ranges=("10.1.0.0/16",))
+
+
+@pytest.mark.parametrize(
+    ("registry", "usual", "opened"),
+    [
+        ("docker.io", True, True),
+        ("registry.example:5000", True, True),
+        ("8.8.8.8:5000", True, True),
+        ("localhost:5000", False, True),
+        ("127.0.0.1:5000", False, True),
+        ("[::1]:5000", False, True),
+        ("localhost:5001", False, False),
+        ("localhost", False, False),
+        ("10.1.2.3:5000", False, True),
+        ("10.2.0.1", False, False),
+        ("127.1:5000", False, False),
+    ],
+)
+def test_registry_is_beyond_where_the_server_would_reach_its_own_places(
+    registry: str, usual: bool, opened: bool
+) -> None:
+    excess = Excess("image", registry)
+    assert registry_beyond(registry, USUAL) == (None if usual else excess)
+    assert registry_beyond(registry, OWN_PLACES) == (None if opened else excess)
+
+
+def test_image_is_fetched_only_where_every_bound_opens_its_place() -> None:
+    check_registry("localhost:5000", [])
+    check_registry("localhost:5000", [own(UNBOUNDED), own(OWN_PLACES)])
+    with pytest.raises(Forbidden, match=r"image localhost:5000.*this installation") as at:
+        check_registry("localhost:5000", [own(OWN_PLACES), own(USUAL)])
+    assert (at.value.code, at.value.field) == ("network_bound", "image")
+
+
+def test_wall_with_an_open_network_needs_every_bound_to_allow_it() -> None:
+    check_open([])
+    check_open([own(UNBOUNDED)])
+    with pytest.raises(Forbidden, match="this installation") as at:
+        check_open([own(UNBOUNDED), own(USUAL)])
+    assert (at.value.code, at.value.field) == ("network_bound", "route.accept_open_network")
 
 
 def test_refusal_names_the_field_and_who_raises_the_bound() -> None:

@@ -1,12 +1,16 @@
+"""Principals that a trusted front end names: known in every spelling, one at a time."""
+
 import pytest
 
 from atoll.domain.errors import Invalid, Unauthenticated
+from atoll.domain.ids import PERSONAL_ORG, OrgId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.front_end import (
     GUEST_SCOPE,
     USER,
     NamedPrincipal,
     guest_of_scope,
+    is_guest_org,
     names_principal,
     read_principal,
 )
@@ -50,3 +54,9 @@ def test_guest_is_alone_in_an_organization_that_no_slug_can_name() -> None:
     assert not one.may(Capability.SECRET_READ) and not one.may(Capability.APPROVAL_DECIDE)
     with pytest.raises(Invalid, match="slug"):
         read_slug(one.org_id)
+
+
+def test_organization_of_a_guest_is_told_from_any_other() -> None:
+    assert is_guest_org(guest_of_scope("a").org_id)
+    assert not is_guest_org(PERSONAL_ORG)
+    assert not is_guest_org(OrgId("scope-a"))
