@@ -15,7 +15,7 @@ from atoll.domain.dashboard.order import (
     DocumentOrder,
 )
 from atoll.domain.errors import LimitReached
-from atoll.wire.crdt.update import Struct, read_update
+from atoll.wire.crdt.update import ContentKind, Struct, read_update
 from tests.wire.crdt.spelled import Part, shared, spell_update, string, values
 
 MAP, TEXT = 1, 2
@@ -137,6 +137,21 @@ def test_update_of_many_new_browsers_or_parts_is_refused() -> None:
             order.admit(structs((1 + n, 0, chain(3000, 1 + n, behind))))
     with pytest.raises(LimitReached, match="go on from the part before"):
         begun().admit(structs((1, 0, chain(MAX_CONTINUATIONS + 2, 1, at(LENGTH - 1)))))
+
+
+def test_part_that_stands_nowhere_walks_past_nothing() -> None:
+    """What was collected has no place, and what stands in a gap, or is known, is no part."""
+    order = begun()
+    collected = Struct(1, 0, 5, ContentKind.COLLECTED)
+    gap = Struct(2, 0, 5, ContentKind.GAP)
+    order.admit((collected, gap, *read_update(BEGUN).structs))
+    assert (order.parts, order.work) == (4, 0)
+
+
+def test_part_behind_one_that_is_missing_is_counted_once() -> None:
+    order = begun()
+    order.admit((Struct(1, 0, 1, ContentKind.STRING, origin=(9, 9), parent=(1 << 40, 1)),))
+    assert (order.parts, order.work) == (4, 0)
 
 
 def test_ring_of_parts_ends() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from atoll.domain.files.outgoing_file import FileDecision, aside, judge, repositories
+from atoll.domain.files.outgoing_file import FileDecision, aside, is_own_folder, judge, repositories
 
 NOTHING: frozenset[str] = frozenset()
 BARE = ["x/HEAD", "x/objects", "x/refs"]
@@ -80,3 +80,10 @@ def test_part_of_a_repository_is_kept_under_a_name_git_does_not_look_for(
     path: str, kept_as: str | None
 ) -> None:
     assert aside(path, repositories(BARE)) == kept_as
+
+
+@pytest.mark.parametrize(
+    ("name", "own"), [(".git", True), (".GIT", True), (".git. ", True), (".github", False)]
+)
+def test_folder_of_git_is_known_however_it_is_spelled(name: str, own: bool) -> None:
+    assert is_own_folder(name) is own

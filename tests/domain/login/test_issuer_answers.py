@@ -1,4 +1,5 @@
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,12 @@ from atoll.domain.login.agent_login import (
     SlowDown,
     StillPending,
 )
-from atoll.domain.login.issuer_answers import openai_poll_verdict, poll_verdict, read_seconds
+from atoll.domain.login.issuer_answers import (
+    ends_grant,
+    openai_poll_verdict,
+    poll_verdict,
+    read_seconds,
+)
 
 
 @pytest.mark.parametrize(
@@ -56,3 +62,20 @@ def test_seconds_are_read_as_number_or_text(value: object, seconds: float) -> No
 @pytest.mark.parametrize("value", [None, True, 0, -1, "", "-5", "5s", "9" * 10, [], float("nan")])
 def test_other_values_are_no_seconds(value: object) -> None:
     assert read_seconds(value) is None
+
+
+@pytest.mark.parametrize(
+    ("body", "over"),
+    [
+        ({"error": "invalid_grant"}, True),
+        ({"error": {"code": "refresh_token_reused"}}, True),
+        ({"error": "server_error"}, False),
+        ({"error": {"code": None}}, False),
+        ({"error": 5}, False),
+        ({}, False),
+    ],
+)
+def test_answer_to_a_refresh_ends_a_grant_by_its_error_alone(
+    body: dict[str, Any], over: bool
+) -> None:
+    assert ends_grant(body) is over

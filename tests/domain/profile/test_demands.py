@@ -1,6 +1,12 @@
 import pytest
 
-from atoll.domain.profile.demands import DEMANDS, MOUNTS, demands_beyond_isolation, demands_of
+from atoll.domain.profile.demands import (
+    DEMANDS,
+    MOUNTS,
+    as_demanded,
+    demands_beyond_isolation,
+    demands_of,
+)
 from atoll.domain.profile.schema import read_profile
 from atoll.domain.route.candidate import COMPOSE_REF
 
@@ -60,3 +66,9 @@ def test_create_demands_what_has_a_value() -> None:
     found = demands_of(profile, {MOUNTS: ("data",), COMPOSE_REF: None})
     assert MOUNTS in found
     assert COMPOSE_REF not in found
+
+
+def test_limit_that_nobody_named_is_none() -> None:
+    profile = read_profile(HEAD + "resources: {cpu: 2, memory_mb: 512}\n")
+    left = as_demanded(profile, frozenset({"resources.cpu"})).resources
+    assert (left.cpu, left.memory_mb) == (2, None)

@@ -150,14 +150,17 @@ class ClaudeCards:
                 self._messages, self._blocks = self._messages + 1, 0
             case "content_block_start":
                 kind = _BLOCKS.get(text(part(event, "content_block"), "type"))
-                if kind is not None:
-                    return [Draft(id=card_id, kind=kind, state=CardState.RUNNING, text="")]
+                running = CardState.RUNNING
+                return (
+                    [] if kind is None else [Draft(id=card_id, kind=kind, state=running, text="")]
+                )
             case "content_block_delta":
                 delta = part(event, "delta")
                 field = _DELTAS.get(text(delta, "type"))
-                if field is not None:
-                    kind, words = _BLOCKS[field], text(delta, field)
-                    return [Draft(id=card_id, kind=kind, text=words, append=True)]
+                if field is None:
+                    return []
+                kind, words = _BLOCKS[field], text(delta, field)
+                return [Draft(id=card_id, kind=kind, text=words, append=True)]
             case _:
                 return []
         return []
