@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 ALGORITHM = "ES256"
 MAX_TOKEN_CHARACTERS = 8192
+MAX_HEADER_CHARACTERS = 512
 SIGNATURE_BYTES = 64
 
-_MAX_HEADER_CHARACTERS = 512
 _PART = re.compile(r"[A-Za-z0-9_-]+")
 _KID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -71,7 +71,7 @@ def read_object(data: bytes) -> dict[str, object]:
 
 
 def _kid_of(head: str) -> str:
-    if len(head) > _MAX_HEADER_CHARACTERS:
+    if len(head) > MAX_HEADER_CHARACTERS:
         raise BadToken("the header is too long")
     header = read_object(_bytes(head))
     kid = header.get("kid")

@@ -66,8 +66,12 @@ TYPES = (*((family, kind) for family in (1, 2, 10) for kind in range(1, 7)), (1,
 FLAGGED = 0x80801
 """A stream with SOCK_NONBLOCK and SOCK_CLOEXEC."""
 
-OPTIONS = ((1, 9), (1, 26), (1, 50), (1, 51), (1, 52), (6, 26))
-"""SO_KEEPALIVE and the four filters of sockets; TCP has an option of the same number."""
+OPTIONS = (
+    *((1, 9), (1, 26), (1, 50), (1, 51), (1, 52), (6, 26)),
+    *((6, 1), (6, 14), (6, 31), (6, 32), (6, 38), (6, 39), (41, 26), (41, 5), (41, 6), (41, 57)),
+)
+"""SO_KEEPALIVE and the four filters of sockets, and what TCP and IPv6 keep for each socket; others
+have options of the same numbers."""
 
 PAGES = {"mmap": (0, 4096, 3), "memfd_create": (0,), "shmget": (0, 4096)}
 FLAGS = {
@@ -82,9 +86,9 @@ BOUNDED = {
     **dict.fromkeys(("select", "pselect6"), ((1, 2047), (1, 2048))),
     **dict.fromkeys(("setxattr", "lsetxattr"), ((0, 0, 0, 511), (0, 0, 0, 512))),
     "fsetxattr": ((-1, 0, 0, 511), (-1, 0, 0, 512)),
-    "fcntl": ((-1, 6), (-1, 36), (-1, 37), (-1, 38)),
+    "fcntl": ((-1, 6), (-1, 36), (-1, 37), (-1, 38), (-1, 1024)),
     "prctl": ((999,), (0x53564D41,)),
-    "clone": ((0xC11,), (0x10411,)),
+    "clone": ((0xC11,), (0x10411,), (0x10011,)),
 }
 """How many are waited for, how long an attribute is; locks of an open file, names of memory; the
 table of files shared with a process and with a thread. What passes fails in the kernel: addresses

@@ -30,13 +30,20 @@ hold 64 KiB that it was told to send later (MSG_MORE). A process without init ge
 SOCKET_FLAGS = 0x80800
 """The flags SOCK_NONBLOCK and SOCK_CLOEXEC, which stand in the same word as the type."""
 
-SOCKET_LEVEL = 1
-SOCKET_OPTIONS = (26, 50, 51, 52)
-"""The refused options of setsockopt at SOL_SOCKET: SO_ATTACH_FILTER, SO_ATTACH_BPF and
-SO_ATTACH_REUSEPORT_CBPF, _EBPF.
+SOCKET_OPTIONS: dict[int, tuple[int, ...]] = {
+    1: (26, 50, 51, 52),
+    6: (14, 31, 32, 38, 39),
+    41: (5, 6, 57),
+}
+"""The refused options of setsockopt: level -> options.
 
-Filters of sockets are compiled into a pool of the whole machine (net.core.bpf_jit_limit), without
-which no seccomp filter loads and so no sandbox starts.
+SOL_SOCKET: SO_ATTACH_FILTER, SO_ATTACH_BPF and SO_ATTACH_REUSEPORT_CBPF, _EBPF. Filters of sockets
+are compiled into a pool of the whole machine (net.core.bpf_jit_limit), without which no seccomp
+filter loads and so no sandbox starts.
+
+IPPROTO_TCP: TCP_MD5SIG, TCP_ULP, TCP_MD5SIG_EXT, TCP_AO_ADD_KEY and _DEL_KEY; IPPROTO_IPV6:
+IPV6_2292RTHDR, IPV6_2292PKTOPTIONS, IPV6_RTHDR. Each socket keeps up to 128 KiB of keys or headers,
+which count as nobody's memory.
 """
 
 TERMINAL_REQUESTS = (0x5412, 0x541C, 0x541D, 0x5423)
@@ -66,20 +73,22 @@ more takes 72 bytes for each, also for one descriptor named again and again. An 
 of 512 bytes or more may be an access list, which a file in memory keeps whole.
 """
 
-LONE_FILES: tuple[int, int] = (0x10400, 0x400)
-"""The bits CLONE_THREAD and CLONE_FILES of clone, and the combination that is refused.
+THREAD_AND_FILES = (0x10000, 0x400)
+"""The bits CLONE_THREAD and CLONE_FILES of clone, one of which is refused without the other.
 
 A process that shares its table of files with others may take locks and end: they stay, as nobody's
-in /proc/locks, by which init counts. Only tools for debugging make such processes.
+in /proc/locks, by which init counts. Only tools for debugging make such processes, and may. A thread
+with a table of its own, which hides what it has open, nobody makes.
 """
 
 INVALID: dict[str, tuple[int, tuple[int, ...]]] = {
-    "fcntl": (1, (37, 38)),
+    "fcntl": (1, (37, 38, 1024)),
     "prctl": (0, (0x53564D41,)),
 }
 """The calls that fail with EINVAL, as on a kernel without them: call -> (argument, values).
 
-F_OFD_SETLK and F_OFD_SETLKW, whose locks /proc/locks shows as nobody's; PR_SET_VMA, whose names of
+F_OFD_SETLK and F_OFD_SETLKW, whose locks /proc/locks shows as nobody's; F_SETLEASE, which doubles
+what an open file may hold; PR_SET_VMA, whose names of
 memory no control group counts.
 """
 

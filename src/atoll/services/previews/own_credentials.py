@@ -19,14 +19,24 @@ from atoll.ports import Transaction
 from atoll.services.ground import Ground
 from atoll.services.people.logins import Logins
 from atoll.services.people.signing_keys import SigningKeys
-from atoll.wire.jwt import BadToken, read_compact, read_object
+from atoll.wire.jwt import (
+    MAX_HEADER_CHARACTERS,
+    MAX_TOKEN_CHARACTERS,
+    BadToken,
+    read_compact,
+    read_object,
+)
 
 MAX_KNOWN: Final = 8192
 _BY_SHAPE = re.compile(
     rf"{PREFIX}[0-9A-Za-z]+|{LEASE_TOKEN}[0-9A-Za-z_-]{{20,}}|{TICKET_PREFIX}[0-9A-Za-z_-]{{43}}"
 )
-_SIGNED = re.compile(r"(?=(eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{86}))")
-"""A signed token anywhere in a word: a JSON header, a payload, and the signature of ES256."""
+_SIGNED = re.compile(
+    rf"(?=(eyJ[A-Za-z0-9_-]{{1,{MAX_HEADER_CHARACTERS - 3}}}\."
+    rf"[A-Za-z0-9_-]{{1,{MAX_TOKEN_CHARACTERS}}}\.[A-Za-z0-9_-]{{86}}))"
+)
+"""A signed token anywhere in a word: a JSON header, a payload, and the signature of ES256. Bounded
+as tokens are: each `eyJ` begins one, and a head of a request may be full of them."""
 
 
 class OwnCredentials:

@@ -19,17 +19,16 @@ from atoll.domain.wall.system_calls import (
     INTERNET,
     INVALID,
     JUDGED,
-    LONE_FILES,
     NEWEST_KNOWN,
     OPENS,
     PERSONALITIES,
     SET_ID_BITS,
     SETS_MODE,
     SOCKET_FLAGS,
-    SOCKET_LEVEL,
     SOCKET_OPTIONS,
     SOCKETS,
     TERMINAL_REQUESTS,
+    THREAD_AND_FILES,
     denied,
 )
 from atoll.zygote.wall.bpf import (
@@ -161,10 +160,9 @@ def _judge_arguments(program: FilterProgram, *, debug: bool, counted: bool) -> N
         program.label(name)
         program.load(argument_offset(argument))
         program.mask(bits)
-        program.if_equal(0, "lone files" if name == "clone" and not debug else "allowed")
+        program.if_equal(0, "lone files" if name == "clone" else "allowed")
         program.go("denied")
-    if not debug:
-        _judge_lone_files(program)
+    _judge_lone_files(program, debug=debug)
     for name, (argument, values) in INVALID.items():
         program.label(name)
         deny_each(program, argument, values, "invalid")
@@ -177,13 +175,14 @@ def _judge_arguments(program: FilterProgram, *, debug: bool, counted: bool) -> N
     program.give(ALLOW)
 
 
-def _judge_lone_files(program: FilterProgram) -> None:
-    mask, refused = LONE_FILES
+def _judge_lone_files(program: FilterProgram, *, debug: bool) -> None:
+    thread, files = THREAD_AND_FILES
     program.label("lone files")
     program.load(argument_offset(0))
-    program.mask(mask)
-    program.if_equal(refused, "denied")
-    program.go("allowed")
+    program.mask(thread | files)
+    for passed in (0, thread | files, *([files] if debug else [])):
+        program.if_equal(passed, "allowed")
+    program.go("denied")
 
 
 def _without_datagrams() -> dict[int, dict[int, tuple[int, ...]]]:
@@ -198,13 +197,15 @@ def _without_datagrams() -> dict[int, dict[int, tuple[int, ...]]]:
 
 
 def judge_socket_options(program: FilterProgram) -> None:
-    """Judge setsockopt(2): a few options of `SOL_SOCKET` are refused, all others pass."""
+    """Judge setsockopt(2): `SOCKET_OPTIONS` are refused, all others pass."""
     program.label("setsockopt")
     program.load(argument_offset(1))
-    program.if_equal(SOCKET_LEVEL, "socket option")
+    for level in SOCKET_OPTIONS:
+        program.if_equal(level, f"option of level {level}")
     program.go("allowed")
-    program.label("socket option")
-    deny_each(program, 2, SOCKET_OPTIONS)
+    for level, options in SOCKET_OPTIONS.items():
+        program.label(f"option of level {level}")
+        deny_each(program, 2, options)
 
 
 def deny_each(

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import time
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Final
 from urllib.parse import quote
@@ -134,6 +135,21 @@ async def test_what_is_the_apps_own_comes_through(visitor: Browser) -> None:
                     assert told[header.lower()] == value, name
     shown = dict((await _inside(visitor, PLACES["a cookie"], "theirs"))["headers"])
     assert shown["cookie"] == "mine=1; other=theirs"
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["eyJ" * 5300, "eyJ" * 5300 + "." + "a" * 200, "eyJ" * 5300 + ".a." + "a" * 86],
+    ids=["beginnings", "a part", "all of a token"],
+)
+async def test_head_full_of_beginnings_of_tokens_is_read_in_a_moment(
+    visitor: Browser, word: str
+) -> None:
+    began = time.process_time()
+    for _ in range(3):
+        answer = await visitor.call("GET", "/", headers={"X-Any": word, "X-Other": word[3:]})
+        assert answer.status_code == 200
+    assert time.process_time() - began < 0.3
 
 
 async def test_what_stands_beside_a_credential_stays(atoll: World, visitor: Browser) -> None:

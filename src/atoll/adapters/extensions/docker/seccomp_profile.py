@@ -20,16 +20,15 @@ from atoll.domain.wall.system_calls import (
     INVALID,
     JUDGED,
     KNOWN,
-    LONE_FILES,
     OPENS,
     PERSONALITIES,
     SET_ID_BITS,
     SETS_MODE,
     SOCKET_FLAGS,
-    SOCKET_LEVEL,
     SOCKET_OPTIONS,
     SOCKETS,
     TERMINAL_REQUESTS,
+    THREAD_AND_FILES,
     denied,
 )
 
@@ -96,7 +95,7 @@ def _judged(*, debug: bool) -> Iterator[tuple[str, list[_Argument]]]:
                 yield "socketpair", arguments
     yield from (("ioctl", [_Argument(1, *cube)]) for cube in all_but(TERMINAL_REQUESTS))
     for name, (index, bits) in BITS_REFUSED.items():
-        cubes = _without_lone_files(bits) if name == "clone" and not debug else [(bits, 0)]
+        cubes = _without_lone_files(bits, debug=debug) if name == "clone" else [(bits, 0)]
         yield from ((name, [_Argument(index, *cube)]) for cube in cubes)
     for name, (index, values) in INVALID.items():
         yield from ((name, [_Argument(index, *cube)]) for cube in all_but(values))
@@ -106,16 +105,18 @@ def _judged(*, debug: bool) -> Iterator[tuple[str, list[_Argument]]]:
 
 
 def _socket_options() -> Iterator[tuple[str, list[_Argument]]]:
-    for cube in all_but((SOCKET_LEVEL,)):
-        yield "setsockopt", [_Argument(1, *cube)]
     for cube in all_but(SOCKET_OPTIONS):
-        yield "setsockopt", [_Argument(1, ALL_BITS, SOCKET_LEVEL), _Argument(2, *cube)]
+        yield "setsockopt", [_Argument(1, *cube)]
+    for level, options in SOCKET_OPTIONS.items():
+        for cube in all_but(options):
+            yield "setsockopt", [_Argument(1, ALL_BITS, level), _Argument(2, *cube)]
 
 
-def _without_lone_files(refused: int) -> list[Cube]:
-    """Return cubes of clone's flags: without `CLONE_FILES`, or as a thread."""
-    both, files = LONE_FILES
-    return [(refused | files, 0), (refused | both, both)]
+def _without_lone_files(refused: int, *, debug: bool) -> list[Cube]:
+    """Return cubes of clone's flags: a thread that shares its files, or neither."""
+    thread, files = THREAD_AND_FILES
+    passed = (0, thread | files, *([files] if debug else []))
+    return [(refused | thread | files, one) for one in passed]
 
 
 def _modes() -> Iterator[_Rule]:
