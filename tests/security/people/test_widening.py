@@ -126,6 +126,12 @@ FIELDS: Final[Mapping[str, Row]] = {
     "profile image of the server's loopback": Row(
         *_profile(image="localhost:5000/a"), THE_PERSON, "image"
     ),
+    "profile image of its hosts file": Row(
+        *_profile(image="ip6-localhost:5000/a"), THE_PERSON, "image"
+    ),
+    "profile image of a name below localhost": Row(
+        *_profile(image="a.localhost:5000/a"), THE_PERSON, "image"
+    ),
     "profile image of its LAN": Row(*_profile(image="10.1.2.3:5000/a"), THE_PERSON, "image"),
     "profile root": Row(*_profile(root="overlay"), MAKERS),
     "profile safety.sudo": Row(*_profile(safety={"sudo": [["/usr/bin/apt-get"]]}), MAKERS),

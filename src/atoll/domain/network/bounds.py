@@ -130,14 +130,16 @@ class Bound:
 
 def registry_beyond(registry: str, bounds: NetworkBounds) -> Excess | None:
     """Return the registry of an image where the server, which fetches it, would reach its own
-    loopback or a private network that a bound does not open. A name is judged where it resolves."""
+    loopback or a private network that a bound does not open. A name with a dot is judged where it
+    resolves; one without is of the server's own hosts file or network, as `ip6-localhost`."""
     head, _, tail = registry.rpartition(":")
     named, port = (head, int(tail)) if tail.isdigit() else (registry, HTTPS_PORT)
     try:
         host = canonical_host(named.strip("[]"))
     except ValueError:
         return Excess("image", registry)  # such as 127.1, which some resolvers read as an address
-    if host in HOST_NAMES or (is_address(host) and is_loopback(host)):
+    own = host in HOST_NAMES or host.endswith(".localhost") or not {".", ":"} & {*host}
+    if own or (is_address(host) and is_loopback(host)):
         return None if _has_port(bounds.host_ports, port) else Excess("image", registry)
     public = not is_address(host) or is_public(host)
     return None if public or _has_range(bounds.ranges, host) else Excess("image", registry)
