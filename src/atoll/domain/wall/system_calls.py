@@ -77,8 +77,8 @@ THREAD_AND_FILES = (0x10000, 0x400)
 """The bits CLONE_THREAD and CLONE_FILES of clone, one of which is refused without the other.
 
 A process that shares its table of files with others may take locks and end: they stay, as nobody's
-in /proc/locks, by which init counts. Only tools for debugging make such processes, and may. A thread
-with a table of its own, which hides what it has open, nobody makes.
+in /proc/locks, by which init counts. Only tools for debugging make such processes, and may. A
+thread with a table of its own hides what it has open, and nobody makes one.
 """
 
 INVALID: dict[str, tuple[int, tuple[int, ...]]] = {
