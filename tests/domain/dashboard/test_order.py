@@ -102,10 +102,9 @@ def test_parts_that_would_walk_are_refused_and_leave_nothing(shape: Any, browser
 
 @pytest.mark.parametrize("shape", SHAPES[:4])
 def test_parts_that_walk_add_up_over_many_updates(shape: Any) -> None:
-    order = begun()
+    order, parts = begun(), shape(2000)
     with pytest.raises(LimitReached):
-        for n in range(2000):
-            part = shape(2000)[n]
+        for n, part in enumerate(parts):
             order.admit(structs((1, n, [part])))
     assert order.work <= MAX_WORK
     assert order.parts > 300
