@@ -6,6 +6,7 @@ import { t } from '../../language/t';
 import { notifyFailure } from '../../state/announce';
 import { visible } from '../../unseen';
 import { onTap } from '../parts/tap';
+import { release } from './useStill';
 
 /** An option of the card, or words of one's own. */
 export interface CardAnswer {
@@ -58,7 +59,11 @@ export function Answer({ card, onAnswer, works, onTerminal }: AnswerProps) {
           type="button"
           disabled={busy}
           className={option === first ? 'button button-primary' : 'button'}
-          {...onTap(() => void answer({ option: option.id }))}
+          {...onTap(() => {
+            // A button that is busy by then gets no click.
+            release();
+            void answer({ option: option.id });
+          })}
         >
           {visible(option.label)}
         </button>

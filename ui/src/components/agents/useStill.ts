@@ -31,13 +31,14 @@ function onDown({ target }: PointerEvent): void {
 }
 
 const onUp = (): void => releaseAfter(TAP_MS);
-const onOver = (): void => releaseAfter(0);
+/** The press is over and has done what it was for. */
+export const release = (): void => releaseAfter(0);
 
 window.addEventListener('pointerdown', onDown, true);
 window.addEventListener('pointerup', onUp, true);
-window.addEventListener('pointercancel', onOver, true);
+window.addEventListener('pointercancel', release, true);
 // A timer, so after the handlers of what was clicked; a tap keeps its click from them.
-window.addEventListener('click', onOver, true);
+window.addEventListener('click', release, true);
 
 /** The newest value; while something is pressed, the one that is shown. */
 export function useStill<T>(value: T): T {
