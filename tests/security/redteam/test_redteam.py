@@ -49,6 +49,7 @@ def told(walled: Walled) -> Told:
     """What every attempt came to behind a wall, by its name."""
     done = redteam(walled.server, "--sandbox", "attacked", "--abuse", "--json")
     assert done.returncode in (0, 1, 2), done.stderr
+    assert done.stdout, done.stderr
     return {one["name"]: one for one in map(json.loads, done.stdout.splitlines())}
 
 

@@ -221,7 +221,8 @@ def timers(_facts: Facts) -> str:
             if select.select([read], [], [], LOOK_SECONDS)[0]:
                 several -= len(os.read(read, several))
 
-    return _attempt(take, 2 * MOST_MIB)  # a file of its own is half of each, and counted
+    # A file of its own is half of each, and counted; neighbours take some, too.
+    return _attempt(take, 3 * MOST_MIB)
 
 
 def datagrams(_facts: Facts) -> str:
