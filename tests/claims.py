@@ -38,3 +38,9 @@ def claim_uid() -> int:
 def claim_far_uid() -> int:
     """Return such an id above those that the system gives out, and below those of sandboxes."""
     return 1_899_980_000 + claim("far-uid", 19_000)
+
+
+def free_port() -> int:
+    """Return a port of the loopback on which nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import shutil
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ import httpx
 import pytest
 
 from atoll.testing.server import TestServer, test_server
+from tests.claims import free_port
 from tests.peers.api import Pauses
 from tests.places import ROOT
 
@@ -21,12 +21,6 @@ pytestmark = pytest.mark.skipif(shutil.which("caddy") is None, reason="no Caddy"
 SHIPPED = ROOT / "deploy" / "caddy" / "Caddyfile"
 SESSIONS = 40
 OPTIONS = "{\n\tadmin off\n\tauto_https off\n}\n"
-
-
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 @contextmanager
@@ -53,7 +47,7 @@ def _caddy(tmp: Path, port: int, upstream: str) -> Iterator[None]:
 
 @pytest.fixture
 def behind(tmp_path: Path) -> Iterator[tuple[TestServer, str]]:
-    port = _free_port()
+    port = free_port()
     url = f"http://127.0.0.1:{port}"
     env = {"ATOLL_PUBLIC_URL": url, "ATOLL_TRUSTED_PROXIES": "127.0.0.1"}
     with test_server(env) as server, _caddy(tmp_path, port, server.url.partition("//")[2]):

@@ -18,6 +18,7 @@ import pytest
 from playwright.async_api import Browser
 
 from atoll.testing.server import TestServer, test_server
+from tests.claims import free_port
 from tests.e2e.page.other_network import OtherNetwork, other_network
 from tests.e2e.page.test_people import guest, role
 from tests.e2e.page.test_real_page import Terminal
@@ -64,7 +65,7 @@ def elsewhere() -> Iterator[OtherNetwork]:
 @pytest.mark.skipif(shutil.which("caddy") is None, reason="no Caddy: install the package `caddy`")
 async def test_colleague_comes_through_caddy(elsewhere: OtherNetwork, tmp_path: Path) -> None:
     certificate, key = own_certificate(tmp_path, elsewhere.address, names=(NAME,))
-    port = _free_port()
+    port = free_port()
     with test_server({"ATOLL_PUBLIC_URL": f"https://{NAME}:{port}"}) as server:
         behind = server.url.rpartition(":")[2]
         config = tmp_path / "Caddyfile"
@@ -187,8 +188,3 @@ def _until_it_listens(
                 return
             time.sleep(0.05)
     raise AssertionError(f"{program.args!r} does not listen at {address}")
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])

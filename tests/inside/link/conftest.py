@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from atoll.inside.program import host_link_program, host_program, init_argv, link_binary
+from tests.claims import free_port
 from tests.inside.link.near_end import TestNearEnd
 
 PROGRAMS = [
@@ -22,14 +22,6 @@ PROGRAMS = [
     ),
     pytest.param(True, id="twin"),
 ]
-
-
-def free_port() -> int:
-    """Return a port of the loopback that nobody has."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
 
 
 @dataclass

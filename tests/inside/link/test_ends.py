@@ -11,7 +11,8 @@ import pytest
 
 from atoll.inside.program import host_program, init_argv
 from atoll.wire.link.frames import WINDOW_BYTES, Kind
-from tests.inside.link.conftest import FarEnds, free_port
+from tests.claims import free_port
+from tests.inside.link.conftest import FarEnds
 from tests.inside.link.near_end import TestNearEnd, connected
 
 

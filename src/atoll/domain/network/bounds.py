@@ -151,7 +151,7 @@ def check_registry(registry: str, bounds: Iterable[Bound]) -> None:
     for bound in bounds:
         excess = registry_beyond(registry, bound.bounds)
         if excess is not None:
-            raise _refused(excess, "image", bound)
+            raise _make_refusal(excess, "image", bound)
 
 
 def check_open(bounds: Iterable[Bound]) -> None:
@@ -159,7 +159,7 @@ def check_open(bounds: Iterable[Bound]) -> None:
     `Forbidden`, `network_bound`, with the field."""
     for bound in bounds:
         if not bound.bounds.open_network:
-            raise _refused(Excess("open_network", "true"), "route.accept_open_network", bound)
+            raise _make_refusal(Excess("open_network", "true"), "route.accept_open_network", bound)
 
 
 def check_within(
@@ -172,10 +172,10 @@ def check_within(
         for excess in beyond(network, bound.bounds):
             if excess not in known:
                 field = "allow" if excess.field == "allowed" else excess.field
-                raise _refused(excess, f"network.{field}", bound)
+                raise _make_refusal(excess, f"network.{field}", bound)
 
 
-def _refused(excess: Excess, field: str, bound: Bound) -> Forbidden:
+def _make_refusal(excess: Excess, field: str, bound: Bound) -> Forbidden:
     return Forbidden(
         f"{field} {excess.value} is beyond what {bound.whose} lets be opened: {bound.remedy}",
         code="network_bound",
@@ -217,9 +217,9 @@ def spelled_bounds(bounds: NetworkBounds) -> dict[str, Json]:
     """Return bounds as `read_bounds` reads them."""
     return {
         "full": bounds.full,
-        "host_ports": [_spelled(one) for one in bounds.host_ports],
+        "host_ports": [_spell_span(one) for one in bounds.host_ports],
         "ranges": [*bounds.ranges],
-        "ports": [_spelled(one) for one in bounds.ports],
+        "ports": [_spell_span(one) for one in bounds.ports],
         "egress": [*bounds.egress],
         "open_network": bounds.open_network,
     }
@@ -272,7 +272,7 @@ def _wrong(field: str, name: str, why: str) -> Invalid:
     return Invalid(f"{field}.{name} {why}", field=f"{field}.{name}")
 
 
-def _spelled(span: Span) -> str:
+def _spell_span(span: Span) -> str:
     return str(span[0]) if span[0] == span[1] else f"{span[0]}-{span[1]}"
 
 

@@ -61,7 +61,7 @@ class OwnCredentials:
                     found.add(signed.encode())
             if len(word) == OPAQUE_CHARACTERS:
                 opaque.append(word)
-        for word in await self._kept(opaque):
+        for word in await self._find_kept(opaque):
             # The page's key is made of the cookie's value, and is worth something beside it.
             found |= {word.encode(), self._logins.page_key(word).encode()}
         return frozenset(one for one in found if len(one) >= SHORTEST)
@@ -80,7 +80,7 @@ class OwnCredentials:
         except BadToken:
             return False
 
-    async def _kept(self, words: Iterable[str]) -> list[str]:
+    async def _find_kept(self, words: Iterable[str]) -> list[str]:
         """Return the words whose fingerprints are kept somewhere."""
         marks = {fingerprint(word): word for word in words}
         unknown = [mark for mark in marks if mark not in self._known]

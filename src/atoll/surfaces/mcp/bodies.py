@@ -74,7 +74,7 @@ class BodyReader:
         if not headers.get("content-type", "").lower().startswith(JSON_TYPE):
             raise Refusal(415, f"Unsupported Media Type: send {JSON_TYPE}")
         declared = headers.get("content-length", "")
-        if declared.isdigit() and int(declared[:20]) > MAX_BODY_BYTES:
+        if declared.isdecimal() and int(declared[:20]) > MAX_BODY_BYTES:
             raise Refusal(413, "Request body too large")
         with counted:
             try:

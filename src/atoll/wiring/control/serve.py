@@ -129,7 +129,7 @@ def _main(said: argparse.Namespace, link: StartLink | None) -> int:
     # While programs load nothing becomes garbage, yet the collector would look again and again.
     gc.disable()
     # Loaded only now: they bring in most of what is there before the socket.
-    from atoll.surfaces.http.server.connections.proxies import TrustedProxies, read_ranges
+    from atoll.surfaces.http.server.connections.proxies import TrustedProxies, read_networks
     from atoll.wiring.control.logs import configure
     from atoll.wiring.control.settings import read_settings
 
@@ -148,7 +148,7 @@ def _main(said: argparse.Namespace, link: StartLink | None) -> int:
             replica=said.replica,
         ) as presence:
             welcome = _Welcome(said.print_login, said.browser, link)
-            proxies = TrustedProxies(read_ranges(own.trusted_proxies, field="trusted_proxies"))
+            proxies = TrustedProxies(read_networks(own.trusted_proxies, field="trusted_proxies"))
             _run(settings, _Open(presence, context, said.replica, proxies), welcome)
     except (AtollError, BaseExceptionGroup) as error:
         message = _sentence_of(error)

@@ -153,7 +153,7 @@ def _bounds(settings: ControlSettings) -> Iterator[Finding]:
         yield Finding("pat_max_days", "warn", f"tokens live {days} days", "Lower pat_max_days.")
 
 
-def _opened(settings: ControlSettings) -> Iterator[Finding]:
+def _open_places(settings: ControlSettings) -> Iterator[Finding]:
     """Report what is open that is not open by default."""
     services = settings.services
     for name, values in (
@@ -188,7 +188,7 @@ def _keys(settings: ControlSettings) -> Iterator[Finding]:
 
 
 _CHECKS: Final[tuple[Callable[[ControlSettings], Iterator[Finding]], ...]] = (
-    *(_encryption, _network, _isolation, _logins, _proxies, _metrics, _bounds, _opened, _keys),
+    *(_encryption, _network, _isolation, _logins, _proxies, _metrics, _bounds, _open_places, _keys),
 )
 
 

@@ -22,9 +22,10 @@ from atoll.runtime.doors.broker.tools.service import MAX_CLIENTS
 from atoll.runtime.tasks import Tasks
 from atoll.wire.contract.policy import Policy, ToolAccess
 from atoll.wire.mcp.lines import MAX_LINE_BYTES
+from tests.claims import free_port
 from tests.peers.broker import Door, broker_door
 from tests.runtime.doors.broker.test_broker import serving
-from tests.runtime.doors.broker.test_tools_door import TOKEN, free_port
+from tests.runtime.doors.broker.test_tools_door import TOKEN
 
 Json = dict[str, Any]
 UPGRADE = b"GET /mcp%b HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: atoll-mcp\r\n\r\n"

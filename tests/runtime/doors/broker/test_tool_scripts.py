@@ -9,7 +9,8 @@ from aiohttp import web
 
 from atoll.wire.contract.policy import Policy
 from atoll.wire.mcp.lines import MAX_LINE_BYTES
-from tests.runtime.doors.broker.test_tools_door import TOKEN, World, at, free_port
+from tests.claims import free_port
+from tests.runtime.doors.broker.test_tools_door import TOKEN, World, at
 
 __all__ = ["at"]
 

@@ -1,7 +1,6 @@
 """Tools of the control plane at the broker door: a token is added, and a request leaves once."""
 
 import asyncio
-import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -13,6 +12,7 @@ from aiohttp import web
 
 from atoll.runtime.doors.broker.tools import tool_requests
 from atoll.wire.contract.policy import Policy, ToolAccess
+from tests.claims import free_port
 from tests.peers.broker import Door, broker_door
 from tests.runtime.doors.broker.test_broker import serving
 
@@ -63,13 +63,6 @@ async def at() -> AsyncIterator[World]:
         held.append(World(door, client, url))
         held[0].grant(1)
         yield held[0]
-
-
-def free_port() -> int:
-    """A port on which nobody listens."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
 
 
 @asynccontextmanager

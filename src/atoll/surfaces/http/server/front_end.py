@@ -14,7 +14,7 @@ from starlette.types import Scope
 
 from atoll.domain.errors import Forbidden, Invalid, Unauthenticated
 from atoll.domain.people.front_end import SECRET, NamedPrincipal, names_principal, read_principal
-from atoll.surfaces.http.server.connections.proxies import PEER, Network, is_among, read_ranges
+from atoll.surfaces.http.server.connections.proxies import PEER, Network, is_among, read_networks
 
 MIN_SECRET = 32
 MAX_SECRET = 1024
@@ -72,4 +72,4 @@ def front_end(ranges: tuple[str, ...], secret_file: str | None) -> FrontEnd | No
             f"{field} must hold {MIN_SECRET} to {MAX_SECRET} characters: openssl rand -hex 32",
             field=field,
         )
-    return FrontEnd(read_ranges(ranges, field="front_end_ranges"), secret)
+    return FrontEnd(read_networks(ranges, field="front_end_ranges"), secret)

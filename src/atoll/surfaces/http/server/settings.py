@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from atoll.domain.errors import Invalid
 from atoll.domain.people.rate_limit import RateLimit
 from atoll.domain.preview.origin import read_domain
-from atoll.surfaces.http.server.connections.proxies import read_ranges
+from atoll.surfaces.http.server.connections.proxies import read_networks
 from atoll.surfaces.http.server.internal_access import internal_access
 
 MAX_PORT = 65535
@@ -59,8 +59,8 @@ class ServerSettings:
         if self.preview_domain is not None:
             read_domain(self.preview_domain)
         internal_access(self.internal_api_token)
-        read_ranges(self.front_end_ranges, field="front_end_ranges")
-        read_ranges(self.trusted_proxies, field="trusted_proxies")
+        read_networks(self.front_end_ranges, field="front_end_ranges")
+        read_networks(self.trusted_proxies, field="trusted_proxies")
         if bool(self.front_end_ranges) != (self.front_end_secret_file is not None):
             raise Invalid(
                 "a front end needs its addresses and a secret: set both",

@@ -221,8 +221,7 @@ def timers(_facts: Facts) -> str:
             if select.select([read], [], [], LOOK_SECONDS)[0]:
                 several -= len(os.read(read, several))
 
-    # A file of its own is half of each, and counted; neighbours take some, too.
-    return _attempt(take, 3 * MOST_MIB)
+    return _attempt(take, 2 * MOST_MIB)  # a file of its own is half of each, and counted
 
 
 def datagrams(_facts: Facts) -> str:

@@ -56,7 +56,7 @@ def is_among(address: str, networks: Iterable[Network]) -> bool:
     return any(parsed in network for network in networks)
 
 
-def read_ranges(ranges: tuple[str, ...], *, field: str) -> tuple[Network, ...]:
+def read_networks(ranges: tuple[str, ...], *, field: str) -> tuple[Network, ...]:
     """Return the networks that a setting names. Raises `Invalid`, also for one that is
     everybody."""
     try:
