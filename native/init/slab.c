@@ -21,9 +21,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 250, SOON_MS = 50, COUNT_MS = 1000, STACK_BYTES = 262144, GROWN_KIB = 4096 };
+enum { LOOK_MS = 250, SOON_MS = 50, COUNT_MS = 1000, GOING_MS = 2000 };
+enum { STACK_BYTES = 262144, GROWN_KIB = 4096, READING_MS = 500 };
 enum { MOST_LOCKS = 10000, FEW_LOCKS = 1000, MOST_FILES = 131072, SMALL_TABLE = 256, MOST_UNACCEPTED = 8192 };
-enum { MOST_HOLDERS = 16384, MOST_LISTENERS = 16384, LISTENING = 0x0A, READING_MS = 500 };
+enum { MOST_HOLDERS = 16384, MOST_LISTENERS = 16384, LISTENING = 0x0A };
 /* A name of 4,096 bytes, each of which may be spelled in four; ordinary programs map fewer files. */
 enum { MOST_TEXT = 20480, USUAL_MAPS = 256, MOST_MAPS = 65536 };
 
@@ -336,22 +337,41 @@ static int too_many_sockets(void)
 	return all + (sixes > 0 ? sixes : 0) > MOST_UNACCEPTED;
 }
 
-/* A process may hide what it has open (PR_SET_DUMPABLE), or pass it on: then all end. */
+/* Connections of listeners that no process shows: one hides them (PR_SET_DUMPABLE) or passes them
+ * on, and all end, or a process is just ending, and they go: those become no more, and do not stay. */
+static int end_unowned(long count)
+{
+	static long first, since;
+	long now = milliseconds();
+
+	if (count <= MOST_UNACCEPTED / 2) {
+		first = 0;
+		return 0;
+	}
+	if (!first) {
+		first = count;
+		since = now;
+	}
+	if (count <= first && now < since + GOING_MS)
+		return 1;
+	first = 0;
+	return kill(-1, SIGKILL) == 0;
+}
+
 static int end_unaccepted(struct room *room)
 {
 	struct listeners *all = &room->listeners;
 
 	all->total = all->known = 0;
-	if (!too_many_sockets())
-		return 0;
-	add_listeners(all, "/proc/net/tcp");
-	add_listeners(all, "/proc/net/tcp6");
+	if (too_many_sockets()) {
+		add_listeners(all, "/proc/net/tcp");
+		add_listeners(all, "/proc/net/tcp6");
+	}
 	if (all->total <= MOST_UNACCEPTED)
-		return 0;
+		return end_unowned(0);
 	each_process(room, count_queues);
-	if (room->holders.total < all->total - MOST_UNACCEPTED / 2)
-		return kill(-1, SIGKILL) == 0;
-	return end_holders(&room->holders, MOST_UNACCEPTED);
+	return end_unowned(all->total - room->holders.total) +
+	       end_holders(&room->holders, MOST_UNACCEPTED);
 }
 
 static int count_everything(struct room *room)
@@ -373,21 +393,22 @@ static void *look(void *room)
 {
 	struct timespec pause = {0, 0};
 	long held = number_of("/proc/meminfo", "SUnreclaim:"), counted = milliseconds();
+	int again = 0;
 
 	for (;;) {
 		long now = number_of("/proc/meminfo", "SUnreclaim:");
+		int grown = now >= held + GROWN_KIB;
 
-		pause.tv_nsec = LOOK_MS * 1000000L;
 		if (now < held)
 			held = now;
-		if (now >= held + GROWN_KIB || milliseconds() >= counted + COUNT_MS) {
+		if (again || grown || milliseconds() >= counted + COUNT_MS) {
 			/* What grew may grow on; and those that are left may hold too much, too. */
-			if (count_everything(room) || now >= held + GROWN_KIB)
-				pause.tv_nsec = SOON_MS * 1000000L;
+			again = count_everything(room) > 0;
 			madvise(room, sizeof(struct room), MADV_DONTNEED);
 			held = now;
 			counted = milliseconds();
 		}
+		pause.tv_nsec = (again || grown ? SOON_MS : LOOK_MS) * 1000000L;
 		nanosleep(&pause, NULL);
 	}
 	return NULL;

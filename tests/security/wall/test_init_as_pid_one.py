@@ -236,6 +236,25 @@ for number in range(12_000):
         one.connect_ex(listeners[number % 4].getsockname())
 signal.pause()
 """
+LISTENERS_OF_NOBODY = """
+import array, os, signal, socket, time
+listeners = [socket.create_server(("127.0.0.1", 0), backlog=4096) for _ in range(3)]
+names = [one.getsockname() for one in listeners]
+way = socket.socketpair()
+told = array.array("i", [one.detach() for one in listeners[:2]])
+way[0].sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, told)])
+for one in told:
+    os.close(one)
+for number in range(9_000):
+    with socket.socket() as one:
+        one.setblocking(False)
+        one.connect_ex(names[number // 4_000])  # the last thousand make it too many
+time.sleep(0.7)  # for init to look twice
+for one in way:
+    one.close()
+time.sleep(0.7)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
 HIDDEN_FILES = """
 import ctypes, os, platform, resource, signal, threading
 libc = ctypes.CDLL(None)
@@ -330,6 +349,11 @@ async def test_who_accepts_no_connections_is_ended_and_no_other(box: Box) -> Non
 
 async def test_all_end_where_it_is_hidden_who_accepts_no_connections(box: Box) -> None:
     assert await ends_beside(box[0], CONNECTIONS.replace("HIDDEN", "0")) == signal.SIGKILL
+
+
+async def test_listeners_that_go_away_by_themselves_end_nobody(box: Box) -> None:
+    """As those of a process that is being ended: its files are not shown any more."""
+    assert await ends_beside(box[0], LISTENERS_OF_NOBODY) == signal.SIGTERM
 
 
 async def test_who_holds_too_many_files_is_ended_though_its_first_thread_has(box: Box) -> None:

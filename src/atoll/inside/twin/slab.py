@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 LOOK_SECONDS, SOON_SECONDS, COUNT_SECONDS, READING_SECONDS = 0.25, 0.05, 1.0, 0.5
+GOING_SECONDS = 2.0
 GROWN_KIB = 4096
 MOST_LOCKS, FEW_LOCKS, MOST_FILES, MOST_UNACCEPTED = 10_000, 1_000, 131_072, 8_192
 SMALL_TABLE, USUAL_MAPS = 256, 256
@@ -98,23 +99,41 @@ def _listeners(path: str) -> Iterator[tuple[str, int]]:
             yield f"socket:[{words[9]}]", int(words[4].partition(":")[2], 16)
 
 
-def end_unaccepted() -> bool:
+class Unowned:
+    """Connections of listeners that no process shows: one hides them or passes them on, and all
+    end, or a process is just ending, and they go. Those do not become more, and not stay."""
+
+    def __init__(self) -> None:
+        self._first, self._since = 0, 0.0
+
+    def end(self, count: int) -> bool:
+        """Return whether there is something to look at again soon."""
+        now = time.monotonic()
+        if count <= MOST_UNACCEPTED // 2:
+            self._first = 0
+            return False
+        if not self._first:
+            self._first, self._since = count, now
+        if count > self._first or now > self._since + GOING_SECONDS:
+            self._first = 0
+            with suppress(OSError):
+                os.kill(-1, signal.SIGKILL)
+        return True
+
+
+def end_unaccepted(unowned: Unowned) -> bool:
     """End who holds listeners with too many connections, or all where that is hidden."""
     waiting = queues()
     total = sum(waiting.values())
     if total <= MOST_UNACCEPTED:
-        return False
+        return unowned.end(0)
     held: Counter[int] = Counter()
     for each in Path("/proc").iterdir():
         if each.name.isdigit() and each.name != "1":
             with suppress(OSError):
                 for fd in (each / "fd").iterdir():
                     held[int(each.name)] += waiting.get(str(fd.readlink()), 0)
-    if held.total() >= total - MOST_UNACCEPTED // 2:
-        return end_holders(held, MOST_UNACCEPTED)
-    with suppress(OSError):
-        os.kill(-1, signal.SIGKILL)
-    return True
+    return unowned.end(total - held.total()) | end_holders(held, MOST_UNACCEPTED)
 
 
 def end_holders(held: Counter[int], most: int) -> bool:
@@ -131,22 +150,23 @@ def end_holders(held: Counter[int], most: int) -> bool:
     return True
 
 
-def count_everything() -> bool:
-    """Count what is held and end who holds too much; return whether somebody was ended."""
+def count_everything(unowned: Unowned) -> bool:
+    """Count what is held and end who holds too much; return whether to count again soon."""
     ended = [end_holders(*locks()), end_holders(files(), MOST_FILES)]
-    return any((*ended, end_unaccepted()))
+    return any((*ended, end_unaccepted(unowned)))
 
 
 def _look() -> None:
     held, counted = number_of("/proc/meminfo", "SUnreclaim:"), time.monotonic()
+    unowned, again = Unowned(), False
     while True:
         now = number_of("/proc/meminfo", "SUnreclaim:")
-        held, pause = min(held, now), LOOK_SECONDS
-        if (grown := now >= held + GROWN_KIB) or time.monotonic() >= counted + COUNT_SECONDS:
+        grown, held = now >= held + GROWN_KIB, min(held, now)
+        if again or grown or time.monotonic() >= counted + COUNT_SECONDS:
             # What grew may grow on; and those that are left may hold too much, too.
-            pause = SOON_SECONDS if count_everything() or grown else LOOK_SECONDS
+            again = count_everything(unowned)
             held, counted = now, time.monotonic()
-        time.sleep(pause)
+        time.sleep(SOON_SECONDS if again or grown else LOOK_SECONDS)
 
 
 def watch_slab() -> None:

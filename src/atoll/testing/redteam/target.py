@@ -98,7 +98,8 @@ class AttackTarget:
         said = base64.b64decode(told["stdout"]).decode(errors="replace")
         if told["exit_code"] != 0:
             more = base64.b64decode(told["stderr"]).decode(errors="replace")
-            raise Failed(f"{argv[0]} inside ended by {told['exit_code']}: {said}{more}"[:2000])
+            how = told["signal"] or told["exit_code"]
+            raise Failed(f"{argv[0]} inside ended by {how}, and said last: {(said + more)[-1000:]}")
         return said
 
     def put(self, path: str, data: bytes) -> None:
