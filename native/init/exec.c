@@ -276,6 +276,7 @@ void start_exec(struct world *world, struct packet *in)
 	}
 	parent = getpid();
 	slot->leader = 0;
+	slot->waits = (in->head.a & FLAG_TTY) && (in->head.a & FLAG_LEAD);
 	warden = fork();
 	if (warden == 0) {
 		/* Parsed here, so that no request can grow init itself. */

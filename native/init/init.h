@@ -33,6 +33,7 @@ struct slot {
 	uint32_t tag;
 	volatile pid_t warden;
 	volatile pid_t leader; /* 0 before it runs, ENDED from just before it is reaped */
+	volatile int waits; /* the leader is init's own and waits for its one job (lead.c) */
 };
 
 enum { ENDED = -1 };
@@ -77,8 +78,9 @@ void report_left(const struct world *world, uint32_t tag);
  * on; -1 with errno */
 int supervise(int sockets, int datagrams, int filters);
 
-/* slab.c: ends, as pid 1, programs that hold too much of what only counting bounds; -1 with errno */
-int watch_slab(void);
+/* slab.c: ends, as pid 1, programs that hold too much of what only counting bounds, but not those of
+ * the slots that are init's own; -1 with errno */
+int watch_slab(const struct slot *slots);
 
 /* pty.c, serve.c */
 void open_pty(struct world *world, struct packet *in);

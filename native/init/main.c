@@ -121,9 +121,13 @@ static void be_init(struct options *chosen)
 		_exit(2);
 	close_from(3, (unsigned)world.control - 1);
 	close_from((unsigned)world.control + 1, ~0U);
+	world.slots = mmap(NULL, MAX_SLOTS * sizeof *world.slots, PROT_READ | PROT_WRITE,
+	                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (world.slots == MAP_FAILED)
+		fail(world.control, STEP_OTHER);
 	/* Before the next line, after which /proc/self is root's. */
 	if (chosen->netlink >= 0 &&
-	    (watch_slab() < 0 ||
+	    (watch_slab(world.slots) < 0 ||
 	     supervise(chosen->netlink, chosen->datagrams, chosen->filters) < 0))
 		fail(world.control, STEP_OTHER);
 	prctl(PR_SET_DUMPABLE, 0);
@@ -131,10 +135,6 @@ static void be_init(struct options *chosen)
 	umask(0);
 	world.root = open(chosen->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (world.root < 0)
-		fail(world.control, STEP_OTHER);
-	world.slots = mmap(NULL, MAX_SLOTS * sizeof *world.slots, PROT_READ | PROT_WRITE,
-	                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (world.slots == MAP_FAILED)
 		fail(world.control, STEP_OTHER);
 	announce(chosen, world.control);
 	serve(&world);

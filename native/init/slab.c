@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -55,6 +56,8 @@ struct room {
 	struct listeners listeners;
 	int many_files;
 };
+
+static const struct slot *slots;
 
 /* A file of /proc, line by line. */
 struct lines {
@@ -224,6 +227,15 @@ static long files_of_others(const char *process)
 	return found;
 }
 
+/* A process that init forked for work of its own and that runs none of a sandbox's programs. */
+static int is_own(pid_t pid)
+{
+	for (int i = 0; i < MAX_SLOTS; i++)
+		if (slots[i].warden == pid || (slots[i].leader == pid && slots[i].waits))
+			return 1;
+	return 0;
+}
+
 /* Files that stay open because they are mapped, beyond those of ordinary programs; where a process
  * hides them, as many as its pages or the kernel allow. */
 static long mapped_of(const char *process)
@@ -235,6 +247,8 @@ static long mapped_of(const char *process)
 
 	snprintf(path, sizeof path, "%.30s/maps", process);
 	if (open_lines(&file, path) < 0) {
+		if (is_own((pid_t)atol(process + strlen("/proc/"))))
+			return 0;
 		snprintf(path, sizeof path, "%.30s/statm", process);
 		found = number_of(path, "");
 		found = found < MOST_MAPS ? found : MOST_MAPS;
@@ -414,15 +428,20 @@ static void *look(void *room)
 	return NULL;
 }
 
-int watch_slab(void)
+int watch_slab(const struct slot *all)
 {
 	void *room = mmap(NULL, sizeof(struct room), PROT_READ | PROT_WRITE,
 	                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	pthread_attr_t small;
 	pthread_t thread;
 
+	slots = all;
 	if (room == MAP_FAILED)
 		return -1;
+	/* No addresses of 64 MiB for its thread: what is forked later would be as large. */
+#ifdef M_ARENA_MAX
+	mallopt(M_ARENA_MAX, 1);
+#endif
 	if (getpid() != 1) /* then not all that is seen in /proc is ours */
 		return 0;
 	pthread_attr_init(&small);

