@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from atoll.zygote.host.home import Home
+from atoll.zygote.host.installation import PREFIX_LENGTH
 
 HOMES = ("", "h", "home")
 """Where below such a folder tests put the home of an Atoll."""
@@ -53,11 +54,12 @@ class Folders:
             for folder, test in self.made.items():
                 if _names(text, folder):
                     yield f"{what} of {folder} ({test})"
-        groups = {name: path for path, name in _groups()}
+        groups = [*_groups()]
         for folder, test in self.made.items():
-            tags = {Home(Path(folder) / name).tag for name in HOMES} | {Path(folder).name}
-            for tag in tags & groups.keys():
-                yield f"cgroup {groups[tag]} of {folder} ({test})"
+            tags = {Home(Path(folder) / name).tag[:PREFIX_LENGTH] for name in HOMES}
+            for path, name in groups:
+                if name == Path(folder).name or name[:PREFIX_LENGTH] in tags:
+                    yield f"cgroup {path} of {folder} ({test})"
 
 
 def _names(text: str, folder: str) -> bool:

@@ -181,7 +181,8 @@ async def _no_keys(_extension: str, _sandbox_id: SandboxId | None) -> Sequence[V
 @dataclass(frozen=True, slots=True)
 class ExtensionSetup:
     """The place and settings that an extension is made with. `home` is Atoll's directory, `tag`
-    its name in places that several homes of one machine share (labels of containers); `agents`
+    the beginning of its names in places that several homes share (containers, other machines),
+    `installation` the id that labels carry there: what has another one is never ended. `agents`
     are those that a runtime may start, under every name they answer to; `upstreams` are base
     URLs of model providers that differ from the usual ones, by provider; `options` are the
     settings of backends by name. `hosts` are those that sandboxes are placed on, `keys` those of
@@ -194,6 +195,7 @@ class ExtensionSetup:
 
     home: Path
     tag: str
+    installation: str = ""
     agents: tuple[RuntimeAgent, ...] = ()
     upstreams: tuple[tuple[str, str], ...] = ()
     options: Mapping[str, object] = field(default_factory=dict)

@@ -23,6 +23,7 @@ from tests.peers.api import until
 from tests.peers.clouds.faults import Fault, Faults
 
 BOX = SandboxId("sb_aaaaaaaaaaaaaaaa")
+OTHER = SandboxId("sb_bbbbbbbbbbbbbbbb")
 STRAYS = 2_500
 """More than a page of any vendor's list."""
 
@@ -112,7 +113,7 @@ class VendorSide:
     @pytest.fixture
     def rentals(self, vendor: Vendor, keys: Keys, tmp_path: Path) -> Rentals:
         records = Records(tmp_path / "rented")
-        return Rentals("ext.cloud", vendor, "atoll-test", records, keys.find)
+        return Rentals("ext.cloud", vendor, "atoll-test", records, keys.find, "one")
 
 
 class VendorCalls(VendorSide):
@@ -126,10 +127,22 @@ class VendorCalls(VendorSide):
         assert (again.machine, peer.rented) == (rented.machine, 1)
         (sold,) = peer.live
         assert sold.is_closed
-        assert sold.tags == {"atoll": "atoll-test", "atoll-sandbox": BOX}
+        tags = {"atoll": "atoll-test", "atoll-sandbox": BOX, "atoll-installation": "one"}
+        assert sold.tags == tags
         assert 0 < peer.deadline(sold) <= 1800
         assert await rentals.end(BOX) == (True, "")
         assert await rentals.end(BOX) == (False, "")
+
+    async def test_machine_of_another_installation_is_none_of_ours(
+        self, rentals: Rentals, peer: CloudPeer
+    ) -> None:
+        """A home of the same path, on another machine, may use the same key."""
+        rented = await rentals.rent(BOX, self.template)
+        usual = {"atoll": "atoll-test", "atoll-sandbox": OTHER}
+        peer.stray(1, {**usual, "atoll-installation": "another"})
+        peer.stray(1, usual)
+        assert [place.id for place in await rentals.everything()] == [rented.machine]
+        assert await rentals.end(BOX) == (True, "")
 
     @pytest.mark.parametrize("fault", [Fault.LOST, Fault.HALF])
     async def test_create_whose_answer_is_lost_is_looked_up_first(
@@ -238,7 +251,8 @@ class VendorCalls(VendorSide):
     @pytest.mark.parametrize("patience", [USUAL], ids=["usual"])
     @pytest.mark.timeout(240)
     async def test_thousands_of_strays_are_listed(self, rentals: Rentals, peer: CloudPeer) -> None:
-        peer.stray(STRAYS, {"atoll": "atoll-test", "atoll-sandbox": "sb_gone"})
+        tags = {"atoll": "atoll-test", "atoll-sandbox": "sb_gone", "atoll-installation": "one"}
+        peer.stray(STRAYS, tags)
         peer.stray(10, {"atoll": "another-home"})
         found = await rentals.everything()
         assert len(found) == STRAYS

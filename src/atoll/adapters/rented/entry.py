@@ -75,7 +75,7 @@ def rented_extension(setup: ExtensionSetup, wares: Wares, vendor: Vendor | None)
     records = Records(setup.home / "rented" / wares.table)
     rentals = None
     if vendor is not None:
-        rentals = Rentals(wares.name, vendor, setup.tag, records, setup.keys)
+        rentals = Rentals(wares.name, vendor, setup.tag, records, setup.keys, setup.installation)
     extra = wares.extra or wares.table
     missing = f"{wares.name} needs the library of {wares.title}: pip install 'atoll[{extra}]'"
     templates = usual_templates(wares.templates, wares.default)

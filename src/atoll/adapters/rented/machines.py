@@ -12,6 +12,7 @@ import structlog
 
 from atoll.adapters.rented.records import Record, Records
 from atoll.adapters.rented.vendor import (
+    INSTALLATION,
     LIFE_SECONDS,
     OURS,
     SANDBOX,
@@ -45,13 +46,14 @@ class Rented:
 
 @dataclass(frozen=True, slots=True)
 class Rentals:
-    """The machines of this home, by `tag`, for the extension `name`."""
+    """The machines of this home, by `tag` and `installation`, for the extension `name`."""
 
     name: str
     vendor: Vendor
     tag: str
     records: Records
     find_keys: FindKeys
+    installation: str = ""
 
     async def rent(
         self, sandbox_id: SandboxId, template: str, profile: Profile | None = None
@@ -66,7 +68,8 @@ class Rentals:
         key = (known or list(keys))[0]
         found = await self._only_one(key, sandbox_id)
         if found is None:
-            order = Order(template, self._tags(sandbox_id), LIFE_SECONDS, "", profile)
+            tags = (*self._tags(sandbox_id), (INSTALLATION, self.installation))
+            order = Order(template, tags, LIFE_SECONDS, "", profile)
             found = await self._made(key, sandbox_id, order)
         token = "" if record is None else record.token
         self.records.write(sandbox_id, Record(key.id, token, found.id))
@@ -117,11 +120,14 @@ class Rentals:
         return ended, ""
 
     async def everything(self) -> list[RentedPlace]:
-        """Return every machine of this home, once, whichever keys see it."""
+        """Return every machine of this installation, once, whichever keys see it. One from before
+        there was a tag for installations counts while there is a record of its sandbox here."""
         found: dict[str, RentedPlace] = {}
         for key in await self.find_keys(self.name, None):
             for machine in await self._all(key, ((OURS, self.tag),)):
                 sandbox_id = SandboxId(machine.tag(SANDBOX))
+                if not self._is_ours(machine, sandbox_id):
+                    continue
                 found[machine.id] = RentedPlace(machine.id, sandbox_id, key.id, machine.ends_at)
         return list(found.values())
 
@@ -185,6 +191,12 @@ class Rentals:
             if all(machine.tag(name) == value for name, value in tags):
                 found[machine.id] = machine
         return list(found.values())
+
+    def _is_ours(self, machine: RentedMachine, sandbox_id: SandboxId) -> bool:
+        made_by = dict(machine.tags).get(INSTALLATION)
+        if made_by is None:
+            return self.records.read(sandbox_id) is not None
+        return made_by == self.installation
 
     def _tags(self, sandbox_id: SandboxId) -> Tags:
         return ((OURS, self.tag), (SANDBOX, sandbox_id))

@@ -18,7 +18,9 @@ LIFE_SECONDS = 1800
 
 OURS = "atoll"
 SANDBOX = "atoll-sandbox"
-"""The names of our tags: the home that rented it, and the sandbox it was rented for."""
+INSTALLATION = "atoll-installation"
+"""The names of our tags: the home that rented it, the sandbox it was rented for, and the
+installation that the home is."""
 
 Tags: TypeAlias = tuple[tuple[str, str], ...]
 

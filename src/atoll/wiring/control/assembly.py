@@ -63,6 +63,7 @@ from atoll.wiring.control.settings import ControlSettings, extension_options
 from atoll.wiring.control.telemetry import metered, watched
 from atoll.wiring.control.vaulting import held, open_vault
 from atoll.zygote.host.home import Home
+from atoll.zygote.host.installation import read_installation
 
 MAIN = "main"
 """The name of the control plane that `atoll up` starts without one."""
@@ -214,9 +215,11 @@ def _shelf(settings: ControlSettings, stack: AsyncExitStack, copies: Copies) -> 
 def _extension_setup(
     settings: ControlSettings, store: Store, vault: EnvelopeVault
 ) -> ExtensionSetup:
+    installation = read_installation(settings.home)
     return ExtensionSetup(
         home=settings.home,
-        tag=Home(settings.home).tag,
+        tag=installation.tag,
+        installation=installation.id,
         agents=_agents(settings),
         upstreams=tuple(sorted(settings.backends.upstreams.items())),
         options=extension_options(settings),

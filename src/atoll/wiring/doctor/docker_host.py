@@ -19,6 +19,7 @@ from atoll.domain.errors import AtollError
 from atoll.ports.host import Finding
 from atoll.wiring.control.settings import ControlSettings, read_settings
 from atoll.zygote.host.home import Home
+from atoll.zygote.host.installation import read_installation
 
 if TYPE_CHECKING:
     from atoll.adapters.extensions.docker.engine import Info, Version
@@ -65,8 +66,10 @@ async def _clear(settings: ControlSettings) -> None:
 
     engine = Engine(settings.docker.docker_host)
     try:
-        containers = Containers(engine, Home(settings.home).tag)
-        for one in await containers.all():
+        made = read_installation(settings.home)
+        kept = {record.parent.name for record in Home(settings.home).boxes.glob("*/box.json")}
+        containers = Containers(engine, made.tag, made.id)
+        for one in await containers.all(kept):
             await containers.remove(one.id)
     finally:
         await engine.close()

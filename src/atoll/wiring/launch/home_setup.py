@@ -9,6 +9,7 @@ from pathlib import Path
 
 from atoll.domain.errors import Failed, Invalid
 from atoll.zygote.host.home import traversal_mode
+from atoll.zygote.host.installation import keep_installation
 from atoll.zygote.records.uids import FIRST_UID, Counter
 
 HOME_MODE = 0o1771
@@ -46,10 +47,11 @@ def _prepare(home: Path) -> int:
     if home.exists() and not _was_home(home) and _strangers(home):
         raise Invalid(f"{home} holds other things: choose a new or empty folder as --home")
     run, boxes = home / "run", home / "boxes"
-    first = not run.exists()
+    first, used = not run.exists(), boxes.exists()
     for folder in (home, run, boxes):
         folder.mkdir(parents=True, exist_ok=True)
     boxes.chmod(traversal_mode())
+    keep_installation(home, used=used)
     uid = _control_uid(home)
     for folder in (home, run):
         if os.geteuid() == 0:

@@ -1,9 +1,10 @@
-"""The paths below $ATOLL_HOME that the zygote uses. This module touches no file."""
+"""The paths below $ATOLL_HOME that the zygote uses. Only for the home's name is a file read."""
 
-import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
+
+from atoll.zygote.host.installation import read_installation
 
 ENGINE_MOUNTS = "lent"
 """Name of a directory on disk, kept from earlier versions so that the cleanup finds theirs."""
@@ -179,8 +180,8 @@ class Home:
 
     @property
     def tag(self) -> str:
-        """A short name of this home, for cgroups and units."""
-        return "atoll-" + hashlib.blake2b(bytes(self.root), digest_size=5).hexdigest()
+        """A short name of this home's installation, for cgroups and units."""
+        return read_installation(self.root).tag
 
     def box(self, sandbox_id: str) -> BoxPlaces:
         """Return the paths of one sandbox. The id must have passed `wire.zygote.messages`."""

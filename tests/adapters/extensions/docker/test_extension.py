@@ -1,6 +1,8 @@
 """`ext.docker` against a real daemon: the contract every extension keeps, and its own cases."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -43,3 +45,58 @@ class TestDocker(ExtensionContract):
     async def kill(self, extension: Extension, handle: Handle) -> None:
         assert isinstance(extension, Docker)
         await extension._engine._call("POST", f"/containers/{dict(handle.data)['container']}/kill")
+
+
+async def test_end_that_nobody_saw_is_told_with_what_the_daemon_knows(
+    rig: ZygoteRig, daemon: DockerDaemon
+) -> None:
+    settings = Settings(rig.home.socket, rig.home.tag, rig.home.root / "i", daemon.host)
+    before, after = Docker(settings), Docker(settings)
+    request = replace(ExtensionContract().request(), profile=TestDocker().profile())
+    handle = await before.provision(request)
+    await before.wait_ready(handle)
+    await before.close()
+    daemon.run("kill", dict(handle.data)["container"])
+    try:
+        async with asyncio.timeout(30):
+            while await after.survey():  # noqa: ASYNC110 - nothing announces it
+                await asyncio.sleep(0.05)
+        why = await after.why_ended(handle.sandbox_id)
+        assert why is not None and "its container ended with status 137" in why
+    finally:
+        await after.teardown(handle, keep_state=False)
+        await after.close()
+
+
+SETTLED = ("sleep", "300")
+
+
+def labelled(daemon: DockerDaemon, **labels: str) -> str:
+    """A container that some version of Atoll made with these labels."""
+    words = [word for name, value in labels.items() for word in ("-l", f"atoll.{name}={value}")]
+    return daemon.run("run", "-d", *words, IMAGE, *SETTLED)
+
+
+async def test_survey_ends_only_what_its_own_installation_made(
+    rig: ZygoteRig, daemon: DockerDaemon
+) -> None:
+    """Two homes of one path, as in two containers that share a daemon."""
+    settings = Settings(rig.home.socket, rig.home.tag, rig.home.root / "i", daemon.host)
+    docker = Docker(replace(settings, installation="mine"))
+    usual = {"home": rig.home.tag, "extension": "ext.docker", "generation": "1"}
+    theirs = labelled(daemon, **usual, sandbox="sb_theirs", installation="other")
+    mine = labelled(daemon, **usual, sandbox="sb_mine", installation="mine")
+    # As versions before the label left them: whose this is nobody can tell.
+    unknown = labelled(daemon, **usual, sandbox="sb_unknown")
+    request = replace(ExtensionContract().request(), profile=TestDocker().profile())
+    handle = await docker.provision(request)
+    await docker.teardown(handle, keep_state=True)
+    kept = labelled(daemon, **usual, sandbox=request.sandbox_id)
+    try:
+        await docker.survey()
+        running = set(daemon.run("ps", "-aq", "--no-trunc").split())
+        assert {theirs, unknown} == running & {theirs, mine, unknown, kept}
+    finally:
+        await docker.teardown(handle, keep_state=False)
+        daemon.run("rm", "-f", theirs, unknown)
+        await docker.close()

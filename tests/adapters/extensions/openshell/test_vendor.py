@@ -44,7 +44,9 @@ class Gateway:
         self.keys = [MINE]
         self.vendor = OpenShellVendor(OpenShellSettings(gateway=peer.url), patience)
         records = Records(folder / "rented")
-        self.rentals = Rentals("ext.openshell", self.vendor, "atoll-test", records, self.find)
+        self.rentals = Rentals(
+            "ext.openshell", self.vendor, "atoll-test", records, self.find, "one"
+        )
 
     async def find(self, _extension: str, _sandbox: SandboxId | None) -> Sequence[VendorKey]:
         return tuple(self.keys)
@@ -68,7 +70,11 @@ async def test_sandbox_is_made_closed_with_tags_a_policy_and_limits(at: Gateway)
     rented = await at.rent()
     assert ((await at.rent()).machine, at.peer.rented) == (rented.machine, 1)
     (made,) = at.peer.live
-    assert dict(made.request.labels) == {"atoll": "atoll-test", "atoll-sandbox": BOX}
+    assert dict(made.request.labels) == {
+        "atoll": "atoll-test",
+        "atoll-sandbox": BOX,
+        "atoll-installation": "one",
+    }
     spec = made.request.spec
     assert spec.policy == policy_of(PROFILE, "")
     assert not spec.policy.network_policies
@@ -155,7 +161,8 @@ async def test_listing_that_names_others_sandboxes_ends_none_of_them(at: Gateway
 async def test_thousands_of_strays_are_listed(peer: OpenShellPeer, tmp_path: Path) -> None:
     # Nothing fails here, and a page of a list takes seconds on a machine that is busy.
     at = Gateway(peer, tmp_path, USUAL)
-    at.peer.stray(STRAYS, {"atoll": "atoll-test", "atoll-sandbox": "sb_gone"})
+    tags = {"atoll": "atoll-test", "atoll-sandbox": "sb_gone", "atoll-installation": "one"}
+    at.peer.stray(STRAYS, tags)
     at.peer.stray(10, {"atoll": "another-home"})
     found = await at.rentals.everything()
     assert len(found) == STRAYS

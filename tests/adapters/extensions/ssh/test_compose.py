@@ -213,7 +213,7 @@ async def test_docker_and_stacks_of_one_home_on_one_engine_end_only_their_own(
     docker = Docker(settings)
     small = Profile(id="profile.small", version="1.0.0", extension="ext.docker", image=IMAGE)
     stack, alone = request(STACK), replace(ExtensionContract().request(), profile=small)
-    # As versions before labels of their own left them behind.
+    # As versions before labels of their own left them behind: whose they are nobody can tell.
     old_stack = place.daemon.run(
         *("run", "-d", "-l", "atoll.home=test", "-l", "atoll.sandbox=sb_old"),
         *("-l", "atoll.service=db", IMAGE, "sleep", "60"),
@@ -227,7 +227,7 @@ async def test_docker_and_stacks_of_one_home_on_one_engine_end_only_their_own(
         await docker.survey()
         assert inspected(place, stack.sandbox_id).keys() == {"web", "agent"}
         running = place.daemon.run("ps", "-q", "--no-trunc").split()
-        assert old_stack in running and old_box not in running
+        assert old_stack in running and old_box in running
         second = await extension.provision(other := request(STACK))
         await extension.teardown(second, keep_state=False)
         assert inspected(place, other.sandbox_id) == {}
@@ -236,8 +236,30 @@ async def test_docker_and_stacks_of_one_home_on_one_engine_end_only_their_own(
         assert inspected(place, stack.sandbox_id).keys() == {"web", "agent"}
         await extension.teardown(far, keep_state=False)
     finally:
-        place.daemon.run("rm", "-f", old_stack)
+        place.daemon.run("rm", "-f", old_stack, old_box)
         await docker.close()
+
+
+async def test_start_removes_ended_stacks_of_its_own_installation_alone(
+    place: Place, extension: LinkedExtension
+) -> None:
+    usual = ("run", "-d", "-l", "atoll.home=test", "-l", "atoll.service=agent")
+    ended = {
+        who: place.daemon.run(*usual, "-l", f"atoll.sandbox=sb_{who}", *words, IMAGE, "true")
+        for who, words in {
+            "mine": ("-l", "atoll.installation="),
+            "other": ("-l", "atoll.installation=other"),
+            "older": (),
+        }.items()
+    }
+    place.daemon.run("wait", *ended.values())
+    handle = await extension.provision(request(FILE))
+    try:
+        there = place.daemon.run("ps", "-aq", "--no-trunc").split()
+        assert [who for who, found in ended.items() if found in there] == ["other", "older"]
+    finally:
+        await extension.teardown(handle, keep_state=False)
+        place.daemon.run("rm", "-f", ended["other"], ended["older"])
 
 
 async def test_end_of_the_agents_container_is_reported_with_the_words_of_the_engine(

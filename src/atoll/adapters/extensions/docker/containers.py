@@ -5,7 +5,7 @@ Each sandbox has one, whose name and labels say whose it is. What stands in them
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from time import monotonic
 
@@ -19,6 +19,9 @@ AGAIN_SECONDS = 0.1
 HOME_LABEL, SANDBOX_LABEL, GENERATION_LABEL = "atoll.home", "atoll.sandbox", "atoll.generation"
 EXTENSION_LABEL = "atoll.extension"
 """The backend that made a container. Several backends of a home may use one Engine."""
+
+INSTALLATION_LABEL = "atoll.installation"
+"""The installation that made a container. Homes of one path on two machines may use one Engine."""
 
 NAME = "ext.docker"
 STACK_LABEL = "atoll.service"
@@ -38,10 +41,11 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Containers:
-    """The containers labelled with `tag`. Raises what `Engine` raises."""
+    """The containers labelled with `tag` that `installation` made. Raises what `Engine` raises."""
 
     engine: Engine
     tag: str
+    installation: str
 
     @property
     def label(self) -> str:
@@ -56,15 +60,32 @@ class Containers:
         """Return the labels that identify a container's home and sandbox."""
         return (
             (HOME_LABEL, self.tag),
+            (INSTALLATION_LABEL, self.installation),
             (EXTENSION_LABEL, NAME),
             (SANDBOX_LABEL, sandbox_id),
             (GENERATION_LABEL, str(generation)),
         )
 
-    async def all(self) -> list[ListedContainer]:
-        """Return every container that this backend made, running or not."""
-        found = await self.engine.containers(self.label)
-        return [each for each in found if is_ours(each.labels or {})]
+    async def all(self, kept: Collection[str]) -> list[ListedContainer]:
+        """Return every container that this backend made, running or not. One from before there was
+        a label for installations is ours if its sandbox is one of `kept`; any other is left to
+        whom it belongs."""
+        found = [
+            each
+            for each in await self.engine.containers(self.label)
+            if is_of_docker(each.labels or {})
+        ]
+        ours = [each for each in found if self._is_ours(each.labels or {}, kept)]
+        foreign = len(found) - len(ours)
+        if foreign:
+            _log.info("containers_of_others", count=foreign, label=self.label)
+        return ours
+
+    def _is_ours(self, labels: Mapping[str, str], kept: Collection[str]) -> bool:
+        made_by = labels.get(INSTALLATION_LABEL)
+        if made_by is None:
+            return labels.get(SANDBOX_LABEL) in kept
+        return made_by == self.installation
 
     async def run(self, sandbox_id: str, generation: int, *, body: bytes) -> None:
         """Create and start a container. An existing one of the same generation is used as it is.
@@ -138,8 +159,8 @@ class Containers:
             _log.warning("container_left", container=name, reason=err.message)
 
 
-def is_ours(labels: Mapping[str, str]) -> bool:
-    """Report whether a container of this home is one of this backend. Those that were made before
-    there was a label for it are told by what only stacks have."""
+def is_of_docker(labels: Mapping[str, str]) -> bool:
+    """Report whether a container with our labels is one of this backend. Those made before there
+    was a label for it are told by what only stacks have."""
     made_by = labels.get(EXTENSION_LABEL)
     return made_by == NAME or (made_by is None and STACK_LABEL not in labels)

@@ -18,6 +18,7 @@ def make(setup: ExtensionSetup) -> Docker:
         Settings(
             socket=setup.home / "run" / "zygote.sock",
             tag=setup.tag,
+            installation=setup.installation,
             archives=setup.home / "images",
             host=options.docker_host,
             builds=options.builds,

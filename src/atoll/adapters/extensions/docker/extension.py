@@ -25,6 +25,7 @@ from atoll.adapters.extensions.docker.containers import (
     SANDBOX_LABEL,
     Containers,
 )
+from atoll.adapters.extensions.docker.ends import ContainerEnds, how_ended
 from atoll.adapters.extensions.docker.feed import Answers, Died, Feed
 from atoll.adapters.extensions.docker.images import ResolvedImage, check_image, find
 from atoll.adapters.extensions.docker.seccomp_profile import profile_for
@@ -70,15 +71,14 @@ HEALTH_SECONDS = 10.0
 MAX_TOLD = 1024
 UNBOUNDED = "the daemon cannot bound it"
 _LIMITS = {"memory": MEMORY, "cpu": CPU, "pids": PIDS}
-OUT_OF_MEMORY = "it ran out of memory"
 _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings of `ext.docker`: sockets of daemon and zygote, the owner of the containers (`tag`,
-    one per home), directories of archives and image recipes, limits of builds, and the
-    configuration of runtimes (see `namespaces.Settings`)."""
+    """Settings of `ext.docker`: sockets of daemon and zygote, the owner of the containers (`tag`
+    begins their names, `installation` is in their labels), directories of archives and image
+    recipes, limits of builds, and the configuration of runtimes (see `namespaces.Settings`)."""
 
     socket: Path
     tag: str
@@ -87,6 +87,7 @@ class Settings:
     builds: BuildRules = USUAL_RULES
     broker: tuple[tuple[str, str], ...] = ()
     agents: tuple[wire.Agent, ...] = ()
+    installation: str = ""
 
 
 @dataclass(slots=True)
@@ -97,6 +98,7 @@ class Docker:
     _link: ZygoteLink = field(init=False)
     _engine: docker.Engine = field(init=False)
     _containers: Containers = field(init=False)
+    _ends: ContainerEnds = field(init=False)
     _builds: Builds = field(init=False)
     _feed: Feed = field(init=False)
     _info: docker.Info | None = None
@@ -107,7 +109,8 @@ class Docker:
         docker.socket_path(self.settings.host)
         self._link = ZygoteLink(self.settings.socket)
         self._engine = docker.Engine(self.settings.host)
-        self._containers = Containers(self._engine, self.settings.tag)
+        self._containers = Containers(self._engine, self.settings.tag, self.settings.installation)
+        self._ends = ContainerEnds(self._containers)
         self._builds = Builds(self._engine, self.settings.archives, self.settings.builds)
         self._feed = Feed(docker.Engine(self.settings.host), self._containers.label)
 
@@ -164,6 +167,7 @@ class Docker:
             return await asyncio.shield(under_way)
         future = self._under_way[key] = asyncio.get_running_loop().create_future()
         self._told.pop(key, None)
+        self._ends.forget(request.sandbox_id)
         try:
             handle = await self._provision(request)
             future.set_result(handle)
@@ -350,8 +354,9 @@ class Docker:
     async def survey(self) -> list[Handle]:
         """Return every sandbox of this home whose runtime lives. Containers without a sandbox are
         removed."""
+        kept = {box.sandbox_id async for box in self._link.boxes(WALL)}
         try:
-            containers = await self._containers.all()
+            containers = await self._containers.all(kept)
         except Unavailable as err:
             _log.warning("docker_away", host=self.settings.host, reason=err.message)
             containers = []
@@ -359,14 +364,20 @@ class Docker:
         boxes = [box async for box in self._link.boxes(WALL) if box.live]
         living = {box.sandbox_id for box in boxes}
         for one in containers:
-            if (one.labels or {}).get(SANDBOX_LABEL) not in living:
+            sandbox_id = (one.labels or {}).get(SANDBOX_LABEL, "")
+            if sandbox_id not in living:
+                await self._ends.note(sandbox_id, one.id)
                 await self._containers.sweep(one.id)
         return [self._handle(box) for box in boxes if box.runtime_pid]
 
     async def why_ended(self, sandbox_id: SandboxId) -> str | None:
-        """Return the zygote's record of why a sandbox ended."""
+        """Return the zygote's record of why a sandbox ended, with what the daemon knew of its
+        container."""
         box = await self._box(sandbox_id)
-        return None if box is None or box.live else box.reason or None
+        if box is None or box.live or not box.reason:
+            return None
+        how = self._ends.of(sandbox_id)
+        return f"{box.reason} ({how})" if how else box.reason
 
     async def _box(self, sandbox_id: str) -> wire.Box | None:
         async for box in self._link.boxes(WALL):
@@ -419,7 +430,7 @@ class Docker:
         container = self._containers.name(told.sandbox_id)
         try:
             found = await self._containers.inspect(container)
-            if found is not None and (how := _how_ended(found.state)):
+            if found is not None and (how := how_ended(found.state)):
                 reason = f"{reason} ({how})"
             if found is not None:
                 await self._containers.sweep(container)
@@ -465,15 +476,6 @@ class Docker:
             ("container", self._containers.name(box.sandbox_id)),
         )
         return Handle(SandboxId(box.sandbox_id), box.generation, NAME, data)
-
-
-def _how_ended(state: docker.ContainerState) -> str:
-    """Return how a container ended; empty for one that runs."""
-    if state.o_o_m_killed:
-        return OUT_OF_MEMORY
-    if state.status not in ("exited", "dead"):
-        return ""
-    return state.error or f"its container ended with status {state.exit_code}"
 
 
 def _unbounded(info: docker.Info) -> Iterator[str]:

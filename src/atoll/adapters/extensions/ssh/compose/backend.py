@@ -41,6 +41,9 @@ HOME_LABEL, SANDBOX_LABEL, GENERATION_LABEL = "atoll.home", "atoll.sandbox", "at
 EXTENSION_LABEL = "atoll.extension"
 """The backend that made a container. Several backends of a home may use one Engine."""
 
+INSTALLATION_LABEL = "atoll.installation"
+"""The installation that made a container. Homes of one path on two machines may use one Engine."""
+
 TWIN = "link.py"
 """Beside the programs for other machines where no compiler has built the link."""
 
@@ -77,12 +80,13 @@ class _Standing:
 @dataclass(slots=True)
 class ComposeBackend:
     """`ports.FarBackend` of stacks on the hosts that `find_hosts` returns. `tag` names this home
-    there, `kind` is what our programs run on."""
+    there, `installation` is in the labels of what is swept, `kind` is what our programs run on."""
 
     find_hosts: FindHosts
     places: SshPlaces
     tag: str
     kind: str
+    installation: str = ""
     _machines: dict[str, tuple[SshHost, SshClient, Machine]] = field(default_factory=dict)
     _compose: Compose | None = None
 
@@ -224,8 +228,10 @@ class ComposeBackend:
         return self._compose
 
     async def _sweep(self, far: FarEngine) -> None:
-        """Remove the services of stacks whose agent ended: the link's end cannot end them."""
-        found = await far.containers(*self._mine)
+        """Remove the services of this installation's stacks whose agent ended: the link's end
+        cannot end them. Those from before there was a label for installations stay until their
+        sandbox is started, stopped or destroyed."""
+        found = await far.containers(*self._mine, f"{INSTALLATION_LABEL}={self.installation}")
         alive = {
             (each.labels or {}).get(SANDBOX_LABEL)
             for each in found
@@ -281,7 +287,12 @@ class ComposeBackend:
         return StackTerms(
             image="" if profile.image == HOST else profile.image,
             hostname=hostname(request.name),
-            labels=(*kept, (EXTENSION_LABEL, NAME), (GENERATION_LABEL, str(request.generation))),
+            labels=(
+                *kept,
+                (INSTALLATION_LABEL, self.installation),
+                (EXTENSION_LABEL, NAME),
+                (GENERATION_LABEL, str(request.generation)),
+            ),
             kept_labels=kept,
             limits=profile.resources,
             grace_seconds=terms.grace_seconds,

@@ -13,7 +13,7 @@ def make(setup: ExtensionSetup) -> LinkedExtension:
     """Make the extension of a home. Raises `Failed` without compose on this machine."""
     check_installed()
     places, find_hosts = ssh_hosts(setup)
-    backend = ComposeBackend(find_hosts, places, setup.tag, machine())
+    backend = ComposeBackend(find_hosts, places, setup.tag, machine(), setup.installation)
     return LinkedExtension(
         LinkedSettings(setup.home, broker=setup.upstreams, agents=setup.agents), backend
     )

@@ -1,0 +1,46 @@
+"""How containers ended: what the daemon knows of an end, kept for who asks after its removal."""
+
+from collections import OrderedDict
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from atoll.adapters.extensions.docker.containers import Containers
+from atoll.adapters.extensions.docker.engine import ContainerState
+from atoll.domain.errors import AtollError
+
+MOST_KEPT = 1024
+OUT_OF_MEMORY = "it ran out of memory"
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerEnds:
+    """The ends of containers that a survey found ended and removed, by sandbox."""
+
+    containers: Containers
+    _known: OrderedDict[str, str] = field(default_factory=OrderedDict)
+
+    async def note(self, sandbox_id: str, container: str) -> None:
+        """Keep how a container ended, before it is removed. Raises nothing."""
+        with suppress(AtollError):
+            found = await self.containers.inspect(container)
+            if found is not None and (how := how_ended(found.state)):
+                self._known[sandbox_id] = how
+        if len(self._known) > MOST_KEPT:
+            self._known.popitem(last=False)
+
+    def forget(self, sandbox_id: str) -> None:
+        """Forget an end: the sandbox is started again."""
+        self._known.pop(sandbox_id, None)
+
+    def of(self, sandbox_id: str) -> str:
+        """Return how a sandbox's container ended; empty where that is not known."""
+        return self._known.get(sandbox_id, "")
+
+
+def how_ended(state: ContainerState) -> str:
+    """Return how a container ended; empty for one that runs."""
+    if state.o_o_m_killed:
+        return OUT_OF_MEMORY
+    if state.status not in ("exited", "dead"):
+        return ""
+    return state.error or f"its container ended with status {state.exit_code}"
