@@ -7,8 +7,9 @@ import sys
 from collections.abc import Sequence
 
 from atoll.client.shapes import Sandbox
+from atoll.domain.wall.runtime_end import NOT_REACHED
 from atoll.surfaces.cli.console.moments import age
-from atoll.surfaces.cli.console.output import middle_cut, note, show_json, show_table
+from atoll.surfaces.cli.console.output import clean, middle_cut, note, show_json, show_table
 from atoll.surfaces.cli.console.waiting import end_notice, name_of
 from atoll.surfaces.cli.overview.agent_line import agents_line
 
@@ -30,14 +31,14 @@ HEADINGS = ("NAME", "STATE", "STATUS", "AGE", "PROFILE", "AGENT", "REPOSITORY")
 
 def show_sandboxes(found: list[Sandbox], *, as_json: bool) -> None:
     """Print the list, those that need their person first: a table with the notices of those that
-    end soon, or JSON."""
+    end soon or are on a machine that is away, or JSON."""
     found = sorted(found, key=_needs_nobody)
     if as_json:
         show_json({"sandboxes": [row.value for row in found], "next": None})
     elif found:
         names = shown_names([name_of(one) for one in found])
         show_table(HEADINGS, map(_row, found, names), flexible=FLEXIBLE)
-        for words in filter(None, map(end_notice, found)):
+        for words in filter(None, (*map(end_notice, found), *map(_away_notice, found))):
             note(words)
     else:
         note("no sandboxes: make one with `atoll new`")
@@ -86,6 +87,15 @@ def _status(sandbox: Sandbox) -> str:
     return agents_line(sandbox.agents, wanted=sandbox.agent if expected else "")
 
 
+def _is_away(sandbox: Sandbox) -> bool:
+    return sandbox.reason.startswith(NOT_REACHED)
+
+
+def _away_notice(sandbox: Sandbox) -> str:
+    """Return why a sandbox's machine is not reached; empty for any other."""
+    return f"{name_of(sandbox)} is {clean(sandbox.reason)}" if _is_away(sandbox) else ""
+
+
 def _state(sandbox: Sandbox) -> str:
     if sandbox.task.state == "queued":
         return f"queued ({sandbox.task.before} before it)"
@@ -96,4 +106,6 @@ def _state(sandbox: Sandbox) -> str:
         marks.append(SETUP_MARKS[sandbox.project.state])
     if sandbox.ends_soon:
         marks.append("ends soon")
+    if _is_away(sandbox):
+        marks.append("not reached")
     return sandbox.state + (f" ({', '.join(marks)})" if marks else "")

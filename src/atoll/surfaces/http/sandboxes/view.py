@@ -21,6 +21,7 @@ from atoll.domain.sandbox.sandbox import (
 from atoll.domain.sandbox.task import AgentMode, Task, TaskState
 from atoll.domain.terminal.softlock import Strictness
 from atoll.domain.wall.isolation import IsolationLevel
+from atoll.domain.wall.runtime_end import NOT_REACHED
 from atoll.ports.extension import ReachTroubles
 from atoll.services.application import Application
 from atoll.surfaces.http.agents.status_view import SandboxAgentView
@@ -197,7 +198,7 @@ def _with_trouble(atoll: Application, sandbox: Sandbox) -> Sandbox:
     if sandbox.state not in RUNNING or not isinstance(extension, ReachTroubles):
         return sandbox
     trouble = extension.trouble_of(sandbox.id)
-    return sandbox if trouble is None else replace(sandbox, reason=f"not reached now: {trouble}")
+    return sandbox if trouble is None else replace(sandbox, reason=f"{NOT_REACHED}{trouble}")
 
 
 def _listed(sandbox: Sandbox) -> Sandbox:

@@ -70,6 +70,19 @@ def test_list_of_a_sandbox_without_an_agent_says_nothing_of_one(cli: Cli, server
     assert row[heading.index("STATUS") :].split()[0] == "-"
 
 
+def test_list_says_which_sandbox_is_on_a_machine_that_is_away_and_why(
+    cli: Cli, server: Scripted
+) -> None:
+    server.add("here", state="active")
+    server.add("far", state="active", reason="not reached now: host box: no route\x1b[2J")
+    server.add("gone", state="failed", reason="host box: that machine was started anew")
+    shown = cli("list")
+    states = {row.split()[0]: row for row in shown.out.splitlines()[1:]}
+    assert "active (not reached)" in states["far"]
+    assert [name for name, row in states.items() if "not reached" in row] == ["far"]
+    assert shown.err == "far is not reached now: host box: no route\\x1b[2J\n"
+
+
 def test_info_says_what_each_agent_does(cli: Cli, server: Scripted) -> None:
     server.add("one", agents=[agent("needs_you", question="Allow?\x1b[2J"), agent("idle")])
     shown = [
