@@ -15,8 +15,10 @@ import pytest
 
 from atoll.testing.zygote_rig import ZygoteRig, start_zygote, zygote_rig
 from atoll.wire.zygote import messages as wire
+from atoll.zygote.disk.engine_mounts import EngineMounts
 from atoll.zygote.host.home import Home
 from atoll.zygote.records import record
+from atoll.zygote.stop.sweep import sweep
 from atoll.zygote.wall import cgroups, hierarchies
 
 ENV = (("PATH", "/usr/bin:/bin"), ("HOME", "/home/agent"))
@@ -206,9 +208,35 @@ def test_zygote_terminated_ends_all_and_leaves_no_group(uid: int) -> None:
         rig.process.terminate()
         rig.process.wait(30)
         assert all_end(pidfds, 1)
+        assert known(rig, "sb_last").reason.startswith("Atoll was ended on this machine")
         groups = [each.base(rig.home.tag) for each in hierarchies.hierarchies()]
         assert [str(each) for each in groups if each.exists()] == []
         assert not rig.home.socket.exists()
+
+
+@pytest.mark.parametrize(
+    ("boot", "why"),
+    [
+        (None, "Atoll's zygote ended while the sandbox ran; start it again"),
+        ("another", "this machine was started anew while the sandbox ran; start it again"),
+    ],
+)
+def test_next_zygote_says_why_a_sandbox_does_not_run(
+    tmp_path: Path, boot: str | None, why: str
+) -> None:
+    home = Home(tmp_path)
+    left = record.SandboxRecord("sb_left", 1, "box", 0, 0, True, boot_id=boot or record.boot_id())
+    kept = record.SandboxRecord("sb_kept", 1, "box", 0, 0, False, reason="as it was")
+    home.engine_mounts.mkdir(parents=True)
+    for one in (left, kept):
+        home.box(one.sandbox_id).folder.mkdir(parents=True)
+        record.save(home.box(one.sandbox_id).record, one)
+    found = sweep(home, cgroups.Groups((), frozenset()), EngineMounts(home, None))
+    assert {name: one.reason for name, one in found.items()} == {
+        "sb_left": why,
+        "sb_kept": "as it was",
+    }
+    assert not found["sb_left"].live
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to make groups")

@@ -62,6 +62,9 @@ _LIVE = "live"
 _OURS = "the runtime "
 """The beginning of a reason that is our runtime's end, not that of what is inside."""
 
+_ZYGOTES = "Atoll's zygote "
+"""The beginning of a reason that is the end of this machine's zygote, and of its runtimes."""
+
 
 @dataclass(frozen=True, slots=True)
 class LinkedSettings:
@@ -398,6 +401,8 @@ class RelocatingExtension(LinkedExtension):
 
 def _lost(reason: str) -> str:
     """Return the reason of an end, which for a runtime's says that its programs may run on."""
+    if reason.startswith(_ZYGOTES):
+        return f"{reason}: its programs run on"
     return f"runtime lost ({reason}); its programs run on" if reason.startswith(_OURS) else reason
 
 

@@ -40,6 +40,11 @@ MAX_STARTS = 16
 """Concurrent starts; more wait in a queue, so that none misses its deadline."""
 
 MAX_WAITING = 1024
+ENDED_HERE = (
+    "Atoll was ended on this machine while the sandbox ran, as when it is shut down; start it again"
+)
+"""The reason of sandboxes that nobody stopped before the zygote was told to end."""
+
 WALL_GRACE_SECONDS = 3.0
 """Time for a runtime whose sandbox ended to write its journal and exit."""
 
@@ -366,6 +371,8 @@ class Boxes:
         self._closing = True
         self._queue.clear()
         for entry in list(self._entries.values()):
+            if entry.phase is Phase.RUNNING and not entry.maintenance:
+                entry.record = msgspec.structs.replace(entry.record, reason=ENDED_HERE)
             if entry.phase is not Phase.STOPPING:
                 self._begin_stop(entry)
         self.pool.close(self._on_pool_closed)

@@ -14,7 +14,8 @@ from atoll.zygote.records import record
 from atoll.zygote.stop.teardown import SandboxTeardown, remove_tree, tear_down, unlink_socket
 from atoll.zygote.wall import cgroups, control_group, runtime_group
 
-REASON = "Atoll's zygote ended while the sandbox ran; start it again"
+ZYGOTE_ENDED = "Atoll's zygote ended while the sandbox ran; start it again"
+REBOOTED = "this machine was started anew while the sandbox ran; start it again"
 
 
 def sweep(
@@ -63,7 +64,8 @@ def _settle(
     if not known.live:
         return known
     teardown = _end(engine_mounts, groups, known, name=known.sandbox_id, keep=True)
-    settled = msgspec.structs.replace(known, live=False, processes=(), group="", reason=REASON)
+    reason = ZYGOTE_ENDED if known.boot_id == record.boot_id() else REBOOTED
+    settled = msgspec.structs.replace(known, live=False, processes=(), group="", reason=reason)
     record.save(teardown.places.record, settled)
     return settled
 
