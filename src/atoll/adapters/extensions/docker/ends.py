@@ -1,4 +1,4 @@
-"""How containers ended: what the daemon knows of an end, kept for who asks after its removal."""
+"""Ends of containers: what the daemon knows of each, kept for who asks after its removal."""
 
 from collections import OrderedDict
 from contextlib import suppress
