@@ -1,21 +1,29 @@
 """The pages `docs/change/add-*.md`, followed: each test adds what its page shows to a copy of the
 package, touches the files that the page names and no other, and finds the new thing working."""
 
+import ast
 import os
 import re
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import pytest
 
+from atoll.adapters.pods.process import PodProcess
+from atoll.ports import extension as extension_port
+from atoll.ports.extension import ABILITIES, Extension
 from tests.places import ROOT
 
 SOURCE = ROOT / "src" / "atoll"
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "static", "bin")
 SECONDS = 120
+OURS_ALONE = ("Examines", "JudgesProfiles", "Rents", "ReachTroubles")
+"""Optional abilities that no other project's extension is asked for."""
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 ROW = "| `lamp.switched` | 1 | `lamp_id` `on` | `why` | A lamp was switched. |"
 
 
@@ -235,6 +243,48 @@ def test_extension_is_a_package_of_its_own(scratch: Scratch) -> None:
     )
     assert said.split() == ["ext.mine"]
     assert scratch.touched() == set()
+
+
+def test_extension_page_says_what_its_template_and_the_port_have() -> None:
+    page = (ROOT / "docs/change/add-an-extension.md").read_text()
+    template = ast.parse((SOURCE / "templates/extension/extension.py.txt").read_text())
+    (made,) = (node for node in template.body if isinstance(node, ast.ClassDef))
+    methods = {node.name for node in made.body if isinstance(node, FUNCTIONS)}
+    required = {
+        name for name in vars(Extension) if not name.startswith("_") and name not in ("name",)
+    }
+    shown, *_ = blocks("add-an-extension.md")
+    assert set(re.findall(r"def (\w+)\(self", shown)) == required
+    own = {name for name in methods if not name.startswith("_")}
+    assert own - required == {"why_ended"} and required <= own
+    assert "`why_ended`, which is [optional](#optional-abilities)" in page
+    used = {
+        node.attr
+        for node in ast.walk(made)
+        if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "pod"
+    }
+    said = re.search(r"\| member \| meaning \|\n\|---\|---\|\n(.*?)\n\n", page, re.DOTALL)
+    assert said is not None
+    assert set(re.findall(r"^\| `(\w+)", said[1], re.MULTILINE)) == used
+    assert used <= set(dir(PodProcess)) | {one.name for one in fields(PodProcess)}
+
+
+def test_optional_abilities_of_the_page_are_those_that_an_author_may_have() -> None:
+    page = (ROOT / "docs/change/add-an-extension.md").read_text()
+    section = page.partition("## Optional abilities")[2]
+    rows = re.findall(r"^\| `(\w+)` \| (.*?) \|", section, re.MULTILINE)
+    optional = {
+        name: {method for method in vars(kind) if not method.startswith("_")} - {"name"}
+        for name, kind in vars(extension_port).items()
+        if isinstance(kind, type) and (kind.__doc__ or "").startswith("Optional ability")
+    }
+    for name in OURS_ALONE:
+        assert f"`{name}`" in section.rpartition("|")[2]
+        del optional[name]
+    assert {name: set(re.findall(r"`(\w+)`", cell)) for name, cell in rows} == optional
+    assert [name for name, _ in rows][-len(ABILITIES) :] == sorted(
+        ABILITIES, key=[name for name, _ in rows].index
+    )
 
 
 def test_port_is_a_file_a_suite_a_fake_and_their_names(scratch: Scratch) -> None:

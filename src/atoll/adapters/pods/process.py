@@ -96,7 +96,7 @@ class PodProcess:
             "mounts": [{"source": one.source, "target": one.target} for one in request.mounts],
             "idle_end_seconds": request.maintenance_seconds,
         }
-        process = _launch(self.place, request, msgspec.json.encode(boot))
+        process = _launch(self.place, self.command(request), msgspec.json.encode(boot))
         record = PodRecord(
             request.generation,
             process.pid,
@@ -109,6 +109,13 @@ class PodProcess:
         # It outlives this object, which would warn of that; `_started` reaps it.
         process.returncode = 0
         return record
+
+    def command(self, request: Provision) -> list[str]:
+        """Return the command of its runtime, which gets `--boot-fd N` as well."""
+        argv = [sys.executable, "-m", "atoll.wiring.pod", "--host", "127.0.0.1", "--port", "0"]
+        argv += ["--sandbox-id", request.sandbox_id, "--generation", str(request.generation)]
+        argv += ["--workspace", str(self.place / "workspace")]
+        return [*argv, "--journal", str(self.place / "journal")]
 
     def end(self) -> bool:
         """End every process; return whether any ran."""
@@ -165,13 +172,10 @@ async def uninterrupted(work: Callable[P, T], *args: P.args, **named: P.kwargs) 
         raise
 
 
-def _launch(place: Path, request: Provision, boot: bytes) -> "subprocess.Popen[str]":
+def _launch(place: Path, argv: list[str], boot: bytes) -> "subprocess.Popen[str]":
     fd = os.memfd_create("atoll-boot", os.MFD_CLOEXEC)
     os.write(fd, boot)
     os.lseek(fd, 0, os.SEEK_SET)
-    argv = [sys.executable, "-m", "atoll.wiring.pod", "--host", "127.0.0.1", "--port", "0"]
-    argv += ["--sandbox-id", request.sandbox_id, "--generation", str(request.generation)]
-    argv += ["--workspace", str(place / "workspace"), "--journal", str(place / "journal")]
     try:
         with (place / "log").open("w") as log:
             return subprocess.Popen(

@@ -5,11 +5,12 @@ The extension is made by its entry point and guarded as the control plane would 
 
 import asyncio
 import os
-import signal
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,16 @@ from atoll.domain.host.host import Host, HostKind
 from atoll.domain.ids import HostId, SandboxId
 from atoll.domain.profile.profile import Profile
 from atoll.ports.extension import Extension, ExtensionSetup, Handle, Provision, VendorKey
+from atoll.testing.check.processes import (
+    command_line,
+    end_all,
+    find_carrying,
+    find_listening,
+    find_titled,
+)
+from atoll.testing.contracts.extension import DEATH_SECONDS
 from atoll.testing.contracts.reachable import AGENT, Another, ReachableContract, reached_at
+from atoll.wire.contract.journal import check_health
 from atoll.wiring.control.extensions import load_named
 from atoll.wiring.control.settings import extension_options, read_settings
 
@@ -77,20 +87,25 @@ class TestInstalled(ReachableContract):
         return replace(asked, host=HOST_NAME) if os.environ.get(HOST) else asked
 
     async def kill(self, extension: Extension, handle: Handle) -> None:
-        """End the runtime, or processes that carry the sandbox's id, or what can be ended from
-        inside."""
+        """End the runtime, or every process that carries the sandbox's id, or what can be ended
+        from inside: each only where the one before did not end the sandbox."""
         reach = await extension.wait_ready(handle)
-        found = _processes_of(handle.sandbox_id)
-        for pid in found:
-            os.kill(pid, signal.SIGKILL)
-        if not found:
-            try:
-                async with reached_at(reach) as inside:
-                    await inside.run("kill -KILL -1")
-            except AtollError:
+        finds = (
+            partial(find_titled, hostname(handle.sandbox_id)),
+            partial(find_listening, reach.address),
+            partial(find_carrying, handle.sandbox_id),
+        )
+        for find in finds:
+            if end_all(find()) and await _is_gone(extension, handle):
                 return
-            if handle in await extension.survey():
-                pytest.skip("it cannot be ended from outside or inside: its own suite must")
+        try:
+            async with reached_at(reach) as inside:
+                await inside.run("kill -KILL -1")
+                if not await _is_gone(extension, handle):
+                    await inside.client.call(check_health())
+                    pytest.skip("it cannot be ended from outside or inside: its own suite must")
+        except AtollError:
+            return
 
     async def test_link_that_is_cut_loses_nothing(self, extension: Extension) -> None:
         """Cut the stream again and again under output, and find all of it, once and in order."""
@@ -111,13 +126,12 @@ class TestInstalled(ReachableContract):
 
 def _cut(sandbox_id: str) -> int:
     """End the processes of ours that carry the stream of a sandbox; return their number."""
-    ended = 0
-    for place in Path(f"/proc/{os.getpid()}/task").glob("*/children"):
-        for pid in map(int, place.read_text().split()):
-            if sandbox_id.encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
-                os.kill(pid, signal.SIGKILL)
-                ended += 1
-    return ended
+    ours = [
+        pid
+        for place in Path(f"/proc/{os.getpid()}/task").glob("*/children")
+        for pid in map(int, place.read_text().split())
+    ]
+    return end_all(pid for pid in ours if sandbox_id.encode() in command_line(pid))
 
 
 def maker(stack: AsyncExitStack) -> Callable[[], Extension]:
@@ -148,18 +162,11 @@ async def _keys(_extension: str, _sandbox_id: SandboxId | None) -> Sequence[Vend
     return (VendorKey("check", value),) if value else tuple(VAULT)
 
 
-def _processes_of(sandbox_id: str) -> list[int]:
-    """Return the runtime of a sandbox where its title tells it, else every process whose command
-    line has the id."""
-    runtime = b"atoll runtime " + hostname(sandbox_id).encode()
-    titled, others = [], []
-    for place in Path("/proc").glob("[0-9]*"):
-        try:
-            line = (place / "cmdline").read_bytes()
-        except OSError:
-            continue
-        if line.rstrip(b"\0") == runtime:
-            titled.append(int(place.name))
-        elif sandbox_id.encode() in line:
-            others.append(int(place.name))
-    return titled or others
+async def _is_gone(extension: Extension, handle: Handle) -> bool:
+    """Report whether the extension sees in time that a sandbox has ended."""
+    deadline = time.monotonic() + DEATH_SECONDS
+    while handle in await extension.survey():
+        if time.monotonic() > deadline:
+            return False
+        await asyncio.sleep(DEATH_SECONDS / 40)
+    return True

@@ -1,0 +1,1 @@
+"""Extensions of another project, as packages that a home finds installed."""
