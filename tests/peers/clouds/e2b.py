@@ -27,6 +27,7 @@ from starlette.routing import Mount, Route
 from tests.peers.clouds.e2b_processes import Processes
 from tests.peers.clouds.http_api import HttpApi, served
 from tests.peers.clouds.machine import Machine
+from tests.peers.clouds.proxy import Proxy, proxied
 
 KEY = "e2b_0123456789abcdef-canary-of-the-vendors-key"
 ENVD = "0.6.4"
@@ -81,6 +82,7 @@ class E2bPeer:
         self.rented = 0
         self.ahead = 0.0
         self.url = ""
+        self.proxy: Proxy
         self.forgets_tokens = False
         self.lists_all = False
         self.processes = Processes(self._machine_of)
@@ -120,8 +122,12 @@ class E2bPeer:
             self.sold[sold.id] = sold
 
     def cut(self) -> None:
-        """Cut every stream."""
-        self.processes.cut()
+        """Reset every connection, also of a stream on which nothing is said."""
+        self.proxy.reset()
+
+    def silence(self) -> None:
+        """Let every stream fall silent; nobody is told, and new ones work."""
+        self.proxy.silence()
 
     def close(self) -> None:
         """End every machine."""
@@ -239,7 +245,8 @@ def e2b_peer() -> Iterator[E2bPeer]:
     """Yield a peer at a port that the system gives."""
     peer = E2bPeer()
     try:
-        with served(peer.app, peer.faults, "none") as peer.url:
+        with served(peer.app, peer.faults, "none") as url, proxied(url) as peer.proxy:
+            peer.url = peer.proxy.url
             yield peer
     finally:
         with suppress(OSError):

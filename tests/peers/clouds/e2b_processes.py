@@ -63,6 +63,11 @@ class Processes(Process):
         self._started: dict[int, Started] = {}
         self._pumps: set[asyncio.Task[None]] = set()
 
+    @property
+    def running(self) -> int:
+        """How many processes were started that have not ended."""
+        return sum(one.process.returncode is None for one in self._started.values())
+
     async def start(
         self, request: process_pb.StartRequest, ctx: RequestContext[Any, Any], /
     ) -> AsyncIterator[process_pb.StartResponse]:
@@ -121,11 +126,6 @@ class Processes(Process):
         self._machine_of(ctx)
         self._of(request.process).process.send_signal(signal.SIGKILL)
         return process_pb.SendSignalResponse()
-
-    def cut(self) -> None:
-        """Cut every stream, as a proxy that is restarted does."""
-        for started in self._started.values():
-            started.is_read = False
 
     def _of(self, selector: process_pb.ProcessSelector | None) -> Started:
         pid = selector.selector.value if selector is not None and selector.selector else 0

@@ -76,7 +76,7 @@ class PeerLoop(asyncio.SelectorEventLoop):
 
     async def reap(self) -> None:
         """End every program, and wait for it: a later test would be warned of one that nobody
-        waited for."""
+        waited for, and of pipes that nobody closed."""
         for child in self.children:
             if child.get_returncode() is None:
                 with suppress(ProcessLookupError):
@@ -84,6 +84,9 @@ class PeerLoop(asyncio.SelectorEventLoop):
         async with asyncio.timeout(REAP_SECONDS):
             while any(child.get_returncode() is None for child in self.children):  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
+        for child in self.children:
+            child.close()
+        await asyncio.sleep(0)  # pipes close by then
 
 
 def run_on(loop: PeerLoop, main: Coroutine[Any, Any, None]) -> None:

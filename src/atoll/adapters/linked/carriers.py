@@ -16,11 +16,12 @@ import structlog
 
 from atoll.domain.errors import AtollError, Failed
 from atoll.ports.far import FarBox, MachineLost
+from atoll.wire.link.handshake import HELLO_MAGIC
 
 FIRST_PAUSE_SECONDS = 0.2
 LONGEST_PAUSE_SECONDS = 5.0
-STEADY_SECONDS = 30.0
-"""A stream that lasted so long is opened again at once."""
+STEADY_SECONDS = 1.0
+"""A stream that its machine took and that lasted so long is opened again after the first pause."""
 
 LASTING_SECONDS = 12.0
 """A stream that lasts so long reached its machine: no client tries a connection for longer."""
@@ -117,8 +118,7 @@ class Carriers:
             began = loop.time()
             lasts = loop.call_later(LASTING_SECONDS, self._troubles.pop, sandbox, None)
             try:
-                with near:
-                    await self.carry(link.box, near)
+                await self.carry(link.box, near)
                 reason = "the stream ended"
             except MachineLost as error:
                 await self.lost(link.box, error.message)
@@ -130,7 +130,9 @@ class Carriers:
                 reason = str(error)
             finally:
                 lasts.cancel()
-            if loop.time() - began > STEADY_SECONDS:
+                was_taken = _was_taken(near)
+                near.close()
+            if was_taken and loop.time() - began > STEADY_SECONDS:
                 pause = FIRST_PAUSE_SECONDS
             _log.warning("link_cut", sandbox=sandbox, reason=reason, pause=pause)
             await asyncio.sleep(pause)
@@ -140,6 +142,16 @@ class Carriers:
         refusal = self._refusals.get(link.box.sandbox_id)
         if isinstance(error, Failed) and refusal is not None and not refusal.done():
             refusal.set_result(error.message)
+
+
+def _was_taken(near: socket.socket) -> bool:
+    """Report whether the machine took what the runtime says first: it waits here until the machine
+    is reached."""
+    try:
+        first = near.recv(len(HELLO_MAGIC), socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except OSError:
+        return True
+    return first != HELLO_MAGIC
 
 
 def _connected(path: str) -> socket.socket | None:

@@ -17,7 +17,8 @@ from atoll.domain.errors import Failed, Unavailable
 STREAM_BYTES = 64 * 1024
 MAX_OUTPUT_BYTES = 4 * 1024 * 1024
 MAX_COMPLAINT = 500
-END_SECONDS = 5.0
+END_SECONDS = 2.0
+"""The time for a script to end once its input has."""
 
 
 class ProcessGone(Unavailable):
@@ -114,18 +115,9 @@ class ScriptShell:
 
     async def stream(self, script: str, *words: str, near: socket.socket) -> str:
         """See `linked.shell.Shell`."""
-        reader, writer = await asyncio.open_connection(sock=near.dup())
         try:
-            async with (
-                self.processes.started(script, words) as ran,
-                asyncio.TaskGroup() as group,
-                aclosing(ran.output()) as printed,
-            ):
-                sending = group.create_task(self._sent(ran, reader))
-                async for data in printed:
-                    writer.write(data)
-                    await writer.drain()
-                sending.cancel()
+            async with self.processes.started(script, words) as ran:
+                await self._joined(ran, near)
         except BaseExceptionGroup as group_error:
             error = group_error.exceptions[0]
             if isinstance(error, ConnectionError):
@@ -133,9 +125,21 @@ class ScriptShell:
             raise error from group_error
         except ConnectionError:
             return ""
+        return _words(ran)
+
+    async def _joined(self, ran: Script, near: socket.socket) -> None:
+        """Pass bytes both ways until either end is over. Nothing is read before the script runs:
+        its caller sees by that whether the machine was reached."""
+        reader, writer = await asyncio.open_connection(sock=near.dup())
+        try:
+            async with asyncio.TaskGroup() as group, aclosing(ran.output()) as printed:
+                sending = group.create_task(self._sent(ran, reader))
+                async for data in printed:
+                    writer.write(data)
+                    await writer.drain()
+                sending.cancel()
         finally:
             writer.close()
-        return _words(ran)
 
     async def close(self) -> None:
         """See `linked.shell.Shell`; connections are the library's."""
@@ -153,8 +157,11 @@ class ScriptShell:
         with suppress(ConnectionError):
             while data := await reader.read(STREAM_BYTES):
                 await ran.send(data)
-        await ran.close_input()
-        await asyncio.sleep(END_SECONDS)
+        with suppress(TimeoutError):
+            # The end of its output ends this, too, unless nothing comes from there any more.
+            async with asyncio.timeout(END_SECONDS):
+                await ran.close_input()
+                await asyncio.Event().wait()
         raise Unavailable(f"{self.label} does not end a stream")
 
 

@@ -1,6 +1,9 @@
 """E2B's calls when they go wrong, against a peer on E2B's own wheel."""
 
-from collections.abc import Iterator
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -8,8 +11,9 @@ from atoll.adapters.extensions.e2b.settings import E2bSettings
 from atoll.adapters.extensions.e2b.vendor import E2bVendor
 from atoll.adapters.rented.calls import Patience
 from atoll.adapters.rented.machines import Rentals
+from atoll.adapters.rented.shell import END_SECONDS
 from atoll.adapters.rented.vendor import Vendor
-from atoll.domain.errors import Failed, Invalid
+from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.ports.extension import VendorKey
 from tests.adapters.extensions.vendor_calls import BOX, Keys, VendorCalls
 from tests.peers.clouds.e2b import KEY, E2bPeer, e2b_peer
@@ -51,6 +55,42 @@ class TestE2bVendor(VendorCalls):
         keys.known = [VendorKey("sec_mine", "")]
         with pytest.raises(Failed, match="empty"):
             await rentals.rent(BOX, "base")
+
+    async def test_quiet_stream_that_is_reset_ends_at_once(
+        self, rentals: Rentals, vendor: Vendor, peer: E2bPeer
+    ) -> None:
+        async with quiet_stream(rentals, vendor, peer) as (stream, _):
+            peer.cut()
+            async with asyncio.timeout(END_SECONDS):
+                with pytest.raises(Unavailable):
+                    await stream
+
+    async def test_stream_that_fell_silent_ends_with_its_near_end(
+        self, rentals: Rentals, vendor: Vendor, peer: E2bPeer
+    ) -> None:
+        async with quiet_stream(rentals, vendor, peer) as (stream, near):
+            peer.silence()
+            near.close()
+            async with asyncio.timeout(END_SECONDS + 2):
+                with pytest.raises(Unavailable, match="does not end a stream"):
+                    await stream
+
+
+@asynccontextmanager
+async def quiet_stream(
+    rentals: Rentals, vendor: Vendor, peer: E2bPeer
+) -> AsyncIterator[tuple[asyncio.Task[str], socket.socket]]:
+    """Yield a stream on which nothing is said, and its near end."""
+    rented = await rentals.rent(BOX, "base")
+    shell = await vendor.shell(rented.key, rented.machine)
+    near, far = socket.socketpair()
+    with near, far:
+        stream = asyncio.get_running_loop().create_task(shell.stream("exec sleep 600", near=far))
+        while not peer.processes.running:  # noqa: ASYNC110  another thread starts it
+            await asyncio.sleep(0.01)
+        yield stream, near
+        stream.cancel()
+        await asyncio.gather(stream, return_exceptions=True)
 
 
 def test_address_in_the_clear_is_refused() -> None:

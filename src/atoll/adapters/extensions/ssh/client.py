@@ -8,6 +8,7 @@ import asyncio
 import hashlib
 import os
 import pwd
+import select
 import shlex
 import shutil
 import socket
@@ -23,6 +24,9 @@ from atoll.domain.host.reading import read_address
 CONNECT_SECONDS = 10
 ALIVE_SECONDS = 15
 PERSIST_SECONDS = 60
+END_SECONDS = 2.0
+"""The time for the client of a stream to end once nobody reads it here."""
+
 NO_CONNECTION = 255
 """The client's own exit code, ssh(1)."""
 
@@ -102,7 +106,8 @@ class SshClient:
     ) -> str:
         """Join `near` with a script's input and output, until either ends; returns the last words
         of the client. It has a connection of its own and outlives this process, unless it is short
-        and goes over the shared one of this number. Raises `Failed` for a changed key."""
+        and goes over the shared one of this number. A client that hears nothing of the machine ends
+        soon after `near` is closed. Raises `Failed` for a changed key."""
         self._prepare()
         process = await asyncio.create_subprocess_exec(
             *self._argv(script, words, shared=shared),
@@ -111,11 +116,7 @@ class SshClient:
             stderr=asyncio.subprocess.PIPE,
             start_new_session=True,
         )
-        try:
-            _, complaint = await process.communicate()
-        except asyncio.CancelledError:
-            await _ended(process)
-            raise
+        complaint = await _until_ended(process, near)
         said = complaint.decode(errors="replace").strip()[:MAX_COMPLAINT]
         if process.returncode == NO_CONNECTION and _is_about_keys(said):
             raise self._unreached(said)
@@ -239,6 +240,37 @@ async def _communicated(process: asyncio.subprocess.Process, given: bytes) -> tu
         complaint = await process.stderr.read() if process.stderr is not None else b""
         await process.wait()
         return b"", complaint
+
+
+async def _until_ended(process: asyncio.subprocess.Process, near: socket.socket) -> bytes:
+    """Return what a client complains of at its end, and end it where it outlives the other side of
+    `near` for long."""
+    loop = asyncio.get_running_loop()
+    # Both owned here: awaited or cancelled below.
+    ending = loop.create_task(process.communicate())
+    closing = loop.create_task(_closed(near))
+    try:
+        await asyncio.wait((ending, closing), return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait((ending,), timeout=END_SECONDS)
+        return ending.result()[1] if done else b""
+    finally:
+        closing.cancel()
+        if not ending.done():
+            ending.cancel()
+            await _ended(process)
+        await asyncio.gather(ending, closing, return_exceptions=True)
+
+
+async def _closed(near: socket.socket) -> None:
+    """Wait until the other side of a socket is closed, without a look at what comes."""
+    loop, closed = asyncio.get_running_loop(), asyncio.Event()
+    with select.epoll() as events:
+        events.register(near.fileno(), 0)  # a hang-up is reported always, epoll_ctl(2)
+        loop.add_reader(events.fileno(), closed.set)
+        try:
+            await closed.wait()
+        finally:
+            loop.remove_reader(events.fileno())
 
 
 async def _ended(process: asyncio.subprocess.Process) -> None:
