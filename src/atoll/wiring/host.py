@@ -19,7 +19,7 @@ from atoll.domain.errors import Conflict, Failed
 from atoll.wiring.control.presence import CONTROL_MODULE, control_pid, control_pids, place
 from atoll.wiring.doctor import docker_host, microvm
 from atoll.wiring.launch import mount_view, zygote_process
-from atoll.wiring.launch.handed_file import handed_over
+from atoll.wiring.launch.handed_file import hand_over_named, handed_over
 from atoll.wiring.launch.home_setup import prepare_home
 from atoll.wiring.launch.start_link import StartLink
 from atoll.zygote.host import kernel
@@ -142,6 +142,8 @@ def _become_control(home: Home, options: "UpOptions", uid: int, link: StartLink 
     control_group.enter(zygote_process.running(home), home, options.replica)
     try:
         if os.geteuid() == 0:
+            handed = hand_over_named(home.root, uid, os.environ)
+            argv += [word for pair in handed.items() for word in ("--handed", *pair)]
             mount_view.enter_if_closed(home.root)
             environment["HOME"] = str(home.root)
             groups = (*docker_host.groups_for(home.root), *microvm.groups_for(home.root))

@@ -8,7 +8,12 @@ import pytest
 from atoll.domain.errors import Invalid
 from atoll.domain.network.bounds import NetworkBounds
 from atoll.domain.wall.isolation import IsolationLevel
-from atoll.wiring.control.settings import ControlSettings, read_settings, setting_names
+from atoll.wiring.control.settings import (
+    ControlSettings,
+    ignored_variables,
+    read_settings,
+    setting_names,
+)
 from tests.places import ROOT
 
 REALM = {"realm": "corp", "issuer": "https://id.example", "client_id": "atoll"}
@@ -170,6 +175,45 @@ def test_misspelt_variable_is_refused_and_anothers_is_not(tmp_path: Path) -> Non
     others = {"HOME", "URL", "TOKEN", "MASTER_KEY", "DATABASE_URL_FILE", "BUS_URL_FILE", "DEMO",
               "PORT_7680_TCP", "SERVICE_HOST", "SERVICE_PORT", "CHECK_HOST", "DOMAIN"}  # fmt: skip
     assert read_settings(tmp_path, {f"ATOLL_{each}": "x" for each in others}, {}).home == tmp_path
+
+
+LINKED = {
+    "ATOLL_PORT": "tcp://10.96.0.7:80",
+    "ATOLL_SERVICE_HOST": "10.96.0.7",
+    "ATOLL_SERVICE_PORT": "80",
+    "ATOLL_SERVICE_PORT_HTTP": "80",
+    "ATOLL_PORT_80_TCP": "tcp://10.96.0.7:80",
+    "ATOLL_PORT_80_TCP_PROTO": "tcp",
+    "ATOLL_PORT_80_TCP_PORT": "80",
+    "ATOLL_PORT_80_TCP_ADDR": "10.96.0.7",
+}
+"""The variables of a pod in whose namespace there is a Service named `atoll`."""
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        LINKED,
+        {name: value.replace("10.96.0.7", "[fd00::7]") for name, value in LINKED.items()},
+        {name.replace("ATOLL_", "ATOLL_HOST_"): value for name, value in LINKED.items()},
+        {"ATOLL_PORT": "udp://10.96.0.7:53"},
+    ],
+)
+def test_variables_of_a_linked_service_are_none_of_ours(
+    tmp_path: Path, environ: dict[str, str]
+) -> None:
+    assert read_settings(tmp_path, environ, {}) == read_settings(tmp_path, {}, {})
+    assert ignored_variables({**environ, "ATOLL_METRICS": "on"}) == sorted(environ)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["eighty", "tcp://", "tcp://10.0.0.1", "tcp://atoll:80", "http://10.0.0.1:80", "10.0.0.1:80",
+     "tcp://10.0.0.1:80/x", "tcp://10.0.0.1:99999", "tcp://999.0.0.1:80"],
+)  # fmt: skip
+def test_port_that_is_wrong_and_no_link_is_refused(tmp_path: Path, value: str) -> None:
+    with pytest.raises(Invalid, match=r"ATOLL_PORT is .* not a whole number"):
+        read_settings(tmp_path, {**LINKED, "ATOLL_PORT": value}, {})
 
 
 FLAGS = {"host", "port", "public_url", "tls_cert", "tls_key"}

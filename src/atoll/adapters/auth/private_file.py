@@ -10,15 +10,18 @@ from pathlib import Path
 
 from atoll.domain.errors import Failed
 
+_DESCRIPTORS = Path("/proc/self/fd")
+
 
 def read_private(path: Path, max_bytes: int) -> bytes | None:
     """Return the file's bytes, or None when there is none.
 
     Raises `Failed` when it is a link, not a regular file, larger than `max_bytes`, or open to
-    others (group or world may read or write it).
+    others (group or world may read or write it). A descriptor of this process is no link.
     """
+    follow = 0 if path.parent == _DESCRIPTORS else os.O_NOFOLLOW
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+        descriptor = os.open(path, os.O_RDONLY | follow | os.O_CLOEXEC | os.O_NONBLOCK)
     except FileNotFoundError:
         return None
     except OSError as error:

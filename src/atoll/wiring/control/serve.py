@@ -131,11 +131,13 @@ def _main(said: argparse.Namespace, link: StartLink | None) -> int:
     # Loaded only now: they bring in most of what is there before the socket.
     from atoll.surfaces.http.server.connections.proxies import TrustedProxies, read_networks
     from atoll.wiring.control.logs import configure
-    from atoll.wiring.control.settings import read_settings
+    from atoll.wiring.control.settings import ignored_variables, read_settings
+    from atoll.wiring.launch.service_links import log_ignored
 
     try:
-        settings = read_settings(said.home, os.environ, _flags(said))
+        settings = read_settings(said.home, os.environ, _flags(said), dict(said.handed))
         configure(settings.log.log_level, settings.log.log_format)
+        log_ignored(ignored_variables(os.environ))
         own = settings.server
         if said.replica is not None and not settings.storage.shared:
             raise Invalid(REPLICA_NEEDS, field="replica")
@@ -203,6 +205,9 @@ def _parser() -> argparse.ArgumentParser:
         action=argparse.BooleanOptionalAction,
         default=True,
         help="print the address and a login link once it serves",
+    )
+    parser.add_argument(
+        "--handed", nargs=2, action="append", default=[], help="a file of root's, and where it is"
     )
     parser.add_argument("--starter-fd", type=int, default=None, help=argparse.SUPPRESS)
     parser.add_argument(

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -34,6 +35,8 @@ from atoll.domain.broker.provider import safe_base_url
 from atoll.domain.errors import Invalid
 from atoll.services.settings import ServiceSettings
 from atoll.surfaces.http.server.settings import ServerSettings
+from atoll.wiring.launch.handed_file import replace_named
+from atoll.wiring.launch.service_links import find_service_links
 from atoll.zygote.host.own_settings import OwnSettings
 
 MAX_CONFIG_BYTES = 64 * 1024
@@ -167,11 +170,16 @@ _GROUPS = (ControlSettings, ServiceSettings)
 
 
 def read_settings(
-    home: Path, environ: Mapping[str, str], flags: Mapping[str, object]
+    home: Path,
+    environ: Mapping[str, str],
+    flags: Mapping[str, object],
+    handed: Mapping[str, str] = MappingProxyType({}),
 ) -> ControlSettings:
     """Return the settings of a home. `flags` holds the options of the command line, None where one
-    was not given. Raises `Invalid` with the place and the setting."""
+    was not given; `handed` where private files are that root handed over. Variables of linked
+    services count as none. Raises `Invalid` with the place and the setting."""
     given: dict[str, object] = {**_from_file(home / "config.toml"), **_from_environ(environ)}
+    given = replace_named(given, handed)
     given.update((name, value) for name, value in flags.items() if value is not None)
     known = setting_names()
     unknown = sorted(given.keys() - known)
@@ -232,7 +240,14 @@ def _from_file(path: Path) -> dict[str, object]:
         raise Invalid(f"{path.name} is not TOML: {error}") from error
 
 
+def ignored_variables(environ: Mapping[str, str]) -> list[str]:
+    """Return the variables that read as settings of ours and are those of a linked service."""
+    return sorted(find_service_links(environ, PREFIX))
+
+
 def _from_environ(environ: Mapping[str, str]) -> dict[str, object]:
+    links = ignored_variables(environ)
+    environ = {name: value for name, value in environ.items() if name not in links}
     _check_names(environ)
     found: dict[str, object] = {}
     for name in sorted(_TEXTS | _NUMBERS | _LISTS):

@@ -1,15 +1,33 @@
 """Files of the person who starts Atoll, for the program that this process becomes.
 
-A certificate's key is often root's alone, and the control plane has given root up. It is handed
-over in memory: no copy lies on a disk.
+A certificate's key or a secret is often root's alone, and the control plane has given root up. It
+is handed over in memory: no copy lies on a disk.
 """
 
 import os
+import stat
+import tomllib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Final
 
 from atoll.domain.errors import Invalid
+from atoll.zygote.host.own_settings import read_owned_file
 
 MAX_BYTES = 256 * 1024
+NAMED: Final = frozenset(
+    {
+        "bus_credentials",
+        "bus_tls_key",
+        "client_secret_file",
+        "drive_client_secret_file",
+        "front_end_secret_file",
+        "tls_key",
+    }
+)
+"""The settings that name a private file, also inside tables."""
+
+_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def handed_over(path: Path) -> str:
@@ -22,7 +40,83 @@ def handed_over(path: Path) -> str:
         raise Invalid(f"the file {path} cannot be read: {error.strerror}", field="tls") from error
     if len(data) > MAX_BYTES:
         raise Invalid(f"{path} is too large for a certificate or a key in PEM form", field="tls")
-    memory = os.memfd_create(path.name[:100], 0)
+    return _keep(path.name, data)
+
+
+def hand_over_named(home: Path, uid: int, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return for each private file of ours alone that a setting names a path where `uid` reads it
+    in this process. A file that is not there, or that others own or read, is left as it is: the
+    control plane judges it."""
+    found = {}
+    for name in sorted({*_of_file(home), *_of_environ(environ)}):
+        data = _read_own(Path(name)) if Path(name).is_absolute() else None
+        if data is not None:
+            found[name] = _keep(Path(name).name, data, uid)
+    return found
+
+
+def replace_named(settings: Mapping[str, object], handed: Mapping[str, str]) -> dict[str, object]:
+    """Return settings in which each private file that was handed over is named by its new path."""
+    return {name: _replaced(name, value, handed) for name, value in settings.items()}
+
+
+def _replaced(name: str, value: object, handed: Mapping[str, str]) -> object:
+    match value:
+        case str() if name in NAMED:
+            return handed.get(value, value)
+        case dict():
+            return replace_named(value, handed)
+        case list():
+            return [_replaced("", one, handed) for one in value]
+        case _:
+            return value
+
+
+def _keep(name: str, data: bytes, uid: int | None = None) -> str:
+    memory = os.memfd_create(name[:100], 0)
     with os.fdopen(os.dup(memory), "wb") as copy:
         copy.write(data)
+    if uid is not None:
+        os.fchown(memory, uid, uid)
+        os.fchmod(memory, 0o600)
     return f"/proc/self/fd/{memory}"
+
+
+def _read_own(path: Path) -> bytes | None:
+    try:
+        descriptor = os.open(path, _READ)
+    except OSError:
+        return None
+    try:
+        status = os.fstat(descriptor)
+        is_private = stat.S_ISREG(status.st_mode) and not status.st_mode & 0o077
+        if not is_private or status.st_uid != os.geteuid() or status.st_size > MAX_BYTES:
+            return None
+        return os.read(descriptor, MAX_BYTES)
+    finally:
+        os.close(descriptor)
+
+
+def _of_file(home: Path) -> Iterator[str]:
+    """Yield the private files that a `config.toml` names which only its owner can have written."""
+    try:
+        yield from _named(tomllib.loads(read_owned_file(home / "config.toml").decode()))
+    except (OSError, ValueError):
+        return
+
+
+def _of_environ(environ: Mapping[str, str]) -> Iterator[str]:
+    for name in NAMED:
+        if value := environ.get(f"ATOLL_{name.upper()}"):
+            yield value
+
+
+def _named(value: object, name: str = "") -> Iterator[str]:
+    if isinstance(value, str) and name in NAMED:
+        yield value
+    elif isinstance(value, dict):
+        for inner, one in value.items():
+            yield from _named(one, inner)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _named(one)
