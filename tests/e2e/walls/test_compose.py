@@ -1,15 +1,20 @@
 """The services of Atoll in `deploy/compose.yaml`, with the privileges that the file gives them,
 on a real daemon and a real PostgreSQL."""
 
+import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.peers.containers.compose import DEPLOY, Stack, import_image
+from atoll.wiring.doctor.interpreter import FAULTS
+from tests.peers.containers.compose import DEPLOY, START, Stack, import_image
 from tests.peers.databases.postgres import PostgresServer
 from tests.peers.docker_daemon import docker_daemon, why_not
+
+INTERPRETER = {f"python: {fault.part}" for fault in FAULTS}
+"""What a real image's Python decides; here it is this machine's."""
 
 pytestmark = [
     pytest.mark.docker,
@@ -58,6 +63,11 @@ def test_stack_keeps_sandboxes_over_the_end_of_a_control_plane(stack: Stack) -> 
     stack.started.append("atoll")
     stack.wait("atoll")
     assert "box" in stack.atoll("atoll", "list")
+
+    done = stack.exec("atoll", START, "run", "doctor", "--public", "--json")
+    found = {one["name"]: one["level"] for one in json.loads(done.stdout)["findings"]}
+    assert found["memory group"] == "ok"
+    assert {name for name, level in found.items() if level == "fail"} - INTERPRETER == {"auth"}
 
     metrics = ("curl", "-sS", "-H", "Authorization: Bearer WRONG", "http://127.0.0.1:7680/metrics")
     token = (stack.folder / "secrets/metrics_token").read_text()

@@ -106,6 +106,7 @@ class Stack:
             ("--tmpfs", "tmpfs"),
         ):
             words += [word for value in service.get(key, ()) for word in (option, value)]
+        words += ["--memory", service["mem_limit"]] if "mem_limit" in service else []
         words += ["--init"] if service.get("init") else []
         words += ["--read-only"] if service.get("read_only") else []
         for variable, value in service.get("environment", {}).items():

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from atoll.wiring.doctor.public import findings
+from atoll.zygote.host.own_settings import OwnSettings
+from tests.peers.containers.compose import services
 from tests.places import ROOT
 
 GOOD = """
@@ -115,3 +117,35 @@ def test_guide_says_what_passes(tmp_path: Path) -> None:
     realm = GOOD[GOOD.index("[[auth") :]
     levels = _levels(tmp_path, block[1] + realm)
     assert "fail" not in levels.values()
+
+
+def _megabytes(text: str) -> int:
+    found = re.fullmatch(r"(\d+)([mMgG])", text)
+    assert found is not None, text
+    return int(found[1]) * (1024 if found[2] in "gG" else 1)
+
+
+def test_control_planes_of_the_shipped_stack_pass_with_a_login_provider(tmp_path: Path) -> None:
+    for name in ("atoll", "atoll-two"):
+        service = services()[name]
+        home = tmp_path / name
+        home.mkdir()
+        proc = _running(home, "0::/\n")
+        (home / "groups").mkdir()
+        limit = _megabytes(service["mem_limit"])
+        (home / "groups" / "memory.max").write_text(f"{limit * 1024 * 1024}\n")
+        assert limit > OwnSettings().control_memory_mb
+        environ = {
+            name: value.replace("${ATOLL_DOMAIN:?run deploy/prepare first}", "atoll.example.org")
+            for name, value in service["environment"].items()
+            if not name.endswith("_FILE")
+        }
+        (home / "config.toml").write_text(GOOD[GOOD.index("[auth]") :])
+        found = findings(home, environ, proc=proc, groups=home / "groups")
+        assert [one for one in found if one.level == "fail" and "python" not in one.name] == []
+
+
+def test_unit_bounds_the_memory_of_what_it_starts() -> None:
+    unit = (ROOT / "deploy" / "atoll.service").read_text()
+    found = re.search(r"^MemoryMax=(\w+)$", unit, re.MULTILINE)
+    assert found is not None and _megabytes(found[1]) > OwnSettings().control_memory_mb
