@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 
 from atoll.adapters.extensions.in_memory import InMemory
+from atoll.domain.compose.reading import read_stack
 from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import CreateSandbox, Inputs, Sandbox
@@ -54,6 +55,41 @@ async def test_reference_without_a_repository_is_refused() -> None:
     bare = replace(naming("repo:a/compose.yaml"), repos=())
     with pytest.raises(Invalid, match="needs a repository"):
         await read_compose_file(bare, InMemory(), FakeWorkspaces(files=FILES))
+
+
+async def test_files_of_variables_are_those_of_the_repository() -> None:
+    document = b"services: {web: {image: web, env_file: [.env, more/other.env]}}"
+    files = {"a/compose.yaml": document, "a/.env": b"\xef\xbb\xbfX=1", "a/more/other.env": b"Y=2"}
+    sandbox = naming("repo:a/compose.yaml")
+    text = await read_compose_file(sandbox, InMemory(), FakeWorkspaces(files=files))
+    (web, _) = read_stack(text or "").services
+    assert dict(web.environment) == {"X": "1", "Y": "2"}
+    for lacking, why in (
+        ({"a/.env": None}, "which the repository does not have"),
+        ({"a/.env": b"\xff"}, "repo:a/.env is not UTF-8 text"),
+        ({"a/.env": b"X"}, "whose line 1 takes a variable"),
+        ({"a/compose.yaml": b"services: {web: {image: w, env_file: ../../x}}"}, "a file of the"),
+        ({"a/compose.yaml": b"services: {web: {image: w, env_file: 'a"}, "this is not YAML"),
+    ):
+        given = {
+            name: content for name, content in (files | lacking).items() if content is not None
+        }
+        with pytest.raises(Invalid, match=why) as refused:
+            await read_compose_file(sandbox, InMemory(), FakeWorkspaces(files=given))
+        assert refused.value.field == "inputs.compose_bundle_ref"
+
+
+async def test_link_in_the_place_of_a_file_of_variables_is_refused() -> None:
+    class Linked(FakeWorkspaces):
+        async def read_file(self, sandbox: Sandbox, path: str, *, max_bytes: int) -> bytes | None:
+            if path.endswith(".env"):
+                raise Invalid(f"{path} is no regular file in the repository")
+            return await super().read_file(sandbox, path, max_bytes=max_bytes)
+
+    files = {"compose.yaml": b"services: {web: {image: web, env_file: .env}}"}
+    with pytest.raises(Invalid, match=r"repo:\.env: \.env is no regular file") as refused:
+        await read_compose_file(naming("repo:compose.yaml"), InMemory(), Linked(files=files))
+    assert refused.value.field == "inputs.compose_bundle_ref"
 
 
 AGENT, WEB = "agent: {image: a}", "web: {image: nginx, mem_limit: 400m, cpus: 0.5}"

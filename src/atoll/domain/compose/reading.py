@@ -58,7 +58,7 @@ WHY: Final = {
     "devices": "it reaches devices of the host",
     "dns": "names are resolved inside the sandbox only",
     "driver_opts": "they are options of the host's daemon",
-    "env_file": "it is a file of another place; write the variables out",
+    "env_file": "an uploaded file brings no other: write them out, or name it as repo:PATH",
     "extends": "it is a file of another place; write the service out",
     "external": "it belongs to somebody else on that host",
     "external_links": "it belongs to somebody else on that host",

@@ -1,6 +1,7 @@
 """The compose file of a sandbox, uploaded or of its repository, for a backend that runs one."""
 
 from atoll.domain.compose.document import check_stack
+from atoll.domain.compose.env_files import find_env_files, write_out
 from atoll.domain.compose.reading import check_upload, read_stack
 from atoll.domain.compose.stack import Stack
 from atoll.domain.errors import Invalid, NotFound
@@ -73,10 +74,26 @@ async def _read(sandbox: Sandbox, ref: str, workspaces: WorkspacePreparer) -> st
     path = repository_path(
         ref, field=FIELD, hint=f"name a file as {REPO}PATH", has_repo=bool(sandbox.repos)
     )
-    document = await workspaces.read_file(sandbox, path, max_bytes=MAX_BYTES)
+    document = await _text(sandbox, path, workspaces)
     if document is None:
         raise Invalid(f"{ref[:200]!r} cannot be read: there is no such file.", field=FIELD)
     try:
-        return document.decode().removeprefix("\ufeff")
+        folder = path.rpartition("/")[0]
+        names = find_env_files(document, folder)
+        files = {name: await _text(sandbox, name, workspaces) for name in names}
+        return write_out(document, folder, files) if names else document
+    except Invalid as err:
+        if err.field == FIELD:
+            raise
+        raise Invalid(f"the compose file cannot be used: {err.message}", field=FIELD) from err
+
+
+async def _text(sandbox: Sandbox, path: str, workspaces: WorkspacePreparer) -> str | None:
+    """Return a file of the repository, None where it is not there. Raises `Invalid`."""
+    try:
+        content = await workspaces.read_file(sandbox, path, max_bytes=MAX_BYTES)
+        return None if content is None else content.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as err:
-        raise Invalid(f"{ref[:200]!r} is not UTF-8 text.", field=FIELD) from err
+        raise Invalid(f"{REPO}{path} is not UTF-8 text.", field=FIELD) from err
+    except Invalid as err:
+        raise Invalid(f"{REPO}{path}: {err.message}", field=FIELD) from err
