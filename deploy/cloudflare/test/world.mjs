@@ -1,7 +1,13 @@
 // The Worker in Cloudflare's own runtime, with the bridge's own code; only containers are ours.
+import http from "node:http";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { Miniflare } from "miniflare";
+
+// Miniflare reaches what is ours by connections that its own server ends after five quiet seconds,
+// also where a request is just on its way: the Worker then says that the platform was lost.
+const { createServer } = http;
+http.createServer = (...words) => Object.assign(createServer(...words), { keepAliveTimeout: 0 });
 
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 
