@@ -128,6 +128,58 @@ async def test_names_of_other_things_than_branches_begin_nothing_elsewhere(
     await new(atoll, SandboxPlan(str(tree.path), "decade"))  # hexadecimal, but a word
 
 
+async def test_name_that_git_has_no_room_for_is_refused_before_anything_is_made(
+    atoll: RepositoryWorld, tree: Tree
+) -> None:
+    tree.git("branch", "old/part", "fix")
+    for name in ("fix/part", "old", "fix/a/b"):
+        for start in (None, "main"):
+            with pytest.raises(Conflict, match=f"{name!r} has no room beside your branch"):
+                await new(atoll, SandboxPlan(str(tree.path), name, start))
+    for name, words in (
+        ("refs/heads/fix", "name it 'fix'"),
+        ("refs/heads/absent", "name it 'absent'"),
+        ("refs/tags/v1", "begins with refs/"),
+    ):
+        with pytest.raises(Invalid, match=words):
+            await new(atoll, SandboxPlan(str(tree.path), name))
+    _, box = await new(atoll, SandboxPlan(str(tree.path), "old/other", "fix"))
+    assert box.run("git branch --show-current") == "old/other"
+
+
+async def test_branch_that_was_renamed_below_its_old_name_goes_on(
+    atoll: RepositoryWorld, tree: Tree
+) -> None:
+    made, box = await new(atoll, SandboxPlan(str(tree.path), "fix"))
+    key = str(made["repos"][0]["key"])  # type: ignore[index]
+    mine = tree.git("rev-parse", "fix")
+    tree.git("checkout", "-q", "fix")
+    tree.git("branch", "-qm", "fix", "fix/part")
+    for plan in (SandboxPlan(str(tree.path), "fix/part"), SandboxPlan(str(tree.path), "of-it")):
+        _, later = await new(atoll, plan)
+        assert later.run("git rev-parse HEAD") == mine
+    for onto in ("fix/part", "fix"):
+        tree.git("branch", "-qm", onto)
+        newer = tree.commit(onto.replace("/", "-"), "newer\n")
+        await asyncio.to_thread(send_branch, atoll.api, tree.path, onto, key=key)
+        done = await asyncio.to_thread(atoll.api.sandboxes.sync, str(made["name"]), {"onto": onto})
+        assert (done.outcome, box.run("git rev-parse HEAD")) == ("updated", newer), onto
+
+
+async def test_pull_names_the_branch_that_leaves_no_room(
+    atoll: RepositoryWorld, tree: Tree
+) -> None:
+    made, box = await new(atoll, SandboxPlan(str(tree.path), "later/part"))
+    box.run("git commit -q --allow-empty -m theirs")
+    tree.git("branch", "later")
+    with pytest.raises(Conflict, match=r"branch 'later', .*pull NAME other") as caught:
+        await pulled(atoll, made, tree)
+    assert caught.value.code == "branch_in_the_way"
+    with pytest.raises(Conflict, match="beside your branch 'later'"):
+        await pulled(atoll, made, tree, into="later/part/more")
+    assert (await pulled(atoll, made, tree, into="other")).branch == "other"
+
+
 async def test_branch_that_is_named_goes_on_while_none_is_checked_out(
     atoll: RepositoryWorld, tree: Tree
 ) -> None:

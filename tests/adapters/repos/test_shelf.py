@@ -103,6 +103,19 @@ async def test_fetch_again_brings_only_what_is_new_and_follows_head(
     assert await shelf.have(stored, (old, new, "0" * 40)) == (old, new)
 
 
+async def test_branch_that_was_renamed_at_the_remote_below_its_old_name_is_fetched(
+    tmp_path: Path, served: tuple[GitServer, Tree]
+) -> None:
+    server, tree = served
+    shelf = shelf_at(tmp_path)
+    for branch in ("work", "work/part", "work"):
+        tree.git("push", "-q", "--prune", "origin", f"+main:refs/heads/{branch}")
+        stored = await shelf.fetch(remote_of(server), quiet)
+        assert [ref.name for ref in await shelf.refs(stored)][-1] == f"refs/heads/{branch}"
+        for other in tree.git("ls-remote", "--heads", "origin", "work*", "work/*").splitlines():
+            tree.git("push", "-q", "origin", f":{other.split()[1]}")
+
+
 async def test_fetch_by_many_at_once_happens_once(
     tmp_path: Path, served: tuple[GitServer, Tree]
 ) -> None:

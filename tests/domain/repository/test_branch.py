@@ -9,6 +9,8 @@ from atoll.domain.repository.branch import (
     branch_of_task,
     default_branch,
     read_branch,
+    read_new_branch,
+    rivals,
 )
 
 REFUSED = [
@@ -30,6 +32,24 @@ def test_branch_broken_rule_refused(text: str) -> None:
 def test_branch_good_name_kept(text: str) -> None:
     assert read_branch(text) == text
     assert branch_of_ref(f"refs/heads/{text}") == text
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [("refs/heads/x", "name it 'x'"), ("refs/tags/v1", "leave that out"), ("a b", "space")],
+)
+def test_new_branch_with_the_name_of_a_ref_is_refused(text: str, advice: str) -> None:
+    with pytest.raises(Invalid, match=advice):
+        read_new_branch(text)
+    assert read_new_branch("reference/x") == "reference/x"
+
+
+@pytest.mark.parametrize(
+    ("name", "beside"),
+    [("a", ["a/b"]), ("a/b", []), ("a/b/c", ["a/b"]), ("ab", []), ("x/y/z", ["x"]), ("c", [])],
+)
+def test_rivals_are_the_names_above_and_below(name: str, beside: list[str]) -> None:
+    assert rivals({name}, ["a/b", "a2", "cd/e", "x"]) == beside
 
 
 def test_branch_of_another_ref_is_none() -> None:

@@ -235,7 +235,8 @@ CODES = ROOT / "docs/program/errors.md"
 ROW = re.compile(r"^\| `([a-z_]+)` \| ([^|]+) \| [^|]+ \|$", re.MULTILINE)
 # Raised in the command line alone, or on a path that no route reaches.
 NOT_SENT = {
-    *("base_missing", "both_changed", "branch_checked_out", "holds_repository", "not_fast_forward"),
+    *("base_missing", "both_changed", "branch_checked_out", "branch_in_the_way"),
+    *("holds_repository", "not_fast_forward"),
     "timeout",
     # Those that `atoll mcp` tells its client.
     *("reply_lost", "session_lost", "upstream_unreachable"),

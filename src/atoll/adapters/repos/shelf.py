@@ -9,7 +9,7 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +24,7 @@ from atoll.adapters.settled import remove_tree
 from atoll.adapters.turns import Turns
 from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.ids import PERSONAL_ORG, OrgId
+from atoll.domain.repository.branch import rivals
 from atoll.domain.repository.repository import LOCAL_FOLDER, LocalSource, Remote, is_local_key
 from atoll.ports.repositories import Importer, Intake, Ref, Report, StoredRepository
 
@@ -233,13 +234,22 @@ class Shelf:
     async def take(
         self, intake: Intake | None, into: StoredRepository, refs: tuple[Ref, ...]
     ) -> None:
-        """Add a verified bundle's objects to `into`, then set `refs`, all or none."""
+        """Add a verified bundle's objects to `into`, then set `refs`, all or none. What was sent
+        last counts: a branch of before that leaves no room for one of them is forgotten."""
         if isinstance(intake, BundleIntake):
             await asyncio.to_thread(intake.hand_over, into.path / "objects")
         if refs:
-            orders = "".join(f"update {ref.name} {ref.commit}\n" for ref in refs).encode()
-            await self._git.ask(GitCall(("update-ref", "--stdin"), into.path, stdin=orders))
+            there = [ref.name for ref in await self.refs(into)]
+            gone = rivals({ref.name for ref in refs}, there)
+            # In two steps: git checks for room before it deletes.
+            await self._set_refs(into, [f"delete {name}" for name in gone])
+            await self._set_refs(into, [f"update {ref.name} {ref.commit}" for ref in refs])
         await self.changed(into.path)
+
+    async def _set_refs(self, into: StoredRepository, orders: Sequence[str]) -> None:
+        if orders:
+            lines = "".join(f"{order}\n" for order in orders).encode()
+            await self._git.ask(GitCall(("update-ref", "--stdin"), into.path, stdin=lines))
 
     async def place(self, source: LocalSource, org_id: OrgId) -> StoredRepository:
         """Return the repository of a checkout, made empty at first."""

@@ -7,7 +7,7 @@ not print. Pure text; the repository knows whether a branch exists.
 import hashlib
 import re
 import unicodedata
-from collections.abc import Container
+from collections.abc import Collection, Container, Iterable, Iterator
 from datetime import datetime
 from typing import Final
 
@@ -69,6 +69,28 @@ def branch_of_ref(ref: str) -> str | None:
     ref."""
     name = ref.removeprefix("refs/heads/")
     return name if name != ref and _broken_rule(name) is None else None
+
+
+def read_new_branch(text: str) -> str:
+    """Return `text` if a new branch may have this name: `read_branch`, but no full name of a ref,
+    which would make `refs/heads/refs/heads/x`."""
+    if text.startswith("refs/"):
+        short = text.removeprefix("refs/heads/")
+        advice = "leave that out" if short == text else f"name it {short!r}"
+        raise Invalid(f"{text[:80]!r} begins with refs/: {advice}.", field="branch")
+    return read_branch(text)
+
+
+def rivals(names: Collection[str], there: Iterable[str]) -> list[str]:
+    """Return those of `there` beside which git has no room for `names`: it keeps either `a` or
+    `a/b`. All are branches, or all full refs."""
+    above = {each for name in names for each in _above(name)}
+    return [one for one in there if one in above or any(each in names for each in _above(one))]
+
+
+def _above(name: str) -> Iterator[str]:
+    parts = name.split("/")
+    return ("/".join(parts[:length]) for length in range(1, len(parts)))
 
 
 def default_branch(now: datetime) -> str:

@@ -22,6 +22,7 @@ from atoll.domain.repository.branch import (
     default_branch,
     free_branch,
     read_branch,
+    read_new_branch,
 )
 from atoll.domain.repository.project import DecidedProject
 from atoll.domain.repository.repository import is_local_key, plain_name, read_remote
@@ -289,7 +290,7 @@ def read_repos(
     for number, (one, place) in enumerate(zip(asked, places, strict=True)):
         try:
             url, name = _source(one, allow_loopback=circumstances.allow_loopback)
-            branch = read_branch(one.branch or named)
+            branch = read_new_branch(one.branch or named)
             start = None if one.from_branch is None else read_branch(one.from_branch)
             sparse = read_sparse(one.sparse)
         except Invalid as err:

@@ -47,6 +47,14 @@ git symbolic-ref -q HEAD > /dev/null || exit 16
 [ -z "$outside" ] || git --git-dir="$store" cat-file -e "$outside^{commit}" || exit 19
 new=$(git --git-dir="$store" rev-parse -q --verify "refs/heads/$onto^{commit}") || exit 17
 git cat-file -e "$new" || exit 14
+# Git keeps either `a` or `a/b`: a branch of before may have had the other name.
+git for-each-ref --format='%(refname:lstrip=3)' refs/remotes/atoll | while IFS= read -r one; do
+  case $one in
+    "$onto"/*) ;;
+    *) case $onto in "$one"/*) ;; *) continue;; esac;;
+  esac
+  quiet update-ref -d "refs/remotes/atoll/$one"
+done
 quiet update-ref "refs/remotes/atoll/$onto" "$new" || exit 14
 if git show-ref -q --verify "refs/remotes/origin/$onto"; then
   quiet update-ref "refs/remotes/origin/$onto" "$new" || exit 14

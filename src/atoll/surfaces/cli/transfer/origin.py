@@ -12,6 +12,7 @@ from atoll.client.client import Client
 from atoll.client.shapes import RepositoryWithRefs
 from atoll.client.transport import post
 from atoll.domain.errors import Invalid
+from atoll.domain.repository.branch import read_new_branch
 from atoll.domain.repository.repository import is_path, read_remote
 from atoll.surfaces.cli.console.output import note
 from atoll.surfaces.cli.console.plan import SandboxPlan
@@ -80,12 +81,20 @@ def _origin(api: Client, repo: str, named: NamedBranch) -> RepositoryOrigin:
             there = api.transport.read(RepositoryWithRefs, fetched).branches
             request["from_branch"] = named.base if named.base in there else None
         return RepositoryOrigin(given(request))
-    from atoll.surfaces.cli.transfer.local_repo import describe, refuse_other_names
+    from atoll.surfaces.cli.transfer.local_git import LocalGit
+    from atoll.surfaces.cli.transfer.local_repo import (
+        check_room,
+        describe,
+        refuse_other_names,
+    )
     from atoll.surfaces.cli.transfer.upload import upload
 
     checkout = describe(Path(repo).expanduser())
     if named.source is not None and named.start is None:
         refuse_other_names(checkout, named.source)
+    if named.branch is not None:
+        new = read_new_branch(named.branch)
+        check_room(LocalGit(checkout.root), new, advice="choose another name")
     if checkout.dirty:
         note(f"{checkout.root}: what is not committed stays here")
     with ProgressNote(f"sending {checkout.name}") as progress:

@@ -16,6 +16,7 @@ from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, NotFound
 from atoll.domain.repository.branch import branch_of_ref, read_branch
 from atoll.surfaces.cli.transfer.judged_commit import judge_commit
 from atoll.surfaces.cli.transfer.local_git import LocalGit
+from atoll.surfaces.cli.transfer.local_repo import check_room
 from atoll.surfaces.cli.transfer.sparse import FreeSpace, write_sparse
 from atoll.wire.git.bundle import MAX_HEADER_BYTES, BundleHeader, MalformedBundle, read_header
 
@@ -117,9 +118,9 @@ def take_in(
 ) -> PulledBranch:
     """Fetch the bundle's branch into `branch` of `checkout` (its own name when None). A branch that
     `act` moved last, or all of whose changes come again, is moved also where its commits were
-    rewritten inside. Raises `Conflict` when that branch is checked out, would lose commits (`force`
-    moves it all the same), holds a repository (`repositories` lets it), or the checkout lacks the
-    commits the work began from."""
+    rewritten inside. Raises `Conflict` when that branch is checked out, has no room here, would
+    lose commits (`force` moves it all the same), holds a repository (`repositories` lets it), or
+    the checkout lacks the commits the work began from."""
     wanted = wanted or BranchRequest()
     git = LocalGit(checkout)
     header = header_of(bundle)
@@ -129,6 +130,7 @@ def take_in(
         raise Invalid("The bundle holds something other than one branch.")
     target = read_branch(branch or source)
     check_base(git, header)
+    check_room(git, target, advice="name another branch (`atoll pull NAME other`)")
     before = git.try_("rev-parse", "-q", "--verify", f"refs/heads/{target}").text
     flagged = judged(git, bundle, header, allowed=wanted.repositories)[commit]
     snapshot = _is_snapshot(git, before, commit)
