@@ -123,11 +123,12 @@ def test_command_that_a_signal_ends_has_a_negative_code(armoured: Armoured) -> N
 
 
 def test_input_that_nobody_reads_is_taken_all_the_same(armoured: Armoured) -> None:
-    # It lives on while the input comes.
-    armoured.begin("sh", "-c", "exec <&-; echo closed; sleep 0.3")
+    armoured.begin("sh", "-c", "exec <&-; echo $$; exec sleep 1000")
     armoured.until(lambda: armoured.of(ArmourKind.OUTPUT))
     armoured.give(b"x" * 1_000_000)
-    assert armoured.code() == 0
+    armoured.until(lambda: not armoured.sending)
+    os.kill(int(armoured.of(ArmourKind.OUTPUT)), signal.SIGTERM)
+    assert armoured.code() == -signal.SIGTERM
 
 
 def test_flood_waits_for_credit(armoured: Armoured) -> None:
