@@ -90,6 +90,7 @@ def test_line_is_read_as_compose_reads_it(line: str, value: str) -> None:
         ('X="${HOME}"', "takes another variable"),
         ("X=$(id)", "takes another variable"),
         ("X=a\0b", "is no `NAME=VALUE`"),
+        pytest.param(f"X={' ' * 60_000}'", "without its other one", id="spaces, read once"),
     ],
 )
 def test_line_that_cannot_be_meant_is_refused_with_its_number(line: str, why: str) -> None:
