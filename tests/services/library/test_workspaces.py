@@ -123,6 +123,21 @@ async def test_tree_of_a_new_branch_starts_at_head_and_borrows_every_object(worl
     assert said[0].endswith("/o/r: fetched 0s ago")
 
 
+async def test_tree_that_is_there_is_not_said_to_begin_elsewhere(world: World) -> None:
+    sandbox, box = await world.laid_out(world.repo())
+    box.run("git commit -q --allow-empty -m theirs")
+    world.tree.commit("newer", "newer\n")
+    world.tree.git("push", "-q", str(world.tmp / "srv" / "o" / "r.git"), "main")
+    said: list[str] = []
+    await world.workspaces.mounts_for(sandbox.org_id, sandbox.repos)
+    await world.workspaces.prepare(sandbox, box, said.append)
+    assert said[-1] == "/workspace: its files and branches stand as they were left"
+    assert box.run("git log -1 --format=%s") == "theirs"
+    box.run("rm -rf .git")
+    await world.workspaces.prepare(sandbox, box, said.append)
+    assert said[-1].startswith("/workspace: branch fix at ")
+
+
 async def test_age_of_a_repository_is_said_without_a_time_of_any_zone(world: World) -> None:
     sandbox, box = await world.laid_out(world.repo())
     world.clock.at = (await world.stored()).fetched_at + timedelta(hours=1, minutes=2)

@@ -15,6 +15,7 @@ NO_SUCH_BRANCH = 11
 NOTHING_NEW = 12
 NOT_WHOLE = 15
 OTHER_BRANCH = 16
+LAID_OUT_BEFORE = 20
 
 MAX_BRANCHES = 256  # that an intake takes
 
@@ -29,7 +30,7 @@ HEADS = "--branches --exclude='refs/*' --all"
 # $10 branch or tag that the sandbox's branch is compared with  $11… folders to lay out (none: all)
 #
 # Prints what is not brought along: how many files are pointers of LFS, then the path of each
-# submodule without a tree, each ended by NUL.
+# submodule without a tree, each ended by NUL. Ends with 20 where a finished tree was there.
 #
 # The tree borrows every object of the shared repository. A mark stands in .git until all is
 # done, so that a crash half-way is made good and a finished tree is never touched again.
@@ -55,7 +56,7 @@ if [ -e .git ] && [ ! -e "$mark" ]; then
     (quarantine) || rm -rf .git/atoll
   fi
   (left_out) || :
-  exit 0
+  exit 20
 fi
 mkdir -p .git/objects/info
 : > "$mark"

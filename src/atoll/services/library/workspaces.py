@@ -31,6 +31,7 @@ from atoll.ports.repositories import Intake, Ref, Report, RepositoryShelf, Store
 from atoll.ports.runtime import RuntimeClient
 from atoll.services.library.checkout_scripts import (
     BUNDLE,
+    LAID_OUT_BEFORE,
     NO_SUCH_BRANCH,
     NOT_A_REPOSITORY,
     NOT_WHOLE,
@@ -204,9 +205,13 @@ class Workspaces:
                  sandbox.name, str(number), _compared(repo, start), *repo.sparse),
                 heard=_Percentages(repo.path, report),
             )  # fmt: skip
-            if outcome.code != 0:
+            if outcome.code == LAID_OUT_BEFORE:
+                report(f"{repo.path}: its files and branches stand as they were left")
+            elif outcome.code == 0:
+                place = start.commit[:12] or "no commit yet"
+                report(f"{repo.path}: branch {repo.branch} at {place}")
+            else:
                 raise Failed(f"{repo.path} could not be laid out from {stored.key}: {outcome.said}")
-            report(f"{repo.path}: branch {repo.branch} at {start.commit[:12] or 'no commit yet'}")
             if start.passed_over and sandbox.ready_at is None:
                 report(
                     f"{repo.path}: {repo.branch} is there already, at {start.passed_over[:12]}: "
