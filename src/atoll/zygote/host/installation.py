@@ -19,7 +19,7 @@ FILE = "boxes/installation.json"
 """Below the home, where only the zygote's user writes."""
 
 MAX_BYTES = 4096
-PREFIX_LENGTH = len("atoll-") + 4
+PREFIX_LENGTH = len("atoll-") + 6
 """The beginning of a tag that is made of the home's path, by which a person finds it."""
 
 
@@ -28,7 +28,7 @@ class Installation(msgspec.Struct, frozen=True):
     `id` is in the labels of what a survey may end. `home` is where both were made."""
 
     id: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{32}\Z")]
-    tag: Annotated[str, msgspec.Meta(pattern=r"^atoll-[0-9a-f]{10}\Z")]
+    tag: Annotated[str, msgspec.Meta(pattern=r"^atoll-[0-9a-f]{10,12}\Z")]
     home: str
 
 
@@ -77,7 +77,7 @@ def _write(home: Path, made: Installation, *, replace: bool) -> None:
 
 
 def _new_tag(home: Path) -> str:
-    """Return a tag that no other home has, as long as one of a path."""
+    """Return a tag that no other home has."""
     return _tag_of_path(home)[:PREFIX_LENGTH] + secrets.token_hex(3)
 
 
