@@ -21,7 +21,7 @@ from atoll.adapters.extensions.ssh.compose.backend import ComposeBackend
 from atoll.adapters.extensions.ssh.compose.command import Compose, find_compose
 from atoll.adapters.extensions.ssh.machines import ssh_places
 from atoll.adapters.linked.extension import LinkedExtension, LinkedSettings
-from atoll.domain.errors import AtollError, Invalid
+from atoll.domain.errors import AtollError, Invalid, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile
 from atoll.ports.extension import Extension, Handle, Provision
@@ -276,6 +276,26 @@ async def test_end_of_the_agents_container_is_reported_with_the_words_of_the_eng
     again = await extension.provision(request(STACK, 2, wanted.sandbox_id))
     await extension.wait_ready(again)
     await extension.teardown(again, keep_state=False)
+
+
+async def test_host_that_is_away_is_named_and_not_its_engine(
+    place: Place, extension: LinkedExtension
+) -> None:
+    handle = await extension.provision(request(FILE))
+    await extension.wait_ready(handle)
+
+    async def trouble(words: str) -> None:
+        async with asyncio.timeout(60):
+            while words not in (extension.trouble_of(handle.sandbox_id) or ""):  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+
+    place.box.stop()
+    subprocess.run(["pkill", "-KILL", "-x", "sshd", "-U", str(place.box.uid)], check=False)
+    await trouble("host box cannot be reached: ")
+    with pytest.raises(Unavailable, match=r"^host box cannot be reached: "):
+        await extension.provision(request(FILE))
+    place.box.start()
+    await extension.teardown(handle, keep_state=False)
 
 
 async def test_calls_to_an_engine_share_one_connection(

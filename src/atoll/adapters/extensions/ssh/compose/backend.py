@@ -10,6 +10,7 @@ import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import structlog
 
@@ -19,7 +20,7 @@ from atoll.adapters.extensions.ssh.compose.command import Compose, check_install
 from atoll.adapters.extensions.ssh.compose.engine import FarEngine, engine_at
 from atoll.adapters.extensions.ssh.compose.files import StackFiles
 from atoll.adapters.extensions.ssh.compose.forward import Forward
-from atoll.adapters.linked.machine import Machine, refresh_all
+from atoll.adapters.linked.machine import COMMAND_SECONDS, Machine, refresh_all
 from atoll.adapters.zygote.start import hostname
 from atoll.domain.compose.document import INIT, SERVICE_LABEL, StackTerms, document
 from atoll.domain.compose.reading import read_stack
@@ -73,8 +74,20 @@ class _Standing:
     @asynccontextmanager
     async def engine(self) -> AsyncIterator[FarEngine]:
         """Yield the Engine."""
-        async with self.forward.opened() as path, engine_at(path, self.forward.shell.label) as made:
+        async with self.engine_and_socket() as (made, _):
             yield made
+
+    @asynccontextmanager
+    async def engine_and_socket(self) -> AsyncIterator[tuple[FarEngine, Path]]:
+        """Yield the Engine, and a socket here that leads to it. Where it cannot be reached, raises
+        why its host cannot, if it is that."""
+        shell = self.forward.shell
+        try:
+            async with self.forward.opened() as path, engine_at(path, shell.label) as made:
+                yield made, path
+        except Unavailable:
+            await shell.run(":", seconds=COMMAND_SECONDS)
+            raise
 
 
 @dataclass(slots=True)
@@ -116,7 +129,7 @@ class ComposeBackend:
         stack = _stack(request)
         standing = await self._standing(request.host)
         files = await standing.files.prepare(request)
-        async with standing.forward.opened() as path, engine_at(path, self._label(request)) as far:
+        async with standing.engine_and_socket() as (far, path):
             await far.check_version()
             await self._sweep(far)
             await self._ended(far, request.sandbox_id)
@@ -215,9 +228,6 @@ class ComposeBackend:
     def _mine(self) -> tuple[str, str]:
         """Labels of the containers of this home's stacks, and of no other backend's."""
         return self._home, SERVICE_LABEL
-
-    def _label(self, request: Provision) -> str:
-        return f"host {request.host}"
 
     def _project(self, request: Provision) -> str:
         return re.sub(r"[^a-z0-9_-]", "-", f"{self.tag}-{request.sandbox_id}".lower())
