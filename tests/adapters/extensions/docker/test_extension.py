@@ -8,7 +8,7 @@ import pytest
 
 from atoll.adapters.extensions.docker.extension import Docker, Settings
 from atoll.domain.profile.profile import Profile
-from atoll.ports.extension import Extension, Handle
+from atoll.ports.extension import Ended, Extension, Handle
 from atoll.testing.contracts.extension import ExtensionContract
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from tests.peers.docker_daemon import IMAGE, DockerDaemon, docker_daemon, why_not
@@ -99,4 +99,26 @@ async def test_survey_ends_only_what_its_own_installation_made(
     finally:
         await docker.teardown(handle, keep_state=False)
         daemon.run("rm", "-f", theirs, unknown)
+        await docker.close()
+
+
+async def test_end_by_a_restart_of_the_daemon_says_so(rig: ZygoteRig, daemon: DockerDaemon) -> None:
+    docker = Docker(Settings(rig.home.socket, rig.home.tag, rig.home.root / "i", daemon.host))
+    request = replace(ExtensionContract().request(), profile=TestDocker().profile())
+    handle = await docker.provision(request)
+
+    async def first_end() -> Ended:
+        return await anext(docker.ended())
+
+    try:
+        async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
+            next_end = tasks.create_task(first_end())
+            while docker._feed._lines is None:  # noqa: ASYNC110 - nothing announces it
+                await asyncio.sleep(0.05)
+            await asyncio.to_thread(daemon.kill)
+            await asyncio.to_thread(daemon.start)
+        reason = next_end.result().reason
+        assert "its container ended with status 137; the Docker daemon had gone away" in reason
+    finally:
+        await docker.teardown(handle, keep_state=False)
         await docker.close()

@@ -1,5 +1,6 @@
 """Ends of containers: what the daemon knows of each, kept for who asks after its removal."""
 
+import asyncio
 from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -9,6 +10,9 @@ from atoll.adapters.extensions.docker.engine import ContainerState
 from atoll.domain.errors import AtollError
 
 MOST_KEPT = 1024
+SOON_SECONDS = 1.0
+"""The time in which a daemon learns that the init of a container is gone."""
+
 OUT_OF_MEMORY = "it ran out of memory"
 
 
@@ -18,6 +22,17 @@ class ContainerEnds:
 
     containers: Containers
     _known: OrderedDict[str, str] = field(default_factory=OrderedDict)
+
+    async def settle(self, container: str) -> str:
+        """Return how a container ended whose init is gone, as soon as the daemon knows; empty where
+        it does not. Raises what `Containers` raises."""
+        found = await self.containers.inspect(container)
+        if found is not None and not how_ended(found.state):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(SOON_SECONDS):
+                    await self.containers.end_of(container)
+            found = await self.containers.inspect(container)
+        return "" if found is None else how_ended(found.state)
 
     async def note(self, sandbox_id: str, container: str) -> None:
         """Keep how a container ended, before it is removed. Raises nothing."""

@@ -25,7 +25,7 @@ from atoll.adapters.extensions.docker.containers import (
     SANDBOX_LABEL,
     Containers,
 )
-from atoll.adapters.extensions.docker.ends import ContainerEnds, how_ended
+from atoll.adapters.extensions.docker.ends import ContainerEnds
 from atoll.adapters.extensions.docker.feed import Answers, Died, Feed
 from atoll.adapters.extensions.docker.images import ResolvedImage, check_image, find
 from atoll.adapters.extensions.docker.seccomp_profile import profile_for
@@ -426,17 +426,19 @@ class Docker:
     async def _runtime_died(self, told: wire.Ended) -> Ended | None:
         if told.wall != WALL or await self._link.lives(told.sandbox_id, WALL):
             return None
-        reason = told.reason
         container = self._containers.name(told.sandbox_id)
         try:
-            found = await self._containers.inspect(container)
-            if found is not None and (how := how_ended(found.state)):
-                reason = f"{reason} ({how})"
-            if found is not None:
-                await self._containers.sweep(container)
+            how = await self._ends.settle(container)
+            await self._containers.sweep(container)
         except AtollError as err:
-            reason = f"{reason} ({err.message})"
+            how = err.message
+        reason = self._with_causes(told.reason, how)
         return Ended(SandboxId(told.sandbox_id), told.generation, reason)
+
+    def _with_causes(self, reason: str, how: str = "") -> str:
+        """Return a reason with how its container ended, and what befell the daemon."""
+        causes = "; ".join(filter(None, (how, self._feed.trouble)))
+        return f"{reason} ({causes})" if causes else reason
 
     async def _container_died(self, told: Died) -> Ended | None:
         labels = dict(told.labels)
@@ -447,7 +449,8 @@ class Docker:
         # Its runtime is still there: it may be on its way out, or stuck. Either way it ends now.
         await self._link.request(wire.Stop(sandbox_id), seconds=STOP_SECONDS)
         await self._containers.sweep(self._containers.name(sandbox_id))
-        reason = f"its container ended with status {told.exit_code or 'unknown'}"
+        ended = f"its container ended with status {told.exit_code or 'unknown'}"
+        reason = self._with_causes(ended)
         return Ended(SandboxId(sandbox_id), box.generation, reason)
 
     def _new(self, death: Ended) -> bool:

@@ -6,6 +6,7 @@ Waiting for the next may be given up at any moment without losing one.
 import asyncio
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from time import monotonic
 
 import aiohttp
 import msgspec
@@ -16,6 +17,9 @@ from atoll.domain.errors import AtollError
 from atoll.wire.http.unreadable import UNREADABLE
 
 AGAIN_SECONDS = 0.5
+RECENT_SECONDS = 60.0
+"""A daemon that was away so lately may be why a container ended."""
+
 MAX_LINE_BYTES = 1024 * 1024
 _log = structlog.get_logger(__name__)
 
@@ -52,6 +56,13 @@ class Feed:
     _lines: aiohttp.StreamReader | None = None
     _rest: bytes = b""
     _absent: bool = False
+    _lost_at: float | None = None
+
+    @property
+    def trouble(self) -> str:
+        """What befell the daemon a moment ago, in words; empty while it is well."""
+        lately = self._lost_at is not None and monotonic() - self._lost_at < RECENT_SECONDS
+        return "the Docker daemon had gone away" if self._absent or lately else ""
 
     async def next(self) -> Died | Answers:
         """Return the next event. Cancelling it loses nothing."""
@@ -91,7 +102,7 @@ class Feed:
     async def _lost(self, why: str) -> None:
         if not self._absent:
             _log.warning("docker_away", host=self.engine.host, reason=why)
-        self._absent = True
+        self._absent, self._lost_at = True, monotonic()
         await self.close()
 
     async def close(self) -> None:
