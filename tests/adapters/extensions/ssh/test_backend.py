@@ -163,3 +163,16 @@ async def test_command_that_does_not_end_is_given_up_in_its_time(
         with pytest.raises(Unavailable, match=r"did not answer within 0\.5 s"):
             await client.run('cat "$1"', str(never), seconds=0.5)
     await client.close()
+
+
+async def test_reason_of_a_host_that_closes_is_one_line(tmp_path: Path) -> None:
+    async def close(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    async with await asyncio.start_server(close, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        host = SshHost(f"ssh://ada@127.0.0.1:{port}", "ssh-ed25519 AAAA", str(tmp_path / "key"))
+        client = SshClient("box", host, tmp_path)
+        with pytest.raises(Unavailable, match=r"^host box cannot be reached: \w.*; Conn") as told:
+            await client.run(":", seconds=30)
+    assert told.value.message.isprintable()

@@ -77,7 +77,7 @@ class SshClient:
             raise Unavailable(f"host {self.name} did not answer within {seconds:g} s") from error
         finally:
             await _ended(process)
-        said = complaint.decode(errors="replace").strip()[:MAX_COMPLAINT]
+        said = one_line(complaint)[:MAX_COMPLAINT]
         if process.returncode == NO_CONNECTION:
             raise self._unreached(said)
         return Ran(process.returncode or 0, output, said)
@@ -95,7 +95,7 @@ class SshClient:
             code = await process.wait()
         finally:
             await _ended(process)
-        said = complaint.decode(errors="replace").strip()[:MAX_COMPLAINT]
+        said = one_line(complaint)[:MAX_COMPLAINT]
         if code == NO_CONNECTION:
             raise self._unreached(said)
         if code:
@@ -117,7 +117,7 @@ class SshClient:
             start_new_session=True,
         )
         complaint = await _until_ended(process, near)
-        said = complaint.decode(errors="replace").strip()[:MAX_COMPLAINT]
+        said = one_line(complaint)[:MAX_COMPLAINT]
         if process.returncode == NO_CONNECTION and _is_about_keys(said):
             raise self._unreached(said)
         return said
@@ -212,6 +212,12 @@ class SshClient:
                 code="host_not_trusted",
             )
         return Unavailable(f"host {self.name} cannot be reached: {said or 'the connection ended'}")
+
+
+def one_line(complaint: bytes) -> str:
+    """Return what a program complained of, its lines joined: it becomes part of a sentence."""
+    lines = complaint.decode(errors="replace").splitlines()
+    return "; ".join(filter(None, map(str.strip, lines)))
 
 
 def _is_about_keys(said: str) -> bool:
