@@ -26,6 +26,7 @@ def chaos_steps(search_seconds: int, redaction_seconds: int, examples: int) -> t
     return (
         Step(("-s", "tests/e2e/replicas/test_chaos.py"), crowd),
         Step(("-s", "tests/e2e/replicas/test_push.py")),
+        Step(("-s", "tests/e2e/day"), {"ATOLL_DAY_ACTS": str(search_seconds // 10)}),
         Step(("-s", "tests/e2e/workers/test_kills.py"), {"ATOLL_WORKER_KILLS": "100"}),
         Step(("-s", "tests/runtime/spawners/link/test_cuts.py"), cuts),
         Step(("-s", "tests/e2e/test_storm.py"), {"ATOLL_STORM_SECONDS": search}),

@@ -70,6 +70,15 @@ class SshServer:
         subprocess.run(["pkill", "-KILL", "-x", "sshd", "-U", str(self.uid)], check=False)
         self.start()
 
+    def reboot(self) -> None:
+        """End all that runs there, and have what was started there be of another start of that
+        machine: its own number cannot be changed here. As root only."""
+        self.stop()
+        _end_all(self)
+        for boot in self.home.glob(".atoll/*/boxes/*/boot"):
+            boot.write_text("of another start")
+        self.start()
+
     def processes(self, *words: str) -> list[int]:
         """Pids of what its user runs, as pgrep(1) finds them by these words. As root only."""
         argv = ["pgrep", "-r", "D,R,S,T", "-U", str(self.uid), *words]
