@@ -60,7 +60,7 @@ class Feed:
 
     @property
     def trouble(self) -> str:
-        """What befell the daemon a moment ago, in words; empty while it is well."""
+        """The trouble of the daemon a moment ago, in words; empty while it is well."""
         lately = self._lost_at is not None and monotonic() - self._lost_at < RECENT_SECONDS
         return "the Docker daemon had gone away" if self._absent or lately else ""
 
