@@ -74,13 +74,17 @@ pid_t foreground_group(pid_t pid);
 /* left.c: reports the processes whose program has ended; `tag` names the request */
 void report_left(const struct world *world, uint32_t tag);
 
-/* supervise.c: bounds route sockets, datagram sockets and filters of whatever is started from here
- * on; -1 with errno */
-int supervise(int sockets, int datagrams, int filters);
+/* supervise.c: bounds what whatever is started from here on may have at once; -1 with errno */
+struct counted {
+	int netlink, datagrams, objects, filters;
+};
+
+int supervise(const struct counted *most);
 
 /* slab.c: ends, as pid 1, programs that hold too much of what only counting bounds, but not those of
- * the slots that are init's own; -1 with errno */
+ * the slots that are init's own; -1 with errno. And how many timers, events and polls are open */
 int watch_slab(const struct slot *slots);
+long count_objects(void);
 
 /* pty.c, serve.c */
 void open_pty(struct world *world, struct packet *in);

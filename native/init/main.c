@@ -1,7 +1,7 @@
 /* The one program that runs in every sandbox: its init, or (by its first word) a tool that
  * works on a tree of files and streams the result out.
  *
- *   init --control-fd N | --connect PATH [--door PORT]… [--root DIR] [--nproc N] [--files N] [--netlink N --datagrams N --filters N]
+ *   init --control-fd N | --connect PATH [--door PORT]… [--root DIR] [--nproc N] [--files N] [--netlink N --datagrams N --objects N --filters N]
  *   init [--root DIR] list|stat|mkdir|move|remove|commit|tar|untar|watch|search|dial|total|listening …
  *   init ask operator|check|sudo -- ARGV…
  *   init mcp [--flat] | mcp call TOOL [JSON|-] | mcp list
@@ -26,7 +26,7 @@ enum { EXIT_NOBODY = 69 }; /* sysexits.h: EX_UNAVAILABLE */
 struct options {
 	int control, doors[MAX_DOORS], door_count;
 	long nproc, files;
-	int netlink, datagrams, filters;
+	struct counted counted;
 	const char *root, *connect;
 };
 
@@ -126,9 +126,8 @@ static void be_init(struct options *chosen)
 	if (world.slots == MAP_FAILED)
 		fail(world.control, STEP_OTHER);
 	/* Before the next line, after which /proc/self is root's. */
-	if (chosen->netlink >= 0 &&
-	    (watch_slab(world.slots) < 0 ||
-	     supervise(chosen->netlink, chosen->datagrams, chosen->filters) < 0))
+	if (chosen->counted.netlink >= 0 &&
+	    (watch_slab(world.slots) < 0 || supervise(&chosen->counted) < 0))
 		fail(world.control, STEP_OTHER);
 	prctl(PR_SET_DUMPABLE, 0);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -142,7 +141,7 @@ static void be_init(struct options *chosen)
 
 int main(int argc, char **argv)
 {
-	struct options chosen = {.control = -1, .nproc = -1, .netlink = -1, .root = "/workspace"};
+	struct options chosen = {.control = -1, .nproc = -1, .counted.netlink = -1, .root = "/workspace"};
 	int i;
 
 	if (argc > 2 && !strcmp(argv[1], "ask"))
@@ -165,11 +164,13 @@ int main(int argc, char **argv)
 		else if (!strcmp(argv[i], "--files"))
 			chosen.files = atol(argv[i + 1]);
 		else if (!strcmp(argv[i], "--netlink"))
-			chosen.netlink = atoi(argv[i + 1]);
+			chosen.counted.netlink = atoi(argv[i + 1]);
 		else if (!strcmp(argv[i], "--datagrams"))
-			chosen.datagrams = atoi(argv[i + 1]);
+			chosen.counted.datagrams = atoi(argv[i + 1]);
+		else if (!strcmp(argv[i], "--objects"))
+			chosen.counted.objects = atoi(argv[i + 1]);
 		else if (!strcmp(argv[i], "--filters"))
-			chosen.filters = atoi(argv[i + 1]);
+			chosen.counted.filters = atoi(argv[i + 1]);
 		else
 			return 64;
 	}

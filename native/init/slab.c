@@ -1,12 +1,12 @@
 /* What programs inside hold of the kernel's memory that no control group counts and no filter can
- * bound: locks on files, objects behind open files (timers, polls, events), and connections that
- * nobody accepts.
+ * bound: locks on files, objects behind open files, sockets, and connections that nobody accepts.
  *
  * Once a second all is counted, and at once where one number of the machine grew: it is read four
  * times a second. More often would hold up others, since who reads /proc/locks has every lock of
  * the machine wait. Whoever holds too much is killed. */
 #define _GNU_SOURCE
 #include "init.h"
+#include "slab.h"
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -22,51 +22,17 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 250, SOON_MS = 50, COUNT_MS = 1000, GOING_MS = 2000 };
+enum { LOOK_MS = 250, SOON_MS = 50, COUNT_MS = 1000 };
 enum { STACK_BYTES = 262144, GROWN_KIB = 4096, READING_MS = 500 };
-enum { MOST_LOCKS = 10000, FEW_LOCKS = 1000, MOST_FILES = 131072, SMALL_TABLE = 256, MOST_UNACCEPTED = 8192 };
-enum { MOST_HOLDERS = 16384, MOST_LISTENERS = 16384, LISTENING = 0x0A };
-/* A name of 4,096 bytes, each of which may be spelled in four; ordinary programs map fewer files. */
-enum { MOST_TEXT = 20480, USUAL_MAPS = 256, MOST_MAPS = 65536 };
-
-struct holder {
-	pid_t pid;
-	long count;
-};
-
-/* Who holds how much of one thing. */
-struct holders {
-	long total;
-	int known; /* of `all`; what more processes hold is in `total` alone */
-	struct holder all[MOST_HOLDERS];
-};
-
-/* Listening sockets with connections that nobody accepted. */
-struct listeners {
-	long total;
-	int known;
-	struct {
-		unsigned long inode;
-		long queue;
-	} all[MOST_LISTENERS];
-};
-
-struct room {
-	struct holders holders;
-	struct listeners listeners;
-	int many_files;
-};
+enum { MOST_LOCKS = 10000, FEW_LOCKS = 1000, MOST_FILES = 131072, SMALL_TABLE = 256 };
+/* Before Linux 6.12 an accepted socket counts as nobody's. */
+enum { MOST_SOCKETS = 16384 };
+/* Ordinary programs map fewer files. */
+enum { USUAL_MAPS = 256, MOST_MAPS = 65536 };
 
 static const struct slot *slots;
 
-/* A file of /proc, line by line. */
-struct lines {
-	int fd;
-	size_t length, at;
-	char text[MOST_TEXT];
-};
-
-static long milliseconds(void)
+long milliseconds(void)
 {
 	struct timespec now;
 
@@ -74,15 +40,14 @@ static long milliseconds(void)
 	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static int open_lines(struct lines *from, const char *path)
+int open_lines(struct lines *from, const char *path)
 {
 	from->length = from->at = 0;
 	from->fd = open(path, O_RDONLY | O_CLOEXEC);
 	return from->fd;
 }
 
-/* The next line, cut where it is longer; NULL at the end. */
-static char *next_line(struct lines *from)
+char *next_line(struct lines *from)
 {
 	char *begin, *end;
 	ssize_t got;
@@ -107,8 +72,7 @@ static char *next_line(struct lines *from)
 	}
 }
 
-/* A number of a file after a word at the beginning of a line; -1 where there is none. */
-static long number_of(const char *path, const char *word)
+long number_of(const char *path, const char *word)
 {
 	struct lines file;
 	long found = -1;
@@ -123,7 +87,7 @@ static long number_of(const char *path, const char *word)
 	return found;
 }
 
-static void add(struct holders *to, pid_t pid, long count)
+void add_holder(struct holders *to, pid_t pid, long count)
 {
 	int at = to->known;
 
@@ -137,7 +101,7 @@ static void add(struct holders *to, pid_t pid, long count)
 }
 
 /* Kills those who hold most, until the others hold half of what may be held. */
-static int end_holders(struct holders *who, long most)
+int end_holders(struct holders *who, long most)
 {
 	int ended = 0;
 
@@ -184,14 +148,14 @@ static long count_locks(struct holders *who)
 		return MOST_LOCKS;
 	while (who->total <= MOST_LOCKS && (line = next_line(&file)) && milliseconds() < until)
 		if ((pid = lock_holder(line)) > 1)
-			add(who, (pid_t)pid, 1);
+			add_holder(who, (pid_t)pid, 1);
 	close(file.fd);
 	return milliseconds() < until ? MOST_LOCKS : FEW_LOCKS;
 }
 
 /* The size of its folder fd is the number of open files of a task from Linux 6.2 on; before, the
  * size of the table stands for it. Both can be read whatever the process makes of itself. */
-static long files_of(const char *task)
+static long open_files(const char *task)
 {
 	struct stat seen;
 	char path[80];
@@ -220,7 +184,7 @@ static long files_of_others(const char *process)
 	while (!found && all && (each = readdir(all)))
 		if (isdigit((unsigned char)each->d_name[0])) {
 			snprintf(path, sizeof path, "%.30s/task/%.20s", process, each->d_name);
-			found = files_of(path);
+			found = open_files(path);
 		}
 	if (all)
 		closedir(all);
@@ -261,7 +225,7 @@ static long mapped_of(const char *process)
 }
 
 /* Every process but our own. */
-static void each_process(struct room *room, void (*visit)(struct room *room, const char *pid))
+void each_process(struct room *room, void (*visit)(struct room *room, const char *pid))
 {
 	struct dirent *each;
 	DIR *all = opendir("/proc");
@@ -280,112 +244,79 @@ static void count_files(struct room *room, const char *pid)
 	long held;
 
 	snprintf(process, sizeof process, "/proc/%.20s", pid);
-	held = files_of(process);
+	held = open_files(process);
 	if (!held)
 		held = files_of_others(process);
 	/* Maps are looked at only where the whole machine has more files open than one may. */
 	if (room->many_files)
 		held += mapped_of(process);
-	add(&room->holders, (pid_t)atol(pid), held);
+	add_holder(&room->holders, (pid_t)atol(pid), held);
 }
 
-/* Listeners come first in the file; their queue stands where others have bytes to read. */
-static void add_listeners(struct listeners *to, const char *path)
+/* Timers, events and polls are open files with an object behind them. Their number is never too low:
+ * what a copy of a table has counts again, and so does everything that a process hides. */
+static int is_object(const char *link)
 {
-	struct lines file;
-	unsigned state, queue;
-	unsigned long inode;
-	char *line;
-
-	if (open_lines(&file, path) < 0)
-		return;
-	next_line(&file);
-	while ((line = next_line(&file)) &&
-	       sscanf(line, " %*u: %*s %*s %x %*x:%x %*s %*s %*u %*u %lu", &state, &queue,
-	              &inode) == 3 &&
-	       state == LISTENING) {
-		to->total += queue;
-		if (queue && to->known < MOST_LISTENERS) {
-			to->all[to->known].inode = inode;
-			to->all[to->known++].queue = queue;
-		}
-	}
-	close(file.fd);
+	return !strcmp(link, "anon_inode:[eventpoll]") || !strcmp(link, "anon_inode:[timerfd]") ||
+	       !strncmp(link, "anon_inode:[eventfd", strlen("anon_inode:[eventfd"));
 }
 
-static long queue_of(const struct listeners *from, unsigned long inode)
+/* Of one task; -1 where it hides what it has open. */
+static long objects_of_task(const char *task)
 {
-	for (int i = 0; i < from->known; i++)
-		if (from->all[i].inode == inode)
-			return from->all[i].queue;
-	return 0;
-}
-
-static void count_queues(struct room *room, const char *pid)
-{
-	char path[40], target[40];
-	unsigned long inode;
+	char path[80], link[40];
 	struct dirent *each;
-	DIR *files;
+	long found = 0;
 	ssize_t got;
+	DIR *files;
 
-	snprintf(path, sizeof path, "/proc/%.20s/fd", pid);
+	snprintf(path, sizeof path, "%.60s/fd", task);
 	files = opendir(path);
-	while (files && (each = readdir(files))) {
-		got = readlinkat(dirfd(files), each->d_name, target, sizeof target - 1);
-		if (got <= 0)
-			continue;
-		target[got] = 0;
-		if (sscanf(target, "socket:[%lu]", &inode) == 1)
-			add(&room->holders, (pid_t)atol(pid), queue_of(&room->listeners, inode));
+	if (!files)
+		return -1;
+	while ((each = readdir(files))) {
+		got = readlinkat(dirfd(files), each->d_name, link, sizeof link - 1);
+		link[got > 0 ? got : 0] = 0;
+		found += is_object(link);
 	}
-	if (files)
-		closedir(files);
+	closedir(files);
+	return found;
 }
 
-static int too_many_sockets(void)
+/* Threads share one table, which is seen by those that have not ended. */
+static long objects_of(const char *pid)
 {
-	long all = number_of("/proc/net/sockstat", "TCP: inuse ");
-	long sixes = number_of("/proc/net/sockstat6", "TCP6: inuse ");
+	char tasks[60], path[90];
+	struct dirent *each;
+	long found = 0, one;
+	DIR *all;
 
-	return all + (sixes > 0 ? sixes : 0) > MOST_UNACCEPTED;
+	snprintf(tasks, sizeof tasks, "/proc/%.20s/task", pid);
+	all = opendir(tasks);
+	while (!found && all && (each = readdir(all)))
+		if (isdigit((unsigned char)each->d_name[0])) {
+			snprintf(path, sizeof path, "%s/%.20s", tasks, each->d_name);
+			one = objects_of_task(path);
+			found = one < 0 ? open_files(path) : one;
+		}
+	if (all)
+		closedir(all);
+	return found;
 }
 
-/* Connections of listeners that no process shows: one hides them (PR_SET_DUMPABLE) or passes them
- * on, and all end, or a process is just ending, and they go: those become no more, and do not stay. */
-static int end_unowned(long count)
+long count_objects(void)
 {
-	static long first, since;
-	long now = milliseconds();
+	struct dirent *each;
+	DIR *all = opendir("/proc");
+	long found = 0;
 
-	if (count <= MOST_UNACCEPTED / 2) {
-		first = 0;
-		return 0;
-	}
-	if (!first) {
-		first = count;
-		since = now;
-	}
-	if (count <= first && now < since + GOING_MS)
-		return 1;
-	first = 0;
-	return kill(-1, SIGKILL) == 0;
-}
-
-static int end_unaccepted(struct room *room)
-{
-	struct listeners *all = &room->listeners;
-
-	all->total = all->known = 0;
-	if (too_many_sockets()) {
-		add_listeners(all, "/proc/net/tcp");
-		add_listeners(all, "/proc/net/tcp6");
-	}
-	if (all->total <= MOST_UNACCEPTED)
-		return end_unowned(0);
-	each_process(room, count_queues);
-	return end_unowned(all->total - room->holders.total) +
-	       end_holders(&room->holders, MOST_UNACCEPTED);
+	while (all && (each = readdir(all)))
+		if (isdigit((unsigned char)each->d_name[0]) && strcmp(each->d_name, "1") &&
+		    !is_own((pid_t)atol(each->d_name)))
+			found += objects_of(each->d_name);
+	if (all)
+		closedir(all);
+	return found;
 }
 
 static int count_everything(struct room *room)
@@ -399,7 +330,8 @@ static int count_everything(struct room *room)
 	opened = number_of("/proc/sys/fs/file-nr", "");
 	room->many_files = opened < 0 || opened > MOST_FILES;
 	each_process(room, count_files);
-	ended += end_holders(&room->holders, MOST_FILES);
+	ended += end_holders(&room->holders,
+	                     count_sockets() > MOST_SOCKETS ? MOST_SOCKETS : MOST_FILES);
 	return ended + end_unaccepted(room);
 }
 

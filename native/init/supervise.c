@@ -1,11 +1,12 @@
 /* What programs inside may hold of the kernel's memory that no control group counts: sockets of
  * AF_NETLINK, datagram sockets of the loopback (each keeps 64 KiB that it was told to send later),
- * and seccomp filters, which are compiled into a pool of the whole machine.
+ * timers, events and polls, and seccomp filters, which are compiled into a pool of the whole
+ * machine.
  *
  * A filter hands these calls to a thread of ours, which does not have that filter. As a thread of
  * pid 1 it cannot be killed or traced from inside. Without it (a kernel before 5.14, or somebody
- * outside who listens already) they answer ENOSYS, and datagram sockets are not counted. See
- * seccomp_unotify(2). */
+ * outside who listens already) those of sockets and filters answer ENOSYS; datagram sockets, timers,
+ * events and polls are not counted. See seccomp_unotify(2). */
 #define _GNU_SOURCE
 #include "init.h"
 #include <dirent.h>
@@ -77,6 +78,7 @@ struct sockets {
 
 static struct {
 	struct sockets route, datagram;
+	long most_objects, objects; /* never less than those that live, but for those on their way */
 	int most_filters;
 	int handover[2];
 	int own_filters; /* of every task inside from the beginning */
@@ -85,8 +87,15 @@ static struct {
 	struct pending pending[MOST_FILTERS];
 } us;
 
-enum { SOCKET = 6, DGRAM = 10, PRCTL = 13, SECCOMP = 17, OPTION = 19, PASS = 23 };
-enum { ASK = 24, ASK_DATAGRAM = 25, IGNORE = 26 };
+/* Machines without the older calls have the newer ones twice here. */
+#ifdef SYS_eventfd
+enum { OLD_EVENT = SYS_eventfd, OLD_POLL = SYS_epoll_create };
+#else
+enum { OLD_EVENT = SYS_eventfd2, OLD_POLL = SYS_epoll_create1 };
+#endif
+
+enum { SOCKET = 11, DGRAM = 15, PRCTL = 18, SECCOMP = 22, OPTION = 24, PASS = 28 };
+enum { ASK = 29, ASK_DATAGRAM = 30, ASK_OBJECT = 31, IGNORE = 32 };
 #define TO(here, there) ((uint8_t)((there) - (here) - 1))
 
 /* SO_RCVBUF does nothing, or each socket could hold twice net.core.rmem_max. It cannot be
@@ -97,27 +106,33 @@ static struct instruction program[] = {
 	{EQUAL, TO(2, PRCTL), 0, SYS_prctl},
 	{EQUAL, TO(3, SECCOMP), 0, SYS_seccomp},
 	{EQUAL, TO(4, OPTION), 0, SYS_setsockopt},
+	{EQUAL, TO(5, ASK_OBJECT), 0, SYS_timerfd_create},
+	{EQUAL, TO(6, ASK_OBJECT), 0, SYS_eventfd2},
+	{EQUAL, TO(7, ASK_OBJECT), 0, SYS_epoll_create1},
+	{EQUAL, TO(8, ASK_OBJECT), 0, OLD_EVENT},
+	{EQUAL, TO(9, ASK_OBJECT), 0, OLD_POLL},
 	{RETURN, 0, 0, ALLOW},
 	{LOAD, 0, 0, ARGUMENT(0)}, /* SOCKET */
-	{EQUAL, TO(7, ASK), 0, AF_NETLINK},
-	{EQUAL, TO(8, DGRAM), 0, AF_INET},
-	{EQUAL, TO(9, DGRAM), TO(9, PASS), AF_INET6},
+	{EQUAL, TO(12, ASK), 0, AF_NETLINK},
+	{EQUAL, TO(13, DGRAM), 0, AF_INET},
+	{EQUAL, TO(14, DGRAM), TO(14, PASS), AF_INET6},
 	{LOAD, 0, 0, ARGUMENT(1)}, /* DGRAM */
 	{AND, 0, 0, TYPE},
-	{EQUAL, TO(12, ASK_DATAGRAM), TO(12, PASS), SOCK_DGRAM},
+	{EQUAL, TO(17, ASK_DATAGRAM), TO(17, PASS), SOCK_DGRAM},
 	{LOAD, 0, 0, ARGUMENT(0)}, /* PRCTL */
-	{EQUAL, 0, TO(14, PASS), PR_SET_SECCOMP},
+	{EQUAL, 0, TO(19, PASS), PR_SET_SECCOMP},
 	{LOAD, 0, 0, ARGUMENT(1)},
-	{EQUAL, TO(16, ASK), TO(16, PASS), MODE_FILTER},
+	{EQUAL, TO(21, ASK), TO(21, PASS), MODE_FILTER},
 	{LOAD, 0, 0, ARGUMENT(0)}, /* SECCOMP */
-	{EQUAL, TO(18, ASK), TO(18, PASS), SET_MODE_FILTER},
+	{EQUAL, TO(23, ASK), TO(23, PASS), SET_MODE_FILTER},
 	{LOAD, 0, 0, ARGUMENT(1)}, /* OPTION */
-	{EQUAL, 0, TO(20, PASS), LEVEL_SOCKET},
+	{EQUAL, 0, TO(25, PASS), LEVEL_SOCKET},
 	{LOAD, 0, 0, ARGUMENT(2)},
-	{EQUAL, TO(22, IGNORE), TO(22, PASS), OPTION_RCVBUF},
+	{EQUAL, TO(27, IGNORE), TO(27, PASS), OPTION_RCVBUF},
 	{RETURN, 0, 0, ALLOW},   /* PASS */
 	{RETURN, 0, 0, ASK_US},  /* ASK */
 	{RETURN, 0, 0, ASK_US},  /* ASK_DATAGRAM */
+	{RETURN, 0, 0, ASK_US},  /* ASK_OBJECT */
 	{RETURN, 0, 0, PRETEND}, /* IGNORE */
 };
 
@@ -161,24 +176,53 @@ static int make_socket(const struct sockets *kind, const struct call *call)
 	return -1;
 }
 
+/* Hands over what was made, or the error of that. */
+static void give(int listener, uint64_t id, int fd, uint64_t flags)
+{
+	struct added added = {.id = id, .flags = ADD_AND_ANSWER, .ours = (uint32_t)fd};
+
+	added.descriptor_flags = flags & O_CLOEXEC;
+	if (fd < 0 || ioctl(listener, ADD_DESCRIPTOR, &added) < 0)
+		answer_call(listener, id, errno, 0);
+	if (fd >= 0)
+		close(fd);
+}
+
 static void give_socket(int listener, const struct call *call)
 {
 	const struct sockets *kind =
 	        (int)call->arguments[0] == AF_NETLINK ? &us.route : &us.datagram;
-	int live = live_sockets(kind), fd;
-	struct added added = {.id = call->id, .flags = ADD_AND_ANSWER};
+	int live = live_sockets(kind);
 
-	if (live < 0 || live >= kind->most) {
+	if (live < 0 || live >= kind->most)
 		answer_call(listener, call->id, kind->most ? ENOBUFS : EPERM, 0);
+	else
+		give(listener, call->id, make_socket(kind, call), call->arguments[1]);
+}
+
+static int is_object_call(int number)
+{
+	return number == SYS_timerfd_create || number == SYS_eventfd2 || number == OLD_EVENT ||
+	       number == SYS_epoll_create1 || number == OLD_POLL;
+}
+
+/* All arguments are numbers, so the same call is made here. */
+static void give_object(int listener, const struct call *call)
+{
+	uint64_t first = call->arguments[0], second = call->arguments[1], flags = 0;
+
+	if (call->number == SYS_timerfd_create || call->number == SYS_eventfd2)
+		flags = second;
+	else if (call->number == SYS_epoll_create1)
+		flags = first;
+	if (us.objects >= us.most_objects)
+		us.objects = count_objects();
+	if (us.objects >= us.most_objects) {
+		answer_call(listener, call->id, ENFILE, 0);
 		return;
 	}
-	fd = make_socket(kind, call);
-	added.ours = (uint32_t)fd;
-	added.descriptor_flags = call->arguments[1] & SOCK_CLOEXEC ? O_CLOEXEC : 0;
-	if (fd < 0 || ioctl(listener, ADD_DESCRIPTOR, &added) < 0)
-		answer_call(listener, call->id, errno, 0);
-	if (fd >= 0)
-		close(fd);
+	us.objects++;
+	give(listener, call->id, (int)syscall(call->number, first, second), flags);
 }
 
 /* The filters of one task; 0 when it is gone, -1 when that cannot be read. */
@@ -310,6 +354,8 @@ static void *answer_calls(void *unused)
 		}
 		if (call.number == SYS_socket)
 			give_socket(listener, &call);
+		else if (is_object_call(call.number))
+			give_object(listener, &call);
 		else
 			let_filter(listener, &call);
 	}
@@ -351,20 +397,21 @@ static int start_thread(void)
 	return errno ? -1 : 0;
 }
 
-int supervise(int sockets, int datagrams, int filters)
+int supervise(const struct counted *most)
 {
 	int listener;
 
-	us.most_filters = filters < MOST_FILTERS ? filters : MOST_FILTERS;
-	if (sockets == 0)
+	us.most_filters = most->filters < MOST_FILTERS ? most->filters : MOST_FILTERS;
+	us.most_objects = most->objects;
+	if (most->netlink == 0)
 		program[IGNORE].k = ALLOW;
-	if (prepare_sockets(&us.route, sockets) < 0 ||
-	    prepare_sockets(&us.datagram, datagrams) < 0 || start_thread() < 0 ||
+	if (prepare_sockets(&us.route, most->netlink) < 0 ||
+	    prepare_sockets(&us.datagram, most->datagrams) < 0 || start_thread() < 0 ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -1;
 	listener = install(NEW_LISTENER);
 	if (listener < 0) {
-		program[ASK_DATAGRAM].k = ALLOW;
+		program[ASK_DATAGRAM].k = program[ASK_OBJECT].k = ALLOW;
 		if (install(0) < 0)
 			return -1;
 	}

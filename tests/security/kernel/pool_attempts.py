@@ -104,6 +104,23 @@ print(json.dumps({"held": tree(take, int(sys.argv[1]))}))
 """Route sockets full of answers, held by as many processes as the first word says; with a second
 word they are only opened."""
 
+HELD_OBJECTS = (
+    _TREE
+    + """
+def take(number):
+    libc.prctl(4, number % 4 > 1, 0, 0, 0)
+    makers = [lambda: libc.timerfd_create(1, 0), lambda: libc.eventfd(0, 0)]
+    makers += [lambda: libc.epoll_create1(0)]
+    taken = 0
+    while taken < 16 and makers[(number + taken) % 3]() >= 0:
+        taken += 1
+    return taken
+print(json.dumps({"held": tree(take, int(sys.argv[1]))}))
+"""
+)
+"""Timers, events and polls, held by as many processes as the first word says, of which some hide
+what they have open."""
+
 HELD_FILTERS = (
     _TREE
     + """

@@ -69,6 +69,7 @@ FLAGGED = 0x80801
 OPTIONS = (
     *((1, 9), (1, 26), (1, 50), (1, 51), (1, 52), (6, 26)),
     *((6, 1), (6, 14), (6, 31), (6, 32), (6, 38), (6, 39), (41, 26), (41, 5), (41, 6), (41, 57)),
+    *((41, option) for option in (20, 32, 42, 46, 48)),
 )
 """SO_KEEPALIVE and the four filters of sockets, and what TCP and IPv6 keep for each socket; others
 have options of the same numbers."""
@@ -84,10 +85,12 @@ FLAGS = {
 BOUNDED = {
     **dict.fromkeys(("poll", "ppoll"), ((1, 2047), (1, 2048), (1, 4294967295))),
     **dict.fromkeys(("select", "pselect6"), ((1, 2047), (1, 2048))),
-    **dict.fromkeys(("setxattr", "lsetxattr"), ((0, 0, 0, 511), (0, 0, 0, 512))),
-    "fsetxattr": ((-1, 0, 0, 511), (-1, 0, 0, 512)),
+    **dict.fromkeys(("setxattr", "lsetxattr"), ((0, 0, 0, 31), (0, 0, 0, 32))),
+    "fsetxattr": ((-1, 0, 0, 31), (-1, 0, 0, 32)),
     "fcntl": ((-1, 6), (-1, 36), (-1, 37), (-1, 38), (-1, 1024)),
     "prctl": ((999,), (0x53564D41,)),
+    "close_range": ((-1, -1, 0), (-1, -1, 4), (-1, -1, 2), (-1, -1, 6)),
+    "pipe2": ((0, 0x80000), (0, 0x80), (0, 0x80880)),
     "clone": ((0xC11,), (0x10411,), (0x10011,)),
 }
 """How many are waited for, how long an attribute is; locks of an open file, names of memory; the

@@ -52,7 +52,7 @@ def _attempt() -> None:
     abuse.HUGE, abuse.PLACE = 1 << 20, Path("/tmp/fill")
     slab.SECONDS_HELD, slab.MANY_LOCKS, slab.MANY_POLICIES, slab.MANY_LISTS = 0.1, 99, 99, 99
     slab.MANY_CONNECTIONS, slab.MANY_TIMERS, slab.MANY_DATAGRAMS = 4000, 99, 300
-    slab.MANY_WAITING = 2
+    slab.MANY_WAITING, slab.MANY_COPIES, slab.MANY_LISTENERS = 2, 99, 99
     facts = {"mode": "limited", "memory_mb": 1, "api_host": "127.0.0.1", "api_port": 8080}
     # The calls themselves are tried by an ordinary user elsewhere: root's would harm the machine.
     several = [*files.ATTEMPTS, *kernel.ATTEMPTS, *network.ATTEMPTS]

@@ -22,7 +22,7 @@ from atoll.runtime.spawners.control import ControlSocket, receive
 from atoll.runtime.spawners.init import InitSpawner
 from atoll.testing.inside import captured, run, terminal
 from atoll.wire import init as wire
-from tests.security.kernel.pool_attempts import HELD_FILTERS, HELD_SOCKETS
+from tests.security.kernel.pool_attempts import HELD_FILTERS, HELD_OBJECTS, HELD_SOCKETS
 
 INITS = [
     pytest.param(
@@ -46,7 +46,7 @@ WALL = shlex.split(
 NOBODY = 1_899_999_999 if os.getuid() == 0 else os.getuid()
 """Behind bubblewrap run by real root the sandbox would own init's files in /proc."""
 
-SOCKETS, DATAGRAMS, FILTERS = 6, 5, 8
+SOCKETS, DATAGRAMS, OBJECTS, FILTERS = 6, 5, 40, 8
 
 Box = tuple[InitSpawner, list[socket.socket]]
 
@@ -76,7 +76,8 @@ async def sandbox(folder: Path, *, twin: bool) -> AsyncIterator[Box]:
         program[-1],
         "--",
         *init_argv(program, control_fd=theirs.fileno()),
-        *("--netlink", str(SOCKETS), "--datagrams", str(DATAGRAMS), "--filters", str(FILTERS)),
+        *("--netlink", str(SOCKETS), "--datagrams", str(DATAGRAMS)),
+        *("--objects", str(OBJECTS), "--filters", str(FILTERS)),
     ]
     with theirs:
         wall = await asyncio.create_subprocess_exec(
@@ -206,7 +207,9 @@ async def test_tools_work_on_the_workspace_inside(box: Box) -> None:
 
 
 @pytest.mark.parametrize(
-    ("attempt", "most"), [(HELD_SOCKETS, SOCKETS), (HELD_FILTERS, FILTERS)], ids=["route", "filter"]
+    ("attempt", "most"),
+    [(HELD_SOCKETS, SOCKETS), (HELD_OBJECTS, OBJECTS), (HELD_FILTERS, FILTERS)],
+    ids=["route", "object", "filter"],
 )
 async def test_what_init_counts_is_bounded_and_comes_back(
     box: Box, attempt: str, most: int
@@ -245,15 +248,56 @@ told = array.array("i", [one.detach() for one in listeners[:2]])
 way[0].sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, told)])
 for one in told:
     os.close(one)
-for number in range(9_000):
+for number in range(4_500):
     with socket.socket() as one:
         one.setblocking(False)
-        one.connect_ex(names[number // 4_000])  # the last thousand make it too many
+        one.connect_ex(names[number // 2_000])  # the last ones make it too many
 time.sleep(0.7)  # for init to look twice
 for one in way:
     one.close()
 time.sleep(0.7)
 os.kill(os.getpid(), signal.SIGKILL)
+"""
+UNIX_CONNECTIONS = """
+import ctypes, os, signal, socket
+ctypes.CDLL(None).prctl(4, HIDDEN, 0, 0, 0)
+names = ["/tmp/one", "/tmp/two of them", "\\0three"]
+listeners = [socket.socket(socket.AF_UNIX) for _ in names]
+for name, one in zip(names, listeners):
+    one.bind(name)
+    one.listen(4096)
+for number in range(9_000):
+    with socket.socket(socket.AF_UNIX) as one:
+        one.connect(names[number % 3])
+signal.pause()
+"""
+LISTENERS = """
+import resource, signal, socket
+_soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+kept = []
+for number in range(6_000):
+    kept.append(socket.socket())
+    kept[-1].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    kept[-1].bind((f"127.0.1.{number % 200}", 2000 + number))
+    kept[-1].listen(1)
+signal.pause()
+"""
+SOCKETS_OPEN = """
+import os, resource, signal, socket
+_soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+children = []
+for _ in range(-(-20_000 // min(most, 12_000))):
+    children.append(os.fork())
+    if children[-1] == 0:
+        kept = [socket.socket(socket.AF_UNIX) for _ in range(min(most, 12_000) - 100)]
+        signal.pause()
+first, ended = os.wait()
+for one in children:
+    if one != first:
+        os.kill(one, signal.SIGKILL)
+os.kill(os.getpid(), os.WTERMSIG(ended))
 """
 HIDDEN_FILES = """
 import ctypes, os, platform, resource, signal, threading
@@ -264,7 +308,7 @@ resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 def take():
     for _ in range(min(16_000, most - 100)):
-        libc.timerfd_create(1, 0)
+        os.open("/dev/null", os.O_RDONLY)
     os.write(done[1], b"x")
     signal.pause()
 
@@ -343,12 +387,25 @@ async def test_who_holds_too_many_locks_is_ended_and_no_other(box: Box) -> None:
     assert await ends_beside(box[0], LOCKS) == signal.SIGTERM
 
 
-async def test_who_accepts_no_connections_is_ended_and_no_other(box: Box) -> None:
-    assert await ends_beside(box[0], CONNECTIONS.replace("HIDDEN", "1")) == signal.SIGTERM
+BOTH_KINDS = pytest.mark.parametrize("code", [CONNECTIONS, UNIX_CONNECTIONS], ids=["tcp", "unix"])
 
 
-async def test_all_end_where_it_is_hidden_who_accepts_no_connections(box: Box) -> None:
-    assert await ends_beside(box[0], CONNECTIONS.replace("HIDDEN", "0")) == signal.SIGKILL
+@BOTH_KINDS
+async def test_who_accepts_no_connections_is_ended_and_no_other(box: Box, code: str) -> None:
+    assert await ends_beside(box[0], code.replace("HIDDEN", "1")) == signal.SIGTERM
+
+
+@BOTH_KINDS
+async def test_all_end_where_it_is_hidden_who_accepts_no_connections(box: Box, code: str) -> None:
+    assert await ends_beside(box[0], code.replace("HIDDEN", "0")) == signal.SIGKILL
+
+
+async def test_who_has_listeners_without_number_is_ended_and_no_other(box: Box) -> None:
+    assert await ends_beside(box[0], LISTENERS) == signal.SIGTERM
+
+
+async def test_who_has_sockets_without_number_is_ended_and_no_other(box: Box) -> None:
+    assert await ends_beside(box[0], SOCKETS_OPEN) == signal.SIGTERM
 
 
 async def test_listeners_that_go_away_by_themselves_end_nobody(box: Box) -> None:
@@ -386,3 +443,32 @@ async def test_datagram_sockets_are_counted_and_work(box: Box) -> None:
     spawner, _ = box
     ended, text = await run(spawner, "/usr/bin/python3", "-c", DATAGRAM_SOCKETS)
     assert (ended.code, text) == (0, f"{DATAGRAMS} ENOBUFS\n".encode())
+
+
+OBJECTS_OF_EACH_KIND = """
+import ctypes, os, platform
+libc = ctypes.CDLL(None, use_errno=True)
+makers = [lambda: libc.timerfd_create(1, os.O_CLOEXEC), lambda: libc.timerfd_create(1, 0)]
+makers += [lambda: libc.eventfd(7, 0), lambda: libc.eventfd(7, os.O_CLOEXEC | 1)]
+makers += [lambda: libc.epoll_create1(os.O_CLOEXEC), lambda: libc.epoll_create1(0)]
+if platform.machine() == "x86_64":
+    makers += [lambda: libc.syscall(284, 7), lambda: libc.syscall(213, 1)]
+for make in makers:
+    fd = make()
+    print(os.readlink(f"/proc/self/fd/{fd}").split("[")[1].rstrip("]"), os.get_inheritable(fd))
+    if "eventfd" in os.readlink(f"/proc/self/fd/{fd}"):
+        assert os.eventfd_read(fd) in (1, 7)
+print(libc.timerfd_create(99, 0), ctypes.get_errno(), libc.epoll_create1(1), ctypes.get_errno())
+"""
+
+
+async def test_timers_events_and_polls_of_init_are_like_any_other(box: Box) -> None:
+    ended, text = await run(box[0], "/usr/bin/python3", "-c", OBJECTS_OF_EACH_KIND)
+    assert ended.code == 0, text
+    *kinds, wrong = text.decode().splitlines()
+    names = [line.split()[0].partition("]")[0] for line in kinds]
+    flags = [line.split()[-1] for line in kinds]
+    assert names[:6] == [name for name in ("timerfd", "eventfd", "eventpoll") for _ in range(2)]
+    assert flags[:6] == ["False", "True", "True", "False", "False", "True"]
+    assert set(flags[6:]) <= {"True"}
+    assert wrong == "-1 22 -1 22"

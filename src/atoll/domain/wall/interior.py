@@ -37,9 +37,13 @@ FILTERS = 64
 """The seccomp filters that programs inside may have alive at once. Each is compiled into a pool of
 the whole machine (net.core.bpf_jit_limit), and takes at most some 200 kB of it."""
 
-DATAGRAMS = 256
+DATAGRAMS = 128
 """The datagram sockets of IPv4 and IPv6 that programs inside may have alive at once. Each may keep
-64 KiB to send later and 128 KiB of options, which no control group counts."""
+64 KiB to send later, 208 KiB to be read and 128 KiB of options, which no control group counts."""
+
+OBJECTS = 8192
+"""The timers, events and polls (timerfd, eventfd, epoll) that programs inside may have open at
+once: an object of up to 256 bytes lies behind each, which no control group counts."""
 
 
 def init_options(
@@ -50,7 +54,8 @@ def init_options(
     limits = (("--nproc", nproc), ("--files", files))
     return (
         *(word for door in DOORS for word in ("--door", str(door))),
-        *("--netlink", str(netlink), "--datagrams", str(DATAGRAMS), "--filters", str(FILTERS)),
+        *("--netlink", str(netlink), "--datagrams", str(DATAGRAMS)),
+        *("--objects", str(OBJECTS), "--filters", str(FILTERS)),
         *(word for name, most in limits if most is not None for word in (name, str(most))),
     )
 

@@ -33,7 +33,7 @@ SOCKET_FLAGS = 0x80800
 SOCKET_OPTIONS: dict[int, tuple[int, ...]] = {
     1: (26, 50, 51, 52),
     6: (14, 31, 32, 38, 39),
-    41: (5, 6, 57),
+    41: (5, 6, 20, 32, 42, 46, 48, 57),
 }
 """The refused options of setsockopt: level -> options.
 
@@ -43,7 +43,9 @@ filter loads and so no sandbox starts.
 
 IPPROTO_TCP: TCP_MD5SIG, TCP_ULP, TCP_MD5SIG_EXT, TCP_AO_ADD_KEY and _DEL_KEY; IPPROTO_IPV6:
 IPV6_2292RTHDR, IPV6_2292PKTOPTIONS, IPV6_RTHDR. Each socket keeps up to 128 KiB of keys or headers,
-which count as nobody's memory.
+which count as nobody's memory. IPV6_FLOWLABEL_MGR keeps 64 KiB for each label, and labels are a
+pool of the whole machine; IPV6_JOIN_GROUP, MCAST_JOIN_GROUP, MCAST_JOIN_SOURCE_GROUP and
+MCAST_MSFILTER have no bound on groups, and search a list of them with a lock of the machine held.
 """
 
 TERMINAL_REQUESTS = (0x5412, 0x541C, 0x541D, 0x5423)
@@ -54,23 +56,27 @@ BITS_REFUSED: dict[str, tuple[int, int]] = {
     "clone": (0, 0x7E020000),
     "mmap": (3, 0x40000),
     "memfd_create": (1, 0x4),
+    "close_range": (2, 0x2),
+    "pipe2": (1, 0x80),
     "shmget": (2, 0x800),
     "poll": (1, 0xFFFFF800),
     "ppoll": (1, 0xFFFFF800),
     "select": (0, 0xFFFFF800),
     "pselect6": (0, 0xFFFFF800),
-    "setxattr": (3, 0xFFFFFE00),
-    "lsetxattr": (3, 0xFFFFFE00),
-    "fsetxattr": (3, 0xFFFFFE00),
+    "setxattr": (3, 0xFFFFFFE0),
+    "lsetxattr": (3, 0xFFFFFFE0),
+    "fsetxattr": (3, 0xFFFFFFE0),
 }
 """The calls refused with any of these bits: call -> (argument, bits).
 
 CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET; MAP_HUGETLB, MFD_HUGETLB and
-SHM_HUGETLB, since huge pages are a pool of the whole machine that counts as nobody's memory.
+SHM_HUGETLB, since huge pages are a pool of the whole machine that counts as nobody's memory;
+CLOSE_RANGE_UNSHARE, by which a thread gets a table of files of its own and hides what it has open;
+O_NOTIFICATION_PIPE, whose pages count as nobody's.
 
 The rest is the kernel's memory that counts as nobody's. A call that waits for 2,048 descriptors or
 more takes 72 bytes for each, also for one descriptor named again and again. An extended attribute
-of 512 bytes or more may be an access list, which a file in memory keeps whole.
+of 32 bytes or more may be an access list, of which each folder made below gets a copy.
 """
 
 THREAD_AND_FILES = (0x10000, 0x400)
@@ -198,6 +204,8 @@ JUDGED: dict[str, tuple[int, int | None]] = {
     "setsockopt": (54, 208),
     "mmap": (9, 222),
     "memfd_create": (319, 279),
+    "close_range": (436, 436),
+    "pipe2": (293, 59),
     "shmget": (29, 194),
     "poll": (7, None),
     "ppoll": (271, 73),

@@ -13,6 +13,7 @@ OPTIONS = (
     "--files",
     "--netlink",
     "--datagrams",
+    "--objects",
     "--filters",
 )
 

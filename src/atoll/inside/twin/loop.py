@@ -279,11 +279,11 @@ def control_of(options: dict[str, list[str]]) -> int:
 
 
 def counted_of(options: dict[str, list[str]]) -> list[int]:
-    """Return how many route sockets, datagram sockets and filters there may be; empty where nobody
-    counts them."""
+    """Return how many route sockets, datagram sockets, objects and filters there may be; empty
+    where nobody counts them."""
     if "--netlink" not in options:
         return []
-    names = ("--netlink", "--datagrams", "--filters")
+    names = ("--netlink", "--datagrams", "--objects", "--filters")
     return [int(options.get(name, ["0"])[0]) for name in names]
 
 

@@ -1,4 +1,4 @@
-"""Bounds on kernel memory that only counting finds: locks on files, open files, connections.
+"""Bounds on kernel memory that only counting finds: locks on files, open files, sockets.
 
 The twin of native/init/slab.c, which explains more. Once a second all is counted, and at once where
 one number of the machine grew; whoever holds too much is killed.
@@ -6,8 +6,6 @@ one number of the machine grew; whoever holds too much is killed.
 
 import itertools
 import os
-import re
-import signal
 import threading
 import time
 from collections import Counter
@@ -15,20 +13,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from .unaccepted import Unowned, count_sockets, end_holders, end_unaccepted, number_of
+
 LOOK_SECONDS, SOON_SECONDS, COUNT_SECONDS, READING_SECONDS = 0.25, 0.05, 1.0, 0.5
-GOING_SECONDS = 2.0
 GROWN_KIB = 4096
-MOST_LOCKS, FEW_LOCKS, MOST_FILES, MOST_UNACCEPTED = 10_000, 1_000, 131_072, 8_192
+MOST_LOCKS, FEW_LOCKS, MOST_FILES, MOST_SOCKETS = 10_000, 1_000, 131_072, 16_384
 SMALL_TABLE, USUAL_MAPS = 256, 256
-LISTENING = "0A"
-
-
-def number_of(path: str, word: str) -> int:
-    """Return the number after a word at the beginning of a line; -1 where there is none."""
-    with suppress(OSError):
-        found = re.search(rf"^{word}\s*(\d+)", Path(path).read_text(), re.MULTILINE)
-        return int(found[1]) if found else -1
-    return -1
+OBJECTS = ("anon_inode:[eventpoll]", "anon_inode:[timerfd]", "anon_inode:[eventfd")
 
 
 def locks() -> tuple[Counter[int], int]:
@@ -58,12 +49,12 @@ def files() -> Counter[int]:
             with suppress(OSError):
                 # Where the first thread has ended, the others have their one table.
                 tasks = itertools.chain([each], (each / "task").iterdir())
-                size = next(filter(None, map(_open_of, tasks)), 0)
+                size = next(filter(None, map(_open_files, tasks)), 0)
                 held[int(each.name)] = size + (_mapped_of(each) if many else 0)
     return held
 
 
-def _open_of(task: Path) -> int:
+def _open_files(task: Path) -> int:
     """Return open files of a task; before Linux 6.2 the size of the table stands for them."""
     size = (task / "fd").stat().st_size
     if not size and (table := number_of(f"{task}/status", "FDSize:")) > SMALL_TABLE:
@@ -80,79 +71,41 @@ def _mapped_of(process: Path) -> int:
     return max(0, found - USUAL_MAPS)
 
 
-def queues() -> dict[str, int]:
-    """Return how many connections nobody has accepted, by the listening socket's link in
-    /proc/PID/fd."""
-    tables = (("/proc/net/sockstat", "TCP: inuse"), ("/proc/net/sockstat6", "TCP6: inuse"))
-    if sum(max(0, number_of(*each)) for each in tables) <= MOST_UNACCEPTED:
-        return {}
-    return dict(itertools.chain(_listeners("/proc/net/tcp"), _listeners("/proc/net/tcp6")))
+def count_objects() -> int:
+    """Return how many timers, events and polls all processes but init have open, whose objects no
+    control group counts. It is never too low: what a copy of a table has counts again, and so does
+    everything that a process hides."""
+    processes = (each for each in Path("/proc").iterdir() if each.name.isdigit())
+    return sum(_objects_of(each) for each in processes if each.name != "1")
 
 
-def _listeners(path: str) -> Iterator[tuple[str, int]]:
-    with suppress(OSError), Path(path).open() as lines:
-        next(lines)
-        for line in lines:
-            words = line.split()
-            if words[3] != LISTENING:  # listeners come first
-                return
-            yield f"socket:[{words[9]}]", int(words[4].partition(":")[2], 16)
+def _objects_of(process: Path) -> int:
+    """Return those of the one table that all threads share, which the living ones show."""
+    with suppress(OSError):
+        return next(filter(None, map(_objects_of_task, (process / "task").iterdir())), 0)
+    return 0
 
 
-class Unowned:
-    """Connections of listeners that no process shows: one hides them or passes them on, and all
-    end, or a process is just ending, and they go. Those do not become more, and not stay."""
-
-    def __init__(self) -> None:
-        self._first, self._since = 0, 0.0
-
-    def end(self, count: int) -> bool:
-        """Return whether there is something to look at again soon."""
-        now = time.monotonic()
-        if count <= MOST_UNACCEPTED // 2:
-            self._first = 0
-            return False
-        if not self._first:
-            self._first, self._since = count, now
-        if count > self._first or now > self._since + GOING_SECONDS:
-            self._first = 0
-            with suppress(OSError):
-                os.kill(-1, signal.SIGKILL)
-        return True
+def _objects_of_task(task: Path) -> int:
+    try:
+        return sum(link.startswith(OBJECTS) for link in _links_of(task / "fd"))
+    except PermissionError:
+        return _open_files(task)
+    except OSError:
+        return 0
 
 
-def end_unaccepted(unowned: Unowned) -> bool:
-    """End who holds listeners with too many connections, or all where that is hidden."""
-    waiting = queues()
-    total = sum(waiting.values())
-    if total <= MOST_UNACCEPTED:
-        return unowned.end(0)
-    held: Counter[int] = Counter()
-    for each in Path("/proc").iterdir():
-        if each.name.isdigit() and each.name != "1":
-            with suppress(OSError):
-                for fd in (each / "fd").iterdir():
-                    held[int(each.name)] += waiting.get(str(fd.readlink()), 0)
-    return unowned.end(total - held.total()) | end_holders(held, MOST_UNACCEPTED)
-
-
-def end_holders(held: Counter[int], most: int) -> bool:
-    """Kill those who hold most, until the others hold half of what may be held."""
-    total = held.total()
-    if total <= most:
-        return False
-    for pid, count in held.most_common():
-        if total <= most // 2:
-            break
-        with suppress(OSError):
-            os.kill(pid, signal.SIGKILL)
-        total -= count
-    return True
+def _links_of(folder: Path) -> Iterator[str]:
+    for file in folder.iterdir():
+        with suppress(FileNotFoundError):
+            yield str(file.readlink())
 
 
 def count_everything(unowned: Unowned) -> bool:
     """Count what is held and end who holds too much; return whether to count again soon."""
-    ended = [end_holders(*locks()), end_holders(files(), MOST_FILES)]
+    # Before Linux 6.12 an accepted socket counts as nobody's.
+    most = MOST_SOCKETS if count_sockets() > MOST_SOCKETS else MOST_FILES
+    ended = [end_holders(*locks()), end_holders(files(), most)]
     return any((*ended, end_unaccepted(unowned)))
 
 

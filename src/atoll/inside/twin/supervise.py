@@ -1,8 +1,10 @@
-"""Bounds on kernel memory that no control group counts: AF_NETLINK and datagram sockets, filters.
+"""Bounds on kernel memory that no control group counts: AF_NETLINK and datagram sockets, timers,
+events and polls, filters.
 
 The twin of native/init/supervise.c, which explains more. A filter hands the calls to a thread of
 init that does not have that filter. Without an answer (an old kernel, or somebody outside who
-listens already) they fail with ENOSYS, and datagram sockets are not counted.
+listens already) those of sockets and filters fail with ENOSYS; datagram sockets, timers, events and
+polls are not counted.
 """
 
 import ctypes
@@ -18,10 +20,17 @@ from contextlib import suppress
 from pathlib import Path
 
 from .kernel import checked, libc
+from .slab import count_objects
 
 SECCOMP, SOCKET, SETSOCKOPT, PRCTL = (
     (317, 41, 54, 157) if os.uname().machine == "x86_64" else (277, 198, 208, 167)
 )
+TIMER, EVENT, POLL = (283, 290, 291) if os.uname().machine == "x86_64" else (85, 19, 20)
+OLD_EVENT, OLD_POLL = (284, 213) if os.uname().machine == "x86_64" else (EVENT, POLL)
+FLAGS = {TIMER: 1, EVENT: 1, POLL: 0}
+"""The argument that has the flags of a call that makes an object."""
+
+OBJECTS = (TIMER, EVENT, POLL, OLD_EVENT, OLD_POLL)
 RECEIVE_CALL, ANSWER_CALL, ADD_DESCRIPTOR = 0xC0502100, 0xC0182101, 0x40182103
 SET_MODE_FILTER, NEW_LISTENER, CONTINUE, ADD_AND_ANSWER, NO_NEW_PRIVILEGES = 1, 8, 1, 2, 38
 CALL, ANSWER = struct.Struct("<QIIiIQ6Q"), struct.Struct("<QqiI")
@@ -36,21 +45,24 @@ _FILTERS = re.compile(rb"\nSeccomp_filters:\s*(\d+)")
 def _program(sockets: int, *, heard: bool) -> bytes:
     """Return the filter, as in the C one.
 
-    It covers socket by family and type, prctl and seccomp where they install a filter, and
-    SO_RCVBUF, which succeeds without effect. Where nobody is `heard`, datagram sockets pass.
+    It covers socket by family and type, timers, events and polls, prctl and seccomp where they
+    install a filter, and SO_RCVBUF, which succeeds without effect. Where nobody is `heard`,
+    datagram sockets, timers, events and polls pass.
     """
     first, second, third = 16, 24, 32
     lines = (
-        *((LOAD, 0, 0, 0), (EQUAL, 4, 0, SOCKET), (EQUAL, 10, 0, PRCTL), (EQUAL, 13, 0, SECCOMP)),
-        *((EQUAL, 14, 0, SETSOCKOPT), (RETURN, 0, 0, ALLOW)),
+        *((LOAD, 0, 0, 0), (EQUAL, 9, 0, SOCKET), (EQUAL, 15, 0, PRCTL), (EQUAL, 18, 0, SECCOMP)),
+        (EQUAL, 19, 0, SETSOCKOPT),
+        *((EQUAL, 25 - at, 0, number) for at, number in enumerate(OBJECTS)),
+        (RETURN, 0, 0, ALLOW),
         *((LOAD, 0, 0, first), (EQUAL, 16, 0, NETLINK)),
         *((EQUAL, 1, 0, socket.AF_INET), (EQUAL, 0, 13, socket.AF_INET6)),
         *((LOAD, 0, 0, second), (AND, 0, 0, 15), (EQUAL, 12, 10, socket.SOCK_DGRAM)),
         *((LOAD, 0, 0, first), (EQUAL, 0, 8, 22), (LOAD, 0, 0, second), (EQUAL, 7, 6, 2)),
         *((LOAD, 0, 0, first), (EQUAL, 5, 4, SET_MODE_FILTER)),
-        *((LOAD, 0, 0, second), (EQUAL, 0, 2, 1), (LOAD, 0, 0, third), (EQUAL, 3, 0, 8)),
+        *((LOAD, 0, 0, second), (EQUAL, 0, 2, 1), (LOAD, 0, 0, third), (EQUAL, 4, 0, 8)),
         *((RETURN, 0, 0, ALLOW), (RETURN, 0, 0, ASK_US)),
-        (RETURN, 0, 0, ASK_US if heard else ALLOW),
+        *((RETURN, 0, 0, ASK_US if heard else ALLOW) for _ in ("datagram", "object")),
         (RETURN, 0, 0, PRETEND if sockets else ALLOW),
     )
     return b"".join(struct.pack("<HBBI", *line) for line in lines)
@@ -100,8 +112,9 @@ class Supervision:
     """The counts of live sockets and filters. `begin` applies them to every process started from
     then on."""
 
-    def __init__(self, sockets: int, datagrams: int, filters: int) -> None:
+    def __init__(self, sockets: int, datagrams: int, objects: int, filters: int) -> None:
         self.route, self.datagram = LiveSockets(sockets), LiveSockets(datagrams)
+        self.most_objects, self.objects = objects, 0
         self.most_filters = filters
         self.own_filters = self.filters = 0
         self.pending: dict[int, int] = {}
@@ -134,11 +147,14 @@ class Supervision:
             self.answer(call)
 
     def answer(self, call: bytearray) -> None:
-        """Give a socket, allow a filter, or return the error."""
+        """Give a socket or an object, allow a filter, or return the error."""
         number, task, _flags, name, _machine, _from, *arguments = CALL.unpack(call)
         try:
             if name == SOCKET:
                 self.give_socket(number, *arguments[:3])
+                return
+            if name in OBJECTS:
+                self.give_object(number, name, arguments[:2])
                 return
             self.let_filter(task)
             answer = ANSWER.pack(number, 0, 0, CONTINUE)
@@ -152,9 +168,25 @@ class Supervision:
         family, kind = family & 0xFFFFFFFF, kind & 0xFFFFFFFF
         live = self.route if family == NETLINK else self.datagram
         with live.make(family, kind, protocol & 0xFFFFFFFF) as made:
-            flags = os.O_CLOEXEC if kind & socket.SOCK_CLOEXEC else 0
-            added = ADDED.pack(number, ADD_AND_ANSWER, made.fileno(), 0, flags)
-            fcntl.ioctl(self.listener, ADD_DESCRIPTOR, added)
+            self.hand_over(number, made.fileno(), kind)
+
+    def give_object(self, number: int, name: int, arguments: list[int]) -> None:
+        """Give a timer, event or poll, by the same call. Raises OSError when too many live."""
+        if self.objects >= self.most_objects:
+            self.objects = count_objects()
+        if self.objects >= self.most_objects:
+            raise OSError(errno.ENFILE, "objects")
+        self.objects += 1
+        made = checked(libc.syscall(name, *map(ctypes.c_ulong, arguments)))
+        try:
+            self.hand_over(number, made, arguments[FLAGS[name]] if name in FLAGS else 0)
+        finally:
+            os.close(made)
+
+    def hand_over(self, number: int, made: int, flags: int) -> None:
+        """Answer a call by a descriptor of ours. Raises OSError where the caller has no room."""
+        added = ADDED.pack(number, ADD_AND_ANSWER, made, 0, flags & os.O_CLOEXEC)
+        fcntl.ioctl(self.listener, ADD_DESCRIPTOR, added)
 
     def let_filter(self, task: int) -> None:
         """Allow a filter. Raises OSError when too many live."""

@@ -14,10 +14,12 @@ import os
 import platform
 import resource
 import select
+import shutil
 import signal
 import socket
 import struct
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -28,8 +30,9 @@ from .attempts import Attempt, Facts
 SECONDS_HELD, LOOK_SECONDS, MOST_MIB = 2.0, 0.05, 64
 MANY_LOCKS, MANY_POLICIES, MANY_LISTS = 400_000, 300_000, 2_000
 MANY_CONNECTIONS, MANY_TIMERS, MANY_DATAGRAMS, MANY_WAITING = 40_000, 400_000, 2_000, 100
+MANY_COPIES, MANY_LISTENERS = 150_000, 40_000
 BACKLOG, WAITED_FOR = 4096, 16_000
-OFD_SETLK, SHARED_FILES = 37, 0x400
+OFD_SETLK, SHARED_FILES, CLOSE_RANGE, OWN_TABLE = 37, 0x400, 436, 2
 INTEL = platform.machine() == "x86_64"
 CLONE, MBIND = (56, 237) if INTEL else (220, 235)
 INTERLEAVED = 3
@@ -171,18 +174,37 @@ def policies(_facts: Facts) -> str:
     return _attempt(take)
 
 
+def _access_list(named: int) -> bytes:
+    """Return one with so many users by name, as setxattr takes it."""
+    one = struct.pack("<HHi", 2, 6, os.getuid()) * named
+    ends = [struct.pack("<HHi", kind, 6, -1) for kind in (1, 4, 0x10, 0x20)]
+    return struct.pack("<I", 2) + ends[0] + one + b"".join(ends[1:])
+
+
 def access_lists(_facts: Facts) -> str:
     """Keep files in memory with the longest access lists."""
-    one = struct.pack("<HHi", 2, 6, os.getuid()) * 8180
-    ends = [struct.pack("<HHi", kind, 6, -1) for kind in (1, 4, 0x10, 0x20)]
-    text = struct.pack("<I", 2) + ends[0] + one + b"".join(ends[1:])
 
     def take() -> None:
         with _files() as files:
             for number in range(MANY_LISTS):
-                os.setxattr(files[number], "system.posix_acl_access", text)
+                os.setxattr(files[number], "system.posix_acl_access", _access_list(8180))
 
     return _attempt(take)
+
+
+def copied_access_lists(_facts: Facts) -> str:
+    """Make folders without number in one whose access list each of them gets a copy of."""
+
+    def take() -> None:
+        MEMORY.mkdir(exist_ok=True)
+        os.setxattr(MEMORY, "system.posix_acl_default", _access_list(59))
+        for number in range(MANY_COPIES):
+            (MEMORY / str(number)).mkdir()
+
+    try:
+        return _attempt(take)
+    finally:
+        shutil.rmtree(MEMORY, ignore_errors=True)
 
 
 def connections(_facts: Facts) -> str:
@@ -198,6 +220,43 @@ def connections(_facts: Facts) -> str:
                 with socket.socket() as one:
                     one.setblocking(False)
                     one.connect_ex(address)
+
+    return _attempt(take)
+
+
+def unix_connections(_facts: Facts) -> str:
+    """Connect to unix sockets that accept nothing, and close at once."""
+
+    def take() -> None:
+        each_listener = BACKLOG - 96
+        for _ in range(2 * MANY_CONNECTIONS // each_listener):
+            listener = socket.socket(socket.AF_UNIX)
+            listener.bind(b"")  # the kernel finds a name
+            listener.listen(BACKLOG)
+            address = listener.getsockname()
+            listener.detach()
+            for _ in range(each_listener):
+                with socket.socket(socket.AF_UNIX) as one:
+                    one.setblocking(False)
+                    one.connect_ex(address)
+
+    return _attempt(take)
+
+
+def listeners(_facts: Facts) -> str:
+    """Listen on ports without number, each of which may be shared."""
+
+    def take() -> None:
+        most = min(16_000, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 100)
+        for number in range(MANY_LISTENERS):
+            if number % most == 0 and number and os.fork():
+                os.wait()
+                raise OSError(errno.EINTR, "one of them was ended")
+            one = socket.socket()
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            one.bind((f"127.0.2.{number // 60_000}", 2000 + number % 60_000))
+            one.listen(1)
+            one.detach()
 
     return _attempt(take)
 
@@ -221,7 +280,35 @@ def timers(_facts: Facts) -> str:
             if select.select([read], [], [], LOOK_SECONDS)[0]:
                 several -= len(os.read(read, several))
 
-    return _attempt(take, 2 * MOST_MIB)  # a file of its own is half of each, and counted
+    return _attempt(take)
+
+
+def hidden_files(_facts: Facts) -> str:
+    """Open files in threads that have tables of their own, which no process shows."""
+
+    def take() -> None:
+        failed: list[BaseException] = []
+        most = min(16_000, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 100)
+
+        def hold() -> None:
+            try:
+                words = (ctypes.c_uint(60_000), ctypes.c_uint(60_000), ctypes.c_uint(OWN_TABLE))
+                _checked(_libc.syscall(CLOSE_RANGE, *words))
+                for _ in range(most):
+                    os.open("/dev/null", os.O_RDONLY)
+            except OSError as error:
+                failed.append(error)
+
+        for _ in range(-(-MANY_TIMERS // most)):
+            thread = threading.Thread(target=lambda: (hold(), time.sleep(1000)), daemon=True)
+            thread.start()
+        until = time.monotonic() + 4 * SECONDS_HELD
+        while time.monotonic() < until and not failed:
+            time.sleep(LOOK_SECONDS)
+        if failed:
+            raise failed[0]
+
+    return _attempt(take)
 
 
 def datagrams(_facts: Facts) -> str:
@@ -257,8 +344,12 @@ ATTEMPTS = [
     Attempt("57", "hold locks whose process is gone", orphaned_locks),
     Attempt("57", "hold policies of memory", policies),
     Attempt("57", "hold long access lists in memory", access_lists),
+    Attempt("57", "hold copies of access lists in memory", copied_access_lists),
     Attempt("57", "hold connections nobody accepts", connections),
+    Attempt("57", "hold connections of unix sockets nobody accepts", unix_connections),
+    Attempt("57", "hold listeners without number", listeners),
     Attempt("57", "hold timers without number", timers),
+    Attempt("57", "hold files in tables of threads", hidden_files),
     Attempt("57", "hold datagrams back", datagrams),
     Attempt("57", "wait for one descriptor many times", waiting),
 ]
