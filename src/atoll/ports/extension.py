@@ -42,6 +42,7 @@ class Capabilities:
     - `compose`: it brings up the services of a compose file; with `needs_compose` nothing else.
     - `ignores`: the fields of a create and of a profile, of those in `domain.profile.demands`, that
       it cannot act on, each with why: a sandbox that names one is not placed there.
+    - `fetches_images`: this server's own daemon fetches the image that a profile names.
     - `pricing`: `self-hosted`, else how a vendor counts; `cost_per_hour` is a declared price.
     """
 
@@ -63,6 +64,7 @@ class Capabilities:
     needs_compose: bool = False
     ignores: tuple[tuple[str, str], ...] = ()
     spare_layers: bool = True
+    fetches_images: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from atoll.domain.network.bounds import (
     narrowed,
     read_bounds,
     registry_beyond,
+    registry_place,
     spelled_bounds,
     withheld,
     within,
@@ -114,6 +115,7 @@ OWN_PLACES = NetworkBounds(host_ports=((5000, 5000),), ranges=("10.1.0.0/16",))
         ("[::1]:5000", False, True),
         ("localhost:5001", False, False),
         ("localhost", False, False),
+        ("Intern", False, False),
         ("10.1.2.3:5000", False, True),
         ("10.2.0.1", False, False),
         ("127.1:5000", False, False),
@@ -133,6 +135,14 @@ def test_image_is_fetched_only_where_every_bound_opens_its_place() -> None:
     with pytest.raises(Forbidden, match=r"image localhost:5000.*this installation") as at:
         check_registry("localhost:5000", [own(OWN_PLACES), own(USUAL)])
     assert (at.value.code, at.value.field) == ("network_bound", "image")
+
+
+def test_registry_is_judged_by_each_address_that_its_name_leads_to() -> None:
+    check_registry("registry.example:5000", [own(USUAL)], ["8.8.8.8", "2001:4860:4860::8888"])
+    check_registry("registry.example:5000", [own(OWN_PLACES)], ["10.1.2.3", "127.0.0.1", "::1"])
+    with pytest.raises(Forbidden, match=r"registry\.example .which leads to \[::1\]:443."):
+        check_registry("registry.example", [own(OWN_PLACES)], ["8.8.8.8", "::1"])
+    assert registry_place("[::1]:5000") == ("[::1]", 5000)
 
 
 def test_wall_with_an_open_network_needs_every_bound_to_allow_it() -> None:

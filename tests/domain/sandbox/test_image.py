@@ -24,6 +24,7 @@ DIGEST = "sha256:" + "a" * 64
         ("ghcr.io/o/r/x:1.2", "ghcr.io/o/r/x:1.2"),
         ("localhost:5000/x", "localhost:5000/x:latest"),
         ("127.0.0.1:5000/a/b:t", "127.0.0.1:5000/a/b:t"),
+        ("Intern/x", "Intern/x:latest"),
         (f"ghcr.io/o/x:1@{DIGEST}", f"ghcr.io/o/x@{DIGEST}"),
     ],
 )

@@ -132,6 +132,9 @@ FIELDS: Final[Mapping[str, Row]] = {
     "profile image of a name below localhost": Row(
         *_profile(image="a.localhost:5000/a"), THE_PERSON, "image"
     ),
+    "profile image of a name in capitals, which Docker takes for a host": Row(
+        *_profile(image="LOCALHOST/a"), THE_PERSON, "image"
+    ),
     "profile image of its LAN": Row(*_profile(image="10.1.2.3:5000/a"), THE_PERSON, "image"),
     "profile root": Row(*_profile(root="overlay"), MAKERS),
     "profile safety.sudo": Row(*_profile(safety={"sudo": [["/usr/bin/apt-get"]]}), MAKERS),

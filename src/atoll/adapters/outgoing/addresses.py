@@ -57,6 +57,14 @@ class CheckedResolver(AbstractResolver):
 async def resolved(host: str, port: int, reach: Reach) -> tuple[str, ...]:
     """Return the addresses of a host. Raises `Forbidden` when one may not be dialled, `Unavailable`
     when the host does not resolve."""
+    addresses = await look_up(host, port)
+    _check(host, addresses, reach)
+    return addresses
+
+
+async def look_up(host: str, port: int) -> tuple[str, ...]:
+    """Return the addresses of a host, whatever they are. Raises `Unavailable` when it does not
+    resolve."""
     try:
         async with asyncio.timeout(RESOLVE_SECONDS):
             found = await asyncio.get_running_loop().getaddrinfo(
@@ -66,9 +74,7 @@ async def resolved(host: str, port: int, reach: Reach) -> tuple[str, ...]:
         raise Unavailable(
             f"{host} cannot be resolved: check the name and the network, then try again."
         ) from error
-    addresses = tuple(dict.fromkeys(str(entry[4][0]).split("%")[0] for entry in found))
-    _check(host, addresses, reach)
-    return addresses
+    return tuple(dict.fromkeys(str(entry[4][0]).split("%")[0] for entry in found))
 
 
 def _check(host: str, addresses: tuple[str, ...], reach: Reach) -> None:

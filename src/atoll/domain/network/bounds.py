@@ -132,8 +132,7 @@ def registry_beyond(registry: str, bounds: NetworkBounds) -> Excess | None:
     """Return the registry of an image where the server, which fetches it, would reach its own
     loopback or a private network that a bound does not open. A name with a dot is judged where it
     resolves; one without is of the server's own hosts file or network, as `ip6-localhost`."""
-    head, _, tail = registry.rpartition(":")
-    named, port = (head, int(tail)) if tail.isdigit() else (registry, HTTPS_PORT)
+    named, port = registry_place(registry)
     try:
         host = canonical_host(named.strip("[]"))
     except ValueError:
@@ -145,13 +144,26 @@ def registry_beyond(registry: str, bounds: NetworkBounds) -> Excess | None:
     return None if public or _has_range(bounds.ranges, host) else Excess("image", registry)
 
 
-def check_registry(registry: str, bounds: Iterable[Bound]) -> None:
-    """Check that an image is fetched from a place that the bounds open. Raises `Forbidden`,
-    `network_bound`, with the field."""
+def check_registry(registry: str, bounds: Iterable[Bound], addresses: Iterable[str] = ()) -> None:
+    """Check that an image is fetched from a place that the bounds open: by the registry's name,
+    and by the `addresses` that it leads to. Raises `Forbidden`, `network_bound`, with the field."""
+    places = (registry, *(_place_of(registry, one) for one in addresses))
     for bound in bounds:
-        excess = registry_beyond(registry, bound.bounds)
-        if excess is not None:
-            raise _make_refusal(excess, "image", bound)
+        for place in places:
+            if registry_beyond(place, bound.bounds) is not None:
+                shown = registry if place == registry else f"{registry} (which leads to {place})"
+                raise _make_refusal(Excess("image", shown), "image", bound)
+
+
+def registry_place(registry: str) -> tuple[str, int]:
+    """Return the host and the port of a registry."""
+    head, _, tail = registry.rpartition(":")
+    return (head, int(tail)) if tail.isdigit() else (registry, HTTPS_PORT)
+
+
+def _place_of(registry: str, address: str) -> str:
+    _host, port = registry_place(registry)
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
 def check_open(bounds: Iterable[Bound]) -> None:

@@ -2,7 +2,8 @@
 an OCI reference.
 
 Names only; nothing is looked up. The grammar is that of the distribution specification; a name
-without a registry is Docker Hub's, as everywhere.
+without a registry is Docker Hub's, as everywhere. A registry has a dot, a port or, for Docker, an
+upper-case letter.
 """
 
 import re
@@ -17,7 +18,8 @@ MAX_REFERENCE = 255
 _TREE = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 _PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
 _REFERENCE = re.compile(
-    r"(?:(?P<registry>localhost|[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+|[A-Za-z0-9.-]+(?=:[0-9])|\[::1\])"
+    r"(?:(?P<registry>localhost|[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+|[A-Za-z0-9.-]+(?=:[0-9])|\[::1\]"
+    r"|[A-Za-z0-9-]*[A-Z][A-Za-z0-9-]*)"
     r"(?P<port>:[0-9]{1,5})?/)?"
     rf"(?P<repository>{_PART}(?:/{_PART})*)"
     r"(?::(?P<tag>[A-Za-z0-9_][A-Za-z0-9._-]{0,127}))?"

@@ -49,6 +49,7 @@ from atoll.services.provisioning.inside_agents import (
 )
 from atoll.services.provisioning.instructions import check_instructions, resolve_instructions
 from atoll.services.provisioning.project_setup import begin_setup
+from atoll.services.provisioning.registries import Registries
 from atoll.services.provisioning.resumption import resume_agents
 from atoll.services.provisioning.seeds import lay_agents, write_files
 from atoll.services.provisioning.settings import ProvisioningSettings
@@ -124,12 +125,14 @@ class Provisioning:
         saver: WorkSaver,
         layers: Layers,
         policies: Policies,
+        registries: Registries,
         settings: ProvisioningSettings,
         telemetry: Telemetry = OFF,
     ) -> None:
         self._telemetry = telemetry
         self._extensions = extensions
         self._policies = policies
+        self._registries = registries
         self._required = settings.require_isolation
         self._runtimes = runtimes
         self._workspaces = workspaces
@@ -203,6 +206,7 @@ class Provisioning:
     ) -> tuple[Handle, Reachability]:
         """Raise a wall, and look at it from inside where others made it. Whatever a backend fails
         by is `BackendFailed`; a fault of the request passes as `Invalid`."""
+        await self._registries.check(sandbox, extension)
         try:
             async with _at_most(RAISE_SECONDS, f"{extension.name} to bring {request.name} up"):
                 handle = await extension.provision(request)
@@ -290,6 +294,7 @@ class Provisioning:
         mounts = await self._workspaces.mounts_for(sandbox.org_id, sandbox.repos, fetch=False)
         wanted = _request(sandbox, mounts, env=(), fresh=False)
         generation = self.handle(sandbox).generation
+        await self._registries.check(sandbox, extension)
         alone = replace(
             wanted,
             generation=generation,

@@ -129,6 +129,7 @@ class Docker:
         return Capabilities(
             isolation=IsolationLevel.CONTAINER,
             images=frozenset({ImageKind.OTHER}),
+            fetches_images=True,
             ignores=(*IGNORED, *self._unkept()),
         )
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
+from atoll.adapters.outgoing.addresses import look_up
 from atoll.domain.errors import AtollError
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.sandbox import GONE, Sandbox
@@ -44,6 +45,7 @@ from atoll.services.policies.policies import Inside, Policies
 from atoll.services.policies.policy_push import PolicyPush
 from atoll.services.previews.previews import remove_previews
 from atoll.services.provisioning.provisioning import Layers, Provisioning
+from atoll.services.provisioning.registries import Registries
 from atoll.services.provisioning.relocation import Relocations
 from atoll.services.provisioning.seeds import lay_login
 from atoll.services.provisioning.settings import ProvisioningSettings
@@ -342,6 +344,7 @@ def build_provisioning(
         saver=preparation.saver,
         layers=Layers(ports.agents, ports.safety, ports.configs),
         policies=cycle.policies,
+        registries=Registries(ground.store, cycle.policies.boundary, look_up),
         settings=settings,
         telemetry=ground.telemetry,
     )
