@@ -48,6 +48,7 @@ def test_shape_of_a_document_is_bounded_as_it_is(value: Any, ascii_only: bool) -
         (b"[" * (MAX_DEPTH + 1), "nested"),
         (b'{"a":' * (MAX_DEPTH + 1), "nested"),
         (b'["\\"", ' + b"[" * MAX_DEPTH, "nested"),
+        (b"[" + b"1," * MAX_DEPTH + b"1]" + b"]" * (2 * MAX_VALUES), "closes"),
     ],
 )
 def test_shape_beyond_a_bound_is_named(text: bytes, says: str) -> None:
@@ -61,7 +62,7 @@ def test_punctuation_of_texts_is_no_value() -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", [b'"', b"\\", b'\\"', b'"\\', b"[", b",", b'"",', b"\\u0000", b"{}"]
+    "piece", [b'"', b"\\", b'\\"', b'"\\', b"[", b",", b'"",', b"\\u0000", b"{}", b"]"]
 )
 @pytest.mark.parametrize("before", [b"", b'"'])
 def test_largest_text_is_looked_at_in_a_moment(before: bytes, piece: bytes) -> None:

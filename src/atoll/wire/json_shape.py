@@ -30,7 +30,10 @@ def check_shape(data: bytes, *, values: int = MAX_VALUES, depth: int = MAX_DEPTH
     bare = b"".join(plain.split(b'"')[::2])
     if _most_values(bare) > values:
         raise Misshapen(f"it has more than {values} values")
-    if _depth(bare.translate(None, _NOT_BRACKETS)) > depth:
+    brackets = bare.translate(None, _NOT_BRACKETS)
+    if len(brackets) > 2 * values:  # it opens fewer, and each closes once
+        raise Misshapen("it closes more than it opens")
+    if _depth(brackets) > depth:
         raise Misshapen(f"it is nested deeper than {depth}")
 
 

@@ -48,9 +48,17 @@ def bodies(size: int) -> Iterator[tuple[str, bytes]]:
         filled(b"{", lambda n: b'"%08x":1,' % n, b'"00000009":1}'),
     )
     yield "one name", filled(b"{", lambda _: b'"a":1,', b'"a":1}')
+    yield "ends of lists", b"[" + b"1," * 40 + b"1]" + b"]" * (size - 83)
+    yield "ends of objects", b"[" + b"1," * 40 + b"1]" + b"}" * (size - 83)
+    yield "ends in turns", filled(b"[", lambda _: b"]}", b"]")
+    yield "a long name", b'{"' + b"a" * (size - 6) + b'":1}'
+    yield "members of members", filled(b"[", lambda n: b'{"a%d":{"b":1}},' % n, b"1]")
     yield "numbers", filled(b"[", lambda _: b"1,", b"1]")
     yield "long numbers", filled(b"[", lambda _: b"9" * 4300 + b",", b"1]")
     yield "a number", b"[" + b"9" * (size - 2) + b"]"
+    yield "a float", b"[1." + b"9" * (size - 4) + b"]"
+    yield "an exponent", b"[1e" + b"9" * (size - 4) + b"]"
+    yield "spaces", b"[" + b" " * (size - 2) + b"]"
     yield "floats", filled(b"[", lambda _: b"1e308,", b"1]")
     yield "escapes", b'["' + b"\\u00e9" * (size // 6 - 2) + b'"]'
     yield "pairs of escapes", b'["' + b"\\ud83d\\ude00" * (size // 12 - 2) + b'"]'

@@ -24,6 +24,9 @@ TRIES = 3
 """The tries of which the best counts: the collector of garbage, and others, need time, too."""
 
 ANSWER_SECONDS = 30.0
+SPOKEN_SECONDS = 1.0
+"""A server may read frames as slowly as it likes, and then no ping behind them is answered."""
+
 HOST = "Host: HERE"
 
 
@@ -52,6 +55,12 @@ def resident_mib() -> int:
     return pages * os.sysconf("SC_PAGE_SIZE") >> 20
 
 
+def unreclaimed_mib() -> int:
+    """Return the kernel's memory that nothing gives back, of the whole machine."""
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    return next(int(one.split()[1]) for one in lines if one.startswith("SUnreclaim:")) >> 10
+
+
 @asynccontextmanager
 async def watched() -> AsyncIterator[Watch]:
     gc.collect()
@@ -77,18 +86,23 @@ async def check(
 ) -> list[str]:
     """Return what was wrong with what the server did while something was sent to it. What changes
     something has one try: it is cheap the second time."""
-    steps = []
+    steps, slabs = [], []
     for number in range(tries):
         watch.begin()
+        before = unreclaimed_mib()
         await send()
         await asyncio.sleep(TURN_SECONDS)  # so that the last step counts
         watch.turn()
         steps.append(watch.step)
+        slabs.append(unreclaimed_mib() - before)
         if number == 0 and watch.grown > MOST_MIB:
             return [f"{name}: {watch.grown} MiB more"]
-        if watch.step <= MOST_SECONDS:
+        if watch.step <= MOST_SECONDS and slabs[-1] <= MOST_MIB:
             return []
-    return [f"{name}: {min(steps) * 1000:.0f} ms of one step"]
+    if min(steps) > MOST_SECONDS:
+        return [f"{name}: {min(steps) * 1000:.0f} ms of one step"]
+    # The kernel is everybody's: what others do takes no memory at each try.
+    return [f"{name}: {min(slabs)} MiB more of the kernel's"] if min(slabs) > MOST_MIB else []
 
 
 def request(
@@ -141,10 +155,11 @@ def _spoken(url: str, target: str, headers: Sequence[str], frames: Sequence[byte
     with socket.create_connection((place.hostname, place.port), ANSWER_SECONDS) as link:
         link.settimeout(ANSWER_SECONDS)
         link.sendall(addressed(request("GET", target, [*headers, *upgrade]), place.netloc))
-        with contextlib.suppress(ConnectionError):
+        with contextlib.suppress(ConnectionError, TimeoutError):
             got = link.recv(65536)
             if got[9:12] != b"101":
                 return int(got[9:12] or 0)
+            link.settimeout(SPOKEN_SECONDS)
             link.sendall(b"".join([*frames, frame(9, b"worst-shapes")]))
             while b"worst-shapes" not in got:
                 more = link.recv(1 << 20)

@@ -47,6 +47,9 @@ from atoll.services.tools.settings import ToolSettings
 from atoll.surfaces.http.app import AppSettings, create_app
 from atoll.surfaces.http.previews.origins import LOOPBACK_ORIGINS
 from atoll.surfaces.http.server.connections.bounded_head import BoundedHead
+from atoll.surfaces.http.server.connections.handover import EXTENSION, HandoverProtocol
+from atoll.surfaces.http.server.connections.held_bytes import HeldBytes
+from atoll.surfaces.http.server.connections.paced_reading import Turns
 from atoll.surfaces.http.server.connections.pending_connections import PendingConnections
 from atoll.surfaces.http.server.connections.proxies import TrustedProxies
 from atoll.surfaces.http.server.credentials import PAGE_KEY
@@ -376,12 +379,29 @@ class _Server(uvicorn.Server):
         await self.lifespan.shutdown()
 
 
+class RelayingProtocol(HandoverProtocol):
+    """The server's protocol, without handing over: the scripted runtime takes no connection."""
+
+    def handle_connect(self, event: Any) -> None:
+        super().handle_connect(event)
+        if self.handshake_initiated and not self.close_sent:
+            extensions: Any = self.scope["extensions"]
+            del extensions[EXTENSION]
+
+
 @asynccontextmanager
 async def served(app: Any, proxies: TrustedProxies = NO_PROXIES) -> AsyncIterator[str]:
     """The app behind the real server on a free loopback port; its base URL."""
     upgrades = getattr(app.state, "origins", LOOPBACK_ORIGINS).takes
     pending = PendingConnections(proxies.holds)
-    entry: Any = partial(BoundedHead, pending=pending, upgrades=upgrades, proxies=proxies)
+    entry: Any = partial(
+        BoundedHead,
+        pending=pending,
+        upgrades=upgrades,
+        proxies=proxies,
+        turns=Turns(),
+        held=HeldBytes(),
+    )
     config = uvicorn.Config(
         app,
         host="127.0.0.1",
@@ -389,7 +409,7 @@ async def served(app: Any, proxies: TrustedProxies = NO_PROXIES) -> AsyncIterato
         log_config=None,
         access_log=False,
         http=entry,
-        ws="websockets-sansio",
+        ws=RelayingProtocol,
         ws_per_message_deflate=False,
         proxy_headers=False,
         timeout_graceful_shutdown=1,

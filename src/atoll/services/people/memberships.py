@@ -15,6 +15,7 @@ from atoll.domain.people.organization import PERSONAL, Member, Organization, mem
 from atoll.domain.people.principal import LOCAL_PERSON, ActorKind, Principal
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
+from atoll.services.journals.shared_reads import Begin, SharedReads
 
 FRESH_SECONDS = 2.0
 MAX_KNOWN = 4096
@@ -34,6 +35,7 @@ class Memberships:
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
         self._known: dict[_Key, _Known] = {}
+        self._reads = SharedReads(self._read)
 
     async def current(self, caller: Principal) -> Principal | None:
         """Return the caller with what its role allows now, at most what it came with; None when it
@@ -76,12 +78,16 @@ class Memberships:
         now, known = self._ground.clock.now(), self._known.get(key)
         if known is not None and now - known.at <= timedelta(seconds=FRESH_SECONDS):
             return known.member
-        async with self._ground.store.read() as rows:
-            member = await rows.members.get(*key)
+        member = await self._reads.of(key)
         if len(self._known) >= MAX_KNOWN:
             self._known.clear()
         self._known[key] = _Known(member, now)
         return member
+
+    async def _read(self, key: _Key, begin: Begin) -> Member | None:
+        async with self._ground.store.read() as rows:
+            begin()
+            return await rows.members.get(*key)
 
 
 def no_organization() -> Forbidden:

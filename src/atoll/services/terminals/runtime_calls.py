@@ -87,12 +87,12 @@ class RuntimeCalls:
 
     @asynccontextmanager
     async def run_streamed(
-        self, caller: Principal, ref: str, body: execs.ExecBody
+        self, caller: Principal, ref: str, body: execs.ExecBody, *, lines: bool = True
     ) -> AsyncIterator[RuntimeStream]:
-        """Run a command in the caller's name, and yield its output while it arrives. Counts as
-        activity."""
+        """Run a command in the caller's name, and yield its output while it arrives: in lines, or
+        as the one answer at its end. Counts as activity."""
         sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
         await self._sandboxes.agent_checks.prepare_exec(sandbox, client, body)
-        call = execs.stream_exec(body, spell_actor(caller))
-        async with self._open_stream(sandbox, client, call) as answer:
+        made = execs.stream_exec if lines else execs.answer_exec
+        async with self._open_stream(sandbox, client, made(body, spell_actor(caller))) as answer:
             yield answer

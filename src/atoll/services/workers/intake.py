@@ -130,10 +130,16 @@ class HostIntake:
         return Taken(intake.source.expected, intake.taken)
 
 
-def _access(caller: Principal, worker_id: str) -> WorkerAccess:
+def check_host(caller: Principal) -> WorkerAccess:
+    """Return what the host of a worker may do. Raises `Forbidden` for everybody else."""
     access = None if caller.token is None else caller.token.worker
     if access is None:
         raise Forbidden("Only the host of a worker delivers for it, by the token of its lease.")
+    return access
+
+
+def _access(caller: Principal, worker_id: str) -> WorkerAccess:
+    access = check_host(caller)
     if access.worker_id != worker_id:
         raise NotFound(f"There is no worker {worker_id[:80]!r} here.")
     return access

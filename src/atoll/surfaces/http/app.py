@@ -40,7 +40,7 @@ from atoll.surfaces.http.server.host_names import LOOPBACK_NAMES, Names
 from atoll.surfaces.http.server.internal_access import InternalAccess
 from atoll.surfaces.http.server.metrics import MetricsAccess
 from atoll.surfaces.http.server.permissions import PUBLIC_PATHS, permitted
-from atoll.surfaces.http.server.rate_limits import RateLimits
+from atoll.surfaces.http.server.rate_limits import OpenCalls, RateLimits
 from atoll.surfaces.http.strict_queries import strict
 
 AREAS = (
@@ -156,6 +156,7 @@ def create_app(
         telemetry=NO_TELEMETRY,
     )
     _fill(app, services, settings)
+    app.add_middleware(OpenCalls)
     if settings.rate_limit is not None:
         app.add_middleware(RateLimits, limit=settings.rate_limit)
     app.add_middleware(

@@ -121,6 +121,12 @@ def run_exec(body: ExecBody, actor: str | None = None) -> RuntimeCall[ExecWithOu
     return json_call("POST", "/execs", ExecWithOutput, query=_acting(actor), body=body)
 
 
+def answer_exec(body: ExecBody, actor: str | None = None) -> RuntimeCall[bytes]:
+    """Run a command as `run_exec`: the answer as it is, which may be large."""
+    encoded = msgspec.json.encode(body)
+    return RuntimeCall("POST", "/execs", read_bytes, _acting(actor), body=encoded)
+
+
 def stream_exec(body: ExecBody, actor: str | None = None) -> RuntimeCall[bytes]:
     """Run a command and follow it: lines of `Chunk`, then `Last`."""
     encoded, accept = msgspec.json.encode(body), (("Accept", NDJSON),)
@@ -135,6 +141,11 @@ def list_execs() -> RuntimeCall[ExecList]:
 def get_exec(exec_id: PathId) -> RuntimeCall[ExecWithOutput]:
     """Return one command with its output so far."""
     return json_call("GET", f"/execs/{exec_id}", ExecWithOutput)
+
+
+def show_exec(exec_id: PathId) -> RuntimeCall[bytes]:
+    """Return the same as `get_exec`, as it is."""
+    return bytes_call(f"/execs/{exec_id}")
 
 
 def follow_exec(exec_id: PathId, query: Query) -> RuntimeCall[bytes]:

@@ -229,11 +229,15 @@ class _Open:
     def servers(self, app: object, takes: "Takes") -> "list[tuple[uvicorn.Server, socket.socket]]":
         """Return a server for each socket. They count their unknown connections together. `takes`
         says which upgrades the app takes over."""
+        from atoll.surfaces.http.server.connections.held_bytes import HeldBytes
+        from atoll.surfaces.http.server.connections.paced_reading import Turns
         from atoll.surfaces.http.server.connections.pending_connections import PendingConnections
 
         named = {
             "pending": PendingConnections(self.proxies.holds),
             "upgrades": takes,
+            "turns": Turns(),
+            "held": HeldBytes(),
             "proxies": self.proxies,
         }
         found = [(_server(app, named, None), self.presence.listener)]

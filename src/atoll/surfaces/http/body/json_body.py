@@ -8,7 +8,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine
-from typing import Any
+from typing import Any, Final
 
 from fastapi.routing import APIRoute
 from starlette.requests import ClientDisconnect, Request
@@ -18,6 +18,9 @@ from atoll.domain.errors import Invalid, LimitReached
 from atoll.wire.json_shape import MAX_VALUES, Misshapen, check_shape
 
 MAX_JSON_BYTES = 1024 * 1024
+HELD: Final = "atoll.held"
+"""The ASGI extension by which the server is told how many bytes of a body are kept."""
+
 _SHOWN = 80
 _HALF = re.compile("[\ud800-\udfff]")
 
@@ -96,9 +99,12 @@ async def read_body(request: Request, max_bytes: int) -> bytes:
     Raises `LimitReached` (`too_large`) past that, before reading when the client announces it.
     """
     check_declared(request, max_bytes)
+    note_held = request.scope.get("extensions", {}).get(HELD)
     parts = bytearray()
     async for part in bounded(request, max_bytes):
         parts += part
+        if note_held is not None:
+            note_held(len(parts))
     return bytes(parts)
 
 

@@ -16,6 +16,7 @@ from starlette.types import Receive, Scope, Send
 from atoll.domain.errors import AtollError
 from atoll.ports.runtime import RuntimeStream
 
+JSON: Final = "application/json"
 NDJSON: Final = "application/x-ndjson"
 SSE: Final = "text/event-stream"
 BYTES: Final = "application/octet-stream"

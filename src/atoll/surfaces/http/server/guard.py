@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from atoll.domain.errors import AtollError, Invalid, NotFound, Unauthenticated, Unavailable
 from atoll.domain.people.principal import ActorKind, CallOrigin, Principal
+from atoll.services.journals.shared_reads import Begin, SharedReads
 from atoll.services.people.bearers import Bearers
 from atoll.services.people.logins import Logins
 from atoll.services.people.memberships import Memberships, is_local
@@ -47,6 +48,11 @@ from atoll.surfaces.http.server.token_paths import MCP, token_may
 PAGE_FILES: Final = "/assets/"
 RECHECK_SECONDS: Final = 2.0
 """The interval at which the credential of an open connection is checked again."""
+
+SAME_LOOK_SECONDS: Final = 1.0
+"""The time for which connections of one credential share what a check found."""
+
+MAX_LOOKS: Final = 4096
 
 REVOKED: Final = 4401
 """The close code of a WebSocket whose credential has ended."""
@@ -99,6 +105,8 @@ class Guard:
         self._names = names
         self._front_end = front_end
         self._internal = internal
+        self._looks = SharedReads(self._look)
+        self._seen: dict[Credential, tuple[float, bool]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check one connection, then let it through or answer with a problem document."""
@@ -159,19 +167,33 @@ class Guard:
             current = await self._memberships.current(caller)
             if current is None or not current.capabilities >= caller.capabilities:
                 return False
-            if credential.token is not None:
-                # Who has no token of ours came by the token file.
-                return caller.token is None or await self._bearers.holds(credential.token)
+            if credential.token is not None and caller.token is None:
+                return True  # it came by the token file
             if credential.named is not None:
                 return True  # its membership was looked at
-            if credential.session is not None:
-                return await self._logins.holds(credential.session)
-            return credential.guest is not None and bool(
-                await self._shares.holder(credential.guest)
-            )
+            return await self._still_holds(credential)
         except Unavailable:
             # Nobody can say: who may stay comes back by itself, a revoked one must not stay.
             return False
+
+    async def _still_holds(self, credential: Credential) -> bool:
+        """Report whether a credential lasts: looked at once for all connections that it has."""
+        now = asyncio.get_running_loop().time()
+        seen = self._seen.get(credential)
+        if seen is None or now - seen[0] > SAME_LOOK_SECONDS:
+            seen = now, await self._looks.of(credential)
+            if len(self._seen) >= MAX_LOOKS:
+                self._seen.clear()
+            self._seen[credential] = seen
+        return seen[1]
+
+    async def _look(self, credential: Credential, begin: Begin) -> bool:
+        begin()
+        if credential.token is not None:
+            return await self._bearers.holds(credential.token)
+        if credential.session is not None:
+            return await self._logins.holds(credential.session)
+        return credential.guest is not None and bool(await self._shares.holder(credential.guest))
 
     async def _now(self, credential: Credential, caller: Principal) -> Principal | None:
         """Return a caller with what its role and its token allow by now. One that came without a

@@ -1,12 +1,12 @@
-"""The rate limit of authenticated callers, told in the headers of each answer.
+"""The bounds of authenticated callers: how many requests they have open, and how many they send.
 
-Headers are those of the IETF's draft "RateLimit header fields for HTTP" (draft-ietf-httpapi-
-ratelimit-headers). Each control plane counts for itself. Wrong credentials are counted apart, by
-the guard, before anybody is known.
+The rate limit is told in the headers of each answer, those of the IETF's draft "RateLimit header
+fields for HTTP" (draft-ietf-httpapi-ratelimit-headers). Each control plane counts for itself. Wrong
+credentials are counted apart, by the guard, before anybody is known.
 """
 
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import Final
 
@@ -16,10 +16,55 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from atoll.domain.errors import LimitReached
 from atoll.domain.people.principal import Principal
 from atoll.domain.people.rate_limit import Bucket, Permit, RateLimit, request
-from atoll.surfaces.http.server.problems import problem
+from atoll.services.people.memberships import is_local
+from atoll.surfaces.http.server.problems import problem, refuse
 
 MAX_CALLERS: Final = 10_000
 """The number of callers that are counted; who asked least recently is forgotten first."""
+
+MAX_OPEN: Final = 1024
+MAX_OPEN_OF_GUEST: Final = 128
+"""The requests and WebSockets that a caller has open; a guest, and a token that is bound to a
+sandbox, a worker or named streams, has fewer."""
+
+
+class OpenCalls:
+    """The ASGI middleware behind the guard that bounds what each caller has open: streams and
+    WebSockets last for long, and each costs memory and time. The person who runs the installation
+    has no bound."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._open: Counter[tuple[str, str, str]] = Counter()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Count one request while it is open and let it through, or answer 429."""
+        caller: Principal | None = scope.get("state", {}).get("caller")
+        if caller is None or (is_local(caller) and caller.token is None):
+            await self._app(scope, receive, send)
+            return
+        bound = _is_bound(caller)
+        apart = caller.token.origin if bound and caller.token is not None else ""
+        key, most = (caller.org_id, caller.id, apart), MAX_OPEN_OF_GUEST if bound else MAX_OPEN
+        if self._open[key] >= most:
+            error = LimitReached(f"{most} requests of yours are open: end one of them first")
+            await refuse(error, scope, receive, send)
+            return
+        self._open[key] += 1
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._open[key] -= 1
+            if not self._open[key]:
+                del self._open[key]
+
+
+def _is_bound(caller: Principal) -> bool:
+    """Report whether a caller is a guest, or has a token that opens a few things."""
+    token = caller.token
+    if token is None:
+        return caller.guest_access is not None
+    return token.sandbox_id is not None or token.worker is not None or token.subscribed
 
 
 class RateLimits:

@@ -11,7 +11,7 @@ from atoll.surfaces.http.body.contract import request_body, shown
 from atoll.surfaces.http.body.fields import CommandId
 from atoll.surfaces.http.body.json_body import JsonRoute, bounded
 from atoll.surfaces.http.body.pages import at_most
-from atoll.surfaces.http.body.streams import NDJSON, ForwardedStream, stream_of
+from atoll.surfaces.http.body.streams import JSON, NDJSON, ForwardedStream, stream_of
 from atoll.surfaces.http.server.context import Atoll, CallerSandbox
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
@@ -65,10 +65,12 @@ async def run_command(
     the output comes as it is written.
     """
     command = request_body(body, execs.ExecBody)
-    if NDJSON in accept.lower() and not body.background:
-        return ForwardedStream(atoll.runtime_calls.run_streamed(*at, command), media_type=NDJSON)
-    started = await atoll.runtime_calls.run(*at, command)
-    return Json(started, CREATED if body.background else 200)
+    if body.background:
+        return Json(await atoll.runtime_calls.run(*at, command), CREATED)
+    lines = NDJSON in accept.lower()
+    # The output is not held here, however much it is.
+    opened = atoll.runtime_calls.run_streamed(*at, command, lines=lines)
+    return ForwardedStream(opened, media_type=NDJSON if lines else JSON)
 
 
 @router.get(
@@ -84,7 +86,8 @@ async def list_commands(atoll: Atoll, at: CallerSandbox) -> Response:
 @needs(Capability.EXEC_USE)
 async def get_command(atoll: Atoll, at: CallerSandbox, *, command: CommandId) -> Response:
     """Return one command with its output so far."""
-    return Json(await atoll.runtime_calls.call(*at, execs.get_exec(command)))
+    opened = atoll.runtime_calls.stream(*at, execs.show_exec(command))
+    return ForwardedStream(opened, media_type=JSON)
 
 
 @router.delete("/{command}", **_DONE)

@@ -4,13 +4,14 @@ The stream is server-sent events (WHATWG HTML §9.2): `id` is `seq`, without a g
 client that comes back with `Last-Event-ID` misses nothing and sees nothing twice.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from dataclasses import replace
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 from fastapi import APIRouter, Header, Path, Query
 from fastapi.routing import APIRoute
+from starlette.requests import Request
 from starlette.responses import Response
 
 from atoll.domain.errors import Invalid
@@ -18,6 +19,7 @@ from atoll.domain.event import MAX_POSITION, last_event_position
 from atoll.domain.people.capability import Capability
 from atoll.domain.worker.live import DELTA, WorkerDelta
 from atoll.domain.worker.record import WorkerEvent
+from atoll.services.workers.intake import check_host
 from atoll.services.workers.streams import MAX_TAIL_MS
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.json_body import JsonRoute
@@ -189,10 +191,20 @@ async def erase_worker(atoll: Atoll, caller: Caller, *, worker_id: Name) -> Resp
 
 
 class BatchRoute(JsonRoute):
-    """A route that reads whole lines of agents."""
+    """A route that reads whole lines of agents: of nobody but a host."""
 
     max_bytes = MAX_BATCH_BYTES
     max_values = MAX_BATCH_VALUES
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the handler, which looks who sends a batch before it is read."""
+        handle = super().get_route_handler()
+
+        async def read_of_hosts(request: Request) -> Response:
+            check_host(request.state.caller)
+            return await handle(request)
+
+        return read_of_hosts
 
 
 @needs(Capability.AGENT_USE)

@@ -10,9 +10,17 @@ from functools import partial
 from typing import Any, Final
 
 from starlette.types import Message, Receive, Scope, Send
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from atoll.domain.errors import Unavailable
+from atoll.surfaces.http.body.json_body import HELD
+from atoll.surfaces.http.server.connections.held_bytes import HeldBytes
+from atoll.surfaces.http.server.connections.paced_reading import (
+    PIECE_BYTES,
+    PacedReading,
+    Turns,
+)
 from atoll.surfaces.http.server.connections.pending_connections import (
     KNOWN,
     PendingConnections,
@@ -36,6 +44,9 @@ WRITE_HIGH_BYTES: Final = 16 * 1024
 """The bytes of an answer beyond which its sender waits. Streams to clients that do not read hold
 that much each; the socket's own buffer, which is larger, keeps the others fast."""
 
+CHUNKED_BYTES: Final = 16 * 1024
+"""The bytes that are parsed at once of a body in chunks, each of which may be tiny."""
+
 _TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\n"
 _LATE = b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
@@ -55,10 +66,17 @@ class BoundedHead(HttpToolsProtocol):
         pending: PendingConnections,
         upgrades: Takes | None = None,
         proxies: TrustedProxies | None = None,
+        turns: Turns | None = None,
+        held: HeldBytes | None = None,
         **named: Any,
     ) -> None:
         super().__init__(*arguments, **named)
         self._pending = pending
+        self._turns = turns or Turns()
+        self._held = held or HeldBytes()
+        self._kept = 0
+        self._reading: PacedReading
+        self._left: int | None = None
         self._upgrades = upgrades
         self._proxies = proxies or TrustedProxies()
         self._peer: str | None = None
@@ -73,6 +91,8 @@ class BoundedHead(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Count the connection, and wait for a head."""
         super().connection_made(transport)
+        self._reading = PacedReading(self, transport, self._turns)
+        self.flow = _Flow(transport, self._reading)
         transport.set_write_buffer_limits(high=WRITE_HIGH_BYTES)
         self._peer = self.client[0] if self.client else None
         self._is_proxied = self._peer is not None and self._proxies.holds(self._peer)
@@ -82,20 +102,23 @@ class BoundedHead(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Remove the connection from the count."""
         self._leave()
+        self._held.note(self, 0)
         super().connection_lost(exc)
 
     def handle_websocket_upgrade(self) -> None:
         """Leave the connection to another protocol from here on."""
         self._leave()
+        self._held.note(self, 0)
+        self._reading.drop()
         self.transport.set_write_buffer_limits()
         if self._takes_upgrade():
             self.connections.discard(self)
             self._pass_on()
         else:
-            if self._is_proxied:
-                protocol: Any = self.ws_protocol_class
-                source = self.scope["client"], self._peer
-                self.ws_protocol_class = partial(protocol, source=source)  # type: ignore[assignment]
+            source = (self.scope["client"], self._peer) if self._is_proxied else (None, None)
+            protocol: Any = self.ws_protocol_class
+            named = {"source": source, "turns": self._turns, "held": self._held}
+            self.ws_protocol_class = partial(protocol, **named)  # type: ignore[assignment]
             super().handle_websocket_upgrade()
             self._refuse_unreadable()
 
@@ -128,9 +151,24 @@ class BoundedHead(HttpToolsProtocol):
 
     def is_unread(self) -> bool:
         """Report whether the client sent bytes that nobody has read yet."""
-        return is_unread(self.transport.get_extra_info("socket"))
+        waits = self._reading.waiting_bytes > 0
+        return waits or is_unread(self.transport.get_extra_info("socket"))
 
     def data_received(self, data: bytes) -> None:
+        """Take bytes of the client."""
+        self._reading.take(data)
+
+    def is_busy(self) -> bool:
+        """Report whether a body waits for its route, or a request for the answer to another."""
+        return self.flow.read_paused or bool(self.pipeline)
+
+    def piece_bytes(self) -> int:
+        """Return how many bytes are parsed at once: of a body whose length is known, all."""
+        if self._in_head:
+            return PIECE_BYTES
+        return CHUNKED_BYTES if self._left is None else max(1, self._left)
+
+    def parse(self, data: bytes) -> None:
         """Count the bytes of an incomplete head: the parser keeps them all."""
         if self._in_head:
             self._watch()
@@ -167,9 +205,11 @@ class BoundedHead(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Handle the end of the head: what follows is bounded by its route."""
         self._in_head, self._heard = False, 0
+        self._left = _length(self.headers)
         if self._is_known:
             self._unwatch()
-        self.scope["extensions"] = {KNOWN: self._know}  # type: ignore[dict-item]
+        extensions: Any = {KNOWN: self._know, HELD: self._keep}
+        self.scope["extensions"] = extensions
         if self._is_proxied:
             self._name_client()
         app = self.app
@@ -177,6 +217,13 @@ class BoundedHead(HttpToolsProtocol):
             self.app = _refuse_for_now
         super().on_headers_complete()
         self.app = app
+
+    def on_body(self, body: bytes) -> None:
+        """Handle a piece of a body."""
+        if self._left is not None:
+            self._left -= len(body)
+        super().on_body(body)
+        self._note_held()
 
     def on_message_complete(self) -> None:
         """Expect the next head."""
@@ -190,10 +237,36 @@ class BoundedHead(HttpToolsProtocol):
         """Have the connection wait again, unless its client is known by now."""
         follows = bool(self.pipeline)
         super().on_response_complete()
+        self._keep(0)
         if self._is_proxied and not follows:
             self._is_known = False
         if not self._is_known and not follows and not self.transport.is_closing():
             self._pending.enter(self, self._peer)
+        self._reading.go_on()
+
+    def pause_writing(self) -> None:
+        """Note what the client does not read."""
+        super().pause_writing()
+        self._note_held()
+
+    def resume_writing(self) -> None:
+        """Note that the client has read."""
+        super().resume_writing()
+        self._note_held()
+
+    def held_for(self) -> str:
+        """Return the address of the client."""
+        return self.scope["client"][0] if self.scope and self.scope["client"] else ""
+
+    def _keep(self, size: int) -> None:
+        """Note how many bytes of a body its route keeps."""
+        self._kept = size
+        self._note_held()
+
+    def _note_held(self) -> None:
+        unread = self.transport.get_write_buffer_size() if self.flow.write_paused else 0
+        body = 0 if self.cycle is None else len(self.cycle.body)
+        self._held.note(self, unread + body + self._kept)
 
     def _name_client(self) -> None:
         client = self._proxies.client_of(self.headers)
@@ -238,6 +311,32 @@ class BoundedHead(HttpToolsProtocol):
         self._excess = excess
         # The parser turns it into an error of its own, which `send_400_response` answers.
         raise ValueError(excess)
+
+
+class _Flow(FlowControl):
+    """The flow of a connection whose reading is paced."""
+
+    def __init__(self, transport: asyncio.Transport, reading: PacedReading) -> None:
+        super().__init__(transport)
+        self._reading = reading
+
+    def pause_reading(self) -> None:
+        """Want nothing more for now: asked for after each piece."""
+        self.read_paused = True
+
+    def resume_reading(self) -> None:
+        """Read on."""
+        if self.read_paused:
+            self.read_paused = False
+            self._reading.go_on()
+
+
+def _length(headers: list[tuple[bytes, bytes]]) -> int | None:
+    """Return the length of a body, None where only its chunks have one."""
+    named = dict(headers)
+    length = named.get(b"content-length", b"0")
+    chunked = b"transfer-encoding" in named
+    return None if chunked or not length.isdigit() else int(length)
 
 
 async def _refuse_for_now(scope: Scope, receive: Receive, send: Send) -> None:
