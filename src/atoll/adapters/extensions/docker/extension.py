@@ -28,6 +28,7 @@ from atoll.adapters.extensions.docker.containers import (
 from atoll.adapters.extensions.docker.ends import ContainerEnds
 from atoll.adapters.extensions.docker.feed import Answers, Died, Feed
 from atoll.adapters.extensions.docker.images import ResolvedImage, check_image, find
+from atoll.adapters.extensions.docker.limits import UNBOUNDED, find_cpu_millis, find_unbounded
 from atoll.adapters.extensions.docker.seccomp_profile import profile_for
 from atoll.adapters.extensions.docker.settings import DEFAULT_HOST, USUAL_RULES, BuildRules
 from atoll.adapters.zygote.environment import environment_with_image
@@ -46,7 +47,6 @@ from atoll.domain.wall.interior import (
     DEFAULT_NETLINK,
     DEFAULT_PIDS,
     MIB,
-    default_cpu_millis,
 )
 from atoll.domain.wall.isolation import Isolation, IsolationLevel
 from atoll.ports.extension import (
@@ -69,7 +69,6 @@ STOP_SECONDS = 60.0
 ASK_SECONDS = 10.0
 HEALTH_SECONDS = 10.0
 MAX_TOLD = 1024
-UNBOUNDED = "the daemon cannot bound it"
 _LIMITS = {"memory": MEMORY, "cpu": CPU, "pids": PIDS}
 _log = structlog.get_logger(__name__)
 
@@ -148,7 +147,7 @@ class Docker:
             if not report.root:
                 yield MOUNTS, "a daemon follows links, from which only root's names are safe"
         if self._info is not None:
-            named = _LIMITS.keys() & set(_unbounded(self._info))
+            named = _LIMITS.keys() & set(find_unbounded(self._info))
             yield from ((_LIMITS[one], UNBOUNDED) for one in sorted(named))
 
     def lacks(self, profile: Profile) -> Sequence[str]:
@@ -299,7 +298,7 @@ class Docker:
             seccomp=profile_for(machine(), debug=request.profile.safety.debug),
             memory_bytes=limits.memory_mb * MIB if limits.memory_mb else DEFAULT_MEMORY_BYTES,
             pids=limits.pids or DEFAULT_PIDS,
-            cpu_millis=_cpu_millis(limits.cpu, info),
+            cpu_millis=find_cpu_millis(limits.cpu, info),
             files=limits.files or DEFAULT_FILES,
             netlink=DEFAULT_NETLINK if netlink is None else netlink,
             writable=request.profile.workspace.access is not Access.READ_ONLY,
@@ -336,7 +335,7 @@ class Docker:
             info = await self._engine.info()
         except AtollError as err:
             return (f"daemon: {err.message}",)
-        return tuple(f"{name}: {UNBOUNDED}" for name in _unbounded(info))
+        return tuple(f"{name}: {UNBOUNDED}" for name in find_unbounded(info))
 
     async def teardown(self, handle: Handle, *, keep_state: bool) -> CleanupReport:
         """End runtime and container, and without `keep_state` forget the files."""
@@ -480,22 +479,3 @@ class Docker:
             ("container", self._containers.name(box.sandbox_id)),
         )
         return Handle(SandboxId(box.sandbox_id), box.generation, NAME, data)
-
-
-def _unbounded(info: docker.Info) -> Iterator[str]:
-    """Yield each limit that the daemon cannot set, by its word in `degraded`."""
-    given = {
-        "memory": info.memory_limit,
-        "swap": info.swap_limit,
-        "cpu": info.cpu_cfs_quota,
-        "pids": info.pids_limit,
-    }
-    yield from (name for name, has in given.items() if not has)
-
-
-def _cpu_millis(wanted: float | None, info: docker.Info) -> int | None:
-    """Return the processor limit of a container; None where the daemon cannot limit it, because it
-    would refuse the request. The sandbox is then `degraded`."""
-    if wanted is not None:
-        return int(wanted * 1000)
-    return default_cpu_millis(info.cores) if info.cpu_cfs_quota and info.cores else None
