@@ -5,8 +5,12 @@ It is claimed by an abstract socket, which the kernel gives up when the process 
 """
 
 import errno
+import fcntl
 import os
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 _CLAIMS: list[socket.socket] = []
 
@@ -40,7 +44,21 @@ def claim_far_uid() -> int:
     return 1_899_980_000 + claim("far-uid", 19_000)
 
 
+def claim_person() -> int:
+    """Return our own id, or as root that of a person whom nobody else is."""
+    return os.geteuid() or claim_far_uid()
+
+
 def free_port() -> int:
     """Return a port of the loopback on which nobody listens."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return int(listener.getsockname()[1])
+
+
+@contextmanager
+def whole_machine(figures: Path = Path("/proc/meminfo")) -> Iterator[None]:
+    """Wait until no other test here measures what the machine's kernel holds for everybody, or
+    makes things at places that all share; let none begin meanwhile."""
+    with figures.open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield

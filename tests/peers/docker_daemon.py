@@ -18,11 +18,12 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from tests.claims import claim_far_uid
 from tests.places import ROOT
 
 IMAGE = "atoll-test/small:1"
 START_SECONDS = 40.0
-GROUP = 1_899_999_990
+GROUP = claim_far_uid()
 """Opens the daemon's socket; it has no name, and nobody else is in it."""
 
 PROGRAMS = """

@@ -8,6 +8,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,6 @@ def _mounts() -> Iterator[tuple[str, str]]:
 
 def _groups() -> Iterator[tuple[Path, str]]:
     for hierarchy in CGROUPS.glob("*"):
-        for group in hierarchy.glob("*"):
-            if group.is_dir():
-                yield group, group.name
+        # Groups of others go meanwhile.
+        with suppress(FileNotFoundError):
+            yield from [(group, group.name) for group in hierarchy.glob("*") if group.is_dir()]

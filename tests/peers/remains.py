@@ -9,6 +9,7 @@ import json
 import os
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -123,16 +124,23 @@ def _mounts(root: Path, zygote: int | None) -> set[str]:
     }
 
 
-def _loops(root: Path) -> set[str]:
-    found = set()
+def loops_below(root: Path) -> list[str]:
+    """Files below a folder that a loop device shows. Devices of others go meanwhile."""
+    found = []
     for path in Path("/sys/block").glob("loop*/loop/backing_file"):
-        try:
-            backing = path.read_text().strip()
-        except OSError:
-            continue
-        if backing.startswith(str(root)) and f"/{POOL_PREFIX}" not in backing:
-            found.add(backing)
-    return found
+        with suppress(OSError):
+            found.append(path.read_text().strip())
+    return [each for each in found if each.startswith(f"{root}/")]
+
+
+def groups_called(name: str) -> list[Path]:
+    """Control groups of this name. Groups of others go meanwhile, which `walk` ignores and `rglob`
+    does not."""
+    return [Path(top) for top, _, _ in os.walk("/sys/fs/cgroup") if top.endswith(f"/{name}")]
+
+
+def _loops(root: Path) -> set[str]:
+    return {each for each in loops_below(root) if f"/{POOL_PREFIX}" not in each}
 
 
 def _cgroups(home: Home, zygote: int | None) -> set[str]:

@@ -9,9 +9,10 @@ import pytest
 from atoll.runtime.idle_end import IdleEnd
 from atoll.testing.zygote_rig import zygote_rig
 from atoll.wire.zygote import messages as wire
+from tests.claims import claim_far_uid
 from tests.runtime.test_server import forked
 
-UNPRIVILEGED = 1_899_999_999
+UNPRIVILEGED = claim_far_uid()
 
 
 def test_runtime_that_is_asked_nothing_ends_by_itself() -> None:
@@ -48,7 +49,7 @@ async def test_end_is_not_called_once_closed() -> None:
     assert not ends
 
 
-@pytest.mark.parametrize("uid", [0, UNPRIVILEGED])
+@pytest.mark.parametrize("uid", [0, UNPRIVILEGED], ids=["root", "rootless"])
 def test_zygote_never_attaches_one_kind_of_start_to_the_other(uid: int) -> None:
     if os.geteuid() != 0:
         uid = os.geteuid()

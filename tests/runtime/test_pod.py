@@ -15,6 +15,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.claims import claim_uid
+
+UID = claim_uid()
 TOKEN = "pod-token-0123456789-0123456789-abcdef"
 
 
@@ -28,9 +31,9 @@ def started(folder: Path, *more: str, path: str | None = None) -> Iterator[httpx
     workspace = Path(tempfile.mkdtemp(prefix="atpod", dir="/tmp"))
     uid: list[str] = []
     if os.geteuid() == 0:
-        os.chown(workspace, 12345, 12345)
+        os.chown(workspace, UID, UID)
         workspace.chmod(0o700)
-        uid = ["--uid", "12345"]
+        uid = ["--uid", str(UID)]
     argv = [sys.executable, "-m", "atoll.wiring.pod", "--host", "127.0.0.1", "--port", "0"]
     places = ["--workspace", str(workspace), "--journal", str(folder / "journal")]
     process = subprocess.Popen(
@@ -129,7 +132,7 @@ def test_pod_serves_the_contract_with_its_token_and_keeps_it_from_processes(
     said = base64.b64decode(told["stdout"]).decode()
     assert TOKEN not in said
     if os.geteuid() == 0:
-        assert said.startswith("12345\n")
+        assert said.startswith(f"{UID}\n")
     opened = pod.post("/sessions", json={"argv": ["cat"]})
     assert opened.status_code == 201
     assert pod.get(f"/sessions/{opened.json()['session_id']}").json()["state"] == "running"

@@ -15,10 +15,11 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.claims import claim_uid
 from tests.runtime.test_pod import ECHO
 
 TOKEN = "boot-token-0123456789-0123456789-abcdef"
-UID = 23456
+UID = claim_uid()
 
 
 def handed(boot: object) -> int:

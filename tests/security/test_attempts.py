@@ -122,15 +122,16 @@ def test_pipes_of_a_command_are_opened_by_nobody_else(walled: Walled) -> None:
     only names lie below /proc, of processes that the kernel shows to their own uid alone."""
     api = walled.api
     first, second = (api.create(profile="attacked")["sandbox_id"] for _ in range(2))
-    waits = (
-        "touch began; n=0; until [ -e over ] || [ $n = 2000 ]; do n=$((n + 1)); sleep 0.05; done"
-    )
+    # Other runs on this machine have such a command, too.
+    over = f"over-{os.getpid()}-"
+    waits = f"touch began; n=0; until [ -e {over} ] || [ $n = 2000 ]; do"
+    waits += " n=$((n + 1)); sleep 0.05; done"
     try:
         with ThreadPoolExecutor(1) as pool:
             command = pool.submit(api.run, first, f"{waits}; echo done")
             until(lambda: "began" in api.run(first, "ls"), bool)
             # Its first process: those that it forks end at once.
-            inside = [min(pid for pid in pids() if b"until [ -e over ]" in words(pid))]
+            inside = [min(pid for pid in pids() if over.encode() in words(pid))]
             names = [f"/proc/{pid}/fd/{end}" for pid in inside for end in (1, 2)]
             pipes = {target(Path(name)) for name in names}
             assert pipes and all(one.startswith("pipe:") for one in pipes)
@@ -151,7 +152,7 @@ def test_pipes_of_a_command_are_opened_by_nobody_else(walled: Walled) -> None:
                     assert (tried.returncode, tried.stdout) == (0, ""), tried
             seen = api.run(second, "ls -l /proc/[0-9]*/fd 2> /dev/null; true")
             assert "pipe:" in seen and not [one for one in pipes if one in seen]
-            api.run(first, "touch over")
+            api.run(first, f"touch {over}")
             assert command.result(60) == "done\n"
     finally:
         for one in (first, second):

@@ -20,16 +20,18 @@ from atoll.zygote.host.home import Home
 from atoll.zygote.records import record
 from atoll.zygote.stop.sweep import sweep
 from atoll.zygote.wall import cgroups, hierarchies
+from tests.claims import claim_far_uid, claim_person
+from tests.peers.remains import groups_called, loops_below
 
 ENV = (("PATH", "/usr/bin:/bin"), ("HOME", "/home/agent"))
-FOREIGN_UID = 1_899_999_998
+FOREIGN_UID = claim_far_uid()
 
 
 @pytest.fixture(scope="module", params=["root", "rootless"])
 def uid(request: pytest.FixtureRequest) -> int:
     if request.param == "root" and os.geteuid() != 0:
         pytest.skip("needs root")
-    return 0 if request.param == "root" else os.geteuid() or 1_899_999_999
+    return 0 if request.param == "root" else claim_person()
 
 
 @pytest.fixture(scope="module")
@@ -50,18 +52,18 @@ def rig(standing: ZygoteRig) -> Iterator[ZygoteRig]:
     standing.home.keys.unlink(missing_ok=True)
 
 
+def named(word: str) -> str:
+    """A sandbox's name that no other run on this machine has, nor as a part of its own."""
+    return f"sb_{os.getpid()}{word}"
+
+
 def traces(home: Path, sandbox_id: str) -> list[str]:
     """Everything of a sandbox that can be seen from outside."""
     found = [
         line for line in Path("/proc/self/mountinfo").read_text().splitlines() if sandbox_id in line
     ]
-    for hierarchy in hierarchies.hierarchies():
-        found += [str(each) for each in hierarchy.mount.rglob(sandbox_id)]
-    found += [
-        each.read_text()
-        for each in Path("/sys/block").glob("loop*/loop/backing_file")
-        if str(home) in each.read_text()
-    ]
+    found += map(str, groups_called(sandbox_id))
+    found += loops_below(home)
     found += [str(each) for each in home.rglob(f"{sandbox_id}*")]
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -100,8 +102,7 @@ def heard(link: socket.socket) -> wire.Ended:
 
 
 def test_destroy_leaves_nothing(rig: ZygoteRig) -> None:
-    # The whole machine is searched, where another run may have its own.
-    sandbox = f"sb_traces{os.getpid()}"
+    sandbox = named("traces")
     box = rig.start(sandbox, env=ENV)
     daemon = "setsid sh -c 'trap \"\" HUP TERM; sleep 1000' >/dev/null 2>&1 & echo started"
     assert rig.inside(box, "/bin/sh", "-c", daemon)[1] == "started\n"
@@ -123,7 +124,7 @@ def test_zygote_terminated_as_soon_as_it_listens_leaves_no_group(uid: int) -> No
         process.terminate()
         assert process.wait(60) == 0
         tag = Home(Path(folder)).tag
-        assert not [each for it in hierarchies.hierarchies() for each in it.mount.rglob(tag)]
+        assert not groups_called(tag)
 
 
 def test_runtime_killed_is_told_within_two_seconds_and_ends_all(rig: ZygoteRig) -> None:
@@ -291,10 +292,11 @@ def test_start_with_a_view_that_is_not_shared_is_refused(rig: ZygoteRig, view: w
 
 def test_start_that_fails_says_why_and_leaves_nothing(rig: ZygoteRig) -> None:
     missing = wire.View(f"{rig.home.root}/repos/none.git", "/.atoll/repos/0.git")
-    answer = rig.ask(wire.Start("sb_still", 1, "box", views=(missing,)))
+    sandbox = named("still")
+    answer = rig.ask(wire.Start(sandbox, 1, "box", views=(missing,)))
     assert isinstance(answer, wire.Refused)
     assert "none.git" in answer.message
-    assert traces(rig.home.root, "sb_still") == []
+    assert traces(rig.home.root, sandbox) == []
 
 
 def test_foreign_uid_cannot_speak_to_the_zygote(rig: ZygoteRig) -> None:

@@ -22,6 +22,7 @@ from atoll.testing import subordinate_ids
 from atoll.testing.tiny_runtime import become
 from atoll.testing.warm_process import Request, WarmProcess, serve, warm_program
 from atoll.wire.zygote import messages as wire
+from atoll.wiring.launch import mount_view
 from atoll.wiring.runtime import become as become_real
 from atoll.wiring.runtime import lay
 from atoll.zygote.daemon.program import run
@@ -179,14 +180,16 @@ class _RigRequest:
 
 
 def _run(request: Request, fds: Sequence[int]) -> int:
-    """Run a zygote as this process. It drops to the uid after its imports, which may lie in a
-    private home."""
+    """Run a zygote as this process. It drops to the uid after its imports; what it needs later may
+    lie in a folder that is closed to others, too."""
     rig, (ready_fd, *streams) = _RigRequest(**request), fds
     for stream, number in zip(streams, (1, 2), strict=True):
         os.dup2(stream, number)
         os.close(stream)
     kernel.forbid_cores()
     home = Path(rig.home)
+    if rig.uid != os.geteuid():
+        mount_view.enter_if_closed(home)
     if rig.subordinates:
         subordinate_ids.enter(rig.uid, home)
     if rig.uid != os.geteuid():

@@ -33,6 +33,7 @@ from atoll.testing import (
 )
 from atoll.testing.contracts.images import root_tar
 from tests.adapters.trees.images import Files, layer, layout, member, packed, push, saved
+from tests.claims import claim_far_uid
 from tests.peers.registry import TOKEN, registry
 
 BASE: Files = {
@@ -53,7 +54,7 @@ NEXT: Files = {
     "hard": member(tarfile.LNKTYPE, goal="usr/bin/tool"),
 }
 HERE = MACHINES.get(platform.machine(), platform.machine())
-UID = 1_899_999_990
+UID = claim_far_uid()
 
 
 class Sandboxes:

@@ -20,9 +20,9 @@ from atoll.adapters.agents.install import install
 from atoll.domain.agent.registry import find
 from atoll.testing.server import atoll_command
 from atoll.testing.stranger import Stranger
+from tests.claims import claim_far_uid
 from tests.e2e.agents.agent_world import KEY, World
 from tests.e2e.agents.workers.test_workers import WRITE, asked, snapshot, stream, until
-from tests.e2e.walls.test_rootless import STRANGER
 from tests.peers.api import Pauses
 from tests.peers.remains import pids_of
 from tests.places import ROOT
@@ -51,7 +51,7 @@ requires_openai_auth = true
 request_max_retries = 1
 stream_max_retries = 1
 """
-UID = STRANGER + 20_000_000
+UID = claim_far_uid()
 
 
 @pytest.fixture(scope="module")

@@ -18,12 +18,12 @@ import pytest
 from atoll.testing.server import TestServer
 from atoll.testing.stranger import Stranger
 from atoll.testing.subordinate_ids import range_of, why_not
+from tests.claims import claim_far_uid
 from tests.peers.api import Api, api_of, until
 from tests.peers.remains import pids_of, remains
 from tests.peers.terminal_client import attached
 
-#: Above what useradd gives out and below what Atoll gives its sandboxes.
-STRANGER = 1_880_000_000 + os.getpid()
+STRANGER = claim_far_uid()
 SMALL = """\
 id: profile.small
 version: "1.0.0"
@@ -161,7 +161,7 @@ def test_destroy_without_rights_leaves_nothing(api: Api) -> None:
 
 
 def test_down_without_rights_ends_every_process_of_the_person() -> None:
-    with person(STRANGER + 10_000_000) as server:
+    with person(claim_far_uid()) as server:
         with api_of(server) as api:
             api.create()
         owner = frozenset({server.home.stat().st_uid})

@@ -15,17 +15,18 @@ import atoll
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
 from atoll.zygote.disk.own_places import own_places
+from tests.claims import claim_far_uid, claim_person
 
 ENV = (("PATH", "/usr/bin:/bin"), ("HOME", "/home/agent"))
 GRANT = "0123456789abcdef" * 2
-STRANGER = 1_880_100_001
+STRANGER = claim_far_uid()
 
 
 @pytest.fixture(scope="module", params=["root", "rootless"])
 def rig(request: pytest.FixtureRequest) -> Iterator[ZygoteRig]:
     if request.param == "root" and os.geteuid() != 0:
         pytest.skip("needs root")
-    uid = 0 if request.param == "root" else os.geteuid() or 1_899_999_999
+    uid = 0 if request.param == "root" else claim_person()
     with zygote_rig(uid) as running:
         (running.home.grants).mkdir(mode=0o755)
         os.chown(running.home.grants, running.uid, running.uid)

@@ -20,6 +20,7 @@ from atoll.ports.repositories import ImportJob
 from atoll.testing import ImporterContract
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.git.bundle import read_header
+from tests.claims import claim_person
 
 REFSPEC = "refs/heads/main:refs/heads/in"
 
@@ -28,7 +29,7 @@ REFSPEC = "refs/heads/main:refs/heads/in"
 def rig(request: pytest.FixtureRequest) -> Iterator[ZygoteRig]:
     if request.param == "root" and os.geteuid() != 0:
         pytest.skip("needs root")
-    uid = 0 if request.param == "root" else os.geteuid() or 1_899_999_999
+    uid = 0 if request.param == "root" else claim_person()
     with zygote_rig(uid) as running:
         for name in ("run/import", "repos"):
             (running.home.root / name).mkdir(mode=0o755)

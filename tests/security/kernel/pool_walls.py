@@ -16,6 +16,7 @@ from atoll.domain.wall.resources import Resources
 from atoll.ports.extension import Provision
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
+from tests.claims import claim_person
 from tests.peers.docker_daemon import IMAGE, docker_daemon, why_not
 
 ENV = (("PATH", "/usr/bin:/bin"), ("HOME", "/home/agent"))
@@ -39,7 +40,7 @@ def walled_pair(kind: str) -> Iterator[tuple[ZygoteRig, wire.Box, wire.Box]]:
         pytest.skip("needs root")
     if kind == "docker" and why_not():
         pytest.skip(f"no Docker daemon: {why_not()}")
-    uid = 1_899_999_999 if kind == "rootless" and os.geteuid() == 0 else os.geteuid()
+    uid = claim_person() if kind == "rootless" else os.geteuid()
     with zygote_rig(uid) as rig:
         if kind != "docker":
             taker, quiet = (rig.start(name, env=ENV, limits=LIMITS) for name in NAMES)

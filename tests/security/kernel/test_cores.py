@@ -18,10 +18,11 @@ from atoll.testing.zygote_rig import ZygoteRig, start_zygote, zygote_rig
 from atoll.wiring.doctor import report as doctor
 from atoll.zygote.host import kernel
 from atoll.zygote.records import record
+from tests.claims import claim_person
 
 ENV = (("PATH", "/usr/bin:/bin"), ("HOME", "/home/agent"))
 PATTERN = Path("/proc/sys/kernel/core_pattern")
-NOBODY = 1_899_999_999
+NOBODY = claim_person()
 OUT_OF_MEMORY_FIRST = "500"
 UNBOUND = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
 
@@ -110,7 +111,7 @@ def test_control_plane_that_crashes_leaves_no_core(server: TestServer) -> None:
 def rig(request: pytest.FixtureRequest) -> Iterator[ZygoteRig]:
     if request.param == "root" and os.geteuid() != 0:
         pytest.skip("needs root")
-    with zygote_rig(0 if request.param == "root" else os.geteuid() or NOBODY) as running:
+    with zygote_rig(0 if request.param == "root" else NOBODY) as running:
         yield running
 
 

@@ -22,13 +22,14 @@ from atoll.zygote.host import kernel
 from atoll.zygote.wall import confinement as confinements
 from atoll.zygote.wall import landlock
 from atoll.zygote.wall.confinement import plan_confinement
+from tests.claims import claim_far_uid
 from tests.security.conftest import Walled
 from tests.security.kernel import takeover
 from tests.security.kernel.pool_walls import walled_pair
 
 SOURCE = Path(takeover.__file__).read_text()
 REFUSED = {errno.EPERM, errno.EACCES}
-NOBODY = 1_899_999_998
+NOBODY = claim_far_uid()
 
 needs_landlock = pytest.mark.skipif(not landlock.abi(), reason="this kernel has no Landlock")
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, whom nothing else stops")

@@ -12,9 +12,10 @@ import pytest
 
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
+from tests.claims import claim_far_uid, claim_person
 
 ENV = (("PATH", "/usr/bin:/bin"), ("HOME", "/home/agent"))
-NEIGHBOUR = 1_880_100_002
+NEIGHBOUR = claim_far_uid()
 MAKE = """
 import ctypes, errno, os, stat, struct
 libc = ctypes.CDLL(None, use_errno=True)
@@ -69,7 +70,7 @@ tell("sticky", lambda path: (os.mkdir(path), os.chmod(path, 0o1777)))
 def rig(request: pytest.FixtureRequest) -> Iterator[ZygoteRig]:
     if request.param == "root" and os.geteuid() != 0:
         pytest.skip("needs root")
-    with zygote_rig(0 if request.param == "root" else os.geteuid() or 1_899_999_999) as running:
+    with zygote_rig(0 if request.param == "root" else claim_person()) as running:
         yield running
 
 

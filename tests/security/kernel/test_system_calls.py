@@ -36,6 +36,7 @@ from atoll.ports.extension import Provision
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
 from atoll.zygote.wall.seccomp import ARCHITECTURES, filter_for
+from tests.claims import claim_person
 from tests.peers.docker_daemon import IMAGE, docker_daemon, why_not
 
 TABLE = Path(__file__).with_name("system_calls.golden")
@@ -230,7 +231,7 @@ def asked(rig: ZygoteRig, box: wire.Box) -> dict[str, str]:
 @contextmanager
 def walls(kind: str) -> Iterator[tuple[ZygoteRig, dict[bool, wire.Box]]]:
     """A rig, and two sandboxes of it: one with the usual filter, one that lets debuggers work."""
-    uid = 1_899_999_999 if kind == "rootless" and os.geteuid() == 0 else os.geteuid()
+    uid = claim_person() if kind == "rootless" else os.geteuid()
     with zygote_rig(uid) as rig:
         if kind != "docker":
             yield (

@@ -8,6 +8,7 @@ import pytest
 
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
+from tests.claims import claim_person
 from tests.security.kernel.pool_walls import walled_pair
 from tests.security.kernel.tool_tasks import QUICK, REFUSALS, SET_IDS, SLOW, Task
 
@@ -39,7 +40,7 @@ def standing(request: pytest.FixtureRequest) -> Iterator[Standing]:
         return
     if kind == "root" and os.geteuid() != 0:
         pytest.skip("needs root")
-    uid = 0 if kind == "root" else os.geteuid() or 1_899_999_999
+    uid = 0 if kind == "root" else claim_person()
     with zygote_rig(uid) as rig:
         yield rig, rig.start("sb_tools", env=ENV, limits=LIMITS)
 

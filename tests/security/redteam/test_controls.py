@@ -19,9 +19,10 @@ from atoll.testing.redteam import outside
 from atoll.testing.redteam.outside import Canaries
 from atoll.testing.redteam.pack import archive
 from atoll.testing.redteam.target import AttackResponse, AttackTarget
+from tests.claims import claim_far_uid, whole_machine
 from tests.security.redteam.test_redteam import ATTEMPTED
 
-NOBODY = 1_899_999_997
+NOBODY = claim_far_uid()
 OPEN_WORLD = Path(__file__).with_name("open_world.py")
 NAMESPACES = ("--mount", "--net", "--pid", "--fork", "--ipc", "--uts", "--mount-proc")
 HUNTS = {f"find a secret in {place}" for place in ("environments", "memory", "files")}
@@ -57,7 +58,8 @@ def outcomes(argv: list[str], **more: Any) -> dict[str, dict[str, str]]:
 def test_attempts_of_anybody_succeed_without_a_wall(program: Path) -> None:
     drop = {"user": NOBODY, "group": NOBODY, "extra_groups": ()} if os.geteuid() == 0 else {}
     env = {"HOME": str(program.parent)}
-    told = outcomes(["/usr/bin/python3", str(program)], env=env, **drop)
+    with whole_machine():
+        told = outcomes(["/usr/bin/python3", str(program)], env=env, **drop)
     assert {name for name, one in told.items() if one["outcome"] == "succeeded"} >= BITES
     assert BITES >= HARMFUL
     doors = [one for one in told.values() if "nothing listens" in one["text"]]
@@ -69,7 +71,8 @@ def test_attempts_of_anybody_succeed_without_a_wall(program: Path) -> None:
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="needs unshare")
 def test_every_attempt_inside_that_a_row_names_succeeds_in_an_open_world(program: Path) -> None:
     argv = ["unshare", *NAMESPACES, sys.executable, str(OPEN_WORLD), str(program)]
-    told = outcomes(argv, timeout=100)
+    with whole_machine():
+        told = outcomes(argv, timeout=100)
     named = {name for names in ATTEMPTED.values() for name in names}
     inside = named - HUNTS - HARMFUL - {name for _number, name, _act in outside.ATTEMPTS}
     failed = {name: told.get(name) for name in inside if not succeeded(told.get(name))}

@@ -14,7 +14,7 @@ from tests.peers.api import until
 from tests.security.conftest import Walled
 
 SECONDS = 5
-MARK = "atoll-test-zoo"
+MARK = f"atoll-test-zoo-{os.getpid()}-"
 ZOO = """
 import os, pty, signal, sys, time
 def daemon(act):

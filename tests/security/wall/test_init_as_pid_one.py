@@ -22,6 +22,7 @@ from atoll.runtime.spawners.control import ControlSocket, receive
 from atoll.runtime.spawners.init import InitSpawner
 from atoll.testing.inside import captured, run, terminal
 from atoll.wire import init as wire
+from tests.claims import claim_person
 from tests.security.kernel.pool_attempts import HELD_FILTERS, HELD_OBJECTS, HELD_SOCKETS
 
 INITS = [
@@ -43,7 +44,7 @@ WALL = shlex.split(
     "--ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/lib /lib --symlink usr/lib64 /lib64 "
     "--proc /proc --dev /dev --tmpfs /tmp --dir /home/agent --clearenv"
 )
-NOBODY = 1_899_999_999 if os.getuid() == 0 else os.getuid()
+NOBODY = claim_person()
 """Behind bubblewrap run by real root the sandbox would own init's files in /proc."""
 
 SOCKETS, DATAGRAMS, OBJECTS, FILTERS = 6, 5, 40, 8

@@ -11,6 +11,7 @@ import pytest
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
 from atoll.zygote.disk.skeleton import PLACES
+from tests.claims import claim_person
 
 ENV = (("PATH", "/usr/bin:/bin"), ("HOME", "/home/agent"))
 LIMITS = wire.Limits(memory_bytes=256 * 2**20, pids=64, workspace_bytes=64 * 2**20)
@@ -35,7 +36,7 @@ NEEDED = (
 def rig(request: pytest.FixtureRequest) -> Iterator[ZygoteRig]:
     if request.param == "root" and os.geteuid() != 0:
         pytest.skip("needs root")
-    uid = 0 if request.param == "root" else os.geteuid() or 1_899_999_999
+    uid = 0 if request.param == "root" else claim_person()
     with zygote_rig(uid) as running:
         yield running
 

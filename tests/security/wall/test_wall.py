@@ -11,6 +11,7 @@ from atoll.domain.wall.system_calls import DENIED
 from atoll.testing.subordinate_ids import why_not
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
+from tests.claims import claim_person
 
 ENV = (("PATH", "/usr/bin:/bin"), ("HOME", "/home/agent"))
 LIMITS = wire.Limits(
@@ -25,7 +26,7 @@ def rig(request: pytest.FixtureRequest) -> Iterator[ZygoteRig]:
         pytest.skip("needs root")
     if request.param == "subordinate" and why_not():
         pytest.skip(why_not())
-    uid = 0 if request.param in ("root", "adopted") else os.geteuid() or 1_899_999_999
+    uid = 0 if request.param in ("root", "adopted") else claim_person()
     pool_size = 2 if request.param == "adopted" else 0
     with zygote_rig(
         uid, pool_size=pool_size, subordinates=request.param == "subordinate"

@@ -17,6 +17,7 @@ from atoll.zygote.host.home import Home
 from atoll.zygote.host_resources import ALL_SHARED, SUBORDINATE
 from atoll.zygote.jobs.programs import build_id
 from atoll.zygote.wall.subordinate_uids import MissingSubordinates
+from tests.claims import claim_far_uid
 
 CODE = "from atoll.wiring.doctor import report; print([each.level for each in report._proc()])"
 TRY = """
@@ -26,8 +27,9 @@ from atoll.zygote.host import kernel
 from atoll.zygote.host.home import Home
 from atoll.testing import subordinate_ids
 from atoll.wiring.doctor.uids import uid_findings
-subordinate_ids.enter(1_880_200_001, Path("/"), count=int(sys.argv[2]))
-kernel.drop_to(1_880_200_001)
+uid = int(sys.argv[3])
+subordinate_ids.enter(uid, Path("/"), count=int(sys.argv[2]))
+kernel.drop_to(uid)
 uids, _pools = uid_findings(Home(Path(sys.argv[1])), None)
 print(uids.level, uids.fix)
 """
@@ -113,7 +115,7 @@ def test_doctor_says_nothing_of_shared_pools_as_root(
 @pytest.mark.parametrize(("count", "said"), [(65536, "ok"), (0, "warn As root: `usermod")])
 def test_doctor_tries_the_range_of_a_person(tmp_path: Path, count: int, said: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", TRY, str(tmp_path), str(count)],
+        [sys.executable, "-c", TRY, str(tmp_path), str(count), str(claim_far_uid())],
         env={"PYTHONPATH": os.pathsep.join(sys.path), "PATH": os.environ["PATH"]},
         capture_output=True,
         text=True,

@@ -14,6 +14,7 @@ from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
 from atoll.zygote.host.home import POOL_PREFIX
 from atoll.zygote.records import record
+from tests.peers.remains import groups_called, loops_below
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root keeps spares")
 
@@ -51,12 +52,6 @@ def all_gone(pids: list[int]) -> bool:
     return False
 
 
-def cgroups_called(name: str) -> list[Path]:
-    """Return the groups of this name. Groups of other programs may go meanwhile, which `walk`
-    ignores and `rglob` does not."""
-    return [Path(top) for top, _, _ in os.walk("/sys/fs/cgroup") if Path(top).name == name]
-
-
 def test_zygote_without_a_start_has_no_spare(rig: ZygoteRig) -> None:
     assert isinstance(rig.ask(wire.ListBoxes()), wire.Listed)
     assert not rig.pooled()
@@ -86,7 +81,7 @@ def test_adopted_sandbox_has_the_limits_of_its_order(rig: ZygoteRig) -> None:
     group = known(rig, "sb_two").group
     found = {
         name: (folder / name).read_text().strip()
-        for folder in cgroups_called(group)
+        for folder in groups_called(group)
         for name in ("memory.limit_in_bytes", "memory.max", "pids.max")
         if (folder / name).exists()
     }
@@ -153,7 +148,7 @@ def test_adopted_sandbox_keeps_its_files_over_a_stop_and_leaves_none(rig: Zygote
     group = known(rig, "sb_two").group
     shell(rig, box, "echo kept >/workspace/file")
     assert isinstance(rig.ask(wire.Stop("sb_two")), wire.Cleaned)
-    assert not cgroups_called(group)
+    assert not groups_called(group)
     again = rig.start("sb_two", env=ENV)
     assert shell(rig, again, "cat /workspace/file") == "kept"
     cleaned = rig.ask(wire.Destroy("sb_two"))
@@ -209,6 +204,5 @@ def test_spares_of_a_killed_zygote_are_swept_by_the_next() -> None:
             listed = following.ask(wire.ListBoxes())
             assert isinstance(listed, wire.Listed)
             assert [box.sandbox_id for box in listed.boxes] == ["sb_one"]
-            loops = Path("/sys/block").glob("loop*/loop/backing_file")
             mine = f"{rig.home.boxes}/{POOL_PREFIX}"
-            assert not [each for each in loops if each.read_text().startswith(mine)]
+            assert not [each for each in loops_below(rig.home.root) if each.startswith(mine)]

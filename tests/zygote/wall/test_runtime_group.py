@@ -15,11 +15,11 @@ from atoll.wiring.doctor import report as doctor
 from atoll.zygote.host.home import Home
 from atoll.zygote.host.own_settings import OwnSettings, read_own_settings
 from atoll.zygote.wall import cgroups, hierarchies, runtime_group
+from tests.claims import claim_person
 
 ENV = (("PATH", "/usr/bin:/bin"), ("HOME", "/home/agent"))
 USUAL = OwnSettings()
 MOST_MIB = USUAL.runtime_memory_mb
-ROOTLESS = 1_899_999_999
 
 root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: the limits are root's to set")
 
@@ -127,7 +127,7 @@ def test_zygote_killed_leaves_groups_that_the_next_one_removes() -> None:
 
 
 def test_without_root_it_has_groups_or_says_that_it_has_none() -> None:
-    with zygote_rig(os.geteuid() or ROOTLESS) as rig:
+    with zygote_rig(claim_person()) as rig:
         box = rig.start("sb_mine", env=ENV)
         lacks = {each.partition(":")[0] for each in box.degraded}
         assert ("runtime" in lacks) == ("memory" in lacks)

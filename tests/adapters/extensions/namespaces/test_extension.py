@@ -19,6 +19,7 @@ from atoll.testing.contracts.extension import ExtensionContract
 from atoll.testing.subordinate_ids import why_not
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
+from tests.claims import claim_person
 
 
 @pytest.fixture(scope="module", params=["root", "rootless", "subordinate"])
@@ -27,7 +28,7 @@ def rig(request: pytest.FixtureRequest) -> Iterator[ZygoteRig]:
         pytest.skip("needs root")
     if request.param == "subordinate" and why_not():
         pytest.skip(why_not())
-    uid = 0 if request.param == "root" else os.geteuid() or 1_899_999_999
+    uid = 0 if request.param == "root" else claim_person()
     with zygote_rig(uid, subordinates=request.param == "subordinate") as running:
         yield running
 
