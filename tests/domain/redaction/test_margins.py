@@ -9,6 +9,7 @@ from atoll.domain.redaction.forms import LONG_VALUE, broken_forms
 from atoll.domain.redaction.lexicon import Lexicon
 from atoll.domain.redaction.margins import LONGEST, Folds, folded_ends, margin_ends
 from atoll.domain.redaction.redactor import Redactor
+from atoll.domain.redaction.texts import Texts
 
 VALUE = "sk-canary-Zq81xLw03Mvb77TtNe"
 LEXICON = Lexicon([VALUE])
@@ -76,12 +77,72 @@ def test_margins_after_a_few_characters_hide_neither_part(size: int, border: str
     )
 
 
-@pytest.mark.parametrize(("data", "stars"), [(DUMPS[0], (40, 64, 7)), (DUMPS[1], (35, 56, 6))])
+@pytest.mark.parametrize(("data", "stars"), [(DUMPS[0], (40, 66, 7)), (DUMPS[1], (35, 57, 6))])
 def test_margins_of_a_dump_are_all_that_stays(data: bytes, stars: tuple[int, ...]) -> None:
     lines = LEXICON.redact(data).splitlines()
     assert tuple(line.count(b"*") for line in lines) == stars
     assert [line[:8] for line in lines] == [b"00000000", b"00000010", b"00000020"]
     assert (b"TOKEN=" in lines[0], b".." in lines[2]) == (True, True)
+
+
+NUMBERED = ["12  ", "12: ", "  12 ", "12 | ", "12: - "]
+
+
+@pytest.mark.parametrize("border", ["| ", "\u2502 ", "> ", "+", *NUMBERED])
+@pytest.mark.parametrize("value", [VALUE, "abcdefgh-ijklmnop-1734-wxyz"])
+@pytest.mark.parametrize("behind", ["", " and text"])
+def test_margin_that_is_the_only_one_hides_neither_part(
+    border: str, value: str, behind: str
+) -> None:
+    lexicon = Lexicon([value])
+    for size in range(1, len(value)):
+        rows = f"{border}{value[:size]}\r\n{border}{value[size:]}{behind}\r\n"
+        left = remains(rows.encode(), lexicon)
+        assert left == f"{border}\r\n{border}{behind}\r\n".encode(), size
+
+
+def bare(row: bytes) -> str:
+    """The digits of `od -A x -t x1`, whose offsets have one digit more here."""
+    return f" {row.hex(' ')}"
+
+
+EVERY_DUMP = [canonical, paired, bare]
+
+
+@pytest.mark.parametrize("digits", EVERY_DUMP)
+@pytest.mark.parametrize("size", [8, 16])
+@pytest.mark.parametrize("before", range(17))
+def test_margins_of_a_dump_hide_a_value_wherever_it_begins(
+    digits: Callable[[bytes], str], size: int, before: int
+) -> None:
+    """What differs in the dump of another value is the value's."""
+    begin, end = b"Q" * before, b"zz and more"
+    data, other = (
+        dumped(begin + value + end, digits, size=size)
+        for value in (TEXT, bytes(each ^ 0x1F for each in TEXT))
+    )
+    shown = LEXICON.redact(data)
+    assert not [n for n in range(len(data)) if data[n] != other[n] and shown[n : n + 1] != b"*"]
+
+
+@pytest.mark.parametrize("digits", EVERY_DUMP)
+@pytest.mark.parametrize("before", [6, 15])
+def test_margins_of_a_dump_that_is_cut_anywhere_hide_as_in_the_whole(
+    digits: Callable[[bytes], str], before: int
+) -> None:
+    data = dumped(b"Q" * before + TEXT + b"zz and more", digits)
+    for cut in range(len(data)):
+        stream = Redactor(LEXICON)
+        out = stream.feed(data[:cut]) + stream.feed(data[cut:]) + stream.flush()
+        assert out == LEXICON.redact(data), cut
+
+
+def test_beginning_before_a_dumps_offset_waits_for_one_tick() -> None:
+    stream = Redactor(LEXICON)
+    row = dumped(b"Q" * 15 + b"s", canonical) + b"00000010"
+    assert len(stream.feed(row)) == len(row) - len(b"73  |QQQQQQQQQQQQQQQs|\r\n00000010")
+    assert stream.waiting and stream.tick()
+    assert stream.flush() == b""
 
 
 @pytest.mark.parametrize("border", BORDERS)
@@ -135,11 +196,12 @@ def test_margins_that_begin_as_the_value_goes_on_are_told_by_what_follows() -> N
         (b"x| ", ()),
         (b"12x", ()),
         (b"| x", (2, 1)),
-        (b"12 x", (2, 3)),
-        (b"|12| x", (1, 2, 2, 3, 5)),
+        (b"12 x", (3, 2)),
+        (b"12: -x", (5, 4, 3, 2)),
+        (b"|12| x", (1, 2, 5, 4, 3)),
         (b"\xe2\x94\x82 x", (4, 3, 2, 1)),
-        (b"  |abc|00000010  x", (3, 2, 1, 17)),
-        (b"abcdef12  00 11 x", (10, 16)),
+        (b"  |abc|00000010  x", (3, 2, 1, 17, 16, 15)),
+        (b"abcdef12  00 11 x", (10, 9, 8, 16, 15)),
         (b" " * 999, tuple(range(LONGEST, LONGEST - 9, -1))),
     ],
 )
@@ -165,7 +227,7 @@ def test_folds_find_the_pieces_and_whether_the_end_cuts_them(
     data: bytes, found: list[tuple[list[tuple[int, int]], bool]]
 ) -> None:
     unique: list[tuple[list[tuple[int, int]], bool]] = []
-    for pieces, whole in Folds(data).find(0, (b"abcdefghijkl",), min(8, len(data))):
+    for pieces, whole in Folds(data).find(0, Texts([b"abcdefghijkl"]), min(8, len(data))):
         each = ([(begin, end) for begin, end in pieces if begin < end], whole)
         if each not in unique:
             unique.append(each)
@@ -173,14 +235,15 @@ def test_folds_find_the_pieces_and_whether_the_end_cuts_them(
 
 
 def test_folds_find_the_one_of_several_texts_that_goes_on() -> None:
-    texts = (b"abcdefghijkl", b"abcdefghimno", b"abcdefghxyz")
-    assert ([(0, 8), (11, 15)], True) in list(Folds(b"abcdefgh | imno").find(0, texts, 8))
+    texts = Texts([b"abcdefghijkl", b"abcdefghimno", b"abcdefghxyz"])
+    assert (((0, 8), (11, 15)), True) in list(Folds(b"abcdefgh | imno").find(0, texts, 8))
     assert list(Folds(b"abcdefgh | izzz").find(0, texts, 8)) == []
 
 
 def test_folds_find_what_precedes_a_margin() -> None:
     folds = Folds(b"xx abc | defghijk")
-    assert [folds.begun_before(9, b"abc") for _ in range(2)] == [3, 3]
+    assert [folds.begun_before(9, b"abc") for _ in range(2)] == [(3, 6), (3, 6)]
+    assert Folds(b"00 73000010 6b 2d").begun_before(12, b"73 ") == (3, 5)
     assert folds.begun_before(9, b"zzz") is None
     assert folds.begun_before(6, b"abc") is None
     assert folds.may_end(9) and not folds.may_end(10)
@@ -189,13 +252,17 @@ def test_folds_find_what_precedes_a_margin() -> None:
 
 
 def test_folded_ends_take_borders_and_dumps_from_the_end() -> None:
-    assert (0, b"abc", b"") in list(folded_ends(b"abc | ", 7))
-    assert (0, b"abc", b"d") in list(folded_ends(b"abc | d", 7))
-    assert (0, b"abc", b"") in list(folded_ends(b"abc \xe2\x94\x82 ", 7))
-    dump = b"2d" + b"  |" + b"x" * 64 + b"|00000010"
-    assert (0, b"2d", b"") in list(folded_ends(dump + b"  ", 2))
+    assert (3, b"") in list(folded_ends(b"abc | ", 7))
+    assert (3, b"d") in list(folded_ends(b"abc | d", 7))
+    assert (3, b"") in list(folded_ends(b"abc \xe2\x94\x82 ", 7))
+    row = b"00000000  73  |" + b"x" * 64 + b"|0000"
+    assert (12, b"") in list(folded_ends(row, 2))
+    assert (12, b" ") in list(folded_ends(row + b"0010 ", 2))
+    assert (10, b" 6") in list(folded_ends(b"0000000 73" + b"  |s|" + b"0000001 6", 2))
+    assert (9, b" 6b") in list(folded_ends(b"000000 73000010 6b", 3))
+    assert (9, b"") in list(folded_ends(b"000000 730", 3))
+    assert {end for end, _ in folded_ends(b"000000 73000010", 0)} >= {8, 9}
     assert list(folded_ends(b"abc", 7)) == []
-    assert (6, b"p: 1000", b"") in list(folded_ends(b"no dump: 1000 ", 7))
 
 
 def test_broken_forms_of_a_long_value_are_none() -> None:

@@ -51,8 +51,7 @@ def broken_forms(value: str) -> Iterator[tuple[bytes, int]]:
         first = -(-before * 8 // 6)
         form = packed[first : (before + len(plain)) * 8 // 6]
         yield from ((form, size) for size in range(4 - first, SHORTEST, 4))
-    dumped = [form for form in _hexadecimal(plain) if b" " in form and b"x" not in form]
-    for form in dumped:
+    for form in _hexadecimal(plain):
         yield from ((form, size) for size in range(1, SHORTEST) if form[size - 1 : size] == b" ")
     yield from ((_as_characters(plain), size) for size in (1, 5))
 

@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from atoll.domain.redaction.forms import SHORTEST, broken_forms, forms
+from atoll.domain.redaction.margins import LONGEST as LONGEST_MARGIN
+from atoll.domain.redaction.margins import ends_in_dump
 from atoll.domain.redaction.overwrites import Rows, moves_back, row_begin
-from atoll.domain.redaction.patterns import Patterns
+from atoll.domain.redaction.patterns import HEAD, Patterns
 from atoll.domain.redaction.shapes import LONGEST, find_shapes
 from atoll.domain.redaction.views import Span, View, context, shown_of
 
@@ -78,13 +80,10 @@ class Lexicon:
         if exact.live_from < len(data):
             live.append((exact.live_from, len(data) - exact.live_from))
         if len(view.shown) < len(data):
-            sighting = self._stripped.sight_folded(view.shown)
-            if sighting.spans:
-                spans += view.spans(joined(sighting.spans))
-            for pieces in sighting.folded:
-                spans += view.folded(pieces)
-            if size := len(view.shown) - sighting.live_from:
-                live.append((view.begin_of_last(size), size))
+            spans += self._folded(view, view.shown, live)
+        elif ends_in_dump(view.shown):
+            # In one row nothing is folded yet; what is unfinished may be.
+            self._folded(view, view.shown[-self._stripped.longest - LONGEST_MARGIN :], live)
         if not drawn:
             return Findings(joined(spans), tuple(live))
         if moves_back(view.data):
@@ -94,6 +93,16 @@ class Lexicon:
         # A row read from its middle shows other text: what is undecided needs its row's beginning.
         undecided = min((begin for begin, _ in live), default=len(data))
         return Findings(joined(spans), tuple(live), row_begin(data, undecided))
+
+    def _folded(self, view: View, shown: bytes, live: list[Span]) -> list[Span]:
+        """Return the intervals of what stands in the last part of what is shown, and add to `live`
+        what is unfinished there."""
+        sighting = self._stripped.sight_folded(shown)
+        if size := len(shown) - sighting.live_from:
+            there = min(size, HEAD - 1) if sighting.is_short else size
+            live.append((view.begin_of_last(size), there))
+        spans = [*view.spans(joined(sighting.spans))] if sighting.spans else []
+        return [*spans, *(span for pieces in sighting.folded for span in view.folded(pieces))]
 
     def context(self, data: bytes, at: int) -> bytes:
         """Return the text that reopens the escape sequence that is open at this place."""

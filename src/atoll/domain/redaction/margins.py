@@ -6,12 +6,13 @@ characters of `hexdump -C` with the offset that follows them.
 """
 
 import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
+from atoll.domain.redaction.texts import Texts
+
 Span = tuple[int, int]
-Found = tuple[list[Span], bool]
+Found = tuple[tuple[Span, ...], bool]
 """The pieces of a text without the margins, and whether it is whole: what is not, the end of the
 data cuts off."""
 
@@ -26,23 +27,26 @@ _EDGES: Final = re.compile(_EDGE + rb"{0,%d}+" % LONGEST)
 _DIGITS: Final = re.compile(rb"[0-9]{1,9}")
 
 _OFFSET: Final = rb"[0-9a-fA-F]{6,16}:? {1,3}"
-_OFFSET_HERE: Final = re.compile(_OFFSET)
+_NUMBER_HERE: Final = re.compile(_OFFSET + rb"|[0-9]{1,9}" + _EDGE)
+"""A margin whose first digits may be those that the text goes on with."""
+
 _DUMPED: Final = tuple(
     re.compile(pattern)
     for pattern in (
         # Hex digits, then the text beside them, then the next row's offset.
         rb" {0,9}(?:[|>][ -~]{1,64}[|<]|[ -~]{1,64}?)?" + _OFFSET,
         # The text, then the next row's offset and digits.
-        rb"[|<]?" + _OFFSET + rb"(?:[0-9a-fA-F]{2,16} {1,3}){1,64} {0,60}[|>]?",
+        rb"[|<]?" + _OFFSET + rb"(?:[0-9a-fA-F]{2,16} {1,3}){1,64} {0,100}[|>]?",
     )
 )
-_DUMPED_END: Final = (
-    re.compile(rb" {0,9}(?:[|>][ -~]{1,64}[|<]|[ -~]{1,64}?)?[0-9a-fA-F]{6,16}:? {0,3}\Z"),
-    re.compile(_DUMPED[1].pattern + rb"\Z"),
-)
+_DUMP_SEEN: Final = re.compile(rb"[0-9a-fA-F]{6,16}:? ")
+_GAPS: Final = 3
+"""The places with two blanks that are looked at: behind the offset, amid the digits, after them."""
+
+_OFFSET_END: Final = re.compile(rb"[0-9a-fA-F]{1,16}:? {0,3}\Z")
 _UNFINISHED: Final = re.compile(
     rb" {0,9}(?:[|>][ -~]{0,64}[|<]?| [ -~]{0,64})?[0-9a-fA-F]{0,16}:? {0,3}\Z"
-    rb"|[|<]?[0-9a-fA-F]{1,16}:? {0,3}(?:[0-9a-fA-F]{2,16} {1,3}){0,64}[0-9a-fA-F]{0,16} {0,60}\Z"
+    rb"|[|<]?[0-9a-fA-F]{1,16}:? {0,3}(?:[0-9a-fA-F]{2,16} {1,3}){0,64}[0-9a-fA-F]{0,16} {0,100}\Z"
 )
 """A margin of a dump that the end of the data cuts off."""
 
@@ -59,12 +63,15 @@ _ENOUGH: Final = 4
 """The characters behind a margin that must be the right ones, where there are as many."""
 
 _LEAST_OFFSET: Final = 6
+_LONGEST_OFFSET: Final = 20
+_BLANKS: Final = 3
+"""The most blanks behind an offset that are searched."""
+
 _TRIES: Final = 8
 _MAY_END: Final = frozenset(
     bytes((each,)) for each in (*_ASCII_EDGE, *b"0123456789<", *range(0x80, 0xC0))
 )
-_LONGEST_DUMPED: Final = 160
-_COMPARED: Final = 256
+_LONGEST_DUMPED: Final = 240
 _MAY_BEGIN: Final = frozenset(
     bytes((each,)) for each in _ASCII_EDGE + b"0123456789abcdefABCDEF<\xe2"
 )
@@ -84,9 +91,14 @@ def margin_ends(data: bytes, at: int) -> tuple[int, ...]:
         after = end if behind is None else behind.end()
         # A number of its own row, or a dump's offset: not just a digit of another text.
         if edge > at or after > end or end - edge >= _LEAST_OFFSET:
-            ends += (end, after)
-    dumped = (pattern.match(data, at) for pattern in _DUMPED)
-    return (*ends, *(each.end() for each in dumped if each is not None))
+            ends += range(after, max(end, after - _RETURNED), -1)
+            ends.append(end)
+    for pattern in _DUMPED:
+        if (dumped := pattern.match(data, at)) is not None:
+            # The blanks behind an offset may be those between two bytes.
+            blanks = len(dumped[0]) - len(dumped[0].rstrip(b" "))
+            ends += range(dumped.end(), dumped.end() - min(blanks, _BLANKS) - 1, -1)
+    return tuple(ends)
 
 
 class Folds:
@@ -98,43 +110,43 @@ class Folds:
         self._data = data
         self._ends: dict[int, tuple[int, ...]] = {}
         self._open: dict[int, bool] = {}
-        self._begun: dict[tuple[int, bytes], int | None] = {}
+        self._begun: dict[tuple[int, bytes], Span | None] = {}
 
-    def find(self, at: int, texts: Sequence[bytes], known: int) -> Iterator[Found]:
-        """Yield what stands here of these texts, which are in order, with margins in it: only the
-        first `known` bytes are known to stand here."""
+    def find(self, at: int, texts: Texts, known: int, *, unbroken: bool = False) -> Iterator[Found]:
+        """Yield what stands here of these texts, of which there is one, with margins in it: only
+        the first `known` bytes are known to stand here. With `unbroken` also without margins."""
         data = self._data
-        place = bisect_right(texts, data[at : at + _COMPARED])
-        nearest = texts[max(0, place - 1) : place + 1]
+        nearest = texts.nearest(data, at)
         sizes = [_common(data, at, text) for text in nearest]
         longest = max(sizes)
         if at + longest == len(data):
-            yield [(at, len(data))], longest == min(map(len, nearest))
+            yield ((at, len(data)),), longest == min(map(len, nearest))
+        elif unbroken and (size := texts.longest_at(data, at)):
+            yield ((at, at + size),), True
         breaks = self._breaks(at + known, at + longest)
         for end in breaks:
             yield from self._broken_at(at, end, texts)
         for text, size in zip(nearest, sizes, strict=True) if breaks else ():
             if size < len(text) and self._is_unfinished(at + size, text[size:]):
-                yield [(at, at + size)], False
+                yield ((at, at + size),), False
 
     def _breaks(self, first: int, last: int) -> set[int]:
         """Return where a margin may begin: at the last place, and at others where it looks so."""
         breaks = {found.start() for found in _STRONG.finditer(self._data, first, last)}
         if self._data[last : last + 1] in _MAY_BEGIN:
             breaks.add(last)
-            # An offset may begin with the very digits that the text goes on with.
             nearby = range(max(first, last - _RETURNED), last)
-            breaks.update(at for at in nearby if _OFFSET_HERE.match(self._data, at))
+            breaks.update(at for at in nearby if _NUMBER_HERE.match(self._data, at))
         return breaks
 
-    def _broken_at(self, at: int, end: int, texts: Sequence[bytes]) -> Iterator[Found]:
+    def _broken_at(self, at: int, end: int, texts: Texts) -> Iterator[Found]:
         """Yield what stands here up to `end`, and goes on behind a margin."""
         before = self._data[at:end]
         for behind in self._margin(end):
-            for text in _beginning_with(texts, before + self._data[behind : behind + 1]):
+            for text in texts.beginning_with(before + self._data[behind : behind + 1]):
                 found = self._continued(behind, text[end - at :])
                 if found is not None:
-                    yield [(at, end), *found[0]], found[1]
+                    yield ((at, end), *found[0]), found[1]
 
     def _continued(self, at: int, rest: bytes) -> Found | None:
         """Return the pieces of `rest` from here on; None where something else stands there."""
@@ -142,11 +154,11 @@ class Folds:
         while True:
             size = _common(self._data, at, rest)
             if size == len(rest) or at + size == len(self._data):
-                return [*pieces, (at, at + size)], size == len(rest)
+                return (*pieces, (at, at + size)), size == len(rest)
             following = self._behind_margin(at, size, rest)
             if following is None:
                 unfinished = self._is_unfinished(at + size, rest)
-                return ([*pieces, (at, at + size)], False) if unfinished else None
+                return ((*pieces, (at, at + size)), False) if unfinished else None
             taken, end = following
             pieces.append((at, at + taken))
             at, rest = end, rest[taken:]
@@ -155,23 +167,27 @@ class Folds:
         """Return whether a margin may end here."""
         return self._data[at - 1 : at] in _MAY_END
 
-    def begun_before(self, at: int, first: bytes) -> int | None:
-        """Return where `first` stands before a margin that ends here; None where it does not."""
+    def begun_before(self, at: int, first: bytes) -> Span | None:
+        """Return where `first` stands before a margin that ends here; None where it does not. Of a
+        dump the blank behind it may be missing."""
         if self._data.endswith(first, 0, at):
             return None  # no margin: found by its beginning
         key = (at, first)
         if key not in self._begun:
-            self._begun[key] = self._find_before(at, first)
+            found = self._find_before(at, first)
+            if found is None and first[-1:] == b" ":
+                found = self._find_before(at, first[:-1])
+            self._begun[key] = found
         return self._begun[key]
 
-    def _find_before(self, at: int, first: bytes) -> int | None:
+    def _find_before(self, at: int, first: bytes) -> Span | None:
         window = max(0, at - LONGEST - len(first))
         begin = self._data.rfind(first, window, at)
         for _ in range(_TRIES):
             if begin < 0:
                 return None
             if at in self._margin(begin + len(first)):
-                return begin
+                return begin, begin + len(first)
             begin = self._data.rfind(first, window, begin + len(first) - 1)
         return None
 
@@ -203,14 +219,21 @@ class Folds:
         return is_open and (_HEX.match(rest) is not None or self._data[at : at + 1] != b" ")
 
 
-def folded_ends(data: bytes, size: int) -> Iterator[tuple[int, bytes, bytes]]:
-    """Yield the last few bytes and those before the margin in front of them, `size` at most of
-    each, and where the first of these begins. The margin may also be the end."""
+def ends_in_dump(data: bytes) -> bool:
+    """Return whether the last rows may be those of a dump."""
+    return _DUMP_SEEN.search(data, max(0, len(data) - _LONGEST_DUMPED)) is not None
+
+
+def folded_ends(data: bytes, size: int) -> Iterator[tuple[int, bytes]]:
+    """Yield where a margin may begin that reaches the end, or nearly: with the last few bytes, of
+    which there are `size` at most, behind it."""
+    dumped = ends_in_dump(data)
     for after in range(min(size, len(data)) + 1):
         last = len(data) - after
-        if data[last - 1 : last] in _MAY_END and (end := _row_end(data, last)) < last:
-            begin = max(0, end - size)
-            yield begin, data[begin:end], data[last:]
+        if data[last - 1 : last] in _MAY_END or (dumped and not after):
+            for end in (_row_end(data, last), *(_dump_ends(data, last) if dumped else ())):
+                if end < last:
+                    yield end, data[last:]
 
 
 def _row_end(data: bytes, last: int) -> int:
@@ -220,21 +243,23 @@ def _row_end(data: bytes, last: int) -> int:
         kept = data[begin:last].rstrip(_ASCII_EDGE)
         last = begin + len(kept)
         if kept[-3:-2] != b"\xe2" or not 0x94 <= kept[-2] <= 0x96:
-            break
+            return last
         last -= 3
-    if b"000" in data[max(0, last - 20) : last]:
-        for pattern in _DUMPED_END:
-            found = pattern.search(data, max(0, last - 160), last)
-            if found is not None:
-                return found.start()
-    return last
 
 
-def _beginning_with(texts: Sequence[bytes], key: bytes) -> Iterator[bytes]:
-    for at in range(bisect_left(texts, key), len(texts)):
-        if not texts[at].startswith(key):
+def _dump_ends(data: bytes, last: int) -> Iterator[int]:
+    """Yield where the margin of a dump before this place may begin: with the text beside the
+    digits, or with the next row's offset, of which some is there."""
+    offset = _OFFSET_END.search(data[max(0, last - _LONGEST_OFFSET) : last])
+    if offset is not None and (last == len(data) or len(offset[0]) >= _LEAST_OFFSET):
+        yield from range(last - len(offset[0]), last)
+    end = last
+    for _ in range(_GAPS):
+        end = data.rfind(b"  ", max(0, last - _LONGEST_DUMPED), end)
+        if end < 0:
             return
-        yield texts[at]
+        end = len(data[:end].rstrip(b" ")) if data[end - 1 : end] == b" " else end
+        yield end
 
 
 def _common(data: bytes, at: int, rest: bytes) -> int:
