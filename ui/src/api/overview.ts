@@ -17,6 +17,7 @@ export type AuditEntry = Schemas['AuditEntryView'];
 export type BoardCard = Schemas['DashboardView'];
 export type Finding = Schemas['FindingView'];
 export type Host = Schemas['HostView'];
+export type HostKeys = Schemas['HostTrustView'];
 export type PlaceHealth = Schemas['PlaceHealthView'];
 export type Route = Schemas['RouteView'];
 
@@ -138,6 +139,11 @@ export const overviewApi = {
   },
   drain: (host: string, act: 'drain' | 'undrain') =>
     call('POST', `v1/hosts/${encodeURIComponent(host)}/${act}`) as Promise<Host>,
+  /** The pinned key of a host and those that it shows; the shown one that is named is pinned. */
+  trust: (host: string, fingerprint?: string) =>
+    call('POST', `v1/hosts/${encodeURIComponent(host)}/trust`, {
+      fingerprint,
+    }) as Promise<HostKeys>,
   async health(): Promise<readonly PlaceHealth[]> {
     return ((await call('GET', 'v1/routes/health')) as Schemas['PlaceHealthList']).places;
   },

@@ -2,13 +2,14 @@
 
 import { useState } from 'react';
 import { Problem } from '../../api/call';
-import { overviewApi, type Host, type PlaceHealth } from '../../api/overview';
+import { overviewApi, type Host, type HostKeys, type PlaceHealth } from '../../api/overview';
 import { plural, t, worded } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
 import { Confirm } from '../parts/Dialog';
 import { Listed, useListed, type AskedList } from '../parts/Listed';
 import { Empty } from '../parts/States';
 import { costWords } from '../parts/words';
+import { HostKey } from './HostKey';
 
 const hosts = (): Promise<readonly Host[]> => overviewApi.hosts();
 const health = (): Promise<readonly PlaceHealth[]> => overviewApi.health();
@@ -44,6 +45,7 @@ interface MachinesProps {
 
 function Machines({ list, asked }: MachinesProps) {
   const [draining, setDraining] = useState<Host | null>(null);
+  const [checked, setChecked] = useState<{ host: Host; keys: HostKeys } | null>(null);
 
   function turn(host: Host, act: 'drain' | 'undrain'): void {
     overviewApi.drain(host.host_id, act).then(
@@ -59,6 +61,12 @@ function Machines({ list, asked }: MachinesProps) {
     );
   }
 
+  function check(host: Host): void {
+    overviewApi
+      .trust(host.host_id)
+      .then((keys) => setChecked({ host, keys }), notifyFailure(t`${host.name} was not asked`));
+  }
+
   return (
     <>
       <ul className="secrets" aria-label={t`Hosts`}>
@@ -68,9 +76,11 @@ function Machines({ list, asked }: MachinesProps) {
             host={host}
             onDrain={() => setDraining(host)}
             onUndrain={() => turn(host, 'undrain')}
+            onKey={() => check(host)}
           />
         ))}
       </ul>
+      {checked !== null && <HostKey {...checked} onClose={() => setChecked(null)} />}
       {draining !== null && (
         <Confirm
           title={t`Drain ${draining.name}?`}
@@ -96,9 +106,10 @@ interface MachineProps {
   readonly host: Host;
   readonly onDrain: () => void;
   readonly onUndrain: () => void;
+  readonly onKey: () => void;
 }
 
-function Machine({ host, onDrain, onUndrain }: MachineProps) {
+function Machine({ host, onDrain, onUndrain, onKey }: MachineProps) {
   const { name, kind, address, region, state, organization, profile } = host;
   const drained = state === 'draining';
   const notes = [
@@ -119,6 +130,16 @@ function Machine({ host, onDrain, onUndrain }: MachineProps) {
         <p className="quiet">{roomWords(host)}</p>
       </div>
       <div className="secret-acts">
+        {kind === 'ssh' && (
+          <button
+            type="button"
+            className="button button-small"
+            aria-label={t`Check the key of ${name}`}
+            onClick={onKey}
+          >
+            {t`Check key`}
+          </button>
+        )}
         <button
           type="button"
           className="button button-small"

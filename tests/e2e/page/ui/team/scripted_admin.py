@@ -129,9 +129,11 @@ class ScriptedAdmin:
     machines: list[dict[str, Any]] = field(
         default_factory=lambda: [_host(1, "local"), _host(2, "ssh")]
     )
+    #: The fingerprint of the key that hosts show; None while they show none.
+    shown_key: str | None = None
     #: While set, nothing of this is answered.
     away: bool = False
-    asked: list[tuple[str, str]] = field(default_factory=list)
+    asked: list[tuple[str, ...]] = field(default_factory=list)
 
     @cached_property
     def rows(self) -> list[dict[str, Any]]:
@@ -153,6 +155,7 @@ class ScriptedAdmin:
             web.get("/v1/events", self._events),
             web.get("/v1/hosts", self._hosts),
             web.post("/v1/hosts/{id}/{act:drain|undrain}", self._drain),
+            web.post("/v1/hosts/{id}/trust", self._trust),
             web.get("/v1/routes/health", self._health),
             web.get("/v1/routes/{id}", self._route),
         ]
@@ -269,6 +272,20 @@ class ScriptedAdmin:
         self.asked.append((act, host["name"]))
         host["state"] = "draining" if act == "drain" else "active"
         return web.json_response(host)
+
+    async def _trust(self, request: web.Request) -> web.StreamResponse:
+        """As the server: without a fingerprint nothing is pinned."""
+        host = next(one for one in self.machines if one["host_id"] == request.match_info["id"])
+        wanted = (await request.json()).get("fingerprint")
+        if wanted is not None:
+            self.asked.append(("trust", host["name"], wanted))
+            host["fingerprint"] = wanted
+        if self.shown_key is None:
+            return web.json_response({"detail": "box-2 shows no key: try again"}, status=503)
+        pinned = host["fingerprint"]
+        return web.json_response(
+            {"name": host["name"], "pinned": pinned, "shown": [self.shown_key]}
+        )
 
     async def _health(self, _: web.Request) -> web.StreamResponse:
         if not self.runs_it:

@@ -181,6 +181,38 @@ async def test_host_is_drained_after_a_question_and_takes_sandboxes_again(
     await expect(page.get_by_text("shown to whoever runs this installation")).to_be_visible()
 
 
+async def test_key_of_a_host_that_was_changed_on_purpose_is_trusted_after_a_look_at_both(
+    server: ScriptedServer, page: Page
+) -> None:
+    await every(server, page, "hosts")
+    admin = server.team.admin
+    machine = next(one for one in admin.machines if one["name"] == "box-2")
+    hosts = page.get_by_role("list", name="Hosts").get_by_role("listitem")
+    check = hosts.filter(has_text="box-2").get_by_role("button", name="Check the key of box-2")
+    await expect(page.get_by_role("button", name="Check the key of local")).to_have_count(0)
+
+    admin.shown_key = machine["fingerprint"] = "SHA256:pinned-before"
+    await check.click()
+    same = page.get_by_role("dialog", name="The key of box-2")
+    await expect(same).to_contain_text("It shows the key that is pinned for it.")
+    await page.keyboard.press("Escape")
+
+    admin.shown_key = "SHA256:shown-today"
+    await check.click()
+    other = page.get_by_role("alertdialog", name="The key of box-2")
+    await expect(other).to_contain_text("another key than the one that is pinned for it")
+    for key in ("SHA256:pinned-before", "SHA256:shown-today"):
+        await expect(other.get_by_text(key)).to_be_visible()
+    await expect(other.get_by_role("button", name="Cancel")).to_be_focused()
+    await other.get_by_role("button", name="Trust the shown key").click()
+    await expect(page.get_by_text("box-2 is trusted by its new key.")).to_be_visible()
+    assert admin.asked[-1] == ("trust", "box-2", "SHA256:shown-today")
+
+    admin.shown_key = None
+    await check.click()
+    await expect(page.get_by_text("box-2 shows no key: try again")).to_be_visible()
+
+
 async def test_administrator_revokes_a_members_token_after_reading_what_that_means(
     server: ScriptedServer, page: Page
 ) -> None:
