@@ -15,11 +15,13 @@ from tests.e2e.terminals.test_turns import attach_with
 from tests.e2e.walls.test_ssh import KEY, TICKS, model, ticks_in
 from tests.peers.api import Api, api_of, until
 from tests.peers.canary import files_with, memory_holds
-from tests.peers.clouds.cloud import EACH, Cloud
+from tests.peers.clouds.cloud import E2B, EACH, Cloud
 from tests.peers.clouds.faults import Fault
 from tests.peers.clouds.machine import Machine, missing
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=str(missing()))
+
+QUIET_SECONDS = 1.2
 
 
 @pytest.fixture(scope="module", params=EACH)
@@ -157,6 +159,33 @@ async def test_cut_streams_and_a_lost_control_plane_lose_no_byte(
         async with attach_with(again.attach_url(far, terminal), headers) as viewer:
             await viewer.sees(b"tick-%d-" % (numbers[-1] + 100))
             ticks_in(viewer.seen)
+
+
+def test_quiet_stream_that_is_cut_again_and_again_is_soon_back(
+    keyed: Api, peer: Any, far: str
+) -> None:
+    assert keyed.run(far, "echo there") == "there\n"
+    for _ in range(3):
+        time.sleep(QUIET_SECONDS)  # nothing passes meanwhile
+        peer.cut()
+        assert keyed.run(far, "echo back") == "back\n"
+
+
+@pytest.mark.slow
+def test_stream_that_falls_silent_is_replaced(
+    keyed: Api, peer: Any, far: str, cloud: Cloud
+) -> None:
+    if cloud is not E2B:
+        pytest.skip("only the peer of E2B lets streams fall silent")
+    assert keyed.run(far, "echo there") == "there\n"
+    peer.silence()
+
+    def answer() -> int:
+        body = {"shell": "echo back"}
+        return int(keyed.client.post(f"/v1/sandboxes/{far}/exec", json=body).status_code)
+
+    until(answer, lambda status: status == 200, seconds=120)
+    assert keyed.run(far, "echo back") == "back\n"
 
 
 def test_lost_runtime_is_replaced_on_the_same_machine(

@@ -135,6 +135,8 @@ GARBAGE = {
     "a channel twice": (frame(Kind.ACCEPT, FAR_CHANNELS + 7, ACCEPT),) * 2,
     "an accept without a door": (frame(Kind.ACCEPT, FAR_CHANNELS, b"x"),),
     "an adoption of another shape": (frame(Kind.ADOPT, FAR_CHANNELS, b"x"),),
+    "a request that only we make": (frame(Kind.READ, FAR_CHANNELS + 9, bytes(12)),),
+    "an end that only we order": (frame(Kind.END, 0),),
     "another version of init": (
         encode_packet(init.HEADER.pack(init.Op.READY, 0, 0, init.VERSION + 1), ()),
     ),

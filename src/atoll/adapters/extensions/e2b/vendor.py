@@ -1,7 +1,7 @@
 """E2B's API as a Vendor, by its library. Imported only where the extra `e2b` is installed."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -19,6 +19,10 @@ from atoll.ports.extension import VendorKey
 PAGE = 100
 SHARE = 0.9
 """The part of a call's time that the library has, before we give the call up."""
+
+REACH_SECONDS = 20.0
+"""The time for a machine that runs to be reached: the library keeps connections, and one on which
+nothing comes any more is given up by this alone."""
 
 _T = TypeVar("_T")
 
@@ -82,10 +86,13 @@ class E2bVendor:
     async def shell(self, key: VendorKey, machine: str) -> RentedShell:
         """See the port."""
 
+        quick = replace(self.patience, call=min(self.patience.call, REACH_SECONDS))
+
         async def act() -> RentedShell:
             # A deadline must be named: a connection without one asks for the library's own.
-            opened = await AsyncSandbox.connect(machine, LIFE_SECONDS, **self._options(key))
-            return ScriptShell(E2bProcesses(opened, key, self.patience))
+            options = replace(self, patience=quick)._options(key)
+            opened = await AsyncSandbox.connect(machine, LIFE_SECONDS, **options)
+            return ScriptShell(E2bProcesses(opened, key, quick))
 
         return await self._call("a connection to a machine at E2B", key, act)
 

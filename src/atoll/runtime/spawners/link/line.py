@@ -51,6 +51,8 @@ MAX_UNKNOWN = 1000
 """Frames of kinds that this side does not know: a newer far end may send some, no more."""
 
 _KINDS = frozenset(Kind)
+_OURS = frozenset((Kind.SIZE, Kind.SIGNAL, Kind.MEMORY, Kind.READ, Kind.WRITE, Kind.STAT, Kind.END))
+"""The kinds that only this side sends."""
 
 Send = Callable[[bytes], None]
 
@@ -225,6 +227,8 @@ class LinkLine:
             self._unknown += 1
             if self._unknown > MAX_UNKNOWN:
                 raise Garbled(f"more than {MAX_UNKNOWN} frames of unknown kinds came")
+        elif frame.kind in _OURS:
+            raise Garbled(f"a frame of kind {frame.kind} came, which only this side sends")
         elif (channel := self._channels.get(frame.channel)) is not None:
             channel.frame(frame)
 
