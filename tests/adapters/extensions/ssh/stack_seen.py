@@ -12,6 +12,9 @@ SECONDS = 10**9
 COMPOSE = "com.docker.compose."
 UNITS = {"m": 1 << 20}
 HEALTH = {"test": "Test", "interval": "Interval", "timeout": "Timeout", "retries": "Retries"}
+UNATTACHED = {"AttachStdout": False, "AttachStderr": False}
+"""What compose asks to attach: nothing comes of it by `up -d`. Its second version asks for all."""
+
 PLAIN = ("AppArmorProfile", "Driver", "MountLabel", "Platform", "ProcessLabel")
 """Of a container itself, and never ours to choose."""
 
@@ -33,7 +36,7 @@ class Expected:
         own = {key: value for key, value in labels.items() if not key.startswith(COMPOSE)}
         return [
             *_apart("HostConfig", host, _sorted_mounts(seen["HostConfig"])),
-            *_apart("Config", config, seen["Config"] | {"Labels": own}),
+            *_apart("Config", config, seen["Config"] | {"Labels": own} | UNATTACHED),
             *_apart("", {key: self.plain[key] for key in PLAIN}, {key: seen[key] for key in PLAIN}),
             *_apart("", {"Mounts": self._mounts(service)}, {"Mounts": _mounted(seen["Mounts"])}),
             *self._networks(name, service, seen),
@@ -84,8 +87,7 @@ class Expected:
             "StopTimeout": _seconds(service["stop_grace_period"]),
             "User": service.get("user", ""),
             "WorkingDir": service.get("working_dir", ""),
-            # By `up -d` nobody is attached.
-            "AttachStdout": False, "AttachStderr": False,
+            **UNATTACHED,
         }  # fmt: skip
         if said["Cmd"] is None:
             del said["Cmd"]

@@ -41,7 +41,7 @@ printf '%s\\n' "$@" "DOCKER_HOST=$DOCKER_HOST" "HOME=$HOME" >{said}
 async def test_second_version_is_taken_where_docker_has_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
-    """Only what is asked of it, by a stub: no second version was run here."""
+    """What is asked of it, by a stub: this machine has the first version."""
     said = tmp_path / "said"
     for name in ("docker", "docker-compose"):
         program = tmp_path / name
