@@ -8,6 +8,7 @@ import { Away } from './components/frame/Away';
 import { ConfirmAct } from './components/frame/ConfirmAct';
 import { Attention } from './components/notifications/Attention';
 import { Notices } from './components/frame/Notices';
+import { Opening } from './components/frame/Opening';
 import { paletteAsked } from './components/frame/page-commands';
 import { Palette } from './components/frame/Palette';
 import { Rail } from './components/frame/Rail';
@@ -84,6 +85,8 @@ export function App() {
 /** What is shown to those who are not in. */
 function Outside({ who }: { readonly who: Login }) {
   switch (who.is) {
+    case 'checking':
+      return <Opening />;
     case 'away':
       return <Away />;
     case 'out':
