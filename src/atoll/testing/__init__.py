@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from atoll.testing.contracts.kept import KeptShelfContract
     from atoll.testing.contracts.leadership import LeadershipContract
     from atoll.testing.contracts.metadata import MetadataFilesContract
+    from atoll.testing.contracts.mount_grants import MountGrantsContract
     from atoll.testing.contracts.outside.drive import CloudDriveContract
     from atoll.testing.contracts.outside.forge import ForgeContract
     from atoll.testing.contracts.outside.identity import IdentityProviderContract
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     from atoll.testing.fakes.kept import FakeKeptShelf
     from atoll.testing.fakes.leadership import FakeLeadership
     from atoll.testing.fakes.metadata import FakeMetadataFiles
+    from atoll.testing.fakes.mount_grants import FakeMountGrants
     from atoll.testing.fakes.outside.issuer import FakeAgentIssuer
     from atoll.testing.fakes.outside.ssh import FakeSshMachines
     from atoll.testing.fakes.push import FakePushSender
@@ -111,6 +113,7 @@ __all__ = [
     "FakeLeadership",
     "FakeMetadataFiles",
     "FakeMetrics",
+    "FakeMountGrants",
     "FakePushSender",
     "FakeRuntimes",
     "FakeSafetyLayers",
@@ -132,6 +135,7 @@ __all__ = [
     "LocalShelfContract",
     "MetadataFilesContract",
     "MetricsContract",
+    "MountGrantsContract",
     "PushSenderContract",
     "ReachableContract",
     "RepositoryShelfContract",
@@ -186,6 +190,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "FakeLeadership": "fakes.leadership",
         "FakeMetadataFiles": "fakes.metadata",
         "FakeMetrics": "fakes.telemetry",
+        "FakeMountGrants": "fakes.mount_grants",
         "FakePushSender": "fakes.push",
         "FakeRuntimes": "fakes.runtime",
         "FakeSafetyLayers": "fakes.safety",
@@ -205,6 +210,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "LeadershipContract": "contracts.leadership",
         "LocalShelfContract": "contracts.repositories",
         "MetadataFilesContract": "contracts.metadata",
+        "MountGrantsContract": "contracts.mount_grants",
         "PushSenderContract": "contracts.senders.push",
         "MetricsContract": "contracts.telemetry.metrics",
         "ReachableContract": "contracts.reachable",

@@ -286,3 +286,26 @@ def test_folder_for_keys_is_refused_by_its_name_however_empty(rig: ZygoteRig, da
         place.mkdir(parents=True)
         mount = wire.HostMount(str(place), "/mnt/in", grant=grant(rig, place))
         assert "--mount-private" in refused(rig, mount).message, name
+
+
+def test_grants_are_removed_by_name_alone(rig: ZygoteRig, data: Path) -> None:
+    grant(rig, data)
+    other = rig.home.grants / ("f" * 32)
+    other.write_text("{}")
+    for name in ("../boxes", "..", "", "F" * 32, "0" * 31, "a/" + "0" * 30):
+        with pytest.raises(wire.Malformed):
+            wire.decode_request(wire.encode_request(1, wire.RemoveGrants((name,))))
+    assert rig.ask(wire.RemoveGrants((GRANT, "e" * 32))) == wire.Cleaned((GRANT,))
+    assert [one.name for one in rig.home.grants.iterdir()] == [other.name]
+    other.unlink()
+
+
+def test_grants_are_removed_through_no_link(rig: ZygoteRig, data: Path) -> None:
+    moved = rig.home.grants.with_name("moved")
+    rig.home.grants.rename(moved)
+    (data / GRANT).write_text("somebody's")
+    rig.home.grants.symlink_to(data)
+    answer = rig.ask(wire.RemoveGrants((GRANT,)))
+    rig.home.grants.unlink()
+    moved.rename(rig.home.grants)
+    assert isinstance(answer, wire.Refused) and (data / GRANT).exists()

@@ -17,6 +17,7 @@ from atoll.services.logins.upkeep import LoginServices
 from atoll.services.policies.policy_push import PolicyPush
 from atoll.services.sandboxes.backend_watch import BackendWatch
 from atoll.services.sandboxes.metadata import Metadata
+from atoll.services.sandboxes.mount_grant_sweep import MountGrantSweep
 from atoll.services.sandboxes.reconciler import Reconciler
 from atoll.services.sandboxes.remote_maintenance import RemoteMaintenance
 from atoll.services.sandboxes.replica_watch import ReplicaWatch
@@ -52,6 +53,7 @@ class Background:
     waiting_tasks: WaitingTasks
     remote_maintenance: RemoteMaintenance
     logins: LoginServices
+    mount_grants: MountGrantSweep
 
     async def run(
         self, further: Sequence[Act] = (), *, ending: asyncio.Event | None = None
@@ -88,6 +90,7 @@ class Background:
             tasks.create_task(self.task_queue.run())
             tasks.create_task(self.waiting_tasks.run())
             tasks.create_task(self.logins.upkeep.run())
+            tasks.create_task(self.mount_grants.run())
 
     async def adopted(self) -> None:
         """Return once `run` knows what is there: an earlier control plane left it, or others have

@@ -19,6 +19,9 @@ class Malformed(ValueError):
 MAX_MESSAGE_BYTES = 64 * 1024
 """The size of one datagram, both ways; longer ones are refused before they are parsed."""
 
+MAX_GRANTS = 512
+"""The grants that one request removes."""
+
 LIST_PAGE = 50
 """The number of boxes in one `Listed`; request again with `after` set to the last id."""
 
@@ -37,6 +40,9 @@ Refspec = Annotated[
         max_length=1024,
     ),
 ]
+GrantName = Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{32}\Z")]
+"""The name of a grant of a mount, which the command line writes below the home's `grants/`."""
+
 RequestId = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9._:-]{0,128}\Z")]
 Positive = Annotated[int, msgspec.Meta(ge=1, le=2**50)]
 
@@ -207,6 +213,14 @@ class Destroy(
     sandbox_id: BoxId
 
 
+class RemoveGrants(
+    msgspec.Struct, frozen=True, tag_field="verb", tag="remove_grants", forbid_unknown_fields=True
+):
+    """A request to remove grants of mounts, which no sandbox has any more."""
+
+    names: Annotated[tuple[GrantName, ...], msgspec.Meta(max_length=MAX_GRANTS)]
+
+
 class ListBoxes(
     msgspec.Struct, frozen=True, tag_field="verb", tag="list", forbid_unknown_fields=True
 ):
@@ -240,7 +254,7 @@ class Import(
     max_bytes: Positive = 2**31
 
 
-Request = Start | Serve | Await | Link | Stop | Destroy | ListBoxes | Report | Import
+Request = Start | Serve | Await | Link | Stop | Destroy | RemoveGrants | ListBoxes | Report | Import
 
 
 Wall = Literal["bubblewrap", "container", "link"]
@@ -299,7 +313,8 @@ class Started(msgspec.Struct, frozen=True, tag_field="answer", tag="started"):
 
 
 class Cleaned(msgspec.Struct, frozen=True, tag_field="answer", tag="cleaned"):
-    """The result of a stop or destroy: what was removed, and what was not (each a sentence)."""
+    """The result of a stop, a destroy or a removal of grants: what was removed, and what was not
+    (each a sentence)."""
 
     removed: tuple[str, ...] = ()
     leftovers: tuple[str, ...] = ()

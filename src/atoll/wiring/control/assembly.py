@@ -37,6 +37,7 @@ from atoll.adapters.vaults.envelope import EnvelopeVault
 from atoll.adapters.webhooks.sender import HttpWebhookSender
 from atoll.adapters.workspaces.metadata_files import HomeMetadata
 from atoll.adapters.zygote.importer import ZygoteImporter
+from atoll.adapters.zygote.mount_grants import HomeGrants
 from atoll.adapters.zygote.own_keys import OwnKeys
 from atoll.domain.agent.agent import named
 from atoll.domain.agent.registry import allowed
@@ -131,6 +132,8 @@ def _ports(
     stack.push_async_callback(clients.close)
     keys = OwnKeys(settings.home / "run" / "zygote.sock")
     stack.push_async_callback(keys.close)
+    grants = HomeGrants(settings.home)
+    stack.push_async_callback(grants.close)
     loaded = load_extensions(
         _extension_setup(settings, store, vault), settings.backends.extensions, stack
     )
@@ -147,6 +150,7 @@ def _ports(
         configs=ConfigFolder(settings.home / "agent-config"),
         safety=SafetyFolders(settings.home / "safety"),
         metadata=HomeMetadata(settings.home / "sandboxes"),
+        grants=grants,
         vault=vault,
         shelf=LayerShelf(_own_layers(settings.home)),
         keyed=keys.providers,

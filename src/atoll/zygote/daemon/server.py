@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from atoll.domain.errors import AtollError, Invalid
 from atoll.wire.zygote import messages as wire
 from atoll.zygote.daemon.boxes import Boxes
+from atoll.zygote.disk.host_mounts import remove_grants
 from atoll.zygote.host import kernel
 from atoll.zygote.host.children import Loop
 from atoll.zygote.host.owned_socket import listen, peer_credentials
@@ -108,6 +109,8 @@ class ZygoteServer:
                 self.boxes.stop(request.sandbox_id, reply, keep=True)
             case wire.Destroy():
                 self.boxes.stop(request.sandbox_id, reply, keep=False)
+            case wire.RemoveGrants():
+                reply(wire.Cleaned(remove_grants(self.boxes.host.home, request.names)))
             case wire.ListBoxes():
                 reply(self.boxes.page(request.after))
             case wire.Report():

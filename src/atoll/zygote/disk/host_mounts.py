@@ -7,7 +7,7 @@ the sandbox's own; root's appear as they are.
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -69,6 +69,23 @@ def _check_grant(home: Home, mount: HostMount) -> None:
     more = (mount.writable and not grant.writable) or (mount.private and not grant.private)
     if grant.source != mount.source or more:
         raise Forbidden(f"what was granted is not that {mount} be mounted")
+
+
+def remove_grants(home: Home, names: Iterable[str]) -> tuple[str, ...]:
+    """Remove grants by name; return those that were there. Raises `OSError`."""
+    removed = []
+    try:
+        folder = os.open(home.grants, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return ()
+    try:
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=folder)
+                removed.append(name)
+    finally:
+        os.close(folder)
+    return tuple(removed)
 
 
 def check_contents(mounts: tuple[HostMount, ...]) -> None:

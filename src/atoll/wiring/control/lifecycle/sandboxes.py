@@ -22,6 +22,7 @@ from atoll.ports import (
 )
 from atoll.ports.agents import AgentShelf
 from atoll.ports.extension import Unloaded
+from atoll.ports.mount_grants import MountGrants
 from atoll.ports.outside.issuer import AgentIssuer
 from atoll.services.approvals.requests import ApprovalRequests
 from atoll.services.ground import Ground
@@ -57,6 +58,7 @@ from atoll.services.sandboxes.background import Background, Runners
 from atoll.services.sandboxes.final_collection import FinalCollection
 from atoll.services.sandboxes.maintenance import Maintenance
 from atoll.services.sandboxes.metadata import Metadata
+from atoll.services.sandboxes.mount_grant_sweep import MountGrantSweep
 from atoll.services.sandboxes.owed_work import OwedWork
 from atoll.services.sandboxes.reconciler import Reconciler
 from atoll.services.sandboxes.remote_maintenance import RemoteMaintenance
@@ -93,6 +95,7 @@ class SandboxPorts:
     safety: SafetyLayers | None = None
     configs: AgentConfigs | None = None
     metadata: MetadataFiles | None = None
+    grants: MountGrants | None = None
     shelf: AgentShelf | None = None
     keyed: Callable[[], Awaitable[frozenset[str]]] | None = None
     api_url: str | None = None
@@ -229,8 +232,7 @@ def build_sandboxes(
     maintenance = Maintenance(provisioning, ground.clock, lead)
     reconciler = build_reconciler(ground, cycle, provisioning, maintenance)
     remote = RemoteMaintenance(ground, maintenance, runtimes, runner=own, leading=lead)
-    watch = build_watch(ground, ports, cycle, reconciler)
-    queue = TaskQueue(ground, reconciler)
+    watch, queue = build_watch(ground, ports, cycle, reconciler), TaskQueue(ground, reconciler)
     waiting = WaitingTasks(directory, ground.clock, runtimes, reconciler=reconciler, runner=lead)
     sandboxes = Sandboxes(
         ground,
@@ -261,6 +263,7 @@ def build_sandboxes(
         waiting,
         remote,
         cycle.logins,
+        MountGrantSweep(ground, ports.grants),
     )
 
 
