@@ -5,9 +5,10 @@ import pytest
 import structlog
 
 from atoll.domain.errors import Unavailable
+from atoll.services import task_runner
 from atoll.services.provisioning.provisioning import Provisioning
 from atoll.services.sandboxes.maintenance import Maintenance
-from atoll.services.task_runner import TaskRunner
+from atoll.services.task_runner import TaskRunner, complete
 from tests.services.scene import scene
 
 
@@ -58,6 +59,47 @@ async def test_cancelled_runner_cancels_its_acts_and_waits_for_them() -> None:
         await begun.wait()
         running.cancel()
     assert ended.is_set()
+
+
+async def test_act_that_has_to_complete_ends_although_its_caller_is_cancelled() -> None:
+    begun, answered, done = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def act() -> None:
+        begun.set()
+        await answered.wait()
+        done.set()
+
+    async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
+        caller = tasks.create_task(complete(act()))
+        await begun.wait()
+        caller.cancel()
+        answered.set()
+    assert done.is_set() and caller.cancelled()
+
+
+async def test_act_that_does_not_complete_in_time_is_cancelled_with_its_caller(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(task_runner, "FINISH_SECONDS", 0.01)
+    begun, never = asyncio.Event(), asyncio.Event()
+
+    async def act() -> None:
+        begun.set()
+        await never.wait()
+
+    async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
+        caller = tasks.create_task(complete(act()))
+        await begun.wait()
+        caller.cancel()
+    assert caller.cancelled()
+
+
+async def test_error_of_an_act_that_completed_is_raised_bare() -> None:
+    async def act() -> None:
+        raise Unavailable("not now")
+
+    with pytest.raises(Unavailable, match="not now"):
+        await complete(act())
 
 
 async def test_maintenance_is_unavailable_while_no_runner_runs() -> None:

@@ -1,9 +1,13 @@
-"""Tasks that services start, and the one group they run in."""
+"""Tasks that services start, the one group they run in, and acts that an end waits for."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
 from contextvars import Context, copy_context
-from typing import Any
+from typing import Any, Final
+
+FINISH_SECONDS: Final = 2.0
+"""The time that an end leaves to an act whose answer cannot be had a second time. The next leader
+waits for as long."""
 
 Act = Callable[[], Coroutine[Any, Any, None]]
 
@@ -36,3 +40,26 @@ class TaskRunner:
         finally:
             self._running = False
             self._waiting = asyncio.Queue()
+
+
+async def complete(act: Coroutine[Any, Any, None]) -> None:
+    """Run `act`, and raise what it raises. When the caller is cancelled meanwhile, `act` has
+    `FINISH_SECONDS` to end."""
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(_catch(act))
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            await asyncio.wait((task,), timeout=FINISH_SECONDS)
+            raise
+    error = task.result()
+    if error is not None:
+        raise error
+
+
+async def _catch(act: Coroutine[Any, Any, None]) -> Exception | None:
+    try:
+        await act
+    except Exception as error:  # noqa: BLE001 - raised again above, bare
+        return error
+    return None

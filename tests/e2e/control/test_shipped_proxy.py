@@ -16,7 +16,8 @@ from tests.claims import free_port
 from tests.peers.api import Pauses
 from tests.places import ROOT
 
-pytestmark = pytest.mark.skipif(shutil.which("caddy") is None, reason="no Caddy")
+needs_caddy = pytest.mark.skipif(shutil.which("caddy") is None, reason="no Caddy")
+pytestmark = needs_caddy
 
 SHIPPED = ROOT / "deploy" / "caddy" / "Caddyfile"
 SESSIONS = 40
@@ -24,7 +25,7 @@ OPTIONS = "{\n\tadmin off\n\tauto_https off\n}\n"
 
 
 @contextmanager
-def _caddy(tmp: Path, port: int, upstream: str) -> Iterator[None]:
+def caddy(tmp: Path, port: int, upstream: str) -> Iterator[None]:
     """Run the shipped file for this address and this one upstream."""
     text = SHIPPED.read_text()
     for shipped, here in (
@@ -50,11 +51,11 @@ def behind(tmp_path: Path) -> Iterator[tuple[TestServer, str]]:
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     env = {"ATOLL_PUBLIC_URL": url, "ATOLL_TRUSTED_PROXIES": "127.0.0.1"}
-    with test_server(env) as server, _caddy(tmp_path, port, server.url.partition("//")[2]):
+    with test_server(env) as server, caddy(tmp_path, port, server.url.partition("//")[2]):
         yield server, url
 
 
-async def _until_ready(api: httpx.AsyncClient) -> None:
+async def until_ready(api: httpx.AsyncClient) -> None:
     pauses = Pauses()
     async with asyncio.timeout(60):
         while True:
@@ -81,7 +82,7 @@ async def test_forty_people_at_one_address_are_answered_before_and_after_a_resta
         httpx.AsyncClient(base_url=url, headers=headers, limits=limits, timeout=60) as api,
         asyncio.TaskGroup() as tasks,
     ):
-        await _until_ready(api)
+        await until_ready(api)
         ended: list[int] = []
         opened = asyncio.Semaphore(0)
 
@@ -104,6 +105,6 @@ async def test_forty_people_at_one_address_are_answered_before_and_after_a_resta
         port = int(server.url.rpartition(":")[2])
         server.kill()
         server.start(port)
-        await _until_ready(api)
+        await until_ready(api)
         assert await _statuses(api, 2 * SESSIONS) == {200}
     assert ended == [200] * SESSIONS

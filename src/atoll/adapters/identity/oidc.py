@@ -15,13 +15,13 @@ import structlog
 
 from atoll.adapters.identity.id_token import UnknownKey, read_id_token, refused
 from atoll.adapters.identity.provider_http import Answer, ProviderHttp
-from atoll.domain.errors import Forbidden, Unavailable
+from atoll.domain.errors import Forbidden, Unauthenticated, Unavailable
 from atoll.domain.event import Json
-from atoll.domain.login.issuer_answers import ends_grant
+from atoll.domain.login.issuer_answers import ends_grant, is_busy
 from atoll.domain.people.person import BegunLogin
 from atoll.domain.people.realm import Realm, is_safe_url
 from atoll.ports.clock import Clock
-from atoll.ports.outside.identity import ProviderAnswer
+from atoll.ports.outside.identity import ProviderAnswer, ProviderBusy
 
 FRESH = timedelta(minutes=10)
 """The time for which a discovery document and a key set are used again."""
@@ -31,6 +31,9 @@ KEYS_AGAIN = timedelta(seconds=30)
 
 PAUSE = timedelta(seconds=3)
 """The time for which a provider that failed gets no further request for its discovery."""
+
+MAX_PAUSE = timedelta(minutes=1)
+"""The bound on a longer time that it asks to wait: a person waits to log in."""
 
 MAX_KEPT = 8192
 """The longest token that is kept for later."""
@@ -44,10 +47,11 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """A document of a provider, None where it could not be read."""
+    """A document of a provider, None where it could not be read. It counts until `until`."""
 
     at: datetime
     body: Mapping[str, Json] | None
+    until: datetime
 
 
 class OidcProvider:
@@ -90,6 +94,8 @@ class OidcProvider:
             redirect_uri=begun.redirect_uri,
             code_verifier=begun.verifier,
         )
+        if is_busy(answer.status):
+            raise _busy(realm, answer, "logs nobody in")
         if answer.status != 200:
             _log.warning(
                 "code_refused",
@@ -99,29 +105,32 @@ class OidcProvider:
             )
             raise refused()
         claims = await self._verified(realm, answer, begun.nonce)
-        return await self._whole(realm, answer, claims)
+        return await self._whole(realm, answer, claims, claims.get("sub"))
 
     async def refresh(self, realm: Realm, refresh_token: str, subject: str) -> ProviderAnswer:
         """See the port."""
         answer = await self._token(realm, "refresh_token", refresh_token=refresh_token)
         if answer.status in (400, 401, 403) and ends_grant(answer.body):
             raise Forbidden("the provider has ended this login", code="grant_revoked")
-        if answer.status != 200:
-            raise Unavailable(f"The login provider {realm.realm} does not refresh logins now.")
+        if answer.status != 200 or not _text(answer, "access_token"):
+            # Without a token it is the page of something in front of the provider.
+            raise _busy(realm, answer, "does not refresh logins")
         try:
             found = await self._refreshed(realm, answer, subject)
-        except Unavailable:
+        except (Unavailable, Unauthenticated) as error:
             # The old token may be used up, so the new one is kept whatever else fails.
-            return ProviderAnswer({}, _kept(_text(answer, "refresh_token")))
-        if found.claims.get("sub") != subject:
+            _log.warning("claims_not_read", realm=realm.realm, reason=error.message)
+            after = error.after if isinstance(error, ProviderBusy) else None
+            return ProviderAnswer({}, _kept(_text(answer, "refresh_token")), after=after)
+        if found.claims and found.claims.get("sub") != subject:
             raise refused()
         return found
 
     async def _refreshed(self, realm: Realm, answer: Answer, subject: str) -> ProviderAnswer:
-        claims: Mapping[str, Json] = {"sub": subject}
+        claims: Mapping[str, Json] = {}
         if "id_token" in answer.body:
             claims = await self._verified(realm, answer, None)
-        return await self._whole(realm, answer, claims)
+        return await self._whole(realm, answer, claims, subject)
 
     async def end_url(self, realm: Realm, id_token: str, back: str) -> str | None:
         """See the port."""
@@ -143,27 +152,25 @@ class OidcProvider:
     async def _discover(self, realm: Realm) -> Mapping[str, Json]:
         async with self._locks[realm.realm]:
             now, known = self._clock.now(), self._discovered.get(realm.realm)
-            if known is not None and now - known.at < (PAUSE if known.body is None else FRESH):
+            if known is not None and now < known.until:
                 body = known.body
             else:
-                body = await self._discovery(realm)
-                if body is None and known is not None and known.body is not None:
+                answer = await self._discovery(realm)
+                body = None if answer is None else _document(realm, answer)
+                if body is None and known is not None:
                     body = known.body  # better an old document than none
-                self._discovered[realm.realm] = _Known(now, body)
+                until = now + (_pause(answer) if body is None else FRESH)
+                self._discovered[realm.realm] = _Known(now, body, until)
         if body is None:
             raise Unavailable(f"The login provider {realm.realm} cannot be reached: try again.")
         return body
 
-    async def _discovery(self, realm: Realm) -> Mapping[str, Json] | None:
+    async def _discovery(self, realm: Realm) -> Answer | None:
         url = f"{realm.issuer.rstrip('/')}/.well-known/openid-configuration"
         try:
-            answer = await self._http.get(realm, url)
+            return await self._http.get(realm, url)
         except Unavailable:
             return None
-        named = [answer.body.get(name) for name in _ENDPOINTS]
-        right = answer.status == 200 and answer.body.get("issuer") == realm.issuer
-        safe = all(isinstance(one, str) and is_safe_url(one, plain=realm.local) for one in named)
-        return answer.body if right and safe else None
 
     async def _key_set(self, realm: Realm, *, again: bool) -> Mapping[str, Json]:
         now, known = self._clock.now(), self._keys.get(realm.realm)
@@ -173,8 +180,8 @@ class OidcProvider:
         found = await self._discover(realm)
         answer = await self._http.get(realm, str(found["jwks_uri"]))
         if answer.status != 200:
-            raise Unavailable(f"The login provider {realm.realm} shows no keys: try again.")
-        self._keys[realm.realm] = _Known(now, answer.body)
+            raise _busy(realm, answer, "shows no keys")
+        self._keys[realm.realm] = _Known(now, answer.body, now + FRESH)
         return answer.body
 
     async def _token(self, realm: Realm, grant: str, **fields: str) -> Answer:
@@ -204,17 +211,18 @@ class OidcProvider:
         raise refused()
 
     async def _whole(
-        self, realm: Realm, answer: Answer, claims: Mapping[str, Json]
+        self, realm: Realm, answer: Answer, claims: Mapping[str, Json], subject: Json
     ) -> ProviderAnswer:
-        """Return the claims with those that only the userinfo endpoint gives."""
+        """Return the claims about a subject with those that only the userinfo endpoint gives;
+        none where nobody gives any."""
         url = (await self._discover(realm)).get("userinfo_endpoint")
         access = _text(answer, "access_token")
         if isinstance(url, str) and access:
             more = await self._http.get(realm, url, access)
             if more.status != 200:
-                raise Unavailable(f"The login provider {realm.realm} does not say who that is.")
+                raise _busy(realm, more, "does not say who that is")
             # A signed answer is no object: its claims are left out.
-            if more.body and more.body.get("sub") != claims.get("sub"):
+            if more.body and more.body.get("sub") != subject:
                 raise refused()
             claims = {**more.body, **claims}
         return ProviderAnswer(
@@ -229,6 +237,27 @@ def _method(found: Mapping[str, Json], secret: str) -> str:
     offered = found.get("token_endpoint_auth_methods_supported")
     listed = offered if isinstance(offered, list) else [_METHODS[0]]
     return next((one for one in _METHODS if one in listed), _METHODS[0])
+
+
+def _busy(realm: Realm, answer: Answer, what: str) -> ProviderBusy:
+    return ProviderBusy(
+        f"The login provider {realm.realm} {what} now (status {answer.status}): try again.",
+        after=answer.after,
+    )
+
+
+def _document(realm: Realm, answer: Answer) -> Mapping[str, Json] | None:
+    """Return the discovery document of an answer; None where it is none of this realm."""
+    named = [answer.body.get(name) for name in _ENDPOINTS]
+    right = answer.status == 200 and answer.body.get("issuer") == realm.issuer
+    safe = all(isinstance(one, str) and is_safe_url(one, plain=realm.local) for one in named)
+    return answer.body if right and safe else None
+
+
+def _pause(answer: Answer | None) -> timedelta:
+    """Return how long a provider is left alone that gave no document."""
+    asked = timedelta() if answer is None else answer.after or timedelta()
+    return min(max(asked, PAUSE), MAX_PAUSE)
 
 
 def _text(answer: Answer, name: str) -> str:

@@ -7,6 +7,7 @@ no request unless they are https (or loopback, where the issuer is), and no answ
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -16,6 +17,7 @@ from yarl import URL
 from atoll.adapters.outgoing.addresses import CheckedResolver, Reach, resolved
 from atoll.domain.errors import AtollError, Unavailable
 from atoll.domain.event import Json
+from atoll.domain.login.issuer_answers import read_seconds
 from atoll.domain.network.egress import PRIVATE
 from atoll.domain.people.realm import Realm, is_safe_url
 
@@ -31,10 +33,12 @@ _FOREIGN = Reach()
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The status of an answer and the object in its body; empty when it is none."""
+    """The status of an answer and the object in its body; empty when it is none. `after` is the
+    time that it asks to wait (RFC 9110 §10.2.3)."""
 
     status: int
     body: Mapping[str, Json]
+    after: timedelta | None = None
 
 
 class ProviderHttp:
@@ -92,7 +96,7 @@ class ProviderHttp:
                 data += await answer.content.read(MAX_BYTES - len(data))
         if len(data) >= MAX_BYTES:
             raise ValueError("the answer is too large")
-        return Answer(answer.status, _object(data))
+        return Answer(answer.status, _object(data), read_seconds(answer.headers.get("Retry-After")))
 
     def _session(self, reach: Reach) -> aiohttp.ClientSession:
         if reach not in self._sessions:

@@ -56,7 +56,7 @@ from atoll.services.journals.events import Note, draft_of
 from atoll.services.logins.begun import BegunAgentLogin, key_provider, opened, with_key
 from atoll.services.logins.lent import ExposureRules, check_exposable, is_lent
 from atoll.services.logins.payload import LoginSecrets, LoginVault
-from atoll.services.task_runner import TaskRunner
+from atoll.services.task_runner import TaskRunner, complete
 
 MAX_AT_ONCE: Final = 50
 """The logins that one call of `advance` takes up; the others wait for the next."""
@@ -282,7 +282,7 @@ class AgentLogins:
 
     async def advance_one(self, login_id: AgentLoginId) -> None:
         """Poll, refresh or end a login where that is due. It may be called at any time."""
-        await self._perform(await self._take(login_id, TimePassed()))
+        await complete(self._perform(await self._take(login_id, TimePassed())))
 
     async def access(self, login_id: AgentLoginId) -> LoginAccess:
         """Return the token of a login that is ready and turned on. Raises `NotFound`, `Conflict`
@@ -425,7 +425,7 @@ class AgentLogins:
     async def _settle(self, taken: _Taken) -> None:
         """Perform a step as a task of its own: whoever waits for it may go away meanwhile."""
         try:
-            await self._perform(taken)
+            await complete(self._perform(taken))
         except AtollError as error:
             _log.warning("login_not_refreshed", id=taken.record.id, reason=error.message)
 

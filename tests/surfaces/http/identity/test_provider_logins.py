@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
 from datetime import timedelta
 
 import pytest
@@ -9,9 +10,12 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
 from atoll.domain.people.realm import Realm
-from atoll.ports.outside.identity import ProviderAnswer
+from atoll.ports import StoreUnavailable
+from atoll.ports.outside.identity import ProviderAnswer, ProviderBusy
 from atoll.ports.vault import Sealed
+from atoll.services import task_runner
 from atoll.services.application import Identity
+from atoll.services.people.identity.refreshes import ANSWER_TIME, AT_ONCE
 from tests.peers.identity.oidc_provider import OidcProcess, oidc_provider
 from tests.surfaces.http.identity.browsers import Browser, browser, corp
 from tests.surfaces.http.world import World, client_of, world
@@ -160,6 +164,110 @@ async def test_token_that_a_busy_provider_renewed_is_used_next(
             await _refresh(atoll)
         assert sent[-2:] == [f"renewed-{len(sent) - 2}", f"renewed-{len(sent) - 1}"]
         assert await _role(mia) == "member"
+
+
+async def test_provider_that_asks_to_wait_is_left_alone_by_everybody(
+    atoll: World, provider: OidcProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refreshes, sent = _identity(atoll).refreshes, list[str]()
+    wait: list[timedelta | None] = [timedelta(minutes=5)]
+
+    async def refresh(_realm: Realm, token: str, subject: str) -> ProviderAnswer:
+        sent.append(subject)
+        if wait:
+            raise ProviderBusy("not now", after=wait[0])
+        return ProviderAnswer({"sub": subject, "org": ["acme"]}, token)
+
+    async with AsyncExitStack() as stack:
+        people = [await stack.enter_async_context(browser(atoll)) for _ in range(9)]
+        for number, one in enumerate(people):
+            provider.put_user(f"p{number}", name=f"P {number}", org=["acme"])
+            await one.log_in(provider, f"p{number}")
+        monkeypatch.setattr(refreshes._provider, "refresh", refresh)
+        await _refresh(atoll)
+        assert 0 < len(sent) <= AT_ONCE  # those that were sent before the first answer came
+        for _ in range(3):
+            atoll.clock.at += timedelta(minutes=1)
+            assert await refreshes.refresh_due() == 0
+        wait.clear()
+        atoll.clock.at += timedelta(minutes=3)
+        await refreshes.refresh_due()
+        assert len(sent) == len(people) and len({*sent}) == len(people)
+        assert [await _role(one) for one in people] == ["member"] * len(people)
+
+
+async def test_token_is_sent_by_one_leader_and_its_answer_outlives_the_end_of_that_one(
+    atoll: World, provider: OidcProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A provider ends a login whose token comes twice."""
+    provider.put_user("una", name="Una", org=["acme"])
+    refreshes, sent = _identity(atoll).refreshes, list[str]()
+    asked, answers = asyncio.Event(), asyncio.Event()
+
+    async def refresh(_realm: Realm, token: str, subject: str) -> ProviderAnswer:
+        sent.append(token)
+        asked.set()
+        await answers.wait()
+        return ProviderAnswer({"sub": subject, "org": ["acme"]}, f"after {token}")
+
+    async with browser(atoll) as una:
+        await una.log_in(provider, "una")
+        monkeypatch.setattr(refreshes._provider, "refresh", refresh)
+        atoll.clock.at += timedelta(minutes=11)
+        async with asyncio.TaskGroup() as tasks:
+            leader = tasks.create_task(refreshes.refresh_due())
+            await asked.wait()
+            # The next one leads before this one has ended.
+            assert await refreshes.refresh_due() == 0
+            leader.cancel()
+            answers.set()
+        await _refresh(atoll)
+        assert sent[1:] == [f"after {sent[0]}"]
+        assert await _role(una) == "member"
+
+
+async def test_refresh_of_a_process_that_was_killed_is_repeated_soon(
+    atoll: World, provider: OidcProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider.put_user("vic", name="Vic", org=["acme"])
+    refreshes, asked = _identity(atoll).refreshes, asyncio.Event()
+
+    async def hang(_realm: Realm, _token: str, _subject: str) -> ProviderAnswer:
+        asked.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    monkeypatch.setattr(task_runner, "FINISH_SECONDS", 0.0)
+    async with browser(atoll) as vic:
+        await vic.log_in(provider, "vic")
+        atoll.clock.at += timedelta(minutes=11)
+        with monkeypatch.context() as patched:
+            patched.setattr(refreshes._provider, "refresh", hang)
+            async with asyncio.TaskGroup() as tasks:
+                killed = tasks.create_task(refreshes.refresh_due())
+                await asked.wait()
+                killed.cancel()
+        assert await refreshes.refresh_due() == 0
+        atoll.clock.at += ANSWER_TIME
+        assert await refreshes.refresh_due() == 1
+        assert await _role(vic) == "member"
+
+
+async def test_store_that_goes_away_ends_no_refreshes(
+    atoll: World, provider: OidcProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider.put_user("wim", name="Wim", org=["acme"])
+    refreshes = _identity(atoll).refreshes
+
+    async def away(*_: object) -> None:
+        raise StoreUnavailable("The database did not answer as it should: try again.")
+
+    async with browser(atoll) as wim:
+        await wim.log_in(provider, "wim")
+        with monkeypatch.context() as patched:
+            patched.setattr(refreshes, "_checked", away)
+            await _refresh(atoll)
+        assert await _role(wim) == "member"
 
 
 async def test_stopped_provider_disturbs_nobody_who_is_logged_in() -> None:

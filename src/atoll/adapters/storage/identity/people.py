@@ -1,6 +1,6 @@
 """Tables and rows of people who log in at a provider, of their sessions and tickets."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -187,12 +187,24 @@ class SqlPersonSessionRows(PersonSessionRows):
         )
         return _sealed(found.first())
 
-    async def due(self, before: datetime, limit: int) -> list[PersonSession]:
+    async def due(
+        self, before: datetime, limit: int, *, without: Collection[str] = ()
+    ) -> list[PersonSession]:
         """See the port."""
         table = person_sessions.c
         old = table.checked_us <= to_us(before)
         found = await self._select(old, table.key_id.is_not(None), order=table.checked_us)
-        return found[:limit]
+        return [one for one in found if one.realm not in without][:limit]
+
+    async def claim(self, session: PersonSession, at: datetime) -> bool:
+        """See the port."""
+        table = person_sessions.c
+        changed = await self._connection.execute(
+            update(person_sessions)
+            .where(table.id == session.id, table.checked_us == to_us(session.checked_at))
+            .values(checked_us=to_us(at))
+        )
+        return changed.rowcount == 1
 
     async def checked(self, session_id: SessionId, at: datetime, grant: Sealed | None) -> None:
         """See the port."""

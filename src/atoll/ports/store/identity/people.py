@@ -1,5 +1,6 @@
 """People who log in at a provider, their sessions, and logins that their page has yet to finish."""
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Protocol
 
@@ -52,8 +53,16 @@ class PersonSessionRows(Protocol):
         """Return what the provider gave for later."""
         ...
 
-    async def due(self, before: datetime, limit: int) -> list[PersonSession]:
-        """Return sessions with a grant that were confirmed at `before` or earlier, oldest first."""
+    async def due(
+        self, before: datetime, limit: int, *, without: Collection[str] = ()
+    ) -> list[PersonSession]:
+        """Return sessions with a grant that were confirmed at `before` or earlier, oldest first;
+        none of the realms `without`."""
+        ...
+
+    async def claim(self, session: PersonSession, at: datetime) -> bool:
+        """Note a time for a session that nobody has noted another for since it was read. Returns
+        False when somebody has, or when it is gone."""
         ...
 
     async def checked(self, session_id: SessionId, at: datetime, grant: Sealed | None) -> None:

@@ -1,12 +1,15 @@
 """Refreshes: claims of people who stay logged in are read again, so that roles follow the provider.
 
-The leader alone does so, since a refresh token may be valid once. A provider that is away changes
-nothing; one that has revoked a login ends its session.
+The leader alone does so, since a refresh token may be valid once. Each is claimed before it is
+sent, so that a leader that takes over meanwhile does not send the same token, and one that ends
+waits for the answers under way. A provider that is away changes nothing, and one that asks to wait
+is left alone for that time; one that has revoked a login ends its session.
 """
 
 import asyncio
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Final
 
 import structlog
 
@@ -14,17 +17,24 @@ from atoll.domain.errors import AtollError, Forbidden, Unavailable
 from atoll.domain.people.claims import read_claims
 from atoll.domain.people.person import PersonSession
 from atoll.domain.people.realm import Realm
-from atoll.ports.outside.identity import IdentityProvider
+from atoll.ports.outside.identity import IdentityProvider, ProviderBusy
 from atoll.ports.vault import Sealed, Vault
 from atoll.services.ground import Ground
 from atoll.services.people.identity.claimed import ClaimedMemberships
 from atoll.services.people.identity.login_log import LoginLog
 from atoll.services.people.identity.provider_logins import close_grant, open_grant
 from atoll.services.people.identity.sessions import PersonSessions, as_member
+from atoll.services.task_runner import complete
 
-LOOK_EVERY = timedelta(seconds=15)
-PAGE = 64
-AT_ONCE = 4
+LOOK_EVERY: Final = timedelta(seconds=15)
+PAGE: Final = 64
+AT_ONCE: Final = 4
+ANSWER_TIME: Final = timedelta(seconds=25)
+"""The time in which a provider answers; longer than any request lasts. A refresh of a process that
+is gone is repeated then: many providers forgive that for about half a minute."""
+
+MAX_ASKED: Final = timedelta(hours=1)
+"""The bound on a time that a provider asks to wait."""
 
 _log = structlog.get_logger(__name__)
 
@@ -50,6 +60,8 @@ class Refreshes:
         self._sessions = sessions
         self._claimed = claimed
         self._log = log
+        self._pauses: dict[str, datetime] = {}
+        """When realms may be asked again."""
 
     async def run(self) -> None:
         """Refresh what is due, until cancelled."""
@@ -62,9 +74,11 @@ class Refreshes:
 
     async def refresh_due(self) -> int:
         """Refresh the sessions whose claims are old; return how many were looked at."""
-        before = self._ground.clock.now() - self._sessions.lives.refresh
+        now = self._ground.clock.now()
+        before = now - self._sessions.lives.refresh
+        self._pauses = {realm: until for realm, until in self._pauses.items() if now < until}
         async with self._ground.store.read() as rows:
-            due = await rows.person_sessions.due(before, PAGE)
+            due = await rows.person_sessions.due(before, PAGE, without=self._pauses)
         room = asyncio.Semaphore(AT_ONCE)
         async with asyncio.TaskGroup() as group:
             for session in due:
@@ -74,14 +88,36 @@ class Refreshes:
     async def _one(self, session: PersonSession, room: asyncio.Semaphore) -> None:
         async with room:
             try:
-                await self._refresh(session)
-            except Forbidden as error:
-                await self._end(session, error)
-            except AtollError as error:
-                # Its turn comes again after all others.
-                await self._checked(session)
-                level = _log.info if isinstance(error, Unavailable) else _log.warning
-                level("login_not_refreshed", session=session.id, reason=error.message)
+                if session.realm not in self._pauses and await self._claim(session):
+                    await complete(self._settle(session))
+            except AtollError as error:  # of the store: it is due again after `ANSWER_TIME`
+                _log.warning("login_not_refreshed", session=session.id, reason=error.message)
+
+    async def _claim(self, session: PersonSession) -> bool:
+        """Have it be due again once its answer is overdue. Returns False where another did."""
+        again = self._ground.clock.now() + ANSWER_TIME
+        async with self._ground.store.begin() as rows:
+            return await rows.person_sessions.claim(session, again - self._sessions.lives.refresh)
+
+    async def _settle(self, session: PersonSession) -> None:
+        try:
+            await self._refresh(session)
+        except Forbidden as error:
+            await self._end(session, error)
+        except ProviderBusy as error:
+            self._pause(session.realm, error.after)
+            await self._checked(session)
+            _log.info("login_not_refreshed", session=session.id, reason=error.message)
+        except AtollError as error:
+            # Its turn comes again after all others.
+            await self._checked(session)
+            level = _log.info if isinstance(error, Unavailable) else _log.warning
+            level("login_not_refreshed", session=session.id, reason=error.message)
+
+    def _pause(self, realm: str, after: timedelta | None) -> None:
+        """Send no request about this realm for as long as its provider asks to wait."""
+        if after is not None:
+            self._pauses[realm] = self._ground.clock.now() + min(after, MAX_ASKED)
 
     async def _refresh(self, session: PersonSession) -> None:
         realm = self._realms.get(session.realm)
@@ -96,6 +132,7 @@ class Refreshes:
             raise Forbidden("what the provider gave cannot be opened any more")
         answer = await self._provider.refresh(realm, grant.refresh_token, person.subject)
         await self._checked(session, close_grant(self._vault, session.person, answer, grant))
+        self._pause(realm.realm, answer.after)
         if answer.claims:
             await self._claimed.apply(realm, read_claims(realm, answer.claims))
 

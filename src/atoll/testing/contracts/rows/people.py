@@ -83,8 +83,23 @@ async def check_sessions_with_a_grant_are_due_by_their_last_check(store: Store) 
         assert [one.id for one in due] == ["b", "c"]
         assert [one.id for one in await rows.person_sessions.due(NOW, 10)] == ["b"]
         assert len(await rows.person_sessions.due(NOW + timedelta(hours=1), 2)) == 2
+        later = NOW + timedelta(hours=1)
+        assert await rows.person_sessions.due(later, 10, without={"corp"}) == []
         assert await rows.person_sessions.grant(SessionId("a")) == _GRANT
         assert await rows.person_sessions.grant(SessionId("b")) == _OTHER
+
+
+async def check_session_is_claimed_once(store: Store) -> None:
+    """A claim counts for what was read: a second one of the same reading finds it changed."""
+    async with store.begin() as rows:
+        await rows.person_sessions.add(session("one"), _GRANT)
+        (read,) = await rows.person_sessions.due(NOW, 10)
+        assert await rows.person_sessions.claim(read, NOW + timedelta(minutes=1))
+        assert not await rows.person_sessions.claim(read, NOW + timedelta(minutes=2))
+        assert await rows.person_sessions.due(NOW, 10) == []
+        (again,) = await rows.person_sessions.due(NOW + timedelta(minutes=1), 10)
+        await rows.person_sessions.remove(again.id)
+        assert not await rows.person_sessions.claim(again, NOW)
 
 
 async def check_ended_session_is_gone(store: Store) -> None:
