@@ -16,6 +16,7 @@ import httpx
 import pytest
 
 from atoll.testing.server import TestServer, test_server
+from atoll.zygote.wall import cgroups
 from tests.peers.api import api_of
 from tests.peers.databases.cut import cut_line
 from tests.peers.databases.postgres import BIN, USER, PostgresServer
@@ -137,7 +138,8 @@ def test_lost_connections_are_503_and_come_back_without_a_restart(
 def test_database_that_goes_away_during_the_start_is_named_in_a_sentence(
     postgres: PostgresServer,
 ) -> None:
-    """Also where several tasks of the start hear of it beside each other."""
+    """Also where several tasks of the start hear of it beside each other. The end waits for no
+    group of control groups, of which the control plane itself is in one."""
     name = postgres.empty()
     url = postgres.url(name)
     folder = url.partition("host=")[2]
@@ -149,6 +151,7 @@ def test_database_that_goes_away_during_the_start_is_named_in_a_sentence(
             server.start()
         assert line.was_cut.is_set()
         assert server.process is not None and server.process.wait(30) != 0
+        assert time.monotonic() - line.cut_at < cgroups.LEAVE_SECONDS
         told = server.log.read_text()
     assert "Traceback" not in told, told
     assert re.search(r"^atoll: The database did not answer as it should", told, re.M)

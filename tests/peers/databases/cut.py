@@ -4,6 +4,7 @@ import shutil
 import socket
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -18,6 +19,8 @@ class CutLine:
     target: str
     word: bytes
     was_cut: threading.Event = field(default_factory=threading.Event)
+    cut_at: float = 0.0
+    """When that was, by the monotonic clock."""
     ends: list[socket.socket] = field(default_factory=list)
 
     def run(self) -> None:
@@ -38,6 +41,8 @@ class CutLine:
 
     def cut(self) -> None:
         """End every connection."""
+        if not self.was_cut.is_set():
+            self.cut_at = time.monotonic()
         self.was_cut.set()
         for one in self.ends:
             with suppress(OSError):

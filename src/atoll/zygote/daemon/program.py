@@ -99,12 +99,16 @@ def run(
     server = ZygoteServer(loop, boxes, importer, partial(_report, host))
     listener = bind(str(home.socket), control_uid)
     server.listen(listener)
-    if starter is not None:
-        _watch_starter(loop, starter, partial(_stop_listening, home, server, listener))
+    link = None if starter is None else socket.socket(fileno=starter)
+    if link is not None:
+        _watch_starter(loop, link, partial(_stop_listening, home, server, listener))
     ready()
     server.serve()
     if listener.fileno() >= 0:
         _stop_listening(home, server, listener)
+    if link is not None:
+        # A control plane waits for it in one of these groups, which stands until that has ended.
+        link.close()
     cgroups.remove_own_groups(home.tag)
     os.close(lock)
 
@@ -122,19 +126,19 @@ def _subordinates(home: Home) -> Subordinates | None:
     return found
 
 
-def _watch_starter(loop: Loop, starter: int, withdraw: Callable[[], None]) -> None:
+def _watch_starter(loop: Loop, link: socket.socket, withdraw: Callable[[], None]) -> None:
     """End the zygote when the start that it belongs to fails. Its socket is removed first, so that
     the next start makes a zygote of its own."""
 
     def read() -> None:
-        loop.unwatch(starter)
-        if os.read(starter, 1):
-            os.close(starter)
+        loop.unwatch(link.fileno())
+        if link.recv(1):
+            link.close()
             return
         withdraw()
         os.kill(os.getpid(), signal.SIGTERM)
 
-    loop.watch(starter, read)
+    loop.watch(link.fileno(), read)
 
 
 def _stop_listening(home: Home, server: ZygoteServer, listener: socket.socket) -> None:
