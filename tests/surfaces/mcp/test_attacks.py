@@ -14,7 +14,7 @@ from atoll.domain.event import Json
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.services.journals.events import Note
-from atoll.services.tools.tool_calls import READ_AT_ONCE
+from atoll.services.tools.tool_calls import LONG_AT_ONCE
 from atoll.services.tools.watches import Change
 from atoll.surfaces.mcp.bodies import MAX_BODY_BYTES
 from tests.surfaces.http.world import World, client_of
@@ -305,8 +305,33 @@ async def test_requests_are_counted_before_they_are_read(atoll: World) -> None:
             writer.close()
 
     async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
-        half = [tasks.create_task(send_half()) for _ in range(READ_AT_ONCE + 1)]
+        half = [tasks.create_task(send_half()) for _ in range(LONG_AT_ONCE + 1)]
         assert await answers.get() == b"HTTP/1.1 429 Too Many Requests\r\n"
         assert answers.empty()
         for one in half:
             one.cancel()
+
+
+async def test_short_requests_of_one_caller_are_all_answered_at_once(atoll: World) -> None:
+    """As those of a person's clients that come back after a restart."""
+    params = {"protocolVersion": "2025-06-18", "capabilities": {}}
+    named = {"clientInfo": {"name": "script", "version": "1"}}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {**params, **named}}
+    body = json.dumps(message).encode()
+    head = (
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        "Accept: application/json, text/event-stream\r\n"
+        f"Authorization: Bearer {atoll.token}\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    host, _, port = atoll.host.partition(":")
+    lines = [await asyncio.open_connection(host, int(port)) for _ in range(4 * LONG_AT_ONCE)]
+    async with asyncio.timeout(30):
+        for _, writer in lines:
+            writer.write(head.encode() + body[:10])
+            await writer.drain()
+        for _, writer in lines:
+            writer.write(body[10:])
+        said = {await reader.readline() for reader, _ in lines}
+    for _, writer in lines:
+        writer.close()
+    assert said == {b"HTTP/1.1 200 OK\r\n"}

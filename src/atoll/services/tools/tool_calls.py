@@ -5,7 +5,7 @@ a digest of the arguments, and how it ended; the arguments themselves are nowher
 """
 
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 
 import structlog
@@ -29,8 +29,12 @@ from atoll.wire.contract.correlation import TRACE_ID
 STREAM = "tools"
 """The stream of the calls of tools."""
 
-READ_PER_MINUTE, READ_AT_ONCE = 600, 4
-"""The requests of one caller that are read, whatever they turn out to be."""
+READ_PER_MINUTE, READ_AT_ONCE = 600, 64
+"""The requests of one caller that are read, whatever they turn out to be: as many as come at once
+where a person's clients come back after a restart."""
+
+LONG_AT_ONCE = 4
+"""Those of them whose bodies are long, or of an unknown length."""
 
 SUCCEEDED = "ok"
 PENDING = "pending"
@@ -64,11 +68,16 @@ class ToolCalls:
         self._consent = consent
         self._bounds = CallBounds(ground.clock)
         self._readings = CallBounds(ground.clock, per_minute=READ_PER_MINUTE, at_once=READ_AT_ONCE)
+        self._long = CallBounds(ground.clock, per_minute=READ_PER_MINUTE, at_once=LONG_AT_ONCE)
 
-    def counted_reading(self, principal: Principal) -> AbstractContextManager[None]:
+    @contextmanager
+    def counted_reading(self, principal: Principal, *, long: bool) -> Iterator[None]:
         """Return the context in which a request of a caller is read: one that is no call yet counts
         already. Entering it raises `LimitReached`."""
-        return self._readings.counted(who_calls(principal), "the tools' endpoint")
+        who, where = who_calls(principal), "the tools' endpoint"
+        longer = self._long.counted(who, where) if long else nullcontext()
+        with self._readings.counted(who, where), longer:
+            yield
 
     async def caller(self, principal: Principal) -> ToolCaller:
         """Return a caller of tools. Raises `Forbidden` for a sandbox that is gone."""

@@ -119,6 +119,12 @@ class BodyReader:
             raise Refusal(413, f"Request body too large: it may have {most} bytes")
 
 
+def is_short(headers: Headers) -> bool:
+    """Report whether a request says that its body is short."""
+    declared = headers.get("content-length", "")
+    return declared.isdecimal() and int(declared[:20]) <= USUAL_BYTES
+
+
 def method_of(body: bytes) -> str:
     """Return the method of a message; empty for one that is none, of which the SDK says why."""
     try:

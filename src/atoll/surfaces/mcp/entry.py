@@ -26,6 +26,7 @@ from atoll.surfaces.mcp.bodies import (
     MAX_BODY_BYTES,
     BodyReader,
     Refusal,
+    is_short,
     method_of,
     refuse,
 )
@@ -147,7 +148,8 @@ class McpEntry:
         state["caller_now"] = partial(self._bound_now, scope, state["caller_now"])
         state["mcp_session"], body = None, b""
         if scope["method"] == "POST":
-            counted = self._atoll.tools.calls.counted_reading(state["caller"])
+            long = not is_short(headers)
+            counted = self._atoll.tools.calls.counted_reading(state["caller"], long=long)
             try:
                 body = await self._bodies.read(headers, receive, counted)
             except Refusal as refused:
