@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from atoll.testing.contracts.kept import KeptShelfContract
     from atoll.testing.contracts.leadership import LeadershipContract
     from atoll.testing.contracts.metadata import MetadataFilesContract
-    from atoll.testing.contracts.mount_grants import MountGrantsContract
     from atoll.testing.contracts.outside.drive import CloudDriveContract
     from atoll.testing.contracts.outside.forge import ForgeContract
     from atoll.testing.contracts.outside.identity import IdentityProviderContract
     from atoll.testing.contracts.outside.issuer import AgentIssuerContract
+    from atoll.testing.contracts.outside.mount_grants import MountGrantsContract
     from atoll.testing.contracts.outside.ssh import SshMachinesContract
     from atoll.testing.contracts.outside.worker_host import WorkerHostContract
     from atoll.testing.contracts.reachable import ReachableContract
@@ -70,8 +70,8 @@ if TYPE_CHECKING:
     from atoll.testing.fakes.kept import FakeKeptShelf
     from atoll.testing.fakes.leadership import FakeLeadership
     from atoll.testing.fakes.metadata import FakeMetadataFiles
-    from atoll.testing.fakes.mount_grants import FakeMountGrants
     from atoll.testing.fakes.outside.issuer import FakeAgentIssuer
+    from atoll.testing.fakes.outside.mount_grants import FakeMountGrants
     from atoll.testing.fakes.outside.ssh import FakeSshMachines
     from atoll.testing.fakes.push import FakePushSender
     from atoll.testing.fakes.runtime import FakeRuntimes
@@ -190,7 +190,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "FakeLeadership": "fakes.leadership",
         "FakeMetadataFiles": "fakes.metadata",
         "FakeMetrics": "fakes.telemetry",
-        "FakeMountGrants": "fakes.mount_grants",
+        "FakeMountGrants": "fakes.outside.mount_grants",
         "FakePushSender": "fakes.push",
         "FakeRuntimes": "fakes.runtime",
         "FakeSafetyLayers": "fakes.safety",
@@ -210,7 +210,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "LeadershipContract": "contracts.leadership",
         "LocalShelfContract": "contracts.repositories",
         "MetadataFilesContract": "contracts.metadata",
-        "MountGrantsContract": "contracts.mount_grants",
+        "MountGrantsContract": "contracts.outside.mount_grants",
         "PushSenderContract": "contracts.senders.push",
         "MetricsContract": "contracts.telemetry.metrics",
         "ReachableContract": "contracts.reachable",

@@ -7,7 +7,7 @@ import pytest
 
 from atoll.adapters.zygote.mount_grants import HomeGrants
 from atoll.domain.errors import Unavailable
-from atoll.ports.mount_grants import MountGrants
+from atoll.ports.outside.mount_grants import MountGrants
 from atoll.testing import FakeMountGrants, MountGrantsContract
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from atoll.adapters.zygote.link import ZygoteLink
 from atoll.domain.errors import Failed
-from atoll.ports.mount_grants import MountGrant
+from atoll.ports.outside.mount_grants import MountGrant
 from atoll.wire.zygote import messages as wire
 
 SECONDS = 10.0
@@ -18,8 +18,8 @@ _NAME = re.compile(r"[0-9a-f]{32}")
 
 @dataclass(slots=True)
 class HomeGrants:
-    """The `ports.mount_grants.MountGrants` of the home at `home`. A file of another name is none
-    of ours."""
+    """The `ports.outside.mount_grants.MountGrants` of the home at `home`. A file of another name
+    is none of ours."""
 
     home: Path
     _link: ZygoteLink = field(init=False)

@@ -10,7 +10,7 @@ from typing import Final
 import structlog
 
 from atoll.domain.errors import AtollError
-from atoll.ports.mount_grants import MountGrants
+from atoll.ports.outside.mount_grants import MountGrants
 from atoll.services.ground import Ground
 
 LOOK_EVERY: Final = timedelta(seconds=30)

@@ -22,8 +22,8 @@ from atoll.ports import (
 )
 from atoll.ports.agents import AgentShelf
 from atoll.ports.extension import Unloaded
-from atoll.ports.mount_grants import MountGrants
 from atoll.ports.outside.issuer import AgentIssuer
+from atoll.ports.outside.mount_grants import MountGrants
 from atoll.services.approvals.requests import ApprovalRequests
 from atoll.services.ground import Ground
 from atoll.services.journals.journal_poll import JournalPoll

@@ -7,7 +7,7 @@ and implement `write`, which does what a person's command line does.
 from abc import ABC, abstractmethod
 from datetime import UTC, datetime, timedelta
 
-from atoll.ports.mount_grants import MountGrants
+from atoll.ports.outside.mount_grants import MountGrants
 
 MANY = [f"{number:032x}" for number in range(600)]
 

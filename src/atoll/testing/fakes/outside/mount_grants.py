@@ -4,12 +4,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from atoll.ports.mount_grants import MountGrant
+from atoll.ports.outside.mount_grants import MountGrant
 
 
 @dataclass(slots=True)
 class FakeMountGrants:
-    """A `ports.mount_grants.MountGrants` whose `written` a test may read and change."""
+    """A `ports.outside.mount_grants.MountGrants` whose `written` a test may read and change."""
 
     written: dict[str, datetime] = field(default_factory=dict)
 
