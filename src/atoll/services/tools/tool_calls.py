@@ -34,7 +34,7 @@ READ_PER_MINUTE, READ_AT_ONCE = 600, 64
 where a person's clients come back after a restart."""
 
 LONG_AT_ONCE = 4
-"""Those of them whose bodies are long, or of an unknown length."""
+"""The requests among them whose bodies are long, or of an unknown length."""
 
 SUCCEEDED = "ok"
 PENDING = "pending"

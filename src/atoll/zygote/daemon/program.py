@@ -99,16 +99,13 @@ def run(
     server = ZygoteServer(loop, boxes, importer, partial(_report, host))
     listener = bind(str(home.socket), control_uid)
     server.listen(listener)
-    link = None if starter is None else socket.socket(fileno=starter)
-    if link is not None:
-        _watch_starter(loop, link, partial(_stop_listening, home, server, listener))
+    release = _watch_starter(loop, starter, partial(_stop_listening, home, server, listener))
     ready()
     server.serve()
     if listener.fileno() >= 0:
         _stop_listening(home, server, listener)
-    if link is not None:
-        # A control plane waits for it in one of these groups, which stands until that has ended.
-        link.close()
+    # A control plane may wait for this in one of these groups, which stands until that has ended.
+    release()
     cgroups.remove_own_groups(home.tag)
     os.close(lock)
 
@@ -126,9 +123,15 @@ def _subordinates(home: Home) -> Subordinates | None:
     return found
 
 
-def _watch_starter(loop: Loop, link: socket.socket, withdraw: Callable[[], None]) -> None:
+def _watch_starter(
+    loop: Loop, starter: int | None, withdraw: Callable[[], None]
+) -> Callable[[], None]:
     """End the zygote when the start that it belongs to fails. Its socket is removed first, so that
-    the next start makes a zygote of its own."""
+    the next start makes a zygote of its own. Returns what releases a start that waits for the
+    end."""
+    if starter is None:
+        return lambda: None
+    link = socket.socket(fileno=starter)
 
     def read() -> None:
         loop.unwatch(link.fileno())
@@ -139,6 +142,7 @@ def _watch_starter(loop: Loop, link: socket.socket, withdraw: Callable[[], None]
         os.kill(os.getpid(), signal.SIGTERM)
 
     loop.watch(link.fileno(), read)
+    return link.close
 
 
 def _stop_listening(home: Home, server: ZygoteServer, listener: socket.socket) -> None:
