@@ -57,7 +57,10 @@ def test_codex_is_told_in_toml_beside_a_persons_own_servers() -> None:
 
 def test_agent_that_passes_names_on_gets_flat_ones() -> None:
     http, stdio = (setup_of(find("qwen-code"), way) for way in WAYS)
-    assert http.machine_url == FLAT_TOOLS_URL and FLAT_TOOLS_URL in http.files[0].content
+    assert not http.machine_url and http.machine_argv == stdio.machine_argv
+    server = json.loads(http.files[0].content)["mcpServers"]["atoll"]
+    # It gives a remote server up after five seconds, unless it is told otherwise.
+    assert server["httpUrl"] == FLAT_TOOLS_URL and server["discoveryTimeoutMs"] >= 60_000
     assert stdio.machine_argv == (TOOLS_PROGRAM, "--flat")
     assert json.loads(stdio.files[0].content)["mcpServers"]["atoll"]["args"] == ["--flat"]
 

@@ -42,7 +42,9 @@ _EVENTS = (
 _HOOKS = {"hooks": write_hooks(_EVENTS, timeout=HOOK_SECONDS * 1000)}
 _WATCH = json.dumps(_HOOKS)
 # It passes names of tools on as they are, and OpenAI's API admits no dots.
-_SERVER = {"httpUrl": FLAT_TOOLS_URL, "trust": True}
+# A remote server has five seconds to list its tools, and is given up for the whole conversation
+# after them: too few on a busy machine. A program has thirty.
+_SERVER = {"httpUrl": FLAT_TOOLS_URL, "trust": True, "discoveryTimeoutMs": 120_000}
 _TOOLS = json.dumps({**_HOOKS, "mcpServers": {"atoll": _SERVER}})
 _PROGRAM = {"command": TOOLS_PROGRAM, "args": ["--flat"], "trust": True}
 _TOOLS_STDIO = json.dumps({**_HOOKS, "mcpServers": {"atoll": _PROGRAM}})
@@ -73,7 +75,7 @@ AGENT = Agent(
     machine=Machine(protocol="acp", argv=(*_QWEN, "default", "--acp"), conversation_argv=()),
     mcp=AgentTools(
         files=(WatchFile(".json", _TOOLS, "QWEN_CODE_SYSTEM_DEFAULTS_PATH"),),
-        machine_url=FLAT_TOOLS_URL,
+        # No such time can be named in a session of the protocol.
         machine_argv=(TOOLS_PROGRAM, "--flat"),
     ),
     mcp_stdio=AgentTools(
