@@ -42,7 +42,8 @@ def caddy(tmp: Path, port: int, upstream: str) -> Iterator[None]:
     try:
         yield
     finally:
-        process.terminate()
+        # What is open through it would keep it for longer.
+        process.kill()
         process.wait(30)
 
 
