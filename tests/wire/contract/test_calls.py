@@ -22,6 +22,7 @@ HERE = (("path", "a"),)
 
 CALLS: list[tuple[RuntimeCall[Any], str]] = [
     (execs.run_exec(execs.ExecBody(shell="ls")), 'POST /execs {"shell":"ls"}'),
+    (execs.answer_exec(execs.ExecBody(shell="ls")), 'POST /execs {"shell":"ls"}'),
     (execs.stream_exec(execs.ExecBody(argv=["ls"])), 'POST /execs {"argv":["ls"]}'),
     (
         execs.stream_exec(execs.ExecBody(argv=["ls"]), "adm:ada"),
@@ -29,6 +30,7 @@ CALLS: list[tuple[RuntimeCall[Any], str]] = [
     ),
     (execs.list_execs(), "GET /execs"),
     (execs.get_exec(PathId("e_1")), "GET /execs/e_1"),
+    (execs.show_exec(PathId("e_1")), "GET /execs/e_1"),
     (execs.follow_exec(PathId("e_1"), (("stdout", "5"),)), "GET /execs/e_1/output?stdout=5"),
     (execs.feed_exec(PathId("e_1"), b"x", close=True), "POST /execs/e_1/stdin?close=true x"),
     (execs.feed_exec(PathId("e_1"), b"x", close=False), "POST /execs/e_1/stdin x"),
