@@ -52,7 +52,7 @@ bring_submodules() {
 pointers() {
   if git -c core.fsmonitor=false ls-files -z -- .gitattributes ':(glob)**/.gitattributes' |
     xargs -0 -r grep -qs 'filter=lfs' --; then
-    git -c core.fsmonitor=false grep -lIz -e '^version https://git-lfs.github.com/spec/v1$'
+    git -c core.fsmonitor=false grep -lI -e '^version https://git-lfs.github.com/spec/v1$'
   fi
   [ "$1" -lt MAX_DEPTH ] || return 0
   links | head -n MAX_SUBMODULES | while read -r one path; do
@@ -60,8 +60,7 @@ pointers() {
   done
 }
 left_out() {
-  lfs=$(pointers 0 | tr -dc '\0' | wc -c)
-  printf '%s\0' "${lfs##* }"
+  pointers 0 | (lfs=0; while IFS= read -r _; do lfs=$((lfs + 1)); done; printf '%s\0' "$lfs")
   missing_submodules 0 '' | head -c 100000
 }
 missing_submodules() {
