@@ -50,8 +50,7 @@ bring_submodules() {
   done
 }
 pointers() {
-  if git -c core.fsmonitor=false ls-files -z -- .gitattributes ':(glob)**/.gitattributes' |
-    xargs -0 -r grep -qs 'filter=lfs' --; then
+  if git -c core.fsmonitor=false grep -q 'filter=lfs' -- ':(glob)**/.gitattributes'; then
     git -c core.fsmonitor=false grep -lI -e '^version https://git-lfs.github.com/spec/v1$'
   fi
   [ "$1" -lt MAX_DEPTH ] || return 0

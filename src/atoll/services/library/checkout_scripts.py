@@ -113,9 +113,9 @@ exec 3< "$index" || exit
 open=/proc/self/fd/3
 second=$(stat -L -c %Y "$open") && [ "$(date +%s)" -gt "$second" ] || exit
 touch -r "$open" "$work/begin" && touch -d "@$((second + 1))" "$work/end" || exit
-find . -path ./.git -prune -o ! -type d -cnewer "$work/begin" ! -cnewer "$work/end" -print0 \
-  > "$work/late" || exit
-[ -z "$(xargs -0 -r git --literal-pathspecs ls-files -- < "$work/late" | head -c 1)" ] || exit 0
+find . -path ./.git -prune -o ! -type d -cnewer "$work/begin" ! -cnewer "$work/end" \
+  -exec git --literal-pathspecs ls-files -- {} + > "$work/late" || exit
+[ ! -s "$work/late" ] || exit 0
 touch -c "$open"
 """,
 )

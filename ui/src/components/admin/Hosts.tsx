@@ -134,7 +134,7 @@ function Machine({ host, onDrain, onUndrain, onKey }: MachineProps) {
           <button
             type="button"
             className="button button-small"
-            aria-label={t`Check the key of ${name}`}
+            aria-label={t`Check key of ${name}`}
             onClick={onKey}
           >
             {t`Check key`}

@@ -188,8 +188,8 @@ async def test_key_of_a_host_that_was_changed_on_purpose_is_trusted_after_a_look
     admin = server.team.admin
     machine = next(one for one in admin.machines if one["name"] == "box-2")
     hosts = page.get_by_role("list", name="Hosts").get_by_role("listitem")
-    check = hosts.filter(has_text="box-2").get_by_role("button", name="Check the key of box-2")
-    await expect(page.get_by_role("button", name="Check the key of local")).to_have_count(0)
+    check = hosts.filter(has_text="box-2").get_by_role("button", name="Check key of box-2")
+    await expect(page.get_by_role("button", name="Check key of local")).to_have_count(0)
 
     admin.shown_key = machine["fingerprint"] = "SHA256:pinned-before"
     await check.click()
