@@ -54,5 +54,6 @@ class TestFakeMountGrants(MountGrantsContract):
 
 async def test_grants_stay_while_no_zygote_answers(rig: ZygoteRig) -> None:
     elsewhere = HomeGrants(rig.home.root / "nowhere")
+    assert list(await elsewhere.find()) == []
     with pytest.raises(Unavailable):
         await elsewhere.remove(["0" * 32])

@@ -36,9 +36,10 @@ class HomeGrants:
 
     def _read(self) -> Sequence[MountGrant]:
         folder = self.home / "grants"
-        files = (one for one in folder.iterdir() if _NAME.fullmatch(one.name))
+        files = folder.iterdir() if folder.exists() else ()  # the first mount makes it
+        named = (one for one in files if _NAME.fullmatch(one.name))
         return [
-            MountGrant(one.name, datetime.fromtimestamp(one.lstat().st_mtime, UTC)) for one in files
+            MountGrant(one.name, datetime.fromtimestamp(one.lstat().st_mtime, UTC)) for one in named
         ]
 
     async def remove(self, names: Collection[str]) -> None:

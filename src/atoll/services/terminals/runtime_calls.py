@@ -52,10 +52,15 @@ class RuntimeCalls:
 
     @asynccontextmanager
     async def _open_stream(
-        self, sandbox: Sandbox, client: RuntimeClient, call: RuntimeCall[bytes]
+        self,
+        sandbox: Sandbox,
+        client: RuntimeClient,
+        call: RuntimeCall[bytes],
+        *,
+        span_name: str = "runtime.stream",
     ) -> AsyncIterator[RuntimeStream]:
         async with AsyncExitStack() as stack:
-            with self._tracer.span("runtime.stream") as span:
+            with self._tracer.span(span_name) as span:
                 span.note("atoll.sandbox", sandbox.id)
                 answer = await stack.enter_async_context(client.stream(call))
             yield answer
@@ -94,5 +99,7 @@ class RuntimeCalls:
         sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
         await self._sandboxes.agent_checks.prepare_exec(sandbox, client, body)
         made = execs.stream_exec if lines else execs.answer_exec
-        async with self._open_stream(sandbox, client, made(body, spell_actor(caller))) as answer:
+        call = made(body, spell_actor(caller))
+        name = "runtime.stream" if lines else "exec.run"
+        async with self._open_stream(sandbox, client, call, span_name=name) as answer:
             yield answer
