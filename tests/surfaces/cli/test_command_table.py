@@ -21,6 +21,7 @@ LIGHT = (
     "atoll.client.",
     "atoll.domain.unseen",
     "atoll.domain.error",
+    "atoll.domain.wall",
     "atoll.surfaces.cli",
     "atoll.wire.http",
 )

@@ -8,6 +8,7 @@ ever logged, not a licence to.
 import logging
 import re
 import sys
+from collections.abc import Sequence
 from typing import Final
 
 import structlog
@@ -26,6 +27,7 @@ _VALUES = re.compile(
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 # Said by the server for every refused WebSocket, which is no error of ours.
 _NOISE: Final = ("ASGI callable returned without completing",)
+_log = structlog.get_logger(__name__)
 CHATTY: Final = ("uvicorn.error", "uvicorn.access", "aiosqlite", "asyncio", "alembic")
 """Libraries that warn of what clients do."""
 
@@ -49,6 +51,16 @@ def scrubbed_text(text: str) -> str:
 class _Quiet(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         return not record.getMessage().startswith(_NOISE)
+
+
+def log_ignored(variables: Sequence[str]) -> None:
+    """Log which variables were taken for those of a linked service, where there are any."""
+    if variables:
+        _log.warning(
+            "service_links_ignored",
+            variables=", ".join(variables),
+            hint="a service of this name is linked here: `enableServiceLinks: false` leaves it out",
+        )
 
 
 def configure(level: str, form: str = "text") -> None:

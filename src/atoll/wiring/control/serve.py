@@ -130,9 +130,8 @@ def _main(said: argparse.Namespace, link: StartLink | None) -> int:
     gc.disable()
     # Loaded only now: they bring in most of what is there before the socket.
     from atoll.surfaces.http.server.connections.proxies import TrustedProxies, read_networks
-    from atoll.wiring.control.logs import configure
+    from atoll.wiring.control.logs import configure, log_ignored
     from atoll.wiring.control.settings import ignored_variables, read_settings
-    from atoll.wiring.launch.service_links import log_ignored
 
     try:
         settings = read_settings(said.home, os.environ, _flags(said), dict(said.handed))

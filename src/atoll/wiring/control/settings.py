@@ -4,13 +4,15 @@ Every setting has a default; an unknown or wrong one stops the start with a sent
 lies with its feature, which owns and checks it; `ControlSettings` is the list of sections.
 """
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from difflib import SequenceMatcher
+from ipaddress import ip_address
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -36,7 +38,6 @@ from atoll.domain.errors import Invalid
 from atoll.services.settings import ServiceSettings
 from atoll.surfaces.http.server.settings import ServerSettings
 from atoll.wiring.launch.handed_file import replace_named
-from atoll.wiring.launch.service_links import find_service_links
 from atoll.zygote.host.own_settings import OwnSettings
 
 MAX_CONFIG_BYTES = 64 * 1024
@@ -75,6 +76,9 @@ _LISTS = {
 }
 
 PREFIX = "ATOLL_"
+_LINK: Final = re.compile(r"(?:tcp|udp|sctp)://(?P<address>[0-9.]+|\[?[0-9a-fA-F:.]+\]?):(\d{1,5})")
+_PORT: Final = "_PORT"
+_OTHERS: Final = r"_SERVICE_HOST|_SERVICE_PORT(?:_\w+)?|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_\w+)?"
 CLOSE = 0.85
 """Likeness of a misspelt name, `difflib.SequenceMatcher`: a letter or two of it."""
 
@@ -241,8 +245,26 @@ def _from_file(path: Path) -> dict[str, object]:
 
 
 def ignored_variables(environ: Mapping[str, str]) -> list[str]:
-    """Return the variables that read as settings of ours and are those of a linked service."""
-    return sorted(find_service_links(environ, PREFIX))
+    """Return the variables that read as settings of ours and are those that Kubernetes and Docker
+    set for a service they link to: `ATOLL_PORT=tcp://10.0.0.1:80`, `ATOLL_SERVICE_HOST` and more
+    for one named `atoll`. A port that is wrong otherwise is no link."""
+    found: set[str] = set()
+    for name, value in environ.items():
+        if name.startswith(PREFIX) and name.endswith(_PORT) and _is_link(value):
+            others = re.compile(f"{re.escape(name.removesuffix(_PORT))}(?:{_OTHERS})")
+            found |= {name, *filter(others.fullmatch, environ)}
+    return sorted(found)
+
+
+def _is_link(value: str) -> bool:
+    link = _LINK.fullmatch(value)
+    if link is None:
+        return False
+    try:
+        ip_address(link["address"].strip("[]"))
+    except ValueError:
+        return False
+    return 0 < int(link[2]) < 2**16
 
 
 def _from_environ(environ: Mapping[str, str]) -> dict[str, object]:

@@ -72,7 +72,8 @@ class TestModalVendor(VendorCalls):
     async def test_list_that_fails_in_its_midst_begins_anew(
         self, rentals: Rentals, peer: ModalPeer
     ) -> None:
-        peer.stray(1200, {"atoll": "atoll-test", "atoll-sandbox": "sb_gone"})
+        ours = {"atoll": "atoll-test", "atoll-installation": rentals.installation}
+        peer.stray(1200, {**ours, "atoll-sandbox": "sb_gone"})
         # The third page: the library itself does not wait for what names no pause.
         pages = iter([None, None, Fault.BUSY])
         peer.faults.next = lambda name: next(pages, None) if name == "list" else None  # type: ignore[method-assign]
