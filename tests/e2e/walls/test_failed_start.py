@@ -60,12 +60,11 @@ def up(home: Path, *words: str) -> "subprocess.Popen[str]":
 
 
 def failed(home: Path, *words: str) -> str:
-    """What a start that fails says. All is gone soon after it: its zygote waits for its end, to
-    remove the control group that it was in."""
+    """What a start that fails says. All is gone when it returns."""
     with up(home, *words) as process:
         said, _ = process.communicate(timeout=90)
     assert process.returncode == 1, said
-    until(lambda: left_of(home), lambda left: not left, 10)
+    assert left_of(home) == []
     return said
 
 

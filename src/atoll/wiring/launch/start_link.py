@@ -1,7 +1,7 @@
 """The link between a start of Atoll and the zygote it started, until the start has succeeded.
 
 When a start fails or is killed, its end of the link closes and the zygote ends, so that nothing
-stays of it. The zygote closes its end once no sandbox is left, so a failed start can wait for that.
+stays of it. The zygote's end closes with the zygote, so a failed start can wait for that.
 """
 
 import contextlib

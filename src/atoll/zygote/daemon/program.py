@@ -10,6 +10,7 @@ import resource
 import signal
 import socket
 import stat
+import struct
 import sys
 import time
 from collections.abc import Callable
@@ -50,6 +51,9 @@ from atoll.zygote.wall.subordinate_uids import (
 
 MAX_FILES = 65536
 CLAIM_SECONDS = 15.0
+
+_CREDENTIALS = struct.Struct("iII")
+"""Process, user and group of a socket's other end (unix(7))."""
 
 
 def run(
@@ -99,14 +103,14 @@ def run(
     server = ZygoteServer(loop, boxes, importer, partial(_report, host))
     listener = bind(str(home.socket), control_uid)
     server.listen(listener)
-    release = _watch_starter(loop, starter, partial(_stop_listening, home, server, listener))
+    link = None if starter is None else socket.socket(fileno=starter)
+    if link is not None:
+        _watch_starter(loop, link, partial(_stop_listening, home, server, listener))
     ready()
     server.serve()
     if listener.fileno() >= 0:
         _stop_listening(home, server, listener)
-    # A control plane may wait for this in one of these groups, which stands until that has ended.
-    release()
-    cgroups.remove_own_groups(home.tag)
+    cgroups.remove_own_groups(home.tag, _made_by(link))
     os.close(lock)
 
 
@@ -123,15 +127,9 @@ def _subordinates(home: Home) -> Subordinates | None:
     return found
 
 
-def _watch_starter(
-    loop: Loop, starter: int | None, withdraw: Callable[[], None]
-) -> Callable[[], None]:
+def _watch_starter(loop: Loop, link: socket.socket, withdraw: Callable[[], None]) -> None:
     """End the zygote when the start that it belongs to fails. Its socket is removed first, so that
-    the next start makes a zygote of its own. Returns what releases a start that waits for the
-    end."""
-    if starter is None:
-        return lambda: None
-    link = socket.socket(fileno=starter)
+    the next start makes a zygote of its own."""
 
     def read() -> None:
         loop.unwatch(link.fileno())
@@ -142,7 +140,15 @@ def _watch_starter(
         os.kill(os.getpid(), signal.SIGTERM)
 
     loop.watch(link.fileno(), read)
-    return link.close
+
+
+def _made_by(link: socket.socket | None) -> int | None:
+    """Return the process that made a link; None for one that is not open here."""
+    if link is None or link.fileno() < 0:
+        return None
+    told = link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    pid, _uid, _gid = _CREDENTIALS.unpack(told)
+    return int(pid)
 
 
 def _stop_listening(home: Home, server: ZygoteServer, listener: socket.socket) -> None:

@@ -284,14 +284,19 @@ def join_own_group(tag: str) -> None:
             (aside / "cgroup.procs").write_text("0")
 
 
-def remove_own_groups(tag: str) -> None:
-    """Leave this home's groups and remove them, as the last act of a zygote that ends by itself.
-    Never raises: a group that still has a process stays."""
+def remove_own_groups(tag: str, starter: int | None = None) -> None:
+    """Leave this home's groups and remove them, as the last act of a zygote that ends by itself. A
+    `starter` that waits for this end in one of them leaves with it. Never raises: a group that
+    still has a process stays."""
     stood = hierarchies()
     for hierarchy in stood:
         if hierarchy.own.endswith(f"/{tag}/zygote"):
-            with contextlib.suppress(OSError):
-                (hierarchy.base(tag).parent / "cgroup.procs").write_text("0")
+            base = hierarchy.base(tag)
+            inside = {pid for group in _groups_of([base]) for pid in members(group)}
+            for pid in (os.getpid(), starter):
+                if pid in inside:
+                    with contextlib.suppress(OSError):
+                        (base.parent / "cgroup.procs").write_text(str(pid))
     leave(tag, stood)
 
 
