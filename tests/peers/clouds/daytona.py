@@ -201,10 +201,11 @@ class DaytonaPeer:
         return await self._api.answered(name, request, act)
 
     def _sell(self, body: CreateSandbox) -> Sold:
-        self.rented += 1
         machine = Machine(closed=body.network_block_all is True)
         machine.start()
-        return self._add(body, machine)
+        sold = self._add(body, machine)
+        self.rented += 1
+        return sold
 
     def _add(self, body: CreateSandbox, machine: Machine | None) -> Sold:
         now = self._now()

@@ -203,12 +203,12 @@ class E2bPeer:
         return await self._api.answered("kill", request, act)
 
     def _sell(self, body: dict[str, Any]) -> Sold:
-        self.rented += 1
         machine = Machine(closed=body.get("allow_internet_access") is False)
         machine.start()
         seconds = body.get("timeout", DEFAULT_SECONDS)
         sold = Sold(secrets.token_hex(8), body, machine, self._now() + seconds)
         self.sold[sold.id] = sold
+        self.rented += 1
         return sold
 
     def end(self, sold: Sold) -> None:

@@ -283,11 +283,12 @@ class Control(defaults(ModalClientBase)):  # type: ignore[misc]
         taken = [one for one in self._peer.live if one.body.name == name]
         if name and taken:
             raise GRPCError(Status.ALREADY_EXISTS, f"a sandbox {name} exists")
-        self._peer.rented += 1
         machine = Machine(closed=body.network_access.network_access_type == BLOCKED)
         await asyncio.to_thread(machine.start)
         tags = {tag.tag_name: tag.tag_value for tag in request.tags}
-        return self._peer.add(body, tags, machine)
+        sold = self._peer.add(body, tags, machine)
+        self._peer.rented += 1
+        return sold
 
     def _known(self, request: Any) -> Sold:
         sold = self._peer.known(request.sandbox_id)
