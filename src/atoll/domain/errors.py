@@ -4,7 +4,10 @@ A message says what failed, which id, why, and what to do. `error_status` maps e
 to a status code; `code` is a stable word clients may switch on.
 """
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+AWAY: Final = "not reached now: "
+"""The beginning of the reason of a sandbox that runs on a machine which is away."""
 
 
 class AtollError(Exception):

@@ -21,7 +21,6 @@ LIGHT = (
     "atoll.client.",
     "atoll.domain.unseen",
     "atoll.domain.error",
-    "atoll.domain.wall",
     "atoll.surfaces.cli",
     "atoll.wire.http",
 )

@@ -9,9 +9,6 @@ from enum import IntEnum
 from types import MappingProxyType
 from typing import Final
 
-NOT_REACHED: Final = "not reached now: "
-"""The beginning of the reason of a sandbox that runs on a machine which is away."""
-
 
 class RuntimeEnd(IntEnum):
     """Exit codes of a runtime that was not asked to end. 1 and 2 are Python's own."""

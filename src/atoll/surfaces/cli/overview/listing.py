@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from atoll.client.shapes import Sandbox
-from atoll.domain.wall.runtime_end import NOT_REACHED
+from atoll.domain.errors import AWAY
 from atoll.surfaces.cli.console.moments import age
 from atoll.surfaces.cli.console.output import clean, middle_cut, note, show_json, show_table
 from atoll.surfaces.cli.console.waiting import end_notice, name_of
@@ -88,7 +88,7 @@ def _status(sandbox: Sandbox) -> str:
 
 
 def _is_away(sandbox: Sandbox) -> bool:
-    return sandbox.reason.startswith(NOT_REACHED)
+    return sandbox.reason.startswith(AWAY)
 
 
 def _away_notice(sandbox: Sandbox) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+from atoll.domain.errors import AWAY
 from atoll.domain.network.network import NetworkMode
 from atoll.domain.profile.profile import Access, Scope, WorkspaceMode
 from atoll.domain.sandbox.lifetime import ends_soon
@@ -21,7 +22,6 @@ from atoll.domain.sandbox.sandbox import (
 from atoll.domain.sandbox.task import AgentMode, Task, TaskState
 from atoll.domain.terminal.softlock import Strictness
 from atoll.domain.wall.isolation import IsolationLevel
-from atoll.domain.wall.runtime_end import NOT_REACHED
 from atoll.ports.extension import ReachTroubles
 from atoll.services.application import Application
 from atoll.surfaces.http.agents.status_view import SandboxAgentView
@@ -198,7 +198,7 @@ def _with_trouble(atoll: Application, sandbox: Sandbox) -> Sandbox:
     if sandbox.state not in RUNNING or not isinstance(extension, ReachTroubles):
         return sandbox
     trouble = extension.trouble_of(sandbox.id)
-    return sandbox if trouble is None else replace(sandbox, reason=f"{NOT_REACHED}{trouble}")
+    return sandbox if trouble is None else replace(sandbox, reason=f"{AWAY}{trouble}")
 
 
 def _listed(sandbox: Sandbox) -> Sandbox:
