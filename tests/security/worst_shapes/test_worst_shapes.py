@@ -4,10 +4,7 @@ step of the loop of more than 100 ms of the processor, or 64 MiB of memory.
 A step of the loop is what `/healthz` waits for: measured in time of the processor, it is the same
 beside other work. `test_whole_server.py` asks `/healthz` itself, of a server with a runtime.
 
-Frames that were parsed as they came, 240 KB at a time, made it fail: 27 faults of up to 177 ms. The
-bounds before these were tried one by one when each role sent each shape: cookies taken out of the
-head (Python 3.11.2), `check_shape` in the HTTP API and at `/mcp`, `DocumentOrder.admit`, and its
-`MAX_CONTINUATIONS` alone.
+`test_without_bounds.py` takes bounds out one by one, and sees that it fails.
 
 The usual run has each input once, with shapes and roles in turn. `ATOLL_SHAPE_SECONDS` is for a
 longer run, which draws sizes, characters and roles at random.
