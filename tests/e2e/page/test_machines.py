@@ -7,10 +7,10 @@ import pytest
 from playwright.async_api import expect
 
 from atoll.testing.server import TestServer, test_server
-from tests.e2e.page.silent_network import silent_network
 from tests.e2e.page.test_real_page import LINK, tab
 from tests.peers.api import Api, api_of, until
 from tests.peers.browsers import chromium, needs_chromium
+from tests.peers.far.silent_network import silent_network
 
 pytestmark = [
     pytest.mark.browser,

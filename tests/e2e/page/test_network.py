@@ -14,12 +14,12 @@ from aiohttp import WSMsgType
 from playwright.async_api import Page, WebSocket, expect
 
 from atoll.testing.server import TestServer
-from tests.e2e.page.silent_network import SilentNetwork, silent_network
 from tests.e2e.page.test_people import guest, owner, person, role
 from tests.e2e.page.test_real_page import LINK, Terminal
 from tests.e2e.terminals.test_turns import attach_with
 from tests.peers.api import Api, until
 from tests.peers.browsers import chromium, needs_chromium
+from tests.peers.far.silent_network import SilentNetwork, silent_network
 from tests.surfaces.cli.commands.work.test_attach import PersonTty, person_tty
 
 pytestmark = pytest.mark.timeout(400)

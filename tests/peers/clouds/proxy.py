@@ -1,103 +1,59 @@
 """What stands between a client and a vendor: it resets connections, or lets them fall silent."""
 
 import asyncio
-import socket
-import struct
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
-READ_BYTES = 64 * 1024
-AT_ONCE = struct.pack("ii", 1, 0)
-"""A close by a reset, socket(7)."""
+from tests.peers.far.silent_network import SilentNetwork, silent_network
 
 
 class Proxy:
-    """Passes bytes to a port of this machine, on a thread of its own."""
+    """A network in front of a port of this machine, on a thread of its own."""
 
-    def __init__(self, port: int) -> None:
-        self._port = port
-        self._age = 0
-        self._ends: set[asyncio.StreamWriter] = set()
+    def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         self._over = asyncio.Event()
-        self._listens = threading.Event()
-        self.url = ""
+        self._stands = threading.Event()
+        self._network: SilentNetwork
+
+    @property
+    def url(self) -> str:
+        return self._network.url
 
     def reset(self) -> None:
         """Reset every connection there is, whether or not bytes pass on it."""
-        self._loop.call_soon_threadsafe(self._reset)
+        self._loop.call_soon_threadsafe(self._network.reset)
 
     def silence(self) -> None:
         """Carry no byte more on the connections there are. Nobody is told; new ones work."""
-        self._age += 1
+        self._network.cut()
+        self._network.mend()
 
-    def _reset(self) -> None:
-        for end in list(self._ends):
-            line: socket.socket = end.get_extra_info("socket")
-            with suppress(OSError):
-                line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, AT_ONCE)
-            end.transport.abort()
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        there, thither = await asyncio.open_connection("127.0.0.1", self._port)
-        ends = {writer, thither}
-        self._ends |= ends
-        age = self._age
-        try:
-            await asyncio.gather(self._pass(reader, thither, age), self._pass(there, writer, age))
-        finally:
-            for end in ends:
-                end.transport.abort()
-            self._ends -= ends
-
-    async def _pass(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, age: int
-    ) -> None:
-        with suppress(OSError):
-            while data := await reader.read(READ_BYTES):
-                if age == self._age:
-                    writer.write(data)
-                    await writer.drain()
-            if age == self._age:
-                writer.write_eof()
-
-    async def _listen(self) -> None:
-        tasks: set[asyncio.Task[None]] = set()
-
-        def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            task = self._loop.create_task(self._serve(reader, writer))
-            tasks.add(task)
-            task.add_done_callback(tasks.discard)
-
-        server = await asyncio.start_server(serve, "127.0.0.1", 0)
-        self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        self._listens.set()
-        await self._over.wait()
-        server.close()
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-    def run(self) -> None:
+    def run(self, port: int) -> None:
         """Serve until `end`."""
-        self._loop.run_until_complete(self._listen())
-        self._loop.close()
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._serve(port))
 
     def wait(self) -> None:
-        """Wait until it listens."""
-        self._listens.wait()
+        """Wait until it serves."""
+        self._stands.wait()
 
     def end(self) -> None:
         """End every connection."""
         self._loop.call_soon_threadsafe(self._over.set)
 
+    async def _serve(self, port: int) -> None:
+        async with silent_network(port) as self._network:
+            self._stands.set()
+            await self._over.wait()
+
 
 @contextmanager
 def proxied(url: str) -> Iterator[Proxy]:
     """Yield a proxy in front of a server of this machine."""
-    proxy = Proxy(int(url.rpartition(":")[2]))
-    thread = threading.Thread(target=proxy.run)
+    proxy = Proxy()
+    thread = threading.Thread(target=proxy.run, args=(int(url.rpartition(":")[2]),))
     thread.start()
     proxy.wait()
     try:

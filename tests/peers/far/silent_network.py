@@ -1,10 +1,14 @@
-"""A network that can go away without a word: a TCP proxy that holds everything back."""
+"""A network that can go away, without a word or by resets: a TCP proxy."""
 
 import asyncio
+import socket
+import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 READ_BYTES = 64 * 1024
+AT_ONCE = struct.pack("ii", 1, 0)
+"""A close by a reset, socket(7)."""
 
 
 class SilentNetwork:
@@ -30,6 +34,14 @@ class SilentNetwork:
     def mend(self) -> None:
         self._age += 1
         self._alive.set()
+
+    def reset(self) -> None:
+        """Reset every connection there is, whether or not bytes pass on it."""
+        for writer in self._writers:
+            line: socket.socket = writer.get_extra_info("socket")
+            with suppress(OSError):
+                line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, AT_ONCE)
+            writer.transport.abort()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection of a client's."""
