@@ -45,6 +45,7 @@ class _Place:
     generation: int
     live: bool
     maintenance: bool = False
+    reason: str | None = None  # of its end, where it ended by itself
 
 
 @dataclass(slots=True)
@@ -77,6 +78,7 @@ class InMemory:
         place.live = False
         if place.maintenance:
             return
+        place.reason = reason
         self._deaths.append(Ended(sandbox_id, place.generation, reason))
         del self._deaths[:-MAX_UNREAD_DEATHS]
         self._stirred.set()
@@ -128,6 +130,11 @@ class InMemory:
         self.provisioned.append(request)
         self._places[request.sandbox_id] = _Place(request.generation, True, maintenance)
         return self._handle(request.sandbox_id, request.generation)
+
+    async def why_ended(self, sandbox_id: SandboxId) -> str | None:
+        """Return why a sandbox ended by itself."""
+        place = self._places.get(sandbox_id)
+        return place.reason if place is not None else None
 
     async def wait_ready(self, handle: Handle) -> Reachability:
         """Return at once. Raises `Failed` for a sandbox that does not live."""
