@@ -5,6 +5,7 @@ the test's, to be found again as they are. Each start is counted in the file `st
 """
 
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -60,6 +61,7 @@ class Session:
 
 def main(folder: Path, mode: str, name: str) -> None:
     """Serve until the input ends."""
+    (folder / "pid").write_text(str(os.getpid()))
     with (folder / "starts").open("a") as starts:
         starts.write(f"{mode} {name}\n")
     session = Session(folder, name)

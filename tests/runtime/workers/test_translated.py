@@ -1,6 +1,8 @@
 """A worker whose agent speaks its own protocol: threads in processes, questions, what is kept."""
 
 import asyncio
+import os
+import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -154,6 +156,7 @@ async def test_process_that_stays_is_ended_and_a_stop_ends_the_change(
         await threads.started()
         await threads.started()
         worker = threads.worker
+        monkeypatch.setattr(machine, "RESTART_SECONDS", PATIENCE)
         await worker.request("late", "thread/start", wait_ms=0)
         await acts(worker, "stop")
         _, answer = await worker.request("late", "thread/start")
@@ -164,13 +167,15 @@ async def test_process_that_stays_is_ended_and_a_stop_ends_the_change(
 async def test_agent_that_is_paused_meanwhile_stays_so_in_its_next_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(machine, "RESTART_SECONDS", 0.5)
+    monkeypatch.setattr(machine, "RESTART_SECONDS", PATIENCE)
     (tmp_path / "stays").touch()
     async with served(tmp_path) as threads:
-        await threads.started()
+        await threads.turn(await threads.started(), "hello")
+        await threads.heard("turn/completed")
         worker = threads.worker
         await worker.request("late", "thread/start", wait_ms=0)
         await acts(worker, "pause")
+        os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
         assert await worker.request("late", "thread/start", wait_ms=1500) == (
             202, {"receipt": None},
         )  # fmt: skip
