@@ -1,7 +1,6 @@
 """A durable consumer of JetStream that is idempotent by message id, as careful programs are."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -19,7 +18,6 @@ class Consumer:
 
     seen: list[str] = field(default_factory=list)
     known: set[str] = field(default_factory=set)
-    positions: list[int] = field(default_factory=list)
     again: set[str] = field(default_factory=set)
     repeated: int = 0
 
@@ -45,7 +43,6 @@ class Consumer:
                     else:
                         self.seen.append(headers["Nats-Msg-Id"])
                         self.known.add(headers["Nats-Msg-Id"])
-                        self.positions.append(json.loads(message.data)["position"])
                     await message.ack()
         finally:
             await client.close()
