@@ -49,6 +49,7 @@ def test_shape_of_a_document_is_bounded_as_it_is(value: Any, ascii_only: bool) -
         (b'{"a":' * (MAX_DEPTH + 1), "nested"),
         (b'["\\"", ' + b"[" * MAX_DEPTH, "nested"),
         (b"[" + b"1," * MAX_DEPTH + b"1]" + b"]" * (2 * MAX_VALUES), "closes"),
+        (b"[" + (b"9" * 4300 + b",") * 200 + b"1]", "numbers"),
     ],
 )
 def test_shape_beyond_a_bound_is_named(text: bytes, says: str) -> None:

@@ -20,6 +20,10 @@ from atoll.domain.errors import (
 
 INTERNAL: Final = 500
 
+SHOWN_CHARACTERS: Final = 2000
+SHOWN_NAME: Final = 200
+"""The characters of an error's message and field that clients are sent: both repeat input."""
+
 _STATUSES: Final[dict[type[AtollError], int]] = {
     Invalid: 422,
     Unauthenticated: 401,

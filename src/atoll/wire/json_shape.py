@@ -12,6 +12,10 @@ MAX_VALUES: Final = 10_000
 
 MAX_DEPTH: Final = 32
 
+BYTES_OF_VALUE: Final = 64
+"""The bytes of a number at most, of as many as there may be values: long ones are slow to parse."""
+
+_BETWEEN: Final = b" \t\r\n,:[]{}"
 _NOT_BRACKETS: Final = bytes(sorted(set(range(256)) - set(b"[]{}")))
 
 
@@ -30,6 +34,8 @@ def check_shape(data: bytes, *, values: int = MAX_VALUES, depth: int = MAX_DEPTH
     bare = b"".join(plain.split(b'"')[::2])
     if _most_values(bare) > values:
         raise Misshapen(f"it has more than {values} values")
+    if len(bare.translate(None, _BETWEEN)) > BYTES_OF_VALUE * values:
+        raise Misshapen(f"it has more than {BYTES_OF_VALUE * values} bytes of numbers")
     brackets = bare.translate(None, _NOT_BRACKETS)
     if len(brackets) > 2 * values:  # it opens fewer, and each closes once
         raise Misshapen("it closes more than it opens")

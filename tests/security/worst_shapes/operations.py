@@ -10,6 +10,7 @@ from typing import Any, Final
 from starlette.routing import WebSocketRoute
 
 from atoll.surfaces.http.app import shared_routes
+from atoll.surfaces.mcp.bodies import MAX_BODY_BYTES
 from atoll.surfaces.mcp.toolbox import toolbox
 from tests.security.worst_shapes import shapes
 from tests.surfaces.http.world import document_text
@@ -17,6 +18,9 @@ from tests.surfaces.http.world import document_text
 TEXT_SIZE: Final = 30_000
 """The characters of a text in a field that names no most: normalized by the square, they take
 half a second."""
+
+BESIDE_CALL_BYTES: Final = 1000
+"""The bytes that a call has beside its arguments."""
 
 METHODS: Final = frozenset({"get", "put", "post", "patch", "delete"})
 REQUIRED: Final[Mapping[str, Mapping[str, str]]] = {
@@ -132,3 +136,10 @@ def tool_fields() -> Iterator[tuple[str, str, Value]]:
     for definition in toolbox().all():
         for field, schema in definition.schema()["properties"].items():
             yield definition.tool.name, field, partial(filled, schema)
+
+
+def tool_sizes() -> Iterator[tuple[str, int]]:
+    """Yield the bytes that the arguments of each tool's call may have."""
+    for definition in toolbox().all():
+        most = min(definition.most_bytes(), MAX_BODY_BYTES)
+        yield definition.tool.name, most - BESIDE_CALL_BYTES

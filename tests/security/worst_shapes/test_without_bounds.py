@@ -1,8 +1,7 @@
 """What keeps worst shapes from harm, taken out one by one: without each, some input does harm.
 
 So a bound that somebody removes, or that no longer stands before what it bounds, is noticed by the
-usual run. Each row names the bound, and the part of `test_worst_shapes` that finds it missing. It
-finds neither the scan of a tool call's body missing, nor the pieces that heads are read in.
+usual run. Each row names the bound, and the part of `test_worst_shapes` that finds it missing.
 """
 
 import re
@@ -49,6 +48,11 @@ def read_on_the_loop(patch: pytest.MonkeyPatch) -> None:
 BOUNDS: Final[Mapping[str, tuple[Take, Part]]] = {
     "cookies read by hand": (leave_cookies, parts.send_heads),
     "the shape of JSON": (nothing(f"{HTTP}.body.json_body.check_shape"), parts.send_bodies),
+    "the shape of a tool's call": (
+        nothing("atoll.surfaces.mcp.bodies.check_shape"),
+        parts.call_tools,
+    ),
+    "heads in pieces": (number(f"{CONNECTIONS}.bounded_head.PIECE_BYTES"), parts.send_streams),
     "what a change costs": (
         nothing("atoll.domain.dashboard.order.DocumentOrder.admit"),
         parts.edit_dashboards,

@@ -10,6 +10,7 @@ The usual run has each input once, with shapes and roles in turn. `ATOLL_SHAPE_S
 longer run, which draws sizes, characters and roles at random.
 """
 
+import asyncio
 import itertools
 import random
 import time
@@ -34,8 +35,14 @@ from tests.security.worst_shapes.installation import (
     Installation,
     installation,
 )
-from tests.security.worst_shapes.operations import Operation, operations, sockets, tool_fields
-from tests.security.worst_shapes.watch import frame, request, spoken
+from tests.security.worst_shapes.operations import (
+    Operation,
+    operations,
+    sockets,
+    tool_fields,
+    tool_sizes,
+)
+from tests.security.worst_shapes.watch import broken_off, frame, request, spoken
 from tests.surfaces.mcp.requests import LEGACY, MODERN, body_of, call_of, headers_of
 
 JSON: Final = "application/json"
@@ -43,7 +50,10 @@ OTHERS: Final = (NOBODY, LOOKER, DRIVER, GUEST, SANDBOX)
 """Those who are refused at most routes."""
 
 QUERY_SIZE: Final = 50_000
-CALL_SIZE: Final = 1_900_000
+AT_ONCE: Final = 12
+SHAPES: Final = tuple(name for name, _ in shapes.bodies(1000))
+LONGEST_CALL: Final = "atoll.write"
+"""The tool whose calls may be longest."""
 
 
 async def test_no_input_takes_the_loop_or_the_memory() -> None:
@@ -77,6 +87,12 @@ async def send_streams(here: Installation) -> None:
         role = turns.next()
         data = list(wire_shapes.streams(here.roles[role]))[number][1]
         await here.send(f"{shape}, of {role}", data)
+    small = wire_shapes.smallest_requests()
+
+    async def send_at_once() -> None:
+        await asyncio.gather(*(broken_off(here.atoll.url, small) for _ in range(AT_ONCE)))
+
+    await here.check(f"the smallest requests of {AT_ONCE} connections", send_at_once)
 
 
 async def send_bodies(here: Installation) -> None:
@@ -121,13 +137,17 @@ async def send_queries(here: Installation) -> None:
 
 
 async def call_tools(here: Installation) -> None:
-    for version, role in ((LEGACY, SANDBOX), (MODERN, OWNER)):
-        own = tool_headers(here, version, role, "events.recent")
-        for shape, arguments in shapes.bodies(CALL_SIZE):
-            body = call_of(version, "events.recent", "HERE").replace(b"HERE", arguments)
-            await here.send(
-                f"a call of {shape}, of {role}, {version}", request("POST", "/mcp", own, body)
-            )
+    sizes = dict(tool_sizes())
+    assert max(sizes, key=sizes.__getitem__) == LONGEST_CALL
+    callers = itertools.cycle(((LEGACY, SANDBOX), (MODERN, OWNER)))
+    for shape, arguments in shapes.bodies(sizes[LONGEST_CALL]):
+        version, role = next(callers)
+        await here.send(*called(here, version, role, LONGEST_CALL, shape, arguments))
+    drawn = itertools.cycle(SHAPES)
+    for tool, size in sizes.items():
+        (version, role), shape = next(callers), next(drawn)
+        arguments = dict(shapes.bodies(size))[shape]
+        await here.send(*called(here, version, role, tool, shape, arguments))
     for shape, body in shapes.bodies(4 * 1024 * 1024 - 1):
         data = request("POST", "/mcp", here.roles[SANDBOX], body)
         await here.send(f"a message of {shape}", data)
@@ -253,6 +273,15 @@ def tool_headers(here: Installation, version: str, role: str, tool: str) -> list
     """Return the headers of a call of a tool."""
     headers = headers_of(version, "tools/call", tool)
     return [*here.roles[role], *(f"{name}: {value}" for name, value in headers.items())]
+
+
+def called(
+    here: Installation, version: str, role: str, tool: str, shape: str, arguments: bytes
+) -> tuple[str, bytes]:
+    """Return the name of a call with these arguments, and its request."""
+    body = call_of(version, tool, "HERE").replace(b"HERE", arguments)
+    name = f"a call of {tool} with {shape}, of {role}, {version}"
+    return name, request("POST", "/mcp", tool_headers(here, version, role, tool), body)
 
 
 def _speakers(path: str) -> tuple[str, ...]:

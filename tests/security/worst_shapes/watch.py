@@ -140,6 +140,20 @@ def _answered(url: str, data: bytes) -> int:
         return int(got[9:12]) if got[:5] == b"HTTP/" else 0
 
 
+async def broken_off(url: str, data: bytes) -> None:
+    """Send bytes from a thread, and reset the connection once an answer begins."""
+    await asyncio.to_thread(_broken_off, url, data)
+
+
+def _broken_off(url: str, data: bytes) -> None:
+    place = urlsplit(url)
+    with socket.create_connection((place.hostname, place.port), ANSWER_SECONDS) as link:
+        link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        with contextlib.suppress(ConnectionError):
+            link.sendall(addressed(data, place.netloc))
+            link.recv(1)
+
+
 async def spoken(url: str, target: str, headers: Sequence[str], frames: Sequence[bytes]) -> int:
     """Open a WebSocket from a thread, send frames, and return the status of the handshake. It ends
     once the server has answered a ping behind them, or has closed."""

@@ -11,6 +11,9 @@ MANY = 40_000
 LARGEST = 1024 * 1024
 """The largest message of a WebSocket."""
 
+READ_BYTES = 256 * 1024
+"""The bytes that the loop reads of a connection at once."""
+
 
 def streams(headers: list[str]) -> Iterator[tuple[str, bytes]]:
     """Yield bytes of a connection that has a credential, or none."""
@@ -33,6 +36,12 @@ def streams(headers: list[str]) -> Iterator[tuple[str, bytes]]:
     yield "trailers", chunked + b"0\r\n" + b"a: b\r\n" * 8000 + b"\r\n" + last
     body = head("/auth/login", *headers, "Content-Length: 2", method="POST") + b"{}"
     yield "bodies behind another", body * 300 + last
+
+
+def smallest_requests() -> bytes:
+    """Return as many requests as one read takes."""
+    one = b"GET / HTTP/1.1\r\nHost:a\r\n\r\n"
+    return one * (READ_BYTES // len(one))
 
 
 def frames() -> Iterator[tuple[str, bytes]]:

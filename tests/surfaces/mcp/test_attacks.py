@@ -273,6 +273,14 @@ async def test_body_of_many_values_is_refused_before_it_is_parsed(
 
 
 @each_version
+async def test_refusal_repeats_little_of_what_came(atoll: World, version: str) -> None:
+    content = call_of(version, "atoll.list", json.dumps({"a" * 60_000: 1}))
+    answer = await _sent(atoll, content, headers_of(version, "tools/call", "atoll.list"))
+    assert answer.json()["result"]["structuredContent"]["code"] == "invalid"
+    assert len(answer.content) < 10_000
+
+
+@each_version
 async def test_call_is_as_long_as_its_tools_arguments_may_be(atoll: World, version: str) -> None:
     for tool, size, status in (
         ("events.recent", 100_000, 413),

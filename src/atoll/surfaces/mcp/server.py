@@ -14,6 +14,7 @@ import structlog
 from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 
+from atoll.domain.error_status import SHOWN_CHARACTERS, SHOWN_NAME
 from atoll.domain.errors import AtollError, Forbidden, LimitReached, Unavailable
 from atoll.domain.event import Json
 from atoll.domain.people.principal import Principal
@@ -201,11 +202,11 @@ def _failure(error: AtollError) -> types.CallToolResult:
     """Return the failure of a call as its model reads it: never a traceback."""
     told: dict[str, Json] = {
         "code": error.code,
-        "message": error.message,
+        "message": error.message[:SHOWN_CHARACTERS],
         "retryable": isinstance(error, Unavailable | LimitReached),
     }
     if error.field is not None:
-        told["field"] = error.field
+        told["field"] = error.field[:SHOWN_NAME]
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=msgspec.json.encode(told).decode())],
         structured_content=dict(told),

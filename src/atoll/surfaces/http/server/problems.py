@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
-from atoll.domain.error_status import INTERNAL, status_of
+from atoll.domain.error_status import INTERNAL, SHOWN_CHARACTERS, SHOWN_NAME, status_of
 from atoll.domain.errors import (
     AtollError,
     Invalid,
@@ -34,7 +34,6 @@ CODE_OF_STATUS: Final = {
     413: "too_large",
     415: "invalid",
 }
-_SHOWN_CHARACTERS: Final = 2000
 
 
 class Problem(BaseModel):
@@ -175,11 +174,11 @@ def _document(
         "title": _title(status),
         "status": int(status),
         "code": code,
-        "detail": detail[:_SHOWN_CHARACTERS],
+        "detail": detail[:SHOWN_CHARACTERS],
         **(more or {}),
     }
     if field is not None:
-        body["field"] = field[:200]
+        body["field"] = field[:SHOWN_NAME]
     named = structlog.contextvars.get_contextvars().get(REQUEST_ID)
     if named is not None:
         body["request_id"] = named
