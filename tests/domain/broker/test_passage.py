@@ -23,6 +23,7 @@ from atoll.domain.broker.provider import (
     PROVIDERS,
     Upstream,
 )
+from atoll.domain.network.address import PrivateReach
 from atoll.domain.network.host import read_target
 
 KEY = "sk-canary-0123456789abcdef"
@@ -84,6 +85,15 @@ def test_judge_inference_goes_to_the_base_url_with_the_real_key() -> None:
     )
     assert (passage.rule, passage.masks, passage.websocket) == ("responses", (KEY,), False)
     assert KEY not in repr(passage)
+
+
+def test_judge_gateway_of_somebodys_own_is_dialled_where_it_may_lead() -> None:
+    theirs = Upstream(OPENAI, UPSTREAM.base_url, KEY, reach=PrivateReach(True, ("10.1.0.0/16",)))
+    verdict = judge(theirs, IncomingRequest("POST", "/v1/responses"))
+    assert isinstance(verdict, Passage)
+    assert verdict.origin == Origin(
+        "https", "gateway.example", 8443, judged=True, loopback=True, ranges=("10.1.0.0/16",)
+    )
 
 
 @pytest.mark.parametrize("provider", PROVIDERS.values(), ids=PROVIDERS.keys())
@@ -263,7 +273,7 @@ def custom(
 def test_judge_custom_is_sent_as_its_record_says() -> None:
     bearer = custom(BrokerSecret("S", "value-123"))
     assert ("Authorization", "Bearer value-123") in bearer.headers
-    assert bearer.origin == Origin("https", "api.example", 443, judged=True)
+    assert bearer.origin == Origin("https", "api.example", 443, judged=True, named=True)
     assert bearer.door == "/broker/custom/S?target=https://api.example"
     header = custom(BrokerSecret("S", "value-123", "header", "X-T"))
     assert [v for n, v in header.headers if n == "X-T"] == ["value-123"]
@@ -316,7 +326,7 @@ def test_judge_custom_plain_http_to_loopback_is_judged_as_such() -> None:
         BrokerSecret("S", "v"), target, IncomingRequest("GET", "/"), approved=True, dev=True
     )
     assert isinstance(verdict, Passage)
-    assert verdict.origin == Origin("http", "127.0.0.1", 9, judged=True, loopback=True)
+    assert verdict.origin == Origin("http", "127.0.0.1", 9, judged=True, loopback=True, named=True)
 
 
 NAMES = st.sampled_from(

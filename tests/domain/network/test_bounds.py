@@ -3,6 +3,7 @@
 import pytest
 
 from atoll.domain.errors import Forbidden, Invalid
+from atoll.domain.network.address import PrivateReach
 from atoll.domain.network.bounds import (
     PROFILE_ALONE,
     UNBOUNDED,
@@ -10,10 +11,12 @@ from atoll.domain.network.bounds import (
     Excess,
     NetworkBounds,
     beyond,
+    check_gateway,
     check_open,
     check_registry,
     check_within,
     narrowed,
+    reach_of,
     read_bounds,
     registry_beyond,
     registry_place,
@@ -215,3 +218,28 @@ def test_wrong_bound_is_refused_with_its_field(wrong: dict[str, object], field: 
     with pytest.raises(Invalid) as at:
         read_bounds(wrong, field="network_bounds")
     assert at.value.field == f"network_bounds.{field}"
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:5432", "http://[::1]:5432/v1", "https://10.1.2.3", "https://metadata"]
+)
+def test_gateway_stands_where_every_bound_opens(url: str) -> None:
+    gateways = NetworkBounds(host_ports=((443, 5432),), ranges=("10.1.0.0/16",))
+    check_gateway(url, [own(UNBOUNDED), own(gateways)])
+    check_gateway("https://gateway.example.com", [own(USUAL)])
+    with pytest.raises(Forbidden, match="beyond what this installation") as raised:
+        check_gateway(url, [own(gateways), own(USUAL)])
+    assert (raised.value.code, raised.value.field) == ("network_bound", "base_url")
+
+
+def test_gateway_leads_where_every_bound_opens() -> None:
+    wide = NetworkBounds(host_ports=((8080, 8090),), ranges=("10.0.0.0/8", "192.168.0.0/16"))
+    narrow = NetworkBounds(host_ports=((8080, 8080),), ranges=("10.1.0.0/16",))
+    assert reach_of("https://a.example", [own(UNBOUNDED)]) is None
+    assert reach_of("https://a.example", [own(USUAL)]) == PrivateReach()
+    assert reach_of("http://localhost:8080", [own(wide), own(narrow)]) == PrivateReach(
+        True, ("10.1.0.0/16",)
+    )
+    assert reach_of("http://localhost", [own(wide)]) == PrivateReach(
+        False, ("10.0.0.0/8", "192.168.0.0/16")
+    )

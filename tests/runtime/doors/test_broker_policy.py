@@ -14,7 +14,14 @@ import pytest
 from aiohttp import web
 from yarl import URL
 
-from atoll.wire.contract.policy import Approved, CustomSecret, DoorLimits, Policy, ProviderKey
+from atoll.wire.contract.policy import (
+    Approved,
+    CustomSecret,
+    DoorLimits,
+    GatewayReach,
+    Policy,
+    ProviderKey,
+)
 from tests.peers.broker import KEY, Door, broker_door
 
 VALUE = "custom-canary-9876543210"
@@ -275,6 +282,21 @@ async def test_provider_key_of_the_policy_wins_rotates_and_removes_live(world: W
         await _cut(world, answer)
     status, _ = await world.ask(messages, "POST")
     assert status == 404
+
+
+async def test_gateway_of_a_member_leads_to_nothing_of_the_server(world: World) -> None:
+    """As a name may, whose address changes after it was looked at."""
+    url = f"{world.door.url}/broker/openai/v1/models"
+    key = ProviderKey(provider="openai", secret_id="s", version=1, value="member-key-1234567")
+    bounded = msgspec.structs.replace(key, base_url=world.upstream, reach=GatewayReach())
+    for host in ("127.0.0.1", "localhost"):
+        base = world.upstream.replace("127.0.0.1", host)
+        world.set(providers=(msgspec.structs.replace(bounded, base_url=base),))
+        status, text = await world.ask(url)
+        assert (status, json.loads(text)["error"]) == (403, "address_refused")
+    assert not world.seen
+    world.set(providers=(msgspec.structs.replace(bounded, reach=GatewayReach(loopback=True)),))
+    assert [(await world.ask(url))[0] for _ in range(2)] == [200, 200]
 
 
 async def test_provider_key_that_cannot_be_sent_closes_its_door(world: World) -> None:

@@ -76,6 +76,11 @@ def _network(**part: Any) -> tuple[str, str, dict[str, Any]]:
     return _profile(network=part)
 
 
+def _gateway(url: str) -> tuple[str, str, dict[str, Any]]:
+    use = {"kind": "provider", "provider": "openai", "base_url": url}
+    return "PUT", "/v1/secrets/{own}", {"value": "sk-correct-horse-battery", **use}
+
+
 BOX = {"sandbox": "{box}"}
 FIELDS: Final[Mapping[str, Row]] = {
     # The network: bounded by the installation, then by the organization.
@@ -171,6 +176,20 @@ FIELDS: Final[Mapping[str, Row]] = {
         *("PUT", "/v1/secrets/{own}"),
         {"value": "correct-horse-battery", "broker_protected": False, "env": "A_TOKEN"},
         MAKERS - {SERVICE},
+    ),
+    # A gateway in place of a model provider: the broker dials it for whoever is inside.
+    "secret for a gateway of the server's loopback": Row(
+        *_gateway("http://127.0.0.1:5432"), THE_PERSON, "base_url"
+    ),
+    "secret for a gateway of its hosts file": Row(
+        *_gateway("https://ip6-localhost"), THE_PERSON, "base_url"
+    ),
+    "secret for a gateway of its LAN": Row(*_gateway("https://10.1.2.3"), THE_PERSON, "base_url"),
+    "secret for a gateway of a cloud's credentials": Row(
+        *_gateway("https://169.254.169.254"), NOBODY, "base_url"
+    ),
+    "secret for a public gateway": Row(
+        *_gateway("https://gateway.example.com"), MAKERS - {SERVICE}
     ),
     "an organization": Row("POST", "/v1/organizations", {"slug": "{own}"}, THE_PERSON),
     # Tokens: never more than their maker has, and no longer.

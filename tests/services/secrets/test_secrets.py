@@ -1,6 +1,6 @@
 import asyncio
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -19,15 +19,22 @@ from atoll.ports import RuntimeClient
 from atoll.ports.extension import Capabilities
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
-from atoll.services.policies.policies import Policies
+from atoll.services.policies.policies import ComposedPolicy, Policies
 from atoll.services.policies.policy_push import AT_ONCE, PATIENCE_SECONDS
+from atoll.services.policies.settings import PolicySettings
 from atoll.services.secrets.secrets import SetSecret
 from atoll.services.webhooks.posting import WebhookPosting
 from atoll.services.webhooks.webhooks import Webhooks
 from atoll.testing import FakeWebhookSender
 from atoll.testing.contracts.event_log import NOW
 from atoll.wire.contract.call import RuntimeCall
-from atoll.wire.contract.policy import Policy, PolicyView, decode_policy
+from atoll.wire.contract.policy import (
+    GatewayReach,
+    Policy,
+    PolicyView,
+    ProviderKey,
+    decode_policy,
+)
 from tests.peers.receivers.webhook_receiver import verify
 from tests.services.scene import Scene, scene
 
@@ -214,6 +221,55 @@ async def test_live_sandbox_hears_of_every_change() -> None:
         await s.secrets.rotate(LOCAL_PERSON, (await set_(s)).id, KEY)
         assert len(policies(s)) == 4
         assert not (await s.sandboxes.get(LOCAL_PERSON, box.id)).exposed_secrets
+
+
+async def test_gateway_is_bounded_by_who_wrote_it_last() -> None:
+    """Whoever takes over the organization's key of the person that runs the installation, too."""
+    admin = replace(OTHER, capabilities=capabilities_of(OrgRole.ADMIN))
+    gateway = replace(OPENAI, base_url="https://gateway.example.com")
+    local = replace(OPENAI, base_url="http://127.0.0.1:8080")
+    async with scene() as s:
+        accepting(s)
+        await s.ready()
+        await set_(s, use=local, scope="organization")
+        for use in (local, replace(OPENAI, base_url="https://10.1.2.3")):
+            with pytest.raises(Forbidden, match="beyond what this installation") as raised:
+                await s.secrets.set(admin, request(use=use, scope="organization"))
+            assert raised.value.field == "base_url"
+        await s.secrets.set(admin, request(use=gateway, scope="organization"))
+        keys = [one.providers[0] for one in policies(s)]
+        assert [(one.base_url, one.reach) for one in keys] == [
+            (local.base_url, None),
+            (gateway.base_url, GatewayReach()),
+        ]
+
+
+class EarlierRuntime:
+    """One that refuses a policy with a field that it does not know."""
+
+    def __init__(self) -> None:
+        self.kept: list[Policy] = []
+
+    async def call(self, call: RuntimeCall[object]) -> None:
+        policy = _policy(call)
+        if any(one.reach is not None for one in policy.providers):
+            raise Invalid("there is no reach", field="reach")
+        self.kept.append(policy)
+
+
+async def test_runtime_of_an_earlier_version_gets_no_bounded_gateway() -> None:
+    """It would dial it wherever it leads."""
+    key = ProviderKey(provider="openai", secret_id="s", version=1, value=KEY)
+    bounded = msgspec.structs.replace(key, provider="gemini", reach=GatewayReach())
+    composed = ComposedPolicy(Policy(revision=1, providers=(key, bounded)), ())
+    runtime = EarlierRuntime()
+    async with scene() as s:
+        box = await s.ready()
+        ground = Ground(s.store, s.bus, s.clock, Identifiers())
+        none = cast(Any, None)
+        policies_ = Policies(ground, none, vault=s.vault, settings=PolicySettings())
+        await policies_.put(cast(RuntimeClient, runtime), box, composed)
+    assert [one.providers for one in runtime.kept] == [(key,)]
 
 
 async def test_deaf_runtime_is_told_later() -> None:

@@ -15,6 +15,7 @@ import msgspec
 
 from atoll.domain.broker.provider import PROVIDERS, WEBSOCKET, Provider, Rule, Upstream
 from atoll.domain.broker.request_headers import AllowedNames, of_provider, of_secret
+from atoll.domain.network.address import PrivateReach
 from atoll.domain.network.host import Target, canonical_host
 
 Headers = tuple[tuple[str, str], ...]
@@ -101,7 +102,8 @@ class Origin(msgspec.Struct, frozen=True):
     """The server to dial.
 
     `host` is canonical, or a base URL's own. A `judged` one must resolve to public addresses only,
-    or to loopback when `loopback` allows it.
+    to loopback when `loopback` allows it, or into the private `ranges`. One that a program inside
+    `named` is dialled anew each time.
     """
 
     scheme: str
@@ -109,6 +111,8 @@ class Origin(msgspec.Struct, frozen=True):
     port: int
     judged: bool = False
     loopback: bool = False
+    ranges: tuple[str, ...] = ()
+    named: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +169,7 @@ def judge(upstream: Upstream, incoming: IncomingRequest) -> Passage | Refusal:
             f"{incoming.method} {incoming.path} is not an inference endpoint of {provider.name}"
         )
         return Refusal(403, "not_allowed", f"{message} that sandboxes may use")
-    origin, authority, base = _place(upstream.base_url)
+    origin, authority, base = _place(upstream.base_url, upstream.reach)
     query = without_parameters(incoming.query, _CREDENTIAL_PARAMETERS)
     credentials: Headers = ((provider.header, provider.scheme + upstream.key),)
     if upstream.account and provider.account_header:
@@ -212,7 +216,9 @@ def judge_custom(
     loopback = dev and target.scheme == "http"
     headers, passed = dressed(incoming, shown, credentials, of_secret(secret.headers))
     return Passage(
-        origin=Origin(target.scheme, target.host, target.port, judged=True, loopback=loopback),
+        origin=Origin(
+            target.scheme, target.host, target.port, judged=True, loopback=loopback, named=True
+        ),
         target=target.path + (f"?{query}" if query else ""),
         rule="custom",
         headers=headers,
@@ -332,10 +338,15 @@ def _spellings(secret: BrokerSecret) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=64)
-def _place(base_url: str) -> tuple[Origin, str, str]:
+def _place(base_url: str, reach: PrivateReach | None) -> tuple[Origin, str, str]:
     """Return the origin of a provider's base URL, its `Host`, and its base path."""
     parts = urlsplit(base_url)
     host = canonical_host(parts.hostname or "")
     port = parts.port or (443 if parts.scheme == "https" else 80)
     authority = Target(parts.scheme, host, port, "/", "").authority
-    return Origin(parts.scheme, host, port), authority, parts.path.rstrip("/")
+    origin = Origin(parts.scheme, host, port)
+    if reach is not None:
+        origin = Origin(
+            parts.scheme, host, port, judged=True, loopback=reach.loopback, ranges=reach.ranges
+        )
+    return origin, authority, parts.path.rstrip("/")

@@ -8,6 +8,8 @@ variables its own SDK reads. Data only: `domain.broker.passage` checks by it,
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from atoll.domain.network.address import PrivateReach
+
 PLACEHOLDER_PREFIX = "atoll-placeholder-"
 WEBSOCKET = "WEBSOCKET"
 """The value that stands for the method in a rule that allows a WebSocket."""
@@ -50,12 +52,14 @@ class Provider:
 @dataclass(frozen=True, slots=True)
 class Upstream:
     """A provider with this installation's key or the token of a login, and its own base URL when
-    there is one. `account` is the vendor's id of a login's account."""
+    there is one. `account` is the vendor's id of a login's account. `reach` bounds where a gateway
+    of somebody's own may lead; None: what the installation names is not judged."""
 
     provider: Provider
     base_url: str
     key: str = field(repr=False)
     account: str = ""
+    reach: PrivateReach | None = None
 
 
 OPENAI = Provider(

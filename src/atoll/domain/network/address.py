@@ -5,6 +5,7 @@ time (threats fact 8). The caller then dials exactly the checked address.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 _NAT64 = "64:ff9b:"
@@ -28,6 +29,15 @@ _UNICAST = IPv6Network("2000::/3")
 """The range from which all IPv6 global unicast addresses were assigned (RFC 4291 §2.4)."""
 _METADATA = frozenset({"169.254.169.254", "fd00:ec2::254", "100.100.100.200", "192.0.0.192"})
 """The addresses at which clouds give a machine its own credentials."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateReach:
+    """The addresses that a gateway in place of a provider may lead to, beside public ones: those of
+    the server's own loopback, and private networks."""
+
+    loopback: bool = False
+    ranges: tuple[str, ...] = ()
 
 
 def is_public(address: str) -> bool:

@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 from ipaddress import ip_network
 from typing import Final
+from urllib.parse import urlsplit
 
 from atoll.domain.errors import Forbidden, Invalid
 from atoll.domain.event import Json
-from atoll.domain.network.address import is_loopback, is_public
+from atoll.domain.network.address import PrivateReach, is_loopback, is_public
 from atoll.domain.network.egress import (
     FULL_PORTS,
     HOST_NAMES,
@@ -38,6 +39,7 @@ ANY_HOST: Final = "*"
 MAX_ENTRIES: Final = 64
 HIGHEST_PORT: Final = 65535
 HTTPS_PORT: Final = 443
+HTTP_PORT: Final = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +155,36 @@ def check_registry(registry: str, bounds: Iterable[Bound], addresses: Iterable[s
             if registry_beyond(place, bound.bounds) is not None:
                 shown = registry if place == registry else f"{registry} (which leads to {place})"
                 raise _make_refusal(Excess("image", shown), "image", bound)
+
+
+def check_gateway(base_url: str, bounds: Iterable[Bound]) -> None:
+    """Check that a gateway, which the broker dials for whoever is inside, stands where the bounds
+    open, by its name. Raises `Forbidden`, `network_bound`, with the field."""
+    place = _place_of_url(base_url)
+    for bound in bounds:
+        if registry_beyond(place, bound.bounds) is not None:
+            raise _make_refusal(Excess("base_url", base_url), "base_url", bound)
+
+
+def reach_of(base_url: str, bounds: Sequence[Bound]) -> PrivateReach | None:
+    """Return what a gateway's name may lead to; None where nothing is bounded."""
+    given = [one.bounds for one in bounds]
+    if all(one == UNBOUNDED for one in given):
+        return None
+    _host, port = registry_place(_place_of_url(base_url))
+    ranges = dict.fromkeys(each for one in given for each in one.ranges)
+    return PrivateReach(
+        all(_has_port(one.host_ports, port) for one in given),
+        tuple(each for each in ranges if all(_has_range(one.ranges, each) for one in given)),
+    )
+
+
+def _place_of_url(url: str) -> str:
+    """Return the host and port of a URL as a registry is named."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    port = parts.port or (HTTPS_PORT if parts.scheme == "https" else HTTP_PORT)
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def registry_place(registry: str) -> tuple[str, int]:

@@ -11,15 +11,18 @@ from typing import Final
 
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import OrgId, PrincipalId
+from atoll.domain.network.address import PrivateReach
 from atoll.domain.network.bounds import (
     PROFILE_ALONE,
     UNBOUNDED,
     Bound,
     NetworkBounds,
+    check_gateway,
     check_open,
     check_registry,
     check_within,
     narrowed,
+    reach_of,
 )
 from atoll.domain.network.network import Network
 from atoll.domain.people.front_end import is_guest_org
@@ -27,6 +30,7 @@ from atoll.domain.people.principal import LOCAL_PERSON, Principal
 from atoll.domain.profile.profile import Profile
 from atoll.domain.sandbox.image import HOST, is_tree_name, read_reference
 from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.secrets.secret import Secret
 from atoll.ports import Transaction
 from atoll.services.policies.settings import PolicySettings
 
@@ -91,6 +95,19 @@ class NetworkBoundary:
                 registry = read_reference(profile.image).registry
                 bounds = await self.of(rows, caller.org_id, caller.id, profile.network)
                 check_registry(registry, bounds)
+
+    async def check_gateway(self, rows: Transaction, caller: Principal, base_url: str) -> None:
+        """Check that a caller may have the broker dial a gateway in place of a provider. Raises as
+        `check`."""
+        check_gateway(base_url, await self.of(rows, caller.org_id, caller.id, Network()))
+
+    async def reach_of(self, rows: Transaction, secret: Secret) -> PrivateReach | None:
+        """Return what the gateway of a secret may lead to, by the bounds of who set it; None where
+        nothing is bounded, or the provider is the vendor's."""
+        if secret.use.base_url is None:
+            return None
+        bounds = await self.of(rows, secret.org_id, secret.owner, Network())
+        return reach_of(secret.use.base_url, bounds)
 
     async def check_open(self, rows: Transaction, caller: Principal, *, accepts: bool) -> None:
         """Check that a caller who accepts a wall that cannot close its network may have one. Raises

@@ -7,6 +7,7 @@ and are kept nowhere. A value that does not open is left out, so its door stays 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from types import MappingProxyType
 
 import msgspec
 import structlog
@@ -15,6 +16,7 @@ from atoll.domain.agent.login_use import ExposedLogin, LoginInside, agent_of
 from atoll.domain.approvals.approval import Approval, SecretAsk, holds
 from atoll.domain.errors import AtollError, Conflict, Failed, Invalid
 from atoll.domain.ids import SandboxId, SecretId
+from atoll.domain.network.address import PrivateReach
 from atoll.domain.profile.profile import Recording
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.sandbox.stimulus import Exposed
@@ -173,12 +175,12 @@ class Policies:
             )
             lent = await self._lent(rows, sandbox) if kept else ()
             within = await self.boundary.narrowed(rows, sandbox)
+            reaches = {
+                one.secret.id: await self.boundary.reach_of(rows, one.secret) for one in kept
+            }
         check_secrets(sandbox, [one.secret for one in kept])
-        opened = self._open(sandbox, kept)
-        chosen = {
-            secret.id for secret in applied((one.secret for one in opened), scope_subject(sandbox))
-        }
-        mine = [one for one in opened if one.secret.id in chosen]
+        opened = self._open(sandbox, kept, reaches)
+        mine = _applied(opened, sandbox)
         settings, access = self._settings, await self._access(sandbox)
         policy = Policy(
             revision=revision,
@@ -267,7 +269,12 @@ class Policies:
             return InsideAccess()
         return await self._inside(sandbox)
 
-    def _open(self, sandbox: Sandbox, kept: Sequence[Kept]) -> list[OpenSecret]:
+    def _open(
+        self,
+        sandbox: Sandbox,
+        kept: Sequence[Kept],
+        reaches: Mapping[SecretId, PrivateReach | None] = MappingProxyType({}),
+    ) -> list[OpenSecret]:
         wanted = set(references(sandbox))
         found = []
         for one in kept:
@@ -275,7 +282,7 @@ class Policies:
             if secret.use.purpose in (Purpose.DRIVE, Purpose.EXTENSION, Purpose.OAUTH):
                 continue  # no runtime has a use for it
             try:
-                found.append(OpenSecret(secret, self._vault.open(one.sealed, bound_to(secret))))
+                value = self._vault.open(one.sealed, bound_to(secret))
             except AtollError as err:
                 _log.error("value_unopened", id=secret.id, name=secret.name, reason=err.message)
                 if wanted & {secret.name, secret.id}:
@@ -283,6 +290,8 @@ class Policies:
                         f"The secret {secret.name} ({secret.id}) cannot be opened; set it again. "
                         f"{err.message}"
                     ) from err
+            else:
+                found.append(OpenSecret(secret, value, reaches.get(secret.id)))
         return found
 
     def _approved(
@@ -339,6 +348,12 @@ def scope_subject(sandbox: Sandbox) -> ScopeSubject:
     return ScopeSubject(sandbox.org_id, sandbox.owner, sandbox.id, sandbox.profile.id)
 
 
+def _applied(opened: Sequence[OpenSecret], sandbox: Sandbox) -> list[OpenSecret]:
+    """Return the secrets that a sandbox uses: of several for one purpose the narrowest."""
+    chosen = {one.id for one in applied((each.secret for each in opened), scope_subject(sandbox))}
+    return [one for one in opened if one.secret.id in chosen]
+
+
 def _providers(
     mine: Sequence[OpenSecret], lent: Sequence[LentLogin], own: str
 ) -> tuple[ProviderKey, ...]:
@@ -361,10 +376,13 @@ async def _send(client: RuntimeClient, composed: ComposedPolicy) -> None:
     try:
         await client.call(put_policy(policy))
     except Invalid:
-        if policy.tools is None and not policy.agent_env:
+        bounded = any(one.reach is not None for one in policy.providers)
+        if policy.tools is None and not policy.agent_env and not bounded:
             raise
-        # A runtime of an earlier version refuses what it does not know.
-        plain = msgspec.structs.replace(policy, tools=None, agent_env=())
+        # A runtime of an earlier version refuses what it does not know. It would dial a gateway
+        # wherever that leads.
+        kept = tuple(one for one in policy.providers if one.reach is None)
+        plain = msgspec.structs.replace(policy, tools=None, agent_env=(), providers=kept)
         await client.call(put_policy(plain))
 
 

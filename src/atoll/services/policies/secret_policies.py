@@ -9,11 +9,13 @@ from typing import TypeAlias
 
 from atoll.domain.agent.login_use import ExposedLogin
 from atoll.domain.approvals.approval import Approval, GrantScope, SecretAsk
+from atoll.domain.network.address import PrivateReach
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.secrets.secret import Purpose, Secret
 from atoll.wire.contract.policy import (
     Approved,
     CustomSecret,
+    GatewayReach,
     GitRemote,
     LoginToken,
     ProviderKey,
@@ -35,10 +37,12 @@ LentLogin: TypeAlias = LoginToken | LentKey | ExposedLogin
 
 @dataclass(frozen=True, slots=True)
 class OpenSecret:
-    """A secret with its value in the clear, for as long as one policy is composed."""
+    """A secret with its value in the clear, for as long as one policy is composed. `reach` bounds
+    where its gateway may lead."""
 
     secret: Secret
     value: str = field(repr=False)
+    reach: PrivateReach | None = None
 
 
 def exposed_names(mine: Sequence[OpenSecret], logins: Sequence[ExposedLogin]) -> tuple[str, ...]:
@@ -78,7 +82,14 @@ def provider_key(one: OpenSecret) -> ProviderKey:
         version=secret.version,
         value=one.value,
         base_url=secret.use.base_url,
+        reach=_gateway_reach(one.reach),
     )
+
+
+def _gateway_reach(reach: PrivateReach | None) -> GatewayReach | None:
+    if reach is None:
+        return None
+    return GatewayReach(loopback=reach.loopback, ranges=reach.ranges)
 
 
 def custom_secret(one: OpenSecret) -> CustomSecret:

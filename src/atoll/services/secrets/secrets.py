@@ -109,6 +109,8 @@ class Secrets:
         scope = await self._living_scope(caller, request.scope)
         _check_scope(caller, scope)
         async with self._ground.store.begin() as rows:
+            if use.base_url is not None:
+                await self._sandboxes.boundary.check_gateway(rows, caller, use.base_url)
             await self._drop_orphans(rows, caller)
             kept = await rows.secrets.sealed(caller.org_id, caller.id)
             before = next((k for k in kept if _same_place(k.secret, caller, name, scope)), None)
@@ -260,7 +262,8 @@ class Secrets:
     ) -> Secret:
         now = self._ground.clock.now()
         if before is not None:
-            older = before.secret
+            # What the doors may reach with it is bounded by who wrote it last.
+            older = replace(before.secret, owner=caller.id)
             return replace(older, use=use, version=older.version + 1, updated_at=now)
         return Secret(
             id=self._ground.ids.secret(),

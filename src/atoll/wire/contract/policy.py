@@ -32,14 +32,24 @@ class _Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         return f"<{type(self).__name__}>"
 
 
-class ProviderKey(_Message, frozen=True, kw_only=True):
-    """A key for a built-in provider; `base_url` only for a gateway of one's own."""
+class GatewayReach(_Message, frozen=True, kw_only=True):
+    """The addresses that a gateway may lead to, beside public ones: those of the server's own
+    loopback, and private networks."""
+
+    loopback: bool = False
+    ranges: tuple[Word, ...] = ()
+
+
+class ProviderKey(_Message, frozen=True, kw_only=True, omit_defaults=True):
+    """A key for a built-in provider; `base_url` only for a gateway of one's own, and `reach` where
+    whose it is does not run the installation."""
 
     provider: Word
     secret_id: Word
     version: int
     value: str
     base_url: str | None = None
+    reach: GatewayReach | None = None
 
 
 class LoginToken(_Message, frozen=True, kw_only=True):

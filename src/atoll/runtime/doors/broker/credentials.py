@@ -19,6 +19,7 @@ from atoll.domain.broker.provider import (
     Upstream,
     safe_base_url,
 )
+from atoll.domain.network.address import PrivateReach
 from atoll.domain.network.host import Target
 from atoll.domain.repository.git_remote import BrokerRemote, read_remote
 from atoll.wire.contract.policy import Approved, CustomSecret, LoginToken, Policy
@@ -137,7 +138,8 @@ def read_credentials(
             log.error("the key of provider %r (%s) cannot be used", one.provider, one.secret_id)
             upstreams.pop(one.provider, None)
             continue
-        upstreams[one.provider] = Upstream(provider, base_url, one.value)
+        reach = None if one.reach is None else PrivateReach(one.reach.loopback, one.reach.ranges)
+        upstreams[one.provider] = Upstream(provider, base_url, one.value, reach=reach)
     logins = _read_logins(policy)
     for name, token in logins.items():
         provider = LOGIN_PROVIDERS[name]

@@ -48,7 +48,7 @@ class UpstreamConnections:
     def put_back(self, one: Outbound) -> None:
         """Keep a connection for the next request, or close it."""
         kept = self._idle.setdefault(one.origin, [])
-        if one.origin.judged or not one.usable or len(kept) >= MAX_IDLE:
+        if one.origin.named or not one.usable or len(kept) >= MAX_IDLE:
             one.close()
             return
         one.rest()
@@ -59,7 +59,7 @@ class UpstreamConnections:
         async with asyncio.timeout(CONNECT_SECONDS):
             addresses = await _resolve(origin)
             if origin.judged:
-                refused = first_forbidden(addresses, loopback=origin.loopback)
+                refused = first_forbidden(addresses, loopback=origin.loopback, ranges=origin.ranges)
                 if refused is not None:
                     raise AddressRefused(f"{origin.host} leads to an address that is not public")
                 if any(is_own(one) and not is_loopback(one) for one in addresses):
