@@ -131,12 +131,28 @@ class MadeOrgInvitation(OrgInvitation):
 
     secret = fields.text()
     url = fields.text()
+    local_only = fields.flag()
 
 
 class OrgInvitationList(Shape):
     """The invitations that can still be accepted."""
 
     invitations = fields.many(OrgInvitation)
+
+
+class Realm(Shape):
+    """A login provider."""
+
+    realm = fields.text()
+    name = fields.text()
+    login_path = fields.text()
+
+
+class RealmList(Shape):
+    """The ways to log in: by login links alone (`local`), or at providers, too (`oidc`)."""
+
+    mode: Field[Literal["local", "oidc"]] = fields.word()
+    realms = fields.many(Realm)
 
 
 class WaitingSandbox(Shape):
@@ -384,6 +400,10 @@ class Organizations:
     def accept(self, body: AcceptBody) -> Organization:
         """Become a member by an invitation."""
         return self._transport.read(Organization, post("invitations", "accept", value=body))
+
+    def realms(self) -> RealmList:
+        """Return how people log in: with `local`, nobody can accept an invitation."""
+        return self._transport.read(RealmList, Call("GET", "/auth/realms"))
 
     def add_service_account(self, ref: str | None, body: ServiceAccountBody) -> Member:
         """Make a service account."""

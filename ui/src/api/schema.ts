@@ -1855,7 +1855,10 @@ export interface components {
             readonly secret: string;
             readonly source: components["schemas"]["HookSource"];
         };
-        /** @description An invitation just made: `secret`, and the link `url` with it, are returned only once. */
+        /**
+         * @description An invitation just made: `secret`, and the link `url` with it, are returned only once.
+         *     `local_only` when no other machine can open the link.
+         */
         readonly MadeOrgInvitationView: {
             readonly created_at: string;
             readonly email: string;
@@ -1863,6 +1866,7 @@ export interface components {
             readonly groups: readonly string[];
             readonly invitation_id: string;
             readonly invited_by: string;
+            readonly local_only: boolean;
             readonly role: components["schemas"]["OrgRole"];
             readonly secret: string;
             readonly url: string;
@@ -2764,7 +2768,8 @@ export interface components {
         readonly ReadinessState: "works" | "key_missing" | "not_installed" | "unavailable";
         /** @description The ways to log in. `mode` is `local` for login links alone, `oidc` for these realms, too. */
         readonly RealmList: {
-            readonly mode: string;
+            /** @enum {string} */
+            readonly mode: "local" | "oidc";
             readonly realms: readonly components["schemas"]["RealmView"][];
         };
         /** @description A realm: a login provider. The browser opens `login_path`. */

@@ -142,7 +142,8 @@ class Invitations:
                 raise _over()
             if caller.kind is not ActorKind.PERSON or is_local(caller):
                 raise Conflict(
-                    "An invitation is for somebody else: a person with a login of their own.",
+                    "An invitation is for somebody else: a person who logged in at a login "
+                    "provider (docs/run/sign-in.md).",
                     code="not_invited",
                 )
             members = await rows.members.of(found.id)

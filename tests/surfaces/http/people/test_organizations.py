@@ -238,6 +238,7 @@ async def test_invitation_makes_its_taker_a_member_once(atoll: World) -> None:
     assert [one["email"] for one in listed] == ["new@example.org"]
     assert not {"secret", "url"} & listed[0].keys()
     assert made["url"].endswith(f"/#join={made['secret']}")
+    assert made["local_only"] is True
     joined = await team.call(
         "newcomer", "POST", "/v1/invitations/accept", json={"secret": made["secret"]}
     )

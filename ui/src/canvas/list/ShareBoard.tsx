@@ -2,7 +2,7 @@
 
 import { useCallback, useEffect, useState } from 'react';
 import { Dialog } from '../../components/parts/Dialog';
-import { OnceShown } from '../../components/parts/OnceShown';
+import { LocalOnly, OnceShown } from '../../components/parts/OnceShown';
 import { Segments } from '../../components/parts/Segments';
 import { t, worded } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
@@ -246,7 +246,7 @@ function Links({ id }: { readonly id: string }) {
       {made !== null && (
         <OnceShown label={t`Link to this dashboard`} value={made.link}>
           <p>{t`This link is shown once. Send it only to people who may see all that is here.`}</p>
-          {made.local_only && <p>{t`It works on this machine only.`}</p>}
+          {made.local_only && <LocalOnly />}
         </OnceShown>
       )}
       <ul className="lines">

@@ -1,6 +1,7 @@
 /** The pages before anybody is logged in, and after a guest's visit: how to get a link. */
 
 import { t } from '../../language/t';
+import { joining } from '../../state/joining';
 import { logOut } from '../../state/login';
 import { realms } from '../../state/realms';
 import { useStore } from '../../state/store';
@@ -15,18 +16,25 @@ interface LoggedOutProps {
 
 export function LoggedOut({ why, ended }: LoggedOutProps) {
   const { mode, realms: offered } = useStore(realms);
+  const invited = useStore(joining) !== null;
   if (mode === 'oidc') return <LoginScreen realms={offered} {...{ why, ended }} />;
   return (
     <main className="welcome">
       <div className="welcome-card">
         <Mark />
-        <h1>{t`Log in to Atoll`}</h1>
+        <h1>{invited ? t`You are invited to a team` : t`Log in to Atoll`}</h1>
+        {invited && (
+          <p>
+            {t`Nobody else can log in to this Atoll yet: it has no login provider. Ask whoever invited you to set one up (${(<code>docs/run/sign-in.md</code>)}), and open the link again then.`}
+          </p>
+        )}
         {why !== null && (
           <p className="welcome-why" role="alert">
             {why}
           </p>
         )}
         <p>
+          {invited && t`Do you run this Atoll?`}{' '}
           {t`Atoll has no passwords. On the machine that runs it, ask for a login link and open it in this browser:`}
         </p>
         <pre className="command">

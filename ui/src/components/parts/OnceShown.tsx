@@ -20,6 +20,15 @@ export function OnceShown({ label, value, children }: OnceShownProps) {
   );
 }
 
+/** For a link that names loopback: no other machine can open it. */
+export function LocalOnly() {
+  return (
+    <p className="share-local">
+      {t`It works on this machine only. For people elsewhere start Atoll with ${(<code>atoll up --lan</code>)}, or with ${(<code>--public-url</code>)} behind a tunnel.`}
+    </p>
+  );
+}
+
 /** A line that is copied as a whole: a link, a token, a command. */
 export function CopyLine({ label, value }: Omit<OnceShownProps, 'children'>) {
   return (

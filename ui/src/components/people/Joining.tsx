@@ -7,6 +7,7 @@ import { t } from '../../language/t';
 import { duration, secondsUntil, tick } from '../../state/clock';
 import { forgetInvitation } from '../../state/joining';
 import { login, logOut } from '../../state/login';
+import { loadRealms, realms } from '../../state/realms';
 import { useStore } from '../../state/store';
 import { acceptInvitation } from '../../state/team/entering';
 import { ROLES } from '../../state/team/rights';
@@ -14,7 +15,8 @@ import { Mark } from '../parts/icons';
 import { useAnswer } from '../parts/useAnswer';
 
 export function Joining({ secret }: { readonly secret: string }) {
-  const { value: offer, problem } = useAnswer(teamApi.offered, secret);
+  const { value: offer, problem } = useAnswer(lookAt, secret);
+  const closed = useStore(realms).mode === 'local';
   const [refused, setRefused] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
   const why = refused ?? (problem === null ? null : whyOf(problem));
@@ -33,12 +35,12 @@ export function Joining({ secret }: { readonly secret: string }) {
         <Mark />
         <h1>{offer === null ? t`You are invited to a team` : titleOf(offer)}</h1>
         {offer !== null && <Offer offer={offer} />}
-        <Identity />
+        {offer !== null && closed ? <Closed /> : <Identity />}
         <div className="welcome-acts">
           <button
             type="button"
             className="button button-primary"
-            disabled={busy || offer === null}
+            disabled={busy || offer === null || closed}
             onClick={join}
           >
             {offer === null ? t`Join` : t`Join ${offer.organization}`}
@@ -50,6 +52,12 @@ export function Joining({ secret }: { readonly secret: string }) {
       </div>
     </main>
   );
+}
+
+/** Asks what is offered, and whether anybody can log in to take it. */
+async function lookAt(secret: string): Promise<OfferedPlace> {
+  const [offer] = await Promise.all([teamApi.offered(secret), loadRealms()]);
+  return offer;
 }
 
 /** What somebody is called who runs the installation and has no name of their own yet. */
@@ -67,6 +75,15 @@ function Offer({ offer }: { readonly offer: OfferedPlace }) {
   return (
     <p>
       {t`You join as ${(<strong>{role?.words.toLowerCase()}</strong>)}. ${role?.note} The invitation works once, for another ${duration(secondsUntil(offer.expires_at, now))}.`}
+    </p>
+  );
+}
+
+/** For whoever runs an Atoll in which nobody else can log in. */
+function Closed() {
+  return (
+    <p>
+      {t`You run this Atoll, and the invitation is for somebody else. Nobody else can log in here yet: set up a login provider (${(<code>docs/run/sign-in.md</code>)}).`}
     </p>
   );
 }

@@ -10,7 +10,7 @@ import { login, rename } from '../../state/login';
 import { useStore } from '../../state/store';
 import { Dialog } from '../parts/Dialog';
 import { Field } from '../parts/Field';
-import { OnceShown } from '../parts/OnceShown';
+import { LocalOnly, OnceShown } from '../parts/OnceShown';
 import { Segments } from '../parts/Segments';
 import { terminalWords } from '../parts/words';
 
@@ -166,11 +166,7 @@ function Made({ link, localOnly }: MadeProps) {
   return (
     <OnceShown label={t`Share link`} value={link}>
       <p>{t`This link is shown once. Send it only to people you trust with this terminal.`}</p>
-      {localOnly && (
-        <p className="share-local">
-          {t`It works on this machine only. For people elsewhere start Atoll with ${(<code>atoll up --lan</code>)}, or with ${(<code>--public-url</code>)} behind a tunnel.`}
-        </p>
-      )}
+      {localOnly && <LocalOnly />}
     </OnceShown>
   );
 }

@@ -2,17 +2,18 @@
 
 import { useEffect, useState } from 'react';
 import { Problem } from '../../api/call';
-import { teamApi, type OrgInvitation, type OrgRole } from '../../api/team';
+import { teamApi, type MadeInvitation, type OrgInvitation, type OrgRole } from '../../api/team';
 import { t, worded } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
 import { duration, secondsUntil, tick } from '../../state/clock';
+import { realms } from '../../state/realms';
 import { useStore } from '../../state/store';
 import { roleName, ROLES, rolesOf, type Team } from '../../state/team/rights';
 import { teamMoved } from '../../state/team/team';
 import { Dialog } from '../parts/Dialog';
 import { Field } from '../parts/Field';
 import { Icon } from '../parts/icons';
-import { OnceShown } from '../parts/OnceShown';
+import { LocalOnly, OnceShown } from '../parts/OnceShown';
 
 export function Invitations({ ours }: { readonly ours: Team }) {
   const organization = ours.organization.organization_id;
@@ -98,14 +99,14 @@ function InviteDialog({ ours, onClose }: InviteProps) {
   const [ttl, setTtl] = useState('7d');
   const [email, setEmail] = useState('');
   const [trouble, setTrouble] = useState<string | null>(null);
-  const [link, setLink] = useState<string | null>(null);
+  const [made, setMade] = useState<MadeInvitation | null>(null);
+  const closed = useStore(realms).mode === 'local';
   const roles = rolesOf(ours, { role: 'member', kind: 'adm' });
 
   async function make(): Promise<void> {
     try {
       const body = { role, ttl, email: email.trim(), groups: [] };
-      const { url } = await teamApi.invite(ours.organization.organization_id, body);
-      setLink(url);
+      setMade(await teamApi.invite(ours.organization.organization_id, body));
     } catch (reason) {
       if (!(reason instanceof Problem)) throw reason;
       setTrouble(reason.message);
@@ -125,6 +126,11 @@ function InviteDialog({ ours, onClose }: InviteProps) {
         {trouble !== null && (
           <p className="form-trouble" role="alert">
             {trouble}
+          </p>
+        )}
+        {closed && (
+          <p className="share-local">
+            {t`Nobody else can log in here yet, which an invitation needs: whoever runs this Atoll sets up a login provider (${(<code>docs/run/sign-in.md</code>)}). Without one, share a terminal by link.`}
           </p>
         )}
         <div className="form-row">
@@ -177,16 +183,21 @@ function InviteDialog({ ours, onClose }: InviteProps) {
             )}
           </Field>
         </div>
-        {link !== null && (
-          <OnceShown label={t`Invitation link`} value={link}>
-            <p>{t`This link is shown once and works once. Whoever opens it logs in, and joins.`}</p>
+        {made !== null && (
+          <OnceShown label={t`Invitation link`} value={made.url}>
+            <p>
+              {closed
+                ? t`This link is shown once and works once. Once people can log in here, whoever opens it joins.`
+                : t`This link is shown once and works once. Whoever opens it logs in, and joins.`}
+            </p>
+            {made.local_only && <LocalOnly />}
           </OnceShown>
         )}
         <footer className="dialog-foot">
           <button type="button" className="button" onClick={onClose}>
-            {link === null ? t`Cancel` : t`Done`}
+            {made === null ? t`Cancel` : t`Done`}
           </button>
-          {link === null && (
+          {made === null && (
             <button type="submit" className="button button-primary">
               {t`Make a link`}
             </button>

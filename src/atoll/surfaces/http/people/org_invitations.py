@@ -60,10 +60,12 @@ class OrgInvitationView(ResponseModel):
 
 
 class MadeOrgInvitationView(OrgInvitationView):
-    """An invitation just made: `secret`, and the link `url` with it, are returned only once."""
+    """An invitation just made: `secret`, and the link `url` with it, are returned only once.
+    `local_only` when no other machine can open the link."""
 
     secret: str
     url: str
+    local_only: bool
 
 
 class OfferView(ResponseModel):
@@ -100,8 +102,9 @@ async def invite(
     """Invite somebody. Only owners invite owners."""
     wanted = InvitationRequest(body.role, tuple(body.groups), body.email, int(body.ttl))
     made, secret = await atoll.tenancy.invitations.create(caller, organization, wanted)
-    url = outside_link(request, f"join={secret}").url
-    return Json({**_view(made), "secret": secret, "url": url}, 201)
+    link = outside_link(request, f"join={secret}")
+    told = {"secret": secret, "url": link.url, "local_only": link.local_only}
+    return Json({**_view(made), **told}, 201)
 
 
 @router.delete("/{invitation}", status_code=204, responses=_FAILURES)

@@ -3,7 +3,7 @@
 A browser navigates here, so what goes wrong on the way is a page: what failed, and what to do next.
 """
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request
@@ -58,7 +58,7 @@ class RealmView(ResponseModel):
 class RealmList(ResponseModel):
     """The ways to log in. `mode` is `local` for login links alone, `oidc` for these realms, too."""
 
-    mode: str
+    mode: Literal["local", "oidc"]
     realms: list[RealmView]
 
 

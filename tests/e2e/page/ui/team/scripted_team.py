@@ -304,7 +304,8 @@ class ScriptedTeam:
         self.invitations.append(made)
         await self.server.tell("org:personal", "member.invited")
         link = f"{self.server.url}#join={SECRET}"
-        return web.json_response({**made, "secret": SECRET, "url": link}, status=201)
+        told = {"secret": SECRET, "url": link, "local_only": True}
+        return web.json_response({**made, **told}, status=201)
 
     async def _uninvite(self, request: web.Request) -> web.StreamResponse:
         await self._note(request)

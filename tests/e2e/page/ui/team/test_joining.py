@@ -77,6 +77,21 @@ async def test_a_link_opened_by_the_wrong_person_lets_another_log_in(
     await expect(page.get_by_role("heading")).to_have_text("Ada Lovelace invites you to Acme")
 
 
+async def test_link_where_nobody_can_log_in_says_whom_to_ask(
+    server: ScriptedServer, page: Page
+) -> None:
+    server.team.offered = OFFER
+    await page.goto(f"{server.url}#join={SECRET}")
+    await expect(page.get_by_role("heading", name="You are invited to a team")).to_be_visible()
+    await expect(page.get_by_role("main")).to_contain_text("Ask whoever invited you")
+    await page.goto(f"{server.url}#login={TICKET}")
+    await expect(page.get_by_role("heading")).to_have_text("Ada Lovelace invites you to Acme")
+    await expect(page.get_by_role("main")).to_contain_text("for somebody else")
+    await expect(page.get_by_role("button", name="Join Acme")).to_be_disabled()
+    await page.get_by_role("button", name="Not now").click()
+    await expect(page.get_by_role("button", name="New sandbox")).to_be_visible()
+
+
 async def test_somebody_without_a_team_is_told_how_to_get_into_one(
     server: ScriptedServer, page: Page
 ) -> None:

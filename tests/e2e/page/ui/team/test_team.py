@@ -22,15 +22,19 @@ async def test_administrator_invites_by_a_link_that_is_shown_once(
     server: ScriptedServer, page: Page
 ) -> None:
     server.team.found(role="admin")
+    server.team.use_oidc("Acme")
     await team_page(server, page)
     await page.get_by_role("button", name="Invite somebody").click()
     dialog = page.get_by_role("dialog")
+    await expect(dialog.get_by_text("Nobody else can log in here yet")).to_have_count(0)
     assert "Owner" not in await dialog.get_by_label("As", exact=True).inner_text()
     await dialog.get_by_label("As", exact=True).select_option("Viewer")
     await dialog.get_by_label("For whom").fill("bob@example.org")
     await dialog.get_by_role("button", name="Make a link").click()
     link = dialog.get_by_role("textbox", name="Invitation link")
     await expect(link).to_have_value(f"{server.url}#join={SECRET}")
+    await expect(dialog).to_contain_text("Whoever opens it logs in, and joins.")
+    await expect(dialog).to_contain_text("It works on this machine only.")
     await dialog.get_by_role("button", name="Done").click()
     waiting = page.get_by_role("list", name="Invitations").get_by_role("listitem")
     await expect(waiting).to_contain_text(["as viewer"])
@@ -42,6 +46,20 @@ async def test_administrator_invites_by_a_link_that_is_shown_once(
         "email": "bob@example.org",
         "groups": [],
     }
+
+
+async def test_invitation_that_nobody_can_accept_is_said_to_need_a_login_provider(
+    server: ScriptedServer, page: Page
+) -> None:
+    server.team.found()
+    await team_page(server, page)
+    await page.get_by_role("button", name="Invite somebody").click()
+    dialog = page.get_by_role("dialog")
+    await expect(dialog.get_by_text("Nobody else can log in here yet")).to_contain_text(
+        "docs/run/sign-in.md"
+    )
+    await dialog.get_by_role("button", name="Make a link").click()
+    await expect(dialog).to_contain_text("Once people can log in here, whoever opens it joins.")
 
 
 async def test_member_gets_another_role_and_leaves_sandboxes_to_be_given(

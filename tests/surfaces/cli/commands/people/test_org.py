@@ -24,6 +24,8 @@ INVITED = {
     "email": "",
     "expires_at": "2026-01-01T00:00:00Z",
 }
+OIDC = {"mode": "oidc", "realms": [{"realm": "r", "name": "R", "login_path": "/auth/oidc/r/login"}]}
+LOCAL = {"mode": "local", "realms": []}
 LINK = "https://atoll.example/#join=s"
 MADE = {**INVITED, "secret": "s", "url": LINK}
 LEFT = {
@@ -56,6 +58,7 @@ def _give(server: Scripted, call: str, answer: Any) -> None:
     server.answers["GET /v1/me"] = lambda _: web.json_response(
         {"id": "person", "org_id": "personal", "name": "Ada"}
     )
+    server.answers.setdefault("GET /auth/realms", lambda _: web.json_response(OIDC))
     server.answers[call] = lambda _: (
         web.Response(status=204) if answer is None else web.json_response(answer)
     )
@@ -89,6 +92,35 @@ def test_bodies_of_org_commands_hold_what_was_said(cli: Cli, server: Scripted) -
     cli("org", "role", "bob", "--group", "a")
     (changed,) = server.requests("PATCH", f"{BASE}/members/bob")
     assert changed.json == {"role": None, "groups": ["a"]}
+
+
+@pytest.mark.parametrize(
+    ("verb", "words", "call", "answer"),
+    [
+        ("create", ("acme",), "POST /v1/organizations", ORG),
+        ("invite", (), f"POST {BASE}/invitations", MADE),
+        ("invitations", (), f"GET {BASE}/invitations", {"invitations": [INVITED]}),
+    ],
+)
+def test_invitations_that_nobody_can_accept_are_said_to_need_a_login_provider(
+    cli: Cli, server: Scripted, *, verb: str, words: tuple[str, ...], call: str, answer: Any
+) -> None:
+    _give(server, call, answer)
+    told = cli("org", verb, *words).err
+    assert "login provider" not in told
+    server.answers["GET /auth/realms"] = lambda _: web.json_response(LOCAL)
+    told = cli("org", verb, *words).err
+    assert "nobody else can log in here yet" in told
+    assert "docs/run/sign-in.md" in told and "`atoll share`" in told
+
+
+def test_invitation_by_loopback_is_said_to_work_on_this_machine_only(
+    cli: Cli, server: Scripted
+) -> None:
+    _give(server, f"POST {BASE}/invitations", {**MADE, "local_only": True})
+    assert "works on this machine only" in cli("org", "invite").err
+    _give(server, f"POST {BASE}/invitations", {**MADE, "local_only": False})
+    assert "this machine" not in cli("org", "invite").err
 
 
 def test_removal_that_nobody_confirms_removes_nobody(cli: Cli, server: Scripted) -> None:

@@ -8,6 +8,7 @@ import click
 
 from atoll.client.organizations import ROLES, Member, MemberBody, Organizations, OrgRole
 from atoll.domain.errors import Invalid
+from atoll.surfaces.cli.commands.people.share import LOCAL_ONLY
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.moments import until
 from atoll.surfaces.cli.console.options import duration, json_option, utc_option, yes_option
@@ -19,6 +20,10 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 MAX_LINK = 1_000
+NO_PROVIDER = (
+    "nobody else can log in here yet, which an invitation needs: set up a login provider "
+    "(docs/run/sign-in.md); without one, others come in by links of `atoll share`"
+)
 _KINDS = {"adm": "person", "atm": "service account", "agt": "agent"}
 _role = click.Choice(ROLES)
 
@@ -49,12 +54,14 @@ def group_option() -> Callable[[Callable[P, R]], Callable[P, R]]:
 @pass_invocation
 def create(invocation: Invocation, slug: str, *, name: str | None, as_json: bool) -> None:
     """Make the organization SLUG; the first one takes over all that is here."""
-    made = _organizations(invocation).create({"slug": slug, "name": name})
+    organizations = _organizations(invocation)
+    made = organizations.create({"slug": slug, "name": name})
     if as_json:
         show_json(made.value)
         return
     say(made.slug)
     note("you are its owner; invite people with `atoll org invite`")
+    _note_missing_provider(organizations)
 
 
 @command.command("list")
@@ -119,14 +126,20 @@ def invite(
     as_json: bool,
 ) -> None:
     """Make an invitation and print its link, this once."""
-    made = _organizations(invocation).invite(
+    organizations = _organizations(invocation)
+    made = organizations.invite(
         org, {"role": role, "email": email, "ttl": ttl, "groups": list(groups)}
     )
     if as_json:
         show_json(made.value)
         return
     say(made.url)
-    note(f"whoever opens it and logs in becomes {made.role}, until {until(made.expires_at)}, once")
+    whoever = "with one, whoever" if _note_missing_provider(organizations) else "whoever"
+    note(
+        f"{whoever} opens it and logs in becomes {made.role}, until {until(made.expires_at)}, once"
+    )
+    if made.local_only:
+        note(LOCAL_ONLY)
 
 
 @command.command("invitations")
@@ -136,7 +149,8 @@ def invite(
 @pass_invocation
 def invitations(invocation: Invocation, *, org: str | None, as_json: bool) -> None:
     """List the invitations that can still be accepted."""
-    found = _organizations(invocation).invitations(org)
+    organizations = _organizations(invocation)
+    found = organizations.invitations(org)
     if as_json:
         show_json(found.value)
         return
@@ -145,6 +159,8 @@ def invitations(invocation: Invocation, *, org: str | None, as_json: bool) -> No
         for one in found.invitations
     ]
     show_table(("INVITATION", "ROLE", "EXPIRES", "FOR"), rows)
+    if rows:
+        _note_missing_provider(organizations)
 
 
 @command.command("uninvite")
@@ -272,6 +288,14 @@ def waiting(invocation: Invocation, *, org: str | None, as_json: bool) -> None:
         for one in found.sandboxes
     ]
     show_table(("SANDBOX", "NAME", "STATE", "OF", "EXPIRES"), rows)
+
+
+def _note_missing_provider(organizations: Organizations) -> bool:
+    """Say so where nobody can log in to accept an invitation, and return whether that is so."""
+    missing = organizations.realms().mode == "local"
+    if missing:
+        note(NO_PROVIDER)
+    return missing
 
 
 def _secret() -> str:
