@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
-import nats
+from nats.aio.client import Client
 from nats.errors import Error
 
 STREAM = "ATOLL_EVENTS"
@@ -29,8 +29,7 @@ class Consumer:
             await asyncio.sleep(0.05)
 
     async def _consume(self, url: str) -> None:
-        client = await nats.connect(url, allow_reconnect=False, error_cb=_silent)
-        try:
+        async with _connected(url) as client:
             stream = client.jetstream(timeout=2)
             subscription = await stream.pull_subscribe("atoll.>", "reader", stream=STREAM)
             while True:
@@ -44,8 +43,19 @@ class Consumer:
                         self.seen.append(headers["Nats-Msg-Id"])
                         self.known.add(headers["Nats-Msg-Id"])
                     await message.ack()
-        finally:
-            await client.close()
+
+
+@asynccontextmanager
+async def _connected(url: str) -> AsyncIterator[Client]:
+    """Yield a connection. One that fails in its handshake is closed, too: the library leaves it."""
+    client = Client()
+    try:
+        await client.connect(url, allow_reconnect=False, error_cb=_silent)
+        yield client
+    finally:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(2):  # after a failed handshake it may never be closed
+                await client.close()
 
 
 async def _silent(_error: Exception) -> None:
@@ -65,11 +75,8 @@ async def consumer(url: str) -> AsyncIterator[Consumer]:
 
 async def messages(url: str) -> list[str]:
     """Return the ids of all messages in the stream."""
-    client = await nats.connect(url, allow_reconnect=False)
-    try:
+    async with _connected(url) as client:
         stream = client.jetstream()
         count = (await stream.stream_info(STREAM)).state.last_seq
-        found = [await stream.get_msg(STREAM, number) for number in range(1, count + 1)]
-        return [(one.headers or {})["Nats-Msg-Id"] for one in found]
-    finally:
-        await client.close()
+        stored = [await stream.get_msg(STREAM, number) for number in range(1, count + 1)]
+        return [(message.headers or {})["Nats-Msg-Id"] for message in stored]
