@@ -47,8 +47,16 @@ class TestDocker(ExtensionContract):
         await extension._engine._call("POST", f"/containers/{dict(handle.data)['container']}/kill")
 
 
+@pytest.mark.parametrize(
+    ("words", "how"),
+    [
+        (("kill",), "its container ended with status 137"),
+        (("rm", "-f"), "its container was removed"),
+    ],
+    ids=["killed", "removed"],
+)
 async def test_end_that_nobody_saw_is_told_with_what_the_daemon_knows(
-    rig: ZygoteRig, daemon: DockerDaemon
+    rig: ZygoteRig, daemon: DockerDaemon, words: tuple[str, ...], how: str
 ) -> None:
     settings = Settings(rig.home.socket, rig.home.tag, rig.home.root / "i", daemon.host)
     before, after = Docker(settings), Docker(settings)
@@ -56,16 +64,34 @@ async def test_end_that_nobody_saw_is_told_with_what_the_daemon_knows(
     handle = await before.provision(request)
     await before.wait_ready(handle)
     await before.close()
-    daemon.run("kill", dict(handle.data)["container"])
+    daemon.run(*words, dict(handle.data)["container"])
     try:
         async with asyncio.timeout(30):
             while await after.survey():  # noqa: ASYNC110 - nothing announces it
                 await asyncio.sleep(0.05)
         why = await after.why_ended(handle.sandbox_id)
-        assert why is not None and "its container ended with status 137" in why
+        assert why is not None and how in why
     finally:
         await after.teardown(handle, keep_state=False)
         await after.close()
+
+
+async def test_end_by_a_container_that_was_removed_says_so(
+    rig: ZygoteRig, daemon: DockerDaemon
+) -> None:
+    docker = Docker(Settings(rig.home.socket, rig.home.tag, rig.home.root / "i", daemon.host))
+    request = replace(ExtensionContract().request(), profile=TestDocker().profile())
+    handle = await docker.provision(request)
+    await docker.wait_ready(handle)
+    ends = docker.ended()
+    try:
+        daemon.run("rm", "-f", dict(handle.data)["container"])
+        async with asyncio.timeout(30):
+            reason = (await anext(ends)).reason
+        assert "container ended with status 137" in reason or "its container was removed" in reason
+    finally:
+        await docker.teardown(handle, keep_state=False)
+        await docker.close()
 
 
 SETTLED = ("sleep", "300")

@@ -14,16 +14,17 @@ SOON_SECONDS = 1.0
 """The time in which a daemon learns that the init of a container is gone."""
 
 OUT_OF_MEMORY = "it ran out of memory"
+REMOVED = "its container was removed"
 
 
 @dataclass(frozen=True, slots=True)
 class ContainerEnds:
-    """The ends of containers that a survey found ended and removed, by sandbox."""
+    """The ends of containers that a survey removed or did not find, by sandbox."""
 
     containers: Containers
     _known: OrderedDict[str, str] = field(default_factory=OrderedDict)
 
-    async def settle(self, container: str) -> str:
+    async def settle(self, sandbox_id: str, container: str) -> str:
         """Return how a container ended whose init is gone, as soon as the daemon knows; empty where
         it does not. Raises what `Containers` raises."""
         found = await self.containers.inspect(container)
@@ -32,16 +33,19 @@ class ContainerEnds:
                 async with asyncio.timeout(SOON_SECONDS):
                     await self.containers.end_of(container)
             found = await self.containers.inspect(container)
-        return "" if found is None else how_ended(found.state)
+        return self._known.get(sandbox_id, REMOVED) if found is None else how_ended(found.state)
 
     async def note(self, sandbox_id: str, container: str) -> None:
         """Keep how a container ended, before it is removed. Raises nothing."""
         with suppress(AtollError):
             found = await self.containers.inspect(container)
             if found is not None and (how := how_ended(found.state)):
-                self._known[sandbox_id] = how
-        if len(self._known) > MOST_KEPT:
-            self._known.popitem(last=False)
+                self._keep(sandbox_id, how)
+
+    def note_removed(self, sandbox_id: str) -> None:
+        """Keep that a sandbox which ended has no container any more, unless its end is known."""
+        if sandbox_id not in self._known:
+            self._keep(sandbox_id, REMOVED)
 
     def forget(self, sandbox_id: str) -> None:
         """Forget an end: the sandbox is started again."""
@@ -50,6 +54,11 @@ class ContainerEnds:
     def of(self, sandbox_id: str) -> str:
         """Return how a sandbox's container ended; empty where that is not known."""
         return self._known.get(sandbox_id, "")
+
+    def _keep(self, sandbox_id: str, how: str) -> None:
+        self._known[sandbox_id] = how
+        if len(self._known) > MOST_KEPT:
+            self._known.popitem(last=False)
 
 
 def how_ended(state: ContainerState) -> str:

@@ -359,16 +359,27 @@ class Docker:
             containers = await self._containers.all(kept)
         except Unavailable as err:
             _log.warning("docker_away", host=self.settings.host, reason=err.message)
-            containers = []
+            containers = None
         # In this order: a container is made after its sandbox, so one without is left over.
-        boxes = [box async for box in self._link.boxes(WALL) if box.live]
-        living = {box.sandbox_id for box in boxes}
+        boxes = [box async for box in self._link.boxes(WALL)]
+        if containers is not None:
+            await self._sweep_ended(containers, boxes)
+        return [self._handle(box) for box in boxes if box.live and box.runtime_pid]
+
+    async def _sweep_ended(
+        self, containers: list[docker.ListedContainer], boxes: list[wire.Box]
+    ) -> None:
+        """Remove containers whose sandbox does not live, and note how they ended."""
+        living, found = {box.sandbox_id for box in boxes if box.live}, set[str]()
         for one in containers:
             sandbox_id = (one.labels or {}).get(SANDBOX_LABEL, "")
+            found.add(sandbox_id)
             if sandbox_id not in living:
                 await self._ends.note(sandbox_id, one.id)
                 await self._containers.sweep(one.id)
-        return [self._handle(box) for box in boxes if box.runtime_pid]
+        for box in boxes:
+            if box.reason and not box.live and box.sandbox_id not in found:
+                self._ends.note_removed(box.sandbox_id)
 
     async def why_ended(self, sandbox_id: SandboxId) -> str | None:
         """Return the zygote's record of why a sandbox ended, with what the daemon knew of its
@@ -428,7 +439,7 @@ class Docker:
             return None
         container = self._containers.name(told.sandbox_id)
         try:
-            how = await self._ends.settle(container)
+            how = await self._ends.settle(told.sandbox_id, container)
             await self._containers.sweep(container)
         except AtollError as err:
             how = err.message
