@@ -29,6 +29,8 @@ enum { MOST_LOCKS = 10000, FEW_LOCKS = 1000, MOST_FILES = 131072, SMALL_TABLE = 
 enum { MOST_SOCKETS = 16384 };
 /* Ordinary programs map fewer files. */
 enum { USUAL_MAPS = 256, MOST_MAPS = 65536 };
+/* One that was read in part keeps the names of a block, 21 KiB. */
+enum { MOST_DIRECTORIES = 2048 };
 
 static const struct slot *slots;
 
@@ -261,30 +263,44 @@ static int is_object(const char *link)
 	       !strncmp(link, "anon_inode:[eventfd", strlen("anon_inode:[eventfd"));
 }
 
-/* Of one task; -1 where it hides what it has open. */
-static long objects_of_task(const char *task)
+static int opens_object(int files, const char *name)
 {
-	char path[80], link[40];
+	char link[40];
+	ssize_t got = readlinkat(files, name, link, sizeof link - 1);
+
+	link[got > 0 ? got : 0] = 0;
+	return is_object(link);
+}
+
+static int opens_directory(int files, const char *name)
+{
+	struct stat seen;
+
+	return name[0] != '.' && fstatat(files, name, &seen, 0) == 0 && S_ISDIR(seen.st_mode);
+}
+
+typedef int (*wanted)(int files, const char *name);
+
+/* Those of one kind that a task has open; -1 where it hides what it has. */
+static long opened_by_task(const char *task, wanted is_one)
+{
+	char path[80];
 	struct dirent *each;
 	long found = 0;
-	ssize_t got;
 	DIR *files;
 
 	snprintf(path, sizeof path, "%.60s/fd", task);
 	files = opendir(path);
 	if (!files)
 		return -1;
-	while ((each = readdir(files))) {
-		got = readlinkat(dirfd(files), each->d_name, link, sizeof link - 1);
-		link[got > 0 ? got : 0] = 0;
-		found += is_object(link);
-	}
+	while ((each = readdir(files)))
+		found += is_one(dirfd(files), each->d_name);
 	closedir(files);
 	return found;
 }
 
 /* Threads share one table, which is seen by those that have not ended. */
-static long objects_of(const char *pid)
+static long opened_by(const char *pid, wanted is_one)
 {
 	char tasks[60], path[90];
 	struct dirent *each;
@@ -296,7 +312,7 @@ static long objects_of(const char *pid)
 	while (!found && all && (each = readdir(all)))
 		if (isdigit((unsigned char)each->d_name[0])) {
 			snprintf(path, sizeof path, "%s/%.20s", tasks, each->d_name);
-			one = objects_of_task(path);
+			one = opened_by_task(path, is_one);
 			found = one < 0 ? open_files(path) : one;
 		}
 	if (all)
@@ -313,15 +329,28 @@ long count_objects(void)
 	while (all && (each = readdir(all)))
 		if (isdigit((unsigned char)each->d_name[0]) && strcmp(each->d_name, "1") &&
 		    !is_own((pid_t)atol(each->d_name)))
-			found += objects_of(each->d_name);
+			found += opened_by(each->d_name, opens_object);
 	if (all)
 		closedir(all);
 	return found;
 }
 
+/* Everything that a process hides is taken for directories. */
+static void count_directories(struct room *room, const char *pid)
+{
+	if (!is_own((pid_t)atol(pid)))
+		add_holder(&room->holders, (pid_t)atol(pid), opened_by(pid, opens_directory));
+}
+
+static int end_directories(struct room *room)
+{
+	each_process(room, count_directories);
+	return end_holders(&room->holders, MOST_DIRECTORIES);
+}
+
 static int count_everything(struct room *room)
 {
-	long most, opened;
+	long most, opened, files;
 	int ended;
 
 	room->holders.total = room->holders.known = 0;
@@ -330,8 +359,11 @@ static int count_everything(struct room *room)
 	opened = number_of("/proc/sys/fs/file-nr", "");
 	room->many_files = opened < 0 || opened > MOST_FILES;
 	each_process(room, count_files);
+	files = room->holders.total;
 	ended += end_holders(&room->holders,
 	                     count_sockets() > MOST_SOCKETS ? MOST_SOCKETS : MOST_FILES);
+	if (files > MOST_DIRECTORIES)
+		ended += end_directories(room);
 	return ended + end_unaccepted(room);
 }
 

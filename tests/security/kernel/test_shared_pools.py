@@ -17,6 +17,7 @@ import pytest
 from atoll.domain.wall.interior import DEFAULT_FILES, DEFAULT_NETLINK, FILTERS
 from atoll.testing.zygote_rig import ZygoteRig
 from atoll.wire.zygote import messages as wire
+from atoll.zygote.wall.network_settings import ENDED_CONNECTIONS
 from tests.peers.host_pools import Pools, neighbour, show
 from tests.security.kernel.pool_attempts import HELD_FILTERS, HELD_SOCKETS, REACH, RELEASE
 from tests.security.kernel.pool_walls import asked, walled_pair
@@ -49,6 +50,16 @@ def outside(code: str, *words: str) -> str:
         [sys.executable, "-c", code, *words], capture_output=True, text=True, check=True
     )
     return done.stdout
+
+
+TIME_WAIT = "print(open('/proc/sys/net/ipv4/tcp_max_tw_buckets').read())"
+
+
+def test_network_keeps_few_connections_that_ended(standing: Standing) -> None:
+    """They count as nobody's memory; those of the machine stay as its administrator has them."""
+    rig, box, _quiet = standing
+    before = int(outside(TIME_WAIT))
+    assert int(inside(rig, box, TIME_WAIT)) == ENDED_CONNECTIONS < before
 
 
 def test_pools_of_the_machine_are_out_of_reach(standing: Standing) -> None:

@@ -68,12 +68,12 @@ FLAGGED = 0x80801
 """A stream with SOCK_NONBLOCK and SOCK_CLOEXEC."""
 
 OPTIONS = (
-    *((1, 9), (1, 26), (1, 50), (1, 51), (1, 52), (6, 26)),
+    *((1, 9), (1, 26), (1, 50), (1, 51), (1, 52), (1, 37), (1, 60), (1, 65), (6, 26)),
     *((6, 1), (6, 14), (6, 31), (6, 32), (6, 38), (6, 39), (41, 26), (41, 5), (41, 6), (41, 57)),
     *((41, option) for option in (20, 32, 42, 46, 48)),
 )
-"""SO_KEEPALIVE and the four filters of sockets, and what TCP and IPv6 keep for each socket; others
-have options of the same numbers."""
+"""SO_KEEPALIVE, the four filters of sockets, time stamps and notices, and what TCP and IPv6 keep
+for each socket; others have options of the same numbers."""
 
 PAGES = {"mmap": (0, 4096, 3), "memfd_create": (0,), "shmget": (0, 4096)}
 FLAGS = {

@@ -31,7 +31,7 @@ SOCKET_FLAGS = 0x80800
 """The flags SOCK_NONBLOCK and SOCK_CLOEXEC, which stand in the same word as the type."""
 
 SOCKET_OPTIONS: dict[int, tuple[int, ...]] = {
-    1: (26, 50, 51, 52),
+    1: (26, 37, 50, 51, 52, 60, 65),
     6: (14, 31, 32, 38, 39),
     41: (5, 6, 20, 32, 42, 46, 48, 57),
 }
@@ -40,6 +40,9 @@ SOCKET_OPTIONS: dict[int, tuple[int, ...]] = {
 SOL_SOCKET: SO_ATTACH_FILTER, SO_ATTACH_BPF and SO_ATTACH_REUSEPORT_CBPF, _EBPF. Filters of sockets
 are compiled into a pool of the whole machine (net.core.bpf_jit_limit), without which no seccomp
 filter loads and so no sandbox starts.
+
+SO_TIMESTAMPING in both forms, and SO_ZEROCOPY: a socket of TCP keeps something of each send that
+asks for a time stamp or a notice until somebody reads it, and no group counts that.
 
 IPPROTO_TCP: TCP_MD5SIG, TCP_ULP, TCP_MD5SIG_EXT, TCP_AO_ADD_KEY and _DEL_KEY; IPPROTO_IPV6:
 IPV6_2292RTHDR, IPV6_2292PKTOPTIONS, IPV6_RTHDR. Each socket keeps up to 128 KiB of keys or headers,

@@ -19,6 +19,7 @@ LOOK_SECONDS, SOON_SECONDS, COUNT_SECONDS, READING_SECONDS = 0.25, 0.05, 1.0, 0.
 GROWN_KIB = 4096
 MOST_LOCKS, FEW_LOCKS, MOST_FILES, MOST_SOCKETS = 10_000, 1_000, 131_072, 16_384
 SMALL_TABLE, USUAL_MAPS = 256, 256
+MOST_DIRECTORIES = 2048
 OBJECTS = ("anon_inode:[eventpoll]", "anon_inode:[timerfd]", "anon_inode:[eventfd")
 
 
@@ -101,11 +102,36 @@ def _links_of(folder: Path) -> Iterator[str]:
             yield str(file.readlink())
 
 
+def directories() -> Counter[int]:
+    """Return open directories by process, and everything that a process hides: one that was read
+    in part keeps the names of a block."""
+    held: Counter[int] = Counter()
+    for each in Path("/proc").iterdir():
+        if each.name.isdigit() and each.name != "1":
+            with suppress(OSError):
+                found = filter(None, map(_directories_of_task, (each / "task").iterdir()))
+                held[int(each.name)] = next(found, 0)
+    return held
+
+
+def _directories_of_task(task: Path) -> int:
+    try:
+        return sum(file.is_dir() for file in (task / "fd").iterdir())
+    except PermissionError:
+        return _open_files(task)
+    except OSError:
+        return 0
+
+
 def count_everything(unowned: Unowned) -> bool:
     """Count what is held and end who holds too much; return whether to count again soon."""
     # Before Linux 6.12 an accepted socket counts as nobody's.
     most = MOST_SOCKETS if count_sockets() > MOST_SOCKETS else MOST_FILES
-    ended = [end_holders(*locks()), end_holders(files(), most)]
+    opened = files()
+    many = opened.total() > MOST_DIRECTORIES
+    ended = [end_holders(*locks()), end_holders(opened, most)]
+    if many:
+        ended.append(end_holders(directories(), MOST_DIRECTORIES))
     return any((*ended, end_unaccepted(unowned)))
 
 

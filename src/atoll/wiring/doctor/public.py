@@ -14,7 +14,7 @@ from atoll.domain.network.bounds import ANY_HOST
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports.host import Finding
 from atoll.wiring.control.settings import ControlSettings, read_settings
-from atoll.wiring.doctor import interpreter
+from atoll.wiring.doctor import interpreter, time_stamps
 from atoll.zygote.host.title import has_title
 
 LONGEST_TOKEN_DAYS: Final = 90
@@ -39,6 +39,7 @@ def findings(
     for check in _CHECKS:
         yield from check(settings)
     yield _memory(home, proc, groups)
+    yield from time_stamps.findings(level="fail")
     for one in interpreter.findings():
         yield one if one.level == "ok" else Finding(one.name, "fail", one.text, one.fix)
 

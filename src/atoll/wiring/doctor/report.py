@@ -24,6 +24,7 @@ from atoll.wiring.doctor import (
     interpreter,
     microvm,
     sharing,
+    time_stamps,
 )
 from atoll.wiring.doctor.uids import uid_findings
 from atoll.wiring.launch import zygote_process
@@ -63,6 +64,7 @@ def findings(home: Home) -> list[Finding]:
         _terminals,
         _files,
         _cores,
+        time_stamps.findings,
         lambda: _zygote(report),
         lambda: _memory(report),
         lambda: _runtimes(report),

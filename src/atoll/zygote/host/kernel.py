@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 CLONE_NEWNS = 0x00020000
+CLONE_NEWNET = 0x40000000
 CLONE_NEWUTS = 0x04000000
 CLONE_NEWUSER = 0x10000000
 CLONE_NEWPID = 0x20000000
@@ -203,6 +204,21 @@ def entered_mounts(namespace: int) -> Iterator[None]:
             yield
         finally:
             setns(own, CLONE_NEWNS)
+    finally:
+        os.close(own)
+
+
+@contextlib.contextmanager
+def entered_network(namespace: int) -> Iterator[None]:
+    """Use another network namespace for a moment; a process without other threads only. Raises
+    `OSError`."""
+    own = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        setns(namespace, CLONE_NEWNET)
+        try:
+            yield
+        finally:
+            setns(own, CLONE_NEWNET)
     finally:
         os.close(own)
 

@@ -39,7 +39,7 @@ from atoll.zygote.records.reports import RendezvousReady, SandboxReady, StartFai
 from atoll.zygote.start.assignment import await_assignment
 from atoll.zygote.start.endpoint import open_endpoint, open_link
 from atoll.zygote.start.rendezvous import accept_init, open_rendezvous, write_etc
-from atoll.zygote.wall import devpts, runtime_group
+from atoll.zygote.wall import devpts, network_settings, runtime_group
 from atoll.zygote.wall.bwrap_argv import WallOptions, wall_argv
 from atoll.zygote.wall.cgroups import UNBOUNDED, caps
 from atoll.zygote.wall.container_sockets import bound_sockets
@@ -325,6 +325,7 @@ def _finish_wall(
     if built.processes:
         ptys = request.start.limits.ptys or devpts.DEFAULT_PTYS
         degraded += _limit_terminals(built.processes[0], ptys)
+        degraded += _bound_network(built.processes[0])
     if built.processes and not host.root and request.wait_seconds is None:
         degraded += bound_inotify(built.processes[0])
     pids = (os.getpid(), *built.processes)
@@ -349,6 +350,14 @@ def _limit_terminals(init_pid: int, ptys: int) -> tuple[str, ...]:
         devpts.limit_ptys(init_pid, ptys)
     except OSError as err:
         return (f"ptys: {err}",)
+    return ()
+
+
+def _bound_network(init_pid: int) -> tuple[str, ...]:
+    try:
+        network_settings.bound_network(init_pid)
+    except OSError as err:
+        return (f"network: {err}",)
     return ()
 
 

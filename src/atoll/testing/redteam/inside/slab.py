@@ -21,7 +21,7 @@ import struct
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -32,9 +32,13 @@ MANY_LOCKS, MANY_POLICIES, MANY_LISTS = 400_000, 300_000, 2_000
 MANY_CONNECTIONS, MANY_TIMERS, MANY_DATAGRAMS, MANY_WAITING = 40_000, 400_000, 2_000, 100
 MANY_COPIES, MANY_LISTENERS = 150_000, 40_000
 BACKLOG, WAITED_FOR = 4096, 16_000
+STAMPED, SENDS, MANY_NAMES, MANY_DIRECTORIES, SOME_MIB = 1_000, 400, 3_000, 60_000, 16
+STAMPING, STAMPS, ALONE = 37, 0x302, 0x800
+"""SO_TIMESTAMPING; the stamps of what was sent, scheduled and acknowledged; these without data."""
+
 OFD_SETLK, SHARED_FILES, CLOSE_RANGE, OWN_TABLE = 37, 0x400, 436, 2
 INTEL = platform.machine() == "x86_64"
-CLONE, MBIND = (56, 237) if INTEL else (220, 235)
+CLONE, MBIND, GETDENTS = (56, 237, 217) if INTEL else (220, 235, 61)
 INTERLEAVED = 3
 MEMORY = Path("/dev/shm/atoll-redteam")  # noqa: S108  a place inside
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -323,6 +327,66 @@ def datagrams(_facts: Facts) -> str:
     return _attempt(take)
 
 
+def _send_to_itself(
+    prepare: Callable[[socket.socket], None], asked: Sequence[tuple[int, int, bytes]] = ()
+) -> None:
+    """Send by many connections, and leave what the kernel says of each send."""
+    before = _slab_mib()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        for _ in range(STAMPED):
+            one = socket.create_connection(listener.getsockname())
+            other, _address = listener.accept()
+            one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            prepare(one)
+            for _ in range(SENDS):
+                with suppress(BlockingIOError):
+                    one.sendmsg([b"x"], asked)
+                    other.recv(4096)
+            one.detach()
+            other.detach()
+    if _slab_mib() < before + SOME_MIB:
+        raise OSError(errno.ENOSYS, "nothing was left")
+
+
+def stamps(_facts: Facts) -> str:
+    """Ask for time stamps of all that is sent, and read none."""
+    return _attempt(
+        lambda: _send_to_itself(
+            lambda one: one.setsockopt(socket.SOL_SOCKET, STAMPING, STAMPS | ALONE)
+        )
+    )
+
+
+def stamps_of_sends(_facts: Facts) -> str:
+    """Ask for a time stamp with each send, and read none: copies of what was sent come with it."""
+    asked = [(socket.SOL_SOCKET, STAMPING, struct.pack("I", STAMPS))]
+    return _attempt(lambda: _send_to_itself(lambda _one: None, asked))
+
+
+def directories(_facts: Facts) -> str:
+    """Open directories without number, and read a part of each: the rest of a block is kept."""
+
+    def take() -> None:
+        place = Path("atoll-redteam-names")
+        place.mkdir()
+        try:
+            first = place / "0"
+            first.touch()
+            for number in range(1, MANY_NAMES):
+                (place / f"{number:x}").hardlink_to(first)
+            most = min(16_000, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 100)
+            for number in range(MANY_DIRECTORIES):
+                if number % most == 0 and number and os.fork():
+                    os.wait()
+                    raise OSError(errno.EINTR, "one of them was ended")
+                _checked(_libc.syscall(GETDENTS, os.open(place, os.O_RDONLY), part, 64))
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+
+    part = ctypes.create_string_buffer(64)
+    return _attempt(take)
+
+
 def waiting(_facts: Facts) -> str:
     """Wait for one descriptor thousands of times in one call, in many processes."""
 
@@ -351,5 +415,8 @@ ATTEMPTS = [
     Attempt("57", "hold timers without number", timers),
     Attempt("57", "hold files in tables of threads", hidden_files),
     Attempt("57", "hold datagrams back", datagrams),
+    Attempt("57", "hold time stamps nobody reads", stamps),
+    Attempt("57", "hold copies of what was sent", stamps_of_sends),
+    Attempt("57", "hold directories that were read in part", directories),
     Attempt("57", "wait for one descriptor many times", waiting),
 ]
