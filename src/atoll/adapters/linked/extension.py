@@ -335,7 +335,9 @@ class LinkedExtension:
         self._lost.put_nowait(Ended(box.sandbox_id, box.generation, reason))
 
     async def why_ended(self, sandbox_id: SandboxId) -> str | None:
-        """Return the zygote's record of why a sandbox ended."""
+        """Return why a sandbox ended: what befell its machine, else the zygote's record."""
+        if lost := self._machines_lost.get(sandbox_id):
+            return lost
         box = await self._box(sandbox_id)
         return None if box is None or box.live or not box.reason else _lost(box.reason)
 
