@@ -139,7 +139,12 @@ def _become_control(home: Home, options: "UpOptions", uid: int, link: StartLink 
         name: value for name, value in os.environ.items() if not name.startswith("PYTHON")
     }
     environment["PYTHONPATH"] = str(Path(atoll.__file__).parents[1])
-    control_group.enter(zygote_process.running(home), home, options.replica)
+    zygote = zygote_process.running(home)
+    machines = control_group.open_machines(zygote, home)
+    if machines is not None:
+        argv += ["--machines-fd", str(machines)]
+        os.set_inheritable(machines, True)
+    control_group.enter(zygote, home, options.replica)
     try:
         if os.geteuid() == 0:
             handed = hand_over_named(home.root, uid, os.environ)

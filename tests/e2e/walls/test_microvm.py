@@ -88,6 +88,9 @@ def test_neither_sandbox_nor_guest_nor_qemu_has_a_network(
     interfaces = Path(f"/proc/{pid}/net/dev").read_text().splitlines()[2:]
     assert [line.split(":")[0].strip() for line in interfaces] == ["lo"]
     assert Path(f"/proc/{pid}/root/home").exists() is False
+    # It is as large as its profile says, whatever the control plane may take.
+    assert ":/" in (groups := Path(f"/proc/{pid}/cgroup").read_text())
+    assert "/control\n" not in groups
 
 
 def test_network_is_the_two_doors(api: Api, far: str) -> None:

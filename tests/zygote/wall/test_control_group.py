@@ -2,12 +2,15 @@
 
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from atoll.testing.zygote_rig import zygote_rig
 from atoll.wire.zygote import messages as wire
+from atoll.zygote.host import kernel
 from atoll.zygote.host.home import Home
 from atoll.zygote.host.own_settings import read_own_settings
 from atoll.zygote.stop.sweep import _remove_empty_groups
@@ -44,6 +47,27 @@ def test_control_plane_that_eats_ends_alone() -> None:
         assert control_group.limit_of(os.getpid(), report.pid, rig.home) is None
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: the limits are root's to set")
+def test_machine_of_a_control_plane_without_privileges_takes_more_than_that() -> None:
+    with zygote_rig() as rig:
+        report = rig.ask(wire.Report())
+        assert isinstance(report, wire.Reported)
+        if any(each.startswith("memory") for each in report.degraded):
+            pytest.skip("no memory control group here")
+        (rig.home.root / "config.toml").write_text("control_memory_mb = 256\n")
+        child = os.fork()
+        if child == 0:
+            machines = control_group.open_machines(report.pid, rig.home)
+            inside = control_group.enter(report.pid, rig.home, None)
+            kernel.drop_to(65534, ())
+            eats = f"held = [b'x' * {MIB} for _ in range(400)]; print(len(held))"
+            words = ("sh", "-c", 'echo 0 >&0; "$@"', "sh", sys.executable, "-Sc", eats)
+            made = subprocess.run(words, stdin=machines, capture_output=True, check=False)
+            os._exit(0 if inside and made.stdout == b"400\n" else 1)
+        _, status = os.waitpid(child, 0)
+        assert os.waitstatus_to_exitcode(status) == 0
+
+
 held: list[bytes] = []
 
 
@@ -53,7 +77,7 @@ def test_sweep_of_a_new_zygote_leaves_control_planes_alone(tmp_path: Path) -> No
         signal.pause()
         os._exit(0)
     try:
-        for name in ("control", "control.two", "zygote"):
+        for name in ("control", "control.two", "machines", "zygote"):
             (tmp_path / name).mkdir()
             (tmp_path / name / "cgroup.procs").write_text(f"{child}\n")
         _remove_empty_groups(cgroups.Groups(((2, tmp_path),), frozenset()))

@@ -229,6 +229,7 @@ def _extension_setup(
         options=extension_options(settings),
         hosts=hosts_in(store),
         keys=VendorKeys(store, vault).find,
+        machines_fd=settings.machines_fd,
     )
 
 

@@ -135,6 +135,9 @@ def _main(said: argparse.Namespace, link: StartLink | None) -> int:
 
     try:
         settings = read_settings(said.home, os.environ, _flags(said), dict(said.handed))
+        if said.machines_fd is not None:
+            os.set_inheritable(said.machines_fd, False)
+            settings = replace(settings, machines_fd=said.machines_fd)
         configure(settings.log.log_level, settings.log.log_format)
         log_ignored(ignored_variables(os.environ))
         own = settings.server
@@ -209,6 +212,7 @@ def _parser() -> argparse.ArgumentParser:
         "--handed", nargs=2, action="append", default=[], help="a file of root's, and where it is"
     )
     parser.add_argument("--starter-fd", type=int, default=None, help=argparse.SUPPRESS)
+    parser.add_argument("--machines-fd", type=int, default=None, help=argparse.SUPPRESS)
     parser.add_argument(
         "--browser", action="store_true", help="open the login link, where there is a desktop"
     )

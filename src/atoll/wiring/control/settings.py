@@ -146,10 +146,12 @@ class ControlSettings:
     """Settings of one control plane, a section for each feature.
 
     Two sections that declare the same name receive the same value. `zygote` is read by the zygote
-    itself, from the file; here its values are only checked.
+    itself, from the file; here its values are only checked. `machines_fd` is no setting: the open
+    control group of virtual machines, where there is one.
     """
 
     home: Path
+    machines_fd: int | None = None
     server: ServerSettings = field(default_factory=ServerSettings)
     log: LogSettings = field(default_factory=LogSettings)
     storage: StorageSettings = field(default_factory=StorageSettings)

@@ -1,27 +1,32 @@
-"""The control group of a control plane, beside those of the sandboxes: its memory.
+"""The control group of a control plane, beside those of the sandboxes, and that of its machines.
 
 Strangers send it their bytes. Without a group of its own, one that is made to grow would take the
 memory of the machine, and with it the sandboxes. With one the control plane alone ends. Whatever
 supervises it starts it again; runtimes and terminals do not notice.
+
+Virtual machines that it starts outlive it and have a size of their own, so they are in another.
 """
 
 import contextlib
+import os
 from pathlib import Path
 
 from atoll.domain.wall.interior import MIB
 from atoll.zygote.host.home import Home
 from atoll.zygote.host.own_settings import read_own_settings
-from atoll.zygote.wall.cgroups import GroupLimits, Groups, members
+from atoll.zygote.wall.cgroups import UNBOUNDED, GroupLimits, Groups, members
 from atoll.zygote.wall.hierarchies import hierarchies
 
 NAME = "control"
+MACHINES = "machines"
 _ZYGOTE = "zygote"
 _MOST = ("memory.max", "memory.limit_in_bytes")
 
 
 def is_own(name: str) -> bool:
-    """Report whether a group is none of a sandbox: the zygote's, or one of a control plane."""
-    return name in (_ZYGOTE, NAME) or name.startswith(f"{NAME}.")
+    """Report whether a group is none of a sandbox: the zygote's, the machines', or one of a control
+    plane."""
+    return name in (_ZYGOTE, NAME, MACHINES) or name.startswith(f"{NAME}.")
 
 
 def enter(zygote: int | None, home: Home, replica: str | None) -> bool:
@@ -39,6 +44,17 @@ def enter(zygote: int | None, home: Home, replica: str | None) -> bool:
             (group / "cgroup.procs").write_text("0")
             bounded = True
     return bounded
+
+
+def open_machines(zygote: int | None, home: Home) -> int | None:
+    """Return the open `cgroup.procs` of the group of virtual machines, None without permission. Who
+    writes 0 to it joins: the kernel goes by who opened it, so it is opened before privileges are
+    dropped (kernel/cgroup/cgroup.c, `cgroup_procs_write`)."""
+    for version, base in [] if zygote is None else _bases(zygote, home.tag):
+        with contextlib.suppress(OSError):
+            (group,) = Groups(((version, base),), frozenset()).make(MACHINES, UNBOUNDED)
+            return os.open(group / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC)
+    return None
 
 
 def limit_of(pid: int, zygote: int, home: Home) -> int | None:

@@ -53,6 +53,7 @@ class MicrovmBackend:
     home: Path
     programs: GuestPrograms
     disks: Disks
+    group: int | None = None
     _boots: dict[SandboxId, asyncio.Task[FarPlace]] = field(default_factory=dict)
     _untouched: set[SandboxId] = field(default_factory=set)
     _shells: dict[SandboxId, GuestShell] = field(default_factory=dict)
@@ -203,7 +204,7 @@ class MicrovmBackend:
         """Close nothing: machines outlive this process."""
 
     def _running(self, sandbox_id: SandboxId) -> Running:
-        return Running(self.home / "vms" / sandbox_id)
+        return Running(self.home / "vms" / sandbox_id, self.group)
 
     async def _placed(self, request: Provision, folder: Path) -> None:
         disk = folder / "disk"

@@ -22,4 +22,5 @@ def microvm_backend(setup: ExtensionSetup) -> MicrovmBackend:
         setup.home,
         GuestPrograms(programs_of(setup.home), setup.home / "vm-programs"),
         Disks(setup.home / "vm-disks"),
+        setup.machines_fd,
     )

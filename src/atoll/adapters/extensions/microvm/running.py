@@ -20,15 +20,18 @@ from atoll.domain.errors import Failed
 MAX_CONSOLE_BYTES = 64 * 1024
 STOP_SECONDS = 45.0
 KILL_SECONDS = 10.0
-_DETACHED = 'setsid "$@" </dev/null >&2 &'
-"""Starts a command as the leader of a session, which is no child of this process."""
+_DETACHED = 'echo 0 >&0; setsid "$@" </dev/null >&2 &'
+"""Starts a command as the leader of a session, which is no child of this process, in the control
+group whose `cgroup.procs` is its input."""
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """The machine of a folder, running or not."""
+    """The machine of a folder, running or not. `group` is the open `cgroup.procs` of the control
+    group that it runs in; None is that of this process."""
 
     folder: Path
+    group: int | None = None
 
     @property
     def link(self) -> Path:
@@ -69,7 +72,7 @@ class Running:
         with (self.folder / "qemu.log").open("wb") as log:
             process = await asyncio.create_subprocess_exec(
                 *("sh", "-c", _DETACHED, "sh", *argv),
-                stdin=asyncio.subprocess.DEVNULL,
+                stdin=asyncio.subprocess.DEVNULL if self.group is None else self.group,
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=log,
                 env={"PATH": os.defpath, **env},
