@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from tests.surfaces.http.world import World, client_of
+from tests.surfaces.http.world import World, client_of, world
 
 INITIALIZE = {
     "jsonrpc": "2.0",
@@ -37,6 +37,18 @@ async def test_request_without_a_login_learns_where_to_ask(atoll: World) -> None
         told = (await client.get(place)).json()
     assert answer.status_code == 401
     assert told["resource"] == f"{atoll.url}/mcp"
+
+
+async def test_client_behind_a_proxy_learns_the_address_of_the_proxy() -> None:
+    """Which speaks TLS: a client compares the resource with the address that it called."""
+    public = "https://atoll.example.com"
+    async with world(public_url=public) as atoll, client_of(atoll.url) as client:
+        named = {**ACCEPT, "Host": "atoll.example.com"}
+        answer = await client.post("/mcp", json=LIST, headers=named)
+        path = "/.well-known/oauth-protected-resource/mcp"
+        assert f'resource_metadata="{public}{path}"' in answer.headers["www-authenticate"]
+        assert (await client.get(path, headers=named)).json()["resource"] == f"{public}/mcp"
+        assert (await client.get(path)).json()["resource"] == f"{atoll.url}/mcp"
 
 
 @pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])

@@ -4,6 +4,7 @@ No authorization server of ours is named: a token is made by `atoll token create
 """
 
 from typing import Final
+from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Request
 from starlette.datastructures import URL
@@ -38,6 +39,11 @@ def challenge(scope: Scope) -> str:
 
 
 def _base(scope: Scope) -> str:
-    """Return the server's URL as the client named it; the guard has checked that name."""
+    """Return the server's URL as the client named it; the guard has checked that name. A proxy in
+    front may speak TLS, which `public_url` says."""
     url = URL(scope=scope)
+    app = scope.get("app")
+    public = urlsplit("" if app is None else app.state.public_url or "")
+    if public.netloc == url.netloc:
+        return f"{public.scheme}://{public.netloc}"
     return f"{url.scheme}://{url.netloc}"
