@@ -17,11 +17,12 @@ PROBE = Path(__file__).with_name("probe.py")
 @dataclass(frozen=True)
 class Seen:
     """The longest wait of a request for `/healthz`, in seconds, and by how many MiB the server's
-    memory and the kernel's grew at most."""
+    memory, the kernel's and that of its connections grew at most."""
 
     delay: float
     grown: int
     unreclaimed: int
+    sockets: int
     asked: int
 
     def faults(self, name: str) -> list[str]:
@@ -33,6 +34,8 @@ class Seen:
             found.append(f"{name}: {self.grown} MiB more")
         if self.unreclaimed > MOST_MIB:
             found.append(f"{name}: {self.unreclaimed} MiB more of the kernel's")
+        if self.sockets > MOST_MIB:
+            found.append(f"{name}: {self.sockets} MiB more of connections")
         return found
 
 

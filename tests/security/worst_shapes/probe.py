@@ -6,6 +6,7 @@ machine makes the wait longer, and the server no slower. A loop that waits for a
 """
 
 import json
+import os
 import select
 import socket
 import sys
@@ -13,6 +14,8 @@ from pathlib import Path
 
 PAUSE_SECONDS = 0.002
 ANSWER_SECONDS = 20.0
+OWN_PLACE = ("127.0.0.3", 0)
+"""An address that no other client has: what a client waits for its own requests is its own."""
 
 
 class Probe:
@@ -28,8 +31,8 @@ class Probe:
 
     def begin(self) -> None:
         """Forget what was seen."""
-        self.delay, self.grown, self.unreclaimed, self.asked = 0.0, 0, 0, 0
-        self._memory, self._slabs = self._resident(), slabs()
+        self.delay, self.grown, self.unreclaimed, self.sockets, self.asked = 0.0, 0, 0, 0, 0
+        self._memory, self._slabs, self._buffers = self._resident(), slabs(), buffers()
 
     def ask(self) -> None:
         """Send one request."""
@@ -38,6 +41,7 @@ class Probe:
         self.delay = max(self.delay, self._computed() - computed)
         self.grown = max(self.grown, self._resident() - self._memory)
         self.unreclaimed = max(self.unreclaimed, slabs() - self._slabs)
+        self.sockets = max(self.sockets, buffers() - self._buffers)
         self.asked += 1
 
     def seen(self) -> dict[str, float]:
@@ -46,6 +50,7 @@ class Probe:
             "delay": self.delay,
             "grown": self.grown >> 10,
             "unreclaimed": self.unreclaimed >> 10,
+            "sockets": self.sockets >> 10,
             "asked": self.asked,
         }
 
@@ -53,7 +58,7 @@ class Probe:
         for _ in range(2):  # the server may have closed a connection to make room
             try:
                 if self._link is None:
-                    self._link = socket.create_connection(self._place, ANSWER_SECONDS)
+                    self._link = socket.create_connection(self._place, ANSWER_SECONDS, OWN_PLACE)
                 self._link.sendall(self._head)
                 said = b""
                 while more := self._link.recv(4096):
@@ -78,6 +83,13 @@ def slabs() -> int:
     """Return the kernel's memory that nothing gives back, in KiB."""
     lines = Path("/proc/meminfo").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("SUnreclaim:"))
+
+
+def buffers() -> int:
+    """Return the kernel's memory for connections of TCP, in KiB."""
+    lines = Path("/proc/net/sockstat").read_text().splitlines()
+    of_tcp = next(line.split() for line in lines if line.startswith("TCP:"))
+    return int(of_tcp[of_tcp.index("mem") + 1]) * (os.sysconf("SC_PAGE_SIZE") >> 10)
 
 
 def main() -> None:

@@ -22,6 +22,7 @@ MIB = 1024 * 1024
 HELD = 100
 """The connections that hold up to a MiB each: more than all clients together may."""
 
+UNREAD = 200
 OUTPUT = 48 * MIB
 
 
@@ -105,6 +106,19 @@ def test_output_of_commands_passes_through(scene: Scene) -> None:
     body = json.dumps({"shell": words, "max_output_bytes": OUTPUT}).encode()
     run = request("POST", f"/v1/sandboxes/{scene.box}/exec", scene.roles["owner"], body)
     scene.check("a command of much output", partial(_answered, scene.server.url, run))
+    assert scene.faults == []
+
+
+def test_clients_that_read_nothing_cost_little(scene: Scene) -> None:
+    scene.faults.clear()
+
+    def hold_answers(role: str) -> None:
+        asked = request("GET", "/openapi.json", scene.roles[role])
+        with floods.held(scene.server.url, asked, UNREAD):
+            floods.settle(0.5)
+
+    for role in ("nobody", "member"):
+        scene.check(f"answers that {role} does not read", partial(hold_answers, role))
     assert scene.faults == []
 
 

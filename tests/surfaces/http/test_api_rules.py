@@ -113,6 +113,13 @@ def walked(limit: int) -> list[list[str]]:
             return pages
 
 
+async def test_document_that_is_served_is_that_of_the_routes() -> None:
+    async with world() as atoll, client_of(atoll.url, "nobody") as client:
+        answer = await client.get("/openapi.json", headers={"Authorization": ""})
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.json() == DOCUMENT
+
+
 @pytest.mark.parametrize("limit", [1, 3, 7, 8])
 def test_pages_are_the_list_without_loss_or_repetition(limit: int) -> None:
     pages = walked(limit)

@@ -232,6 +232,7 @@ class _Open:
     def servers(self, app: object, takes: "Takes") -> "list[tuple[uvicorn.Server, socket.socket]]":
         """Return a server for each socket. They count their unknown connections together. `takes`
         says which upgrades the app takes over."""
+        from atoll.surfaces.http.server.connections.fair_starts import FairStarts
         from atoll.surfaces.http.server.connections.held_bytes import HeldBytes
         from atoll.surfaces.http.server.connections.paced_reading import Turns
         from atoll.surfaces.http.server.connections.pending_connections import PendingConnections
@@ -243,9 +244,10 @@ class _Open:
             "held": HeldBytes(),
             "proxies": self.proxies,
         }
-        found = [(_server(app, named, None), self.presence.listener)]
+        fair = FairStarts(app)  # type: ignore[arg-type]
+        found = [(_server(fair, named, None), self.presence.listener)]
         if self.presence.outer is not None:
-            found.append((_server(app, named, self.context), self.presence.outer))
+            found.append((_server(fair, named, self.context), self.presence.outer))
         return found
 
 

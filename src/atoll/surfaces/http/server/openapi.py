@@ -4,23 +4,25 @@ What many operations repeat (a problem, a parameter) is written once under `comp
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from functools import cache
 from http import HTTPStatus
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
-import msgspec
 from fastapi import APIRouter, FastAPI
 from fastapi.openapi.utils import get_openapi
-from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import WebSocketRoute
 
 import atoll
-from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.server.credentials import COOKIE, PAGE_KEY
 from atoll.surfaces.http.server.examples import add_examples
 from atoll.surfaces.http.server.permissions import EXTENSION, PUBLIC_PATHS, permission_of
 from atoll.surfaces.http.server.problems import Problem, problems
+
+KEPT: Final = Path(__file__).parents[1] / "openapi.json"
+PIECE_BYTES: Final = 16 * 1024
 
 router = APIRouter(include_in_schema=False)
 
@@ -33,18 +35,22 @@ _VALUES = frozenset({"default", "examples", "example", "enum", "const"})
 
 
 @router.get("/openapi.json")
-async def openapi(request: Request) -> Response:
-    """Return this document."""
-    return Json(document_bytes(request.app), headers={"Cache-Control": "no-cache"})
+async def openapi() -> Response:
+    """Return this document, in pieces: it is large, and anybody may ask for it and read nothing."""
+    text = _kept_document()
+    headers = {"Cache-Control": "no-cache", "Content-Length": str(len(text))}
+    return StreamingResponse(_pieces(text), headers=headers, media_type="application/json")
 
 
-def document_bytes(app: FastAPI) -> bytes:
-    """Return the document as JSON, made once per app."""
-    kept: bytes | None = getattr(app.state, "openapi_document", None)
-    if kept is None:
-        kept = msgspec.json.encode(document(app))
-        app.state.openapi_document = kept
-    return kept
+@cache
+def _kept_document() -> bytes:
+    """Return the document that `scripts/openapi` wrote: to make it takes more than a second."""
+    return KEPT.read_bytes()
+
+
+async def _pieces(text: bytes) -> AsyncIterator[bytes]:
+    for at in range(0, len(text), PIECE_BYTES):
+        yield text[at : at + PIECE_BYTES]
 
 
 def document(app: FastAPI) -> dict[str, Any]:

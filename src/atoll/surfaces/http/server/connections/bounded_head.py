@@ -6,6 +6,7 @@ Nothing else is changed.
 """
 
 import asyncio
+import socket
 from functools import partial
 from typing import Any, Final
 
@@ -43,6 +44,10 @@ HEAD_SECONDS: Final = 15.0
 WRITE_HIGH_BYTES: Final = 16 * 1024
 """The bytes of an answer beyond which its sender waits. Streams to clients that do not read hold
 that much each; the socket's own buffer, which is larger, keeps the others fast."""
+
+UNSENT_BYTES: Final = 64 * 1024
+"""The bytes that the kernel holds for a client and has not sent: it would take megabytes for each
+that does not read."""
 
 CHUNKED_BYTES: Final = 16 * 1024
 """The bytes that are parsed at once of a body in chunks, each of which may be tiny."""
@@ -94,6 +99,7 @@ class BoundedHead(HttpToolsProtocol):
         self._reading = PacedReading(self, transport, self._turns)
         self.flow = _Flow(transport, self._reading)
         transport.set_write_buffer_limits(high=WRITE_HIGH_BYTES)
+        _bound_unsent(transport.get_extra_info("socket"))
         self._peer = self.client[0] if self.client else None
         self._is_proxied = self._peer is not None and self._proxies.holds(self._peer)
         self._pending.enter(self, self._peer)
@@ -157,6 +163,7 @@ class BoundedHead(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Take bytes of the client."""
         self._reading.take(data)
+        self._note_held()
 
     def is_busy(self) -> bool:
         """Report whether a body waits for its route, or a request for the answer to another."""
@@ -266,7 +273,8 @@ class BoundedHead(HttpToolsProtocol):
     def _note_held(self) -> None:
         unread = self.transport.get_write_buffer_size() if self.flow.write_paused else 0
         body = 0 if self.cycle is None else len(self.cycle.body)
-        self._held.note(self, unread + body + self._kept)
+        heads = self._reading.waiting_bytes if self._in_head else 0
+        self._held.note(self, unread + body + self._kept + heads)
 
     def _name_client(self) -> None:
         client = self._proxies.client_of(self.headers)
@@ -329,6 +337,11 @@ class _Flow(FlowControl):
         if self.read_paused:
             self.read_paused = False
             self._reading.go_on()
+
+
+def _bound_unsent(own: Any) -> None:
+    if own is not None and own.family in (socket.AF_INET, socket.AF_INET6):
+        own.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_BYTES)
 
 
 def _length(headers: list[tuple[bytes, bytes]]) -> int | None:

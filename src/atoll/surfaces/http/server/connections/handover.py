@@ -61,6 +61,7 @@ class HandoverProtocol(WebSocketsSansIOProtocol):
         """Take bytes of the client. The handshake was bounded before."""
         if self.handshake_initiated:
             self._reading.take(data)
+            self._note_held()
         else:
             super().data_received(data)
 
@@ -104,7 +105,8 @@ class HandoverProtocol(WebSocketsSansIOProtocol):
     def _note_held(self) -> None:
         unread = 0 if self.writable.is_set() else self.transport.get_write_buffer_size()
         partial = len(self.conn.reader.buffer) + sum(map(len, self.frames))
-        self._held.note(self, unread + partial + self._queued + self._given)
+        waiting = self._reading.waiting_bytes
+        self._held.note(self, unread + partial + waiting + self._queued + self._given)
 
     def is_busy(self) -> bool:
         """Report whether messages wait for the route."""
