@@ -51,7 +51,7 @@ from atoll.services.provisioning.instructions import check_instructions, resolve
 from atoll.services.provisioning.project_setup import begin_setup
 from atoll.services.provisioning.registries import Registries
 from atoll.services.provisioning.resumption import resume_agents
-from atoll.services.provisioning.seeds import lay_agents, write_files
+from atoll.services.provisioning.seeds import config_of, lay_agents, write_files
 from atoll.services.provisioning.settings import ProvisioningSettings
 from atoll.services.provisioning.start_folder import check_start_folder
 from atoll.services.provisioning.task import begin_task
@@ -259,7 +259,7 @@ class Provisioning:
         reach: Reachability,
     ) -> None:
         """Write the config files of agents and log which ones."""
-        config = await self._configs.config_for(sandbox.name) if self._configs else ()
+        config = await config_of(self._configs, sandbox)
         await write_files(client, config)
         if reach.isolation.mechanism in MECHANISMS:
             env, files = dict(self._env(sandbox, inside)), [file.path for file in config]

@@ -14,8 +14,10 @@ from atoll.domain.agent.agent import Agent, Seed
 from atoll.domain.agent.login_use import LOGIN_USES, PLACEHOLDER_REFRESH, LoginFile, LoginInside
 from atoll.domain.errors import Failed
 from atoll.domain.login.agent_login import NAMED_LOGIN
+from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.tool.rule import chosen_setup
+from atoll.ports import AgentConfigs
 from atoll.ports.runtime import RuntimeClient
 from atoll.services.policies.policies import ComposedPolicy
 from atoll.services.provisioning.inside_agents import inside_names
@@ -102,6 +104,15 @@ async def lay_login(client: RuntimeClient, sandbox: Sandbox, composed: ComposedP
         for written in _login_file(file, composed.logins.get(name))
     ]
     await _write(client, turned, _QUIET)
+
+
+async def config_of(configs: AgentConfigs | None, sandbox: Sandbox) -> tuple[Seed, ...]:
+    """Return what the person who runs the installation keeps for a sandbox of their own. Others,
+    who may give theirs the same name, get none. Raises as the port."""
+    whose = (sandbox.org_id, sandbox.owner)
+    if configs is None or whose != (LOCAL_PERSON.org_id, LOCAL_PERSON.id):
+        return ()
+    return await configs.config_for(sandbox.name)
 
 
 async def write_files(client: RuntimeClient, files: tuple[Seed, ...]) -> None:
