@@ -56,6 +56,11 @@ export function comesHome({ state, repos }: Sandbox): boolean {
   return repos.length > 0 && SETTLED.includes(state);
 }
 
+/** Whether it is on its way, and nothing more has to be done for it to run. */
+export function isComing({ state }: Sandbox): boolean {
+  return state === 'requested' || state === 'provisioning';
+}
+
 /** Whether terminals can be opened in it now. */
 export function isLive({ state }: Sandbox): boolean {
   return state === 'ready' || state === 'active';

@@ -13,6 +13,7 @@ from playwright.async_api import Page, Route, expect
 
 from tests.e2e.page.test_axe import AXE
 from tests.e2e.page.ui.open_page import OpenPage, learns
+from tests.e2e.page.ui.scripted import TICKET, ScriptedServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -300,6 +301,27 @@ async def test_commits_are_a_graph_and_show_what_they_changed(open_page: OpenPag
     await has_no_trouble(page)
     assert await page.evaluate("window.hacked") is None
     assert await page.locator("img, script:not([src])").count() == 0
+
+
+@pytest.mark.parametrize("tab", ["Files", "Changes", "Commits"])
+async def test_files_of_a_sandbox_on_its_way_show_as_soon_as_it_is_ready(
+    server: ScriptedServer, page: Page, tab: str
+) -> None:
+    workspace = Workspace()
+    made = server.add_sandbox("coming", state="provisioning", ready_at=None)
+    await page.route(ASKED, workspace.answer)
+    await page.goto(f"{server.url}#login={TICKET}")
+    await page.evaluate(f"location.hash = '#/sandboxes/{made}/{tab.lower()}'")
+    panel = page.get_by_role("tabpanel")
+    await expect(panel).to_contain_text("It is being started.")
+    await expect(panel.get_by_text("this is what is kept")).to_have_count(0)
+    await server.enter(made, "ready")
+    await expect(panel.get_by_text("It is being started.")).to_have_count(0)
+    if tab == "Files":
+        await expect(page.get_by_role("treeitem").filter(has_text="data.csv")).to_be_visible()
+    await server.enter(made, "failed")
+    if tab == "Files":
+        await expect(panel).to_contain_text("It failed before it had files.")
 
 
 DRIVE = re.compile(r"/v1/(drive|sandboxes/\w+/drive)(/\w+)?(\?|$)")

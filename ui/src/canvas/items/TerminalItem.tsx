@@ -12,7 +12,7 @@ import { CardsView } from '../../components/agents/CardsView';
 import { TerminalPane } from '../../components/terminals/TerminalPane';
 import type { Terminal } from '../../api/types';
 import { t } from '../../language/t';
-import { isLive, perform } from '../../state/acts';
+import { isComing, isLive, perform } from '../../state/acts';
 import { age, isNow, tick } from '../../state/clock';
 import { login } from '../../state/login';
 import { go } from '../../state/route';
@@ -229,6 +229,10 @@ function Absent({ item, why, onRenew }: TerminalItemProps & { readonly why: Foun
   const sandbox = useKnown(item.sandboxId) ?? undefined;
   const guest = useStore(login).is === 'guest';
   if (why === 'looking') return <p className="pane-absent quiet">{t`Looking for its terminal…`}</p>;
+  if (why === 'stopped' && sandbox !== undefined && isComing(sandbox))
+    return (
+      <p className="pane-absent quiet">{t`Its sandbox “${sandbox.name}” is being started.`}</p>
+    );
   if (why === 'stopped' && sandbox !== undefined)
     return (
       <div className="pane-absent">

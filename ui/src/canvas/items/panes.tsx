@@ -9,6 +9,7 @@ import { Item as InboxItem } from '../../components/inbox/InboxItems';
 import { useInbox } from '../../components/inbox/Inbox';
 import { Recent } from '../../components/frame/Recent';
 import { later } from '../../components/parts/later';
+import { NoFiles, noFilesWords } from '../../components/files/NoFiles';
 import { t } from '../../language/t';
 import { login } from '../../state/login';
 import { useStore } from '../../state/store';
@@ -38,6 +39,8 @@ function Inside({ item }: PaneProps) {
       </p>
     );
   }
+  const none = noFilesWords(sandbox);
+  if (none !== null) return <NoFiles words={none} />;
   switch (item.kind) {
     case 'files':
       return <FilesPane sandbox={sandbox} />;

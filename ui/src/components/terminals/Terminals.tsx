@@ -18,6 +18,7 @@ import { CardsView } from '../agents/CardsView';
 import { Icon } from '../parts/icons';
 import { later } from '../parts/later';
 import { LogPane } from '../sandboxes/LogPane';
+import { NoFiles, noFilesWords } from '../files/NoFiles';
 import { Tab } from '../parts/Tab';
 import { panelOf, PlainTab, TabList } from '../parts/TabList';
 import { AgentButtons } from './AgentButtons';
@@ -44,7 +45,8 @@ const RECORDINGS = 'recordings';
 const CHANGES = 'changes';
 const FILES = 'files';
 const COMMITS = 'commits';
-const PLAIN = [LOG, RECORDINGS, CHANGES, FILES, COMMITS];
+const TREES = [CHANGES, FILES, COMMITS];
+const PLAIN = [LOG, RECORDINGS, ...TREES];
 /** Loaded when somebody looks at changes. */
 const ReviewPane = later(async () => (await import('../review/ReviewPane')).default);
 const FilesPane = later(async () => (await import('../files/FilesPane')).default);
@@ -199,6 +201,9 @@ function frameOf({ zoomed }: Arrangement): string {
 
 /** What shows the files, each read while it is shown. */
 function TreePanel({ sandbox, chosen }: { readonly sandbox: Sandbox; readonly chosen: string }) {
+  const none = noFilesWords(sandbox);
+  if (none !== null && TREES.includes(chosen))
+    return <NoFiles words={none} panel={panelOf(chosen)} />;
   switch (chosen) {
     case CHANGES:
       return <ReviewPane sandbox={sandbox} />;
