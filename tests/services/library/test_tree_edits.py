@@ -177,6 +177,31 @@ async def test_files_with_a_filter_are_left_to_git_inside(edits: Edits) -> None:
     assert edits.run("git ls-files 'key*'; ls .git/index.lock 2>/dev/null || true") == ""
 
 
+async def test_commit_of_named_files_leaves_what_else_is_staged(edits: Edits) -> None:
+    edits.run("git config filter.lfs.clean cat; echo 'big filter=lfs' > .gitattributes")
+    edits.run("git checkout -q src/a.txt; echo 1 > big; echo 1 > other; git add .gitattributes big")
+    edits.run("git add other; git rm -q README.md; echo mine > two.txt")
+    await edits.commit("one", "two.txt")
+    assert edits.run("git show --name-status --format=") == "M\ttwo.txt"
+    staged = "A  .gitattributes\nD  README.md\nA  big\nA  other"
+    assert edits.run("git status --porcelain -uno") == staged
+    edits.run("mkdir dir; git mv other dir/other; git rm -q --cached dir/other; echo 2 > dir/new")
+    await edits.commit("removal and folder", "README.md", "dir")
+    assert edits.run("git show --name-status --format=") == (
+        "D\tREADME.md\nA\tdir/new\nA\tdir/other"
+    )
+    with pytest.raises(Conflict, match="'big' has a filter"):
+        await edits.commit("named", ".gitattributes", "big")
+    with pytest.raises(Conflict, match="'big' has a filter"):
+        await edits.commit("all")
+    with pytest.raises(Conflict, match="nothing to commit"):
+        await edits.commit("again", "two.txt")
+    edits.run("rm two.txt; mkdir two.txt; echo 1 > two.txt/in; git add -A two.txt")
+    await edits.commit("folder", "two.txt/in")
+    assert edits.run("git show --name-status --no-renames --format=") == "D\ttwo.txt\nA\ttwo.txt/in"
+    assert edits.run("git status --porcelain -uno") == "A  .gitattributes\nA  big"
+
+
 async def test_first_commit_of_a_repository(edits: Edits) -> None:
     edits.run("rm -rf .git; git init -q; git config user.name A; git config user.email a@b")
     await edits.discard("README.md")

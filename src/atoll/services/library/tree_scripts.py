@@ -165,7 +165,9 @@ printf '%s' "$number"
 )
 
 # $1 folder  $2 ""  $3 message  $4… paths (none: all). Prints the commit, with NO_SUCH_FILE the path
-# that is nowhere, or with FILTERED one that has a filter.
+# that is nowhere, or with FILTERED one that has a filter. With paths the commit is of an index of
+# its own, which has of these what the agent's gets, and of all others what HEAD has: what else was
+# staged stays so.
 COMMIT = Script(
     "commit the changes",
     QUIET
@@ -175,6 +177,7 @@ COMMIT = Script(
     + r"""
 message=$3
 shift 3
+chosen=$#
 [ $# -gt 0 ] || set -- .
 for one in MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD rebase-merge rebase-apply; do
   [ ! -e "$top/.git/$one" ] || exit 19
@@ -183,6 +186,14 @@ lock
 settle
 keep_marks
 unhide "$@" || exit 14
+whole=$index
+if [ "$chosen" -gt 0 ]; then
+  index=$work/chosen
+  own read-tree "${head:-$empty}" || exit 14
+  own ls-files -z -- "$@" > "$work/before" || exit 14
+  own update-index -z --force-remove --stdin < "$work/before" || exit 14
+  index=$whole
+fi
 for path; do
   shift
   if [ -e "$top/$path" ] || [ -L "$top/$path" ] || [ -n "$(own ls-files -- "$path")" ]; then
@@ -196,8 +207,15 @@ if [ -f "$top/.git/info/exclude" ]; then cp "$top/.git/info/exclude" "$work/g/in
 if [ $# -gt 0 ]; then
   own -c advice.addEmbeddedRepo=false add -A --sparse -- "$@" || exit 14
 fi
+if [ "$chosen" -gt 0 ]; then
+  : > "$work/added"
+  if [ $# -gt 0 ]; then own ls-files -s -z -- "$@" > "$work/added" || exit 14; fi
+  index=$work/chosen
+  own update-index --replace -z --index-info < "$work/added" || exit 14
+fi
 filtered_changes | refuse || exit
 tree=$(own write-tree) || exit 14
+index=$whole
 [ "$tree" != "$(own rev-parse "${head:-$empty}^{tree}")" ] || exit 18
 name=$(theirs config user.name) && export GIT_AUTHOR_NAME="$name" GIT_COMMITTER_NAME="$name"
 mail=$(theirs config user.email) && export GIT_AUTHOR_EMAIL="$mail" GIT_COMMITTER_EMAIL="$mail"
