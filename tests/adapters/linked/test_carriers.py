@@ -27,6 +27,53 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "STEADY_SECONDS", 0.03)
 
 
+async def test_trouble_is_over_as_soon_as_the_machine_says_something(tmp_path: Path) -> None:
+    """Also where another process carries the stream, as an SSH client does."""
+    tried, comes = asyncio.Event(), asyncio.Event()
+
+    async def carry(_box: FarBox, near: socket.socket) -> None:
+        if not tried.is_set():
+            tried.set()
+            raise Unavailable("host far cannot be reached")
+        await comes.wait()
+        client = await asyncio.create_subprocess_exec(
+            *("sh", "-c", "head -c 4 >/dev/null; printf atlk; cat >/dev/null"),
+            stdin=near.fileno(),
+            stdout=near.fileno(),
+        )
+        await client.wait()
+
+    heard, greeted = asyncio.Event(), asyncio.Event()
+
+    async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(HELLO)
+        greeted.set()
+        if await reader.read(4) == b"atlk":
+            heard.set()
+        writer.close()
+
+    async def note(_box: FarBox, _reason: str) -> None:
+        return
+
+    server = await asyncio.start_unix_server(greet, tmp_path / "near.sock")
+    carried = Carriers(carry, tmp_path / "locks", note)
+    carried.begin(CarriedLink(BOX, str(tmp_path / "near.sock")))
+    async with asyncio.timeout(10):
+        await tried.wait()
+        greeted.clear()
+        await greeted.wait()
+        for _ in range(3):
+            await asyncio.sleep(0)  # it tries again
+            assert carried.trouble(BOX.sandbox_id) == "host far cannot be reached"
+        comes.set()
+        await heard.wait()
+        for _ in range(3):
+            await asyncio.sleep(0)  # the reading made room, which the loop learns of next
+        assert carried.trouble(BOX.sandbox_id) is None
+    await carried.close()
+    server.close()
+
+
 async def pauses_of(
     folder: Path, tries: int, act: Callable[[socket.socket], Awaitable[None]]
 ) -> list[float]:

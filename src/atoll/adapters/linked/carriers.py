@@ -7,8 +7,10 @@ a link; another takes over when its holder ends.
 import asyncio
 import fcntl
 import os
+import select
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,9 +24,6 @@ FIRST_PAUSE_SECONDS = 0.2
 LONGEST_PAUSE_SECONDS = 5.0
 STEADY_SECONDS = 1.0
 """A stream that its machine took and that lasted so long is opened again after the first pause."""
-
-LASTING_SECONDS = 12.0
-"""A stream that lasts so long reached its machine: no client tries a connection for longer."""
 
 LOCK_SECONDS = 1.0
 
@@ -55,7 +54,7 @@ class Carriers:
     _troubles: dict[str, str] = field(default_factory=dict)
 
     def trouble(self, sandbox_id: str) -> str | None:
-        """Return why the last try to carry a link failed; None once a stream lasts."""
+        """Return why the last try to carry a link failed; None once its machine says something."""
         return self._troubles.get(sandbox_id)
 
     def begin(self, link: CarriedLink) -> None:
@@ -116,9 +115,9 @@ class Carriers:
         pause = FIRST_PAUSE_SECONDS
         while (near := _connected(link.path)) is not None:
             began = loop.time()
-            lasts = loop.call_later(LASTING_SECONDS, self._troubles.pop, sandbox, None)
             try:
-                await self.carry(link.box, near)
+                with _call_at_contact(near, lambda: self._troubles.pop(sandbox, None)):
+                    await self.carry(link.box, near)
                 reason = "the stream ended"
             except MachineLost as error:
                 await self.lost(link.box, error.message)
@@ -129,7 +128,6 @@ class Carriers:
             except OSError as error:
                 reason = str(error)
             finally:
-                lasts.cancel()
                 was_taken = _was_taken(near)
                 near.close()
             if was_taken and loop.time() - began > STEADY_SECONDS:
@@ -142,6 +140,29 @@ class Carriers:
         refusal = self._refusals.get(link.box.sandbox_id)
         if isinstance(error, Failed) and refusal is not None and not refusal.done():
             refusal.set_result(error.message)
+
+
+@contextmanager
+def _call_at_contact(near: socket.socket, act: Callable[[], object]) -> Iterator[None]:
+    """Call `act` within the block when the runtime takes what came from its machine.
+
+    Whoever carries the stream, this process or a client that has `near`, writes there what the
+    machine says. When the runtime reads it, `near` has room anew: an edge that epoll(7) reports.
+    """
+    loop, edges = asyncio.get_running_loop(), select.epoll()
+    with edges:
+        edges.register(near, select.EPOLLOUT | select.EPOLLET)
+        edges.poll(0)  # there was room from the first
+        loop.add_reader(edges.fileno(), _act_at_edge, edges, act)
+        try:
+            yield
+        finally:
+            loop.remove_reader(edges.fileno())
+
+
+def _act_at_edge(edges: select.epoll, act: Callable[[], object]) -> None:
+    if any(not event & select.EPOLLHUP for _, event in edges.poll(0)):
+        act()
 
 
 def _was_taken(near: socket.socket) -> bool:

@@ -168,6 +168,13 @@ async def test_why_a_machine_is_not_reached_is_known_while_its_sandbox_lives(
         box.stop()
         subprocess.run(["pkill", "-KILL", "-x", "sshd", "-U", str(box.uid)], check=False)
         await trouble("host box cannot be reached")
+        box.start()
+        async with asyncio.timeout(60):
+            while extension.trouble_of(handle.sandbox_id) is not None:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+        box.stop()
+        subprocess.run(["pkill", "-KILL", "-x", "sshd", "-U", str(box.uid)], check=False)
+        await trouble("host box cannot be reached")
         box.swap_key()
         await trouble("another key than the one pinned")
         assert [each.sandbox_id for each in await extension.survey()] == [handle.sandbox_id]
