@@ -30,9 +30,6 @@ _REPLY = re.compile(
     rb"|\x1b\[[IO])+"
 )
 
-FOREGROUND = "cccc/cccc/cccc"
-BACKGROUND = "1e1e/1e1e/1e1e"
-
 
 @dataclass(frozen=True, slots=True)
 class Query:
@@ -51,13 +48,12 @@ def is_reply(typed: bytes) -> bool:
 
 
 def answer(query: Query, modes: Modes) -> bytes:
-    """Return the answer of a VT220 with colours and a dark background.
+    """Return the answer of a VT220 with colours.
 
-    Empty when silence is the answer that programs take for "cannot". The cursor's place is not
-    tracked: it is the top left.
+    Empty when silence is the answer that programs take for "cannot". So it is for OSC 10 and 11:
+    no viewer's colours are known, and a program that learned of wrong ones would paint for them
+    until it ends. The cursor's place is not tracked: it is the top left.
     """
-    if query.kind == b"]":
-        return _answer_colour(query.text)
     if query.kind != b"[":
         return b""
     text = query.text
@@ -71,14 +67,6 @@ def answer(query: Query, modes: Modes) -> bytes:
         b"?6n": b"\x1b[?1;1R",
     }
     return fixed.get(text.replace(b"0c", b"c"), b"")
-
-
-def _answer_colour(text: bytes) -> bytes:
-    """Answer OSC 10 and 11: the colours of a dark terminal."""
-    colour = {b"10;?": FOREGROUND, b"11;?": BACKGROUND}.get(text)
-    if colour is None:
-        return b""
-    return b"\x1b]" + text[:3] + b"rgb:" + colour.encode() + b"\x1b\\"
 
 
 def _answer_mode(text: bytes, modes: Modes) -> bytes:
