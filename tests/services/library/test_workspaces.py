@@ -119,7 +119,7 @@ async def test_tree_of_a_new_branch_starts_at_head_and_borrows_every_object(worl
     ]
     assert box.run("git remote get-url origin") == f"{world.server.url}/o/r"
     assert not any((box.workspace / ".git" / "hooks").glob("*"))
-    assert said[-1].startswith("/workspace: branch fix at ")
+    assert said[-1].startswith("/workspace: branch fix is new, from main, at ")
     assert said[0].endswith("/o/r: fetched 0s ago")
 
 
@@ -135,7 +135,7 @@ async def test_tree_that_is_there_is_not_said_to_begin_elsewhere(world: World) -
     assert box.run("git log -1 --format=%s") == "theirs"
     box.run("rm -rf .git")
     await world.workspaces.prepare(sandbox, box, said.append)
-    assert said[-1].startswith("/workspace: branch fix at ")
+    assert said[-1].startswith("/workspace: branch fix is new, from main, at ")
 
 
 async def test_age_of_a_repository_is_said_without_a_time_of_any_zone(world: World) -> None:

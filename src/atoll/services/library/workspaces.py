@@ -209,7 +209,9 @@ class Workspaces:
                 report(f"{repo.path}: its files and branches stand as they were left")
             elif outcome.code == 0:
                 place = start.commit[:12] or "no commit yet"
-                report(f"{repo.path}: branch {repo.branch} at {place}")
+                origin = repo.from_branch or repo.began_from or start.head
+                how = f" is new, from {origin}," if start.commit and not start.tracked else ""
+                report(f"{repo.path}: branch {repo.branch}{how} at {place}")
             else:
                 raise Failed(f"{repo.path} could not be laid out from {stored.key}: {outcome.said}")
             if start.passed_over and sandbox.ready_at is None:

@@ -65,6 +65,24 @@ async def test_two_agents_go_on_from_a_branch_that_somebody_typed(open_page: Ope
         assert [one["from_branch"] for one in repos] == [start, start]
 
 
+async def test_typed_branch_says_where_it_begins(open_page: OpenPage) -> None:
+    page, server = open_page.page, open_page.server
+    await page.goto(f"{server.url}#/inbox")
+    await page.goto(f"{server.url}#/")
+    form = page.get_by_role("form", name="New task")
+    await form.get_by_label("Branch", exact=True).fill("mine")
+    await expect(form).to_contain_text("Goes on from mine at cccccccccccc")
+    await form.get_by_label("Branch", exact=True).fill("never-sent")
+    await expect(form).to_contain_text("New: it begins at main (cccccccccccc)")
+    await expect(form).to_contain_text("atoll new . never-sent")
+    await page.get_by_role("button", name="New sandbox").click()
+    dialog = page.get_by_role("dialog", name="New sandbox")
+    await dialog.get_by_text("Already here").click()
+    await dialog.get_by_label("Branch", exact=True).fill("never-sent")
+    await expect(dialog).to_contain_text("New: it begins at main (cccccccccccc)")
+    await dialog.get_by_role("button", name="Cancel").click()
+
+
 async def test_agent_that_lacks_a_key_asks_for_it_there(open_page: OpenPage) -> None:
     page, server = open_page.page, open_page.server
     await page.goto(f"{server.url}#/")

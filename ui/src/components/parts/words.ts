@@ -7,7 +7,9 @@ import { t } from '../../language/t';
 export function repoWords(sandbox: Sandbox): string | null {
   const repo = sandbox.repos[0];
   if (repo === undefined) return null;
-  return [shortRepo(repo.repo_url), repo.branch].filter((part) => part !== '').join(' · ') || null;
+  const words = [shortRepo(repo.repo_url), repo.branch].filter((part) => part !== '').join(' · ');
+  if (words === '' || repo.from_branch === null) return words || null;
+  return t`${words}, from ${repo.from_branch}`;
 }
 
 /** The last two parts of a repository's address, without `.git`. */

@@ -15,7 +15,9 @@ import { Field, type FieldName, fieldOf } from '../parts/Field';
 import { isUsable } from './BlockedProfiles';
 import { ProfilePicker } from './ProfilePicker';
 import { Segments } from '../parts/Segments';
+import type { RepositoryPlace } from '../tasks/beginning';
 import { SharedChoice } from '../tasks/SharedChoice';
+import { useBeginning } from '../tasks/useBeginning';
 import { Wants } from './Wants';
 import { profileWords, sizeWords } from '../parts/words';
 
@@ -191,6 +193,8 @@ interface SourceProps {
 }
 
 function SourceFields({ draft, known, at, change }: SourceProps) {
+  const typed = { branch: draft.branch, from: draft.fromBranch };
+  const { words, look } = useBeginning(placeOf(draft, known), typed);
   const sources: readonly { value: Draft['source']; words: string }[] = [
     { value: 'none', words: t`None` },
     { value: 'url', words: t`By address` },
@@ -240,13 +244,14 @@ function SourceFields({ draft, known, at, change }: SourceProps) {
               onChange={(chosen) => change({ known: chosen })}
             />
           )}
-          <Field label={t`Branch`} hint={t`Made if it is new`} trouble={at('branch')}>
+          <Field label={t`Branch`} hint={words ?? t`Made if it is new`} trouble={at('branch')}>
             {(props) => (
               <input
                 {...props}
                 autoComplete="off"
                 spellCheck={false}
                 value={draft.branch}
+                onFocus={look}
                 onChange={(event) => change({ branch: event.target.value })}
               />
             )}
@@ -323,6 +328,12 @@ function reposOf(draft: Draft, known: readonly Repository[]): NonNullable<Create
       key: here?.key ?? null,
     },
   ];
+}
+
+function placeOf(draft: Draft, known: readonly Repository[]): RepositoryPlace | null {
+  if (draft.source === 'none') return null;
+  const here = draft.source === 'known' ? known.find(({ key }) => key === draft.known) : undefined;
+  return { key: here?.key ?? null, address: here?.repo_url ?? draft.url.trim() };
 }
 
 /** The default name comes from it; a checkout without an origin has a name only. */

@@ -12,10 +12,12 @@ import { go } from '../../state/route';
 import { keep } from '../../state/sandboxes';
 import { Field } from '../parts/Field';
 import { AgentChoice } from './AgentChoice';
+import { tipOf } from './beginning';
 import { branchForAgent } from './branch';
-import { baseOf, bodiesOf, branchOf, EMPTY, lackOf, type TaskDraft } from './draft';
+import { baseOf, bodiesOf, branchOf, EMPTY, lackOf, placeOf, type TaskDraft } from './draft';
 import { MoreFields } from './MoreFields';
 import { SharedChoice } from './SharedChoice';
+import { refsAt, useBeginning } from './useBeginning';
 
 const randomKey = (): string => crypto.getRandomValues(new Uint32Array(4)).join('-');
 
@@ -174,18 +176,10 @@ async function start(
 
 /** The typed branch of several agents, if the repository has it; else each begins at the default. */
 async function knownBase(draft: TaskDraft, known: readonly Repository[]): Promise<string | null> {
-  const base = baseOf(draft);
-  if (base === null) return null;
-  const here = known.find(({ key }) => `key:${key}` === draft.repo);
-  const { refs } =
-    here !== undefined && LOCAL.test(here.key)
-      ? await api.uploaded(here.key)
-      : await api.fetchRepository(here?.repo_url ?? draft.url.trim());
-  return refs.some(({ name }) => name === `refs/heads/${base}`) ? base : null;
+  const [base, place] = [baseOf(draft), placeOf(draft, known)];
+  if (base === null || place === null) return null;
+  return tipOf(await refsAt(place), base) === null ? null : base;
 }
-
-/** The key of a checkout that was sent here. */
-const LOCAL = /^[0-9a-f]{16,64}$/;
 
 /** Opens the only one that was made. */
 function show(made: readonly Sandbox[]): void {
@@ -194,11 +188,13 @@ function show(made: readonly Sandbox[]): void {
   else notify(t`Started ${made.map(({ name }) => name).join(', ')}.`);
 }
 
-/** What becomes of the branch. */
-function branchHint(draft: TaskDraft): string {
+/** What becomes of the branch, and where it begins. */
+function branchHint(draft: TaskDraft, begins: string | null): string {
   const [first] = draft.agents;
-  if (draft.agents.length < 2 || first === undefined) return t`Proposed from your words`;
-  return t`Each agent has its own, as ${branchForAgent(branchOf(draft) || '…', first)}`;
+  if (draft.agents.length < 2 || first === undefined)
+    return begins ?? (draft.branch === null ? t`Proposed from your words` : '');
+  const own = t`Each agent has its own, as ${branchForAgent(branchOf(draft) || '…', first)}`;
+  return begins === null ? own : `${own}. ${begins}`;
 }
 
 interface RepoProps {
@@ -208,6 +204,8 @@ interface RepoProps {
 }
 
 function RepoFields({ draft, known, change }: RepoProps) {
+  const typed = { branch: draft.branch ?? '', from: draft.fromBranch };
+  const { words, look } = useBeginning(placeOf(draft, known), typed);
   return (
     <div className="form-row">
       <Field label={t`Repository`} trouble={null}>
@@ -242,13 +240,14 @@ function RepoFields({ draft, known, change }: RepoProps) {
         </Field>
       )}
       {draft.repo !== '' && (
-        <Field label={t`Branch`} hint={branchHint(draft)} trouble={null}>
+        <Field label={t`Branch`} hint={branchHint(draft, words)} trouble={null}>
           {(props) => (
             <input
               {...props}
               autoComplete="off"
               spellCheck={false}
               value={branchOf(draft)}
+              onFocus={look}
               onChange={(event) => change({ branch: event.target.value })}
             />
           )}

@@ -2,6 +2,7 @@
 
 import type { CreateSandbox, NetworkMode, Repository } from '../../api/types';
 import { t } from '../../language/t';
+import type { RepositoryPlace } from './beginning';
 import { branchForAgent, proposedBranch } from './branch';
 
 /** `repo`: '' for none, `key:…` of one that is here, `url` for the address. */
@@ -112,6 +113,16 @@ function reposOf(
       from_branch: from,
     },
   ];
+}
+
+/** Where the draft's repository is; null where it has none. */
+export function placeOf(
+  draft: Pick<TaskDraft, 'repo' | 'url'>,
+  known: readonly Repository[],
+): RepositoryPlace | null {
+  if (draft.repo === '') return null;
+  const here = known.find(({ key }) => `key:${key}` === draft.repo);
+  return { key: here?.key ?? null, address: here?.repo_url ?? draft.url.trim() };
 }
 
 const GONE = ['destroying', 'destroyed'];
