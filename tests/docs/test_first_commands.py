@@ -33,6 +33,9 @@ ELSEWHERE = {
 }
 
 
+USUAL_HOME = "~/.local/state/atoll"
+NO_HOME = {name: value for name, value in os.environ.items() if name != "ATOLL_HOME"}
+
 WHOLE = {
     "image": "host",
     "workspace": {"mode": "remote-canonical", "access": "rw", "scope_default": "session"},
@@ -89,9 +92,9 @@ def run(ground: Ground, step: Step, repository: Path) -> None:
         given = step.given
         for placeholder, meant in ground.stands_for.items():
             given = given.replace(placeholder, meant)
-        script = f"{words}\n{given}END\n"
-        env = {**os.environ, "ATOLL_HOME": str(ground.server.home)}
-        subprocess.run(["sh", "-ec", script], env=env, check=True)
+        there = words.replace(USUAL_HOME, str(ground.server.home))
+        assert there != words, "nothing sets another home on the page"
+        subprocess.run(["sh", "-euc", f"{there}\n{given}END\n"], env=NO_HOME, check=True)
         ground.server.down()
         ground.server.start()
         return
@@ -148,6 +151,14 @@ def hosts() -> Iterator[Ground]:
         server = stack.enter_context(test_server(start=False))
         address = {"ssh://ada@build-1.example.org": f"{box.address} --name build-1"}
         yield Ground(server, address, box)
+
+
+@pytest.mark.parametrize("page", sorted(ROOT.glob("docs/**/*.md")), ids=lambda page: page.stem)
+def test_commands_of_a_page_name_the_home_by_a_variable_only_where_it_is_set(page: Path) -> None:
+    text = page.read_text()
+    for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL):
+        typed = re.sub(r"\s{2,}#.*", "", "".join(re.findall(r"^\$ .*\n", block, re.MULTILINE)))
+        assert "ATOLL_HOME" not in typed or "`ATOLL_HOME`" in text
 
 
 @pytest.mark.parametrize(
