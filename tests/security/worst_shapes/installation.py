@@ -1,13 +1,16 @@
 """A control plane in this process with everybody who may send it something, and a watch over it."""
 
+from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
 import httpx
 
+from atoll.domain.people.capability import OrgRole
+from tests.security.people import test_foreign_ids
 from tests.security.worst_shapes.watch import (
     TRIES,
     Watch,
@@ -19,7 +22,6 @@ from tests.security.worst_shapes.watch import (
 )
 from tests.surfaces.http.dashboards.test_shares import _enter, _link
 from tests.surfaces.http.people.test_tokens import _held
-from tests.surfaces.http.team import team_of
 from tests.surfaces.http.world import World, client_of, world
 
 NOBODY: Final = "nobody"
@@ -40,13 +42,15 @@ PEOPLE: Final = (MEMBER, ADMIN, OWNER)
 @dataclass
 class Installation:
     """A control plane with a sandbox and a dashboard of the owner's and of a member's, and the
-    headers of each role. `ids` are those of what a role may act on."""
+    headers of each role. `ids` are those of what a role may act on, `answers` the statuses of the
+    requests to each operation."""
 
     atoll: World
     watch: Watch
     roles: Mapping[str, list[str]]
     ids: Mapping[str, Mapping[str, str]]
     faults: list[str]
+    answers: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
 
     async def check(
         self, name: str, send: Callable[[], Awaitable[object]], tries: int = TRIES
@@ -57,9 +61,13 @@ class Installation:
             print(fault, flush=True)
         self.faults += found
 
-    async def send(self, name: str, data: bytes) -> None:
-        """Send a request."""
-        await self.check(name, partial(answered, self.atoll.url, data))
+    async def send(self, name: str, data: bytes, operation: str = "") -> None:
+        """Send a request, to an operation where one is named."""
+
+        async def ask() -> None:
+            self.answers[operation].add(await answered(self.atoll.url, data))
+
+        await self.check(name, ask)
 
     async def speak(
         self, name: str, target: str, role: str, data: bytes, tries: int = TRIES
@@ -71,11 +79,8 @@ class Installation:
     def target(self, path: str, role: str = OWNER) -> str:
         """Return a path of the documentation with ids of what a role may act on."""
         ids = self.ids.get(role, self.ids[OWNER])
-        known = {"{sandbox}": ids["sandbox"], "{session}": ids["sandbox"]}
-        known |= {"{dashboard}": ids["dashboard"], "{organization}": "personal"}
-        known |= {"{hook}": ids["hook"], "{source}": "github"}
-        parts = (known.get(part, part) for part in path.split("/"))
-        return "/".join("t_1" if part[:1] == "{" else part for part in parts)
+        parts = path.split("/")
+        return "/".join(ids.get(one[1:-1], "t_1") if one[:1] == "{" else one for one in parts)
 
 
 @asynccontextmanager
@@ -83,9 +88,10 @@ async def installation() -> AsyncIterator[Installation]:
     """Run an installation, which notes its faults."""
     async with AsyncExitStack() as stack:
         atoll = await stack.enter_async_context(world(mcp_events=True))
-        await team_of(atoll, mel="member", ada="admin")
-        tokens = {OWNER: atoll.token, MEMBER: "token-of-mel", ADMIN: "token-of-ada"}
-        ids = {role: await _things(atoll, token) for role, token in tokens.items()}
+        others = await test_foreign_ids._things(atoll)
+        await others.team.join("ada", OrgRole.ADMIN)
+        tokens = {OWNER: atoll.token, MEMBER: "token-of-ann", ADMIN: "token-of-ada"}
+        ids = {role: {**others.ids, **await _own(atoll, one)} for role, one in tokens.items()}
         roles = {NOBODY: [], **await _guests(atoll, ids[OWNER])}
         held = await _held(atoll, ids[OWNER]["sandbox"])
         roles[SANDBOX] = [f"Authorization: Bearer {held.text}"]
@@ -98,15 +104,20 @@ async def installation() -> AsyncIterator[Installation]:
         assert await answered(atoll.url, request("GET", "/healthz")) == 200
 
 
-async def _things(atoll: World, token: str) -> dict[str, str]:
+async def _own(atoll: World, token: str) -> dict[str, str]:
     """Make what somebody acts on."""
     async with client_of(atoll.url, token, timeout=LOADING_SECONDS) as client:
         box = await _made(client, "/v1/sandboxes?wait=ready", {"profile": "shell"})
         board = await _made(client, "/v1/dashboards", {"name": "Board"})
         hook = await client.post("/v1/hooks", json={"source": "github", "name": "ours"})
         await client.post("/mcp", json={})  # loads the SDK
-    name = hook.json().get("hook_id", "none")  # a member makes no hooks
-    return {"sandbox": box["sandbox_id"], "dashboard": board["id"], "hook": name}
+    own = {"source": "github", "hook": hook.json()["hook_id"]} if hook.is_success else {}
+    return {
+        "sandbox": box["sandbox_id"],
+        "session": box["sandbox_id"],
+        "dashboard": board["id"],
+        **own,
+    }
 
 
 async def _made(client: httpx.AsyncClient, path: str, body: Mapping[str, str]) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """The worst shapes of texts, of JSON and of heads, at a size. Each has broken a program once."""
 
 import json
+import tarfile
 from collections.abc import Callable, Iterator
 
 Shape = Callable[[int], bytes]
@@ -136,6 +137,23 @@ def multipart(boundary: str, size: int) -> Iterator[tuple[str, bytes]]:
         "a name",
         mark + b'\r\nContent-Disposition: form-data; name="' + b"\\" * size + b'"\r\n\r\n',
     )
+
+
+def tars(size: int) -> Iterator[tuple[str, bytes]]:
+    """Yield archives of tar, with a head in each 512 bytes that they may have one."""
+
+    def head(name: str, kind: bytes = tarfile.REGTYPE, length: int = 0) -> bytes:
+        entry = tarfile.TarInfo(name)
+        entry.type, entry.size = kind, length
+        return entry.tobuf(tarfile.GNU_FORMAT)
+
+    yield "empty files", b"".join(head(f"{n}") for n in range(size // 512))
+    yield "one file, again", head("a") * (size // 512)
+    yield "a file larger than all", head("a", length=2**62)
+    yield "a long name", head("a", tarfile.GNUTYPE_LONGNAME, size) + b"a/" * (size // 2)
+    yield "long names", head("a", tarfile.GNUTYPE_LONGNAME, 512) * (size // 512)
+    yield "extended heads", head("a", tarfile.XHDTYPE, 0) * (size // 512)
+    yield "an extended head", head("a", tarfile.XHDTYPE, size) + b"6 a=b\n" * (size // 6)
 
 
 def text_of_json(value: object) -> bytes:
