@@ -32,7 +32,7 @@ token's life."""
 RETRY: Final = timedelta(seconds=1)
 """The time after which a refresh that the issuer put off is tried again; it doubles each time."""
 
-MAX_RETRY: Final = timedelta(minutes=5)
+MAX_RETRY: Final = timedelta(minutes=1)
 MAX_ASKED: Final = timedelta(hours=1)
 """The bound on a time that an issuer asks to wait."""
 
