@@ -37,11 +37,16 @@ async def test_trouble_is_over_as_soon_as_the_machine_says_something(tmp_path: P
             raise Unavailable("host far cannot be reached")
         await comes.wait()
         client = await asyncio.create_subprocess_exec(
-            *("sh", "-c", "head -c 4 >/dev/null; printf atlk; cat >/dev/null"),
+            *("sh", "-c", "head -c 4 >/dev/null; printf atlk; exec cat >/dev/null"),
             stdin=near.fileno(),
             stdout=near.fileno(),
         )
-        await client.wait()
+        try:
+            await client.wait()
+        finally:
+            if client.returncode is None:
+                client.kill()
+                await client.wait()
 
     heard, greeted = asyncio.Event(), asyncio.Event()
 
