@@ -24,6 +24,7 @@ PARTS = {
     "Estimates": "Extension",
     "Examines": "Extension",
     "FarBackend": "Extension",
+    "FarCauses": "Extension",
     "FarMirrors": "Extension",
     "FarRelocates": "Extension",
     "HandoverLink": "RuntimeClients",

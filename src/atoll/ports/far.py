@@ -74,6 +74,15 @@ class FarMirrors(Protocol):
         ...
 
 
+@runtime_checkable
+class FarCauses(Protocol):
+    """Optional ability: it knows what befell a far end whose programs ended."""
+
+    async def cause(self, box: FarBox) -> str | None:
+        """Return why nothing of a sandbox runs; None where that is not known."""
+        ...
+
+
 class MachineLost(Failed):
     """A machine that is not there any more, with everything that ran on it."""
 

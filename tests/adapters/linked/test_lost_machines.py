@@ -1,14 +1,21 @@
-"""The reason of a sandbox whose machine is gone, from the moment that this is known."""
+"""The reasons of ends on other machines: what befell the machine, and what a backend knows."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+import pytest
+
+from atoll.adapters.extensions.microvm.backend import MicrovmBackend
 from atoll.adapters.extensions.microvm.entry import microvm_backend
-from atoll.adapters.linked.extension import LinkedExtension, LinkedSettings
+from atoll.adapters.linked.extension import INIT_GONE, LinkedExtension, LinkedSettings
+from atoll.domain.errors import Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.ports.extension import ExtensionSetup
 from atoll.ports.far import FarBox
+from atoll.wire.zygote import messages as wire
 
 BOX = FarBox(SandboxId("sb_aaaaaaaaaaaaaaaa"), 1)
 
@@ -41,3 +48,41 @@ async def test_reason_is_known_while_the_runtime_is_being_ended(tmp_path: Path) 
     ends = extension.ended()
     assert (await anext(ends)).reason == "its machine ended"
     await ends.aclose()  # type: ignore[attr-defined]
+
+
+@dataclass
+class _Knowing(MicrovmBackend):
+    """A backend that knows what befell a far end, or cannot be asked."""
+
+    known: str | None = None
+
+    async def cause(self, _box: FarBox) -> str | None:
+        if self.known is None:
+            raise Unavailable("its host is away")
+        return self.known
+
+
+@pytest.mark.parametrize(
+    ("known", "told"),
+    [("its container was removed", f"{INIT_GONE} (its container was removed)"), (None, INIT_GONE)],
+)
+async def test_end_of_everything_inside_is_told_with_what_its_backend_knows(
+    tmp_path: Path, known: str | None, told: str
+) -> None:
+    plain = microvm_backend(ExtensionSetup(tmp_path, "atoll-test"))
+    backend = _Knowing(plain.home, plain.programs, plain.disks, known=known)
+    extension = LinkedExtension(LinkedSettings(tmp_path), backend)
+    box = wire.Box(BOX.sandbox_id, 1, live=False, socket="", host_uid=0, reason=INIT_GONE)
+    extension._link = cast("Any", _Records(box))
+    assert await extension.why_ended(BOX.sandbox_id) == told
+
+
+class _Records:
+    """The records of a zygote."""
+
+    def __init__(self, *boxes: wire.Box) -> None:
+        self._boxes = boxes
+
+    async def boxes(self, _wall: str) -> AsyncIterator[wire.Box]:
+        for box in self._boxes:
+            yield box

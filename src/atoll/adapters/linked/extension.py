@@ -21,6 +21,7 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.profile.demands import MOUNTS, PTYS, ROOT, SUDO
 from atoll.domain.profile.profile import Profile
 from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.runtime_end import END_REASONS, RuntimeEnd
 from atoll.ports.extension import (
     Capabilities,
     CleanupReport,
@@ -33,13 +34,22 @@ from atoll.ports.extension import (
     RentedPlace,
     Rents,
 )
-from atoll.ports.far import FarBackend, FarBox, FarMirrors, FarPlace, FarRelocates, LinkTerms
+from atoll.ports.far import (
+    FarBackend,
+    FarBox,
+    FarCauses,
+    FarMirrors,
+    FarPlace,
+    FarRelocates,
+    LinkTerms,
+)
 from atoll.wire.link.handshake import KEY_BYTES
 from atoll.wire.zygote import messages as wire
 
 WALL = "link"
 START_SECONDS = 60.0
 STOP_SECONDS = 60.0
+CAUSE_SECONDS = 5.0
 READY_SECONDS = 130.0
 """A runtime answers once the first stream came and init said READY."""
 
@@ -59,6 +69,7 @@ IGNORED = (
 _ISOLATION = "isolation."
 _FAR = "far."
 _LIVE = "live"
+INIT_GONE = END_REASONS[RuntimeEnd.INIT_GONE]
 _OURS = "the runtime "
 """The beginning of a reason that is our runtime's end, not that of what is inside."""
 
@@ -323,7 +334,9 @@ class LinkedExtension:
                 continue
             if not await self._link.lives(death.sandbox_id, WALL):
                 await self._carriers.end(death.sandbox_id)
-                return Ended(SandboxId(death.sandbox_id), death.generation, _lost(death.reason))
+                box = await self._box(death.sandbox_id)
+                reason = death.reason if box is None else await self._explained(box, death.reason)
+                return Ended(SandboxId(death.sandbox_id), death.generation, reason)
         raise Unavailable("the zygote went away and is back: compare what lives")
 
     async def _machine_lost(self, box: FarBox, reason: str) -> None:
@@ -339,7 +352,20 @@ class LinkedExtension:
         if lost := self._machines_lost.get(sandbox_id):
             return lost
         box = await self._box(sandbox_id)
-        return None if box is None or box.live or not box.reason else _lost(box.reason)
+        if box is None or box.live or not box.reason:
+            return None
+        return await self._explained(box, box.reason)
+
+    async def _explained(self, box: wire.Box, reason: str) -> str:
+        """Return the reason of an end with what its backend knows of it."""
+        reason = _lost(reason)
+        if reason != INIT_GONE or not isinstance(self.backend, FarCauses):
+            return reason
+        with suppress(AtollError, TimeoutError):
+            async with asyncio.timeout(CAUSE_SECONDS):
+                cause = await self.backend.cause(_far_of(box))
+                return f"{reason} ({cause})" if cause else reason
+        return reason
 
     def trouble_of(self, sandbox_id: SandboxId) -> str | None:
         """Return why its machine is not reached now; None while it is."""

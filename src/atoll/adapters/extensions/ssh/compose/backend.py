@@ -170,25 +170,25 @@ class ComposeBackend:
         try:
             await standing.files.carry(box.sandbox_id, near)
         except Unavailable:
-            async with standing.engine() as far:
-                why = await self._why_gone(far, box)
+            why = await self.cause(box)
             if why is not None:
-                raise MachineLost(f"{standing.forward.shell.label}: {why}") from None
+                raise MachineLost(why) from None
             raise
 
-    async def _why_gone(self, far: FarEngine, box: FarBox) -> str | None:
+    async def cause(self, box: FarBox) -> str | None:
         """Return why nothing of a sandbox runs; None while the agent's container does."""
-        found = await far.containers(
-            *self._mine,
-            f"{SANDBOX_LABEL}={box.sandbox_id}",
-            f"{GENERATION_LABEL}={box.generation}",
-            f"{SERVICE_LABEL}={AGENT}",
-        )
-        if not found:
-            return "the container of the agent was removed"
-        if found[0].state not in ("exited", "dead"):
+        standing = await self._standing(_host_of(box))
+        async with standing.engine() as far:
+            found = await far.containers(
+                *self._mine,
+                f"{SANDBOX_LABEL}={box.sandbox_id}",
+                f"{GENERATION_LABEL}={box.generation}",
+                f"{SERVICE_LABEL}={AGENT}",
+            )
+        if found and found[0].state not in ("exited", "dead"):
             return None
-        return f"the container of the agent ended: {found[0].status or found[0].state}"
+        how = f"ended: {found[0].status or found[0].state}" if found else "was removed"
+        return f"{standing.forward.shell.label}: the container of the agent {how}"
 
     async def teardown(self, box: FarBox, *, keep_state: bool) -> CleanupReport:
         """Remove containers and networks; without `keep_state` volumes and files, too."""
