@@ -27,6 +27,21 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "STEADY_SECONDS", 0.03)
 
 
+async def _answer_elsewhere(near: socket.socket) -> None:
+    """Answer as a far end in another process does, until cancelled."""
+    client = await asyncio.create_subprocess_exec(
+        *("sh", "-c", "head -c 4 >/dev/null; printf atlk; exec cat >/dev/null"),
+        stdin=near.fileno(),
+        stdout=near.fileno(),
+    )
+    try:
+        await client.wait()
+    finally:
+        if client.returncode is None:
+            client.kill()
+            await client.wait()
+
+
 async def test_trouble_is_over_as_soon_as_the_machine_says_something(tmp_path: Path) -> None:
     """Also where another process carries the stream, as an SSH client does."""
     tried, comes = asyncio.Event(), asyncio.Event()
@@ -36,17 +51,7 @@ async def test_trouble_is_over_as_soon_as_the_machine_says_something(tmp_path: P
             tried.set()
             raise Unavailable("host far cannot be reached")
         await comes.wait()
-        client = await asyncio.create_subprocess_exec(
-            *("sh", "-c", "head -c 4 >/dev/null; printf atlk; exec cat >/dev/null"),
-            stdin=near.fileno(),
-            stdout=near.fileno(),
-        )
-        try:
-            await client.wait()
-        finally:
-            if client.returncode is None:
-                client.kill()
-                await client.wait()
+        await _answer_elsewhere(near)
 
     heard, greeted = asyncio.Event(), asyncio.Event()
 
