@@ -191,6 +191,9 @@ _EDGE = rb"[ |>+\-:#*;,.\"'`\\\[\]()<0-9\x80-\xff]"
 _GAP = rb"(?:%s|\n){0,40}" % _EDGE
 """What a program may draw between two rows of one text, as far as a slow reader cares."""
 
+_OFFSET = rb"(?:(?:[0-9a-fA-F]\n?){6,16}:? {1,3})?"
+"""An offset of a dump, which may look like the text before it."""
+
 
 def folded(data: bytes, values: Iterable[str]) -> set[int]:
     """Return every place that may belong to a secret which goes on behind a margin in another
@@ -199,7 +202,7 @@ def folded(data: bytes, values: Iterable[str]) -> set[int]:
     found: set[int] = set()
     for form in {form for value in values for form in _forms(value) if len(form) < MOST_FOLDED}:
         letters = [re.escape(bytes([each])) for each in form]
-        for gap in (_GAP, _GAP + b"?"):  # the longest margins, and the shortest
+        for gap in (_GAP, _GAP + b"?", _OFFSET):  # the longest margins, the shortest, and a dump's
             pattern = re.compile(gap.join(b"(%s)" % each for each in letters))
             for at in _everywhere(form[:1], text):
                 match = pattern.match(text, at)
