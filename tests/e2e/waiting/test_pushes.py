@@ -1,6 +1,7 @@
 """`git push` inside a real sandbox is held, told in the log, and brought home by its owner."""
 
 from pathlib import Path
+from typing import Any
 
 from atoll.testing.server import TestServer
 from tests.e2e.servers import rootless_is_slow
@@ -12,6 +13,11 @@ __all__ = ["mine"]
 pytestmark = rootless_is_slow
 
 
+def pushes(api: Api, sandbox: str) -> list[dict[str, Any]]:
+    """The pushes that the log of a sandbox tells of, among whatever else happens."""
+    return [event for event in api.events(sandbox) if event["event_type"] == "git.pushed"]
+
+
 def test_push_inside_is_held_and_comes_home(server: TestServer, api: Api, mine: Path) -> None:
     ok(server, "new", str(mine), "fix", "--detach", "--name", "pushing")
     sandbox = str(api.sandbox("pushing")["sandbox_id"])
@@ -19,8 +25,8 @@ def test_push_inside_is_held_and_comes_home(server: TestServer, api: Api, mine: 
     said = api.run(sandbox, "git push origin fix:review 2>&1")
     assert "atoll pull pushing --pushed review" in said, said
     # The runtime reports it: nobody has to look.
-    told = until(lambda: api.events(sandbox), lambda all_: all_[-1]["event_type"] == "git.pushed")
-    assert told[-1]["payload"]["branch"] == "review"
+    (pushed,) = until(lambda: pushes(api, sandbox), lambda found: found != [])
+    assert pushed["payload"]["branch"] == "review"
     api.act(sandbox, "destroy")
     assert "review" in ok(server, "kept").stdout
     kept = api.call("GET", "/v1/kept")["kept"][0]
