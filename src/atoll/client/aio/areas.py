@@ -137,6 +137,7 @@ class AsyncOrganizations(AsyncNoun[Organizations]):
     invite = Awaited(Organizations.invite)
     uninvite = Awaited(Organizations.uninvite)
     accept = Awaited(Organizations.accept)
+    realms = Awaited(Organizations.realms)
     add_service_account = Awaited(Organizations.add_service_account)
     waiting = Awaited(Organizations.waiting)
     give = Awaited(Organizations.give)
