@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,9 +11,11 @@ import pytest
 from atoll.adapters.extensions.microvm.backend import MicrovmBackend
 from atoll.adapters.extensions.microvm.entry import microvm_backend
 from atoll.adapters.linked.extension import INIT_GONE, LinkedExtension, LinkedSettings
-from atoll.domain.errors import Unavailable
+from atoll.domain.errors import Invalid, Unavailable
+from atoll.domain.files.host_mount import HostMount
 from atoll.domain.ids import SandboxId
-from atoll.ports.extension import ExtensionSetup
+from atoll.domain.profile.profile import Profile
+from atoll.ports.extension import ExtensionSetup, Provision
 from atoll.ports.far import FarBox
 from atoll.wire.zygote import messages as wire
 
@@ -86,3 +88,23 @@ class _Records:
     async def boxes(self, _wall: str) -> AsyncIterator[wire.Box]:
         for box in self._boxes:
             yield box
+
+
+async def test_end_of_a_machine_is_no_end_of_the_next_start(tmp_path: Path) -> None:
+    """A survey may have reported the first end while the runtime was being ended."""
+    extension = LinkedExtension(
+        LinkedSettings(tmp_path), microvm_backend(ExtensionSetup(tmp_path, "atoll-test"))
+    )
+    zygote = _Zygote()
+    zygote.goes_on.set()
+    extension._link = cast("Any", zygote)
+    other = replace(BOX, sandbox_id=SandboxId("sb_bbbbbbbbbbbbbbbb"))
+    await extension._machine_lost(BOX, "its machine ended")
+    await extension._machine_lost(other, "its machine ended, too")
+    mount = HostMount("/srv", "/srv", writable=False, grant="", private=False)
+    wanted = Provision(BOX.sandbox_id, 1, "x", Profile("p", "1"), host_mounts=(mount,))
+    with pytest.raises(Invalid):  # the next start has begun, and is refused
+        await extension.provision(wanted)
+    ends = extension.ended()
+    assert (await anext(ends)).sandbox_id == other.sandbox_id
+    await ends.aclose()  # type: ignore[attr-defined]

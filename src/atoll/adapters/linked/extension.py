@@ -132,7 +132,9 @@ class LinkedExtension:
         return await asyncio.shield(task)
 
     async def _provision(self, request: Provision) -> Handle:
-        self._machines_lost.pop(request.sandbox_id, None)
+        if self._machines_lost.pop(request.sandbox_id, None) is not None:
+            # Its carrier may still be about to end the former runtime, and to report that.
+            await self._carriers.end(request.sandbox_id)
         if request.host_mounts:
             raise Invalid(
                 f"{self.name} is another machine: folders of this one cannot be mounted there",
@@ -313,7 +315,7 @@ class LinkedExtension:
         """Yield sandboxes that ended and were not started again since."""
         loop = asyncio.get_running_loop()
         waiting: dict[str, asyncio.Task[Ended]] = {}
-        sources = {"death": self._next_death, "lost": self._lost.get}
+        sources = {"death": self._next_death, "lost": self._next_lost}
         try:
             while True:
                 for name, source in sources.items():
@@ -338,6 +340,11 @@ class LinkedExtension:
                 reason = death.reason if box is None else await self._explained(box, death.reason)
                 return Ended(SandboxId(death.sandbox_id), death.generation, reason)
         raise Unavailable("the zygote went away and is back: compare what lives")
+
+    async def _next_lost(self) -> Ended:
+        while (lost := await self._lost.get()).sandbox_id not in self._machines_lost:
+            pass  # it was started again meanwhile, and that run is another
+        return lost
 
     async def _machine_lost(self, box: FarBox, reason: str) -> None:
         """End the runtime of a sandbox whose machine is gone: nothing is left that it could
