@@ -80,14 +80,15 @@ class TestE2bVendor(VendorCalls):
 async def quiet_stream(
     rentals: Rentals, vendor: Vendor, peer: E2bPeer
 ) -> AsyncIterator[tuple[asyncio.Task[str], socket.socket]]:
-    """Yield a stream on which nothing is said, and its near end."""
+    """Yield a stream on which nothing more is said, and its near end."""
     rented = await rentals.rent(BOX, "base")
     shell = await vendor.shell(rented.key, rented.machine)
     near, far = socket.socketpair()
+    near.setblocking(False)
     with near, far:
-        stream = asyncio.get_running_loop().create_task(shell.stream("exec sleep 600", near=far))
-        while not peer.processes.running:  # noqa: ASYNC110  another thread starts it
-            await asyncio.sleep(0.01)
+        loop = asyncio.get_running_loop()
+        stream = loop.create_task(shell.stream("echo up; exec sleep 600", near=far))
+        assert await loop.sock_recv(near, 10) == b"up\n"
         yield stream, near
         stream.cancel()
         await asyncio.gather(stream, return_exceptions=True)
