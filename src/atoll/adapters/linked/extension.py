@@ -132,9 +132,7 @@ class LinkedExtension:
         return await asyncio.shield(task)
 
     async def _provision(self, request: Provision) -> Handle:
-        if self._machines_lost.pop(request.sandbox_id, None) is not None:
-            # Its carrier may still be about to end the former runtime, and to report that.
-            await self._carriers.end(request.sandbox_id)
+        await self._forget_loss(request.sandbox_id)
         if request.host_mounts:
             raise Invalid(
                 f"{self.name} is another machine: folders of this one cannot be mounted there",
@@ -340,6 +338,11 @@ class LinkedExtension:
                 reason = death.reason if box is None else await self._explained(box, death.reason)
                 return Ended(SandboxId(death.sandbox_id), death.generation, reason)
         raise Unavailable("the zygote went away and is back: compare what lives")
+
+    async def _forget_loss(self, sandbox_id: SandboxId) -> None:
+        """Have no carrier end the former runtime, or report that, once the next start has begun."""
+        if self._machines_lost.pop(sandbox_id, None) is not None:
+            await self._carriers.end(sandbox_id)
 
     async def _next_lost(self) -> Ended:
         while (lost := await self._lost.get()).sandbox_id not in self._machines_lost:
