@@ -20,6 +20,9 @@ def test_machine_that_keeps_copies_is_warned_of(
     (found,) = findings(switch, lambda: each_network)
     assert (found.name, found.level) == ("time stamps", level)
     assert bool(found.fix) is (level == "warn")
+    assert [each.level for each in findings(switch, lambda: None, "fail")] == [
+        "ok" if value == "0" else "warn"
+    ]
     (strict,) = findings(switch, lambda: each_network, "fail")
     assert (strict.level == "fail") is (value == "1" and level == "warn")
 

@@ -5,8 +5,8 @@ the machine's, and only who administers that may turn it.
 """
 
 import errno
-import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
@@ -19,12 +19,13 @@ _NAME: Final = "time stamps"
 
 def findings(
     switch: Path = SWITCH,
-    each_network: Callable[[], bool] | None = None,
+    each_network: Callable[[], bool | None] | None = None,
     level: Literal["warn", "fail"] = "warn",
 ) -> Iterator[Finding]:
     """Report whether a program in a sandbox can have copies kept of what it sends, as a finding of
     this level where it can."""
-    if (each_network or _is_of_each_network)():
+    is_own = (each_network or _is_of_each_network)()
+    if is_own:
         yield Finding(_NAME, "ok", "a sandbox's network keeps no copies of what is sent")
         return
     try:
@@ -39,6 +40,13 @@ def findings(
         return
     if value == "0":
         yield Finding(_NAME, "ok", "no program without CAP_NET_RAW has copies kept")
+    elif is_own is None:
+        yield Finding(
+            _NAME,
+            "warn",
+            "this process may make no network, so whether each has a switch cannot be told",
+            "Run `atoll doctor` on the machine, outside of containers.",
+        )
     else:
         yield Finding(
             _NAME,
@@ -49,13 +57,15 @@ def findings(
         )
 
 
-def _is_of_each_network() -> bool:
-    """Report whether a new network has a switch of its own."""
-    kinds = kernel.CLONE_NEWNET | (kernel.CLONE_NEWUSER if os.geteuid() else 0)
+def _is_of_each_network() -> bool | None:
+    """Report whether a new network has a switch of its own; None where none may be made. In a
+    container root makes one as everybody else does, in a user namespace."""
 
-    def look() -> None:
+    def look(kinds: int) -> None:
         kernel.unshare(kinds)
         if not SWITCH.exists():
             raise OSError(errno.ENOENT, "there is none")
 
-    return kernel.errno_in_child(look) == 0
+    ways = (kernel.CLONE_NEWNET, kernel.CLONE_NEWNET | kernel.CLONE_NEWUSER)
+    codes = {kernel.errno_in_child(partial(look, kinds)) for kinds in ways}
+    return True if 0 in codes else False if errno.ENOENT in codes else None
