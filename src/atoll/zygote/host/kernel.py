@@ -193,32 +193,27 @@ def errno_in_child(act: Callable[[], None]) -> int:
     return abs(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 
-@contextlib.contextmanager
-def entered_mounts(namespace: int) -> Iterator[None]:
+def entered_mounts(namespace: int) -> contextlib.AbstractContextManager[None]:
     """Use the mounts of another mount namespace for a moment. Leaves the working directory at
     `/`; a process without other threads only. Raises `OSError`."""
-    own = os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        setns(namespace, CLONE_NEWNS)
-        try:
-            yield
-        finally:
-            setns(own, CLONE_NEWNS)
-    finally:
-        os.close(own)
+    return _entered(namespace, "mnt", CLONE_NEWNS)
+
+
+def entered_network(namespace: int) -> contextlib.AbstractContextManager[None]:
+    """Use another network namespace for a moment; a process without other threads only. Raises
+    `OSError`."""
+    return _entered(namespace, "net", CLONE_NEWNET)
 
 
 @contextlib.contextmanager
-def entered_network(namespace: int) -> Iterator[None]:
-    """Use another network namespace for a moment; a process without other threads only. Raises
-    `OSError`."""
-    own = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+def _entered(namespace: int, name: str, kind: int) -> Iterator[None]:
+    own = os.open(f"/proc/self/ns/{name}", os.O_RDONLY | os.O_CLOEXEC)
     try:
-        setns(namespace, CLONE_NEWNET)
+        setns(namespace, kind)
         try:
             yield
         finally:
-            setns(own, CLONE_NEWNET)
+            setns(own, kind)
     finally:
         os.close(own)
 
