@@ -310,6 +310,15 @@ async def test_credential_in_the_address_is_refused(atoll: World, name: str) -> 
         assert answer.status_code == 422
 
 
+async def test_query_of_more_parameters_than_a_route_takes_is_refused(atoll: World) -> None:
+    async with client_of(atoll.url, atoll.token) as client:
+        few = await client.get("/v1/sandboxes", params=[("state", "ready")] * 1000)
+        many = await client.get("/v1/sandboxes", params=[("a", "")] * 1001)
+    assert "more than" not in few.text
+    assert (many.status_code, many.json()["field"]) == (422, "query")
+    assert many.json()["detail"] == "the query has more than 1000 parameters"
+
+
 @pytest.mark.parametrize(
     "path",
     [
