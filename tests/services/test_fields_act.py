@@ -22,7 +22,7 @@ from atoll.domain.errors import AtollError, Invalid
 from atoll.domain.files.host_mount import HostMount
 from atoll.domain.host.host import HourlyCost
 from atoll.domain.network.network import NetworkMode
-from atoll.domain.people.principal import LOCAL_PERSON, ActorKind
+from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.profile.profile import Access, Scope, WorkspaceMode
 from atoll.domain.profile.schema import profile_document, read_profile
 from atoll.domain.route.policy import Constraints, ExecutionMode, RouteOptions, Strategy
@@ -44,6 +44,7 @@ from atoll.services.terminals.terminals import Terminals
 from atoll.surfaces.http.body.route_body import MountBody
 from atoll.surfaces.http.sandboxes.create_body import CreateBody
 from atoll.wire.contract.agents import OpenAgentBody
+from atoll.wire.words.events import ActorKind
 from atoll.wire.zygote import messages as wire
 from tests.peers.contract import AGENT
 from tests.services.provisioning.test_resumption import STARTED, started, stopped

@@ -16,7 +16,6 @@ from atoll.domain.people.capability import EVERY_CAPABILITY, Capability
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.surfaces.cli.command_permissions import LOCAL, PERMISSIONS
 from atoll.surfaces.cli.command_table import atoll
-from atoll.surfaces.http.server.openapi import document
 from atoll.surfaces.http.server.permissions import (
     EXTENSION,
     PUBLIC_PATHS,
@@ -24,6 +23,7 @@ from atoll.surfaces.http.server.permissions import (
     permission_of,
     permitted,
 )
+from atoll.surfaces.http.serving.openapi import document
 from atoll.surfaces.mcp.toolbox import toolbox
 from atoll.wiring.control.openapi import routes_only
 

@@ -92,6 +92,20 @@ def patch(*segments: str, value: Mapping[str, object]) -> Call:
     return Call("PATCH", at(*segments), (), (("Content-Type", "application/json"),), body)
 
 
+def query_of(**values: str | int | bool | None) -> Pairs:
+    """Return the parameters of a query that are given, as text."""
+    return tuple(
+        (name, str(value).lower() if isinstance(value, bool) else str(value))
+        for name, value in values.items()
+        if value is not None
+    )
+
+
+def given(**values: object) -> Mapping[str, object]:
+    """Return the fields of a body that are given."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
 class Stream:
     """An answer whose body is still arriving."""
 

@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import EventId, OrgId, PrincipalId
 from atoll.domain.people.principal import Principal
+from atoll.wire.words.events import MAX_POSITION
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
@@ -21,7 +22,6 @@ SANDBOX_STREAMS = "sandbox:"
 DASHBOARD_STREAMS = "dashboard:"
 """The prefix of the name of a dashboard's stream."""
 
-MAX_POSITION: Final = 2**53
 _MAX_DIGITS: Final = 20
 
 

@@ -9,10 +9,10 @@ from atoll.adapters.bus.jetstream import MAX_MESSAGE_BYTES, JetStreamSink, subje
 from atoll.adapters.bus.nats_link import NatsLink
 from atoll.adapters.bus.settings import BusSettings
 from atoll.domain.errors import Failed, Unavailable
+from atoll.domain.event import envelope_of
 from atoll.domain.event_kind import KINDS
 from atoll.domain.ids import EventId
 from atoll.domain.outbox import Tip
-from atoll.surfaces.http.people.events import event_view
 from atoll.testing import EventSinkContract
 from atoll.testing.contracts.bus import stored
 from tests.peers.nats.server import NatsServer, connected, nats_server, until
@@ -57,7 +57,7 @@ async def test_message_is_the_envelope_with_its_tenant_under_the_events_subject(
     assert message.headers["Atoll-Position"] == "7"
     told = json.loads(message.data)
     assert told.pop("TenantID") == told["org_id"] == "acme"
-    assert told == event_view(event)
+    assert told == envelope_of(event)
 
 
 def test_every_kind_of_event_fits_the_subjects_of_the_stream() -> None:

@@ -16,7 +16,7 @@ from atoll.domain.dashboard.owner import given_to, heir_of
 from atoll.domain.ids import PERSONAL_ORG, DashboardId, PrincipalId, SandboxId
 from atoll.domain.people.capability import OrgRole
 from atoll.domain.people.organization import Member
-from atoll.domain.people.principal import ActorKind
+from atoll.wire.words.events import ActorKind
 from tests.domain.dashboard.test_comment import AT
 
 BOARD = Dashboard(

@@ -14,8 +14,9 @@ from atoll.domain.dashboard.presence import (
 )
 from atoll.domain.errors import Invalid, LimitReached
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, ShareId
-from atoll.domain.people.principal import ActorKind, GuestAccess, Principal
+from atoll.domain.people.principal import GuestAccess, Principal
 from atoll.domain.terminal.turn import Role
+from atoll.wire.words.events import ActorKind
 
 ANN = PrincipalId("ann")
 

@@ -18,7 +18,7 @@ from atoll.domain.people.bearer import (
     known,
 )
 from atoll.domain.people.capability import Capability
-from atoll.domain.people.principal import ActorKind
+from atoll.wire.words.events import ActorKind
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 AT = int(NOW.timestamp())

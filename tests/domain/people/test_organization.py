@@ -20,7 +20,7 @@ from atoll.domain.people.organization import (
     read_groups,
     read_slug,
 )
-from atoll.domain.people.principal import ActorKind
+from atoll.wire.words.events import ActorKind
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ANN = Member(

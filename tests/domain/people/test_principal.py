@@ -3,13 +3,8 @@
 import pytest
 
 from atoll.domain.ids import OrgId, PrincipalId
-from atoll.domain.people.principal import (
-    LOCAL_PERSON,
-    ActorKind,
-    Principal,
-    read_actor,
-    spell_actor,
-)
+from atoll.domain.people.principal import LOCAL_PERSON, Principal, read_actor, spell_actor
+from atoll.wire.words.events import ActorKind
 
 ORG = OrgId("acme")
 

@@ -20,7 +20,7 @@ from atoll.domain.ids import (
 )
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.name import MAX_NAME, own_name, shown_name, unlike_names
-from atoll.domain.people.principal import ActorKind, GuestAccess
+from atoll.domain.people.principal import GuestAccess
 from atoll.domain.people.share import (
     Guest,
     Share,
@@ -30,6 +30,7 @@ from atoll.domain.people.share import (
     principal_of,
 )
 from atoll.domain.terminal.turn import Role
+from atoll.wire.words.events import ActorKind
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 OWNER = PrincipalId("p")

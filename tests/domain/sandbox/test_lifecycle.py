@@ -13,7 +13,7 @@ from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SandboxId
 from atoll.domain.network.network import NetworkMode
 from atoll.domain.network.switch import NetworkChange
 from atoll.domain.people.capability import OrgRole, capabilities_of
-from atoll.domain.people.principal import ActorKind, Principal
+from atoll.domain.people.principal import Principal
 from atoll.domain.profile.profile import Profile, Scope, Ttl
 from atoll.domain.sandbox.instruction import Append, Instruction, Provision, Teardown
 from atoll.domain.sandbox.lifecycle import step
@@ -63,6 +63,7 @@ from atoll.domain.sandbox.stimulus import (
     Touched,
 )
 from atoll.domain.sandbox.task import Task, given
+from atoll.wire.words.events import ActorKind
 from tests.bounds import examples
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

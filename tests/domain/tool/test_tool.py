@@ -6,7 +6,7 @@ import pytest
 from atoll.domain.errors import Forbidden
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.people.capability import SOVEREIGN_ADMIN, Capability, admin_role
-from atoll.domain.people.principal import ActorKind, Principal, TokenAccess
+from atoll.domain.people.principal import Principal, TokenAccess
 from atoll.domain.tool.rule import ToolRule, default_rule
 from atoll.domain.tool.tool import (
     ORG_ADMIN,
@@ -18,6 +18,7 @@ from atoll.domain.tool.tool import (
     flat_name,
     has_permission,
 )
+from atoll.wire.words.events import ActorKind
 
 TOOL = Tool("atoll.list", "List.", Capability.SANDBOX_READ, READS)
 INSIDE = TokenAccess("sandbox:sb_a", datetime(2026, 1, 1, tzinfo=UTC), SandboxId("sb_a"))

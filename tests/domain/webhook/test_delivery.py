@@ -12,7 +12,6 @@ from atoll.domain.webhook.delivery import (
     MAX_DEAD,
     MAX_DEAD_AGE,
     Delivery,
-    DeliveryState,
     Failure,
     Receipt,
     after_attempt,
@@ -26,6 +25,7 @@ from atoll.domain.webhook.delivery import (
     replayed,
     waiting,
 )
+from atoll.wire.words.webhooks import DeliveryState
 from tests.domain.webhook.test_webhook import NOW, WEBHOOK, event
 
 FAILED = Failure("hooks.example answered 500.")

@@ -7,8 +7,6 @@ from atoll.domain.errors import Invalid
 from atoll.domain.event import Event
 from atoll.domain.ids import PERSONAL_ORG, EventId, PrincipalId, WebhookId
 from atoll.domain.webhook.webhook import (
-    MAX_FILTERS,
-    MAX_URL,
     Webhook,
     after_success,
     checked_event_types,
@@ -18,6 +16,7 @@ from atoll.domain.webhook.webhook import (
     enabled,
     moved_back,
 )
+from atoll.wire.words.webhooks import MAX_FILTERS, MAX_URL
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 WEBHOOK = Webhook(

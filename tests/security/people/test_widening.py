@@ -15,8 +15,8 @@ import httpx
 import pytest
 
 from atoll.domain.people.front_end import guest_of_scope
-from atoll.domain.people.principal import ActorKind
 from atoll.surfaces.http.server.credentials import PAGE_KEY
+from atoll.wire.words.events import ActorKind
 from tests.surfaces.http.team import Team, team_of
 from tests.surfaces.http.world import World, client_of, world
 

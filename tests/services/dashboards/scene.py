@@ -20,7 +20,7 @@ from atoll.domain.errors import AtollError
 from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId
 from atoll.domain.people.capability import OrgRole, capabilities_of
 from atoll.domain.people.organization import Member
-from atoll.domain.people.principal import ActorKind, Principal
+from atoll.domain.people.principal import Principal
 from atoll.services.dashboards.connections import Closing, RoomConnection
 from atoll.services.dashboards.dashboards import Dashboards
 from atoll.services.dashboards.loading import DocumentStore
@@ -43,6 +43,7 @@ from atoll.wire.crdt.frames import (
     spell_clocks,
     spell_frame,
 )
+from atoll.wire.words.events import ActorKind
 from tests.peers.databases.chosen import database_url
 
 SECONDS = 5.0

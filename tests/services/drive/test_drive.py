@@ -26,7 +26,7 @@ from atoll.domain.errors import (
     Unavailable,
 )
 from atoll.domain.ids import PrincipalId
-from atoll.domain.people.principal import LOCAL_PERSON, ActorKind, TokenAccess
+from atoll.domain.people.principal import LOCAL_PERSON, TokenAccess
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.secrets.secret import Purpose, Use
 from atoll.domain.wall.isolation import Isolation, IsolationLevel
@@ -49,6 +49,7 @@ from atoll.services.secrets.secrets import SetSecret
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.testing import FakeDrive
 from atoll.testing.fakes.drive import CODE, REFRESH
+from atoll.wire.words.events import ActorKind
 from tests.services.scene import Scene, scene
 
 SESSION = "a-session"

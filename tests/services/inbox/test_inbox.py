@@ -11,7 +11,7 @@ from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFou
 from atoll.domain.ids import PrincipalId
 from atoll.domain.inbox.item import InboxItem
 from atoll.domain.login.agent_login import AgentLoginRecord, LoginMethod
-from atoll.domain.people.principal import LOCAL_PERSON, ActorKind
+from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.pull_order import Checkout
 from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
 from atoll.ports.kept import HeldPush, KeptWorktree
@@ -30,6 +30,7 @@ from atoll.services.library.unpulled import UnpulledWork
 from atoll.services.logins.begun import BegunAgentLogin
 from atoll.services.terminals.terminals import Terminals
 from atoll.testing import FakeAgentIssuer
+from atoll.wire.words.events import ActorKind
 from tests.services.approvals.test_approvals import collected, entry
 from tests.services.scene import Scene, body_of, scene
 from tests.services.secrets.test_secrets import accepting

@@ -32,7 +32,7 @@ from atoll.domain.login.agent_login import (
     LoginState,
     SlowDown,
 )
-from atoll.domain.people.principal import LOCAL_PERSON, ActorKind
+from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.ports import Bus, EventQuery
 from atoll.ports.outside.issuer import DeviceCode, IssuerBusy, LoginTokens
 from atoll.services.logins.agent_logins import AgentLogins
@@ -40,6 +40,7 @@ from atoll.services.logins.begun import BegunAgentLogin
 from atoll.services.logins.lent import ExposureRules
 from atoll.services.task_runner import TaskRunner
 from atoll.testing import FakeAgentIssuer
+from atoll.wire.words.events import ActorKind
 from tests.peers.issuers.login_issuer import CLIENT, login_issuer
 from tests.services.scene import Scene, scene
 

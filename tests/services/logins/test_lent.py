@@ -18,7 +18,7 @@ from atoll.domain.agent.registry import find
 from atoll.domain.errors import Conflict, Forbidden, Invalid, LimitReached, NotFound
 from atoll.domain.ids import PrincipalId
 from atoll.domain.login.agent_login import AgentLoginRecord, LoginMethod, LoginState
-from atoll.domain.people.principal import LOCAL_PERSON, ActorKind
+from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.secrets.secret import Purpose, Use
 from atoll.domain.wall.isolation import IsolationLevel
@@ -33,6 +33,7 @@ from atoll.services.provisioning.seeds import lay_agents
 from atoll.testing import FakeAgentIssuer
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wire.contract.policy import Policy
+from atoll.wire.words.events import ActorKind
 from tests.domain.sandbox.test_lifecycle import new_sandbox
 from tests.services.approvals.test_approvals import collected, entry
 from tests.services.scene import Scene, body_of, scene

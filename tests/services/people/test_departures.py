@@ -3,12 +3,12 @@ import asyncio
 import pytest
 
 from atoll.domain.errors import Forbidden
-from atoll.domain.hook.hook import Hook, HookSource
+from atoll.domain.hook.hook import Hook
 from atoll.domain.hook.hook import bound_to as hook_binding
 from atoll.domain.ids import PERSONAL_ORG, DesktopId, HookId, PrincipalId
 from atoll.domain.people.capability import OrgRole
 from atoll.domain.people.organization import Member
-from atoll.domain.people.principal import LOCAL_PERSON, ActorKind, Principal
+from atoll.domain.people.principal import LOCAL_PERSON, Principal
 from atoll.domain.quota import Quota
 from atoll.domain.worker.desktop import Desktop
 from atoll.services.ground import Ground
@@ -19,6 +19,8 @@ from atoll.services.webhooks.posting import WebhookPosting
 from atoll.services.webhooks.webhooks import Webhooks
 from atoll.services.webhooks.worker import WebhookWorker
 from atoll.testing import FakeAgentIssuer, FakeWebhookSender
+from atoll.wire.words.events import ActorKind
+from atoll.wire.words.hooks import HookSource
 from tests.peers.api import Pauses
 from tests.services.logins.test_agent_logins import replicas
 from tests.services.scene import scene

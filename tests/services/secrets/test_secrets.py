@@ -7,11 +7,11 @@ import pytest
 
 from atoll.adapters.extensions.in_memory import InMemory
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, LimitReached, NotFound
-from atoll.domain.hook.hook import Hook, HookSource
+from atoll.domain.hook.hook import Hook
 from atoll.domain.hook.hook import bound_to as hook_binding
 from atoll.domain.ids import PERSONAL_ORG, HookId, PrincipalId
 from atoll.domain.people.capability import OrgRole, capabilities_of
-from atoll.domain.people.principal import LOCAL_PERSON, ActorKind
+from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox, SetupMetadata
 from atoll.domain.secrets.secret import Place, Purpose, Secret, Use
 from atoll.domain.wall.isolation import IsolationLevel
@@ -35,6 +35,8 @@ from atoll.wire.contract.policy import (
     ProviderKey,
     decode_policy,
 )
+from atoll.wire.words.events import ActorKind
+from atoll.wire.words.hooks import HookSource
 from tests.peers.receivers.webhook_receiver import verify
 from tests.services.scene import Scene, scene
 

@@ -11,7 +11,7 @@ import pytest
 from atoll.domain.errors import Conflict, Unavailable
 from atoll.domain.event import Event, Json, sandbox_stream
 from atoll.domain.ids import OrgId, PrincipalId
-from atoll.domain.people.principal import LOCAL_PERSON, ActorKind, Principal
+from atoll.domain.people.principal import LOCAL_PERSON, Principal
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.tool.answer import Answer
 from atoll.domain.tool.waking import AGAIN, AGAIN_LATER, MAX_WAKES, SETTLING
@@ -20,6 +20,7 @@ from atoll.services.tools.wake_giving import WakeGiving
 from atoll.services.tools.waker import Waker
 from atoll.services.tools.wakings import Wakings
 from atoll.testing.fakes.leadership import FakeLeadership
+from atoll.wire.words.events import ActorKind
 from tests.services.scene import BARE, Scene, body_of, scene
 from tests.services.tools.test_consent import LOOK, Calls, inside
 

@@ -13,13 +13,13 @@ from atoll.domain.webhook.delivery import (
     MAX_ATTEMPTS,
     MAX_DEAD_AGE,
     MAX_HELD,
-    DeliveryState,
 )
 from atoll.domain.webhook.signature import MAX_BODY
 from atoll.services.journals.pruning import EventPruning
 from atoll.services.webhooks.aging import WebhookAging
 from atoll.services.webhooks.webhooks import WebhookChange
 from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.wire.words.webhooks import DeliveryState
 from tests.peers.receivers.webhook_receiver import HANG
 from tests.services.sandboxes.test_sandboxes import OTHER
 from tests.services.webhooks.scene import HookScene, hook_scene, opened

@@ -4,12 +4,13 @@ import pytest
 
 from atoll.domain.errors import Conflict, Forbidden, Invalid, LimitReached, NotFound, Unavailable
 from atoll.domain.people.principal import LOCAL_PERSON as ME
-from atoll.domain.people.principal import ActorKind, Principal
+from atoll.domain.people.principal import Principal
 from atoll.domain.webhook.delivery import Receipt
-from atoll.domain.webhook.webhook import MAX_WEBHOOKS
 from atoll.ports import Store
 from atoll.services.webhooks.webhooks import WebhookChange
 from atoll.testing import FakeWebhookSender
+from atoll.wire.words.events import ActorKind
+from atoll.wire.words.webhooks import MAX_WEBHOOKS
 from tests.services.sandboxes.test_sandboxes import OTHER
 from tests.services.webhooks.scene import HookScene, hook_scene
 

@@ -14,7 +14,8 @@ import httpx
 from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.people.capability import EVERY_CAPABILITY, OrgRole
 from atoll.domain.people.organization import Member, Organization
-from atoll.domain.people.principal import ActorKind, Principal
+from atoll.domain.people.principal import Principal
+from atoll.wire.words.events import ActorKind
 from tests.surfaces.http.world import World, client_of
 
 

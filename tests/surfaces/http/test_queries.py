@@ -10,7 +10,8 @@ from websockets.exceptions import ConnectionClosed
 from atoll.surfaces.http.app import routers
 from atoll.surfaces.http.body.queries import ANY_QUERY
 from atoll.surfaces.http.multiplayer import router as multiplayer
-from atoll.surfaces.http.server import health, openapi, page, resource_metadata
+from atoll.surfaces.http.server import health, page, resource_metadata
+from atoll.surfaces.http.serving import openapi
 from tests.surfaces.http.world import World, client_of
 
 ROUTES = [

@@ -19,8 +19,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.columns import metadata
 from atoll.domain.ids import OrgId, PrincipalId, WebhookId
-from atoll.domain.webhook.delivery import Delivery, DeliveryState
+from atoll.domain.webhook.delivery import Delivery
 from atoll.ports.store.webhooks import KeptWebhook, WebhookDeliveryRows, WebhookRows
+from atoll.wire.words.webhooks import DeliveryState
 
 webhooks = Table(
     "webhooks",

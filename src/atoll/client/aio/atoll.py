@@ -29,7 +29,7 @@ from atoll.client.aio.areas import (
 )
 from atoll.client.aio.connection import Connection
 from atoll.client.aio.events import AsyncEvents
-from atoll.client.aio.records import AsyncAudit, AsyncHooks, AsyncWebhooks
+from atoll.client.aio.records import AsyncAudit, AsyncWebhooks
 from atoll.client.aio.retries import USUAL_RETRIES, Retries
 from atoll.client.aio.work import (
     AsyncExecs,
@@ -40,6 +40,7 @@ from atoll.client.aio.work import (
     AsyncTerminals,
 )
 from atoll.client.aio.workers import AsyncWorkers
+from atoll.client.made.aio.hooks import AsyncHooks
 from atoll.client.server import Server, find_server, refuse_plain, server_at
 from atoll.client.shapes import Me
 from atoll.client.transport import get

@@ -4,49 +4,28 @@ from collections.abc import AsyncIterator
 
 from atoll.client.aio.nouns import AsyncNoun, Awaited
 from atoll.client.audit import Audit, AuditEntry
-from atoll.client.outside.hooks import Hooks
-from atoll.client.transport import Pairs, get
-from atoll.client.webhooks import Delivery, DeliveryState, Webhooks
+from atoll.client.made.aio import webhooks as made
+from atoll.client.made.webhooks import Delivery, DeliveryState, Webhooks
+from atoll.client.transport import get
 
 
-class AsyncWebhooks(AsyncNoun[Webhooks]):
+class AsyncWebhooks(made.AsyncWebhooks):
     """Endpoints that receive events."""
 
-    blocking = Webhooks
-    list = Awaited(Webhooks.list)
-    create = Awaited(Webhooks.create)
-    get = Awaited(Webhooks.get)
-    change = Awaited(Webhooks.change)
-    remove = Awaited(Webhooks.remove)
-    rotate = Awaited(Webhooks.rotate)
-    test = Awaited(Webhooks.test)
-    drop = Awaited(Webhooks.drop)
-    replay = Awaited(Webhooks.replay)
+    page = Awaited(Webhooks.deliveries)
 
     async def deliveries(
         self, webhook_id: str, *, state: DeliveryState | None = None, limit: int = 100
     ) -> AsyncIterator[Delivery]:
         """Yield what the endpoint did not accept, `limit` a request."""
-        fixed: Pairs = (("limit", str(limit)), *(() if state is None else (("state", state),)))
-        after: Pairs = ()
+        after: int | None = None
         while True:
-            query = (*fixed, *after)
-            page = await self.perform(lambda hooks: hooks.deliveries(webhook_id, query=query))  # noqa: B023
+            page = await self.page(webhook_id, state=state, after=after, limit=limit)
             for delivery in page.deliveries:
                 yield delivery
             if not page.deliveries or not page.value.get("next"):
                 return
-            after = (("after", str(page.next)),)
-
-
-class AsyncHooks(AsyncNoun[Hooks]):
-    """Addresses to which other systems report."""
-
-    blocking = Hooks
-    list = Awaited(Hooks.list)
-    create = Awaited(Hooks.create)
-    remove = Awaited(Hooks.remove)
-    test = Awaited(Hooks.test)
+            after = page.next
 
 
 class AsyncAudit(AsyncNoun[Audit]):

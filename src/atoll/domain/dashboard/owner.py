@@ -18,7 +18,7 @@ from atoll.domain.dashboard.dashboard import (
 from atoll.domain.ids import PrincipalId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.organization import ADMINISTRATORS, Member, member_principal
-from atoll.domain.people.principal import ActorKind
+from atoll.wire.words.events import ActorKind
 
 WAITS = timedelta(days=14)
 """The time for which a dashboard without an owner waits: the seven days of a sandbox and the seven

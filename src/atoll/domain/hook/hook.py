@@ -6,14 +6,11 @@ is.
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Final
 
 from atoll.domain.ids import HookId, OrgId, PrincipalId
 from atoll.domain.people.name import shown_name
-
-MAX_HOOKS: Final = 50
-"""The number of a person's hooks."""
+from atoll.wire.words.hooks import HookSource
 
 MAX_BODY: Final = 1024 * 1024
 """The bytes of a report."""
@@ -22,14 +19,6 @@ REMEMBERED: Final = timedelta(days=30)
 """The time for which a report is known again; the same one is taken once."""
 
 KEY_BYTES: Final = 32
-
-
-class HookSource(StrEnum):
-    """The system that reports."""
-
-    GITEA = "gitea"
-    GITHUB = "github"
-    FLUX = "flux"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ import msgspec
 
 from atoll.domain.approvals.approval import spelled_out
 from atoll.domain.event import Json
-from atoll.domain.hook.hook import HookSource
 from atoll.wire.http.unreadable import UNREADABLE
+from atoll.wire.words.hooks import HookSource
 
 MAX_TEXT: Final = 200
 _PART = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,100}\Z")

@@ -12,7 +12,7 @@ import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from atoll.domain.hook.hook import HookSource
+from atoll.wire.words.hooks import HookSource
 
 _SIGNATURES = {
     HookSource.GITEA: ("x-gitea-signature", ""),

@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.people.capability import Capability
-from atoll.domain.people.principal import ActorKind
 from atoll.domain.stream import check_stream
+from atoll.wire.words.events import ActorKind
 
 API = "atoll"
 """The audience of tokens for this API."""

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from atoll.domain.errors import Unauthenticated
 from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.people.capability import Capability
-from atoll.domain.people.principal import ActorKind, Principal
+from atoll.domain.people.principal import Principal
+from atoll.wire.words.events import ActorKind
 
 USER = "x-oa-user-id"
 GUEST_SCOPE = "x-oa-guest-scope"

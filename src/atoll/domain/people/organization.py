@@ -12,7 +12,8 @@ from datetime import datetime, timedelta
 from atoll.domain.errors import Conflict, Forbidden, Invalid
 from atoll.domain.ids import PERSONAL_ORG, InvitationId, OrgId, PrincipalId
 from atoll.domain.people.capability import OrgRole, capabilities_of, role_claims
-from atoll.domain.people.principal import ActorKind, Principal
+from atoll.domain.people.principal import Principal
+from atoll.wire.words.events import ActorKind
 
 MAX_MEMBERS = 1000
 MAX_INVITATIONS = 100

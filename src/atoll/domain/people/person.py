@@ -9,8 +9,9 @@ from datetime import datetime, timedelta
 
 from atoll.domain.ids import NO_ORG, OrgId, PrincipalId, SessionId
 from atoll.domain.people.capability import Capability
-from atoll.domain.people.principal import ActorKind, Principal
+from atoll.domain.people.principal import Principal
 from atoll.domain.unseen import is_unseen
+from atoll.wire.words.events import ActorKind
 
 LOGIN_LIFE = timedelta(minutes=10)
 """The time from the first click to the end of a login."""

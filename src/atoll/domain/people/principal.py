@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 
 from atoll.domain.ids import (
     PERSONAL_ORG,
@@ -17,14 +16,7 @@ from atoll.domain.ids import (
 )
 from atoll.domain.people.capability import EVERY_CAPABILITY, Capability, OrgRole, role_claims
 from atoll.domain.terminal.turn import Role
-
-
-class ActorKind(StrEnum):
-    """The three kinds of actor of the design."""
-
-    PERSON = "adm"
-    AGENT = "agt"
-    AUTOMATION = "atm"
+from atoll.wire.words.events import ActorKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,9 @@ from atoll.domain.ids import (
 )
 from atoll.domain.people.capability import GUEST_CAPABILITIES, VISITOR_CAPABILITIES
 from atoll.domain.people.name import shown_name
-from atoll.domain.people.principal import ActorKind, GuestAccess, Principal
+from atoll.domain.people.principal import GuestAccess, Principal
 from atoll.domain.terminal.turn import Role
+from atoll.wire.words.events import ActorKind
 
 MAX_SHARES = 32
 """The number of links of one sandbox or dashboard at a time."""

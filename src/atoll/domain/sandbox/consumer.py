@@ -5,9 +5,10 @@ from dataclasses import asdict, dataclass, replace
 from atoll.domain.errors import Invalid
 from atoll.domain.event import Json
 from atoll.domain.ids import PrincipalId
-from atoll.domain.people.principal import SYSTEM, ActorKind, Principal
+from atoll.domain.people.principal import SYSTEM, Principal
 from atoll.domain.profile.profile import Scope
 from atoll.domain.sandbox.sandbox import LIVE, Consumer, Sandbox
+from atoll.wire.words.events import ActorKind
 
 
 @dataclass(frozen=True, slots=True)

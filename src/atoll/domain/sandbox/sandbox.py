@@ -16,13 +16,14 @@ from atoll.domain.host.relocation import Relocation
 from atoll.domain.ids import OrgId, PrincipalId, RouteId, SandboxId
 from atoll.domain.network.network import NetworkMode
 from atoll.domain.people.capability import Capability
-from atoll.domain.people.principal import ActorKind, Principal
+from atoll.domain.people.principal import Principal
 from atoll.domain.profile.profile import Access, Profile, Scope, WorkspaceMode
 from atoll.domain.route.policy import NO_OPTIONS, RouteOptions
 from atoll.domain.sandbox.project import ProjectRequest, SandboxProject
 from atoll.domain.sandbox.task import Task, TaskRequest
 from atoll.domain.terminal.softlock import Strictness
 from atoll.domain.wall.isolation import Isolation
+from atoll.wire.words.events import ActorKind
 
 
 class State(StrEnum):

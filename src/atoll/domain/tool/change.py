@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from atoll.domain.event import Event, Json, sandbox_stream
-from atoll.domain.people.principal import ActorKind
 from atoll.domain.tool.uri import covers, family_of, paths_of
+from atoll.wire.words.events import ActorKind
 
 OUTCOMES: Final = frozenset(
     {

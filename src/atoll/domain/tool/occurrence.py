@@ -17,6 +17,7 @@ from atoll.domain.event_kinds.kind import EventKind
 from atoll.domain.event_schema import envelope_schema
 from atoll.domain.tool.answer import spelled
 from atoll.domain.tool.uri import covers, path_of, paths_of
+from atoll.wire.words.events import MAX_POSITION
 
 MAX_STREAM: Final = 300
 """The longest name of a stream in characters."""
@@ -25,7 +26,6 @@ LISTED: Final = 25
 """Kinds on a page of the list, which then has some 30 KiB."""
 
 _MAX_DIGITS: Final = 16
-_MAX_POSITION: Final = 2**53
 
 INPUT_SCHEMA: Final[Mapping[str, Json]] = {
     "type": "object",
@@ -101,7 +101,7 @@ def position_of(cursor: str | None) -> int | None:
         return None
     if not (cursor.isascii() and cursor.isdigit()) or len(cursor) > _MAX_DIGITS:
         raise Invalid("the cursor is none that was given here", field="cursor")
-    return min(int(cursor), _MAX_POSITION)
+    return min(int(cursor), MAX_POSITION)
 
 
 def cursor_of(position: int) -> str:

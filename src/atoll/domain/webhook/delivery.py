@@ -8,11 +8,11 @@ and its stream goes on, too.
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from enum import StrEnum
 
 from atoll.domain.event import Event
 from atoll.domain.ids import EventId, WebhookId
 from atoll.domain.webhook.webhook import STREAMS, Webhook, disabled
+from atoll.wire.words.webhooks import DeliveryState
 
 MAX_ATTEMPTS = 10
 FIRST_CEILING = timedelta(seconds=10)
@@ -39,15 +39,6 @@ GIVE_UP_AFTER = timedelta(days=3)
 
 _GONE = 410
 _TOO_LARGE = 413
-
-
-class DeliveryState(StrEnum):
-    """State of a delivery. The later events of a stream wait while one is `retrying`. One that a
-    person sends again is `replaying`; nothing waits for it."""
-
-    RETRYING = "retrying"
-    REPLAYING = "replaying"
-    DEAD = "dead"
 
 
 UNFINISHED = frozenset({DeliveryState.RETRYING, DeliveryState.REPLAYING})

@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from atoll.domain.event import Event, envelope_of
 from atoll.domain.webhook.subscription import event_message
@@ -22,10 +22,6 @@ SIGNING_KEY_BYTES = 32
 
 MAX_BODY = 256 * 1024
 """The bytes of a message; an event with more is a dead letter at once."""
-
-DEFAULT_OVERLAP = timedelta(days=1)
-MAX_OVERLAP = timedelta(days=7)
-"""The time for which the former secret signs, too."""
 
 _PREFIX = "whsec_"
 

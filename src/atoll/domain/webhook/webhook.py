@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from enum import StrEnum
 from urllib.parse import urlsplit
 
 from atoll.domain.errors import Invalid
@@ -18,26 +17,12 @@ from atoll.domain.event_kind import KINDS
 from atoll.domain.ids import OrgId, PrincipalId, WebhookId
 from atoll.domain.stream import check_stream
 from atoll.domain.webhook.subscription import EventSubscription
-
-MAX_WEBHOOKS = 20
-"""The number of webhooks of one person."""
-
-MAX_URL = 2000
-MAX_FILTERS = 50
-MAX_STREAM = 300
+from atoll.wire.words.webhooks import MAX_FILTERS, MAX_STREAM, MAX_URL, WebhookScope
 
 STREAMS = "webhook:"
 """The prefix of the name of a webhook's own stream."""
 
 _STREAM = re.compile(r"[a-z][a-z_-]*(?::(?:\*|[!-~]+))?")
-
-
-class WebhookScope(StrEnum):
-    """Events that a webhook reads: those that its owner may see, or those of the organization
-    itself and of the sandboxes that are shared in it."""
-
-    OWN = "own"
-    ORGANIZATION = "organization"
 
 
 @dataclass(frozen=True, slots=True)

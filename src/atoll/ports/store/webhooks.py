@@ -6,9 +6,10 @@ from datetime import datetime
 from typing import Protocol
 
 from atoll.domain.ids import OrgId, PrincipalId, WebhookId
-from atoll.domain.webhook.delivery import Delivery, DeliveryState
+from atoll.domain.webhook.delivery import Delivery
 from atoll.domain.webhook.webhook import Webhook
 from atoll.ports.vault import Sealed
+from atoll.wire.words.webhooks import DeliveryState
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,14 @@ from atoll.domain.agent.agent import Agent
 from atoll.domain.agent.readiness import AgentReadiness, assess
 from atoll.domain.agent.registry import AGENTS, find
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid
-from atoll.domain.people.principal import ActorKind, Principal
+from atoll.domain.people.principal import Principal
 from atoll.ports import AgentLayers
 from atoll.ports.agents import AgentShelf
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Events, Note
 from atoll.services.logins.lent import is_lent
 from atoll.services.task_runner import TaskRunner
+from atoll.wire.words.events import ActorKind
 
 STREAM = "agents"
 

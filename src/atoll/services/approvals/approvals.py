@@ -35,7 +35,7 @@ from atoll.domain.ids import ApprovalId, SecretId
 from atoll.domain.network.switch import NetworkChange
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.capability import Capability
-from atoll.domain.people.principal import SYSTEM, ActorKind, Principal
+from atoll.domain.people.principal import SYSTEM, Principal
 from atoll.domain.sandbox.sandbox import may_see
 from atoll.domain.secrets.secret import Secret
 from atoll.ports import ApprovalQuery, Transaction
@@ -44,6 +44,7 @@ from atoll.services.approvals.voiding import approval_event
 from atoll.services.ground import Ground
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.wire.contract.journal import decide_ask
+from atoll.wire.words.events import ActorKind
 
 FIRST_PAGE = PageQuery(1000)
 CONFIRMATION_LIFE = timedelta(minutes=2)

@@ -11,11 +11,12 @@ from functools import partial
 from atoll.domain.dashboard.dashboard import Dashboard, shows_sandbox, watches_panes
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import DashboardId, SandboxId
-from atoll.domain.people.principal import ActorKind, Principal
+from atoll.domain.people.principal import Principal
 from atoll.ports.documents import Document
 from atoll.services.dashboards.loading import DocumentStore
 from atoll.services.ground import Ground
 from atoll.services.people.memberships import Memberships
+from atoll.wire.words.events import ActorKind
 
 FRESH_SECONDS = 2.0
 """The time for which a pane that was seen counts as there."""

@@ -9,25 +9,19 @@ from dataclasses import dataclass, field
 
 from atoll.domain.errors import Forbidden, Invalid, LimitReached, NotFound, Unauthenticated
 from atoll.domain.event import Json
-from atoll.domain.hook.hook import (
-    KEY_BYTES,
-    MAX_HOOKS,
-    REMEMBERED,
-    Hook,
-    HookSource,
-    bound_to,
-    stream_of,
-)
+from atoll.domain.hook.hook import KEY_BYTES, REMEMBERED, Hook, bound_to, stream_of
 from atoll.domain.hook.reports import Reported, read_report
 from atoll.domain.hook.signature import ReportMarks, delivery_of, is_signed
 from atoll.domain.ids import HookId
 from atoll.domain.people.capability import Capability
-from atoll.domain.people.principal import ActorKind, Principal
+from atoll.domain.people.principal import Principal
 from atoll.ports import Transaction, Vault
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Note, draft_of
 from atoll.services.people.logins import Logins
 from atoll.services.people.tokens import Owners, is_bound
+from atoll.wire.words.events import ActorKind
+from atoll.wire.words.hooks import MAX_HOOKS, HookSource
 
 WRONG = "the signature is not that of this hook: is its secret the one that was shown?"
 

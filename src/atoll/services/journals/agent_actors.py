@@ -4,8 +4,9 @@ from collections.abc import Mapping
 
 from atoll.domain.event import Json
 from atoll.domain.ids import PrincipalId
-from atoll.domain.people.principal import SYSTEM, ActorKind, Principal
+from atoll.domain.people.principal import SYSTEM, Principal
 from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.wire.words.events import ActorKind
 
 _OWN_STATES = frozenset({"the agent", "asked", "no prompt", "quiet", "ended"})
 """Reasons of state changes that the agent made itself. "asked": it accepted a prompt."""

@@ -21,7 +21,7 @@ from atoll.domain.event import EventDraft, Json, sandbox_stream
 from atoll.domain.event_kind import KINDS
 from atoll.domain.event_kinds.kind import EventKind
 from atoll.domain.ids import PrincipalId, SandboxId
-from atoll.domain.people.principal import SYSTEM, ActorKind, Principal, read_actor
+from atoll.domain.people.principal import SYSTEM, Principal, read_actor
 from atoll.domain.sandbox.reported import AGENTS
 from atoll.domain.sandbox.sandbox import RUNNING, Sandbox
 from atoll.ports import RuntimeClient, StoreUnavailable, Transaction
@@ -36,6 +36,7 @@ from atoll.services.lifecycle.transitions import Transitions
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wire.contract.correlation import take_spans
 from atoll.wire.contract.journal import JournalEntry, JournalPage, acknowledge, read_journal
+from atoll.wire.words.events import ActorKind
 
 PAGE = 500
 """Entries read at once."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from atoll.domain.errors import Conflict, Forbidden, Invalid
 from atoll.domain.event import EventDraft, Json
 from atoll.domain.paging import PageQuery, RowPage
-from atoll.domain.people.principal import ActorKind, Principal
+from atoll.domain.people.principal import Principal
 from atoll.domain.repository.branch import read_branch
 from atoll.domain.repository.devcontainer import DEVCONTAINER_FILES, read_devcontainer
 from atoll.domain.repository.project import (
@@ -28,6 +28,7 @@ from atoll.ports import Transaction
 from atoll.ports.repositories import RepositoryShelf, StoredRepository
 from atoll.services.ground import Ground
 from atoll.services.library.workspaces import WORKSPACE, Workspaces
+from atoll.wire.words.events import ActorKind
 
 
 class Projects:

@@ -48,7 +48,7 @@ from atoll.domain.login.agent_login import (
 )
 from atoll.domain.login.lifecycle import SENT, postpone, step
 from atoll.domain.login.redirect import read_redirect
-from atoll.domain.people.principal import SYSTEM, ActorKind, Principal
+from atoll.domain.people.principal import SYSTEM, Principal
 from atoll.ports import Transaction, Vault
 from atoll.ports.outside.issuer import AgentIssuer, IssuerBusy, LoginTokens
 from atoll.services.ground import Ground
@@ -57,6 +57,7 @@ from atoll.services.logins.begun import BegunAgentLogin, key_provider, opened, w
 from atoll.services.logins.lent import ExposureRules, check_exposable, is_lent
 from atoll.services.logins.payload import LoginSecrets, LoginVault
 from atoll.services.task_runner import TaskRunner, complete
+from atoll.wire.words.events import ActorKind
 
 MAX_AT_ONCE: Final = 50
 """The logins that one call of `advance` takes up; the others wait for the next."""

@@ -12,7 +12,7 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.overview.usage import DoorCounts
 from atoll.domain.people.capability import OrgRole
 from atoll.domain.people.organization import Organization, check_may_set
-from atoll.domain.people.principal import ActorKind, Principal
+from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.reported import ReportedAgent
 from atoll.domain.sandbox.sandbox import Sandbox, State
 from atoll.domain.sandbox.task_queue import is_queued
@@ -22,6 +22,7 @@ from atoll.services.agents.statuses import AgentStatuses
 from atoll.services.library.unpulled import UnpulledWork
 from atoll.services.people.memberships import organization_for
 from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.wire.words.events import ActorKind
 
 _UP = (State.REQUESTED, State.PROVISIONING, State.READY, State.ACTIVE)
 

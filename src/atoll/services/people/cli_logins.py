@@ -18,11 +18,12 @@ from atoll.domain.people.cli_login import (
     spell_code,
 )
 from atoll.domain.people.login import SECRET_BYTES, fingerprint, spell_secret
-from atoll.domain.people.principal import ActorKind, Principal
+from atoll.domain.people.principal import Principal
 from atoll.domain.people.token import Token, TokenRequest
 from atoll.services.ground import Ground
 from atoll.services.people.logins import Logins
 from atoll.services.people.tokens import Owners, Tokens
+from atoll.wire.words.events import ActorKind
 
 
 class CliLogins:

@@ -21,12 +21,13 @@ from atoll.domain.people.organization import (
     invitation_end,
     read_groups,
 )
-from atoll.domain.people.principal import ActorKind, Principal
+from atoll.domain.people.principal import Principal
 from atoll.services.ground import Ground
 from atoll.services.people.memberships import Memberships, is_local, organization_for
 from atoll.services.people.org_events import invitation_event, member_event, org_stream
 from atoll.services.people.organizations import Membership
 from atoll.services.people.rosters import add_member, check_team
+from atoll.wire.words.events import ActorKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from atoll.domain.people.organization import (
     read_groups,
     read_slug,
 )
-from atoll.domain.people.principal import LOCAL_PERSON, ActorKind, Principal
+from atoll.domain.people.principal import LOCAL_PERSON, Principal
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Events
@@ -32,6 +32,7 @@ from atoll.services.people.logins import Logins
 from atoll.services.people.memberships import Memberships, is_local, organization_for
 from atoll.services.people.org_events import member_event, org_event, org_stream
 from atoll.services.people.rosters import add_member, check_team, one_member
+from atoll.wire.words.events import ActorKind
 
 
 @dataclass(frozen=True, slots=True)

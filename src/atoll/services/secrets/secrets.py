@@ -12,7 +12,7 @@ from atoll.domain.event import Json
 from atoll.domain.hook.hook import bound_to as hook_binding
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.people.capability import Capability
-from atoll.domain.people.principal import ActorKind, Principal
+from atoll.domain.people.principal import Principal
 from atoll.domain.profile.schema import profile_id
 from atoll.domain.sandbox.sandbox import Sandbox, State, check_not_gone
 from atoll.domain.secrets.secret import (
@@ -41,6 +41,7 @@ from atoll.services.journals.events import Note, draft_of
 from atoll.services.lifecycle.runtime_tokens import RuntimeTokens
 from atoll.services.references import check_profile
 from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.wire.words.events import ActorKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TypeVar
 
 from atoll.domain.errors import Forbidden, NotFound
-from atoll.domain.people.principal import ActorKind, Principal
+from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import Channel, HandoverLink, RuntimeClient, RuntimeStream
 from atoll.services.identifiers import checked_id
@@ -27,6 +27,7 @@ from atoll.wire.contract.recordings import (
     start_recording,
     stop_recording,
 )
+from atoll.wire.words.events import ActorKind
 
 T = TypeVar("T")
 

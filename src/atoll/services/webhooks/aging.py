@@ -5,10 +5,11 @@ from datetime import timedelta
 import structlog
 
 from atoll.domain.errors import AtollError
-from atoll.domain.webhook.delivery import MAX_DEAD, DeliveryState, is_old
+from atoll.domain.webhook.delivery import MAX_DEAD, is_old
 from atoll.domain.webhook.webhook import has_ended
 from atoll.services.ground import Ground
 from atoll.services.webhooks.log import WEBHOOKS
+from atoll.wire.words.webhooks import DeliveryState
 
 LOOK = timedelta(hours=1)
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from atoll.domain.errors import Conflict, Invalid, NotFound
 from atoll.domain.event import Gap, Json
 from atoll.domain.people.principal import Principal
-from atoll.domain.webhook.delivery import MAX_DEAD, Delivery, DeliveryState, replayed
+from atoll.domain.webhook.delivery import MAX_DEAD, Delivery, replayed
 from atoll.domain.webhook.webhook import Webhook, moved_back
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
 from atoll.services.webhooks.log import WebhookLog, reading
 from atoll.services.webhooks.webhooks import check_person, owned
+from atoll.wire.words.webhooks import DeliveryState
 
 ALL = frozenset(DeliveryState)
 DEAD = frozenset({DeliveryState.DEAD})

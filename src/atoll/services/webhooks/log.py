@@ -9,10 +9,11 @@ from atoll.domain.people.capability import Capability, capabilities_of
 from atoll.domain.people.principal import SYSTEM, Principal
 from atoll.domain.webhook.delivery import UNFINISHED, Delivery
 from atoll.domain.webhook.signature import message_for
-from atoll.domain.webhook.webhook import Webhook, WebhookScope
+from atoll.domain.webhook.webhook import Webhook
 from atoll.ports import EventQuery, Transaction
 from atoll.services.ground import Ground
 from atoll.services.webhooks.named_streams import may_read
+from atoll.wire.words.webhooks import WebhookScope
 
 WEBHOOKS = "webhooks"
 """The name under which changes of webhooks are announced; no event has this stream."""

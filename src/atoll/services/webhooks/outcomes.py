@@ -12,7 +12,6 @@ from atoll.domain.ids import WebhookId
 from atoll.domain.webhook.delivery import (
     MAX_UNFINISHED,
     Delivery,
-    DeliveryState,
     Failure,
     after_attempt,
     after_failure,
@@ -26,6 +25,7 @@ from atoll.ports import Transaction
 from atoll.ports.store.webhooks import KeptWebhook
 from atoll.services.ground import Ground
 from atoll.services.webhooks.log import NOT_ALLOWED, WebhookLog, safe_position
+from atoll.wire.words.webhooks import DeliveryState
 
 RETRYING = frozenset({DeliveryState.RETRYING})
 

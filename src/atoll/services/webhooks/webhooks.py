@@ -11,28 +11,18 @@ from datetime import timedelta
 from atoll.domain.errors import Forbidden, LimitReached, NotFound
 from atoll.domain.event import Json
 from atoll.domain.ids import OrgId, PrincipalId, WebhookId
-from atoll.domain.people.principal import ActorKind, Principal
-from atoll.domain.webhook.delivery import (
-    MAX_UNFINISHED,
-    UNFINISHED,
-    DeliveryState,
-    renewed,
-)
-from atoll.domain.webhook.signature import DEFAULT_OVERLAP, bound_to, spelled_secret
-from atoll.domain.webhook.webhook import (
-    MAX_WEBHOOKS,
-    Webhook,
-    WebhookScope,
-    checked_event_types,
-    checked_streams,
-    enabled,
-)
+from atoll.domain.people.principal import Principal
+from atoll.domain.webhook.delivery import MAX_UNFINISHED, UNFINISHED, renewed
+from atoll.domain.webhook.signature import bound_to, spelled_secret
+from atoll.domain.webhook.webhook import Webhook, checked_event_types, checked_streams, enabled
 from atoll.ports import Transaction, Vault
 from atoll.ports.store.webhooks import KeptWebhook, SealedKey
 from atoll.services.ground import Ground
 from atoll.services.webhooks.log import WebhookLog, reading
 from atoll.services.webhooks.named_streams import check_named_streams
 from atoll.services.webhooks.posting import WebhookPosting
+from atoll.wire.words.events import ActorKind
+from atoll.wire.words.webhooks import DEFAULT_OVERLAP, MAX_WEBHOOKS, DeliveryState, WebhookScope
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ import structlog
 from atoll.domain.errors import AtollError, Conflict, Failed, NotFound, Unavailable
 from atoll.domain.ids import SandboxId, WorkerKey
 from atoll.domain.people.capability import EVERY_CAPABILITY
-from atoll.domain.people.principal import ActorKind, Principal
+from atoll.domain.people.principal import Principal
 from atoll.domain.route.health import Attempt
 from atoll.domain.sandbox.sandbox import RUNNING, CreateSandbox, Sandbox, State, keeps_files
 from atoll.domain.terminal.softlock import AgentState, Work
@@ -40,6 +40,7 @@ from atoll.wire.contract.agents import ActionBody, AgentRecord, OpenAgentBody, l
 from atoll.wire.contract.call import PathId
 from atoll.wire.contract.correlation import TRACE_PARENT
 from atoll.wire.http.unreadable import UNREADABLE
+from atoll.wire.words.events import ActorKind
 
 READY_SECONDS: Final = 900.0
 END_SECONDS: Final = 120.0

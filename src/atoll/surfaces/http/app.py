@@ -26,7 +26,6 @@ from atoll.surfaces.http.previews.origins import LOOPBACK_ORIGINS, PreviewOrigin
 from atoll.surfaces.http.server import (
     health,
     metrics,
-    openapi,
     page,
     problems,
     resource_metadata,
@@ -41,6 +40,8 @@ from atoll.surfaces.http.server.internal_access import InternalAccess
 from atoll.surfaces.http.server.metrics import MetricsAccess
 from atoll.surfaces.http.server.permissions import PUBLIC_PATHS, permitted
 from atoll.surfaces.http.server.rate_limits import OpenCalls, RateLimits
+from atoll.surfaces.http.serving import openapi
+from atoll.surfaces.http.serving.serve import Operations
 from atoll.surfaces.http.strict_queries import strict
 
 AREAS = (
@@ -52,6 +53,9 @@ AREAS = (
     "dashboards",
     "previews",
     "network",
+    "webhooks",
+    "hooks",
+    "events",
     "drive",
     "hosts",
     "people",
@@ -108,17 +112,18 @@ class AppSettings:
         return tuple(one for one in found if one)
 
 
-def routers() -> list[APIRouter]:
-    """Return the routers of all areas: each `APIRouter` that a module of theirs names.
+def routers() -> list[APIRouter | Operations]:
+    """Return the routers of all areas: each `APIRouter` and `Operations` that a module of theirs
+    names.
 
     No route hides one of another module, which a test asks for: their order does not matter.
     """
-    found = []
+    found: list[APIRouter | Operations] = []
     for area in AREAS:
         package = import_module(f"{__package__}.{area}")
         for entry in iter_modules(package.__path__, f"{package.__name__}."):
             names = vars(import_module(entry.name)).values()
-            found += [one for one in names if isinstance(one, APIRouter)]
+            found += [one for one in names if isinstance(one, APIRouter | Operations)]
     return found
 
 

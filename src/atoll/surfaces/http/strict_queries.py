@@ -14,16 +14,20 @@ from starlette.websockets import WebSocket
 from atoll.domain.errors import Invalid
 from atoll.surfaces.http.body.queries import ANY_QUERY, QueryNames, query_of
 from atoll.surfaces.http.server.problems import refuse
+from atoll.surfaces.http.serving.serve import OperationRoute
 from atoll.surfaces.http.terminals.relay import close, code_of
 
 
 def strict(route: BaseRoute) -> BaseRoute:
     """Return the route as an app serves it: it refuses parameters that it does not take, and those
     given twice that have one value."""
-    if not isinstance(route, APIRoute | APIWebSocketRoute) or route.path in ANY_QUERY:
+    if not isinstance(route, APIRoute | APIWebSocketRoute | OperationRoute):
+        return route
+    if route.path in ANY_QUERY:
         return route
     own = copy(route)
-    own.app = _StrictQuery(own.app, query_of(route))
+    names = route.query_names() if isinstance(route, OperationRoute) else query_of(route)
+    own.app = _StrictQuery(own.app, names)
     return own
 
 

@@ -27,7 +27,6 @@ from atoll.domain.tool.occurrence import (
     wanted_of,
 )
 from atoll.domain.webhook.subscription import DEFAULT, LONGEST
-from atoll.domain.webhook.webhook import MAX_URL
 from atoll.services.application import EventServices
 from atoll.services.tools.event_feeds import MAX_BATCH, Batch, EventFeeds
 from atoll.services.tools.subscriptions import (
@@ -41,6 +40,7 @@ from atoll.services.tools.watches import check_reader
 from atoll.surfaces.mcp.entry import EVENT_STREAM
 from atoll.surfaces.mcp.open_streams import OpenStreams
 from atoll.surfaces.mcp.request import Context, caller_of
+from atoll.wire.words.webhooks import MAX_URL
 
 EXTENSION: Final = "io.modelcontextprotocol/events"
 BEAT_SECONDS: Final = 15.0

@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from atoll.domain.event_schema import event_schemas
 from atoll.services.application import Application
 from atoll.surfaces.http.app import create_app
-from atoll.surfaces.http.server.openapi import document
+from atoll.surfaces.http.serving.openapi import document
 
 LINE_CHARACTERS = 100
 

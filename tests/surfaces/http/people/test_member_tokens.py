@@ -4,7 +4,7 @@ from typing import Any
 
 from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.people.capability import OrgRole
-from atoll.domain.people.principal import ActorKind
+from atoll.wire.words.events import ActorKind
 from tests.surfaces.http.team import Team
 from tests.surfaces.http.world import World, client_of
 

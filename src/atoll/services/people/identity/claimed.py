@@ -14,7 +14,7 @@ from atoll.domain.people.capability import OrgRole
 from atoll.domain.people.claims import ClaimedPerson, ClaimedRole, unique_name
 from atoll.domain.people.organization import Member, Organization, check_owner_stays
 from atoll.domain.people.person import Person
-from atoll.domain.people.principal import SYSTEM, ActorKind, Principal
+from atoll.domain.people.principal import SYSTEM, Principal
 from atoll.domain.people.realm import Realm
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
@@ -23,6 +23,7 @@ from atoll.services.people.identity.sessions import as_member
 from atoll.services.people.memberships import Memberships
 from atoll.services.people.org_events import member_event, org_stream
 from atoll.services.people.rosters import add_member
+from atoll.wire.words.events import ActorKind
 
 _log = structlog.get_logger(__name__)
 

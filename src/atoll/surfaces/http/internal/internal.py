@@ -14,14 +14,16 @@ from atoll.domain.service_event import LONGEST_NAME as LONGEST_EVENT
 from atoll.domain.service_event import ServiceEvent
 from atoll.domain.worker.artifact import LARGEST, LONGEST_NAME, WorkerArtifact
 from atoll.surfaces.http.body.answers import Json
+from atoll.surfaces.http.body.contract import shown
 from atoll.surfaces.http.body.fields import Body
 from atoll.surfaces.http.body.json_body import JsonRoute
-from atoll.surfaces.http.people.events import EventView, event_view
+from atoll.surfaces.http.events.events import event_view
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 from atoll.surfaces.http.workers.bodies import WorkerName
 from atoll.surfaces.http.workers.views import WorkerArtifactView
+from atoll.wire.api.events import EventView
 
 router = APIRouter(prefix="/internal", tags=["internal"], route_class=JsonRoute)
 
@@ -69,7 +71,7 @@ async def add_artifact(
     return Json(WorkerArtifactView.of(artifact), 200 if there else 201)
 
 
-@router.post("/events", status_code=201, response_model=EventView, responses=problems(404))
+@router.post("/events", status_code=201, response_model=shown(EventView), responses=problems(404))
 @needs(Capability.AGENT_USE)
 async def report_event(atoll: Atoll, caller: Caller, *, body: ServiceEventBody) -> Response:
     """Append an event to the log; webhooks can start from it."""

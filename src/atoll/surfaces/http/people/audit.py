@@ -13,7 +13,7 @@ from atoll.domain.audit import AuditEntry, AuditFilter, Checkpoint
 from atoll.domain.errors import Invalid
 from atoll.domain.event import Gap
 from atoll.domain.people.capability import Capability
-from atoll.domain.people.principal import ActorKind, Principal
+from atoll.domain.people.principal import Principal
 from atoll.domain.stream import check_stream
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import ResponseModel
@@ -21,6 +21,7 @@ from atoll.surfaces.http.body.streams import NDJSON, Live, Write, stream_of
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
+from atoll.wire.words.events import ActorKind
 
 router = APIRouter(prefix="/v1/audit", tags=["audit"])
 

@@ -13,7 +13,6 @@ from starlette.responses import Response
 from atoll.domain.people.capability import Capability, OrgRole
 from atoll.domain.people.name import MAX_NAME
 from atoll.domain.people.organization import MAX_GROUPS, Member
-from atoll.domain.people.principal import ActorKind
 from atoll.services.people.organizations import MemberChange, Membership
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel
@@ -22,6 +21,7 @@ from atoll.surfaces.http.body.pages import Paged, PageModel
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
+from atoll.wire.words.events import ActorKind
 
 router = APIRouter(prefix="/v1/organizations", tags=["organizations"], route_class=JsonRoute)
 

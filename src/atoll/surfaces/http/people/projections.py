@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.websockets import WebSocket
 
 from atoll.domain.errors import Invalid
-from atoll.domain.event import MAX_POSITION, last_event_position
+from atoll.domain.event import last_event_position
 from atoll.domain.people.capability import Capability
 from atoll.services.agents.statuses import AgentsUpdate
 from atoll.surfaces.http.agents.statuses import placed_agent_view
@@ -20,6 +20,7 @@ from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 from atoll.surfaces.http.terminals.relay import REFUSED, close
+from atoll.wire.words.events import MAX_POSITION
 
 router = APIRouter(prefix="/v1/projections/agents", tags=["agents"])
 

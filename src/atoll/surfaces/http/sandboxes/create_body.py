@@ -7,7 +7,6 @@ from pydantic import BeforeValidator, Field
 from atoll.domain.errors import Invalid
 from atoll.domain.files.host_mount import MAX_MOUNTS
 from atoll.domain.network.network import NetworkMode
-from atoll.domain.people.principal import ActorKind
 from atoll.domain.profile.profile import Access, Scope, WorkspaceMode
 from atoll.domain.profile.schema import workspace_mode
 from atoll.domain.sandbox.instructions import MAX_INSTRUCTIONS
@@ -23,6 +22,7 @@ from atoll.domain.sandbox.task import MAX_PROMPT, AgentMode, TaskRequest
 from atoll.domain.terminal.softlock import Strictness
 from atoll.surfaces.http.body.fields import Address, Body, Seconds, Word
 from atoll.surfaces.http.body.route_body import InputsBody, MountBody, RouteOptionsBody
+from atoll.wire.words.events import ActorKind
 
 T = TypeVar("T")
 

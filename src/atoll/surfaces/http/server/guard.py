@@ -16,7 +16,7 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from atoll.domain.errors import AtollError, Invalid, NotFound, Unauthenticated, Unavailable
-from atoll.domain.people.principal import ActorKind, CallOrigin, Principal
+from atoll.domain.people.principal import CallOrigin, Principal
 from atoll.services.journals.shared_reads import Begin, SharedReads
 from atoll.services.people.bearers import Bearers
 from atoll.services.people.logins import Logins
@@ -44,6 +44,7 @@ from atoll.surfaces.http.server.internal_access import (
 from atoll.surfaces.http.server.permissions import PROVIDER_PATH, PUBLIC_PATHS
 from atoll.surfaces.http.server.problems import internal_problem, refuse
 from atoll.surfaces.http.server.token_paths import MCP, token_may
+from atoll.wire.words.events import ActorKind
 
 PAGE_FILES: Final = "/assets/"
 RECHECK_SECONDS: Final = 2.0

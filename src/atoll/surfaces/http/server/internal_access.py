@@ -14,7 +14,8 @@ from starlette.types import Scope
 
 from atoll.domain.errors import Forbidden, Invalid, NotFound, Unauthenticated
 from atoll.domain.people.capability import Capability
-from atoll.domain.people.principal import LOCAL_PERSON, ActorKind, Principal
+from atoll.domain.people.principal import LOCAL_PERSON, Principal
+from atoll.wire.words.events import ActorKind
 
 if TYPE_CHECKING:  # the settings load this module, and need no server
     from atoll.surfaces.http.server.credentials import Credential

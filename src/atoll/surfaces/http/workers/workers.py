@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from atoll.domain.errors import Invalid
-from atoll.domain.event import MAX_POSITION, last_event_position
+from atoll.domain.event import last_event_position
 from atoll.domain.people.capability import Capability
 from atoll.domain.worker.live import DELTA, WorkerDelta
 from atoll.domain.worker.record import WorkerEvent
@@ -56,6 +56,7 @@ from atoll.surfaces.http.workers.views import (
     worker_view,
 )
 from atoll.wire.contract.correlation import read_trace_parent
+from atoll.wire.words.events import MAX_POSITION
 
 router = APIRouter(prefix="/v1/workers", tags=["workers"], route_class=JsonRoute)
 

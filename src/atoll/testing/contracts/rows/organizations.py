@@ -10,9 +10,9 @@ from atoll.domain.ids import InvitationId, OrgId, PrincipalId
 from atoll.domain.network.bounds import UNBOUNDED, NetworkBounds
 from atoll.domain.people.capability import OrgRole
 from atoll.domain.people.organization import Invitation, Member, Organization
-from atoll.domain.people.principal import ActorKind
 from atoll.ports import Store
 from atoll.testing.contracts.event_log import NOW
+from atoll.wire.words.events import ActorKind
 
 ACME = Organization(OrgId("org_acme"), "acme", "Acme", NOW)
 OTHER = Organization(OrgId("org_other"), "other", "Other", NOW)

@@ -10,12 +10,12 @@ from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SandboxId
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.capability import OrgRole
 from atoll.domain.people.organization import Member
-from atoll.domain.people.principal import ActorKind
 from atoll.domain.profile.profile import Profile, Scope
 from atoll.domain.sandbox.sandbox import Attachment, Sandbox, SandboxRepo, State
 from atoll.domain.wall.isolation import Isolation, IsolationLevel
 from atoll.ports import IdempotencyRecord, SandboxQuery, Store
 from atoll.testing.contracts.event_log import NOW, OTHER, OWNER
+from atoll.wire.words.events import ActorKind
 
 
 def sandbox(name: str, *, owner: PrincipalId = OWNER, number: int = 0) -> Sandbox:

@@ -4,11 +4,12 @@ from dataclasses import replace
 from datetime import timedelta
 
 from atoll.domain.ids import PERSONAL_ORG, EventId, OrgId, PrincipalId, WebhookId
-from atoll.domain.webhook.delivery import Delivery, DeliveryState
+from atoll.domain.webhook.delivery import Delivery
 from atoll.domain.webhook.webhook import Webhook
 from atoll.ports import Sealed, Store
 from atoll.ports.store.webhooks import KeptWebhook, SealedKey
 from atoll.testing.contracts.event_log import NOW, OWNER
+from atoll.wire.words.webhooks import DeliveryState
 
 OTHER = PrincipalId("bob")
 ALL = frozenset(DeliveryState)

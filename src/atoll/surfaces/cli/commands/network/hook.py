@@ -2,7 +2,7 @@
 
 import click
 
-from atoll.client.outside.hooks import Hook, HookList, Hooks, HookSource, MadeHook
+from atoll.client.made.hooks import Hook, HookList, Hooks, HookSource, MadeHook
 from atoll.surfaces.cli.console.candidates import listed
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation

@@ -2,7 +2,7 @@
 
 import click
 
-from atoll.client.webhooks import (
+from atoll.client.made.webhooks import (
     Delivery,
     MadeWebhook,
     ReplayBody,
@@ -207,7 +207,10 @@ def test(invocation: Invocation, webhook: str, *, as_json: bool) -> None:
 @pass_invocation
 def rotate(invocation: Invocation, webhook: str, *, overlap: str | None, as_json: bool) -> None:
     """Make a new secret and print it, this once."""
-    _show_made(_webhooks(invocation).rotate(webhook, overlap=overlap), as_json=as_json)
+    _show_made(
+        _webhooks(invocation).rotate(webhook, overlap=0 if overlap == "0" else overlap),
+        as_json=as_json,
+    )
 
 
 @command.command("failed")
@@ -229,8 +232,7 @@ def failed(
         webhooks.drop(webhook)
         say(f"dropped the dead letters of {webhook}")
         return
-    query = (("limit", "1000"), *((("state", "dead"),) if dead else ()))
-    page = webhooks.deliveries(webhook, query=query)
+    page = webhooks.deliveries(webhook, state="dead" if dead else None, limit=1000)
     if as_json:
         show_json(page.value)
     elif page.deliveries:

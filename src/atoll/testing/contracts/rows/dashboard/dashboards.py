@@ -14,13 +14,13 @@ from atoll.domain.ids import PERSONAL_ORG, DashboardId, OrgId, PrincipalId
 from atoll.domain.paging import PageQuery
 from atoll.domain.people.capability import OrgRole
 from atoll.domain.people.organization import Member
-from atoll.domain.people.principal import ActorKind
 from atoll.domain.sandbox.sandbox import State
 from atoll.ports import Store
 from atoll.ports.store.dashboards.dashboards import DocumentSnapshot, KeptHistory
 from atoll.testing.contracts.event_log import NOW, OWNER
 from atoll.testing.contracts.rows.dashboard.comments import comment
 from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.wire.words.events import ActorKind
 
 BOB = PrincipalId("bob")
 ONE, TWO = DashboardId("dsh_1"), DashboardId("dsh_2")

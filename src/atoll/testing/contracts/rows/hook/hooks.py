@@ -2,11 +2,12 @@
 
 from datetime import timedelta
 
-from atoll.domain.hook.hook import Hook, HookSource
+from atoll.domain.hook.hook import Hook
 from atoll.domain.ids import PERSONAL_ORG, HookId, PrincipalId
 from atoll.ports import Store
 from atoll.ports.vault import Sealed
 from atoll.testing.contracts.event_log import NOW, OWNER
+from atoll.wire.words.hooks import HookSource
 
 SEALED = Sealed("k", b"wrapped", b"sealed")
 

@@ -1,4 +1,7 @@
-"""Hooks over the API: addresses to which other systems report by signed requests."""
+"""Hooks: addresses at which other systems report what happened there.
+
+Made from the declarations of the API by `scripts/client`.
+"""
 
 from typing import Literal, Required, TypedDict
 
@@ -20,7 +23,7 @@ class Hook(Shape):
 
 
 class MadeHook(Hook):
-    """A hook with its new secret."""
+    """A hook with its new secret, which no other answer has."""
 
     secret = fields.text()
 
@@ -31,7 +34,7 @@ class HookList(Shape):
     hooks = fields.many(Hook)
 
 
-class HookBody(TypedDict):
+class HookBody(TypedDict, total=False):
     """A hook for the reports of one system."""
 
     source: Required[HookSource]
@@ -39,23 +42,24 @@ class HookBody(TypedDict):
 
 
 class Hooks:
-    """The hooks of the caller. Every method raises the classes of `atoll.domain.errors`."""
+    """Addresses for the reports of other systems. Every method raises the classes of
+    `atoll.domain.errors`."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def list(self) -> HookList:
-        """Return the hooks, without their secrets."""
-        return self._transport.read(HookList, get("hooks"))
-
     def create(self, body: HookBody) -> MadeHook:
         """Make a hook; only this answer has its secret."""
         return self._transport.read(MadeHook, post("hooks", value=body))
+
+    def list(self) -> HookList:
+        """Return the caller's hooks, without their secrets."""
+        return self._transport.read(HookList, get("hooks"))
 
     def remove(self, hook_id: str) -> None:
         """Remove a hook: its reports are refused from now on."""
         self._transport.call(Call("DELETE", at("hooks", hook_id)))
 
     def test(self, hook_id: str) -> Hook:
-        """Append the event `hook.tested` to the hook's stream."""
+        """Append the event `hook.tested`, which whoever watches the hook's events learns of."""
         return self._transport.read(Hook, post("hooks", hook_id, "test"))

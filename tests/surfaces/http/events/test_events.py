@@ -11,7 +11,7 @@ import pytest
 import websockets
 
 from atoll.domain.event_retention import Removal
-from atoll.surfaces.http.people import events as routes
+from atoll.surfaces.http.events import events as routes
 from atoll.surfaces.http.people import feeds
 from tests.surfaces.http.world import World, client_of
 

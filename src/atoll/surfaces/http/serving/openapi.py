@@ -20,6 +20,10 @@ from atoll.surfaces.http.server.credentials import COOKIE, PAGE_KEY
 from atoll.surfaces.http.server.examples import add_examples
 from atoll.surfaces.http.server.permissions import EXTENSION, PUBLIC_PATHS, permission_of
 from atoll.surfaces.http.server.problems import Problem, problems
+from atoll.surfaces.http.serving.documents import describe_operations
+from atoll.surfaces.http.serving.schemas import Schemas
+from atoll.surfaces.http.serving.serve import OperationRoute
+from atoll.wire.api.operation import Operation
 
 KEPT: Final = Path(__file__).parents[1] / "openapi.json"
 PIECE_BYTES: Final = 16 * 1024
@@ -60,6 +64,7 @@ def document(app: FastAPI) -> dict[str, Any]:
     )
     parts = made.setdefault("components", {})
     schemas = parts.setdefault("schemas", {})
+    _add_declared(made, [one.operation for one in app.routes if isinstance(one, OperationRoute)])
     schemas["Problem"] = Problem.model_json_schema()
     for operation in _operations(made):
         # A route that declares no problem of its own is given the framework's shape.
@@ -88,6 +93,14 @@ def document(app: FastAPI) -> dict[str, Any]:
     parts["responses"] = _share_problems(made)
     parts["parameters"] = _share_parameters(made)
     return made
+
+
+def _add_declared(made: dict[str, Any], operations: list[Operation[..., Any]]) -> None:
+    """Add the declared operations, and the schemas that they name."""
+    schemas = Schemas()
+    for path, item in describe_operations(operations, schemas).items():
+        made["paths"].setdefault(path, {}).update(item)
+    made["components"]["schemas"] |= schemas.named
 
 
 def _sockets(app: FastAPI) -> dict[str, Any]:

@@ -1,0 +1,352 @@
+"""Write the client's nouns from the declarations of the API, blocking and awaited.
+
+    python -m scripts.client_code            write src/atoll/client/made
+    python -m scripts.client_code --check    compare with what is there
+
+What is written needs the standard library only. `BY_HAND` names the shapes that are not written.
+"""
+
+import inspect
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final, get_args, get_origin
+
+import msgspec
+
+from atoll.wire.api.annotations import Kind, kind_of, only_member
+from atoll.wire.api.fields import ItemId, Seconds
+from atoll.wire.api.operation import (
+    REQUIRED,
+    Answer,
+    Area,
+    Operation,
+    Parameter,
+    PartialAnswer,
+    Place,
+    Request,
+    operations_of,
+)
+
+ROOT: Final = Path(__file__).parents[1]
+MADE: Final = ROOT / "src" / "atoll" / "client" / "made"
+AREAS: Final = ("hooks", "webhooks")
+BY_HAND: Final = {"Gap": "atoll.client.terminal_shapes"}
+"""Shapes of areas that are still written by hand, and their modules."""
+
+ITERATED: Final = frozenset({"Webhooks.deliveries"})
+"""Pages that the awaited client yields item by item, by hand."""
+
+KEYWORDS: Final = frozenset({"Webhooks.rotate"})
+"""Operations whose body is given by its fields, as keywords."""
+
+_MADE_BY: Final = "Made from the declarations of the API by `scripts/client`."
+
+_FIELDS: Final = {str: "text", bool: "flag", int: "number"}
+_LISTS: Final = {str: "texts", int: "numbers"}
+_SEGMENT: Final = re.compile(r"\{(\w+)\}")
+
+
+class AreaCode:
+    """The code of one area's module: its words, shapes, bodies and nouns."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
+        self._imports: dict[str, set[str]] = {}
+        self.areas: list[type[Area]] = _classes(module, Area)
+
+    def blocking(self) -> str:
+        """Return the module of the blocking client."""
+        parts = [*self._words(), *self._shapes(), *self._bodies()]
+        parts += [self._noun(area) for area in self.areas]
+        head = f'"""{_opening(self._module)}\n\n{_MADE_BY}\n"""'
+        return "\n\n".join([head, self._import_lines(), *parts]) + "\n"
+
+    def awaited(self) -> str:
+        """Return the module of the awaited client."""
+        name = self._module.__name__.rpartition(".")[2]
+        nouns = [_awaited_noun(area) for area in self.areas]
+        head = f'"""{_opening(self._module)}\n\nAwaited. {_MADE_BY}\n"""'
+        lines = (
+            "from atoll.client.aio.nouns import AsyncNoun, Awaited\n"
+            f"from atoll.client.made import {name} as made"
+        )
+        return "\n\n".join([head, lines, *nouns]) + "\n"
+
+    def _words(self) -> Iterator[str]:
+        for one in _enums(self._structs()):
+            values = ", ".join(f'"{word.value}"' for word in one)
+            self._need("typing", "Literal")
+            yield f"{one.__name__} = Literal[{values}]"
+
+    def _structs(self) -> list[type[msgspec.Struct]]:
+        return [*_classes(self._module, Answer), *_classes(self._module, Request)]
+
+    def _shapes(self) -> Iterator[str]:
+        self._need("atoll.client.fields", "Shape")
+        for struct in _classes(self._module, Answer):
+            parent = struct.__bases__[0]
+            inherited = (
+                set() if parent in (Answer, PartialAnswer) else set(parent.__struct_fields__)
+            )
+            base = shape_name(parent) if inherited else "Shape"
+            lines = [f"class {shape_name(struct)}({base}):", _docstring(struct.__doc__, 4), ""]
+            for field in msgspec.structs.fields(struct):
+                if field.name not in inherited:
+                    lines.append(f"    {self._field(field.encode_name, kind_of(field.type))}")
+            yield "\n" + "\n".join(lines)
+
+    def _field(self, name: str, kind: Kind) -> str:
+        """Return the line of a shape's field."""
+        self._need("atoll.client", "fields")
+        inner = kind_of(only_member(kind))
+        if isinstance(inner.plain, type) and issubclass(inner.plain, Enum):
+            self._need("atoll.client.fields", "Field")
+            return f"{name}: Field[{inner.plain.__name__}] = fields.word()"
+        if inner.item is not None:
+            item = kind_of(inner.item).plain
+            return (
+                f"{name} = fields.{_LISTS[item]}()"
+                if item in _LISTS
+                else (f"{name} = fields.many({self._shape(item)})")
+            )
+        if inner.plain in _FIELDS:
+            return f"{name} = fields.{_FIELDS[inner.plain]}()"
+        return f"{name} = fields.one({self._shape(inner.plain)})"
+
+    def _shape(self, struct: type) -> str:
+        name = shape_name(struct)
+        if name in BY_HAND:
+            self._need(BY_HAND[name], name)
+        return name
+
+    def _bodies(self) -> Iterator[str]:
+        for struct in _classes(self._module, Request):
+            self._need("typing", "TypedDict")
+            lines = [f"class {struct.__name__}(TypedDict, total=False):"]
+            lines += [_docstring(struct.__doc__, 4), ""]
+            for field in msgspec.structs.fields(struct):
+                kind = self._python(field.type)
+                if field.required:
+                    self._need("typing", "Required")
+                    kind = f"Required[{kind}]"
+                lines.append(f"    {field.encode_name}: {kind}")
+            yield "\n" + "\n".join(lines)
+
+    def _python(self, annotation: Any) -> str:
+        """Return the type of a value that is sent."""
+        kind = kind_of(annotation)
+        if len(kind.members) > 1:
+            return " | ".join(self._python(one) for one in kind.members)
+        if kind.item is not None:
+            return f"list[{self._python(kind.item)}]"
+        if kind.plain is type(None):
+            return "None"
+        if isinstance(kind.plain, type) and issubclass(kind.plain, Seconds):
+            return "int | str"
+        return str(kind.plain.__name__)
+
+    def _noun(self, area: type[Area]) -> str:
+        self._need("atoll.client.transport", "Transport")
+        text = f"{area.__doc__} Every method raises the classes of `atoll.domain.errors`."
+        lines = [
+            f"class {area.__name__}:",
+            _docstring(text, 4),
+            "",
+            "    def __init__(self, transport: Transport) -> None:",
+            "        self._transport = transport",
+        ]
+        for name, one in _named_operations(area).items():
+            keywords = f"{area.__name__}.{name}" in KEYWORDS
+            lines += ["", *self._method(name, one, keywords=keywords)]
+        return "\n" + "\n".join(lines)
+
+    def _method(self, name: str, one: Operation[..., Any], *, keywords: bool) -> Iterator[str]:
+        parameters = _spread(one.parameters()) if keywords else one.parameters()
+        named = {each.name: _argument(each) for each in parameters}
+        answer = "None" if one.answer is None else self._shape(one.answer)
+        signature = ", ".join(["self", *self._arguments(parameters)])
+        yield f"    def {name}({signature}) -> {answer}:"
+        yield _docstring(one.text, 8)
+        call = self._call(one, parameters, named)
+        if one.answer is None:
+            yield f"        self._transport.call({call})"
+        else:
+            yield f"        return self._transport.read({answer}, {call})"
+
+    def _arguments(self, parameters: Iterable[Parameter]) -> Iterator[str]:
+        keywords = False
+        for one in parameters:
+            match one.place:
+                case Place.PATH:
+                    yield f"{_argument(one)}: str"
+                case Place.BODY:
+                    yield f"body: {one.annotation.__name__}"
+                case Place.QUERY | Place.HEADER | Place.FIELD:
+                    if not keywords:
+                        yield "*"
+                    keywords = True
+                    plain = self._python(only_member(kind_of(one.annotation)))
+                    default = "" if one.default is REQUIRED else " | None = None"
+                    yield f"{one.name}: {plain}{default}"
+
+    def _call(
+        self, one: Operation[..., Any], parameters: Sequence[Parameter], named: dict[str, str]
+    ) -> str:
+        segments = ", ".join(
+            named[found[1]] if (found := _SEGMENT.fullmatch(part)) else f'"{part}"'
+            for part in one.path.removeprefix("/v1/").split("/")
+        )
+        queries = [each for each in parameters if each.place is Place.QUERY]
+        query = ", ".join(f"{each.key}={each.name}" for each in queries)
+        if query:
+            self._need("atoll.client.transport", "query_of")
+            query = f", query=query_of({query})"
+        value = _value(parameters)
+        if value.startswith("given("):
+            self._need("atoll.client.transport", "given")
+        verb = one.method.lower()
+        if verb == "delete":
+            self._need("atoll.client.transport", "Call")
+            self._need("atoll.client.transport", "at")
+            return f'Call("DELETE", at({segments}){query.replace("query=", "")})'
+        self._need("atoll.client.transport", verb)
+        return f"{verb}({segments}{value and f', value={value}'}{query})"
+
+    def _need(self, module: str, name: str) -> None:
+        self._imports.setdefault(module, set()).add(name)
+
+    def _import_lines(self) -> str:
+        return "\n".join(
+            f"from {module} import {', '.join(sorted(names))}"
+            for module, names in sorted(self._imports.items())
+        )
+
+
+def _awaited_noun(area: type[Area]) -> str:
+    own = f"made.{area.__name__}"
+    lines = [f"class Async{area.__name__}(AsyncNoun[{own}]):", _docstring(area.__doc__, 4), ""]
+    lines += [f"    blocking = {own}"]
+    names = [one for one in _named_operations(area) if f"{area.__name__}.{one}" not in ITERATED]
+    lines += [f"    {one} = Awaited({own}.{one})" for one in names]
+    return "\n" + "\n".join(lines)
+
+
+def shape_name(struct: type) -> str:
+    """Return the client's name of an answer."""
+    return struct.__name__.removesuffix("View")
+
+
+def made_files() -> dict[Path, str]:
+    """Return what is written, by its path."""
+    files = {}
+    for name in AREAS:
+        code = AreaCode(import_module(f"atoll.wire.api.{name}"))
+        files[MADE / f"{name}.py"] = code.blocking()
+        files[MADE / "aio" / f"{name}.py"] = code.awaited()
+    return files
+
+
+def _named_operations(area: type[Area]) -> dict[str, Operation[..., Any]]:
+    mine = set(operations_of(area))
+    return {name: one for name, one in vars(area).items() if one in mine}
+
+
+def _spread(parameters: Sequence[Parameter]) -> list[Parameter]:
+    """Return the parameters with the fields of the body in its place."""
+    found = [one for one in parameters if one.place is not Place.BODY]
+    body = next(one for one in parameters if one.place is Place.BODY)
+    for field in msgspec.structs.fields(body.annotation):
+        default = REQUIRED if field.required else field.default
+        found.append(Parameter(field.name, field.encode_name, Place.FIELD, field.type, default))
+    return found
+
+
+def _value(parameters: Sequence[Parameter]) -> str:
+    """Return the expression of a body; empty where there is none."""
+    fields = [one for one in parameters if one.place is Place.FIELD]
+    if fields:
+        return f"given({', '.join(f'{one.key}={one.name}' for one in fields)})"
+    return "body" if any(one.place is Place.BODY for one in parameters) else ""
+
+
+def _argument(parameter: Parameter) -> str:
+    if parameter.place is Place.PATH and parameter.annotation is ItemId:
+        return f"{parameter.name}_id"
+    return parameter.name
+
+
+def _classes(module: ModuleType, parent: type) -> list[Any]:
+    return [
+        one
+        for one in vars(module).values()
+        if isinstance(one, type) and issubclass(one, parent) and one.__module__ == module.__name__
+    ]
+
+
+def _enums(structs: Iterable[type[msgspec.Struct]]) -> list[type[Enum]]:
+    found: dict[str, type[Enum]] = {}
+    for struct in structs:
+        for field in msgspec.structs.fields(struct):
+            for one in _leaves(field.type):
+                if isinstance(one, type) and issubclass(one, Enum):
+                    found[one.__name__] = one
+    return [*found.values()]
+
+
+def _leaves(annotation: Any) -> Iterator[Any]:
+    plain = kind_of(annotation).plain
+    if get_origin(plain) is None:
+        yield plain
+    for one in get_args(plain):
+        yield from _leaves(one)
+
+
+def _opening(module: ModuleType) -> str:
+    return inspect.cleandoc(module.__doc__ or "").partition("\n\n")[0]
+
+
+def _docstring(text: str | None, indent: int) -> str:
+    pad = " " * indent
+    lines = inspect.cleandoc(text or "").splitlines()
+    if len(lines) > 1 or len(lines[0]) + indent + 6 > 100:
+        words = " ".join(lines).split(" ")
+        lines = [""]
+        for word in words:
+            room = 97 - indent - (3 if len(lines) == 1 else 0)
+            if len(lines[-1]) + 1 + len(word) > room:
+                lines.append(word)
+            else:
+                lines[-1] = f"{lines[-1]} {word}".strip()
+    body = f"\n{pad}".join(lines)
+    return f'{pad}"""{body}"""'
+
+
+def _formatted(text: str) -> str:
+    ruff = str(Path(sys.executable).parent / "ruff")
+    for words in (("check", "-q", "--select", "I", "--fix"), ("format", "-q")):
+        argv = [ruff, *words, "--stdin-filename", str(MADE / "x.py"), "-"]
+        text = subprocess.run(argv, input=text, capture_output=True, text=True, check=True).stdout
+    return text
+
+
+def main(arguments: list[str]) -> int:
+    """Write the files, or with `--check` report whether they are current (0 or 1)."""
+    stale = 0
+    for path, text in made_files().items():
+        if "--check" not in arguments:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(_formatted(text))
+        elif not path.exists() or path.read_text() != _formatted(text):
+            print(f"{path.relative_to(ROOT)} is not current: run scripts/client", file=sys.stderr)
+            stale = 1
+    return stale
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""Declared operations as routes: reading of requests, answers, and the document."""

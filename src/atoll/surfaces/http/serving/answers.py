@@ -1,0 +1,46 @@
+"""Answers made of the attributes of domain values, by the names of a declared Struct."""
+
+from collections.abc import Callable
+from datetime import datetime
+from functools import cache
+from typing import Any, TypeVar
+
+import msgspec
+
+from atoll.surfaces.http.body.answers import instant
+from atoll.wire.api.annotations import kind_of, only_member
+from atoll.wire.api.operation import Answer
+
+A = TypeVar("A", bound=Answer)
+
+
+def answer_of(struct: type[A], source: object, **given: object) -> A:
+    """Return an answer: the given fields as they are, the others from the attributes of `source`
+    with their names. Instants become text, and objects the answers that the field declares."""
+    values = {
+        name: given[name] if name in given else convert(getattr(source, name))
+        for name, convert in _converters(struct)
+    }
+    return struct(**values)
+
+
+@cache
+def _converters(struct: type[Answer]) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
+    """Return each field's name, and the function that makes its value of an attribute."""
+    return tuple((field.name, _converter(field.type)) for field in msgspec.structs.fields(struct))
+
+
+def _converter(annotation: Any) -> Callable[[Any], Any]:
+    kind = kind_of(only_member(kind_of(annotation)))
+    if isinstance(kind.plain, type) and issubclass(kind.plain, Answer):
+        nested = kind.plain
+        return lambda value: None if value is None else answer_of(nested, value)
+    item = kind.item
+    if item is not None:
+        convert = _converter(item)
+        return lambda values: None if values is None else [convert(one) for one in values]
+    return _plain
+
+
+def _plain(value: Any) -> Any:
+    return instant(value) if isinstance(value, datetime) else value

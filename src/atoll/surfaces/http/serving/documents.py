@@ -1,0 +1,87 @@
+"""Declared operations in the OpenAPI document."""
+
+import re
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+
+from atoll.surfaces.http.body.pages import MAX_ITEMS
+from atoll.surfaces.http.body.streams import stream_of
+from atoll.surfaces.http.server.permissions import EXTENSION
+from atoll.surfaces.http.server.problems import problems
+from atoll.surfaces.http.serving.schemas import Schema, Schemas
+from atoll.wire.api.operation import REQUIRED, Operation, Parameter, Place
+
+_OTHER: Final = re.compile(r"\W")
+
+
+def describe_operations(
+    operations: Iterable[Operation[..., Any]], schemas: Schemas
+) -> dict[str, dict[str, Any]]:
+    """Return the paths of the document for these operations."""
+    paths: dict[str, dict[str, Any]] = {}
+    for one in operations:
+        paths.setdefault(one.path, {})[one.method.lower()] = _operation(one, schemas)
+    return paths
+
+
+def _operation(declared: Operation[..., Any], schemas: Schemas) -> dict[str, Any]:
+    parameters = declared.parameters()
+    in_head = [_parameter(one, schemas) for one in parameters if one.place is not Place.BODY]
+    body = next((one for one in parameters if one.place is Place.BODY), None)
+    path = _OTHER.sub("_", declared.name + declared.path)
+    made: dict[str, Any] = {
+        "tags": [declared.tag],
+        "summary": declared.name.replace("_", " ").title(),
+        "description": declared.text,
+        "operationId": f"{path}_{declared.method.lower()}",
+        "responses": _responses(declared, schemas),
+    }
+    if in_head:
+        made["parameters"] = in_head
+    if body is not None:
+        made["requestBody"] = _body(body, schemas)
+    if declared.max_items is not None:
+        made[MAX_ITEMS] = declared.max_items
+    if declared.removal is not None:
+        made["deprecated"] = True
+    if not declared.public:
+        made[EXTENSION] = declared.needs
+    return made
+
+
+def _parameter(parameter: Parameter, schemas: Schemas) -> dict[str, Any]:
+    schema = schemas.of(parameter.annotation)
+    made: dict[str, Any] = {
+        "name": parameter.key,
+        "in": parameter.place.value,
+        "required": parameter.default is REQUIRED,
+        "schema": schema,
+    }
+    if parameter.default not in (REQUIRED, None):
+        schema["default"] = msgspec.to_builtins(parameter.default)
+    described = schema.pop("description", None) or _description_within(schema)
+    return {**made, "description": described} if described else made
+
+
+def _description_within(schema: Schema) -> str | None:
+    """Return the description of what may be null, which is that of the parameter."""
+    members = schema.get("anyOf", ())
+    return next((one.pop("description") for one in members if "description" in one), None)
+
+
+def _body(body: Parameter, schemas: Schemas) -> dict[str, Any]:
+    content = {"application/json": {"schema": schemas.of(body.annotation)}}
+    required = body.default is REQUIRED
+    return {"content": content, "required": True} if required else {"content": content}
+
+
+def _responses(declared: Operation[..., Any], schemas: Schemas) -> dict[str, Any]:
+    answer: dict[str, Any] = {"description": declared.about}
+    if declared.stream is not None:
+        answer = stream_of(declared.stream, declared.about)[200]
+    elif declared.answer is not None:
+        answer["content"] = {"application/json": {"schema": schemas.of(declared.answer)}}
+    errors = problems(*declared.problems)
+    return {str(declared.status): answer, **{str(status): one for status, one in errors.items()}}

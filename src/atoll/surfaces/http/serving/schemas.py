@@ -1,0 +1,171 @@
+"""JSON Schemas of declared types, as the OpenAPI document has them.
+
+An object and an enum are schemas of their own, by the names of their classes.
+"""
+
+import inspect
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any, Final
+
+import msgspec
+
+from atoll.domain.duration import MAX_SECONDS
+from atoll.surfaces.http.body.fields import DURATION_PATTERN
+from atoll.surfaces.http.serving.findings import shown_pattern
+from atoll.wire.api.annotations import Kind, kind_of
+from atoll.wire.api.fields import Seconds, SecondsOrZero
+
+Schema = dict[str, Any]
+
+_TYPES: Final[Mapping[Any, str]] = {
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    str: "string",
+    type(None): "null",
+}
+_BOUNDS: Final[Mapping[str, str]] = {
+    "ge": "minimum",
+    "gt": "exclusiveMinimum",
+    "le": "maximum",
+    "lt": "exclusiveMaximum",
+    "pattern": "pattern",
+    "description": "description",
+    "examples": "examples",
+}
+_LENGTHS: Final[Mapping[str, Mapping[str, str]]] = {
+    "string": {"min_length": "minLength", "max_length": "maxLength"},
+    "array": {"min_length": "minItems", "max_length": "maxItems"},
+    "object": {"min_length": "minProperties", "max_length": "maxProperties"},
+}
+_DURATION: Final[Schema] = {
+    "anyOf": [
+        {"type": "integer", "minimum": 1, "maximum": MAX_SECONDS},
+        {"type": "string", "pattern": DURATION_PATTERN},
+    ],
+    "description": "Seconds, or text such as 90s, 15m, 4h, 2d, 1h30m.",
+    "examples": ["4h"],
+}
+
+
+class Schemas:
+    """The schemas of a document. `named` are those of objects and enums, filled as they occur."""
+
+    def __init__(self) -> None:
+        self.named: dict[str, Schema] = {}
+
+    def of(self, annotation: Any) -> Schema:
+        """Return the schema of a type."""
+        kind = kind_of(annotation)
+        members = kind.members
+        if len(members) == 1:
+            return self._of_one(kind)
+        words: Schema = {name: kind.bounds[name] for name in _WORDS if name in kind.bounds}
+        made = [self.of(one) for one in members]
+        return {"anyOf": [*_flat(made)], **words}
+
+    def _of_one(self, kind: Kind) -> Schema:
+        return _bounded(self._plain(kind), kind.bounds)
+
+    def _plain(self, kind: Kind) -> Schema:
+        if kind.words is not None:
+            return _choice(kind.words)
+        if kind.item is not None:
+            return {"type": "array", "items": self.of(kind.item)}
+        plain = kind.plain
+        if plain is Any:
+            return {}
+        if plain is dict or getattr(plain, "__origin__", None) is dict:
+            return self._mapping(plain)
+        return self._named(plain)
+
+    def _mapping(self, plain: Any) -> Schema:
+        arguments = getattr(plain, "__args__", (str, Any))
+        value = self.of(arguments[1])
+        return {"type": "object", "additionalProperties": value or True}
+
+    def _named(self, plain: Any) -> Schema:
+        if plain in _TYPES:
+            return {"type": _TYPES[plain]}
+        if issubclass(plain, Seconds):
+            return _duration(plain)
+        if plain.__name__ not in self.named:
+            self.named[plain.__name__] = {}
+            made = _enum(plain) if issubclass(plain, Enum) else self._object(plain)
+            self.named[plain.__name__] = made
+        return {"$ref": f"#/components/schemas/{plain.__name__}"}
+
+    def _object(self, struct: type[msgspec.Struct]) -> Schema:
+        config = struct.__struct_config__
+        sent_whole = not config.forbid_unknown_fields and not config.omit_defaults
+        properties, required = {}, []
+        for field in msgspec.structs.fields(struct):
+            schema = self.of(field.type)
+            if field.required or sent_whole:
+                required.append(field.encode_name)
+            elif field.default is not None:
+                schema = {**schema, "default": _default(field)}
+            properties[field.encode_name] = schema
+        made: Schema = {
+            "type": "object",
+            "description": inspect.cleandoc(struct.__doc__ or ""),
+            "properties": properties,
+            "additionalProperties": False,
+        }
+        return {**made, "required": required} if required else made
+
+
+_WORDS: Final = ("description", "examples")
+
+
+def _flat(schemas: list[Schema]) -> list[Schema]:
+    """Return the members of a union, those of a union within it in its place."""
+    flat: list[Schema] = []
+    for one in schemas:
+        flat += one["anyOf"] if set(one) == {"anyOf"} else [one]
+    return flat
+
+
+def _choice(words: tuple[Any, ...]) -> Schema:
+    kind = _TYPES[type(words[0])]
+    return (
+        {"const": words[0], "type": kind} if len(words) == 1 else {"enum": [*words], "type": kind}
+    )
+
+
+def _enum(plain: type[Enum]) -> Schema:
+    values = [one.value for one in plain]
+    return {
+        **({"const": values[0]} if len(values) == 1 else {"enum": values}),
+        "type": _TYPES[type(values[0])],
+        "description": inspect.cleandoc(plain.__doc__ or ""),
+    }
+
+
+def _duration(plain: type) -> Schema:
+    if plain is SecondsOrZero:
+        return {"anyOf": [{"const": 0, "type": "integer"}, _DURATION]}
+    return dict(_DURATION)
+
+
+def _bounded(schema: Schema, bounds: Mapping[str, Any]) -> Schema:
+    """Return the schema of a type with its bounds and words."""
+    if schema == {"type": "null"}:
+        return schema
+    lengths = _LENGTHS.get(schema.get("type", ""), {})
+    made = dict(schema)
+    for name, value in bounds.items():
+        shown = shown_pattern(value) if name == "pattern" else value
+        keyword = lengths.get(name) or _BOUNDS.get(name)
+        if keyword is not None:
+            made[keyword] = shown
+    return made
+
+
+def _default(field: msgspec.structs.FieldInfo) -> Any:
+    if field.default_factory is not msgspec.NODEFAULT:
+        return msgspec.to_builtins(field.default_factory())
+    if isinstance(field.default, Seconds):
+        return int(field.default)
+    return msgspec.to_builtins(field.default)

@@ -1,0 +1,178 @@
+"""Operations of the public API: the signature of a method is its declaration.
+
+An area is a class of methods without bodies. A name in the path is a parameter of the path, a
+`Request` is the body, what is marked `Header` a header, and the rest is the query. The docstring is
+the documentation. mypy compares a function that serves an operation with its declaration.
+"""
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import date
+from enum import Enum
+from typing import (
+    Any,
+    ClassVar,
+    Concatenate,
+    Final,
+    Generic,
+    ParamSpec,
+    TypedDict,
+    TypeVar,
+    Unpack,
+)
+
+import msgspec
+
+from atoll.wire.api.annotations import Kind, kind_of, only_member
+
+P = ParamSpec("P")
+R = TypeVar("R", covariant=True)
+
+REQUIRED: Final = inspect.Parameter.empty
+_IN_PATH: Final = re.compile(r"\{(\w+)\}")
+
+
+class Request(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """A body. Unknown fields are refused; what is left out has its default."""
+
+
+class Answer(msgspec.Struct, kw_only=True):
+    """A JSON object of an answer: every field is always sent."""
+
+
+class PartialAnswer(Answer, omit_defaults=True):
+    """A JSON object of an answer that leaves fields out where they say nothing."""
+
+
+class Place(Enum):
+    """The part of a request in which a parameter stands."""
+
+    PATH = "path"
+    QUERY = "query"
+    HEADER = "header"
+    BODY = "body"
+    FIELD = "field of the body"
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of an operation. `name` is that of the signature, `key` that of the request.
+    Without a `default` (`REQUIRED`) it must be given."""
+
+    name: str
+    key: str
+    place: Place
+    annotation: Any
+    default: Any = REQUIRED
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """The end of an operation: it is deprecated since a day, is there until another, and `link`
+    leads to what takes its place."""
+
+    since: date
+    sunset: date
+    link: str
+
+
+class Stream:
+    """An answer that comes in pieces. `Facts.stream` is its media type."""
+
+
+class Facts(TypedDict, total=False):
+    """What a signature does not say of an operation. `status` is that of its answer, `problems` are
+    those of its errors besides the ones that every operation has. `needs` is its permission, where
+    it is not its area's; a `public` one needs no login. A list of at most `max_items` needs no
+    pages. `about` describes the answer."""
+
+    status: int
+    problems: tuple[int, ...]
+    needs: str
+    public: bool
+    max_items: int
+    removal: Removal
+    stream: str
+    about: str
+
+
+@dataclass(eq=False, slots=True)
+class Operation(Generic[P, R]):
+    """An operation of the API. `name` is that of its function in the document; `Facts` describes
+    the rest."""
+
+    declared: Callable[..., Any]
+    method: str
+    path: str
+    name: str
+    status: int = 200
+    problems: tuple[int, ...] = ()
+    needs: str = ""
+    public: bool = False
+    max_items: int | None = None
+    removal: Removal | None = None
+    stream: str | None = None
+    about: str = "Successful Response"
+    tag: str = ""
+
+    @property
+    def text(self) -> str:
+        """Return the documentation."""
+        return inspect.cleandoc(self.declared.__doc__ or "")
+
+    @property
+    def answer(self) -> Any:
+        """Return the annotation of the answer; None for an answer without content."""
+        return inspect.signature(self.declared, eval_str=True).return_annotation
+
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Return the parameters in the order of the signature."""
+        return tuple(self._each_parameter())
+
+    def _each_parameter(self) -> Iterator[Parameter]:
+        in_path = set(_IN_PATH.findall(self.path))
+        signature = inspect.signature(self.declared, eval_str=True)
+        for name, found in list(signature.parameters.items())[1:]:
+            kind = kind_of(found.annotation)
+            place = Place.PATH if name in in_path else _place_of(kind)
+            key = kind.header or name
+            yield Parameter(name, key, place, found.annotation, found.default)
+
+
+class Area:
+    """The operations of one noun. `tag` groups them in the document; `needs` is the permission of
+    those that name none."""
+
+    tag: ClassVar[str]
+    needs: ClassVar[str]
+
+    def __init_subclass__(cls) -> None:
+        for one in operations_of(cls):
+            one.tag = cls.tag
+            one.needs = one.needs or ("" if one.public else cls.needs)
+
+
+def operations_of(area: type[Area]) -> tuple[Operation[..., Any], ...]:
+    """Return the operations of an area in their order."""
+    return tuple(one for one in vars(area).values() if isinstance(one, Operation))
+
+
+def operation(
+    line: str, *, name: str, **facts: Unpack[Facts]
+) -> Callable[[Callable[Concatenate[Any, P], R]], Operation[P, R]]:
+    """Return the decorator that makes a method an operation; `line` is `GET /v1/…`."""
+    method, _, path = line.partition(" ")
+
+    def declare(declared: Callable[Concatenate[Any, P], R]) -> Operation[P, R]:
+        return Operation(declared, method, path, name, **facts)
+
+    return declare
+
+
+def _place_of(kind: Kind) -> Place:
+    plain = only_member(kind)
+    if isinstance(plain, type) and issubclass(plain, Request):
+        return Place.BODY
+    return Place.QUERY if kind.header is None else Place.HEADER

@@ -1,0 +1,40 @@
+"""Annotations of declared fields: plain types, bounds, headers and unions."""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from atoll.wire.api.annotations import Header, kind_of, only_member
+
+NAME = Annotated[str, Meta(min_length=1, max_length=9)]
+
+
+def test_marks_of_nested_annotations_are_gathered() -> None:
+    kind = kind_of(Annotated[NAME, Meta(max_length=5, description="A name.")])
+    assert kind.plain is str
+    assert kind.bounds == {"min_length": 1, "max_length": 5, "description": "A name."}
+
+
+def test_header_is_found_beside_bounds() -> None:
+    kind = kind_of(Annotated[str, Header("last-event-id"), Meta(max_length=20)])
+    assert (kind.header, kind.bounds) == ("last-event-id", {"max_length": 20})
+    assert kind_of(str).header is None
+
+
+def test_union_with_null_has_one_other_member() -> None:
+    kind = kind_of(NAME | None)
+    assert kind.is_optional
+    assert only_member(kind) is NAME
+    assert not kind_of(int | str).is_optional
+    assert only_member(kind_of(int | str)) == int | str
+
+
+def test_words_of_a_literal_keep_their_order() -> None:
+    assert kind_of(Literal["b", "a"]).words == ("b", "a")
+    assert kind_of(str).words is None
+
+
+def test_item_of_a_list_is_its_annotation() -> None:
+    assert kind_of(list[NAME]).item is NAME
+    assert kind_of(list).item is Any
+    assert kind_of(str).item is None

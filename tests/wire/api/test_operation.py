@@ -1,0 +1,108 @@
+"""Operations: what a signature declares."""
+
+from datetime import date
+from typing import Annotated
+
+import pytest
+from msgspec import Meta
+
+from atoll.domain.people.capability import Capability
+from atoll.wire.api import events, hooks, webhooks
+from atoll.wire.api.annotations import Header
+from atoll.wire.api.operation import (
+    REQUIRED,
+    Answer,
+    Area,
+    Operation,
+    Place,
+    Removal,
+    Request,
+    operation,
+    operations_of,
+)
+
+AREAS = (events.Events, hooks.Hooks, webhooks.Webhooks)
+
+
+class BoatBody(Request):
+    """A boat."""
+
+    name: str
+
+
+class BoatView(Answer):
+    """A boat."""
+
+    name: str
+
+
+class Boats(Area):
+    """Boats."""
+
+    tag = "boats"
+    needs = "sandbox.read"
+
+    @operation("PUT /v1/boats/{boat}", name="change_boat", status=201, problems=(404,))
+    def change(
+        self,
+        boat: str,
+        body: BoatBody | None = None,
+        *,
+        colour: Annotated[str | None, Meta(max_length=9)] = None,
+        tag: Annotated[str, Header("if-match")] = "",
+    ) -> BoatView:
+        """Change a boat.
+
+        Its colour, too.
+        """
+
+    @operation(
+        "DELETE /v1/boats/{boat}",
+        name="sink",
+        needs="sandbox.manage",
+        removal=Removal(date(2026, 1, 1), date(2027, 1, 1), "/docs"),
+    )
+    def sink(self, boat: str) -> None:
+        """Sink a boat."""
+
+    @operation("GET /v1/boats", name="list_boats", public=True)
+    def list(self) -> BoatView:
+        """Return the boats."""
+
+
+def test_each_parameter_has_its_place_and_default() -> None:
+    found = {one.name: (one.key, one.place, one.default) for one in Boats.change.parameters()}
+    assert found == {
+        "boat": ("boat", Place.PATH, REQUIRED),
+        "body": ("body", Place.BODY, None),
+        "colour": ("colour", Place.QUERY, None),
+        "tag": ("if-match", Place.HEADER, ""),
+    }
+
+
+def test_facts_of_the_area_hold_for_operations_that_name_none() -> None:
+    change, sink, listed = operations_of(Boats)
+    assert (change.method, change.path, change.status) == ("PUT", "/v1/boats/{boat}", 201)
+    assert (change.needs, sink.needs, listed.needs) == ("sandbox.read", "sandbox.manage", "")
+    assert {one.tag for one in (change, sink, listed)} == {"boats"}
+
+
+def test_documentation_and_answer_are_those_of_the_signature() -> None:
+    assert Boats.change.text == "Change a boat.\n\nIts colour, too."
+    assert Boats.change.answer is BoatView
+    assert Boats.sink.answer is None
+
+
+@pytest.mark.parametrize("area", AREAS, ids=lambda area: area.__name__)
+def test_every_operation_is_documented_and_needs_a_permission_that_there_is(
+    area: type[Area],
+) -> None:
+    for one in operations_of(area):
+        assert one.text.endswith("."), one.name
+        assert one.public or one.needs in set(Capability), one.name
+
+
+def test_names_and_paths_of_operations_are_each_used_once() -> None:
+    declared: list[Operation[..., object]] = [one for area in AREAS for one in operations_of(area)]
+    assert len({one.name for one in declared}) == len(declared)
+    assert len({(one.method, one.path) for one in declared}) == len(declared)
