@@ -4,7 +4,12 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
+from atoll.wire.api.annotations import Header
+from atoll.wire.api.operation import Parameters
 from atoll.wire.words.events import MAX_POSITION
+
+MAX_PAGE = 1000
+MAX_WAIT_SECONDS = 600
 
 ItemId = Annotated[str, Meta(min_length=1, max_length=200)]
 """An id in a path."""
@@ -17,6 +22,50 @@ Position = Annotated[int, Meta(ge=0, le=MAX_POSITION)]
 
 PageLimit = Annotated[int, Meta(ge=1, le=1000)]
 """The number of items of a page by position."""
+
+
+SandboxRef = Annotated[
+    str, Meta(description="A sandbox's id or its name.", min_length=1, max_length=200)
+]
+"""A sandbox in a path."""
+
+
+class Paging(Parameters):
+    """The requested page of a list: `limit` items after `cursor`."""
+
+    cursor: Annotated[
+        Annotated[str, Meta(min_length=1, max_length=1000)] | None,
+        Meta(description="`next` of the page before."),
+    ] = None
+    limit: Annotated[int, Meta(description="The most items of the page.", ge=1, le=MAX_PAGE)] = (
+        MAX_PAGE
+    )
+
+
+FIRST_PAGE = Paging()
+
+
+class Waiting(Parameters):
+    """How long to wait for the result."""
+
+    wait: Annotated[
+        Annotated[str, Meta(max_length=10)] | None,
+        Meta(description="`ready` or `true`: wait before the answer."),
+    ] = None
+    timeout: Annotated[
+        Annotated[float, Meta(gt=0, le=MAX_WAIT_SECONDS)] | None,
+        Meta(
+            description="The longest wait in seconds, by default 60; with `wait` alone.",
+        ),
+    ] = None
+    prefer: Annotated[
+        Annotated[str, Meta(max_length=200)] | None,
+        Header("prefer"),
+        Meta(description="`wait=30` waits (RFC 7240)."),
+    ] = None
+
+
+NO_WAIT = Waiting()
 
 
 class Seconds(int):

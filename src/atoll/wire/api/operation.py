@@ -7,8 +7,8 @@ the documentation. mypy compares a function that serves an operation with its de
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import date
 from enum import Enum
 from typing import (
@@ -46,6 +46,11 @@ class PartialAnswer(Answer, omit_defaults=True):
     """A JSON object of an answer that leaves fields out where they say nothing."""
 
 
+class Parameters(msgspec.Struct, kw_only=True):
+    """Parameters of the query, and headers, that several operations have. Each field is one; an
+    operation takes them as one value."""
+
+
 class Place(Enum):
     """The part of a request in which a parameter stands."""
 
@@ -59,13 +64,21 @@ class Place(Enum):
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """A parameter of an operation. `name` is that of the signature, `key` that of the request.
-    Without a `default` (`REQUIRED`) it must be given."""
+    Without a `default` (`REQUIRED`) it must be given. One of a `group` is a field of the argument
+    `argument`."""
 
     name: str
     key: str
     place: Place
     annotation: Any
     default: Any = REQUIRED
+    group: type[Parameters] | None = None
+    argument: str = ""
+
+    @property
+    def is_list(self) -> bool:
+        """Report whether a query may give it several times."""
+        return kind_of(only_member(kind_of(self.annotation))).item is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +99,8 @@ class Facts(TypedDict, total=False):
     """What a signature does not say of an operation. `status` is that of its answer, `problems` are
     those of its errors besides the ones that every operation has. `needs` is its permission, where
     it is not its area's; a `public` one needs no login. A list of at most `max_items` needs no
-    pages. `about` describes the answer."""
+    pages. `about` describes the answer. `also` are other statuses of success, with the same answer,
+    and what they mean. `takes` is the media type of a body that is read in pieces."""
 
     status: int
     problems: tuple[int, ...]
@@ -96,6 +110,8 @@ class Facts(TypedDict, total=False):
     removal: Removal
     stream: str
     about: str
+    also: Mapping[int, str]
+    takes: str
 
 
 @dataclass(eq=False, slots=True)
@@ -115,6 +131,8 @@ class Operation(Generic[P, R]):
     removal: Removal | None = None
     stream: str | None = None
     about: str = "Successful Response"
+    also: Mapping[int, str] = field(default_factory=dict)
+    takes: str | None = None
     tag: str = ""
 
     @property
@@ -136,6 +154,9 @@ class Operation(Generic[P, R]):
         signature = inspect.signature(self.declared, eval_str=True)
         for name, found in list(signature.parameters.items())[1:]:
             kind = kind_of(found.annotation)
+            if isinstance(kind.plain, type) and issubclass(kind.plain, Parameters):
+                yield from _fields_of(kind.plain, name)
+                continue
             place = Place.PATH if name in in_path else _place_of(kind)
             key = kind.header or name
             yield Parameter(name, key, place, found.annotation, found.default)
@@ -169,6 +190,16 @@ def operation(
         return Operation(declared, method, path, name, **facts)
 
     return declare
+
+
+def _fields_of(group: type[Parameters], argument: str) -> Iterator[Parameter]:
+    for one in msgspec.structs.fields(group):
+        kind = kind_of(one.type)
+        default = REQUIRED if one.required else one.default
+        if one.default_factory is not msgspec.NODEFAULT:
+            default = one.default_factory()
+        key = kind.header or one.encode_name
+        yield Parameter(one.name, key, _place_of(kind), one.type, default, group, argument)
 
 
 def _place_of(kind: Kind) -> Place:

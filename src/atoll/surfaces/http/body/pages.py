@@ -34,6 +34,7 @@ _LIST_ID_DIGITS: Final = 8
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 T = TypeVar("T")
+V = TypeVar("V")
 
 
 class PageModel(ResponseModel):
@@ -78,13 +79,27 @@ class PageRequest:
         page = items[begin:end]
         return page, self._spell(end, key(page[-1])) if end < len(items) else None
 
+    def items_and_next(
+        self, items: Sequence[T], *, key: Callable[[T], str], view: Callable[[T], V]
+    ) -> tuple[list[V], str | None]:
+        """Return the items of the page as answers, and the cursor of the following one."""
+        cut, following = self.cut(items, key)
+        return [view(one) for one in cut], following
+
+    def rows_and_next(self, page: RowPage[T], view: Callable[[T], V]) -> tuple[list[V], str | None]:
+        """Return the rows of a page of the store as answers, and the cursor of the following
+        one."""
+        return [view(one) for one in page.rows], self._following(page)
+
+    def _following(self, page: RowPage[T]) -> str | None:
+        if page.following is None:
+            return None
+        at, text = page.following
+        return self._spell((at - _EPOCH) // _MICROSECOND, text)
+
     def of_rows(self, page: RowPage[T], *, name: str, view: Callable[[T], Any]) -> dict[str, Any]:
         """Return a page of the store as an object with the member `name`."""
-        following = None
-        if page.following is not None:
-            at, text = page.following
-            following = self._spell((at - _EPOCH) // _MICROSECOND, text)
-        return {name: [view(one) for one in page.rows], "next": following}
+        return {name: [view(one) for one in page.rows], "next": self._following(page)}
 
     def _spell(self, count: int, last: str) -> str:
         text = f"{count}.{self.list_id}.{last}"
@@ -129,15 +144,16 @@ async def _page_of(
         int, Query(description="The most items of the page.", ge=1, le=MAX_PAGE)
     ] = MAX_PAGE,
 ) -> PageRequest:
-    return PageRequest(cursor, limit, _list_id(request))
-
-
-def _list_id(request: Request) -> str:
-    """Return a short text that no other list has: its function, and what the path names. The same
-    list has several paths where a contract wants that."""
     endpoint, named = request.scope["endpoint"], sorted(request.path_params.items())
-    words = f"{endpoint.__module__}.{endpoint.__qualname__} {named}"
-    return sha256(words.encode()).hexdigest()[:_LIST_ID_DIGITS]
+    return PageRequest(
+        cursor, limit, list_id(f"{endpoint.__module__}.{endpoint.__qualname__}", named)
+    )
+
+
+def list_id(name: str, named: Sequence[tuple[str, Any]]) -> str:
+    """Return a short text that no other list has: its name, and what the path names. The same list
+    has several paths where a contract wants that."""
+    return sha256(f"{name} {named}".encode()).hexdigest()[:_LIST_ID_DIGITS]
 
 
 Paged = Annotated[PageRequest, Depends(_page_of)]

@@ -42,6 +42,9 @@ def _operation(declared: Operation[..., Any], schemas: Schemas) -> dict[str, Any
         made["parameters"] = in_head
     if body is not None:
         made["requestBody"] = _body(body, schemas)
+    if declared.takes is not None:
+        raw = {"schema": {"type": "string", "format": "binary"}}
+        made["requestBody"] = {"content": {declared.takes: raw}, "required": True}
     if declared.max_items is not None:
         made[MAX_ITEMS] = declared.max_items
     if declared.removal is not None:
@@ -84,4 +87,5 @@ def _responses(declared: Operation[..., Any], schemas: Schemas) -> dict[str, Any
     elif declared.answer is not None:
         answer["content"] = {"application/json": {"schema": schemas.of(declared.answer)}}
     errors = problems(*declared.problems)
-    return {str(declared.status): answer, **{str(status): one for status, one in errors.items()}}
+    also = {str(status): {**answer, "description": text} for status, text in declared.also.items()}
+    return {str(declared.status): answer, **also, **{str(one): errors[one] for one in errors}}

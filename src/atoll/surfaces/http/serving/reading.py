@@ -14,7 +14,7 @@ from atoll.domain.errors import Invalid
 from atoll.surfaces.http.body.json_body import MAX_JSON_BYTES, parse, read_body
 from atoll.surfaces.http.serving.findings import Finding, findings_of, read_duration
 from atoll.wire.api.annotations import kind_of, only_member
-from atoll.wire.api.operation import REQUIRED, Parameter, Place
+from atoll.wire.api.operation import REQUIRED, Parameter, Parameters, Place
 
 NOTHING: Final = object()
 """The value of what is not given."""
@@ -42,22 +42,21 @@ class RequestReader:
         for a body that is too large."""
         body = NOTHING if self._body is None else await _json_of(request)
         arguments: dict[str, Any] = {}
+        groups: dict[tuple[str, type[Parameters]], dict[str, Any]] = {}
         findings: list[Finding] = []
         for one in self._in_head:
-            text = _text_of(request, one)
-            if text is None:
-                arguments[one.name] = one.default
-                if one.default is REQUIRED:
-                    findings.append(Finding((one.key,), "Field required"))
-                continue
-            arguments[one.name], wrong = read_text(one.annotation, text, (one.key,))
+            value, wrong = _read_head(request, one)
             findings += wrong
+            if one.group is None:
+                arguments[one.name] = value
+            else:
+                groups.setdefault((one.argument, one.group), {})[one.name] = value
         if self._body is not None:
             arguments[self._body.name], wrong = _read_body(self._body, body)
             findings += wrong
         if findings:
             raise invalid(findings)
-        return arguments
+        return arguments | {name: group(**values) for (name, group), values in groups.items()}
 
 
 def invalid(findings: Sequence[Finding]) -> Invalid:
@@ -66,6 +65,19 @@ def invalid(findings: Sequence[Finding]) -> Invalid:
     field = ".".join(first.path)
     more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
     return Invalid(f"{field or 'the body'}: {first.text}{more}", field=field or "body")
+
+
+def _read_head(request: Request, parameter: Parameter) -> tuple[Any, list[Finding]]:
+    """Return a parameter of the head, and what is wrong with it."""
+    path = (parameter.key,)
+    if parameter.is_list:
+        texts = request.query_params.getlist(parameter.key)
+        return read_value(parameter.annotation, texts, path) if texts else (parameter.default, [])
+    text = _text_of(request, parameter)
+    if text is not None:
+        return read_text(parameter.annotation, text, path)
+    wrong = [Finding(path, "Field required")] if parameter.default is REQUIRED else []
+    return parameter.default, wrong
 
 
 def read_text(annotation: Any, text: str, path: tuple[str, ...]) -> tuple[Any, list[Finding]]:

@@ -4,9 +4,9 @@
 from its declaration.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,10 +16,12 @@ from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.services.application import Application
 from atoll.surfaces.http.body.answers import Json, no_content
+from atoll.surfaces.http.body.pages import PageRequest, list_id
 from atoll.surfaces.http.body.queries import QueryNames
 from atoll.surfaces.http.server.deprecation import deprecated
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.serving.reading import RequestReader
+from atoll.wire.api.fields import Paging
 from atoll.wire.api.operation import Operation, Place, Stream
 
 P = ParamSpec("P")
@@ -33,6 +35,21 @@ class RequestContext:
     atoll: Application
     caller: Principal
     request: Request
+    operation: Operation[..., Any]
+
+    def page(self, paging: Paging) -> PageRequest:
+        """Return the requested page of this list."""
+        named = sorted(self.request.path_params.items())
+        return PageRequest(paging.cursor, paging.limit, list_id(self.operation.name, named))
+
+
+@dataclass(frozen=True, slots=True)
+class Reply(Generic[R]):
+    """An answer with another status than its operation's, or with headers."""
+
+    answer: R
+    status: int
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 class OperationRoute(Route):
@@ -53,9 +70,16 @@ class OperationRoute(Route):
     def query_names(self) -> QueryNames:
         """Return the parameters that the query may have."""
         parameters = self.operation.parameters()
-        return QueryNames(
-            frozenset(one.key for one in parameters if one.place is Place.QUERY), frozenset()
-        )
+        many = {one.key for one in parameters if one.is_list}
+        every = {one.key for one in parameters if one.place is Place.QUERY}
+        return QueryNames(frozenset(every - many), frozenset(many))
+
+
+Served = Callable[Concatenate[RequestContext, P], Awaitable[R | Reply[R]]]
+"""A function that serves an operation with these parameters and this answer."""
+
+Streamed = Callable[Concatenate[RequestContext, P], Awaitable[Response]]
+"""A function whose response is a stream."""
 
 
 @dataclass
@@ -64,37 +88,35 @@ class Operations:
 
     routes: list[OperationRoute] = field(default_factory=list)
 
-    def serves(
-        self, operation: Operation[P, R]
-    ) -> Callable[
-        [Callable[Concatenate[RequestContext, P], Awaitable[R]]],
-        Callable[Concatenate[RequestContext, P], Awaitable[R]],
-    ]:
+    def serves(self, operation: Operation[P, R]) -> Callable[[Served[P, R]], Served[P, R]]:
         """Return the decorator of the function that serves an operation."""
 
-        def serve(
-            function: Callable[Concatenate[RequestContext, P], Awaitable[R]],
-        ) -> Callable[Concatenate[RequestContext, P], Awaitable[R]]:
+        def serve(function: Served[P, R]) -> Served[P, R]:
             self.routes.append(OperationRoute(operation, function))
             return function
 
         return serve
 
-    def streams(
-        self, operation: Operation[P, Stream]
-    ) -> Callable[
-        [Callable[Concatenate[RequestContext, P], Awaitable[Response]]],
-        Callable[Concatenate[RequestContext, P], Awaitable[Response]],
-    ]:
+    def streams(self, operation: Operation[P, Stream]) -> Callable[[Streamed[P]], Streamed[P]]:
         """Return the decorator of the function whose response is the stream of an operation."""
 
-        def serve(
-            function: Callable[Concatenate[RequestContext, P], Awaitable[Response]],
-        ) -> Callable[Concatenate[RequestContext, P], Awaitable[Response]]:
+        def serve(function: Streamed[P]) -> Streamed[P]:
             self.routes.append(OperationRoute(operation, function))
             return function
 
         return serve
+
+
+def _response(answer: Any, status: int) -> Response:
+    match answer:
+        case Response():
+            return answer
+        case Reply():
+            return Json(answer.answer, answer.status, headers=answer.headers)
+        case None:
+            return no_content()
+        case _:
+            return Json(answer, status)
 
 
 def _endpoint(
@@ -104,11 +126,9 @@ def _endpoint(
 
     async def endpoint(request: Request) -> Response:
         arguments = await reader.read(request)
-        context = RequestContext(request.app.state.services, request.state.caller, request)
-        answer = await function(context, **arguments)
-        if isinstance(answer, Response):
-            return answer
-        return no_content() if answer is None else Json(answer, operation.status)
+        services, caller = request.app.state.services, request.state.caller
+        answer = await function(RequestContext(services, caller, request, operation), **arguments)
+        return _response(answer, operation.status)
 
     # A test of routes asks which module an endpoint is of, and a person the documentation.
     endpoint.__module__, endpoint.__qualname__ = function.__module__, function.__qualname__
