@@ -43,14 +43,14 @@ class Boats(Area):
     needs = "sandbox.read"
 
     @operation("PUT /v1/boats/{boat}", name="change_boat", status=201, problems=(404,))
-    def change(
+    def change(  # type: ignore[empty-body]
         self,
         boat: str,
         body: BoatBody | None = None,
         *,
         colour: Annotated[str | None, Meta(max_length=9)] = None,
         tag: Annotated[str, Header("if-match")] = "",
-    ) -> BoatView:  # type: ignore[empty-body]
+    ) -> BoatView:
         """Change a boat.
 
         Its colour, too.
