@@ -1,6 +1,6 @@
 """Write the client's nouns from the declarations of the API, blocking and awaited.
 
-    python -m scripts.client_code            write src/atoll/client/made
+    python -m scripts.client_code            write src/atoll/client/{made,aio/made}
     python -m scripts.client_code --check    compare with what is there
 
 What is written needs the standard library only. `BY_HAND` names the shapes that are not written.
@@ -35,6 +35,7 @@ from atoll.wire.api.operation import (
 
 ROOT: Final = Path(__file__).parents[1]
 MADE: Final = ROOT / "src" / "atoll" / "client" / "made"
+AWAITED: Final = ROOT / "src" / "atoll" / "client" / "aio" / "made"
 AREAS: Final = ("hooks", "webhooks")
 BY_HAND: Final = {"Gap": "atoll.client.terminal_shapes"}
 """Shapes of areas that are still written by hand, and their modules."""
@@ -248,7 +249,7 @@ def made_files() -> dict[Path, str]:
     for name in AREAS:
         code = AreaCode(import_module(f"atoll.wire.api.{name}"))
         files[MADE / f"{name}.py"] = code.blocking()
-        files[MADE / "aio" / f"{name}.py"] = code.awaited()
+        files[AWAITED / f"{name}.py"] = code.awaited()
     return files
 
 

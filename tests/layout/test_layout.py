@@ -28,8 +28,13 @@ SMALL_KINDS = (
     "surfaces/cli/commands/",
     "testing/contracts/",
     "testing/fakes/",
+    "wire/api/",
+    "wire/words/",
+    "client/made/",
+    "client/aio/made/",
 )
-"""Folders of adapters, rows of the catalogue, commands, and ports with their suites and fakes."""
+"""Folders of adapters, rows of the catalogue, commands, ports with their suites and fakes, and
+the declared API with the client that is made of it."""
 SMALL_NAMES = {"__init__.py", "__main__.py", "settings.py"}
 VALUE = "the one value or rule of its noun: a neighbour would get a second noun"
 SHARED = "used by several modules, none of which is nearer than the others"

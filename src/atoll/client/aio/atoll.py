@@ -29,7 +29,8 @@ from atoll.client.aio.areas import (
 )
 from atoll.client.aio.connection import Connection
 from atoll.client.aio.events import AsyncEvents
-from atoll.client.aio.records import AsyncAudit, AsyncWebhooks
+from atoll.client.aio.made.hooks import AsyncHooks
+from atoll.client.aio.records import AsyncAudit, WebhookRecords
 from atoll.client.aio.retries import USUAL_RETRIES, Retries
 from atoll.client.aio.work import (
     AsyncExecs,
@@ -40,7 +41,6 @@ from atoll.client.aio.work import (
     AsyncTerminals,
 )
 from atoll.client.aio.workers import AsyncWorkers
-from atoll.client.made.aio.hooks import AsyncHooks
 from atoll.client.server import Server, find_server, refuse_plain, server_at
 from atoll.client.shapes import Me
 from atoll.client.transport import get
@@ -89,7 +89,7 @@ class Atoll:
         self.approvals = AsyncApprovals(self._connection)
         self.inbox = AsyncInbox(self._connection)
         self.events = AsyncEvents(self._connection)
-        self.webhooks = AsyncWebhooks(self._connection)
+        self.webhooks = WebhookRecords(self._connection)
         self.hooks = AsyncHooks(self._connection)
         self.tokens = AsyncTokens(self._connection)
         self.organizations = AsyncOrganizations(self._connection)

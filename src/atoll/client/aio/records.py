@@ -2,14 +2,14 @@
 
 from collections.abc import AsyncIterator
 
+from atoll.client.aio.made.webhooks import AsyncWebhooks
 from atoll.client.aio.nouns import AsyncNoun, Awaited
 from atoll.client.audit import Audit, AuditEntry
-from atoll.client.made.aio import webhooks as made
 from atoll.client.made.webhooks import Delivery, DeliveryState, Webhooks
 from atoll.client.transport import get
 
 
-class AsyncWebhooks(made.AsyncWebhooks):
+class WebhookRecords(AsyncWebhooks):
     """Endpoints that receive events."""
 
     page = Awaited(Webhooks.deliveries)

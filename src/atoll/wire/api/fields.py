@@ -46,7 +46,7 @@ FIRST_PAGE = Paging()
 
 
 class Waiting(Parameters):
-    """How long to wait for the result."""
+    """The longest wait for the result."""
 
     wait: Annotated[
         Annotated[str, Meta(max_length=10)] | None,

@@ -96,11 +96,12 @@ class Stream:
 
 
 class Facts(TypedDict, total=False):
-    """What a signature does not say of an operation. `status` is that of its answer, `problems` are
-    those of its errors besides the ones that every operation has. `needs` is its permission, where
-    it is not its area's; a `public` one needs no login. A list of at most `max_items` needs no
-    pages. `about` describes the answer. `also` are other statuses of success, with the same answer,
-    and what they mean. `takes` is the media type of a body that is read in pieces."""
+    """Facts that a signature does not say of an operation. `status` is that of its answer.
+    `problems` are the statuses of its errors besides those that every operation has. `needs` is its
+    permission, where it is not its area's; a `public` one needs no login. A list of at most
+    `max_items` needs no pages. `about` describes the answer. `also` are other statuses of success,
+    with the same answer, and what they mean. `takes` is the media type of a body that is read in
+    pieces."""
 
     status: int
     problems: tuple[int, ...]
