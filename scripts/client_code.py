@@ -10,9 +10,10 @@ import inspect
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from importlib import import_module
+from keyword import iskeyword
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, get_args, get_origin
@@ -20,7 +21,7 @@ from typing import Any, Final, get_args, get_origin
 import msgspec
 
 from atoll.wire.api.annotations import Kind, kind_of, only_member
-from atoll.wire.api.fields import ItemId, Seconds
+from atoll.wire.api.fields import Paging, SandboxRef, Seconds
 from atoll.wire.api.operation import (
     REQUIRED,
     Answer,
@@ -36,7 +37,7 @@ from atoll.wire.api.operation import (
 ROOT: Final = Path(__file__).parents[1]
 MADE: Final = ROOT / "src" / "atoll" / "client" / "made"
 AWAITED: Final = ROOT / "src" / "atoll" / "client" / "aio" / "made"
-AREAS: Final = ("hooks", "webhooks")
+AREAS: Final = ("approvals", "hooks", "webhooks")
 BY_HAND: Final = {"Gap": "atoll.client.terminal_shapes"}
 """Shapes of areas that are still written by hand, and their modules."""
 
@@ -98,7 +99,7 @@ class AreaCode:
             base = shape_name(parent) if inherited else "Shape"
             lines = [f"class {shape_name(struct)}({base}):", _docstring(struct.__doc__, 4), ""]
             for field in msgspec.structs.fields(struct):
-                if field.name not in inherited:
+                if field.name not in inherited and not iskeyword(field.encode_name):
                     lines.append(f"    {self._field(field.encode_name, kind_of(field.type))}")
             yield "\n" + "\n".join(lines)
 
@@ -109,6 +110,9 @@ class AreaCode:
         if isinstance(inner.plain, type) and issubclass(inner.plain, Enum):
             self._need("atoll.client.fields", "Field")
             return f"{name}: Field[{inner.plain.__name__}] = fields.word()"
+        if inner.words is not None:
+            self._need("atoll.client.fields", "Field")
+            return f"{name}: Field[{self._python(inner.plain)}] = fields.word()"
         if inner.item is not None:
             item = kind_of(inner.item).plain
             return (
@@ -129,15 +133,14 @@ class AreaCode:
     def _bodies(self) -> Iterator[str]:
         for struct in _classes(self._module, Request):
             self._need("typing", "TypedDict")
-            lines = [f"class {struct.__name__}(TypedDict, total=False):"]
-            lines += [_docstring(struct.__doc__, 4), ""]
+            kinds = {}
             for field in msgspec.structs.fields(struct):
                 kind = self._python(field.type)
                 if field.required:
                     self._need("typing", "Required")
                     kind = f"Required[{kind}]"
-                lines.append(f"    {field.encode_name}: {kind}")
-            yield "\n" + "\n".join(lines)
+                kinds[field.encode_name] = kind
+            yield _typed_dict(struct, kinds)
 
     def _python(self, annotation: Any) -> str:
         """Return the type of a value that is sent."""
@@ -146,6 +149,9 @@ class AreaCode:
             return " | ".join(self._python(one) for one in kind.members)
         if kind.item is not None:
             return f"list[{self._python(kind.item)}]"
+        if kind.words is not None:
+            self._need("typing", "Literal")
+            return f"Literal[{', '.join(map(repr, kind.words))}]"
         if kind.plain is type(None):
             return "None"
         if isinstance(kind.plain, type) and issubclass(kind.plain, Seconds):
@@ -169,19 +175,22 @@ class AreaCode:
 
     def _method(self, name: str, one: Operation[..., Any], *, keywords: bool) -> Iterator[str]:
         parameters = _spread(one.parameters()) if keywords else one.parameters()
+        paged = any(each.group is Paging for each in parameters)
+        parameters = [each for each in parameters if each.group is not Paging]
         named = {each.name: _argument(each) for each in parameters}
         answer = "None" if one.answer is None else self._shape(one.answer)
-        signature = ", ".join(["self", *self._arguments(parameters)])
+        signature = ", ".join(["self", *self._arguments(parameters, paged=paged)])
         yield f"    def {name}({signature}) -> {answer}:"
         yield _docstring(one.text, 8)
-        call = self._call(one, parameters, named)
+        call = self._call(one, parameters, named, paged=paged)
         if one.answer is None:
             yield f"        self._transport.call({call})"
         else:
-            yield f"        return self._transport.read({answer}, {call})"
+            read = "read_all" if paged else "read"
+            yield f"        return self._transport.{read}({answer}, {call})"
 
-    def _arguments(self, parameters: Iterable[Parameter]) -> Iterator[str]:
-        keywords = False
+    def _arguments(self, parameters: Iterable[Parameter], *, paged: bool) -> Iterator[str]:
+        keywords = has_query = False
         for one in parameters:
             match one.place:
                 case Place.PATH:
@@ -194,10 +203,24 @@ class AreaCode:
                     keywords = True
                     plain = self._python(only_member(kind_of(one.annotation)))
                     default = "" if one.default is REQUIRED else " | None = None"
+                    if one.is_list:
+                        # A noun has a method `list`, which hides the type in its class.
+                        self._need("collections.abc", "Sequence")
+                        plain, default = plain.replace("list[", "Sequence[", 1), " = ()"
                     yield f"{one.name}: {plain}{default}"
+                    has_query |= one.place is Place.QUERY
+        if has_query or paged:
+            # Further parameters, of a newer server.
+            self._need("atoll.client.transport", "Pairs")
+            yield "query: Pairs = ()" if keywords else "*, query: Pairs = ()"
 
     def _call(
-        self, one: Operation[..., Any], parameters: Sequence[Parameter], named: dict[str, str]
+        self,
+        one: Operation[..., Any],
+        parameters: Sequence[Parameter],
+        named: dict[str, str],
+        *,
+        paged: bool,
     ) -> str:
         segments = ", ".join(
             named[found[1]] if (found := _SEGMENT.fullmatch(part)) else f'"{part}"'
@@ -207,7 +230,9 @@ class AreaCode:
         query = ", ".join(f"{each.key}={each.name}" for each in queries)
         if query:
             self._need("atoll.client.transport", "query_of")
-            query = f", query=query_of({query})"
+            query = f", query=query_of({query}) + query"
+        elif paged:
+            query = ", query=query"
         value = _value(parameters)
         if value.startswith("given("):
             self._need("atoll.client.transport", "given")
@@ -258,6 +283,17 @@ def _named_operations(area: type[Area]) -> dict[str, Operation[..., Any]]:
     return {name: one for name, one in vars(area).items() if one in mine}
 
 
+def _typed_dict(struct: type, kinds: Mapping[str, str]) -> str:
+    """Return the dictionary of a body; one with a key that Python has as a keyword is a call."""
+    name = struct.__name__
+    if not any(map(iskeyword, kinds)):
+        lines = [f"class {name}(TypedDict, total=False):", _docstring(struct.__doc__, 4), ""]
+        return "\n" + "\n".join([*lines, *(f"    {key}: {kind}" for key, kind in kinds.items())])
+    items = ", ".join(f'"{key}": {kind}' for key, kind in kinds.items())
+    call = f'{name} = TypedDict("{name}", {{{items}}}, total=False)'
+    return f"{call}\n{_docstring(struct.__doc__, 0)}\n"
+
+
 def _spread(parameters: Sequence[Parameter]) -> list[Parameter]:
     """Return the parameters with the fields of the body in its place."""
     found = [one for one in parameters if one.place is not Place.BODY]
@@ -277,7 +313,7 @@ def _value(parameters: Sequence[Parameter]) -> str:
 
 
 def _argument(parameter: Parameter) -> str:
-    if parameter.place is Place.PATH and parameter.annotation is ItemId:
+    if parameter.place is Place.PATH and parameter.annotation is not SandboxRef:
         return f"{parameter.name}_id"
     return parameter.name
 

@@ -3,49 +3,11 @@
 from typing import Required, TypedDict
 
 from atoll.client import fields
-from atoll.client.bodies import ApproveBody, InboxAnswerBody, SecretBody
+from atoll.client.bodies import InboxAnswerBody, SecretBody
 from atoll.client.fields import Shape
-from atoll.client.shapes import (
-    Approval,
-    ApprovalList,
-    Confirmation,
-    Rotated,
-    Secret,
-    SecretList,
-)
+from atoll.client.shapes import Rotated, Secret, SecretList
 from atoll.client.status_shapes import InboxList
 from atoll.client.transport import Call, Pairs, Transport, at, get, post, put
-
-
-class Approvals:
-    """Requests of sandboxes that a person decides."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-
-    def list(self, *, query: Pairs = ()) -> ApprovalList:
-        """Return the requests that match `query`."""
-        return self._transport.read_all(ApprovalList, get("approvals", query=query))
-
-    def get(self, approval_id: str) -> Approval:
-        """Return one request."""
-        return self._transport.read(Approval, get("approvals", approval_id))
-
-    def confirmation(self, approval_id: str) -> Confirmation:
-        """Return the words a person has to repeat to approve the request."""
-        return self._transport.read(Confirmation, post("approvals", approval_id, "confirmation"))
-
-    def approve(self, approval_id: str, body: ApproveBody) -> Approval:
-        """Approve a request as it was shown."""
-        return self._transport.read(Approval, post("approvals", approval_id, "approve", value=body))
-
-    def deny(self, approval_id: str) -> Approval:
-        """Deny a request."""
-        return self._transport.read(Approval, post("approvals", approval_id, "deny"))
-
-    def revoke(self, approval_id: str) -> Approval:
-        """Revoke an approval."""
-        return self._transport.read(Approval, post("approvals", approval_id, "revoke"))
 
 
 class Inbox:

@@ -248,14 +248,6 @@ class InboxAnswerBody(TypedDict, total=False):
     words: str | None
 
 
-ApproveBody = TypedDict(
-    "ApproveBody",
-    {"for": Reach, "ttl": int | str | None, "shown": Required[str], "words": str | None},
-    total=False,
-)
-"""A grant of a request as it was shown."""
-
-
 class TerminalBody(TypedDict, total=False):
     """A terminal to open."""
 

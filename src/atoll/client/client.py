@@ -6,7 +6,8 @@ made there, as `Bookmarks(client.transport)`. What streams goes through `transpo
 
 from collections.abc import Callable
 
-from atoll.client.access import Approvals, Inbox, Secrets
+from atoll.client.access import Inbox, Secrets
+from atoll.client.made.approvals import Approvals
 from atoll.client.sandboxes import KeptFiles, Sandboxes, Shares
 from atoll.client.server import Server
 from atoll.client.terminals import Agents, Execs, Files, Terminals

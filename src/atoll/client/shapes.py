@@ -30,7 +30,6 @@ ToolMissing = Literal[
     "not_in_profile",
     "no_permission",
 ]
-ApprovalState = Literal["pending", "granted", "used", "denied", "revoked", "expired"]
 
 
 class ProfileName(Shape):
@@ -370,29 +369,6 @@ class ShareList(Shape):
     """The share links of a sandbox."""
 
     shares = fields.many(Share)
-
-
-class Approval(Shape):
-    """A request for approval."""
-
-    approval_id = fields.text()
-    state: Field[ApprovalState] = fields.word()
-    lines = fields.texts()
-    digest = fields.text()
-    times = fields.number()
-    asked_at = fields.text()
-
-
-class ApprovalList(Shape):
-    """Requests for approval."""
-
-    approvals = fields.many(Approval)
-
-
-class Confirmation(Shape):
-    """The words a person repeats to approve."""
-
-    words = fields.text()
 
 
 class Secret(Shape):

@@ -7,7 +7,7 @@ Problem documents become `atoll.domain.errors`; nothing here prints.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
 
@@ -92,13 +92,17 @@ def patch(*segments: str, value: Mapping[str, object]) -> Call:
     return Call("PATCH", at(*segments), (), (("Content-Type", "application/json"),), body)
 
 
-def query_of(**values: str | int | bool | None) -> Pairs:
-    """Return the parameters of a query that are given, as text."""
-    return tuple(
-        (name, str(value).lower() if isinstance(value, bool) else str(value))
-        for name, value in values.items()
-        if value is not None
-    )
+def query_of(**values: str | float | bool | Sequence[str] | None) -> Pairs:
+    """Return the parameters of a query that are given, as text. A list is given item by item."""
+    pairs: list[tuple[str, str]] = []
+    for name, value in values.items():
+        if isinstance(value, bool):
+            pairs.append((name, str(value).lower()))
+        elif isinstance(value, str | int | float):
+            pairs.append((name, str(value)))
+        elif value is not None:
+            pairs += [(name, one) for one in value]
+    return tuple(pairs)
 
 
 def given(**values: object) -> Mapping[str, object]:

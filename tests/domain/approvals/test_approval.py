@@ -16,9 +16,7 @@ from atoll.domain.approvals.approval import (
     ONCE_LIFE,
     Approval,
     ApprovalGrant,
-    ApprovalState,
     CommandAsk,
-    GrantScope,
     HostAsk,
     Requester,
     SecretAsk,
@@ -40,6 +38,7 @@ from atoll.domain.approvals.approval import (
 )
 from atoll.domain.errors import Conflict, Invalid
 from atoll.domain.ids import ApprovalId, OrgId, PrincipalId, SandboxId
+from atoll.wire.words.approvals import ApprovalState, GrantScope
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = NOW + timedelta(days=2)

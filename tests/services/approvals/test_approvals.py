@@ -11,8 +11,6 @@ from atoll.domain.approvals.approval import (
     MAX_PER_MINUTE,
     Approval,
     ApprovalGrant,
-    ApprovalState,
-    GrantScope,
     digest,
 )
 from atoll.domain.errors import AtollError, Conflict, Forbidden, LimitReached, NotFound
@@ -24,6 +22,7 @@ from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.secrets.secret import Purpose, Secret, Use
 from atoll.domain.terminal.turn import Role
 from atoll.services.secrets.secrets import SetSecret
+from atoll.wire.words.approvals import ApprovalState, GrantScope
 from atoll.wire.words.events import ActorKind
 from tests.services.scene import Scene, scene
 from tests.services.secrets.test_secrets import KEY, accepting, policies

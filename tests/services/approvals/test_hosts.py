@@ -8,8 +8,6 @@ from atoll.domain.approvals.approval import (
     HOST_COOLDOWN,
     MAX_HOSTS,
     ApprovalGrant,
-    ApprovalState,
-    GrantScope,
     digest,
     shown_lines,
 )
@@ -17,6 +15,7 @@ from atoll.domain.errors import Invalid
 from atoll.domain.network.network import NetworkMode
 from atoll.domain.network.switch import NetworkChange
 from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.wire.words.approvals import ApprovalState, GrantScope
 from tests.services.approvals.test_approvals import asked, entry, yes
 from tests.services.scene import Scene, scene
 from tests.services.secrets.test_secrets import accepting

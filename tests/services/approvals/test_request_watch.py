@@ -1,8 +1,8 @@
 import asyncio
 
-from atoll.domain.approvals.approval import ApprovalState
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.services.approvals.request_watch import LOOK, RequestWatch
+from atoll.wire.words.approvals import ApprovalState
 from tests.services.approvals.test_approvals import asked, begun, runs, wants
 from tests.services.scene import scene
 

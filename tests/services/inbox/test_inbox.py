@@ -6,7 +6,6 @@ from typing import Any, cast
 
 import pytest
 
-from atoll.domain.approvals.approval import ApprovalState
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFound
 from atoll.domain.ids import PrincipalId
 from atoll.domain.inbox.item import InboxItem
@@ -30,6 +29,7 @@ from atoll.services.library.unpulled import UnpulledWork
 from atoll.services.logins.begun import BegunAgentLogin
 from atoll.services.terminals.terminals import Terminals
 from atoll.testing import FakeAgentIssuer
+from atoll.wire.words.approvals import ApprovalState
 from atoll.wire.words.events import ActorKind
 from tests.services.approvals.test_approvals import collected, entry
 from tests.services.scene import Scene, body_of, scene

@@ -10,8 +10,6 @@ from atoll.domain.approvals.approval import (
     COOLDOWN,
     MAX_PER_MINUTE,
     ApprovalGrant,
-    ApprovalState,
-    GrantScope,
     digest,
     shown_lines,
 )
@@ -28,6 +26,7 @@ from atoll.services.tools.consent import MAX_ARGUMENTS, Consent
 from atoll.services.tools.tool_call import ToolCall
 from atoll.services.tools.tool_calls import ToolCalls
 from atoll.services.tools.wakings import Wakings
+from atoll.wire.words.approvals import ApprovalState, GrantScope
 from tests.services.scene import Scene, scene
 
 DROP = Tool(

@@ -4,8 +4,9 @@ import asyncio
 
 import pytest
 
-from atoll.domain.approvals.approval import ApprovalGrant, GrantScope, digest
+from atoll.domain.approvals.approval import ApprovalGrant, digest
 from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.wire.words.approvals import GrantScope
 from tests.surfaces.http.people.test_tokens import _held, _pat, _sandbox
 from tests.surfaces.http.world import World, client_of
 from tests.surfaces.mcp.conftest import Connect

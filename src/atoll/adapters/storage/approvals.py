@@ -17,11 +17,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.columns import metadata, read_page, to_us
 from atoll.adapters.storage.sandboxes import sandboxes
-from atoll.domain.approvals.approval import Approval, ApprovalState, SecretAsk
+from atoll.domain.approvals.approval import Approval, SecretAsk
 from atoll.domain.ids import ApprovalId, OrgId, PrincipalId, SandboxId
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.profile.profile import Scope
 from atoll.ports.store.approvals import ApprovalQuery, ApprovalRows
+from atoll.wire.words.approvals import ApprovalState
 
 approvals = Table(
     "approvals",

@@ -24,7 +24,6 @@ from atoll.adapters.storage.approvals import approvals
 from atoll.adapters.storage.columns import metadata
 from atoll.adapters.storage.events import events
 from atoll.adapters.storage.sandboxes import sandboxes
-from atoll.domain.approvals.approval import ApprovalState
 from atoll.domain.event import SANDBOX_STREAMS
 from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.projection import ModelState, StoredModel
@@ -32,6 +31,7 @@ from atoll.domain.sandbox.reported import AGENTS, read_agents
 from atoll.domain.sandbox.sandbox import RUNNING, State
 from atoll.ports.database import ProjectionLag
 from atoll.ports.store.projections import ProjectionRows, TallyRows
+from atoll.wire.words.approvals import ApprovalState
 
 positions = Table(
     "projections",

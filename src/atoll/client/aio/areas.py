@@ -4,7 +4,7 @@ What a program wants otherwise than a command line (whole lists over many pages,
 is in `work` and `records`.
 """
 
-from atoll.client.access import Approvals, Inbox, Secrets, Tokens
+from atoll.client.access import Inbox, Secrets, Tokens
 from atoll.client.aio.nouns import AsyncNoun, Awaited
 from atoll.client.catalogue import AgentCatalogue
 from atoll.client.changes import Commits, PullRequests, WorkingTrees
@@ -18,18 +18,6 @@ from atoll.client.projects import Projects
 from atoll.client.sandboxes import KeptFiles
 from atoll.client.terminals import Agents
 from atoll.client.workers.desktops import Desktops
-
-
-class AsyncApprovals(AsyncNoun[Approvals]):
-    """Requests of sandboxes that a person decides."""
-
-    blocking = Approvals
-    list = Awaited(Approvals.list)
-    get = Awaited(Approvals.get)
-    confirmation = Awaited(Approvals.confirmation)
-    approve = Awaited(Approvals.approve)
-    deny = Awaited(Approvals.deny)
-    revoke = Awaited(Approvals.revoke)
 
 
 class AsyncInbox(AsyncNoun[Inbox]):

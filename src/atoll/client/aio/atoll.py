@@ -11,7 +11,6 @@ from atoll.client.aio.areas import (
     AsyncAgentCatalogue,
     AsyncAgentLogins,
     AsyncAgents,
-    AsyncApprovals,
     AsyncCommits,
     AsyncDesktops,
     AsyncDrives,
@@ -29,6 +28,7 @@ from atoll.client.aio.areas import (
 )
 from atoll.client.aio.connection import Connection
 from atoll.client.aio.events import AsyncEvents
+from atoll.client.aio.made.approvals import AsyncApprovals
 from atoll.client.aio.made.hooks import AsyncHooks
 from atoll.client.aio.records import AsyncAudit, WebhookRecords
 from atoll.client.aio.retries import USUAL_RETRIES, Retries

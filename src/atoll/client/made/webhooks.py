@@ -8,7 +8,7 @@ from typing import Literal, Required, TypedDict
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
 from atoll.client.terminal_shapes import Gap
-from atoll.client.transport import Call, Transport, at, get, given, patch, post, query_of
+from atoll.client.transport import Call, Pairs, Transport, at, get, given, patch, post, query_of
 
 WebhookScope = Literal["own", "organization"]
 
@@ -166,6 +166,7 @@ class Webhooks:
         state: DeliveryState | None = None,
         after: int | None = None,
         limit: int | None = None,
+        query: Pairs = (),
     ) -> DeliveryPage:
         """Return what the endpoint did not accept: what is retried, replayed, and dead letters."""
         return self._transport.read(
@@ -174,7 +175,7 @@ class Webhooks:
                 "webhooks",
                 webhook_id,
                 "deliveries",
-                query=query_of(state=state, after=after, limit=limit),
+                query=query_of(state=state, after=after, limit=limit) + query,
             ),
         )
 

@@ -11,7 +11,6 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Final, TypeAlias
 
 import msgspec
@@ -21,6 +20,7 @@ from atoll.domain.ids import ApprovalId, OrgId, PrincipalId, SandboxId
 from atoll.domain.network.egress_rule import read_rule
 from atoll.domain.network.host import as_read
 from atoll.domain.unseen import code_of, is_unseen
+from atoll.wire.words.approvals import ApprovalState, GrantScope
 
 MAX_WORDS = 256
 MAX_WORD = 4096
@@ -40,25 +40,6 @@ MAX_PER_MINUTE = 5
 """The number of new requests of one sandbox in a minute; further ones are dropped as well."""
 MAX_HOSTS = 5
 """The number of pending requests for hosts, which must not keep out the others."""
-
-
-class ApprovalState(StrEnum):
-    """The state of an approval. Only `pending` can be decided, only `granted` revoked."""
-
-    PENDING = "pending"
-    GRANTED = "granted"
-    USED = "used"
-    DENIED = "denied"
-    REVOKED = "revoked"
-    EXPIRED = "expired"
-
-
-class GrantScope(StrEnum):
-    """The scope of a grant: one request, this sandbox, or every sandbox that has the secret."""
-
-    ONCE = "once"
-    SANDBOX = "sandbox"
-    ORGANIZATION = "organization"
 
 
 class SecretAsk(msgspec.Struct, frozen=True, tag="secret"):

@@ -15,7 +15,6 @@ from enum import StrEnum
 from atoll.domain.approvals.approval import (
     Approval,
     CommandAsk,
-    GrantScope,
     HostAsk,
     SecretAsk,
     ToolAsk,
@@ -27,6 +26,7 @@ from atoll.domain.dashboard.mention import DashboardMention, MentionKind
 from atoll.domain.sandbox.reported import ReportedAgent
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.wire.contract.agents import CardRecord, StatusOption
+from atoll.wire.words.approvals import GrantScope
 
 MAX_LINES = 200
 SETUP_ID = "setup_"

@@ -17,9 +17,7 @@ from typing import Literal
 from atoll.domain.approvals.approval import (
     Approval,
     ApprovalGrant,
-    ApprovalState,
     CommandAsk,
-    GrantScope,
     HostAsk,
     SecretAsk,
     ToolAsk,
@@ -44,6 +42,7 @@ from atoll.services.approvals.voiding import approval_event
 from atoll.services.ground import Ground
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.wire.contract.journal import decide_ask
+from atoll.wire.words.approvals import ApprovalState, GrantScope
 from atoll.wire.words.events import ActorKind
 
 FIRST_PAGE = PageQuery(1000)

@@ -9,10 +9,10 @@ from typing import Final
 
 import structlog
 
-from atoll.domain.approvals.approval import ApprovalState
 from atoll.domain.errors import AtollError
 from atoll.services.approvals.settlement import close_overtaken
 from atoll.services.ground import Ground
+from atoll.wire.words.approvals import ApprovalState
 
 LOOK: Final = timedelta(seconds=30)
 """The longest time between two looks; the shortest life of a request is longer."""

@@ -16,7 +16,6 @@ from atoll.domain.approvals.approval import (
     ASK_LIFE,
     COMMAND_LIFE,
     Approval,
-    ApprovalState,
     Ask,
     CommandAsk,
     Requester,
@@ -45,6 +44,7 @@ from atoll.services.journals.entries import EntryHandler, JournalOutcome, Report
 from atoll.services.policies.policies import scope_subject
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wire.contract.journal import decide_ask
+from atoll.wire.words.approvals import ApprovalState
 
 _log = structlog.get_logger(__name__)
 

@@ -4,9 +4,7 @@ from datetime import datetime
 
 from atoll.domain.approvals.approval import (
     Approval,
-    ApprovalState,
     CommandAsk,
-    GrantScope,
     HostAsk,
     SecretAsk,
     ToolAsk,
@@ -25,6 +23,7 @@ from atoll.domain.tool.rule import ToolRule
 from atoll.ports import Transaction
 from atoll.services.approvals.voiding import approval_event
 from atoll.services.ground import Ground
+from atoll.wire.words.approvals import ApprovalState, GrantScope
 
 
 async def sweep(

@@ -5,7 +5,6 @@ Also the one place that says how an approval becomes an event.
 
 from atoll.domain.approvals.approval import (
     Approval,
-    ApprovalState,
     CommandAsk,
     HostAsk,
     SecretAsk,
@@ -17,6 +16,7 @@ from atoll.domain.people.principal import Principal
 from atoll.domain.secrets.secret import Secret
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
+from atoll.wire.words.approvals import ApprovalState
 
 
 async def void_approvals(

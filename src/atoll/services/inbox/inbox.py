@@ -10,7 +10,7 @@ login that broke.
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from atoll.domain.approvals.approval import ApprovalGrant, ApprovalState, GrantScope, Requester
+from atoll.domain.approvals.approval import ApprovalGrant, Requester
 from atoll.domain.errors import AtollError, Conflict, Invalid, NotFound
 from atoll.domain.ids import AgentLoginId, SandboxId
 from atoll.domain.inbox.ending import PREFIX
@@ -50,6 +50,7 @@ from atoll.services.library.pushes import HeldPushes
 from atoll.services.logins.agent_logins import AgentLogins
 from atoll.services.sandboxes.sandboxes import MAX_PAGE, Sandboxes
 from atoll.wire.contract.agents import AnswerBody
+from atoll.wire.words.approvals import ApprovalState, GrantScope
 
 ENDED = ("stopped", "failed")
 

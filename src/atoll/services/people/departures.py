@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import structlog
 
-from atoll.domain.approvals.approval import ApprovalState, overtaken
+from atoll.domain.approvals.approval import overtaken
 from atoll.domain.errors import AtollError
 from atoll.domain.ids import SandboxId
 from atoll.domain.paging import PageQuery
@@ -30,6 +30,7 @@ from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.secrets.secrets import Secrets
 from atoll.services.webhooks.log import WEBHOOKS
 from atoll.services.webhooks.webhooks import remove_all
+from atoll.wire.words.approvals import ApprovalState
 
 _MAX_APPROVALS = 10_000
 _log = structlog.get_logger(__name__)

@@ -13,7 +13,6 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from atoll.domain.approvals.approval import ApprovalState
 from atoll.domain.errors import AtollError, NotFound, Unavailable
 from atoll.domain.event import SANDBOX_STREAMS, Event
 from atoll.domain.ids import ApprovalId, DashboardId, OrgId, PrincipalId, SandboxId
@@ -29,6 +28,7 @@ from atoll.ports.senders.push import PushSender
 from atoll.services.approvals.settlement import bring_up_to_date
 from atoll.services.ground import Ground
 from atoll.services.people.notices import reason_of
+from atoll.wire.words.approvals import ApprovalState
 
 PAGE = 200
 RETRIES = (timedelta(seconds=5), timedelta(seconds=30), timedelta(minutes=2))

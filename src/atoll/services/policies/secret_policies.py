@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from atoll.domain.agent.login_use import ExposedLogin
-from atoll.domain.approvals.approval import Approval, GrantScope, SecretAsk
+from atoll.domain.approvals.approval import Approval, SecretAsk
 from atoll.domain.network.address import PrivateReach
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.secrets.secret import Purpose, Secret
@@ -21,6 +21,7 @@ from atoll.wire.contract.policy import (
     ProviderKey,
     RedactedValue,
 )
+from atoll.wire.words.approvals import GrantScope
 
 
 @dataclass(frozen=True, slots=True)

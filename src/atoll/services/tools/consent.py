@@ -14,7 +14,6 @@ from typing import TypeAlias
 from atoll.domain.approvals.approval import (
     ASK_LIFE,
     Approval,
-    ApprovalState,
     Requester,
     ToolAsk,
     has_room,
@@ -33,6 +32,7 @@ from atoll.services.approvals.voiding import approval_event, approval_words
 from atoll.services.ground import Ground
 from atoll.services.journals.agent_actors import requesting_agent
 from atoll.services.tools.tool_call import ToolCall
+from atoll.wire.words.approvals import ApprovalState
 
 PATIENCE = timedelta(seconds=20)
 """The wait for a decision before a call is answered."""

@@ -53,6 +53,7 @@ AREAS = (
     "dashboards",
     "previews",
     "network",
+    "approvals",
     "webhooks",
     "hooks",
     "events",

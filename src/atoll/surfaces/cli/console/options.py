@@ -6,7 +6,7 @@ from typing import ParamSpec, TypeVar
 
 import click
 
-from atoll.client.shapes import ApprovalList
+from atoll.client.made.approvals import ApprovalList
 from atoll.domain.duration import parse_duration
 from atoll.domain.errors import AtollError
 from atoll.surfaces.cli.console.candidates import listed, profiles, sandboxes

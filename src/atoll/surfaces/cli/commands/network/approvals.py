@@ -1,8 +1,10 @@
 """`atoll approvals`: list requests for approval."""
 
+from collections.abc import Sequence
+
 import click
 
-from atoll.client.shapes import Approval
+from atoll.client.made.approvals import Approval, ApprovalState
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.moments import age
 from atoll.surfaces.cli.console.options import json_option
@@ -15,8 +17,8 @@ from atoll.surfaces.cli.console.output import note, say, show_json
 @pass_invocation
 def command(invocation: Invocation, *, everything: bool, as_json: bool) -> None:
     """List requests for approval."""
-    query = () if everything else (("state", "pending"),)
-    answered = invocation.api().approvals.list(query=query)
+    states: Sequence[ApprovalState] = () if everything else ("pending",)
+    answered = invocation.api().approvals.list(state=states)
     if as_json:
         show_json(answered.value)
         return

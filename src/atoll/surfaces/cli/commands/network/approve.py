@@ -8,7 +8,8 @@ import sys
 
 import click
 
-from atoll.client.bodies import ApproveBody, Reach
+from atoll.client.bodies import Reach
+from atoll.client.made.approvals import ApproveBody
 from atoll.domain.errors import Forbidden
 from atoll.surfaces.cli.commands.network.approvals import show
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
