@@ -132,6 +132,8 @@ class AreaCode:
 
     def _bodies(self) -> Iterator[str]:
         for struct in _classes(self._module, Request):
+            if struct in self._spread_bodies():
+                continue
             self._need("typing", "TypedDict")
             kinds = {}
             for field in msgspec.structs.fields(struct):
@@ -141,6 +143,17 @@ class AreaCode:
                     kind = f"Required[{kind}]"
                 kinds[field.encode_name] = kind
             yield _typed_dict(struct, kinds)
+
+    def _spread_bodies(self) -> set[type]:
+        """Return the bodies whose fields are keywords."""
+        return {
+            each.annotation
+            for area in self.areas
+            for name, one in _named_operations(area).items()
+            if f"{area.__name__}.{name}" in KEYWORDS
+            for each in one.parameters()
+            if each.place is Place.BODY
+        }
 
     def _python(self, annotation: Any) -> str:
         """Return the type of a value that is sent."""

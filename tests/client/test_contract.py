@@ -53,7 +53,12 @@ ELSEWHERE = {
     *(terminal_shapes.FoundFile, WorkerDelta, WorkerEvent),
 }
 MODULES = [import_module(one.name) for one in walk_packages(client.__path__, f"{client.__name__}.")]
-FOUND = {id(found): found for module in MODULES for found in vars(module).values()}.values()
+FOUND = [
+    found
+    for found in {id(one): one for module in MODULES for one in vars(module).values()}.values()
+    # What is made of the declarations cannot differ from them.
+    if ".made." not in (getattr(found, "__module__", "") or "")
+]
 # A problem document may also come from a proxy, so its reader expects no field.
 PROXIES = {"_Problem"}
 SHAPES = [

@@ -300,9 +300,9 @@ ACTS: dict[str, Acts] = {
     "POST /v1/approvals/{approval}/approve": {
         "shown": APPROVALS,
         "for": "tests/security/secrets/test_secrets.py::test_rotation_takes_back_what_was_approved",
-        "words": "tests/surfaces/http/network/test_approvals.py::"
+        "words": "tests/surfaces/http/approvals/test_approvals.py::"
         "test_token_alone_does_not_approve_and_the_words_do",
-        "ttl": "tests/surfaces/http/network/test_approvals.py::"
+        "ttl": "tests/surfaces/http/approvals/test_approvals.py::"
         "test_approval_for_a_time_ends_with_its_ttl",
     },
     "POST /v1/inbox/{item}/answer": {

@@ -109,12 +109,6 @@ class WebhookChangeBody(TypedDict, total=False):
     enabled: bool | None
 
 
-class RotateBody(TypedDict, total=False):
-    """A rotation. The former secret signs, too, for the time of `overlap`; 0 ends it at once."""
-
-    overlap: int | str
-
-
 class ReplayBody(TypedDict, total=False):
     """The events to send again: the dead letter of one event, everything after a position, or
     with neither all dead letters."""

@@ -62,7 +62,6 @@ class OperationRoute(Route):
             _endpoint(operation, function),
             methods=[operation.method],
             name=operation.name,
-            include_in_schema=False,
         )
         # Starlette adds HEAD to each GET.
         self.methods = {operation.method}
