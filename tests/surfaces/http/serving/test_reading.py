@@ -57,6 +57,7 @@ def refusal(body: object) -> str:
         ({"name": None}, "name: Input should be a valid string"),
         ({"name": ""}, "name: String should have at least 1 character"),
         ({"name": "long"}, "name: String should have at most 3 characters"),
+        ({"name": ["a"] * 9}, "name: Input should be a valid string"),
         ({"name": "a", "colour": "green"}, "colour: Input should be 'red' or 'blue'"),
         ({"name": "a", "colour": True}, "colour: Input should be 'red' or 'blue'"),
         ({"name": "a", "names": "a"}, "names: Input should be a valid list"),

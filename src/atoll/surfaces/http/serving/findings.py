@@ -48,7 +48,7 @@ def findings_of(kind: Kind, value: Any, path: tuple[str, ...]) -> Iterator[Findi
     bounds = inner.bounds
     check = _check_of(inner)
     wrong = [] if check is None else [*check(inner, value, path)]
-    if not wrong or _is_too_long(value, bounds):
+    if not wrong or (inner.item is not None and _is_too_long(value, bounds)):
         wrong = [*_bound_findings(bounds, value, path)]
     yield from wrong
 
