@@ -385,17 +385,27 @@ def _formatted(text: str) -> str:
     return text
 
 
+def stale_files() -> list[str]:
+    """Return the paths of what is not as it would be written now."""
+    made = made_files().items()
+    return [
+        str(path.relative_to(ROOT))
+        for path, text in made
+        if not path.exists() or path.read_text() != _formatted(text)
+    ]
+
+
 def main(arguments: list[str]) -> int:
     """Write the files, or with `--check` report whether they are current (0 or 1)."""
-    stale = 0
+    if "--check" in arguments:
+        stale = stale_files()
+        for path in stale:
+            print(f"{path} is not current: run scripts/client", file=sys.stderr)
+        return 1 if stale else 0
     for path, text in made_files().items():
-        if "--check" not in arguments:
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(_formatted(text))
-        elif not path.exists() or path.read_text() != _formatted(text):
-            print(f"{path.relative_to(ROOT)} is not current: run scripts/client", file=sys.stderr)
-            stale = 1
-    return stale
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(_formatted(text))
+    return 0
 
 
 if __name__ == "__main__":
