@@ -316,7 +316,7 @@ def test_port_is_a_file_a_suite_a_fake_and_their_names(scratch: Scratch) -> None
 def test_noun_lies_where_the_page_says() -> None:
     text = (ROOT / "docs" / "change" / "add-a-noun.md").read_text()
     files = re.findall(r"`((?:src/atoll|ui|docs|scripts)/[\w./-]+\.\w+)`", text)
-    assert len(files) == 16
+    assert len(files) == 19
     assert [file for file in files if not (ROOT / file).is_file()] == []
     for file, part in (
         ("src/atoll/ports/store/shares.py", "class ShareRows(Protocol)"),
@@ -374,6 +374,6 @@ def test_noun_is_found_in_its_folders(scratch: Scratch) -> None:
         "        async with store.read() as rows:\n"
         "            print(HEAD, await rows.lamps.count())\n\n"
         "asyncio.run(main())\n"
-        "print(any(one.prefix == '/v1/lamps' for one in routers()))\n",
+        "print(any(getattr(one, 'prefix', '') == '/v1/lamps' for one in routers()))\n",
     )
     assert said.split() == ["9999", "0", "True"]
