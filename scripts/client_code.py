@@ -399,8 +399,8 @@ def main(arguments: list[str]) -> int:
     """Write the files, or with `--check` report whether they are current (0 or 1)."""
     if "--check" in arguments:
         stale = stale_files()
-        for path in stale:
-            print(f"{path} is not current: run scripts/client", file=sys.stderr)
+        for stale_path in stale:
+            print(f"{stale_path} is not current: run scripts/client", file=sys.stderr)
         return 1 if stale else 0
     for path, text in made_files().items():
         path.parent.mkdir(exist_ok=True)
