@@ -37,4 +37,11 @@ def test_words_of_a_literal_keep_their_order() -> None:
 def test_item_of_a_list_is_its_annotation() -> None:
     assert kind_of(list[NAME]).item is NAME
     assert kind_of(list).item is Any
+    assert kind_of(tuple[int, ...]).item is int
     assert kind_of(str).item is None
+
+
+def test_keys_and_values_of_a_mapping_are_annotations() -> None:
+    assert kind_of(dict[NAME, int]).entry == (NAME, int)
+    assert kind_of(dict).entry == (str, Any)
+    assert kind_of(list[str]).entry is None

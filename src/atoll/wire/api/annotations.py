@@ -6,6 +6,7 @@ parameter of an operation that is a header.
 
 import types
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
@@ -58,12 +59,21 @@ class Kind:
 
     @property
     def item(self) -> Any:
-        """Return the annotation of a list's items, or None where the type is no list."""
-        if self.plain is list or get_origin(self.plain) is not list:
-            return Any if self.plain is list else None
-        return get_args(self.plain)[0]
+        """Return the annotation of a list's items, or None where the type is no list. A tuple of
+        any length is one."""
+        if self.plain is list:
+            return Any
+        return get_args(self.plain)[0] if get_origin(self.plain) in (list, tuple) else None
+
+    @property
+    def entry(self) -> tuple[Any, Any] | None:
+        """Return the annotations of a mapping's keys and values, or None where it is none."""
+        if self.plain is dict:
+            return str, Any
+        return get_args(self.plain)[:2] if get_origin(self.plain) is dict else None
 
 
+@cache
 def kind_of(annotation: Any) -> Kind:
     """Return an annotation taken apart."""
     if get_origin(annotation) is Annotated:

@@ -35,7 +35,10 @@ _IN_PATH: Final = re.compile(r"\{(\w+)\}")
 
 
 class Request(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """A body. Unknown fields are refused; what is left out has its default."""
+    """A body. Unknown fields are refused; what is left out has its default. `schema_members` are
+    members of its schema that no field says."""
+
+    schema_members: ClassVar[Mapping[str, Any]] = {}
 
 
 class Answer(msgspec.Struct, kw_only=True):

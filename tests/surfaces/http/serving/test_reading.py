@@ -41,6 +41,7 @@ class Boat(Request):
     ttl: Seconds | None = None
     delay: SecondsOrZero = SecondsOrZero(0)
     flags: dict[str, Any] = field(default_factory=dict)
+    env: Annotated[dict[Name, str], Meta(max_length=2)] | None = None
     currency: Code | None = None
 
 
@@ -79,6 +80,15 @@ def refusal(body: object) -> str:
         ({"name": "a", "ready": "yes"}, "ready: Input should be a valid boolean"),
         ({"name": "a", "kind": "ketch"}, "kind: Input should be 'sloop' or 'yawl'"),
         ({"name": "a", "flags": []}, "flags: Input should be a valid dictionary"),
+        ({"name": "a", "env": {"A": 1}}, "env.A: Input should be a valid string"),
+        (
+            {"name": "a", "env": {"LONG": "x"}},
+            "env.LONG.[key]: String should have at most 3 characters",
+        ),
+        (
+            {"name": "a", "env": {"A": "", "B": "", "C": ""}},
+            "env: Dictionary should have at most 2 items after validation, not 3",
+        ),
         ({"name": "a", "ttl": 0}, "ttl: a duration lies between 1 second and 365 days"),
         ({"name": "a", "ttl": "5"}, "ttl: a duration needs a unit: write 5s, 5m, 5h or 5d"),
         (

@@ -68,9 +68,11 @@ def _check_of(kind: Kind) -> Check | None:
         return _literal_findings
     if kind.item is not None:
         return _list_findings
+    if kind.entry is not None:
+        return _mapping_findings
     plain = kind.plain
     if not isinstance(plain, type):
-        return _object_findings if getattr(plain, "__origin__", None) is dict else None
+        return None
     for parent, check in _CHECKS.items():
         if issubclass(plain, parent):
             return check
@@ -121,9 +123,14 @@ def _list_findings(kind: Kind, value: Any, path: tuple[str, ...]) -> Iterator[Fi
         yield from findings_of(item, one, (*path, str(at)))
 
 
-def _object_findings(_kind: Kind, value: Any, path: tuple[str, ...]) -> Iterator[Finding]:
+def _mapping_findings(kind: Kind, value: Any, path: tuple[str, ...]) -> Iterator[Finding]:
     if not isinstance(value, Mapping):
         yield Finding(path, "Input should be a valid dictionary")
+        return
+    keys, values = map(kind_of, kind.entry or (str, Any))
+    for name, one in value.items():
+        yield from findings_of(keys, name, (*path, name, "[key]"))
+        yield from findings_of(values, one, (*path, name))
 
 
 def _duration_findings(kind: Kind, value: Any, path: tuple[str, ...]) -> Iterator[Finding]:
@@ -161,7 +168,6 @@ _CHECKS: Final[Mapping[type, Check]] = {
     int: _int_findings,
     float: _float_findings,
     str: _str_findings,
-    dict: _object_findings,
 }
 
 
@@ -186,24 +192,23 @@ def _listed(words: Any) -> str:
 
 
 def _counted(value: Any, number: int) -> str:
-    noun = "item" if isinstance(value, list) else "character"
+    noun = "character" if isinstance(value, str) else "item"
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _too_long(value: Any, most: int) -> str:
-    if isinstance(value, list):
-        return (
-            f"List should have at most {_counted(value, most)} after validation, not {len(value)}"
-        )
-    return f"String should have at most {_counted(value, most)}"
+    return _sized(value, f"at most {_counted(value, most)}")
 
 
 def _too_short(value: Any, least: int) -> str:
-    if isinstance(value, list):
-        return (
-            f"List should have at least {_counted(value, least)} after validation, not {len(value)}"
-        )
-    return f"String should have at least {_counted(value, least)}"
+    return _sized(value, f"at least {_counted(value, least)}")
+
+
+def _sized(value: Any, bound: str) -> str:
+    if isinstance(value, str):
+        return f"String should have {bound}"
+    noun = "List" if isinstance(value, list) else "Dictionary"
+    return f"{noun} should have {bound} after validation, not {len(value)}"
 
 
 _BOUNDS: Final[Mapping[str, tuple[Callable[[Any, Any], bool], Callable[[Any, Any], str]]]] = {

@@ -76,30 +76,32 @@ class Schemas:
         plain = kind.plain
         if plain is Any:
             return {}
-        if plain is dict or getattr(plain, "__origin__", None) is dict:
-            return self._mapping(plain)
+        if kind.entry is not None:
+            return self._mapping(*kind.entry)
         return self._named(plain)
 
-    def _mapping(self, plain: Any) -> Schema:
-        arguments = getattr(plain, "__args__", (str, Any))
-        value = self.of(arguments[1])
-        return {"type": "object", "additionalProperties": value or True}
+    def _mapping(self, keys: Any, values: Any) -> Schema:
+        named = {name: one for name, one in self.of(keys).items() if name != "type"}
+        made: Schema = {"type": "object", "additionalProperties": self.of(values) or True}
+        return {**made, "propertyNames": named} if named else made
 
     def _named(self, plain: Any) -> Schema:
         if plain in _TYPES:
             return {"type": _TYPES[plain]}
         if issubclass(plain, Seconds):
             return _duration(plain)
-        if plain.__name__ not in self.named:
-            self.named[plain.__name__] = {}
+        # What control plane and runtime say to each other is a record, and here a view of it.
+        name = plain.__name__.removesuffix("Record") + "View" * plain.__name__.endswith("Record")
+        if name not in self.named:
+            self.named[name] = {}
             made = _enum(plain) if issubclass(plain, Enum) else self._object(plain)
-            self.named[plain.__name__] = made
-        return {"$ref": f"#/components/schemas/{plain.__name__}"}
+            self.named[name] = made
+        return {"$ref": f"#/components/schemas/{name}"}
 
     def _object(self, struct: type[msgspec.Struct]) -> Schema:
         config = struct.__struct_config__
         sent_whole = not config.forbid_unknown_fields and not config.omit_defaults
-        properties, required = {}, []
+        properties, required = _tag(config)
         for field in msgspec.structs.fields(struct):
             schema = self.of(field.type)
             if field.required or sent_whole:
@@ -112,11 +114,19 @@ class Schemas:
             "description": inspect.cleandoc(struct.__doc__ or ""),
             "properties": properties,
             "additionalProperties": False,
+            **getattr(struct, "schema_members", {}),
         }
         return {**made, "required": required} if required else made
 
 
 _WORDS: Final = ("description", "examples")
+
+
+def _tag(config: msgspec.structs.StructConfig) -> tuple[dict[str, Schema], list[str]]:
+    """Return the property that tells a tagged object from others, and that it is required."""
+    if config.tag is None or config.tag_field is None:
+        return {}, []
+    return {config.tag_field: {"const": config.tag, "type": "string"}}, [config.tag_field]
 
 
 def _flat(schemas: list[Schema]) -> list[Schema]:
@@ -155,6 +165,7 @@ def _bounded(schema: Schema, bounds: Mapping[str, Any]) -> Schema:
         return schema
     lengths = _LENGTHS.get(schema.get("type", ""), {})
     made = dict(schema)
+    made |= bounds.get("extra_json_schema", {})
     for name, value in bounds.items():
         shown = shown_pattern(value) if name == "pattern" else value
         keyword = lengths.get(name) or _BOUNDS.get(name)
