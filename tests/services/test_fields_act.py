@@ -36,7 +36,6 @@ from atoll.domain.sandbox.sandbox import (
     State,
 )
 from atoll.domain.sandbox.task import AgentMode, TaskRequest
-from atoll.domain.terminal.softlock import Strictness
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports import Capabilities, Provision
 from atoll.services.agents.agents import Agents
@@ -45,6 +44,7 @@ from atoll.surfaces.http.body.route_body import MountBody
 from atoll.surfaces.http.sandboxes.create_body import CreateBody
 from atoll.wire.contract.agents import OpenAgentBody
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.terminals import Strictness
 from atoll.wire.zygote import messages as wire
 from tests.peers.contract import AGENT
 from tests.services.provisioning.test_resumption import STARTED, started, stopped

@@ -17,8 +17,8 @@ from atoll.domain.profile.schema import (
     version_key,
     workspace_mode,
 )
-from atoll.domain.terminal.softlock import Strictness
 from atoll.domain.wall.isolation import IsolationLevel
+from atoll.wire.words.terminals import Strictness
 
 HEAD = 'id: profile.x\nversion: "1.0.0"\n'
 BUNDLED = sorted((Path(atoll.__file__).parent / "profiles").glob("*.yaml"))

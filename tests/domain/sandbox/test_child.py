@@ -32,8 +32,8 @@ from atoll.domain.sandbox.steps.child import (
 )
 from atoll.domain.sandbox.stimulus import ChildMade, ParentEnded
 from atoll.domain.sandbox.task import AgentMode, TaskRequest
-from atoll.domain.terminal.softlock import Strictness
 from atoll.domain.tool.rule import ChildQuota, ProfileTools
+from atoll.wire.words.terminals import Strictness
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LOCAL_KEY = "a" * 16

@@ -19,7 +19,7 @@ from atoll.domain.sandbox.sandbox import (
     SetupMetadata,
 )
 from atoll.domain.sandbox.task import AgentMode, TaskRequest
-from atoll.domain.terminal.softlock import Strictness
+from atoll.wire.words.terminals import Strictness
 from tests.domain.sandbox.test_create import AROUND, KEY, PROFILE
 from tests.domain.sandbox.test_project import DECIDED
 

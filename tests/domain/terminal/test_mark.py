@@ -1,7 +1,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atoll.domain.terminal.mark import MAX_CHARACTERS, MAX_MARKS, Mark, MarkLog
+from atoll.domain.terminal.mark import MAX_CHARACTERS, MarkLog
+from atoll.wire.contract.recordings import Mark
+from atoll.wire.words.terminals import MAX_MARKS
 
 VERBS = st.tuples(st.sampled_from("ABCDEP"), st.sampled_from(["", "0", "7", "cd x"]), st.booleans())
 

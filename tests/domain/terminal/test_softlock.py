@@ -8,10 +8,10 @@ from atoll.domain.terminal.softlock import (
     AgentState,
     LockReason,
     SoftLock,
-    Strictness,
     Work,
     is_interrupt,
 )
+from atoll.wire.words.terminals import Strictness
 
 ACTS = st.lists(
     st.sampled_from([

@@ -129,7 +129,7 @@ CALLS: list[tuple[RuntimeCall[Any], str]] = [
         'POST /sessions/g_1/cards/c_1/answer {"option":"yes"}',
     ),
     (
-        recordings.list_marks(PathId("t_1"), recordings.MarkPage[dict[str, str]], since=4),
+        recordings.list_marks(PathId("t_1"), since=4),
         "GET /sessions/t_1/marks?since=4",
     ),
     (recordings.read_text(PathId("t_1"), since=4), "GET /sessions/t_1/text?since=4"),

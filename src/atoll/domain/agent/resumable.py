@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from atoll.domain.terminal.softlock import Strictness
+from atoll.wire.words.terminals import Strictness
 
 MAX_RUNNING_AGENTS = 80
 """The bound on agents, above the number of terminals and machines at once.

@@ -21,9 +21,9 @@ from atoll.domain.profile.profile import Access, Profile, Scope, WorkspaceMode
 from atoll.domain.route.policy import NO_OPTIONS, RouteOptions
 from atoll.domain.sandbox.project import ProjectRequest, SandboxProject
 from atoll.domain.sandbox.task import Task, TaskRequest
-from atoll.domain.terminal.softlock import Strictness
 from atoll.domain.wall.isolation import Isolation
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.terminals import Strictness
 
 
 class State(StrEnum):

@@ -7,11 +7,13 @@ report on, all others are ignored.
 
 from collections import OrderedDict
 from datetime import UTC, datetime
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 
-MAX_MARKS = 500
+from atoll.wire.contract.recordings import Mark
+from atoll.wire.words.terminals import MAX_MARKS
+
 MAX_CHARACTERS = 64 * 1024
 """The bound on all commands and directories together; the oldest marks are dropped beyond it."""
 
@@ -19,28 +21,6 @@ MAX_COMMAND = 2000
 MAX_FOLDER = 1024
 RUNNING: Final = "running"
 DONE: Final = "done"
-
-
-class Mark(msgspec.Struct, frozen=True, tag_field="type", tag="mark"):
-    """A command.
-
-    `n` counts them from 1, `seq` is the place of this revision among all changes. `prompt…output`
-    are the offsets of its prompt and line, `output…end` of its output. `exit_code` and `seconds`
-    are None while it runs, or when not reported. `genuine`: the terminal's own shell reported it.
-    """
-
-    seq: int
-    n: int
-    state: Literal["running", "done"]
-    command: str
-    cwd: str
-    exit_code: int | None
-    started_at: str
-    seconds: float | None
-    prompt: int
-    output: int
-    end: int | None
-    genuine: bool
 
 
 class MarkLog:

@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+from atoll.wire.words.terminals import Strictness
+
 UNPROMPTED_SECONDS = 4.0
 """The time after which a turn without a prompt ends by itself. A report of work that is over, or
 that never began, must not keep people from typing."""
@@ -36,14 +38,6 @@ class Work(StrEnum):
 
     WORKING = "working"
     WAITING = "waiting"
-
-
-class Strictness(StrEnum):
-    """The people whom the lock stops while the agent works: everybody but the owner, or
-    everybody."""
-
-    OWNER = "owner"
-    STRICT = "strict"
 
 
 class LockReason(StrEnum):

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 from atoll.domain.agent.agent import plain_prompt
 from atoll.domain.errors import Invalid
-from atoll.domain.terminal.softlock import Strictness
 from atoll.ports.runtime_boot import Agent
 from atoll.runtime.agents.status import Identity
 from atoll.runtime.journal.journal import Journal
+from atoll.wire.words.terminals import Strictness
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,9 @@ What types at an agent, what locks its terminal and its session read the same st
 
 from dataclasses import dataclass
 
-from atoll.domain.terminal.softlock import AgentState, SoftLock, Strictness, Work
+from atoll.domain.terminal.softlock import AgentState, SoftLock, Work
 from atoll.wire.attach import AgentStateChanged
+from atoll.wire.words.terminals import Strictness
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ from atoll.domain.agent.resumable import is_conversation
 from atoll.domain.agent.settings import SettingName
 from atoll.domain.errors import Forbidden, Invalid
 from atoll.domain.terminal.size import clamp
-from atoll.domain.terminal.softlock import Strictness
 from atoll.runtime.agents.orders import AgentOrder
 from atoll.runtime.agents.session import AgentSession, forbid_viewers
 from atoll.runtime.agents.stopping import Gaps
@@ -33,6 +32,7 @@ from atoll.wire.contract.agents import (
     WokenRecord,
 )
 from atoll.wire.contract.terminals import RING_BYTES
+from atoll.wire.words.terminals import Strictness
 
 MAX_GAP_SECONDS = 10.0
 GAPS = 4

@@ -5,7 +5,6 @@ from aiohttp import web
 
 from atoll.domain.errors import Invalid
 from atoll.domain.terminal.size import clamp
-from atoll.domain.terminal.softlock import Strictness
 from atoll.runtime.agents.orders import AgentOrder
 from atoll.runtime.api.attach import attach
 from atoll.runtime.api.cards import stream_cards
@@ -30,6 +29,7 @@ from atoll.wire.contract.terminals import (
     ResizeBody,
     TerminalList,
 )
+from atoll.wire.words.terminals import Strictness
 
 RING_BOUNDS = (64 * 1024, 2 * 1024 * 1024)
 MAX_NAME = 128

@@ -19,8 +19,8 @@ from atoll.domain.sandbox.stimulus import (
     RuntimeBegan,
     SetupEnded,
 )
-from atoll.domain.terminal.softlock import Strictness
 from atoll.wire.http.unreadable import UNREADABLE
+from atoll.wire.words.terminals import Strictness
 
 _Id = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]{1,64}\Z")]
 

@@ -5,9 +5,9 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.terminal.softlock import Strictness
 from atoll.wire.contract.agents import OpenAgentBody
 from atoll.wire.contract.terminals import OpenBody
+from atoll.wire.words.terminals import Strictness
 
 B = TypeVar("B", OpenBody, OpenAgentBody)
 

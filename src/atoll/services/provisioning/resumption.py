@@ -9,9 +9,9 @@ from collections.abc import Callable
 from atoll.domain.agent.resumable import ResumeFallback, RunningAgent
 from atoll.domain.errors import AtollError
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.terminal.softlock import Strictness
 from atoll.ports import RuntimeClient
 from atoll.wire.contract.agents import OpenAgentBody, list_agents, open_agent
+from atoll.wire.words.terminals import Strictness
 
 
 async def resume_agents(

@@ -5,20 +5,19 @@ have: the same services, the same rules, other words (docs/use/multiplayer.md).
 """
 
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Header, Path, Query, Request, WebSocket
 from starlette.responses import Response
 
 from atoll.domain.people.capability import Capability
 from atoll.domain.sandbox.sandbox import Sandbox, State
-from atoll.domain.terminal.softlock import Strictness
 from atoll.services.terminals.terminals import ATTACH_WORDS
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.contract import Words, request_body, shown
 from atoll.surfaces.http.body.fields import ItemId, ResponseModel, Waiting
 from atoll.surfaces.http.body.form_files import form_boundary
-from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.body.json_body import JsonRoute, bounded
 from atoll.surfaces.http.body.pages import at_most
 from atoll.surfaces.http.body.queries import takes
 from atoll.surfaces.http.body.streams import BYTES, stream_of
@@ -27,16 +26,28 @@ from atoll.surfaces.http.sandboxes.sandboxes import IdempotencyKey, Unpulled, cr
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
+from atoll.surfaces.http.serving.serve import RequestContext, respond
 from atoll.surfaces.http.terminals import files
 from atoll.surfaces.http.terminals.runtime_bodies import (
     TerminalBody,
 )
 from atoll.surfaces.http.terminals.terminals import serve_terminal
+from atoll.wire.api.files import TAR, FilePlace, Files
 from atoll.wire.contract import files as contract
 from atoll.wire.contract.terminals import MAX_LISTED, OpenBody, TerminalList, TerminalRecord
+from atoll.wire.words.terminals import Strictness
 
 router = APIRouter(prefix="/sessions", tags=["multiplayer"], route_class=JsonRoute)
 
+FORM: Final = "multipart/form-data"
+
+FilePath = Annotated[
+    str, Query(description="Relative to /workspace, or absolute beneath it.", max_length=4096)
+]
+Secrets = Annotated[
+    Literal["refuse", "allow"] | None,
+    Query(description="Whether bytes with a secret of the owner may go; only the owner allows it."),
+]
 SessionRef = Annotated[
     str, Path(description="A session's id or its name.", min_length=1, max_length=200)
 ]
@@ -47,9 +58,7 @@ _BYTES_IN = {"requestBody": {"content": {BYTES: _BINARY}}}
 _FORM: dict[str, Any] = {
     "schema": {"type": "object", "additionalProperties": {"type": "string", "format": "binary"}}
 }
-_ANY_UPLOAD_IN = {
-    "requestBody": {"content": {BYTES: _BINARY, files.TAR: _BINARY, files.FORM: _FORM}}
-}
+_ANY_UPLOAD_IN = {"requestBody": {"content": {BYTES: _BINARY, TAR: _BINARY, FORM: _FORM}}}
 
 
 class SessionView(ResponseModel):
@@ -161,13 +170,17 @@ async def list_session_files(
     caller: Caller,
     *,
     session: SessionRef,
-    path: files.FilePath = "",
+    request: Request,
+    path: FilePath = "",
     cursor: Annotated[str | None, Query(max_length=8192)] = None,
     limit: Annotated[int | None, Query(ge=1, le=1000)] = None,
 ) -> Response:
     """Return a page of a directory beneath `/workspace`."""
-    place = (("path", path),)
-    return await files.list_files(atoll, (caller, session), place=place, cursor=cursor, limit=limit)
+    context = RequestContext(atoll, caller, request, Files.list)
+    place = FilePlace(path=path)
+    return respond(
+        await files.list_files(context, session, place=place, cursor=cursor, limit=limit)
+    )
 
 
 @router.get(
@@ -185,16 +198,17 @@ async def read_session_file(
     caller: Caller,
     *,
     session: SessionRef,
-    path: files.FilePath = "",
-    secrets: files.Secrets = None,
+    request: Request,
+    path: FilePath = "",
+    secrets: Secrets = None,
     byte_range: Annotated[
         str | None, Header(alias="Range", description="`bytes=a-b`", max_length=100)
     ] = None,
 ) -> Response:
     """Return a file's bytes."""
-    place = await files.named(path)
+    context, place = RequestContext(atoll, caller, request, Files.read), FilePlace(path=path)
     return await files.read_file(
-        atoll, (caller, session), place=place, secrets=secrets, byte_range=byte_range
+        context, session, place=place, secrets=secrets, byte_range=byte_range
     )
 
 
@@ -213,24 +227,23 @@ async def write_session_file(
     caller: Caller,
     *,
     session: SessionRef,
-    path: files.FilePath = "",
+    path: FilePath = "",
     request: Request,
 ) -> Response:
     """Write a file whole or not at all; missing directories are made."""
-    place = await files.named(path)
-    return await files.write_file(
-        atoll, (caller, session), place=place, parents=True, request=request
-    )
+    context, place = RequestContext(atoll, caller, request, Files.write), FilePlace(path=path)
+    return respond(await files.write_file(context, session, place=place, parents=True))
 
 
 @router.delete("/{session}/file", status_code=204, responses=_FAILURES)
 @needs(Capability.FILE_WRITE)
 async def remove_session_file(
-    atoll: Atoll, caller: Caller, *, session: SessionRef, path: files.FilePath = ""
+    atoll: Atoll, caller: Caller, *, session: SessionRef, request: Request, path: FilePath = ""
 ) -> Response:
     """Delete a file or an empty directory."""
-    place = await files.named(path)
-    return await files.remove_file(atoll, (caller, session), place=place)
+    context = RequestContext(atoll, caller, request, Files.remove)
+    await files.remove_file(context, session, place=FilePlace(path=path))
+    return no_content()
 
 
 @router.post(
@@ -251,7 +264,7 @@ async def upload(
     caller: Caller,
     *,
     session: SessionRef,
-    path: files.FilePath = "",
+    path: FilePath = "",
     request: Request,
 ) -> Response:
     """Write to a path, by content type.
@@ -260,22 +273,20 @@ async def upload(
     directory `path`; anything else is the bytes of the file `path`.
     """
     content_type = request.headers.get("content-type", "")
-    if content_type.partition(";")[0].strip() == files.TAR:
-        tree = (("path", path),)
-        return await files.unpack_files(atoll, (caller, session), place=tree, request=request)
+    if content_type.partition(";")[0].strip() == TAR:
+        context = RequestContext(atoll, caller, request, Files.unpack)
+        return respond(await files.unpack_files(context, session, place=FilePlace(path=path)))
     boundary = form_boundary(content_type)
     if boundary is not None:
         return await files.write_form(
             atoll,
             (caller, session),
             directory=path,
-            request=request,
+            data=bounded(request, files.MAX_UPLOAD_BYTES),
             boundary=boundary,
         )
-    place = await files.named(path)
-    return await files.write_file(
-        atoll, (caller, session), place=place, parents=True, request=request
-    )
+    context, place = RequestContext(atoll, caller, request, Files.write), FilePlace(path=path)
+    return respond(await files.write_file(context, session, place=place, parents=True))
 
 
 def _view(sandbox: Sandbox) -> dict[str, Any]:

@@ -104,7 +104,7 @@ class Facts(TypedDict, total=False):
     permission, where it is not its area's; a `public` one needs no login. A list of at most
     `max_items` needs no pages. `about` describes the answer. `also` are other statuses of success,
     with the same answer, and what they mean. `takes` is the media type of a body that is read in
-    pieces."""
+    pieces, `offers` that of a stream which is the answer for those who accept it."""
 
     status: int
     problems: tuple[int, ...]
@@ -116,6 +116,7 @@ class Facts(TypedDict, total=False):
     about: str
     also: Mapping[int, str]
     takes: str
+    offers: str
 
 
 @dataclass(eq=False, slots=True)
@@ -137,6 +138,7 @@ class Operation(Generic[P, R]):
     about: str = "Successful Response"
     also: Mapping[int, str] = field(default_factory=dict)
     takes: str | None = None
+    offers: str | None = None
     tag: str = ""
 
     @property

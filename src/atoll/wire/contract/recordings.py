@@ -1,21 +1,40 @@
 """Marks, plain text and recordings of terminals, and a search over all."""
 
-from typing import Generic, Literal, TypeVar
+from typing import Literal
 
 import msgspec
 
 from atoll.wire.contract.call import PathId, Query, RuntimeCall, bytes_call, done_call, json_call
 
-M = TypeVar("M")
-P = TypeVar("P")
-
 State = Literal["recording", "stopped", "ended", "full", "failed"]
 
 
-class MarkPage(msgspec.Struct, Generic[M], frozen=True):
+class Mark(msgspec.Struct, frozen=True, tag_field="type", tag="mark"):
+    """A command.
+
+    `n` counts them from 1, `seq` is the place of this revision among all changes. `prompt…output`
+    are the offsets of its prompt and line, `output…end` of its output. `exit_code` and `seconds`
+    are None while it runs, or when not reported. `genuine`: the terminal's own shell reported it.
+    """
+
+    seq: int
+    n: int
+    state: Literal["running", "done"]
+    command: str
+    cwd: str
+    exit_code: int | None
+    started_at: str
+    seconds: float | None
+    prompt: int
+    output: int
+    end: int | None
+    genuine: bool
+
+
+class MarkPage(msgspec.Struct, frozen=True):
     """The marks changed after `since`; the next `since` is `seq`."""
 
-    marks: list[M]
+    marks: list[Mark]
     seq: int
     dropped: int
 
@@ -79,10 +98,10 @@ class Matches(msgspec.Struct):
     complete: bool
 
 
-def list_marks(terminal_id: PathId, page: type[P], *, since: int) -> RuntimeCall[P]:
-    """List a terminal's commands that changed after `since`; `page` is a `MarkPage`."""
+def list_marks(terminal_id: PathId, *, since: int) -> RuntimeCall[MarkPage]:
+    """List a terminal's commands that changed after `since`."""
     query = (("since", str(since)),)
-    return json_call("GET", f"/sessions/{terminal_id}/marks", page, query=query)
+    return json_call("GET", f"/sessions/{terminal_id}/marks", MarkPage, query=query)
 
 
 def read_text(terminal_id: PathId, *, since: int) -> RuntimeCall[Text]:

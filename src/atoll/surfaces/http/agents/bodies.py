@@ -4,10 +4,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, StrictBool
 
-from atoll.domain.terminal.softlock import Strictness
 from atoll.surfaces.http.agents.status_view import StatusView
 from atoll.surfaces.http.body.fields import Body, ResponseModel, Word
 from atoll.surfaces.http.terminals.runtime_bodies import Cell, Env, Path
+from atoll.wire.words.terminals import Strictness
 
 MAX_PROMPT = 256 * 1024
 

@@ -19,10 +19,10 @@ from atoll.domain.sandbox.sandbox import (
     SetupMetadata,
 )
 from atoll.domain.sandbox.task import MAX_PROMPT, AgentMode, TaskRequest
-from atoll.domain.terminal.softlock import Strictness
 from atoll.surfaces.http.body.fields import Address, Body, Seconds, Word
 from atoll.surfaces.http.body.route_body import InputsBody, MountBody, RouteOptionsBody
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.terminals import Strictness
 
 T = TypeVar("T")
 

@@ -20,12 +20,12 @@ from atoll.domain.sandbox.sandbox import (
     State,
 )
 from atoll.domain.sandbox.task import AgentMode, Task, TaskState
-from atoll.domain.terminal.softlock import Strictness
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports.extension import ReachTroubles
 from atoll.services.application import Application
 from atoll.surfaces.http.agents.status_view import SandboxAgentView
 from atoll.surfaces.http.body.fields import ResponseModel
+from atoll.wire.words.terminals import Strictness
 
 Instant = str
 

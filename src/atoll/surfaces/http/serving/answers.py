@@ -1,4 +1,5 @@
-"""Answers made of the attributes of domain values, by the names of a declared Struct."""
+"""Answers made of the attributes of domain values, by the names of a declared Struct; and bodies
+that a runtime is sent."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -9,9 +10,10 @@ import msgspec
 
 from atoll.surfaces.http.body.answers import instant
 from atoll.wire.api.annotations import kind_of, only_member
-from atoll.wire.api.operation import Answer
+from atoll.wire.api.operation import Answer, Request
 
 A = TypeVar("A", bound=Answer)
+S = TypeVar("S", bound=msgspec.Struct)
 
 
 def answer_of(struct: type[A], source: object, **given: object) -> A:
@@ -22,6 +24,13 @@ def answer_of(struct: type[A], source: object, **given: object) -> A:
         for name, convert in _converters(struct)
     }
     return struct(**values)
+
+
+def runtime_body(body: Request | None, kind: type[S]) -> S:
+    """Return a client's body as the runtime's contract has it. A null field counts as absent."""
+    fields: dict[str, Any] = {} if body is None else msgspec.to_builtins(body)
+    given = {name: value for name, value in fields.items() if value is not None}
+    return msgspec.convert(given, kind)
 
 
 @cache

@@ -44,7 +44,7 @@ def _operation(declared: Operation[..., Any], schemas: Schemas) -> dict[str, Any
         made["requestBody"] = _body(body, schemas)
     if declared.takes is not None:
         raw = {"schema": {"type": "string", "format": "binary"}}
-        made["requestBody"] = {"content": {declared.takes: raw}, "required": True}
+        made["requestBody"] = {"content": {declared.takes: raw}}
     if declared.max_items is not None:
         made[MAX_ITEMS] = declared.max_items
     if declared.removal is not None:
@@ -88,4 +88,7 @@ def _responses(declared: Operation[..., Any], schemas: Schemas) -> dict[str, Any
         answer["content"] = {"application/json": {"schema": schemas.of(declared.answer)}}
     errors = problems(*declared.problems)
     also = {str(status): {**answer, "description": text} for status, text in declared.also.items()}
+    if declared.offers is not None:
+        stream = {declared.offers: {"schema": {"type": "string", "format": "binary"}}}
+        answer = {**answer, "content": {**answer.get("content", {}), **stream}}
     return {str(declared.status): answer, **also, **{str(one): errors[one] for one in errors}}

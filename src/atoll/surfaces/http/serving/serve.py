@@ -96,6 +96,15 @@ class Operations:
 
         return serve
 
+    def forwards(self, operation: Operation[P, Any]) -> Callable[[Streamed[P]], Streamed[P]]:
+        """Return the decorator of the function whose response is an answer as a runtime gave it."""
+
+        def serve(function: Streamed[P]) -> Streamed[P]:
+            self.routes.append(OperationRoute(operation, function))
+            return function
+
+        return serve
+
     def streams(self, operation: Operation[P, Stream]) -> Callable[[Streamed[P]], Streamed[P]]:
         """Return the decorator of the function whose response is the stream of an operation."""
 
@@ -106,7 +115,8 @@ class Operations:
         return serve
 
 
-def _response(answer: Any, status: int) -> Response:
+def respond(answer: Any, status: int = 200) -> Response:
+    """Return the response with the answer of a function that serves an operation."""
     match answer:
         case Response():
             return answer
@@ -127,7 +137,7 @@ def _endpoint(
         arguments = await reader.read(request)
         services, caller = request.app.state.services, request.state.caller
         answer = await function(RequestContext(services, caller, request, operation), **arguments)
-        return _response(answer, operation.status)
+        return respond(answer, operation.status)
 
     # A test of routes asks which module an endpoint is of, and a person the documentation.
     endpoint.__module__, endpoint.__qualname__ = function.__module__, function.__qualname__

@@ -1,153 +1,105 @@
 """Routes of commands: run one and wait, follow its output, write to it, signal it, forget it."""
 
-from typing import Annotated, Any
+import base64
+import binascii
+from typing import Final
 
-from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import Response
 
-from atoll.domain.people.capability import Capability
-from atoll.surfaces.http.body.answers import Json, no_content
-from atoll.surfaces.http.body.contract import request_body, shown
-from atoll.surfaces.http.body.fields import CommandId
-from atoll.surfaces.http.body.json_body import JsonRoute, bounded
-from atoll.surfaces.http.body.pages import at_most
-from atoll.surfaces.http.body.streams import JSON, NDJSON, ForwardedStream, stream_of
-from atoll.surfaces.http.server.context import Atoll, CallerSandbox
-from atoll.surfaces.http.server.permissions import needs
-from atoll.surfaces.http.server.problems import problems
-from atoll.surfaces.http.terminals.runtime_bodies import (
-    ExecBody,
-    SignalBody,
-)
+from atoll.domain.errors import Invalid
+from atoll.services.identifiers import checked_id
+from atoll.surfaces.http.body.answers import Json
+from atoll.surfaces.http.body.json_body import bounded
+from atoll.surfaces.http.body.streams import JSON, NDJSON, ForwardedStream
+from atoll.surfaces.http.serving.answers import runtime_body
+from atoll.surfaces.http.serving.serve import Operations, RequestContext
+from atoll.wire.api.execs import ExecBody, Execs
+from atoll.wire.api.terminals import SignalBody
 from atoll.wire.contract import execs
+from atoll.wire.contract.call import PathId
 from atoll.wire.contract.files import CREATED
 
-router = APIRouter(prefix="/v1/sandboxes/{sandbox}/exec", tags=["exec"], route_class=JsonRoute)
+operations = Operations()
 
-MAX_STDIN_BYTES = 4 * 1024 * 1024 * 1024
+MAX_STDIN_BYTES: Final = 4 * 1024 * 1024 * 1024
 """The bound on standard input in one request; it streams through and is never held."""
 
-_FAILURES: dict[int | str, dict[str, Any]] = problems(404, 409, 413, 502)
-_DONE: dict[str, Any] = {"status_code": 204, "responses": _FAILURES}
-_LINES = "One JSON object per line: output in base64 with its offset; the last line is `exit`."
-_RAW_BODY = {
-    "requestBody": {
-        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
-    }
-}
 
-Offset = Annotated[int | None, Query(ge=0, le=2**53)]
-
-
-@router.post(
-    "",
-    response_model=shown(execs.ExecWithOutput),
-    responses={
-        200: {
-            "description": "The command's result; or a stream of its output, when accepted.",
-            "content": {NDJSON: {"schema": {"type": "string", "format": "binary"}}},
-        },
-        201: {"model": shown(execs.ExecWithOutput), "description": "Started in the background."},
-        **_FAILURES,
-    },
-)
-@needs(Capability.EXEC_USE)
-async def run_command(
-    atoll: Atoll,
-    at: CallerSandbox,
-    *,
-    body: ExecBody,
-    accept: Annotated[str, Header(include_in_schema=False)] = "",
-) -> Response:
-    """Run a command.
-
-    It waits for the end, or with `background` answers at once. With `Accept: application/x-ndjson`
-    the output comes as it is written.
-    """
-    command = request_body(body, execs.ExecBody)
+@operations.forwards(Execs.run)
+async def run_command(context: RequestContext, sandbox: str, body: ExecBody) -> Response:
+    _check(body)
+    command = runtime_body(body, execs.ExecBody)
+    calls = context.atoll.runtime_calls
     if body.background:
-        return Json(await atoll.runtime_calls.run(*at, command), CREATED)
-    lines = NDJSON in accept.lower()
+        return Json(await calls.run(context.caller, sandbox, command), CREATED)
+    lines = NDJSON in context.request.headers.get("accept", "").lower()
     # The output is not held here, however much it is.
-    opened = atoll.runtime_calls.run_streamed(*at, command, lines=lines)
+    opened = calls.run_streamed(context.caller, sandbox, command, lines=lines)
     return ForwardedStream(opened, media_type=NDJSON if lines else JSON)
 
 
-@router.get(
-    "", response_model=shown(execs.ExecList), responses=_FAILURES, openapi_extra=at_most(164)
-)
-@needs(Capability.EXEC_USE)
-async def list_commands(atoll: Atoll, at: CallerSandbox) -> Response:
-    """Return the commands that run, and those that ended lately; without their output."""
-    return Json(await atoll.runtime_calls.call(*at, execs.list_execs()))
+@operations.serves(Execs.list)
+async def list_commands(context: RequestContext, sandbox: str) -> execs.ExecList:
+    calls = context.atoll.runtime_calls
+    return await calls.call(context.caller, sandbox, execs.list_execs())
 
 
-@router.get("/{command}", response_model=shown(execs.ExecWithOutput), responses=_FAILURES)
-@needs(Capability.EXEC_USE)
-async def get_command(atoll: Atoll, at: CallerSandbox, *, command: CommandId) -> Response:
-    """Return one command with its output so far."""
-    opened = atoll.runtime_calls.stream(*at, execs.show_exec(command))
+@operations.forwards(Execs.get)
+async def get_command(context: RequestContext, sandbox: str, command: str) -> Response:
+    call = execs.show_exec(_id(command))
+    opened = context.atoll.runtime_calls.stream(context.caller, sandbox, call)
     return ForwardedStream(opened, media_type=JSON)
 
 
-@router.delete("/{command}", **_DONE)
-@needs(Capability.EXEC_USE)
-async def forget_command(atoll: Atoll, at: CallerSandbox, *, command: CommandId) -> Response:
-    """Forget a command and its output.
-
-    A running command is killed with all it started; processes that an ended one left running live
-    on.
-    """
-    await atoll.runtime_calls.call(*at, execs.forget_exec(command))
-    return no_content()
+@operations.serves(Execs.forget)
+async def forget_command(context: RequestContext, sandbox: str, command: str) -> None:
+    call = execs.forget_exec(_id(command))
+    await context.atoll.runtime_calls.call(context.caller, sandbox, call)
 
 
-@router.get(
-    "/{command}/output",
-    response_model=None,
-    responses={**stream_of(NDJSON, _LINES), **_FAILURES},
-)
-@needs(Capability.EXEC_USE)
+@operations.streams(Execs.follow)
 async def follow_output(
-    atoll: Atoll,
-    at: CallerSandbox,
+    context: RequestContext,
+    sandbox: str,
+    command: str,
     *,
-    command: CommandId,
-    stdout: Offset = None,
-    stderr: Offset = None,
+    stdout: int | None = None,
+    stderr: int | None = None,
 ) -> Response:
-    """Follow a command's output from two offsets until its end.
-
-    A stream whose offset lies beyond its output is sent from 0, as the `offset` of its lines says.
-    """
     offsets = (("stdout", stdout), ("stderr", stderr))
     query = tuple((name, str(at)) for name, at in offsets if at is not None)
-    opened = atoll.runtime_calls.stream(*at, execs.follow_exec(command, query))
+    call = execs.follow_exec(_id(command), query)
+    opened = context.atoll.runtime_calls.stream(context.caller, sandbox, call)
     return ForwardedStream(opened, media_type=NDJSON)
 
 
-@router.post("/{command}/stdin", **_DONE, openapi_extra=_RAW_BODY)
-@needs(Capability.EXEC_USE)
+@operations.serves(Execs.write)
 async def write_stdin(
-    atoll: Atoll,
-    at: CallerSandbox,
-    *,
-    command: CommandId,
-    close: Annotated[bool, Query(description="End the input afterwards.")] = False,
-    request: Request,
-) -> Response:
-    """Write raw bytes to a command's standard input."""
-    call = execs.feed_exec(command, bounded(request, MAX_STDIN_BYTES), close=close)
-    await atoll.runtime_calls.call(*at, call, activity=True)
-    return no_content()
+    context: RequestContext, sandbox: str, command: str, *, close: bool = False
+) -> None:
+    data = bounded(context.request, MAX_STDIN_BYTES)
+    call = execs.feed_exec(_id(command), data, close=close)
+    await context.atoll.runtime_calls.call(context.caller, sandbox, call, activity=True)
 
 
-@router.post("/{command}/signal", **_DONE)
-@needs(Capability.EXEC_USE)
+@operations.serves(Execs.signal)
 async def signal_command(
-    atoll: Atoll, at: CallerSandbox, *, command: CommandId, body: SignalBody
-) -> Response:
-    """Signal a command and all its descendants."""
-    call = execs.signal_exec(command, request_body(body, execs.SignalBody))
-    await atoll.runtime_calls.call(*at, call)
-    return no_content()
+    context: RequestContext, sandbox: str, command: str, body: SignalBody
+) -> None:
+    call = execs.signal_exec(_id(command), runtime_body(body, execs.SignalBody))
+    await context.atoll.runtime_calls.call(context.caller, sandbox, call)
+
+
+def _check(body: ExecBody) -> None:
+    """Check what no single field says. Raises `Invalid`."""
+    if body.stdin is not None:
+        try:
+            base64.b64decode(body.stdin, validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise Invalid("stdin: must be base64", field="stdin") from error
+    if (body.argv is None) == (body.shell is None):
+        raise Invalid("the body: give either argv or shell", field="body")
+
+
+def _id(command: str) -> PathId:
+    return checked_id(command, noun="exec")

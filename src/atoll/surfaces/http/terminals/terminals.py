@@ -3,25 +3,18 @@
 A terminal lives in its sandbox's runtime; these routes forward requests.
 """
 
-from typing import Annotated, Any
-
-from fastapi import APIRouter, Query, WebSocket
-from starlette.responses import Response
+from fastapi import APIRouter, WebSocket
 
 from atoll.domain.errors import Invalid
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.services.agents.agents import FOLLOW_WORDS
 from atoll.services.terminals.terminals import ATTACH_WORDS, Terminals
-from atoll.surfaces.http.body.answers import no_content
-from atoll.surfaces.http.body.contract import WORDS, request_body
-from atoll.surfaces.http.body.fields import ItemId
-from atoll.surfaces.http.body.json_body import JsonRoute
-from atoll.surfaces.http.body.pages import at_most
 from atoll.surfaces.http.body.queries import socket_query, takes
-from atoll.surfaces.http.server.context import Atoll, Caller, CallerSandbox
+from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
-from atoll.surfaces.http.server.problems import problems
+from atoll.surfaces.http.serving.answers import answer_of, runtime_body
+from atoll.surfaces.http.serving.serve import Operations, RequestContext
 from atoll.surfaces.http.terminals.relay import (
     REFUSED,
     close,
@@ -29,103 +22,64 @@ from atoll.surfaces.http.terminals.relay import (
     serve_attach,
     while_shown,
 )
-from atoll.surfaces.http.terminals.runtime_bodies import (
-    SignalBody,
-    SizeBody,
-    TerminalBody,
-    TerminalChangeBody,
-)
+from atoll.wire.api import terminals as api
 from atoll.wire.contract import execs
 from atoll.wire.contract import terminals as contract
-from atoll.wire.contract.terminals import MAX_LISTED
 
-router = APIRouter(
-    prefix="/v1/sandboxes/{sandbox}/terminals", tags=["terminals"], route_class=JsonRoute
-)
-
-_FAILURES: dict[int | str, dict[str, Any]] = problems(404, 409, 413, 502)
-_DONE: dict[str, Any] = {"status_code": 204, "responses": _FAILURES}
+operations = Operations()
+router = APIRouter(prefix="/v1/sandboxes/{sandbox}/terminals", tags=["terminals"])
 
 
-@router.get(
-    "",
-    response_model=WORDS.shown(contract.TerminalList),
-    responses=_FAILURES,
-    openapi_extra=at_most(MAX_LISTED),
-)
-@needs(Capability.TERMINAL_WATCH)
-async def list_terminals(atoll: Atoll, at: CallerSandbox) -> Response:
-    """Return the sandbox's terminals."""
-    return WORDS.answer(await atoll.terminals.list(*at))
+@operations.serves(api.Terminals.list)
+async def list_terminals(context: RequestContext, sandbox: str) -> api.TerminalList:
+    listed = await context.atoll.terminals.list(context.caller, sandbox)
+    return api.TerminalList(terminals=[_view(terminal) for terminal in listed.terminals])
 
 
-@router.post(
-    "", status_code=201, response_model=WORDS.shown(contract.TerminalRecord), responses=_FAILURES
-)
-@needs(Capability.TERMINAL_USE)
+@operations.serves(api.Terminals.open)
 async def open_terminal(
-    atoll: Atoll, at: CallerSandbox, *, body: TerminalBody | None = None
-) -> Response:
-    """Open a terminal: an agent's, a command's, or the profile's shell."""
-    order = request_body(body, contract.OpenBody)
-    return WORDS.answer(await atoll.terminals.open(*at, order), 201)
+    context: RequestContext, sandbox: str, body: api.TerminalBody | None = None
+) -> api.TerminalView:
+    order = runtime_body(body, contract.OpenBody)
+    return _view(await context.atoll.terminals.open(context.caller, sandbox, order))
 
 
-@router.get("/{terminal}", response_model=WORDS.shown(contract.TerminalRecord), responses=_FAILURES)
-@needs(Capability.TERMINAL_WATCH)
-async def get_terminal(atoll: Atoll, at: CallerSandbox, *, terminal: ItemId) -> Response:
-    """Return one terminal; an ended one stays for a minute after its last viewer left."""
-    return WORDS.answer(await atoll.terminals.get(*at, terminal))
+@operations.serves(api.Terminals.get)
+async def get_terminal(context: RequestContext, sandbox: str, terminal: str) -> api.TerminalView:
+    return _view(await context.atoll.terminals.get(context.caller, sandbox, terminal))
 
 
-@router.patch(
-    "/{terminal}", response_model=WORDS.shown(contract.TerminalRecord), responses=_FAILURES
-)
-@needs(Capability.TERMINAL_USE)
+@operations.serves(api.Terminals.change)
 async def change_terminal(
-    atoll: Atoll, at: CallerSandbox, *, terminal: ItemId, body: TerminalChangeBody
-) -> Response:
-    """Give a terminal another name, or a fixed size; everybody sees it."""
-    change = request_body(body, contract.ChangeBody)
-    return WORDS.answer(await atoll.terminals.change(*at, terminal, body=change))
+    context: RequestContext, sandbox: str, terminal: str, body: api.TerminalChangeBody
+) -> api.TerminalView:
+    change = runtime_body(body, contract.ChangeBody)
+    terminals = context.atoll.terminals
+    return _view(await terminals.change(context.caller, sandbox, terminal, body=change))
 
 
-@router.delete("/{terminal}", **_DONE)
-@needs(Capability.TERMINAL_USE)
+@operations.serves(api.Terminals.close)
 async def close_terminal(
-    atoll: Atoll,
-    at: CallerSandbox,
-    *,
-    terminal: ItemId,
-    grace: Annotated[
-        float | None, Query(description="Seconds between HUP, TERM and KILL.", ge=0, le=60)
-    ] = None,
-) -> Response:
-    """End a terminal and everything it runs; a second call is not an error."""
-    await atoll.terminals.close(*at, terminal, grace_seconds=grace)
-    return no_content()
+    context: RequestContext, sandbox: str, terminal: str, *, grace: float | None = None
+) -> None:
+    terminals = context.atoll.terminals
+    await terminals.close(context.caller, sandbox, terminal, grace_seconds=grace)
 
 
-@router.post("/{terminal}/resize", **_DONE)
-@needs(Capability.TERMINAL_USE)
+@operations.serves(api.Terminals.resize)
 async def resize_terminal(
-    atoll: Atoll, at: CallerSandbox, *, terminal: ItemId, body: SizeBody
-) -> Response:
-    """Set a terminal's size."""
-    size = request_body(body, contract.ResizeBody)
-    await atoll.terminals.resize(*at, terminal, body=size)
-    return no_content()
+    context: RequestContext, sandbox: str, terminal: str, body: api.SizeBody
+) -> None:
+    size = runtime_body(body, contract.ResizeBody)
+    await context.atoll.terminals.resize(context.caller, sandbox, terminal, body=size)
 
 
-@router.post("/{terminal}/signal", **_DONE)
-@needs(Capability.TERMINAL_USE)
+@operations.serves(api.Terminals.signal)
 async def signal_terminal(
-    atoll: Atoll, at: CallerSandbox, *, terminal: ItemId, body: SignalBody
-) -> Response:
-    """Send a signal to the terminal's programs."""
-    wanted = request_body(body, execs.SignalBody)
-    await atoll.terminals.signal(*at, terminal, body=wanted)
-    return no_content()
+    context: RequestContext, sandbox: str, terminal: str, body: api.SignalBody
+) -> None:
+    signal = runtime_body(body, execs.SignalBody)
+    await context.atoll.terminals.signal(context.caller, sandbox, terminal, body=signal)
 
 
 @router.websocket("/{terminal}/attach")
@@ -170,3 +124,7 @@ def attach_query(socket: WebSocket) -> tuple[tuple[str, str], ...]:
         missing = "rows" if "cols" in size else "cols"
         raise Invalid("a size is `cols` and `rows`: give both, or neither", field=missing)
     return query
+
+
+def _view(terminal: contract.TerminalRecord) -> api.TerminalView:
+    return answer_of(api.TerminalView, terminal)
