@@ -4,6 +4,7 @@ The marks `type: ignore` are the test of that: mypy reports one that is not need
 """
 
 import pytest
+from starlette.routing import Match
 
 from atoll.surfaces.http.serving.serve import Operations, RequestContext
 from atoll.surfaces.http.webhooks.webhooks import operations as webhooks
@@ -43,6 +44,14 @@ def test_functions_that_differ_from_their_declaration_are_refused_by_mypy() -> N
 def test_route_answers_to_its_method_alone() -> None:
     route = next(one for one in webhooks.routes if one.operation is Webhooks.list)
     assert route.methods == {"GET"}
+
+
+def test_route_is_named_for_logs_and_metrics() -> None:
+    route = next(one for one in webhooks.routes if one.operation is Webhooks.get)
+    scope = {"type": "http", "method": "GET", "path": "/v1/webhooks/whk_1", "headers": []}
+    match, found = route.matches(scope)
+    assert match is Match.FULL
+    assert found["route"].path_format == "/v1/webhooks/{webhook}"
 
 
 @pytest.mark.parametrize("route", webhooks.routes, ids=lambda route: route.name)

@@ -10,7 +10,8 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import Match, Route
+from starlette.types import Scope
 
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
@@ -65,6 +66,11 @@ class OperationRoute(Route):
         )
         # Starlette adds HEAD to each GET.
         self.methods = {operation.method}
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Return how the route matches, and name it for logs and metrics."""
+        match, found = super().matches(scope)
+        return match, {**found, "route": self}
 
     def query_names(self) -> QueryNames:
         """Return the parameters that the query may have."""
