@@ -301,6 +301,34 @@ async def test_terminal_continues_at_the_next_byte() -> None:
     assert queries[0]["client"] == queries[1]["client"]
 
 
+async def test_terminal_acknowledges_the_first_output_before_what_is_typed_after_it() -> None:
+    said: list[str] = []
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        socket = web.WebSocketResponse()
+        await socket.prepare(request)
+        start = {"type": "start", "offset": 10, "preamble": "", "cols": 80, "rows": 24,
+                 "client": "c", "driver": "c", "title": "", "ack_every": 16384,
+                 "input_window": 64}  # fmt: skip
+        await socket.send_json(start)
+        await socket.send_bytes(b"$ ")
+        said.append(await socket.receive_str())
+        said.append((await socket.receive_bytes()).decode())
+        await socket.send_json({"type": "exit", "offset": 12, "code": 0})
+        await socket.close(code=1000)
+        return socket
+
+    async with (
+        server(answer) as url,
+        Atoll(url, "t") as client,
+        client.terminals.attach("box", "t_1") as terminal,
+    ):
+        assert await terminal.read_until(b"$ ") == b"$ "
+        await terminal.write(b"seq 1000000\n")
+        assert await terminal.read_until(b"never") == b""
+    assert said == ['{"type":"ack","offset":12}', "seq 1000000\n"]
+
+
 async def test_terminal_that_is_gone_is_a_typed_error() -> None:
     async def answer(request: web.Request) -> web.StreamResponse:
         socket = web.WebSocketResponse()

@@ -75,7 +75,7 @@ class AttachedTerminal:
         self._query = {"client": uuid.uuid4().hex, "heartbeat": "true", **query}
         self._socket: aiohttp.ClientWebSocketResponse | None = None
         self._window = _Window()
-        self._ack_every = self._acked = 0
+        self._ack_every = self._ack_at = 0
         self.offset = int(query.get("since", 0))
         self.exited: Exited | None = None
 
@@ -114,6 +114,8 @@ class AttachedTerminal:
     async def write(self, data: bytes) -> None:
         """Type. Waits while the program takes nothing; the terminal must be read meanwhile. Raises
         `Unavailable` where the connection is away or nothing is taken for ten seconds."""
+        # Before the keys: a driver that has acknowledged nothing may lose what they cause.
+        await self._acknowledge()
         for start in range(0, len(data), FRAME_BYTES):
             piece = data[start : start + FRAME_BYTES]
             await self._window.room(len(piece))
@@ -201,11 +203,12 @@ class AttachedTerminal:
     def _take(self, message: ServerMessage) -> None:
         match message:
             case Start():
-                self.offset = self._acked = message.offset
-                self._ack_every = message.ack_every
+                self.offset = message.offset
+                self._ack_every, self._ack_at = message.ack_every, self.offset + 1
                 self._window.begin(message.input_window)
             case Resync():
                 self.offset = message.to
+                self._ack_at = self.offset + 1
             case InputTaken():
                 self._window.taken(message.bytes)
             case Exited():
@@ -214,9 +217,10 @@ class AttachedTerminal:
                 pass  # the others change nothing here
 
     async def _acknowledge(self) -> None:
-        """Report what the program has read; a driver that reports nothing pauses the terminal."""
-        if self._began and self.offset - self._acked >= self._ack_every:
-            self._acked = self.offset
+        """Report what the program has read: the first output at once, then a window at a time. From
+        the first report on, a driver that reports nothing more pauses the terminal."""
+        if self._began and self.offset >= self._ack_at:
+            self._ack_at = self.offset + self._ack_every
             with suppress(Unavailable):
                 await self._say(Ack(self.offset))
 
