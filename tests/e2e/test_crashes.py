@@ -118,7 +118,7 @@ async def test_control_plane_killed_while_a_terminal_prints_costs_no_byte(
         for client in (driver, watcher):
             await client.until(lambda one: one.end is not None, END_SECONDS)
             assert client.starts == 2
-        assert driver.exact
+        assert driver.exact, driver.gaps
         assert hashlib.sha256(driver.output).hexdigest() == counted()
         # A watcher may fall off the ring, and then is told; it never gets a byte twice.
         lost = sum(gap["to"] - gap["from"] for gap in watcher.resyncs)
@@ -156,7 +156,7 @@ async def test_twenty_viewers_of_a_flood_come_back_after_a_killed_control_plane(
         for watcher in watchers:
             await watcher.until(lambda one: one.end is not None, END_SECONDS)
         assert all(watcher.resyncs for watcher in slow)
-        assert driver.exact
+        assert driver.exact, driver.gaps
         assert hashlib.sha256(driver.output).hexdigest() == counted(FEWER)
         for watcher in watchers:
             placed = whole(watcher)

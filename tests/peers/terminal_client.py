@@ -1,7 +1,8 @@
 """A client of one terminal that comes back by itself, as the page does, and keeps every byte.
 
 It attaches through the control plane or straight at a runtime's socket; it knows offsets,
-acknowledges or does not, and remembers whatever was lost or repeated.
+acknowledges or does not, and remembers whatever was lost or repeated. Its first acknowledgement on
+a connection is at once: a driver that has sent none pauses nothing, so it could lose output.
 """
 
 import asyncio
@@ -14,6 +15,7 @@ from typing import Any
 import aiohttp
 
 AGAIN_SECONDS = 0.05
+ACK_EVERY_BYTES = 16384
 FINAL_CLOSES = (1000, 4404, 4409)
 
 
@@ -36,7 +38,8 @@ class TerminalClient:
     """Cleared, the client takes nothing from its connection."""
     place: int = 0
     """The offset of the next byte, which gaps have moved away from the length of `output`."""
-    _acked: int = 0
+    _ack_at: int = 0
+    """The first offset to acknowledge next."""
     _socket: aiohttp.ClientWebSocketResponse | None = None
     _news: asyncio.Condition = field(default_factory=asyncio.Condition)
 
@@ -74,15 +77,16 @@ class TerminalClient:
         self.closed = connected.close_code
 
     async def _acknowledge(self, connected: aiohttp.ClientWebSocketResponse) -> None:
-        if self.acks and self.place - self._acked >= 16384:
-            self._acked = self.place
+        if self.acks and self.place >= self._ack_at:
+            self._ack_at = self.place + ACK_EVERY_BYTES
             with suppress(aiohttp.ClientError, ConnectionError):
-                await connected.send_json({"type": "ack", "offset": self._acked})
+                await connected.send_json({"type": "ack", "offset": self.place})
 
     def _told(self, said: dict[str, Any]) -> None:
         match said["type"]:
             case "start":
                 self.starts += 1
+                self._ack_at = 0
                 if said["offset"] != self.place:
                     self.breaks.append((self.place, said["offset"]))
                     self.place = said["offset"]
@@ -117,9 +121,15 @@ class TerminalClient:
         await self._socket.send_bytes(keys)
 
     @property
+    def gaps(self) -> list[tuple[str, int, int]]:
+        """What was lost or repeated: how it was told, from where and to where."""
+        told = [("resync", gap["from"], gap["to"]) for gap in self.resyncs]
+        return told + [("start", *pair) for pair in self.breaks]
+
+    @property
     def exact(self) -> bool:
         """Whether no byte was lost or repeated so far."""
-        return not self.breaks and not self.resyncs
+        return not self.gaps
 
 
 @asynccontextmanager

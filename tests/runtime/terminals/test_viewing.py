@@ -1,7 +1,9 @@
 """What somebody who comes to a terminal later is told of it, and its size."""
 
 from atoll.wire.attach import Resize, Sized
+from tests.peers.terminal_client import attached
 from tests.runtime.stage import runtime
+from tests.runtime.terminals.test_terminals import SEQ, until_still
 
 
 async def test_start_tells_replay_from_live_output() -> None:
@@ -41,3 +43,20 @@ async def test_fixed_size_follows_no_driver_until_it_is_let_go() -> None:
             # Without a size it is fixed as it is.
             _, record = await rt.call("PATCH", path, {"fixed": True, "name": "wide"})
             assert (record["cols"], record["rows"], record["name"]) == (70, 20, "wide")
+
+
+async def test_driver_that_stalls_as_the_flood_it_caused_begins_loses_nothing() -> None:
+    async with runtime() as rt:
+        line = "stty -echo; echo ready; read go; exec seq 1 200000"
+        terminal = await rt.open("sh", "-c", line)
+        url = f"http://runtime/sessions/{terminal}/attach"
+        async with attached(rt.client, url, "driver") as driver:
+            await driver.sees(b"ready\r\n")
+            driver.reads.clear()
+            await driver.type(b"\n")
+            scrollback = rt.terminals.get(terminal).scrollback
+            await until_still(lambda: scrollback.end)
+            driver.reads.set()
+            await driver.until(lambda client: client.end is not None)
+            assert driver.exact, driver.gaps
+            assert bytes(driver.output) == b"ready\r\n" + SEQ
