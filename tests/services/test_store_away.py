@@ -92,10 +92,10 @@ async def test_deadline_that_came_while_the_store_was_away_counts_afterwards() -
 async def test_watcher_of_the_log_goes_on_and_misses_nothing() -> None:
     async with scene(run=False) as s:
         seen: list[str] = []
-        told = asyncio.Event()
+        started, told = asyncio.Event(), asyncio.Event()
 
         async def watch() -> None:
-            async for event in s.events.appended(LOCAL_PERSON):
+            async for event in s.events.appended(LOCAL_PERSON, started=started):
                 seen.append(str(event.payload["how"]))
                 told.set()
 
@@ -104,7 +104,7 @@ async def test_watcher_of_the_log_goes_on_and_misses_nothing() -> None:
 
         async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
             task = tasks.create_task(watch())
-            await asyncio.sleep(0.05)
+            await started.wait()
             await record("one")
             await told.wait()
             with pytest.MonkeyPatch.context() as patched:

@@ -53,8 +53,11 @@ async def test_announced_end_is_followed_by_what_is_only_there() -> None:
     async with scene() as s, asyncio.TaskGroup() as tasks:
         made = await s.ready(name="box")
         shelf = Held((held(s, made, "kept_1"),))
-        running = tasks.create_task(reports_of(s, Unpulled(PLACE), shelf).run())
+        reports = reports_of(s, Unpulled(PLACE), shelf)
+        running = tasks.create_task(reports.run())
         async with asyncio.timeout(30):
+            # What is announced before that is reported by nobody.
+            await reports.started()
             with s.bus.listen(f"sandbox:{made.id}") as listener:
                 s.clock.turn(1800)
                 while (await last(s, made)).event_type != "sandbox.unpulled":

@@ -35,9 +35,10 @@ class Told:
 @asynccontextmanager
 async def noticing(s: Scene) -> AsyncIterator[Told]:
     told = Told()
+    notices = Notices(s.events, s.sandboxes, told)
     async with asyncio.TaskGroup() as tasks:
-        running = tasks.create_task(Notices(s.events, s.sandboxes, told).run())
-        await asyncio.sleep(0)
+        running = tasks.create_task(notices.run())
+        await notices.started()
         try:
             yield told
         finally:

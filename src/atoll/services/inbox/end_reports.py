@@ -46,11 +46,16 @@ class EndReports:
         self._unpulled = unpulled
         self._pushes = pushes
         self._room = asyncio.Semaphore(AT_ONCE)
+        self._started = asyncio.Event()
+
+    async def started(self) -> None:
+        """Return once `run` follows the log: what is appended from then on is reported on."""
+        await self._started.wait()
 
     async def run(self) -> None:
         """Report on each sandbox whose end is announced from now on; never returns."""
         async with asyncio.TaskGroup() as tasks:
-            async for event in self._events.appended(LOCAL_PERSON):
+            async for event in self._events.appended(LOCAL_PERSON, started=self._started):
                 if event.event_type == "sandbox.ends_soon":
                     tasks.create_task(self._follow(event))
 

@@ -5,6 +5,7 @@ back with the last position it saw. A reader that comes back for events that are
 told so by a `Gap`, never by silence.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -161,14 +162,19 @@ class Events:
                 if len(page) < FOLLOW_PAGE:
                     await listener.wait()
 
-    async def appended(self, caller: Principal) -> AsyncIterator[Event]:
-        """Yield each event that is appended from now on. While the log cannot be read it is tried
-        again: a follower inside the server never ends it. Never returns."""
+    async def appended(
+        self, caller: Principal, *, started: asyncio.Event | None = None
+    ) -> AsyncIterator[Event]:
+        """Yield each event that is appended from now on, which is when `started` is set. While the
+        log cannot be read it is tried again: a follower inside the server never ends it. Never
+        returns."""
         after: int | None = None
         while True:
             try:
                 if after is None:
                     after = await self.last_position()
+                    if started is not None:
+                        started.set()
                 async for event in self.follow(caller, after=after):
                     if isinstance(event, Event):
                         after = event.position

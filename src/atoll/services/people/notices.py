@@ -43,11 +43,16 @@ class Notices:
         self._sandboxes = sandboxes
         self._notify = notify
         self._rate = PushRate()
+        self._started = asyncio.Event()
+
+    async def started(self) -> None:
+        """Return once `run` follows the log: what is appended from then on is notified of."""
+        await self._started.wait()
 
     async def run(self) -> None:
         """Notify of what is appended from now on; never returns."""
         async with asyncio.TaskGroup() as tasks:
-            async for event in self._events.appended(LOCAL_PERSON):
+            async for event in self._events.appended(LOCAL_PERSON, started=self._started):
                 reason = reason_of(event)
                 if reason is not None and self._admits(event):
                     tasks.create_task(self._tell(event, reason))
