@@ -3,7 +3,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atoll.domain.host.host import LOCAL_HOST, Capacity, Host, HostKind, HostState
+from atoll.domain.host.host import LOCAL_HOST, Capacity, Host
 from atoll.domain.ids import HostId, OrgId
 from atoll.domain.placement import (
     HostLoad,
@@ -20,6 +20,7 @@ from atoll.domain.profile.profile import Placement
 from atoll.domain.sandbox.sandbox import State
 from atoll.domain.wall.resources import Resources
 from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.wire.words.hosts import HostKind, HostState
 
 ORG, OTHER = OrgId("org_1"), OrgId("org_2")
 DEFAULTS = Resources(cpu=1.0, memory_mb=4096)

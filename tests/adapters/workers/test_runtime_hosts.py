@@ -21,12 +21,13 @@ from atoll.adapters.extensions.ssh.client import SshHost
 from atoll.adapters.extensions.ssh.machines import ssh_places
 from atoll.adapters.linked.extension import LinkedSettings, RelocatingExtension
 from atoll.adapters.pods.process import PodProcess
-from atoll.domain.host.host import Host, HostKind
+from atoll.domain.host.host import Host
 from atoll.domain.ids import HostId, SandboxId
 from atoll.ports.extension import ExtensionSetup
 from atoll.testing import WorkerHostContract
 from atoll.testing.contracts.event_log import NOW
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
+from atoll.wire.words.hosts import HostKind
 from atoll.wire.zygote import messages as wire
 from atoll.wiring.control.extensions import load_extensions
 from tests.adapters.apart.test_check import installed

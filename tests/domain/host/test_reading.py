@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 from atoll.domain.errors import Invalid
 from atoll.domain.host.host import Capacity, HourlyCost
 from atoll.domain.host.reading import (
-    MAX_LABELS,
     SshAddress,
     best_key,
     default_host_name,
@@ -19,6 +18,7 @@ from atoll.domain.host.reading import (
     read_labels,
     read_overcommit,
 )
+from atoll.wire.words.hosts import MAX_LABELS
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAS36OZisKD2OHSgwnvTaGeeTaqB04Tu8MCN8vpYPRQN"
 RSA = "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAgQ=="

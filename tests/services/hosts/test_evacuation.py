@@ -14,7 +14,7 @@ import pytest
 
 from atoll.adapters.extensions.in_memory import InMemory
 from atoll.domain.errors import Conflict, Failed
-from atoll.domain.host.host import Host, HostKind
+from atoll.domain.host.host import Host
 from atoll.domain.ids import HostId, RouteId
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox, State
@@ -25,6 +25,7 @@ from atoll.services.hosts.hosts import Hosts
 from atoll.services.lifecycle.host_room import HostRoom
 from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.testing import FakeSshMachines
+from atoll.wire.words.hosts import HostKind
 from atoll.wiring.control.outside.hosts import evacuations_of
 from tests.services.scene import BARE, Scene, opened
 

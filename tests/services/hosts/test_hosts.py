@@ -8,7 +8,7 @@ from datetime import datetime
 import pytest
 
 from atoll.domain.errors import AtollError, Conflict, Failed, Invalid, NotFound, Unavailable
-from atoll.domain.host.host import LOCAL, Capacity, HostCheck, HostKind, HostState, HourlyCost
+from atoll.domain.host.host import LOCAL, Capacity, HostCheck, HourlyCost
 from atoll.domain.host.reading import fingerprint
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import State
@@ -20,6 +20,7 @@ from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.testing import FakeSshMachines
 from atoll.testing.contracts.rows.host.hosts import host as ssh_host
 from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.wire.words.hosts import HostKind, HostState
 from atoll.wiring.control.outside.hosts import evacuations_of
 from tests.services.scene import Scene, scene
 

@@ -9,7 +9,7 @@ import pytest
 
 from atoll.adapters.extensions.in_memory import InMemory
 from atoll.domain.errors import Failed, NoRoute, Unavailable
-from atoll.domain.host.host import LOCAL_HOST, Capacity, HostKind, HostState
+from atoll.domain.host.host import LOCAL_HOST, Capacity
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.profile.demands import SUDO
 from atoll.domain.profile.profile import Profile
@@ -19,6 +19,7 @@ from atoll.domain.sandbox.sandbox import CreateSandbox, Inputs
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports import Capabilities
 from atoll.services.routes import candidates
+from atoll.wire.words.hosts import HostKind, HostState
 from tests.services.routes.test_routes import routes
 from tests.services.scene import BARE, Scene, scene
 

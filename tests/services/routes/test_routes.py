@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from atoll.adapters.extensions.in_memory import FailurePoint, InMemory
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, NotFound, Unavailable
-from atoll.domain.host.host import LOCAL_HOST, Host, HostKind, HostState, HourlyCost
+from atoll.domain.host.host import LOCAL_HOST, Host, HourlyCost
 from atoll.domain.ids import HostId, OrgId, PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.route.health import PAUSE, TRIP, Breaker
@@ -35,6 +35,7 @@ from atoll.services.routes.candidates import NOT_LINKED, WALL_ALONE
 from atoll.services.routes.routes import STREAM, Routes
 from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.testing.fakes.runtime import CLOSED_WALL, probe_answer
+from atoll.wire.words.hosts import HostKind, HostState
 from atoll.wiring.control.outside.hosts import build_routing
 from tests.services.scene import BARE, Scene, scene
 

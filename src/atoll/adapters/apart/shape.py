@@ -8,9 +8,9 @@ from typing import Final
 import msgspec
 
 from atoll.domain.errors import Invalid
-from atoll.domain.host.host import HostKind
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports.extension import ABILITIES, Capabilities
+from atoll.wire.words.hosts import HostKind
 
 
 def refuse_misshapen(extension: object) -> None:

@@ -5,36 +5,17 @@ The nouns only. The machine of the control plane is the host `local`, which is a
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 from typing import Final
 
 from atoll.domain.ids import HostId, OrgId
 from atoll.domain.wall.isolation import Isolation
+from atoll.wire.words.hosts import HostKind, HostState
 
 LOCAL: Final = "local"
 """The name of the control plane's own machine."""
 
-MAX_HOSTS: Final = 200
-"""Every admission reads all of them."""
-
-
 NOT_TRUSTED: Final = "host_not_trusted"
 """The code of an error of a backend that sent nothing, since the host shows another key."""
-
-
-class HostKind(StrEnum):
-    """The way to a host. A `desktop` is a person's own machine, while it is linked."""
-
-    LOCAL = "local"
-    SSH = "ssh"
-    DESKTOP = "desktop"
-
-
-class HostState(StrEnum):
-    """The state of a host. A draining one takes no new sandbox; those on it go on."""
-
-    ACTIVE = "active"
-    DRAINING = "draining"
 
 
 @dataclass(frozen=True, slots=True)

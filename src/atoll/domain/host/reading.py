@@ -9,12 +9,8 @@ from decimal import Decimal
 
 from atoll.domain.errors import Invalid
 from atoll.domain.host.host import LOCAL, Capacity, HourlyCost
+from atoll.wire.words.hosts import MAX_CORES, MAX_COUNT, MAX_LABELS, MAX_MEMORY_MB, MAX_OVERCOMMIT
 
-MAX_LABELS = 50
-MAX_COUNT = 1_000_000
-MAX_CORES = 1_000_000
-MAX_MEMORY_MB = 1 << 40
-MAX_OVERCOMMIT = 100.0
 KEY_TYPES = ("ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ssh-rsa")
 """The types of host keys that are pinned, the preferred one first."""
 

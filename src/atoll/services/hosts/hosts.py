@@ -10,16 +10,7 @@ from datetime import datetime
 
 from atoll.domain.errors import Conflict, Failed, Invalid, LimitReached, NotFound
 from atoll.domain.event import Json
-from atoll.domain.host.host import (
-    LOCAL,
-    MAX_HOSTS,
-    Capacity,
-    Host,
-    HostCheck,
-    HostKind,
-    HostState,
-    HourlyCost,
-)
+from atoll.domain.host.host import LOCAL, Capacity, Host, HostCheck, HourlyCost
 from atoll.domain.host.reading import (
     best_key,
     default_host_name,
@@ -45,6 +36,7 @@ from atoll.services.hosts.evacuation import Evacuation, Evacuations
 from atoll.services.journals.events import Note, draft_of
 from atoll.services.lifecycle.host_room import HostRoom, all_hosts
 from atoll.services.references import FindProfile, check_profile
+from atoll.wire.words.hosts import MAX_HOSTS, HostKind, HostState
 
 STREAM = "hosts"
 

@@ -4,7 +4,7 @@ Writing transactions are serialised, so two requests at once never take the same
 """
 
 from atoll.domain.errors import NoRoute, RejectedPlace
-from atoll.domain.host.host import LOCAL, LOCAL_HOST, Host, HostKind
+from atoll.domain.host.host import LOCAL, LOCAL_HOST, Host
 from atoll.domain.placement import (
     TAKING,
     HostLoad,
@@ -19,6 +19,7 @@ from atoll.domain.route.policy import DESKTOP
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.wall.resources import Resources
 from atoll.ports import Transaction
+from atoll.wire.words.hosts import HostKind
 
 
 class HostRoom:

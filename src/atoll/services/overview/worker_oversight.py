@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from atoll.domain.host.host import LOCAL, Host, HostKind
+from atoll.domain.host.host import LOCAL, Host
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
@@ -32,6 +32,7 @@ from atoll.services.lifecycle.host_room import all_hosts
 from atoll.services.overview.oversight import administered
 from atoll.services.routes.routes import PlaceHealth, Routes
 from atoll.services.workers.transitions import place_of
+from atoll.wire.words.hosts import HostKind
 
 MOST_COUNTED: Final = 5_000
 """The newest workers, and the newest losses, of an organization that are counted."""

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 import structlog
 
 from atoll.domain.errors import AtollError, Failed, Invalid
-from atoll.domain.host.host import HostKind
 from atoll.domain.ids import SandboxId
 from atoll.domain.interior.entry import MECHANISMS, entry_steps
 from atoll.domain.profile.profile import Access, Profile
@@ -58,6 +57,7 @@ from atoll.services.provisioning.task import begin_task
 from atoll.services.scripts import Script, run_inside
 from atoll.services.telemetry import OFF, Telemetry
 from atoll.wire.contract.journal import check_health
+from atoll.wire.words.hosts import HostKind
 
 WORKSPACE = "/workspace"
 TAKE_DOWN_SECONDS = 120.0

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from atoll.domain.errors import AtollError
-from atoll.domain.host.host import LOCAL, Host, HostKind
+from atoll.domain.host.host import LOCAL, Host
 from atoll.domain.placement import PlaceRequest, candidates, no_host_of
 from atoll.domain.profile.demands import PLACEMENT, as_demanded, demands_beyond_isolation
 from atoll.domain.profile.profile import Profile
@@ -24,6 +24,7 @@ from atoll.ports.store.host.routes import Place
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.host_room import HostRoom, all_hosts
 from atoll.services.lifecycle.vendor_keys import pays_for
+from atoll.wire.words.hosts import HostKind
 
 EXAMINE_SECONDS = 5.0
 """For a backend to find out what its machine gives; past it, what is known counts."""

@@ -13,7 +13,7 @@ from typing import Final
 import structlog
 
 from atoll.domain.errors import AtollError, Forbidden, LimitReached, NotFound
-from atoll.domain.host.host import Host, HostKind
+from atoll.domain.host.host import Host
 from atoll.domain.ids import DesktopId, HostId, OrgId, PrincipalId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
@@ -36,6 +36,7 @@ from atoll.domain.worker.dialled import (
 from atoll.ports import Transaction, Vault
 from atoll.ports.store.worker.dialled import SealedOffer
 from atoll.services.ground import Ground
+from atoll.wire.words.hosts import HostKind
 
 PAGE: Final = 100
 LOOK_SECONDS: Final = 4.0

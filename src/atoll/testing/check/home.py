@@ -21,9 +21,10 @@ from atoll.adapters.storage.store import Settings as StoreSettings
 from atoll.adapters.storage.store import open_store
 from atoll.adapters.trees.found import FoundTrees
 from atoll.domain.errors import AtollError, Failed, Invalid, NotFound
-from atoll.domain.host.host import Host, HostKind
+from atoll.domain.host.host import Host
 from atoll.ports.extension import VendorKey
 from atoll.services.lifecycle.vendor_keys import VendorKeys
+from atoll.wire.words.hosts import HostKind
 from atoll.wiring.control.settings import read_settings
 from atoll.wiring.control.vaulting import open_vault
 from atoll.wiring.database import HomeDatabase, as_user, owner_of

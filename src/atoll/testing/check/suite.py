@@ -18,7 +18,7 @@ import pytest
 from atoll.adapters.linked.extension import LinkedExtension
 from atoll.adapters.zygote.start import hostname
 from atoll.domain.errors import AtollError
-from atoll.domain.host.host import Host, HostKind
+from atoll.domain.host.host import Host
 from atoll.domain.ids import HostId, SandboxId
 from atoll.domain.profile.profile import Profile
 from atoll.ports.extension import Extension, ExtensionSetup, Handle, Provision, VendorKey
@@ -32,6 +32,7 @@ from atoll.testing.check.processes import (
 from atoll.testing.contracts.extension import DEATH_SECONDS
 from atoll.testing.contracts.reachable import AGENT, Another, ReachableContract, reached_at
 from atoll.wire.contract.journal import check_health
+from atoll.wire.words.hosts import HostKind
 from atoll.wiring.control.extensions import load_named
 from atoll.wiring.control.settings import extension_options, read_settings
 

@@ -17,6 +17,9 @@ ItemId = Annotated[str, Meta(min_length=1, max_length=200)]
 Word = Annotated[str, Meta(min_length=1, max_length=200)]
 """A short text."""
 
+Address = Annotated[str, Meta(min_length=1, max_length=2000)]
+"""A URL or reference."""
+
 Position = Annotated[int, Meta(ge=0, le=MAX_POSITION)]
 """A position of the event log."""
 

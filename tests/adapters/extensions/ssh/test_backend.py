@@ -16,12 +16,13 @@ from atoll.adapters.extensions.ssh.client import SshClient, SshHost
 from atoll.adapters.extensions.ssh.identity import SshIdentity
 from atoll.adapters.extensions.ssh.machines import OpenSshMachines
 from atoll.domain.errors import Failed, Unavailable
-from atoll.domain.host.host import Host, HostKind
+from atoll.domain.host.host import Host
 from atoll.domain.host.reading import read_host_key
 from atoll.domain.ids import HostId, SandboxId
 from atoll.domain.profile.profile import Profile
 from atoll.ports import CleanupReport, Provision
 from atoll.ports.far import FarBox, LinkTerms
+from atoll.wire.words.hosts import HostKind
 from atoll.zygote.host.home import Home
 from atoll.zygote.jobs.programs import FOR_OTHERS, install
 from tests.peers.machines.ssh_server import SshServer, missing, ssh_server

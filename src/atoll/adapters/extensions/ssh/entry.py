@@ -8,8 +8,8 @@ from atoll.adapters.extensions.ssh.client import SshHost
 from atoll.adapters.extensions.ssh.identity import SshIdentity
 from atoll.adapters.extensions.ssh.machines import ssh_places
 from atoll.adapters.linked.extension import LinkedSettings, RelocatingExtension
-from atoll.domain.host.host import HostKind
 from atoll.ports.extension import ExtensionSetup
+from atoll.wire.words.hosts import HostKind
 
 
 def make(setup: ExtensionSetup) -> RelocatingExtension:

@@ -21,9 +21,9 @@ from atoll.domain.route.policy import (
 )
 from atoll.domain.sandbox.sandbox import CreateSandbox, Inputs
 from atoll.domain.wall.isolation import IsolationLevel
-from atoll.surfaces.http.body.fields import Address, Body, Word
+from atoll.surfaces.http.body.fields import Address, Body, ResponseModel, Word
+from atoll.wire.words.hosts import MAX_MICROS
 
-MAX_MICROS = 10**15
 ComposeFile = Annotated[str, Field(min_length=1, max_length=MAX_BYTES, strict=True)]
 Names = Annotated[tuple[Word, ...], Field(max_length=MAX_NAMED)]
 
@@ -33,6 +33,13 @@ class CostBody(Body):
 
     micros: Annotated[StrictInt, Field(ge=0, le=MAX_MICROS)]
     currency: Annotated[str, Field(pattern="^[A-Z]{3}$", strict=True)] = "USD"
+
+
+class HostCostView(ResponseModel):
+    """A price of an hour, in millionths of a currency."""
+
+    micros: int
+    currency: str
 
 
 class ConstraintsBody(Body):

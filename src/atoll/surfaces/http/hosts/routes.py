@@ -25,8 +25,7 @@ from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import ItemId, ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.body.pages import at_most
-from atoll.surfaces.http.body.route_body import ExplainBody, RouteRulesBody
-from atoll.surfaces.http.hosts.hosts import HostCostView
+from atoll.surfaces.http.body.route_body import ExplainBody, HostCostView, RouteRulesBody
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems

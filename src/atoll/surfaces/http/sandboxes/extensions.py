@@ -7,7 +7,6 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from atoll.domain.errors import AtollError
-from atoll.domain.host.host import HostKind
 from atoll.domain.people.capability import Capability
 from atoll.domain.secrets.secret import no_key
 from atoll.domain.wall.isolation import IsolationLevel
@@ -16,10 +15,11 @@ from atoll.ports.host import Level
 from atoll.surfaces.http.body.answers import Json, instant
 from atoll.surfaces.http.body.fields import ResponseModel
 from atoll.surfaces.http.body.pages import at_most
-from atoll.surfaces.http.hosts.hosts import HostCostView
+from atoll.surfaces.http.body.route_body import HostCostView
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
+from atoll.wire.words.hosts import HostKind
 
 router = APIRouter(prefix="/v1/extensions", tags=["extensions"])
 

@@ -26,7 +26,7 @@ from atoll.domain.compose.document import INIT, SERVICE_LABEL, StackTerms, docum
 from atoll.domain.compose.reading import read_stack
 from atoll.domain.compose.stack import AGENT, Stack
 from atoll.domain.errors import AtollError, Failed, Invalid, Unavailable
-from atoll.domain.host.host import LOCAL, HostKind
+from atoll.domain.host.host import LOCAL
 from atoll.domain.profile.demands import DEBUG, DISK
 from atoll.domain.profile.profile import Access
 from atoll.domain.sandbox.image import HOST
@@ -34,6 +34,7 @@ from atoll.domain.wall.interior import DEFAULT_FILES, DEFAULT_NETLINK
 from atoll.domain.wall.isolation import Isolation, IsolationLevel
 from atoll.ports.extension import Capabilities, CleanupReport, Provision
 from atoll.ports.far import FarBox, FarPlace, LinkTerms, MachineLost
+from atoll.wire.words.hosts import HostKind
 
 NAME = "ext.compose-ssh"
 READY_SECONDS = 40.0
