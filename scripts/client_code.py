@@ -37,20 +37,31 @@ from atoll.wire.api.operation import (
 ROOT: Final = Path(__file__).parents[1]
 MADE: Final = ROOT / "src" / "atoll" / "client" / "made"
 AWAITED: Final = ROOT / "src" / "atoll" / "client" / "aio" / "made"
-AREAS: Final = ("approvals", "hooks", "webhooks")
+AREAS: Final = ("approvals", "hooks", "hosts", "webhooks")
 BY_HAND: Final = {"Gap": "atoll.client.terminal_shapes"}
 """Shapes of areas that are still written by hand, and their modules."""
 
 ITERATED: Final = frozenset({"Webhooks.deliveries"})
 """Pages that the awaited client yields item by item, by hand."""
 
-KEYWORDS: Final = frozenset({"Webhooks.rotate"})
+KEYWORDS: Final = frozenset({"Hosts.drain", "Hosts.trust", "Webhooks.rotate"})
 """Operations whose body is given by its fields, as keywords."""
 
+BY_PLACE: Final = frozenset({"Hosts.trust"})
+"""Those of them whose fields may be given without their names."""
+
+NAMED: Final = frozenset({"host"})
+"""Parameters of paths that are names or ids."""
+
+UNLIMITED: Final = frozenset({"HostRoom"})
+"""Shapes whose numbers are -1 where they are null."""
+
+MADE_PACKAGE: Final = "atoll.client.made"
 _MADE_BY: Final = "Made from the declarations of the API by `scripts/client`."
 
-_FIELDS: Final = {str: "text", bool: "flag", int: "number"}
+_FIELDS: Final = {str: "text", bool: "flag", int: "number", float: "decimal"}
 _LISTS: Final = {str: "texts", int: "numbers"}
+_MAPPINGS: Final = {str: "named_texts"}
 _SEGMENT: Final = re.compile(r"\{(\w+)\}")
 
 
@@ -96,11 +107,15 @@ class AreaCode:
             inherited = (
                 set() if parent in (Answer, PartialAnswer) else set(parent.__struct_fields__)
             )
-            base = shape_name(parent) if inherited else "Shape"
+            base = self._shape(parent) if inherited else "Shape"
             lines = [f"class {shape_name(struct)}({base}):", _docstring(struct.__doc__, 4), ""]
             for field in msgspec.structs.fields(struct):
                 if field.name not in inherited and not iskeyword(field.encode_name):
-                    lines.append(f"    {self._field(field.encode_name, kind_of(field.type))}")
+                    kind = kind_of(field.type)
+                    line = self._field(field.encode_name, kind)
+                    if shape_name(struct) in UNLIMITED and kind.is_optional:
+                        line = line.replace("number()", "number(-1)")
+                    lines.append(f"    {line}")
             yield "\n" + "\n".join(lines)
 
     def _field(self, name: str, kind: Kind) -> str:
@@ -120,15 +135,24 @@ class AreaCode:
                 if item in _LISTS
                 else (f"{name} = fields.many({self._shape(item)})")
             )
+        if inner.entry is not None:
+            return f"{name} = fields.{_MAPPINGS[kind_of(inner.entry[1]).plain]}()"
         if inner.plain in _FIELDS:
             return f"{name} = fields.{_FIELDS[inner.plain]}()"
         return f"{name} = fields.one({self._shape(inner.plain)})"
 
     def _shape(self, struct: type) -> str:
         name = shape_name(struct)
+        self._need_of(struct, name)
+        return name
+
+    def _need_of(self, struct: type, name: str) -> None:
+        """Import the shape or body of a Struct that is not of this area."""
+        area = struct.__module__.rpartition(".")[2]
         if name in BY_HAND:
             self._need(BY_HAND[name], name)
-        return name
+        elif area in AREAS and struct.__module__ != self._module.__name__:
+            self._need(f"{MADE_PACKAGE}.{area}", name)
 
     def _bodies(self) -> Iterator[str]:
         for struct in _classes(self._module, Request):
@@ -147,7 +171,7 @@ class AreaCode:
     def _spread_bodies(self) -> set[type]:
         """Return the bodies whose fields are keywords."""
         return {
-            each.annotation
+            only_member(kind_of(each.annotation))
             for area in self.areas
             for name, one in _named_operations(area).items()
             if f"{area.__name__}.{name}" in KEYWORDS
@@ -162,14 +186,24 @@ class AreaCode:
             return " | ".join(self._python(one) for one in kind.members)
         if kind.item is not None:
             return f"list[{self._python(kind.item)}]"
+        if kind.entry is not None:
+            return f"dict[{', '.join(map(self._python, kind.entry))}]"
         if kind.words is not None:
             self._need("typing", "Literal")
             return f"Literal[{', '.join(map(repr, kind.words))}]"
-        if kind.plain is type(None):
+        return self._plain(kind.plain)
+
+    def _plain(self, plain: Any) -> str:
+        """Return the type of a value that is neither a union nor a list."""
+        if plain is type(None):
             return "None"
-        if isinstance(kind.plain, type) and issubclass(kind.plain, Seconds):
+        if plain is Any:
+            return "object"
+        if issubclass(plain, Seconds):
             return "int | str"
-        return str(kind.plain.__name__)
+        if issubclass(plain, Request):
+            self._need_of(plain, plain.__name__)
+        return str(plain.__name__)
 
     def _noun(self, area: type[Area]) -> str:
         self._need("atoll.client.transport", "Transport")
@@ -182,17 +216,19 @@ class AreaCode:
             "        self._transport = transport",
         ]
         for name, one in _named_operations(area).items():
-            keywords = f"{area.__name__}.{name}" in KEYWORDS
-            lines += ["", *self._method(name, one, keywords=keywords)]
+            lines += ["", *self._method(name, one, f"{area.__name__}.{name}")]
         return "\n" + "\n".join(lines)
 
-    def _method(self, name: str, one: Operation[..., Any], *, keywords: bool) -> Iterator[str]:
-        parameters = _spread(one.parameters()) if keywords else one.parameters()
+    def _method(self, name: str, one: Operation[..., Any], full_name: str) -> Iterator[str]:
+        parameters = _spread(one.parameters()) if full_name in KEYWORDS else one.parameters()
         paged = any(each.group is Paging for each in parameters)
         parameters = [each for each in parameters if each.group is not Paging]
         named = {each.name: _argument(each) for each in parameters}
         answer = "None" if one.answer is None else self._shape(one.answer)
-        signature = ", ".join(["self", *self._arguments(parameters, paged=paged)])
+        arguments = [*self._arguments(parameters, paged=paged)]
+        if full_name in BY_PLACE:
+            arguments.remove("*")
+        signature = ", ".join(["self", *arguments])
         yield f"    def {name}({signature}) -> {answer}:"
         yield _docstring(one.text, 8)
         call = self._call(one, parameters, named, paged=paged)
@@ -209,7 +245,7 @@ class AreaCode:
                 case Place.PATH:
                     yield f"{_argument(one)}: str"
                 case Place.BODY:
-                    yield f"body: {one.annotation.__name__}"
+                    yield f"body: {self._python(one.annotation)}{_default_of(one)}"
                 case Place.QUERY | Place.HEADER | Place.FIELD:
                     if not keywords:
                         yield "*"
@@ -307,11 +343,15 @@ def _typed_dict(struct: type, kinds: Mapping[str, str]) -> str:
     return f"{call}\n{_docstring(struct.__doc__, 0)}\n"
 
 
+def _default_of(one: Parameter) -> str:
+    return "" if one.default is REQUIRED else " = None"
+
+
 def _spread(parameters: Sequence[Parameter]) -> list[Parameter]:
     """Return the parameters with the fields of the body in its place."""
     found = [one for one in parameters if one.place is not Place.BODY]
     body = next(one for one in parameters if one.place is Place.BODY)
-    for field in msgspec.structs.fields(body.annotation):
+    for field in msgspec.structs.fields(only_member(kind_of(body.annotation))):
         default = REQUIRED if field.required else field.default
         found.append(Parameter(field.name, field.encode_name, Place.FIELD, field.type, default))
     return found
@@ -326,7 +366,8 @@ def _value(parameters: Sequence[Parameter]) -> str:
 
 
 def _argument(parameter: Parameter) -> str:
-    if parameter.place is Place.PATH and parameter.annotation is not SandboxRef:
+    named = parameter.annotation is SandboxRef or parameter.name in NAMED
+    if parameter.place is Place.PATH and not named:
         return f"{parameter.name}_id"
     return parameter.name
 

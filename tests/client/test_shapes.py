@@ -9,6 +9,8 @@ class Example(Shape):
     name = fields.text()
     count = fields.number()
     ports = fields.numbers()
+    cores = fields.decimal()
+    labels = fields.named_texts()
 
 
 def test_a_field_that_is_absent_or_null_is_empty() -> None:
@@ -27,3 +29,15 @@ def test_a_field_of_the_wrong_type_fails_when_it_is_read() -> None:
 
 def test_what_is_not_named_passes_through() -> None:
     assert Example({"more": [1]}).value == {"more": [1]}
+
+
+def test_a_decimal_is_none_when_it_is_absent_and_no_text() -> None:
+    assert (Example({}).cores, Example({"cores": 2}).cores) == (None, 2.0)
+    with pytest.raises(Failed, match="`cores` with str where a number belongs"):
+        _ = Example({"cores": "2"}).cores
+
+
+def test_named_texts_are_empty_when_they_are_absent_and_an_object_else() -> None:
+    assert (Example({}).labels, Example({"labels": {"a": "b"}}).labels) == ({}, {"a": "b"})
+    with pytest.raises(Failed, match="`labels` with list where an object belongs"):
+        _ = Example({"labels": []}).labels

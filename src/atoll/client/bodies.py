@@ -6,6 +6,7 @@
 from collections.abc import Mapping
 from typing import Literal, Required, TypedDict, TypeVar, cast
 
+from atoll.client.made.hosts import CostBody as CostBody
 from atoll.client.words import Action as Action
 from atoll.client.words import ActorKind as ActorKind
 from atoll.client.words import IsolationLevel as IsolationLevel
@@ -95,13 +96,6 @@ class ProjectUseBody(TypedDict, total=False):
 
 Scope = Literal["session", "agent", "shared"]
 Softlock = Literal["owner", "strict"]
-
-
-class CostBody(TypedDict, total=False):
-    """A price of an hour, in millionths of a currency."""
-
-    micros: Required[int]
-    currency: str
 
 
 class ConstraintsBody(TypedDict, total=False):

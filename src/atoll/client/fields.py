@@ -83,6 +83,11 @@ def number(default: int = 0) -> Field[int]:
     return Field(int, _number, lambda: default)
 
 
+def decimal() -> Field[float | None]:
+    """Return a field of a number with a fraction; None when it is absent or null."""
+    return Field(float, _decimal, lambda: None)
+
+
 def flag() -> Field[bool]:
     """Return a field that is true only for a literal true."""
     return Field(bool, lambda found, _: found is True, bool)
@@ -96,6 +101,11 @@ def texts() -> Field[list[str]]:
 def numbers() -> Field[list[int]]:
     """Return a field of whole numbers; empty when it is absent or null."""
     return Field(list[int], _numbers, list)
+
+
+def named_texts() -> Field[dict[str, str]]:
+    """Return a field of strings by their names; empty when it is absent or null."""
+    return Field(dict[str, str], _named_texts, dict)
 
 
 def one(shape: type[S]) -> Field[S]:
@@ -118,9 +128,19 @@ def _text(found: Json, name: str) -> str:
 
 
 def _number(found: Json, name: str) -> int:
+    return int(_decimal(found, name))
+
+
+def _decimal(found: Json, name: str) -> float:
     if isinstance(found, bool) or not isinstance(found, int | float):
         raise _odd(name, "a number", found)
-    return int(found)
+    return float(found)
+
+
+def _named_texts(found: Json, name: str) -> dict[str, str]:
+    if not isinstance(found, Mapping):
+        raise _odd(name, "an object", found)
+    return {key: str(value) for key, value in found.items()}
 
 
 def _numbers(found: Json, name: str) -> list[int]:

@@ -12,7 +12,6 @@ from atoll.client.login.agent_logins import AgentLogins
 from atoll.client.organizations import Organizations
 from atoll.client.outside.drive import Drives
 from atoll.client.outside.extensions import Extensions
-from atoll.client.outside.hosts import Hosts
 from atoll.client.outside.routes import Routes
 from atoll.client.projects import Projects
 from atoll.client.sandboxes import KeptFiles
@@ -82,21 +81,6 @@ class AsyncRoutes(AsyncNoun[Routes]):
     default = Awaited(Routes.default)
     set_default = Awaited(Routes.set_default)
     health = Awaited(Routes.health)
-
-
-class AsyncHosts(AsyncNoun[Hosts]):
-    """The machines that sandboxes are placed on."""
-
-    blocking = Hosts
-    list = Awaited(Hosts.list)
-    add = Awaited(Hosts.add)
-    get = Awaited(Hosts.get)
-    change = Awaited(Hosts.change)
-    check = Awaited(Hosts.check)
-    drain = Awaited(Hosts.drain)
-    trust = Awaited(Hosts.trust)
-    undrain = Awaited(Hosts.undrain)
-    remove = Awaited(Hosts.remove)
 
 
 class AsyncOrganizations(AsyncNoun[Organizations]):

@@ -11,7 +11,7 @@ from atoll.client.bodies import (
     RouteOptionsBody,
 )
 from atoll.client.fields import Field, Shape
-from atoll.client.outside.hosts import HostCost
+from atoll.client.made.hosts import HostCost
 from atoll.client.transport import Transport, get, post, put
 from atoll.client.words import IsolationLevel, Strategy
 

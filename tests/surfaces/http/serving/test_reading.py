@@ -25,7 +25,7 @@ class Colour(StrEnum):
 class Sail(Request):
     """A sail."""
 
-    area: Annotated[float, Meta(gt=0, lt=100)]
+    area: Annotated[float, Meta(gt=0.5, lt=100.0)]
 
 
 class Boat(Request):
@@ -71,7 +71,7 @@ def refusal(body: object) -> str:
             {"name": "a", "names": []},
             "names: List should have at least 1 item after validation, not 0",
         ),
-        ({"name": "a", "sails": [{"area": 0}]}, "sails.0.area: Input should be greater than 0"),
+        ({"name": "a", "sails": [{"area": 0}]}, "sails.0.area: Input should be greater than 0.5"),
         ({"name": "a", "sails": [{"area": 100}]}, "sails.0.area: Input should be less than 100"),
         ({"name": "a", "sails": [{"area": "1"}]}, "sails.0.area: Input should be a valid number"),
         ({"name": "a", "crew": True}, "crew: Input should be a valid integer"),

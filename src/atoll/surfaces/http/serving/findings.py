@@ -211,6 +211,11 @@ def _sized(value: Any, bound: str) -> str:
     return f"{noun} should have {bound} after validation, not {len(value)}"
 
 
+def _spell(bound: float) -> str:
+    """Return a bound without a fraction that is none."""
+    return str(int(bound) if bound == int(bound) else bound)
+
+
 _BOUNDS: Final[Mapping[str, tuple[Callable[[Any, Any], bool], Callable[[Any, Any], str]]]] = {
     "min_length": (lambda value, least: len(value) < least, _too_short),
     "max_length": (lambda value, most: len(value) > most, _too_long),
@@ -220,16 +225,19 @@ _BOUNDS: Final[Mapping[str, tuple[Callable[[Any, Any], bool], Callable[[Any, Any
     ),
     "le": (
         lambda value, most: value > most,
-        lambda _, most: f"Input should be less than or equal to {most}",
+        lambda _, most: f"Input should be less than or equal to {_spell(most)}",
     ),
-    "lt": (lambda value, most: value >= most, lambda _, most: f"Input should be less than {most}"),
+    "lt": (
+        lambda value, most: value >= most,
+        lambda _, most: f"Input should be less than {_spell(most)}",
+    ),
     "ge": (
         lambda value, least: value < least,
-        lambda _, least: f"Input should be greater than or equal to {least}",
+        lambda _, least: f"Input should be greater than or equal to {_spell(least)}",
     ),
     "gt": (
         lambda value, least: value <= least,
-        lambda _, least: f"Input should be greater than {least}",
+        lambda _, least: f"Input should be greater than {_spell(least)}",
     ),
 }
 
