@@ -78,7 +78,9 @@ async def _flooded(server: TestServer) -> None:
         async with asyncio.TaskGroup() as tasks:
             flood = {"argv": ["bash", "-c", FLOOD]}
             running = tasks.create_task(api.post(f"{one}/exec", json=flood))
-            most = 0  # questions run out, so they are looked for while there are new ones
+            # Questions run out, so they are looked for while there are new ones; on a busy machine
+            # one may come and go between two looks. The log says below that there were some.
+            most = 0
             while not running.done():
                 items = (await api.get("/v1/inbox")).json()["items"]
                 most = max(most, len(items))
@@ -90,4 +92,4 @@ async def _flooded(server: TestServer) -> None:
             while not (asked := await _questions(api, sandbox)):
                 await pauses.wait()
         assert len(asked) <= CALLS
-        assert 0 < most <= PER_WINDOW
+        assert most <= PER_WINDOW
