@@ -1,19 +1,22 @@
 """Operations: what a signature declares."""
 
 from datetime import date
+from importlib import import_module
+from pkgutil import walk_packages
 from typing import Annotated
 
 import pytest
-from msgspec import Meta
+from msgspec import Meta, field
 
 from atoll.domain.people.capability import Capability
-from atoll.wire.api import events, hooks, webhooks
+from atoll.wire import api
 from atoll.wire.api.annotations import Header
 from atoll.wire.api.operation import (
     REQUIRED,
     Answer,
     Area,
     Operation,
+    Parameters,
     Place,
     Removal,
     Request,
@@ -21,7 +24,16 @@ from atoll.wire.api.operation import (
     operations_of,
 )
 
-AREAS = (events.Events, hooks.Hooks, webhooks.Webhooks)
+MODULES = [import_module(one.name) for one in walk_packages(api.__path__, f"{api.__name__}.")]
+AREAS = [
+    one
+    for module in MODULES
+    for one in vars(module).values()
+    if isinstance(one, type)
+    and issubclass(one, Area)
+    and one is not Area
+    and one.__module__ == module.__name__
+]
 
 
 class BoatBody(Request):
@@ -34,6 +46,14 @@ class BoatView(Answer):
     """A boat."""
 
     name: str
+
+
+class Harbour(Parameters):
+    """The place where boats are."""
+
+    port: str
+    piers: list[int] = field(default_factory=list)
+    near: Annotated[str | None, Header("near")] = None
 
 
 class Boats(Area):
@@ -66,7 +86,7 @@ class Boats(Area):
         """Sink a boat."""
 
     @operation("GET /v1/boats", name="list_boats", public=True)
-    def list(self) -> BoatView:  # type: ignore[empty-body]
+    def list(self, *, harbour: Harbour) -> BoatView:  # type: ignore[empty-body]
         """Return the boats."""
 
 
@@ -78,6 +98,14 @@ def test_each_parameter_has_its_place_and_default() -> None:
         "colour": ("colour", Place.QUERY, None),
         "tag": ("if-match", Place.HEADER, ""),
     }
+
+
+def test_group_is_taken_apart_into_its_parameters() -> None:
+    found = {one.name: one for one in Boats.list.parameters()}
+    assert {(one.argument, one.group) for one in found.values()} == {("harbour", Harbour)}
+    assert [one.place for one in found.values()] == [Place.QUERY, Place.QUERY, Place.HEADER]
+    assert [one.default for one in found.values()] == [REQUIRED, [], None]
+    assert [one.is_list for one in found.values()] == [False, True, False]
 
 
 def test_facts_of_the_area_hold_for_operations_that_name_none() -> None:
