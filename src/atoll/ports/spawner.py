@@ -119,6 +119,12 @@ class Pty(Protocol):
         this one."""
         ...
 
+    @property
+    def window_bytes(self) -> int:
+        """The most output that is on its way here while reading is paused, beyond the kernel's own
+        buffer. It comes when the program has ended, whether or not there is a reader."""
+        ...
+
     def close_slave(self) -> None:
         """Close our copy of the program's side. Idempotent."""
         ...

@@ -214,6 +214,11 @@ class DescriptorPty:
         """None: it ends with this process."""
         return None
 
+    @property
+    def window_bytes(self) -> int:
+        """Zero: it is read where the program writes."""
+        return 0
+
     def close_slave(self) -> None:
         """Close the program's side. Idempotent."""
         if self._slave >= 0:

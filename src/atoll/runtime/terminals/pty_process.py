@@ -69,7 +69,8 @@ class PtyProcess:
         throttled: Callable[[], bool],
     ) -> None:
         self.size = spec.size
-        self.scrollback = Scrollback(spec.ring_bytes)
+        # With room for what comes at the end beyond a driver's backlog.
+        self.scrollback = Scrollback(spec.ring_bytes + pty.window_bytes)
         self.title = ""
         self.end: End | None = None
         self.ending: Exited | None = None

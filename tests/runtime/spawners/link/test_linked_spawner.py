@@ -4,6 +4,7 @@ import asyncio
 import os
 import tempfile
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,9 @@ from atoll.runtime.spawners.init import InitSpawner
 from atoll.testing.contracts.spawner import SpawnerContract
 from atoll.testing.inside import captured, run, terminal
 from atoll.testing.linked import Linked, linked
+from atoll.wire.attach import Ack
+from tests.runtime.stage import abort, runtime
+from tests.runtime.terminals.test_terminals import until_still
 
 FAR_ENDS = [
     pytest.param(
@@ -55,6 +59,30 @@ async def test_output_that_fills_every_buffer_comes_whole_and_before_the_end(
     assert end.code == 0
     assert len(text) == 3_000_005
     assert text.endswith(b"xdone\n")
+
+
+@pytest.mark.parametrize("size", [264_000, 272_000, 284_000])
+async def test_driver_away_at_the_program_s_end_finds_all_that_was_on_its_way(
+    spawner: InitSpawner, size: int
+) -> None:
+    @asynccontextmanager
+    async def wall(_work: Path) -> AsyncIterator[InitSpawner]:
+        yield spawner
+
+    async with runtime(wall=wall) as rt:
+        line = f"stty -echo -onlcr; echo ready; read go; exec head -c {size} /dev/zero"
+        terminal = await rt.open("sh", "-c", line, cwd=spawner.root)
+        async with rt.attach(terminal, client="a") as driver:
+            await driver.until_bytes(b"ready\n")
+            since = driver.offset
+            await driver.say(Ack(since))
+            await driver.type(b"\n")
+            abort(driver.ws)
+        scrollback = rt.terminals.get(terminal).scrollback
+        await until_still(lambda: scrollback.end)
+        async with rt.attach(terminal, client="a", since=since) as back:
+            await back.until_bytes(bytes(150_000))
+            assert scrollback.start <= since
 
 
 async def test_cut_link_loses_and_repeats_nothing(link: Linked) -> None:

@@ -15,6 +15,7 @@ from atoll.runtime.spawners.link.channel import Inflow, Outflow, Write
 from atoll.runtime.spawners.waiting import WaitingInput
 from atoll.wire.link.frames import (
     MAX_DATA_BYTES,
+    WINDOW_BYTES,
     Frame,
     Garbled,
     Kind,
@@ -64,6 +65,11 @@ class LinkedTerminal:
     def lasting(self) -> int:
         """The number of the channel, which the far end keeps for a later near end."""
         return self._number
+
+    @property
+    def window_bytes(self) -> int:
+        """The channel's window."""
+        return WINDOW_BYTES
 
     @property
     def closed(self) -> bool:
