@@ -66,6 +66,11 @@ class Kind:
         return get_args(self.plain)[0] if get_origin(self.plain) in (list, tuple) else None
 
     @property
+    def is_tuple(self) -> bool:
+        """Report whether the type is a tuple of any length."""
+        return get_origin(self.plain) is tuple
+
+    @property
     def entry(self) -> tuple[Any, Any] | None:
         """Return the annotations of a mapping's keys and values, or None where it is none."""
         if self.plain is dict:

@@ -43,6 +43,7 @@ class Boat(Request):
     flags: dict[str, Any] = field(default_factory=dict)
     env: Annotated[dict[Name, str], Meta(max_length=2)] | None = None
     currency: Code | None = None
+    ports: Annotated[tuple[Name, ...], Meta(max_length=2)] = ()
 
 
 def refusal(body: object) -> str:
@@ -78,6 +79,15 @@ def refusal(body: object) -> str:
         ({"name": "a", "crew": 2**70}, "crew: Input should be less than or equal to 5"),
         ({"name": "a", "crew": -1}, "crew: Input should be greater than or equal to 0"),
         ({"name": "a", "ready": "yes"}, "ready: Input should be a valid boolean"),
+        ({"name": "a", "ports": "a"}, "ports: Input should be a valid tuple"),
+        (
+            {"name": "a", "ports": ["", "", ""]},
+            "ports.0: String should have at least 1 character (and 2 more)",
+        ),
+        (
+            {"name": "a", "ports": ["a", "b", "c"]},
+            "ports: Tuple should have at most 2 items after validation, not 3",
+        ),
         ({"name": "a", "kind": "ketch"}, "kind: Input should be 'sloop' or 'yawl'"),
         ({"name": "a", "flags": []}, "flags: Input should be a valid dictionary"),
         ({"name": "a", "env": {"A": 1}}, "env.A: Input should be a valid string"),

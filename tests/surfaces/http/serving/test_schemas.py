@@ -18,12 +18,20 @@ class Colour(StrEnum):
     BLUE = "blue"
 
 
+class Sail(Request):
+    """A sail."""
+
+    area: int = 3
+    colour: Colour | None = None
+
+
 class Boat(Request):
     """A boat."""
 
     name: Annotated[str, Meta(min_length=1)]
     colour: Colour | None = None
     tags: list[str] = field(default_factory=list)
+    sail: Sail = field(default_factory=Sail)
     crew: int = 2
 
 
@@ -80,6 +88,7 @@ def test_body_names_what_is_required_and_the_defaults_of_the_rest() -> None:
     assert boat["additionalProperties"] is False
     assert boat["properties"]["crew"] == {"type": "integer", "default": 2}
     assert boat["properties"]["tags"]["default"] == []
+    assert boat["properties"]["sail"]["default"] == {"area": 3}
     assert "default" not in boat["properties"]["colour"]
     assert schemas.named["Colour"]["enum"] == ["red", "blue"]
 

@@ -48,7 +48,9 @@ def findings_of(kind: Kind, value: Any, path: tuple[str, ...]) -> Iterator[Findi
     bounds = inner.bounds
     check = _check_of(inner)
     wrong = [] if check is None else [*check(inner, value, path)]
-    if not wrong or (inner.item is not None and _is_too_long(value, bounds)):
+    if inner.is_tuple and not wrong:
+        value = tuple(value)
+    if not wrong or (inner.item is not None and not inner.is_tuple and _is_too_long(value, bounds)):
         wrong = [*_bound_findings(bounds, value, path)]
     yield from wrong
 
@@ -116,7 +118,7 @@ def _fields(struct: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ..
 
 def _list_findings(kind: Kind, value: Any, path: tuple[str, ...]) -> Iterator[Finding]:
     if not isinstance(value, list):
-        yield Finding(path, "Input should be a valid list")
+        yield Finding(path, f"Input should be a valid {'tuple' if kind.is_tuple else 'list'}")
         return
     item = kind_of(kind.item)
     for at, one in enumerate(value):
@@ -204,10 +206,13 @@ def _too_short(value: Any, least: int) -> str:
     return _sized(value, f"at least {_counted(value, least)}")
 
 
+_NOUNS: Final[Mapping[type, str]] = {list: "List", tuple: "Tuple", dict: "Dictionary"}
+
+
 def _sized(value: Any, bound: str) -> str:
     if isinstance(value, str):
         return f"String should have {bound}"
-    noun = "List" if isinstance(value, list) else "Dictionary"
+    noun = _NOUNS[type(value)]
     return f"{noun} should have {bound} after validation, not {len(value)}"
 
 

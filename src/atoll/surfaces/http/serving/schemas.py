@@ -176,7 +176,13 @@ def _bounded(schema: Schema, bounds: Mapping[str, Any]) -> Schema:
 
 def _default(field: msgspec.structs.FieldInfo) -> Any:
     if field.default_factory is not msgspec.NODEFAULT:
-        return msgspec.to_builtins(field.default_factory())
+        made = msgspec.to_builtins(field.default_factory())
+        # An object is shown without its members that are null.
+        return _without_null(made) if isinstance(made, dict) else made
     if isinstance(field.default, Seconds):
         return int(field.default)
     return msgspec.to_builtins(field.default)
+
+
+def _without_null(members: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if value is not None}
