@@ -37,7 +37,7 @@ from atoll.wire.api.operation import (
 ROOT: Final = Path(__file__).parents[1]
 MADE: Final = ROOT / "src" / "atoll" / "client" / "made"
 AWAITED: Final = ROOT / "src" / "atoll" / "client" / "aio" / "made"
-AREAS: Final = ("approvals", "hooks", "hosts", "webhooks")
+AREAS: Final = ("approvals", "hooks", "hosts", "routes", "webhooks")
 BY_HAND: Final = {"Gap": "atoll.client.terminal_shapes"}
 """Shapes of areas that are still written by hand, and their modules."""
 
@@ -50,10 +50,10 @@ KEYWORDS: Final = frozenset({"Hosts.drain", "Hosts.trust", "Webhooks.rotate"})
 BY_PLACE: Final = frozenset({"Hosts.trust"})
 """Those of them whose fields may be given without their names."""
 
-NAMED: Final = frozenset({"host"})
+NAMED: Final = frozenset({"host", "route"})
 """Parameters of paths that are names or ids."""
 
-UNLIMITED: Final = frozenset({"HostRoom"})
+UNLIMITED: Final = frozenset({"HostRoom", "RouteHealth"})
 """Shapes whose numbers are -1 where they are null."""
 
 MADE_PACKAGE: Final = "atoll.client.made"
@@ -113,13 +113,15 @@ class AreaCode:
                 if field.name not in inherited and not iskeyword(field.encode_name):
                     kind = kind_of(field.type)
                     line = self._field(field.encode_name, kind)
+                    if line is None:
+                        continue
                     if shape_name(struct) in UNLIMITED and kind.is_optional:
                         line = line.replace("number()", "number(-1)")
                     lines.append(f"    {line}")
             yield "\n" + "\n".join(lines)
 
-    def _field(self, name: str, kind: Kind) -> str:
-        """Return the line of a shape's field."""
+    def _field(self, name: str, kind: Kind) -> str | None:
+        """Return the line of a shape's field; None for one that is read from `value` only."""
         self._need("atoll.client", "fields")
         inner = kind_of(only_member(kind))
         if isinstance(inner.plain, type) and issubclass(inner.plain, Enum):
@@ -129,6 +131,8 @@ class AreaCode:
             self._need("atoll.client.fields", "Field")
             return f"{name}: Field[{self._python(inner.plain)}] = fields.word()"
         if inner.item is not None:
+            if kind_of(inner.item).item is not None:
+                return None
             item = kind_of(inner.item).plain
             return (
                 f"{name} = fields.{_LISTS[item]}()"

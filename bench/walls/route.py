@@ -13,8 +13,9 @@ from atoll.domain.host.host import HourlyCost
 from atoll.domain.route.candidate import Candidate
 from atoll.domain.route.decision import RouteRequest, decide
 from atoll.domain.route.health import Health
-from atoll.domain.route.policy import Constraints, Strategy
-from atoll.domain.wall.isolation import IsolationLevel
+from atoll.domain.route.policy import Constraints
+from atoll.wire.words.routes import Strategy
+from atoll.wire.words.walls import IsolationLevel
 from bench.database.events import draft
 from bench.figures import Series, ratio, table, verdict
 

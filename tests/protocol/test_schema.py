@@ -108,8 +108,8 @@ def test_every_extension_that_comes_with_atoll_is_a_backend() -> None:
 
 
 def test_words_of_walls_are_those_of_sandboxes() -> None:
-    from atoll.domain.route.policy import ExecutionMode
-    from atoll.domain.wall.isolation import IsolationLevel
+    from atoll.wire.words.routes import ExecutionMode
+    from atoll.wire.words.walls import IsolationLevel
 
     assert list(words("IsolationLevel"))[1:] == [level.value for level in IsolationLevel]
     assert set(words("ExecutionMode")) - {"unspecified"} == {mode.value for mode in ExecutionMode}

@@ -21,11 +21,10 @@ from atoll.adapters.safety.layers import SafetyFolders
 from atoll.domain.errors import AtollError, Invalid
 from atoll.domain.files.host_mount import HostMount
 from atoll.domain.host.host import HourlyCost
-from atoll.domain.network.network import NetworkMode
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.profile.profile import Access, Scope, WorkspaceMode
 from atoll.domain.profile.schema import profile_document, read_profile
-from atoll.domain.route.policy import Constraints, ExecutionMode, RouteOptions, Strategy
+from atoll.domain.route.policy import Constraints, RouteOptions
 from atoll.domain.sandbox.project import ProjectRequest
 from atoll.domain.sandbox.sandbox import (
     Consumer,
@@ -36,7 +35,6 @@ from atoll.domain.sandbox.sandbox import (
     State,
 )
 from atoll.domain.sandbox.task import AgentMode, TaskRequest
-from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports import Capabilities, Provision
 from atoll.services.agents.agents import Agents
 from atoll.services.terminals.terminals import Terminals
@@ -44,7 +42,10 @@ from atoll.surfaces.http.body.route_body import MountBody
 from atoll.surfaces.http.sandboxes.create_body import CreateBody
 from atoll.wire.contract.agents import OpenAgentBody
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.networks import NetworkMode
+from atoll.wire.words.routes import ExecutionMode, Strategy
 from atoll.wire.words.terminals import Strictness
+from atoll.wire.words.walls import IsolationLevel
 from atoll.wire.zygote import messages as wire
 from tests.peers.contract import AGENT
 from tests.services.provisioning.test_resumption import STARTED, started, stopped

@@ -51,10 +51,11 @@ from atoll.domain.interior.remote import INIT, RemoteMachine
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.profile.demands import DEMANDS
 from atoll.domain.sandbox.sandbox import CreateSandbox
-from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.isolation import Isolation
 from atoll.ports import Capabilities, Provision
 from atoll.ports.extension import ExtensionSetup
 from atoll.ports.far import FarBox, FarPlace, LinkTerms
+from atoll.wire.words.walls import IsolationLevel
 from atoll.wire.zygote import messages as wire
 from atoll.zygote.disk.engine_mounts import EngineMounts
 from atoll.zygote.disk.storage import Storage

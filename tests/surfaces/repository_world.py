@@ -24,7 +24,7 @@ from atoll.adapters.vaults.in_memory import InMemoryVault
 from atoll.client.client import Client
 from atoll.client.server import find_server
 from atoll.domain.ids import SandboxId
-from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.isolation import Isolation
 from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, Reachability
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
@@ -40,6 +40,7 @@ from atoll.testing import (
     FakeSshMachines,
     FakeWebhookSender,
 )
+from atoll.wire.words.walls import IsolationLevel
 from atoll.wiring.control.graph import build_application
 from atoll.wiring.control.library import LibraryPorts, build_library
 from atoll.wiring.control.lifecycle.sandboxes import SandboxPorts

@@ -7,6 +7,10 @@ from collections.abc import Mapping
 from typing import Literal, Required, TypedDict, TypeVar, cast
 
 from atoll.client.made.hosts import CostBody as CostBody
+from atoll.client.made.routes import ConstraintsBody as ConstraintsBody
+from atoll.client.made.routes import InputsBody as InputsBody
+from atoll.client.made.routes import MountBody as MountBody
+from atoll.client.made.routes import RouteOptionsBody as RouteOptionsBody
 from atoll.client.words import Action as Action
 from atoll.client.words import ActorKind as ActorKind
 from atoll.client.words import IsolationLevel as IsolationLevel
@@ -32,16 +36,6 @@ class RepoBody(TypedDict, total=False):
     sparse: list[str]
 
 
-class MountBody(TypedDict, total=False):
-    """A directory of the host in a new sandbox."""
-
-    source: Required[str]
-    target: Required[str]
-    access: Literal["ro", "rw"]
-    grant: str | None
-    private: bool
-
-
 class WorkspaceBody(TypedDict, total=False):
     """The workspace of a new sandbox."""
 
@@ -55,14 +49,6 @@ class SetupBody(TypedDict, total=False):
     instructions: str | None
     instructions_ref: str | None
     secret_refs: list[str]
-
-
-class InputsBody(TypedDict, total=False):
-    """The references of a sandbox's consumer."""
-
-    repo_ref: str | None
-    compose_bundle_ref: str | None
-    compose_bundle: str | None
 
 
 class ConsumerBody(TypedDict, total=False):
@@ -96,26 +82,6 @@ class ProjectUseBody(TypedDict, total=False):
 
 Scope = Literal["session", "agent", "shared"]
 Softlock = Literal["owner", "strict"]
-
-
-class ConstraintsBody(TypedDict, total=False):
-    """Limits that a backend must keep."""
-
-    max_cost_per_hour: CostBody | None
-    require_isolation: IsolationLevel | None
-    region: str | None
-    gpu: str | None
-    max_ready_ms: int | None
-    min_success: float | None
-    execution_mode: Literal["desktop", "sandbox"] | None
-
-
-class RouteOptionsBody(ConstraintsBody, total=False):
-    """The narrower choice of one request."""
-
-    strategy: Strategy | None
-    extension: str | None
-    accept_open_network: bool
 
 
 class CreateBody(TypedDict, total=False):

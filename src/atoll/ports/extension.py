@@ -17,9 +17,10 @@ from atoll.domain.host.host import LOCAL, Host, HourlyCost
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile
 from atoll.domain.route.candidate import ImageKind
-from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.isolation import Isolation
 from atoll.domain.wall.resources import NO_LIMITS, Resources
 from atoll.wire.words.hosts import HostKind
+from atoll.wire.words.walls import IsolationLevel
 from atoll.wire.zygote.messages import Agent as RuntimeAgent
 
 SELF_HOSTED: Final = "self-hosted"

@@ -15,8 +15,7 @@ from atoll.adapters.extensions.in_memory import InMemory
 from atoll.domain.errors import AtollError, Conflict, Failed, Unavailable
 from atoll.domain.ids import SandboxId, spell
 from atoll.domain.profile.profile import Profile
-from atoll.domain.route.health import Breaker
-from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.isolation import Isolation
 from atoll.ports.extension import (
     Capabilities,
     CleanupReport,
@@ -33,6 +32,8 @@ from atoll.ports.extension import (
 )
 from atoll.testing import ExtensionContract
 from atoll.wire.contract.journal import HealthRecord
+from atoll.wire.words.routes import Breaker
+from atoll.wire.words.walls import IsolationLevel
 
 ABLE = Capabilities(IsolationLevel.NONE)
 

@@ -17,9 +17,9 @@ from atoll.domain.errors import Failed
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile
 from atoll.domain.route.candidate import ImageKind
-from atoll.domain.wall.isolation import IsolationLevel
 from atoll.domain.wall.resources import Resources
 from atoll.ports.extension import ExtensionSetup, JudgesProfiles, Provision
+from atoll.wire.words.walls import IsolationLevel
 from atoll.wire.zygote.messages import Reported
 
 OPENSHELL = {"openshell": {"gateway": "http://127.0.0.1:1", "images": {"py": "python:3.12"}}}

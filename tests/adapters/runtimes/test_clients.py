@@ -9,11 +9,12 @@ from aiohttp import web
 
 from atoll.adapters.runtimes.http_clients import HttpRuntimeClients, Settings
 from atoll.domain.errors import Failed, Invalid, Unavailable
-from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.isolation import Isolation
 from atoll.ports.extension import Reachability
 from atoll.testing import FakeRuntimes, RuntimeClientsContract
 from atoll.testing.fakes.runtime import WorkerInMemory
 from atoll.wire.contract.call import RuntimeCall, bytes_call
+from atoll.wire.words.walls import IsolationLevel
 from tests.runtime.workers.stage import served
 from tests.surfaces.http.world import ScriptedRuntime, runtime_on, short_folder
 

@@ -15,8 +15,9 @@ import msgspec
 from atoll.domain.agent.agent import LAYERS
 from atoll.domain.ids import SandboxId
 from atoll.domain.wall.interior import HOME
-from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.isolation import Isolation
 from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, Reachability
+from atoll.wire.words.walls import IsolationLevel
 from atoll.wire.zygote.messages import Agent
 from atoll.zygote.jobs.programs import find_bwrap
 from tests.claims import claim_uid

@@ -18,9 +18,10 @@ from atoll.client.desktop.served import Pace
 from atoll.client.fields import Shape
 from atoll.client.transport import Call
 from atoll.domain.errors import Conflict, Failed, Unavailable
-from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.isolation import Isolation
 from atoll.ports.outside.local_wall import LocalRuntime, LocalWall
 from atoll.wire.http.server_sent import ServerSent
+from atoll.wire.words.walls import IsolationLevel
 
 BARE = Isolation(IsolationLevel.NONE, "none")
 

@@ -30,7 +30,7 @@ from atoll.client.server import Server, server_at
 from atoll.client.transport import Call
 from atoll.domain.errors import AtollError, Failed, Invalid, NotFound
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.isolation import Isolation
 from atoll.domain.worker.create import WorkerId
 from atoll.domain.worker.heartbeat import LEASE
 from atoll.domain.worker.live import WorkerDelta
@@ -39,6 +39,7 @@ from atoll.ports.extension import Reachability
 from atoll.ports.outside.local_wall import LocalRuntime, LocalWall
 from atoll.services.workers.desktop_deltas import DesktopDeltas
 from atoll.wire.contract.agents import list_agents
+from atoll.wire.words.walls import IsolationLevel
 from atoll.wiring.control.lifecycle import workers as wiring
 from tests.runtime.stage import runtime
 from tests.runtime.workers.stage import codex, seen

@@ -24,7 +24,8 @@ from atoll.domain.network.bounds import (
     withheld,
     within,
 )
-from atoll.domain.network.network import Network, NetworkMode
+from atoll.domain.network.network import Network
+from atoll.wire.words.networks import NetworkMode
 
 USUAL = NetworkBounds()
 OPEN = Network(

@@ -18,7 +18,7 @@ from atoll.domain.network.egress import (
     judge_own,
     read_ranges,
 )
-from atoll.domain.network.network import NetworkMode
+from atoll.wire.words.networks import NetworkMode
 
 PROVIDERS = ("api.openai.com", "api.anthropic.com")
 RULES = (

@@ -3,8 +3,9 @@
 import pytest
 
 from atoll.domain.errors import Invalid
-from atoll.domain.network.network import Network, NetworkMode
+from atoll.domain.network.network import Network
 from atoll.domain.network.switch import MAX_DENIED, NetworkChange, changed, rules_of, told
+from atoll.wire.words.networks import NetworkMode
 
 START = Network(egress=("preset:pypi", "a.example"))
 

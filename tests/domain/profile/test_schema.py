@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 import atoll
 from atoll.domain.errors import Invalid
-from atoll.domain.network.network import NetworkMode
 from atoll.domain.profile.profile import WorkspaceMode
 from atoll.domain.profile.route import extension_name
 from atoll.domain.profile.schema import (
@@ -17,8 +16,9 @@ from atoll.domain.profile.schema import (
     version_key,
     workspace_mode,
 )
-from atoll.domain.wall.isolation import IsolationLevel
+from atoll.wire.words.networks import NetworkMode
 from atoll.wire.words.terminals import Strictness
+from atoll.wire.words.walls import IsolationLevel
 
 HEAD = 'id: profile.x\nversion: "1.0.0"\n'
 BUNDLED = sorted((Path(atoll.__file__).parent / "profiles").glob("*.yaml"))

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from atoll.domain.errors import Invalid
-from atoll.domain.network.network import Network, NetworkMode
+from atoll.domain.network.network import Network
 from atoll.domain.repository.devcontainer import read_devcontainer, without_comments
 from atoll.domain.repository.project import (
     ProjectFile,
@@ -22,6 +22,7 @@ from atoll.domain.repository.project_file import (
 )
 from atoll.domain.repository.project_schema import project_schema
 from atoll.domain.sandbox.project import widened
+from atoll.wire.words.networks import NetworkMode
 from tests.places import ROOT
 
 WHOLE = b"""

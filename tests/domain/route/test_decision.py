@@ -24,11 +24,12 @@ from atoll.domain.route.decision import (
     place,
     refusal,
 )
-from atoll.domain.route.health import Attempt, Breaker, Health
-from atoll.domain.route.policy import DESKTOP, Constraints, ExecutionMode, Strategy
-from atoll.domain.wall.isolation import IsolationLevel
+from atoll.domain.route.health import Attempt, Health
+from atoll.domain.route.policy import DESKTOP, Constraints
 from atoll.domain.wall.resources import Resources
 from atoll.testing.contracts.event_log import NOW
+from atoll.wire.words.routes import Breaker, ExecutionMode, Strategy
+from atoll.wire.words.walls import IsolationLevel
 
 CONTAINER, MICROVM = IsolationLevel.CONTAINER, IsolationLevel.MICROVM
 OURS = Candidate("ext.ours", "local", "local", isolation=CONTAINER)

@@ -10,11 +10,11 @@ from atoll.domain.route.health import (
     TRIP,
     UNKNOWN,
     WINDOW,
-    Breaker,
     Health,
     Outcome,
     health_of,
 )
+from atoll.wire.words.routes import Breaker
 
 NOW = datetime(2026, 11, 26, tzinfo=UTC)
 SECOND = timedelta(seconds=1)

@@ -11,19 +11,17 @@ from atoll.domain.route.health import Attempt
 from atoll.domain.route.policy import (
     BUILT_IN,
     DESKTOP,
-    MAX_NAMED,
     Constraints,
-    ExecutionMode,
     RouteOptions,
     RoutePolicy,
-    Strategy,
     named_backends,
     narrowed,
     read_policy,
 )
 from atoll.domain.route.record import Move, RouteRecord
-from atoll.domain.wall.isolation import IsolationLevel
 from atoll.testing.contracts.event_log import NOW
+from atoll.wire.words.routes import MAX_NAMED, ExecutionMode, Strategy
+from atoll.wire.words.walls import IsolationLevel
 
 SANDBOX = ExecutionMode.SANDBOX
 HEAD = 'id: profile.x\nversion: "1.0.0"\n'

@@ -6,7 +6,6 @@ import pytest
 
 from atoll.domain.errors import Conflict, Forbidden, Invalid, LimitReached
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SandboxId
-from atoll.domain.network.network import NetworkMode
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import LOCAL_PERSON, TokenAccess
 from atoll.domain.profile.profile import Profile, Repo, Scope, Ttl
@@ -33,6 +32,7 @@ from atoll.domain.sandbox.steps.child import (
 from atoll.domain.sandbox.stimulus import ChildMade, ParentEnded
 from atoll.domain.sandbox.task import AgentMode, TaskRequest
 from atoll.domain.tool.rule import ChildQuota, ProfileTools
+from atoll.wire.words.networks import NetworkMode
 from atoll.wire.words.terminals import Strictness
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

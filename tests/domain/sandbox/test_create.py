@@ -5,7 +5,6 @@ import pytest
 
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import SandboxId
-from atoll.domain.network.network import NetworkMode
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.profile.profile import Access, Profile, Repo, Scope, WorkspaceMode
 from atoll.domain.sandbox.create import (
@@ -26,6 +25,7 @@ from atoll.domain.sandbox.sandbox import (
 )
 from atoll.domain.sandbox.task import TaskRequest
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.networks import NetworkMode
 
 NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 PROFILE = Profile("profile.x", "1.0.0")

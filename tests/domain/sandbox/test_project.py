@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SandboxId
-from atoll.domain.network.network import Network, NetworkMode
+from atoll.domain.network.network import Network
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.profile.profile import Profile
 from atoll.domain.repository.project import DecidedProject, ProjectDecision, ProjectFile
@@ -32,6 +32,7 @@ from atoll.domain.sandbox.stimulus import (
     Stimulus,
     Stop,
 )
+from atoll.wire.words.networks import NetworkMode
 from tests.domain.sandbox.test_lifecycle import NOW, new_sandbox
 
 FILE = ProjectFile(".atoll.yaml", setup=("make",), network=("npm",), env=(("A", "1"),))

@@ -4,10 +4,9 @@ from typing import Any
 import pytest
 
 from atoll.domain.files.host_mount import HostMount
-from atoll.domain.network.network import NetworkMode
 from atoll.domain.profile.profile import Access, Scope, WorkspaceMode
 from atoll.domain.route.decision import RouteRequest
-from atoll.domain.route.policy import Constraints, RouteOptions, Strategy
+from atoll.domain.route.policy import Constraints, RouteOptions
 from atoll.domain.sandbox.create import grant
 from atoll.domain.sandbox.project import ProjectRequest
 from atoll.domain.sandbox.repeated_create import other_input, other_origin
@@ -19,6 +18,8 @@ from atoll.domain.sandbox.sandbox import (
     SetupMetadata,
 )
 from atoll.domain.sandbox.task import AgentMode, TaskRequest
+from atoll.wire.words.networks import NetworkMode
+from atoll.wire.words.routes import Strategy
 from atoll.wire.words.terminals import Strictness
 from tests.domain.sandbox.test_create import AROUND, KEY, PROFILE
 from tests.domain.sandbox.test_project import DECIDED

@@ -6,13 +6,15 @@ from datetime import UTC, datetime
 import pytest
 
 from atoll.domain.ids import SandboxId
-from atoll.domain.network.network import Network, NetworkMode
+from atoll.domain.network.network import Network
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.profile.profile import Profile, RootMode, Safety
 from atoll.domain.sandbox.create import Circumstances, grant
 from atoll.domain.sandbox.safety_layers import Layer, layers_of, wall_of
 from atoll.domain.sandbox.sandbox import Attachment, CreateSandbox, Sandbox
-from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.isolation import Isolation
+from atoll.wire.words.networks import NetworkMode
+from atoll.wire.words.walls import IsolationLevel
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 PLAIN = Profile("profile.x", "1.0.0")

@@ -1,6 +1,7 @@
 import pytest
 
-from atoll.domain.wall.isolation import Isolation, IsolationLevel, reaches, shortfall
+from atoll.domain.wall.isolation import Isolation, reaches, shortfall
+from atoll.wire.words.walls import IsolationLevel
 
 NONE, POLICY, CONTAINER, MICROVM = IsolationLevel
 

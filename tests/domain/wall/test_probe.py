@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.isolation import Isolation
 from atoll.domain.wall.probe import PROBE, open_network, probed
+from atoll.wire.words.walls import IsolationLevel
 
 CLOSED = {
     "status": "Name:\tsh\nUid:\t1000\t1000\t1000\t1000\nCapPrm:\t0\nCapEff:\t0000000000000000\n"

@@ -3,7 +3,7 @@
 import pytest
 
 from atoll.domain.event import Json
-from atoll.domain.route.health import Breaker, Health
+from atoll.domain.route.health import Health
 from atoll.domain.worker.backends import (
     BackendHealth,
     BackendPlace,
@@ -16,6 +16,7 @@ from atoll.domain.worker.create import WorkerId
 from atoll.domain.worker.lifecycle import HostContact, Worker, WorkerStatus
 from atoll.domain.worker.placement import started_facts
 from atoll.domain.worker.snapshot import WorkerSandbox
+from atoll.wire.words.routes import Breaker
 
 MEASURED = Health(4, 0.75, 300, 900, Breaker.HALF_OPEN)
 BOX = BackendPlace("ext.ssh", "box", "eu-1")

@@ -3,7 +3,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atoll.domain.errors import Invalid
-from atoll.domain.route.policy import ExecutionMode
 from atoll.domain.sandbox.sandbox import RepoRequest
 from atoll.domain.worker.create import (
     MOST_METADATA,
@@ -16,6 +15,7 @@ from atoll.domain.worker.create import (
 )
 from atoll.domain.worker.selection import backend_of, extension_of
 from atoll.protocol.v1 import codex_sandbox_pb2
+from atoll.wire.words.routes import ExecutionMode
 
 AGENTS = frozenset({"codex", "claude"})
 ID = WorkerId("w-1")

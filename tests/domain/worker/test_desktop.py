@@ -5,7 +5,7 @@ import pytest
 
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import DesktopId, OrgId, PrincipalId
-from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.isolation import Isolation
 from atoll.domain.worker.desktop import (
     LONGEST_NOTE,
     MOST_NOTES,
@@ -14,6 +14,7 @@ from atoll.domain.worker.desktop import (
     judge_isolation,
 )
 from atoll.domain.worker.heartbeat import STALE_AFTER
+from atoll.wire.words.walls import IsolationLevel
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 DESKTOP = Desktop(DesktopId("dk_a"), OrgId("o"), PrincipalId("ada"), "laptop", NOW)

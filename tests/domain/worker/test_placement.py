@@ -18,10 +18,10 @@ from atoll.domain.profile.profile import Profile, Scope
 from atoll.domain.route.candidate import Candidate
 from atoll.domain.route.decision import RouteRequest, decide
 from atoll.domain.route.health import Attempt
-from atoll.domain.route.policy import DESKTOP, Strategy
+from atoll.domain.route.policy import DESKTOP
 from atoll.domain.route.record import RouteRecord
 from atoll.domain.sandbox.sandbox import Attachment, Sandbox, State
-from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.isolation import Isolation
 from atoll.domain.worker.create import WorkerId
 from atoll.domain.worker.lifecycle import Died, Reattach, Silent, Stimulus
 from atoll.domain.worker.placement import (
@@ -35,6 +35,8 @@ from atoll.domain.worker.placement import (
     started_facts,
 )
 from atoll.protocol.v1 import codex_events_pb2 as events_pb2
+from atoll.wire.words.routes import Strategy
+from atoll.wire.words.walls import IsolationLevel
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 WALL = Isolation(IsolationLevel.CONTAINER, "bubblewrap", ("memory: no cgroup",), 100, "c")

@@ -4,7 +4,6 @@ from typing import Any
 import pytest
 
 from atoll.domain.errors import Conflict
-from atoll.domain.route.policy import ExecutionMode, Strategy
 from atoll.domain.sandbox.sandbox import RepoRequest
 from atoll.domain.worker.create import (
     RETENTION_SECONDS,
@@ -16,6 +15,7 @@ from atoll.domain.worker.create import (
 )
 from atoll.domain.worker.repeated_create import FIELDS, ExistingWorker, check_repeated, names_of
 from atoll.domain.worker.selection import Selection
+from atoll.wire.words.routes import ExecutionMode, Strategy
 
 
 def test_every_field_of_a_repeated_create_is_held_against_what_stands() -> None:

@@ -12,28 +12,26 @@ from atoll.domain.errors import Invalid
 from atoll.domain.host.host import HourlyCost
 from atoll.domain.route.candidate import Candidate
 from atoll.domain.route.decision import Decision, RouteRequest, decide
-from atoll.domain.route.health import Attempt, Breaker, Health
+from atoll.domain.route.health import Attempt, Health
 from atoll.domain.route.policy import (
     BUILT_IN,
     BUILT_IN_WITH_DESKTOP,
     DEFAULT_EXTENSION,
     DESKTOP,
-    MAX_NAMED,
     Constraints,
-    ExecutionMode,
     RouteOptions,
     RoutePolicy,
-    Strategy,
     narrowed,
     preferring_desktop,
 )
-from atoll.domain.wall.isolation import IsolationLevel
 from atoll.domain.worker.create import CreateWorker, WorkerId, judge_create
 from atoll.domain.worker.methods import SERVED
 from atoll.domain.worker.selection import (
     Selection,
     extension_of,
 )
+from atoll.wire.words.routes import MAX_NAMED, Breaker, ExecutionMode, Strategy
+from atoll.wire.words.walls import IsolationLevel
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 WANTED = CreateWorker(WorkerId("w"))

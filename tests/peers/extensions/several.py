@@ -18,9 +18,10 @@ from atoll.adapters.pods.process import PodProcess, PodRecord, uninterrupted
 from atoll.domain.errors import Conflict, Failed
 from atoll.domain.ids import SandboxId
 from atoll.domain.route.candidate import ImageKind
-from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.isolation import Isolation
 from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, Reachability
 from atoll.ports.extension import ExtensionSetup
+from atoll.wire.words.walls import IsolationLevel
 
 LOOK_SECONDS = 0.2
 ISOLATION = Isolation(

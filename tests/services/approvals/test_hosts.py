@@ -12,10 +12,10 @@ from atoll.domain.approvals.approval import (
     shown_lines,
 )
 from atoll.domain.errors import Invalid
-from atoll.domain.network.network import NetworkMode
 from atoll.domain.network.switch import NetworkChange
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.wire.words.approvals import ApprovalState, GrantScope
+from atoll.wire.words.networks import NetworkMode
 from tests.services.approvals.test_approvals import asked, entry, yes
 from tests.services.scene import Scene, scene
 from tests.services.secrets.test_secrets import accepting

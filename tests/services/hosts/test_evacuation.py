@@ -18,7 +18,6 @@ from atoll.domain.host.host import Host
 from atoll.domain.ids import HostId, RouteId
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox, State
-from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports.extension import RELOCATE, Capabilities, CleanupReport, Handle
 from atoll.services.hosts.evacuation import Evacuation
 from atoll.services.hosts.hosts import Hosts
@@ -26,6 +25,7 @@ from atoll.services.lifecycle.host_room import HostRoom
 from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.testing import FakeSshMachines
 from atoll.wire.words.hosts import HostKind
+from atoll.wire.words.walls import IsolationLevel
 from atoll.wiring.control.outside.hosts import evacuations_of
 from tests.services.scene import BARE, Scene, opened
 

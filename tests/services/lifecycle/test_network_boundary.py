@@ -5,7 +5,6 @@ from typing import Any, cast
 
 from atoll.domain.ids import PrincipalId
 from atoll.domain.network.bounds import UNBOUNDED, NetworkBounds
-from atoll.domain.network.network import NetworkMode
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.route.policy import RouteOptions
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
@@ -13,6 +12,7 @@ from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.policies.policies import Policies
 from atoll.services.policies.settings import PolicySettings
+from atoll.wire.words.networks import NetworkMode
 from tests.services.scene import Scene, scene
 
 OPEN = CreateSandbox(

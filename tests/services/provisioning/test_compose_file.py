@@ -7,11 +7,11 @@ from atoll.domain.compose.reading import read_stack
 from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import CreateSandbox, Inputs, Sandbox
-from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports.extension import Capabilities
 from atoll.services.provisioning.compose_file import read_compose_file
 from atoll.testing.contracts.rows.sandboxes import sandbox as sample
 from atoll.testing.fakes.workspaces import FakeWorkspaces
+from atoll.wire.words.walls import IsolationLevel
 from tests.services.scene import BARE, scene
 
 FILES = {"a/compose.yaml": "\ufeffservices:\n".encode(), "binary": b"\xff\xfe"}

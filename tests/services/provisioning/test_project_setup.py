@@ -15,10 +15,10 @@ from atoll.domain.repository.project import (
     project_digest,
 )
 from atoll.domain.route.decision import RouteRequest
-from atoll.domain.route.policy import Strategy
 from atoll.domain.sandbox.project import ProjectRequest, SetupState
 from atoll.domain.sandbox.repeated_create import other_input
 from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest, Sandbox
+from atoll.wire.words.routes import Strategy
 from tests.peers.contract import POLICY, SESSION
 from tests.services.journals.test_journals import entry
 from tests.services.scene import Scene, body_of, scene

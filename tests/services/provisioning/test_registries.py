@@ -8,11 +8,11 @@ from atoll.adapters.extensions.in_memory import InMemory
 from atoll.domain.errors import Forbidden, Unavailable
 from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports import Capabilities
 from atoll.services.policies.network_boundary import NetworkBoundary
 from atoll.services.policies.settings import PolicySettings
 from atoll.services.provisioning.registries import Registries
+from atoll.wire.words.walls import IsolationLevel
 from tests.services.scene import Scene, scene
 
 FETCHES = InMemory(able=Capabilities(IsolationLevel.CONTAINER, fetches_images=True))

@@ -16,10 +16,10 @@ from atoll.domain.profile.profile import Profile
 from atoll.domain.quota import Quota
 from atoll.domain.route.policy import RouteOptions, RouteRules
 from atoll.domain.sandbox.sandbox import CreateSandbox, Inputs
-from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports import Capabilities
 from atoll.services.routes import candidates
 from atoll.wire.words.hosts import HostKind, HostState
+from atoll.wire.words.walls import IsolationLevel
 from tests.services.routes.test_routes import routes
 from tests.services.scene import BARE, Scene, scene
 

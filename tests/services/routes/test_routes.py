@@ -15,19 +15,16 @@ from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, NotFound, 
 from atoll.domain.host.host import LOCAL_HOST, Host, HourlyCost
 from atoll.domain.ids import HostId, OrgId, PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.route.health import PAUSE, TRIP, Breaker
+from atoll.domain.route.health import PAUSE, TRIP
 from atoll.domain.route.policy import (
     DESKTOP,
     NO_OPTIONS,
     Constraints,
-    ExecutionMode,
     RouteOptions,
     RoutePolicy,
     RouteRules,
-    Strategy,
 )
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox, State
-from atoll.domain.wall.isolation import IsolationLevel
 from atoll.domain.wall.resources import Resources
 from atoll.ports import Capabilities
 from atoll.services.lifecycle.host_room import HostRoom
@@ -36,6 +33,8 @@ from atoll.services.routes.routes import STREAM, Routes
 from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.testing.fakes.runtime import CLOSED_WALL, probe_answer
 from atoll.wire.words.hosts import HostKind, HostState
+from atoll.wire.words.routes import Breaker, ExecutionMode, Strategy
+from atoll.wire.words.walls import IsolationLevel
 from atoll.wiring.control.outside.hosts import build_routing
 from tests.services.scene import BARE, Scene, scene
 

@@ -10,7 +10,6 @@ from atoll.domain.agent.acp.added import AcpDefinition
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
-from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports import Capabilities
 from atoll.services.agents.agents import Agents
 from atoll.services.provisioning.seeds import SEED
@@ -19,6 +18,7 @@ from atoll.services.terminals.terminals import Terminals
 from atoll.wire.contract.agents import OpenAgentBody
 from atoll.wire.contract.execs import ExecBody
 from atoll.wire.contract.terminals import OpenBody
+from atoll.wire.words.walls import IsolationLevel
 from tests.peers.contract import AGENT, EXEC, SESSION
 from tests.services.scene import BARE, Scene, body_of, scene
 

@@ -15,7 +15,6 @@ import pytest
 from atoll.domain.errors import AtollError, Conflict, Forbidden, LimitReached, NotFound
 from atoll.domain.files.host_mount import HostMount
 from atoll.domain.ids import OrgId
-from atoll.domain.network.network import NetworkMode
 from atoll.domain.network.switch import NetworkChange
 from atoll.domain.people.capability import EVERY_CAPABILITY, Capability
 from atoll.domain.people.principal import LOCAL_PERSON, Principal, TokenAccess
@@ -30,6 +29,7 @@ from atoll.domain.sandbox.sandbox import (
 )
 from atoll.domain.sandbox.task import TaskRequest
 from atoll.services.tools.children import Children
+from atoll.wire.words.networks import NetworkMode
 from tests.services.scene import BARE, Scene, opened, scene
 from tests.services.secrets.test_secrets import CUSTOM, accepting, policies, set_
 

@@ -9,13 +9,14 @@ from datetime import UTC, datetime
 from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.people.login import fingerprint
 from atoll.domain.people.principal import LOCAL_PERSON, Principal, TokenAccess, WorkerAccess
-from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.isolation import Isolation
 from atoll.domain.worker.dialled import HostOffer, StartOffer
 from atoll.domain.worker.ledger import Response, WorkerRequest
 from atoll.ports.outside.worker_host import HostEntry
 from atoll.services.ground import Ground
 from atoll.services.workers.desktops import Desktops
 from atoll.services.workers.intake import HostBatch, HostIntake, Taken
+from atoll.wire.words.walls import IsolationLevel
 
 WALL = Isolation(IsolationLevel.CONTAINER, "bubblewrap")
 NEVER = datetime.max.replace(tzinfo=UTC)

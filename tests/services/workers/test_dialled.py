@@ -23,7 +23,7 @@ from atoll.domain.ids import PrincipalId, WorkerKey
 from atoll.domain.people.principal import LOCAL_PERSON, Principal
 from atoll.domain.route.candidate import Candidate
 from atoll.domain.route.decision import Decision, RouteRequest, decide
-from atoll.domain.route.policy import DESKTOP, ExecutionMode, Strategy
+from atoll.domain.route.policy import DESKTOP
 from atoll.domain.sandbox.sandbox import CreateSandbox
 from atoll.domain.worker.create import CreateWorker, TeardownPolicy, WorkerId, WorkerTeardown
 from atoll.domain.worker.dialled import (
@@ -58,6 +58,7 @@ from atoll.services.workers.workers import Workers
 from atoll.testing import FakeAgentLayers, WorkerHostContract
 from atoll.testing.contracts.event_log import NOW
 from atoll.testing.contracts.outside.worker_host import PIECE, reattached
+from atoll.wire.words.routes import ExecutionMode, Strategy
 from tests.peers.databases.chosen import database_url
 from tests.services.workers.far_host import NEVER, WALL, FarHost, host_of, item
 from tests.services.workers.test_workers import TURN, Anywhere, Scene

@@ -17,7 +17,6 @@ from atoll.domain.errors import Failed, Invalid, NotFound, Unavailable
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SandboxId, WorkerKey
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.profile.profile import Profile, Scope
-from atoll.domain.route.policy import ExecutionMode
 from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest, Sandbox, State
 from atoll.domain.terminal.softlock import Work
 from atoll.domain.worker.create import CreateWorker, Permissions, WorkerId
@@ -33,6 +32,7 @@ from atoll.services.workers.runtime_host import RuntimeHost, _batches
 from atoll.testing.fakes.workspaces import FakeWorkspaces
 from atoll.wire.contract import workers as contract
 from atoll.wire.contract.agents import ActionBody, AgentList, AgentRecord, OpenAgentBody
+from atoll.wire.words.routes import ExecutionMode
 from tests.peers.contract import AGENT
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)

@@ -24,7 +24,6 @@ from atoll.domain.paging import PageQuery
 from atoll.domain.people.principal import LOCAL_PERSON, Principal
 from atoll.domain.route.candidate import Candidate
 from atoll.domain.route.decision import Decision, RouteRequest, decide
-from atoll.domain.route.policy import Strategy
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
 from atoll.domain.worker.create import CreateWorker, TeardownPolicy, WorkerId, WorkerTeardown
 from atoll.domain.worker.ledger import LOST, Response, WorkerRequest
@@ -46,6 +45,7 @@ from atoll.services.workers.transitions import WorkerTransitions
 from atoll.services.workers.workers import Workers
 from atoll.testing import FakeAgentLayers
 from atoll.testing.fakes.telemetry import FakeMetrics
+from atoll.wire.words.routes import Strategy
 from tests.peers.databases.chosen import database_url
 
 OTHER = replace(LOCAL_PERSON, id=PrincipalId("other"))

@@ -32,7 +32,7 @@ from atoll.adapters.vaults.envelope import EnvelopeVault, MasterKey
 from atoll.adapters.workspaces.empty import EmptyWorkspaces
 from atoll.domain.agent.registry import canonical_name
 from atoll.domain.ids import SandboxId
-from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.isolation import Isolation
 from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, Reachability
 from atoll.ports.host import Finding
 from atoll.services.application import Application
@@ -70,6 +70,7 @@ from atoll.testing import (
     FakeSshMachines,
     FakeWebhookSender,
 )
+from atoll.wire.words.walls import IsolationLevel
 from atoll.wiring.control import openapi
 from atoll.wiring.control.graph import build_application
 from atoll.wiring.control.identity import open_identity

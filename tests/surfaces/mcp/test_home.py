@@ -6,9 +6,9 @@ import pytest
 
 from atoll.client.bridge.endpoint import McpOptions, target_of
 from atoll.client.server import Server
-from atoll.domain.network.network import NetworkMode
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.ports.repositories import StoredRepository
+from atoll.wire.words.networks import NetworkMode
 from tests.surfaces.http.world import World, client_of
 from tests.surfaces.mcp.conftest import Connect
 from tests.surfaces.mcp.test_tools import value_of

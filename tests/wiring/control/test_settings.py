@@ -7,7 +7,7 @@ import pytest
 
 from atoll.domain.errors import Invalid
 from atoll.domain.network.bounds import NetworkBounds
-from atoll.domain.wall.isolation import IsolationLevel
+from atoll.wire.words.walls import IsolationLevel
 from atoll.wiring.control.settings import (
     ControlSettings,
     ignored_variables,

@@ -8,9 +8,9 @@ from typing import Final
 import msgspec
 
 from atoll.domain.errors import Invalid
-from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports.extension import ABILITIES, Capabilities
 from atoll.wire.words.hosts import HostKind
+from atoll.wire.words.walls import IsolationLevel
 
 
 def refuse_misshapen(extension: object) -> None:

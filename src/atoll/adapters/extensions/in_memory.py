@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from atoll.domain.errors import AtollError, Conflict, Failed
 from atoll.domain.ids import SandboxId
-from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.isolation import Isolation
 from atoll.ports.extension import (
     Capabilities,
     CleanupReport,
@@ -21,6 +21,7 @@ from atoll.ports.extension import (
     Provision,
     Reachability,
 )
+from atoll.wire.words.walls import IsolationLevel
 
 NAME = "ext.in-memory"
 MAX_UNREAD_DEATHS = 1024

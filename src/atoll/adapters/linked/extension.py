@@ -20,7 +20,7 @@ from atoll.domain.errors import AtollError, Conflict, Failed, Invalid, Unavailab
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.demands import MOUNTS, PTYS, ROOT, SUDO
 from atoll.domain.profile.profile import Profile
-from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.isolation import Isolation
 from atoll.domain.wall.runtime_end import END_REASONS, RuntimeEnd
 from atoll.ports.extension import (
     Capabilities,
@@ -44,6 +44,7 @@ from atoll.ports.far import (
     LinkTerms,
 )
 from atoll.wire.link.handshake import KEY_BYTES
+from atoll.wire.words.walls import IsolationLevel
 from atoll.wire.zygote import messages as wire
 
 WALL = "link"

@@ -18,8 +18,8 @@ from atoll.domain.errors import Invalid
 from atoll.domain.host.host import HourlyCost
 from atoll.domain.profile.demands import CPU, DISK, MEMORY, PIDS
 from atoll.domain.route.candidate import image_kind
-from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports.extension import Capabilities, ExtensionSetup
+from atoll.wire.words.walls import IsolationLevel
 
 MICROS = 1_000_000
 _SIZED = "its machines have the size of their template"

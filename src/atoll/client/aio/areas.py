@@ -12,7 +12,6 @@ from atoll.client.login.agent_logins import AgentLogins
 from atoll.client.organizations import Organizations
 from atoll.client.outside.drive import Drives
 from atoll.client.outside.extensions import Extensions
-from atoll.client.outside.routes import Routes
 from atoll.client.projects import Projects
 from atoll.client.sandboxes import KeptFiles
 from atoll.client.terminals import Agents
@@ -70,17 +69,6 @@ class AsyncExtensions(AsyncNoun[Extensions]):
     get = Awaited(Extensions.get)
     strays = Awaited(Extensions.strays)
     end_strays = Awaited(Extensions.end_strays)
-
-
-class AsyncRoutes(AsyncNoun[Routes]):
-    """The routes of sandboxes."""
-
-    blocking = Routes
-    get = Awaited(Routes.get)
-    explain = Awaited(Routes.explain)
-    default = Awaited(Routes.default)
-    set_default = Awaited(Routes.set_default)
-    health = Awaited(Routes.health)
 
 
 class AsyncOrganizations(AsyncNoun[Organizations]):

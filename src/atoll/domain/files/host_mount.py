@@ -11,8 +11,8 @@ from pathlib import PurePosixPath
 
 from atoll.domain.errors import Forbidden, Invalid
 from atoll.domain.files.private_folder import private_path, refuse_private
+from atoll.wire.words.sandboxes import MAX_MOUNTS
 
-MAX_MOUNTS = 16
 MAX_PATH = 1024
 TARGETS = ("/mnt", "/srv", "/data")
 """The allowed targets: nothing of the sandbox's own lies there, whatever its root is."""

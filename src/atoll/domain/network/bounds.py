@@ -28,7 +28,8 @@ from atoll.domain.network.egress import (
 )
 from atoll.domain.network.egress_rule import MAX_RULES, read_rules
 from atoll.domain.network.host import canonical_host
-from atoll.domain.network.network import Network, NetworkMode
+from atoll.domain.network.network import Network
+from atoll.wire.words.networks import NetworkMode
 
 Span = tuple[int, int]
 """The first and the last port of a span."""

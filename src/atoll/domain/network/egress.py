@@ -11,7 +11,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 
 from atoll.domain.errors import Invalid
 from atoll.domain.network.address import is_loopback, is_public
-from atoll.domain.network.network import NetworkMode
+from atoll.wire.words.networks import NetworkMode
 
 Range = IPv4Network | IPv6Network
 

@@ -1,16 +1,8 @@
 """The network of a sandbox: the mode of its egress door, and what that lets through."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 
-
-class NetworkMode(StrEnum):
-    """The policies of the egress door; never an interface."""
-
-    NONE = "none"
-    LIMITED = "limited"
-    HOST_ONLY = "host-only"
-    FULL = "full"
+from atoll.wire.words.networks import NetworkMode
 
 
 @dataclass(frozen=True, slots=True)

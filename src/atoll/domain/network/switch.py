@@ -11,7 +11,8 @@ from atoll.domain.errors import Invalid
 from atoll.domain.event import Json
 from atoll.domain.network.egress import EgressRule, host_matches, read_ranges
 from atoll.domain.network.egress_rule import MAX_RULES, read_pattern, read_rules
-from atoll.domain.network.network import Network, NetworkMode
+from atoll.domain.network.network import Network
+from atoll.wire.words.networks import NetworkMode
 
 MAX_DENIED = 200
 

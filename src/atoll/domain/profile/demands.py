@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Set
 from dataclasses import fields, replace
 from typing import Final
 
-from atoll.domain.network.network import NetworkMode
 from atoll.domain.profile.profile import Access, Profile, Recording, RootMode
 from atoll.domain.route.candidate import COMPOSE_FILE, COMPOSE_REF, IDENTITY, TUNNEL
 from atoll.domain.wall.resources import Resources
+from atoll.wire.words.networks import NetworkMode
 
 MOUNTS: Final = "mounts"
 ROOT: Final = "root"

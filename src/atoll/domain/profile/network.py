@@ -8,10 +8,11 @@ from atoll.domain.errors import Invalid
 from atoll.domain.event import Json
 from atoll.domain.network.egress import read_ranges
 from atoll.domain.network.egress_rule import read_rules
-from atoll.domain.network.network import Network, NetworkMode
+from atoll.domain.network.network import Network
 from atoll.domain.profile.profile import Safety
 from atoll.domain.profile.yaml_fields import Fields, text, whole
 from atoll.domain.profile.yaml_tree import Node
+from atoll.wire.words.networks import NetworkMode
 
 MAX_WORDS = 50
 MOST_MB = 1 << 30

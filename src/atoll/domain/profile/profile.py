@@ -10,9 +10,9 @@ from enum import StrEnum
 from atoll.domain.network.network import Network
 from atoll.domain.route.policy import DEFAULT_EXTENSION, RoutePolicy
 from atoll.domain.tool.rule import ProfileTools
-from atoll.domain.wall.isolation import IsolationLevel
 from atoll.domain.wall.resources import NO_LIMITS, Resources
 from atoll.wire.words.terminals import Strictness
+from atoll.wire.words.walls import IsolationLevel
 
 
 class WorkspaceMode(StrEnum):

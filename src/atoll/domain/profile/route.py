@@ -10,17 +10,9 @@ from atoll.domain.host.reading import read_cost
 from atoll.domain.profile.profile import Profile
 from atoll.domain.profile.yaml_fields import Fields, choice, matching, number, text
 from atoll.domain.profile.yaml_tree import Node
-from atoll.domain.route.policy import (
-    Constraints,
-    ExecutionMode,
-    RoutePolicy,
-    Strategy,
-    named_backends,
-    read_policy,
-)
-from atoll.domain.wall.isolation import IsolationLevel
-
-MAX_READY_MS = 24 * 3600 * 1000
+from atoll.domain.route.policy import Constraints, RoutePolicy, named_backends, read_policy
+from atoll.wire.words.routes import MAX_READY_MS, ExecutionMode, Strategy
+from atoll.wire.words.walls import IsolationLevel
 
 _EXTENSION = re.compile(r"ext\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 EXTENSION_ALIASES = {"ext.in_memory": "ext.in-memory", "ext.vm-packer": "ext.microvm"}

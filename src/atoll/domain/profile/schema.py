@@ -36,9 +36,9 @@ from atoll.domain.profile.tools import read_tools, tools_document
 from atoll.domain.profile.yaml_fields import Fields, choice, matching, number, text
 from atoll.domain.profile.yaml_tree import Node, read_tree
 from atoll.domain.wall.environment import read_env
-from atoll.domain.wall.isolation import IsolationLevel
 from atoll.domain.wall.resources import Resources
 from atoll.wire.words.terminals import Strictness
+from atoll.wire.words.walls import IsolationLevel
 
 _ID = re.compile(r"profile\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _VERSION = re.compile(

@@ -6,10 +6,12 @@ from enum import StrEnum
 from typing import Final
 
 from atoll.domain.host.host import HourlyCost, amount
-from atoll.domain.route.health import UNKNOWN, Breaker, Health
-from atoll.domain.route.policy import Constraints, ExecutionMode
-from atoll.domain.wall.isolation import IsolationLevel, reaches
+from atoll.domain.route.health import UNKNOWN, Health
+from atoll.domain.route.policy import Constraints
+from atoll.domain.wall.isolation import reaches
 from atoll.domain.wall.resources import NO_LIMITS, Resources
+from atoll.wire.words.routes import Breaker, ExecutionMode
+from atoll.wire.words.walls import IsolationLevel
 
 ANY_GPU = "any"
 

@@ -11,12 +11,8 @@ from atoll.domain.errors import NoRoute, RejectedPlace
 from atoll.domain.host.host import HourlyCost
 from atoll.domain.route.candidate import NO_NEED, Candidate, Need, ailing, breaches, lacks
 from atoll.domain.route.health import Attempt
-from atoll.domain.route.policy import (
-    DEFAULT_EXTENSION,
-    Constraints,
-    ExecutionMode,
-    Strategy,
-)
+from atoll.domain.route.policy import DEFAULT_EXTENSION, Constraints
+from atoll.wire.words.routes import ExecutionMode, Strategy
 
 _UNKNOWN = float("inf")
 

@@ -6,8 +6,9 @@ Pure: outcomes and the time in, rates and a breaker out. A fault of the request 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Final
+
+from atoll.wire.words.routes import Breaker
 
 WINDOW: Final = timedelta(hours=24)
 """Older outcomes do not count."""
@@ -22,14 +23,6 @@ PAUSE: Final = timedelta(seconds=30)
 """The first pause of an open breaker; it doubles with each further failure."""
 
 LONGEST_PAUSE: Final = timedelta(minutes=15)
-
-
-class Breaker(StrEnum):
-    """`open`: left out for a while. `half-open`: that while is over, and one attempt may tell."""
-
-    CLOSED = "closed"
-    OPEN = "open"
-    HALF_OPEN = "half-open"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,47 +5,19 @@ the installation. A request may narrow it and never widen it.
 """
 
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Final
 
 from atoll.domain.errors import Invalid
 from atoll.domain.host.host import HourlyCost
 from atoll.domain.route.health import Attempt
-from atoll.domain.wall.isolation import IsolationLevel
+from atoll.wire.words.routes import MAX_NAMED, ExecutionMode, Strategy
+from atoll.wire.words.walls import IsolationLevel
 
 DEFAULT_EXTENSION: Final = "ext.namespaces"
 """The backend that every installation has: the first among equals."""
 
-MAX_NAMED: Final = 32
-"""The backends that a policy or an allowlist names."""
-
-
 DESKTOP: Final = "ext.desktop"
 """The name of the backend on people's own machines."""
-
-
-class ExecutionMode(StrEnum):
-    """The kind of machine: a person's own, while it is linked, or one of a backend's."""
-
-    DESKTOP = "desktop"
-    SANDBOX = "sandbox"
-
-
-class Strategy(StrEnum):
-    """An order of candidates; ties go by declared order, then `ext.namespaces` comes first, then
-    by name.
-
-    `desktop_preferred`: the person's own machine, while it is linked, then as
-    `prefer-self-hosted`: our own machines first. `lowest-cost`: by declared price.
-    `lowest-latency`: by the measured median until ready. `explicit`: the one that is named, and
-    never another.
-    """
-
-    DESKTOP_PREFERRED = "desktop_preferred"
-    PREFER_SELF_HOSTED = "prefer-self-hosted"
-    LOWEST_COST = "lowest-cost"
-    LOWEST_LATENCY = "lowest-latency"
-    EXPLICIT = "explicit"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,12 @@ the wall they are part of, cannot. Pure.
 from dataclasses import dataclass
 
 from atoll.domain.network.egress import FULL_PORTS
-from atoll.domain.network.network import NetworkMode
 from atoll.domain.network.switch import rules_of
 from atoll.domain.profile.profile import Profile, RootMode, Safety
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.isolation import Isolation
+from atoll.wire.words.networks import NetworkMode
+from atoll.wire.words.walls import IsolationLevel
 
 
 @dataclass(frozen=True, slots=True)

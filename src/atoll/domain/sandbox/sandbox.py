@@ -14,7 +14,6 @@ from atoll.domain.files.host_mount import HostMount
 from atoll.domain.host.host import LOCAL
 from atoll.domain.host.relocation import Relocation
 from atoll.domain.ids import OrgId, PrincipalId, RouteId, SandboxId
-from atoll.domain.network.network import NetworkMode
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.profile.profile import Access, Profile, Scope, WorkspaceMode
@@ -23,6 +22,7 @@ from atoll.domain.sandbox.project import ProjectRequest, SandboxProject
 from atoll.domain.sandbox.task import Task, TaskRequest
 from atoll.domain.wall.isolation import Isolation
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.networks import NetworkMode
 from atoll.wire.words.terminals import Strictness
 
 

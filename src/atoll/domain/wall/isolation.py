@@ -1,18 +1,9 @@
 """The isolation that a wall truly gives: shown on every sandbox, never overstated."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final
 
-
-class IsolationLevel(StrEnum):
-    """The strength of the wall, weakest first."""
-
-    NONE = "none"
-    POLICY = "policy"
-    CONTAINER = "container"
-    MICROVM = "microvm"
-
+from atoll.wire.words.walls import IsolationLevel
 
 STRENGTH: Final = tuple(IsolationLevel)
 """The levels, weakest first."""

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.isolation import Isolation
+from atoll.wire.words.walls import IsolationLevel
 
 PROBE: Final = r"""
 seen() {

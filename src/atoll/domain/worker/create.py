@@ -12,7 +12,7 @@ from typing import Final, NewType
 from atoll.domain.duration import MAX_SECONDS
 from atoll.domain.errors import Invalid
 from atoll.domain.route.health import Attempt
-from atoll.domain.route.policy import DESKTOP, ExecutionMode, RouteOptions
+from atoll.domain.route.policy import DESKTOP, RouteOptions
 from atoll.domain.sandbox.sandbox import RepoRequest
 from atoll.domain.worker.selection import (
     NO_SELECTION,
@@ -21,6 +21,7 @@ from atoll.domain.worker.selection import (
     judge_selection,
     options_of,
 )
+from atoll.wire.words.routes import ExecutionMode
 
 WorkerId = NewType("WorkerId", str)
 

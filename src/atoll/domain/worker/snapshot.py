@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from atoll.domain.overview.usage import DoorCounts
-from atoll.domain.route.policy import DESKTOP, ExecutionMode
+from atoll.domain.route.policy import DESKTOP
 from atoll.domain.route.record import RouteRecord
 from atoll.domain.wall.isolation import Isolation
 from atoll.domain.worker.artifact import WorkerArtifact
@@ -14,6 +14,7 @@ from atoll.domain.worker.heartbeat import STALE_AFTER, HeartbeatState, heartbeat
 from atoll.domain.worker.lifecycle import Worker
 from atoll.domain.worker.record import WorkerRecord
 from atoll.domain.worker.talk import WorkerThread
+from atoll.wire.words.routes import ExecutionMode
 
 _MILLISECOND: Final = timedelta(milliseconds=1)
 

@@ -15,7 +15,6 @@ from atoll.domain.approvals.approval import (
 from atoll.domain.event import EventDraft
 from atoll.domain.ids import SecretId
 from atoll.domain.network.egress import host_matches
-from atoll.domain.network.network import NetworkMode
 from atoll.domain.network.switch import rules_of
 from atoll.domain.people.principal import SYSTEM
 from atoll.domain.sandbox.sandbox import GONE, RUNNING, Sandbox, State
@@ -24,6 +23,7 @@ from atoll.ports import Transaction
 from atoll.services.approvals.voiding import approval_event
 from atoll.services.ground import Ground
 from atoll.wire.words.approvals import ApprovalState, GrantScope
+from atoll.wire.words.networks import NetworkMode
 
 
 async def sweep(

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from atoll.domain.wall.isolation import IsolationLevel
+from atoll.wire.words.walls import IsolationLevel
 
 
 @dataclass(frozen=True, slots=True)

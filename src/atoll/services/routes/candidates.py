@@ -12,11 +12,10 @@ from atoll.domain.placement import PlaceRequest, candidates, no_host_of
 from atoll.domain.profile.demands import PLACEMENT, as_demanded, demands_beyond_isolation
 from atoll.domain.profile.profile import Profile
 from atoll.domain.route.candidate import COMPOSE_FIELDS, Candidate, ImageKind
-from atoll.domain.route.health import Breaker, health_of
-from atoll.domain.route.policy import DESKTOP, ExecutionMode
+from atoll.domain.route.health import health_of
+from atoll.domain.route.policy import DESKTOP
 from atoll.domain.sandbox.sandbox import Sandbox, State
 from atoll.domain.secrets.secret import no_key
-from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports import Extension, Transaction
 from atoll.ports.extension import SELF_HOSTED, Capabilities, Examines, JudgesProfiles
 from atoll.ports.outside.desktops import LinkedDesktops
@@ -25,6 +24,8 @@ from atoll.services.ground import Ground
 from atoll.services.lifecycle.host_room import HostRoom, all_hosts
 from atoll.services.lifecycle.vendor_keys import pays_for
 from atoll.wire.words.hosts import HostKind
+from atoll.wire.words.routes import Breaker, ExecutionMode
+from atoll.wire.words.walls import IsolationLevel
 
 EXAMINE_SECONDS = 5.0
 """For a backend to find out what its machine gives; past it, what is known counts."""

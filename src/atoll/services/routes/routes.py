@@ -10,7 +10,7 @@ from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.route.decision import Decision
 from atoll.domain.route.health import Health, health_of
-from atoll.domain.route.policy import DESKTOP, MAX_NAMED, RoutePolicy, RouteRules, read_policy
+from atoll.domain.route.policy import DESKTOP, RoutePolicy, RouteRules, read_policy
 from atoll.domain.route.record import RouteRecord
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
 from atoll.ports.extension import Extension
@@ -18,6 +18,7 @@ from atoll.services.ground import Ground
 from atoll.services.journals.events import Note, draft_of
 from atoll.services.lifecycle.vendor_keys import find_backend
 from atoll.services.routes.routing import Rules, canonical, rules_of
+from atoll.wire.words.routes import MAX_NAMED
 
 STREAM = "routes"
 

@@ -14,20 +14,19 @@ from atoll.domain.route.policy import (
     DESKTOP,
     NO_OPTIONS,
     Constraints,
-    ExecutionMode,
     RouteOptions,
     RoutePolicy,
     RouteRules,
-    Strategy,
     narrowed,
     preferring_desktop,
 )
 from atoll.domain.route.record import RouteRecord
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports import Extension, Transaction
 from atoll.services.ground import Ground
 from atoll.services.routes.candidates import Candidates, Placing
+from atoll.wire.words.routes import ExecutionMode, Strategy
+from atoll.wire.words.walls import IsolationLevel
 
 
 @dataclass(frozen=True, slots=True)

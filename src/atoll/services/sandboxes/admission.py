@@ -23,7 +23,7 @@ from atoll.domain.profile.profile import Profile, Scope
 from atoll.domain.repository.project import DecidedProject, ProjectDecision
 from atoll.domain.route.candidate import COMPOSE_FILE, COMPOSE_REF
 from atoll.domain.route.decision import Decision, RouteRequest
-from atoll.domain.route.policy import RouteOptions, Strategy
+from atoll.domain.route.policy import RouteOptions
 from atoll.domain.route.record import RouteRecord
 from atoll.domain.sandbox.consumer import acting_consumer, consumer_facts
 from atoll.domain.sandbox.create import (
@@ -48,7 +48,7 @@ from atoll.domain.sandbox.steps.child import (
 )
 from atoll.domain.sandbox.stimulus import ChildMade, Requested
 from atoll.domain.sandbox.task import queued
-from atoll.domain.wall.isolation import IsolationLevel, reaches
+from atoll.domain.wall.isolation import reaches
 from atoll.ports import (
     Extension,
     Holding,
@@ -67,6 +67,8 @@ from atoll.services.provisioning.instructions import check_instructions
 from atoll.services.routes.routing import Routing
 from atoll.services.sandboxes.agent_checks import AgentChecks
 from atoll.services.sandboxes.settings import AdmissionSettings
+from atoll.wire.words.routes import Strategy
+from atoll.wire.words.walls import IsolationLevel
 
 MAX_KEY = 200
 MAX_LOOKED_AT = 200

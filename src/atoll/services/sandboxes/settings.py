@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from atoll.domain.errors import Invalid
 from atoll.domain.files.host_mount import check_source
 from atoll.domain.quota import read_default_limits
-from atoll.domain.wall.isolation import IsolationLevel
 from atoll.domain.wall.resources import Resources
+from atoll.wire.words.walls import IsolationLevel
 
 
 @dataclass(frozen=True, slots=True)

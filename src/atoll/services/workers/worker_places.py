@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from atoll.domain.errors import Failed
 from atoll.domain.ids import SANDBOX_ID, RouteId, SandboxId
 from atoll.domain.route.decision import Decision, refusal
-from atoll.domain.route.policy import DESKTOP, ExecutionMode
+from atoll.domain.route.policy import DESKTOP
 from atoll.domain.route.record import RouteRecord
 from atoll.domain.worker.create import CreateWorker
 from atoll.domain.worker.desktop import Desktop
@@ -25,6 +25,7 @@ from atoll.services.ground import Ground
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.workers.desktop_deltas import DesktopDeltas
 from atoll.services.workers.runtime_host import owner_of, wanted_sandbox
+from atoll.wire.words.routes import ExecutionMode
 
 AWAY: Final = "Its files are on your desktop {name}, where `atoll desktop run` does not run now."
 

@@ -59,6 +59,7 @@ AREAS = (
     "events",
     "drive",
     "hosts",
+    "routes",
     "people",
     "overview",
 )

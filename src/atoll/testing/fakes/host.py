@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from atoll.domain.errors import AtollError, Failed
-from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.isolation import Isolation
 from atoll.ports.agents import AgentShelf
 from atoll.ports.database import Database
 from atoll.ports.host import Finding, UpOptions
@@ -16,6 +16,7 @@ from atoll.ports.outside.local_wall import DesktopOptions, LocalRuntime, LocalWa
 from atoll.testing.fakes.agents import FakeAgentShelf
 from atoll.testing.fakes.database import FakeDatabase
 from atoll.testing.fakes.images import FakeImageBuilder, FakeImageShelf
+from atoll.wire.words.walls import IsolationLevel
 
 
 @asynccontextmanager

@@ -11,8 +11,8 @@ from typing import Final
 
 from atoll.domain.errors import AtollError
 from atoll.domain.network.bounds import ANY_HOST
-from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports.host import Finding
+from atoll.wire.words.walls import IsolationLevel
 from atoll.wiring.control.settings import ControlSettings, read_settings
 from atoll.wiring.doctor import interpreter, time_stamps
 from atoll.zygote.host.title import has_title

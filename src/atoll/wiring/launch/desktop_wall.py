@@ -22,10 +22,11 @@ from atoll.adapters.runtimes.http_clients import HttpRuntimeClients
 from atoll.domain.agent.agent import LAYERS
 from atoll.domain.errors import Failed
 from atoll.domain.wall.interior import HOME
-from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.isolation import Isolation
 from atoll.ports.extension import Reachability
 from atoll.ports.outside.local_wall import DesktopOptions, LocalRuntime, LocalWall
 from atoll.wire.contract.policy import EgressRule, Network, Policy, put_policy
+from atoll.wire.words.walls import IsolationLevel
 from atoll.wiring.pod_boot import PodBoot, PodMount
 from atoll.zygote.jobs.programs import find_bwrap
 

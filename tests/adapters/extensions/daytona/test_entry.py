@@ -14,8 +14,8 @@ from atoll.domain.errors import Failed, Invalid
 from atoll.domain.host.host import HourlyCost
 from atoll.domain.ids import SandboxId
 from atoll.domain.route.candidate import ImageKind
-from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports.extension import ExtensionSetup, VendorKey
+from atoll.wire.words.walls import IsolationLevel
 from tests.peers.clouds.daytona import KEY, DaytonaPeer, daytona_peer
 from tests.peers.clouds.machine import missing
 

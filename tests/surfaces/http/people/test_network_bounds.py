@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from atoll.domain.errors import Forbidden
-from atoll.domain.network.network import NetworkMode
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import CreateSandbox
 from atoll.surfaces.cli.entry import run
+from atoll.wire.words.networks import NetworkMode
 from tests.surfaces.http.team import Team, team_of
 from tests.surfaces.http.world import World
 

@@ -5,8 +5,8 @@ from atoll.adapters.extensions.cloudflare.vendor import CloudflareVendor
 from atoll.adapters.linked.extension import LinkedExtension
 from atoll.adapters.linked.machine import programs_of
 from atoll.adapters.rented.entry import Wares, rented_extension, settings_of
-from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports.extension import ExtensionSetup
+from atoll.wire.words.walls import IsolationLevel
 
 NAME = "ext.cloudflare"
 DEFAULT_TEMPLATE = "Sandbox"

@@ -7,8 +7,8 @@ from atoll.adapters.linked.extension import LinkedExtension
 from atoll.adapters.linked.machine import programs_of
 from atoll.adapters.rented.entry import Wares, rented_extension, settings_of
 from atoll.adapters.rented.vendor import Vendor
-from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports.extension import ExtensionSetup
+from atoll.wire.words.walls import IsolationLevel
 
 NAME = "ext.daytona"
 SELF = "ext.daytona-self"

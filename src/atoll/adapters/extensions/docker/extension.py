@@ -48,7 +48,7 @@ from atoll.domain.wall.interior import (
     DEFAULT_PIDS,
     MIB,
 )
-from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.isolation import Isolation
 from atoll.ports.extension import (
     Capabilities,
     CleanupReport,
@@ -57,6 +57,7 @@ from atoll.ports.extension import (
     Provision,
     Reachability,
 )
+from atoll.wire.words.walls import IsolationLevel
 from atoll.wire.zygote import messages as wire
 
 WALL = "container"

@@ -4,8 +4,8 @@ from atoll.adapters.extensions.e2b.settings import E2bSettings
 from atoll.adapters.linked.extension import LinkedExtension
 from atoll.adapters.rented.entry import Wares, rented_extension, settings_of
 from atoll.adapters.rented.vendor import Vendor
-from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports.extension import ExtensionSetup
+from atoll.wire.words.walls import IsolationLevel
 
 NAME = "ext.e2b"
 DEFAULT_TEMPLATE = "base"

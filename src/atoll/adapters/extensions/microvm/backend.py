@@ -29,10 +29,11 @@ from atoll.domain.profile.demands import PIDS
 from atoll.domain.profile.profile import Profile
 from atoll.domain.route.candidate import ImageKind
 from atoll.domain.sandbox.image import HOST
-from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.isolation import Isolation
 from atoll.domain.wall.resources import Resources
 from atoll.ports.extension import Capabilities, CleanupReport, Mount, Provision
 from atoll.ports.far import FarBox, FarPlace, LinkTerms, MachineLost
+from atoll.wire.words.walls import IsolationLevel
 
 NAME = "ext.microvm"
 MECHANISM = "QEMU and bubblewrap"

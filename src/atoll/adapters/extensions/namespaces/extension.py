@@ -20,7 +20,7 @@ from atoll.domain.errors import AtollError, Failed, Invalid, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Access, Profile, RootMode
 from atoll.domain.sandbox.image import HOST
-from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.isolation import Isolation
 from atoll.ports.extension import (
     Capabilities,
     CleanupReport,
@@ -31,6 +31,7 @@ from atoll.ports.extension import (
     Reachability,
 )
 from atoll.ports.images import Tree, Trees
+from atoll.wire.words.walls import IsolationLevel
 from atoll.wire.zygote import messages as wire
 
 NAME = "ext.namespaces"

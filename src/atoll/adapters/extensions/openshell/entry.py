@@ -9,8 +9,8 @@ from atoll.adapters.linked.policy_wall import DEGRADED, PolicyWall
 from atoll.adapters.rented.entry import Wares, rented_extension, settings_of
 from atoll.adapters.rented.vendor import Vendor
 from atoll.domain.profile.demands import ACCESS, DEBUG, DISK, NETLINK, PIDS
-from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports.extension import SELF_HOSTED, ExtensionSetup
+from atoll.wire.words.walls import IsolationLevel
 
 NAME = "ext.openshell"
 NO_GATEWAY = (

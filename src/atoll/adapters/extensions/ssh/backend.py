@@ -19,10 +19,11 @@ from atoll.domain.interior.remote import INIT
 from atoll.domain.profile.demands import CPU, DISK, MEMORY, PIDS
 from atoll.domain.route.candidate import ImageKind
 from atoll.domain.sandbox.image import HOST
-from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.isolation import Isolation
 from atoll.ports.extension import RELOCATE, Capabilities, CleanupReport, Provision
 from atoll.ports.far import FarBox, FarPlace, LinkTerms
 from atoll.wire.words.hosts import HostKind
+from atoll.wire.words.walls import IsolationLevel
 
 NAME = "ext.ssh"
 DEGRADED = (

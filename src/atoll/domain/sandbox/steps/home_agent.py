@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import Final
 
 from atoll.domain.errors import AtollError, Forbidden
-from atoll.domain.network.network import NetworkMode
 from atoll.domain.repository.repository import is_local_key, read_remote
 from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest, Sandbox
+from atoll.wire.words.networks import NetworkMode
 
 REMEDY: Final = (
     "an agent without an account reaches nothing outside: its person gives it a token "

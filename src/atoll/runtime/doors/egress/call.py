@@ -12,13 +12,13 @@ from typing import Protocol
 
 from atoll.domain.network.egress import Destination, Refused
 from atoll.domain.network.host import canonical_host
-from atoll.domain.network.network import NetworkMode
 from atoll.runtime.doors.egress.egress import Blocked, CallHandler, Egress, OpenCall, Unreachable
 from atoll.runtime.doors.egress.pipe import CHUNK_BYTES, Side, Tunnel, VolumeSpent, send_eof
 from atoll.runtime.doors.listener.responses import RefusalResponse
 from atoll.wire.http.chunked import BadChunks, Chunks, spell_chunk
 from atoll.wire.http.proxy_head import BadHead, ProxyHead, head_end, read_head, spell
 from atoll.wire.http.tls_hello import Hello, NotHello, read_hello
+from atoll.wire.words.networks import NetworkMode
 
 HEAD_SECONDS = 15.0
 HELLO_SECONDS = 15.0

@@ -31,13 +31,13 @@ from atoll.domain.network.egress import (
     read_ranges,
 )
 from atoll.domain.network.host import canonical_host
-from atoll.domain.network.network import NetworkMode
 from atoll.domain.network.volume import HourlyBytes
 from atoll.runtime.doors.egress.pipe import Side
 from atoll.runtime.doors.listener.connection_limit import Door, serve
 from atoll.runtime.doors.listener.own_address import is_own
 from atoll.runtime.tasks import Tasks
 from atoll.wire.contract.policy import Network, Policy
+from atoll.wire.words.networks import NetworkMode
 
 Audit = Callable[[str, Mapping[str, object]], object]
 """A sink of audit entries: a kind and a payload without bodies, paths and header values."""

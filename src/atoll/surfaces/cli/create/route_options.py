@@ -7,8 +7,8 @@ import click
 
 from atoll.client.bodies import CostBody, RouteOptionsBody
 from atoll.domain.host.reading import read_cost
-from atoll.domain.route.policy import ExecutionMode, Strategy
 from atoll.surfaces.cli.console.plan import SandboxPlan
+from atoll.wire.words.routes import ExecutionMode, Strategy
 
 STRATEGIES = [one.value for one in Strategy]
 MODES = [mode.value for mode in ExecutionMode]

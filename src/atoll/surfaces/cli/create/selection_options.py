@@ -9,8 +9,8 @@ from atoll.client.bodies import given
 from atoll.client.workers.workers import SelectionBody, WorkerCostBody
 from atoll.domain.host.reading import read_cost
 from atoll.domain.profile.route import cost_text
-from atoll.domain.wall.isolation import IsolationLevel
 from atoll.surfaces.cli.create.route_options import STRATEGIES
+from atoll.wire.words.walls import IsolationLevel
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -4,25 +4,17 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StrictBool, StrictInt
 
-from atoll.domain.files.host_mount import MAX_MOUNTS, HostMount
+from atoll.domain.files.host_mount import HostMount
 from atoll.domain.host.host import HourlyCost
-from atoll.domain.network.network import NetworkMode
-from atoll.domain.profile.route import MAX_READY_MS
 from atoll.domain.profile.yaml_tree import MAX_BYTES
 from atoll.domain.route.policy import (
-    MAX_NAMED,
     Constraints,
-    ExecutionMode,
     RouteOptions,
-    RoutePolicy,
-    RouteRules,
-    Strategy,
-    named_backends,
 )
-from atoll.domain.sandbox.sandbox import CreateSandbox, Inputs
-from atoll.domain.wall.isolation import IsolationLevel
 from atoll.surfaces.http.body.fields import Address, Body, ResponseModel, Word
 from atoll.wire.words.hosts import MAX_MICROS
+from atoll.wire.words.routes import MAX_NAMED, MAX_READY_MS, ExecutionMode, Strategy
+from atoll.wire.words.walls import IsolationLevel
 
 ComposeFile = Annotated[str, Field(min_length=1, max_length=MAX_BYTES, strict=True)]
 Names = Annotated[tuple[Word, ...], Field(max_length=MAX_NAMED)]
@@ -108,57 +100,3 @@ class InputsBody(Body):
     repo_ref: Address | None = None
     compose_bundle_ref: Address | None = None
     compose_bundle: ComposeFile | None = None
-
-
-class ExplainBody(Body):
-    """The parts of a request for a sandbox that decide where it goes, as `POST /v1/sandboxes` has
-    them."""
-
-    profile: Word = "shell"
-    profile_version: Word | None = None
-    mounts: Annotated[tuple[MountBody, ...], Field(max_length=MAX_MOUNTS)] = ()
-    inputs: InputsBody = InputsBody()
-    network_mode: NetworkMode | None = None
-    host: Word | None = None
-    route: RouteOptionsBody = RouteOptionsBody()
-
-    def to_domain(self) -> CreateSandbox:
-        """Return the domain's value."""
-        return CreateSandbox(
-            profile=self.profile,
-            profile_version=self.profile_version,
-            mounts=tuple(mount.to_domain() for mount in self.mounts),
-            inputs=Inputs(**self.inputs.model_dump()),
-            network_mode=self.network_mode,
-            host=self.host,
-            route=self.route.to_domain(),
-        )
-
-
-class RoutePolicyBody(Body):
-    """A policy: `extensions` in declared order; none are all that are installed. `fallback` is the
-    same by the word that profiles have for it: give one of the two."""
-
-    strategy: Strategy = Strategy.PREFER_SELF_HOSTED
-    extensions: Names = ()
-    fallback: Names = ()
-    constraints: ConstraintsBody = ConstraintsBody()
-
-    def to_domain(self) -> RoutePolicy:
-        """Return the domain's value. Raises `Invalid` for two lists that differ."""
-        named = named_backends(self.extensions, self.fallback, field="default.fallback")
-        return RoutePolicy(self.strategy, named, self.constraints.limits())
-
-
-class RouteRulesBody(Body):
-    """The rules of the caller's organization or of the installation, which replace those before:
-    `default` is the policy of profiles without one, `allow` the backends that may be used, null
-    all of them."""
-
-    scope: Literal["organization", "installation"] = "organization"
-    default: RoutePolicyBody | None = None
-    allow: Names | None = None
-
-    def to_domain(self) -> RouteRules:
-        """Return the domain's value."""
-        return RouteRules(None if self.default is None else self.default.to_domain(), self.allow)

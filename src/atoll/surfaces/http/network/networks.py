@@ -8,7 +8,6 @@ from starlette.responses import Response
 
 from atoll.domain.network.bounds import Withheld
 from atoll.domain.network.egress import EgressRule
-from atoll.domain.network.network import NetworkMode
 from atoll.domain.network.switch import NetworkChange, rules_of
 from atoll.domain.people.capability import Capability
 from atoll.domain.sandbox.safety_layers import Layer, Part, layers_of, wall_of
@@ -19,6 +18,7 @@ from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.server.context import Atoll, CallerSandbox
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
+from atoll.wire.words.networks import NetworkMode
 
 router = APIRouter(prefix="/v1/sandboxes", tags=["networks"], route_class=JsonRoute)
 

@@ -5,8 +5,6 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import BeforeValidator, Field
 
 from atoll.domain.errors import Invalid
-from atoll.domain.files.host_mount import MAX_MOUNTS
-from atoll.domain.network.network import NetworkMode
 from atoll.domain.profile.profile import Access, Scope, WorkspaceMode
 from atoll.domain.profile.schema import workspace_mode
 from atoll.domain.sandbox.instructions import MAX_INSTRUCTIONS
@@ -22,6 +20,8 @@ from atoll.domain.sandbox.task import MAX_PROMPT, AgentMode, TaskRequest
 from atoll.surfaces.http.body.fields import Address, Body, Seconds, Word
 from atoll.surfaces.http.body.route_body import InputsBody, MountBody, RouteOptionsBody
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.networks import NetworkMode
+from atoll.wire.words.sandboxes import MAX_MOUNTS
 from atoll.wire.words.terminals import Strictness
 
 T = TypeVar("T")

@@ -9,7 +9,6 @@ from starlette.responses import Response
 from atoll.domain.errors import AtollError
 from atoll.domain.people.capability import Capability
 from atoll.domain.secrets.secret import no_key
-from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports.extension import Extension, Unloaded, Watched
 from atoll.ports.host import Level
 from atoll.surfaces.http.body.answers import Json, instant
@@ -20,6 +19,7 @@ from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 from atoll.wire.words.hosts import HostKind
+from atoll.wire.words.walls import IsolationLevel
 
 router = APIRouter(prefix="/v1/extensions", tags=["extensions"])
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from atoll.domain.errors import AWAY
-from atoll.domain.network.network import NetworkMode
 from atoll.domain.profile.profile import Access, Scope, WorkspaceMode
 from atoll.domain.sandbox.lifetime import ends_soon
 from atoll.domain.sandbox.metadata import metadata_of
@@ -20,12 +19,13 @@ from atoll.domain.sandbox.sandbox import (
     State,
 )
 from atoll.domain.sandbox.task import AgentMode, Task, TaskState
-from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports.extension import ReachTroubles
 from atoll.services.application import Application
 from atoll.surfaces.http.agents.status_view import SandboxAgentView
 from atoll.surfaces.http.body.fields import ResponseModel
+from atoll.wire.words.networks import NetworkMode
 from atoll.wire.words.terminals import Strictness
+from atoll.wire.words.walls import IsolationLevel
 
 Instant = str
 

@@ -5,9 +5,7 @@ from typing import Annotated, Any, cast
 from pydantic import Field, StrictBool, StrictInt
 
 from atoll.domain.host.reading import read_cost
-from atoll.domain.profile.route import MAX_READY_MS
-from atoll.domain.route.policy import MAX_NAMED, Constraints, ExecutionMode, Strategy
-from atoll.domain.wall.isolation import IsolationLevel
+from atoll.domain.route.policy import Constraints
 from atoll.domain.worker.create import (
     LONGEST_METADATA,
     MOST_METADATA,
@@ -22,6 +20,8 @@ from atoll.domain.worker.selection import Selection
 from atoll.services.workers.workers import MAX_WAIT_MS
 from atoll.surfaces.http.body.fields import Body, Seconds, Word
 from atoll.surfaces.http.sandboxes.create_body import RepoBody
+from atoll.wire.words.routes import MAX_NAMED, MAX_READY_MS, ExecutionMode, Strategy
+from atoll.wire.words.walls import IsolationLevel
 
 MAX_REPOS = 20
 WorkerName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", strict=True)]

@@ -7,7 +7,7 @@ import msgspec
 from pydantic import Field, StrictBool, StrictInt
 
 from atoll.domain.errors import Invalid
-from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.isolation import Isolation
 from atoll.domain.worker.desktop import LONGEST_NOTE, MOST_NOTES
 from atoll.domain.worker.heartbeat import HeartbeatState
 from atoll.domain.worker.ledger import ErrorCode, Receipt, RequestRefusal, Response
@@ -15,6 +15,7 @@ from atoll.ports.outside.worker_host import HostDeltas, HostEntry
 from atoll.services.workers.intake import HostBatch
 from atoll.surfaces.http.body.fields import Body, Word
 from atoll.wire.http.unreadable import UNREADABLE
+from atoll.wire.words.walls import IsolationLevel
 
 MAX_ITEMS: Final = 500
 MAX_BATCH_BYTES: Final = 16 * 1024 * 1024

@@ -5,7 +5,6 @@ from typing import Any
 
 from atoll.domain.duration import spell_duration
 from atoll.domain.event import Json
-from atoll.domain.route.policy import ExecutionMode, Strategy
 from atoll.domain.worker.create import Permissions, TeardownPolicy
 from atoll.domain.worker.heartbeat import HeartbeatState
 from atoll.domain.worker.ledger import ErrorCode, Receipt, RequestRefusal, Response
@@ -23,6 +22,7 @@ from atoll.surfaces.http.body.answers import instant
 from atoll.surfaces.http.body.fields import Partial, ResponseModel
 from atoll.surfaces.http.body.pages import PageModel
 from atoll.surfaces.http.sandboxes.view import IsolationView
+from atoll.wire.words.routes import ExecutionMode, Strategy
 
 
 class WorkerTeardownView(ResponseModel):

@@ -10,7 +10,6 @@ from msgspec import Meta
 
 from atoll.domain.errors import Invalid
 from atoll.domain.event import Json
-from atoll.domain.network.network import NetworkMode
 from atoll.domain.people.capability import Capability
 from atoll.domain.profile.profile import Scope
 from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest, Sandbox
@@ -20,6 +19,7 @@ from atoll.domain.tool.answer import Answer
 from atoll.domain.tool.tool import READS, Effects
 from atoll.surfaces.mcp.definition import Arguments, Call, Namespace
 from atoll.surfaces.mcp.fields import Cursor, SandboxName, WaitSeconds
+from atoll.wire.words.networks import NetworkMode
 
 atoll = Namespace("atoll")
 

@@ -5,10 +5,11 @@ from datetime import timedelta
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.login import MAX_SESSIONS, MAX_TICKETS, Grant, LoginBook, fingerprint
 from atoll.domain.sandbox.owed import Owed
-from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.isolation import Isolation
 from atoll.ports import Reachability, Store
 from atoll.testing.contracts.event_log import NOW
 from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.wire.words.walls import IsolationLevel
 
 ONE, TWO = SandboxId("sb_1"), SandboxId("sb_2")
 REACH = Reachability("unix:/run/x", Isolation(IsolationLevel.CONTAINER, "bwrap", ("no",)), "t")

@@ -12,10 +12,11 @@ from atoll.domain.people.capability import OrgRole
 from atoll.domain.people.organization import Member
 from atoll.domain.profile.profile import Profile, Scope
 from atoll.domain.sandbox.sandbox import Attachment, Sandbox, SandboxRepo, State
-from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.isolation import Isolation
 from atoll.ports import IdempotencyRecord, SandboxQuery, Store
 from atoll.testing.contracts.event_log import NOW, OTHER, OWNER
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.walls import IsolationLevel
 
 
 def sandbox(name: str, *, owner: PrincipalId = OWNER, number: int = 0) -> Sandbox:

@@ -31,10 +31,11 @@ from atoll.domain.profile.demands import DEBUG, DISK
 from atoll.domain.profile.profile import Access
 from atoll.domain.sandbox.image import HOST
 from atoll.domain.wall.interior import DEFAULT_FILES, DEFAULT_NETLINK
-from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.isolation import Isolation
 from atoll.ports.extension import Capabilities, CleanupReport, Provision
 from atoll.ports.far import FarBox, FarPlace, LinkTerms, MachineLost
 from atoll.wire.words.hosts import HostKind
+from atoll.wire.words.walls import IsolationLevel
 
 NAME = "ext.compose-ssh"
 READY_SECONDS = 40.0

@@ -6,13 +6,13 @@ import click
 
 from atoll.client.bodies import Mode, NetworkBody
 from atoll.client.shapes import Network, Rule
-from atoll.domain.network.network import NetworkMode
 from atoll.surfaces.cli.console import candidates
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import clean, say, show_json, show_table
 from atoll.surfaces.cli.dispatch.several import Several
 from atoll.surfaces.cli.dispatch.verbs import UsualVerb
+from atoll.wire.words.networks import NetworkMode
 
 MODES = [mode.value for mode in NetworkMode]
 

@@ -6,13 +6,14 @@ from atoll.domain.host.host import HourlyCost
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, RouteId, SandboxId
 from atoll.domain.route.candidate import Candidate, ImageKind, Need
 from atoll.domain.route.decision import Decision, RouteRequest, RouteVerdict
-from atoll.domain.route.health import MOST, Attempt, Breaker, Health, Outcome
-from atoll.domain.route.policy import Constraints, RoutePolicy, RouteRules, Strategy
+from atoll.domain.route.health import MOST, Attempt, Health, Outcome
+from atoll.domain.route.policy import Constraints, RoutePolicy, RouteRules
 from atoll.domain.route.record import RouteRecord
-from atoll.domain.wall.isolation import IsolationLevel
 from atoll.domain.wall.resources import Resources
 from atoll.ports import Store
 from atoll.testing.contracts.event_log import NOW
+from atoll.wire.words.routes import Breaker, Strategy
+from atoll.wire.words.walls import IsolationLevel
 
 LIMITS = Constraints(HourlyCost(5, "EUR"), IsolationLevel.POLICY, "eu", "any", 10, 0.5)
 

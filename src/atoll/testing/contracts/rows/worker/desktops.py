@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 from atoll.domain.ids import PERSONAL_ORG, DesktopId, OrgId, PrincipalId
-from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.isolation import Isolation
 from atoll.domain.worker.desktop import Desktop
 from atoll.ports import Store
 from atoll.testing.contracts.event_log import NOW
+from atoll.wire.words.walls import IsolationLevel
 
 ADA = PrincipalId("ada")
 HERE, THERE = DesktopId("dk_a"), DesktopId("dk_b")

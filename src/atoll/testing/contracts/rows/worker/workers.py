@@ -8,7 +8,6 @@ import pytest
 from atoll.domain.event import Json
 from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SandboxId, WorkerKey
 from atoll.domain.paging import PageQuery
-from atoll.domain.route.policy import ExecutionMode
 from atoll.domain.sandbox.sandbox import RepoRequest
 from atoll.domain.worker.artifact import WorkerArtifact
 from atoll.domain.worker.create import (
@@ -32,6 +31,7 @@ from atoll.domain.worker.talk import OpenQuestion, WorkerTalk, WorkerThread
 from atoll.ports import Store
 from atoll.testing.contracts.event_log import NOW
 from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.wire.words.routes import ExecutionMode
 
 ADA, BOB = PrincipalId("ada"), PrincipalId("bob")
 KEY = WorkerKey("wk_a")
