@@ -10,7 +10,7 @@ from msgspec import Meta, field
 
 from atoll.domain.people.capability import Capability
 from atoll.wire import api
-from atoll.wire.api.annotations import Header
+from atoll.wire.api.annotations import Header, QueryKey
 from atoll.wire.api.operation import (
     REQUIRED,
     Answer,
@@ -70,6 +70,7 @@ class Boats(Area):
         *,
         colour: Annotated[str | None, Meta(max_length=9)] = None,
         tag: Annotated[str, Header("if-match")] = "",
+        every: Annotated[bool, QueryKey("all")] = False,
     ) -> BoatView:
         """Change a boat.
 
@@ -97,6 +98,7 @@ def test_each_parameter_has_its_place_and_default() -> None:
         "body": ("body", Place.BODY, None),
         "colour": ("colour", Place.QUERY, None),
         "tag": ("if-match", Place.HEADER, ""),
+        "every": ("all", Place.QUERY, False),
     }
 
 

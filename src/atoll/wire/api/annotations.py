@@ -1,7 +1,7 @@
 """Annotations of declared fields and parameters: their plain type, their bounds, their place.
 
-A field is `Annotated[str, Meta(max_length=100)]`, by msgspec's `Meta`. `Header` is ours: a
-parameter of an operation that is a header.
+A field is `Annotated[str, Meta(max_length=100)]`, by msgspec's `Meta`. `Header` and `QueryKey` are
+ours: a parameter of an operation that is a header, or has another name in the query.
 """
 
 import types
@@ -15,6 +15,13 @@ import msgspec
 @dataclass(frozen=True, slots=True)
 class Header:
     """A mark: the parameter is this header, by its name in lower case."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueryKey:
+    """A mark: the parameter has this name in the query."""
 
     name: str
 
@@ -39,6 +46,11 @@ class Kind:
     def header(self) -> str | None:
         """Return the name of the header that a parameter is, or None."""
         return next((mark.name for mark in self.marks if isinstance(mark, Header)), None)
+
+    @property
+    def query_key(self) -> str | None:
+        """Return the name that a parameter has in the query by a mark, or None."""
+        return next((mark.name for mark in self.marks if isinstance(mark, QueryKey)), None)
 
     @property
     def is_optional(self) -> bool:

@@ -164,7 +164,7 @@ class Operation(Generic[P, R]):
                 yield from _fields_of(kind.plain, name)
                 continue
             place = Place.PATH if name in in_path else _place_of(kind)
-            key = kind.header or name
+            key = kind.header or kind.query_key or name
             yield Parameter(name, key, place, found.annotation, found.default)
 
 

@@ -39,8 +39,12 @@ _log = structlog.get_logger(__name__)
 
 def stream_of(media_type: str, text: str) -> dict[int | str, dict[str, Any]]:
     """Return the `responses=` of a route that answers with a stream; of events, the schema is that
-    of one."""
-    schema = _EVENT if media_type == SSE else {"type": "string", "format": "binary"}
+    of one, of a kind of JSON an object."""
+    schema: Mapping[str, Any] = {"type": "string", "format": "binary"}
+    if media_type == SSE:
+        schema = _EVENT
+    elif media_type.endswith("+json"):
+        schema = {"type": "object"}
     return {200: {"description": text, "content": {media_type: {"schema": schema}}}}
 
 
