@@ -37,7 +37,7 @@ from atoll.wire.api.operation import (
 ROOT: Final = Path(__file__).parents[1]
 MADE: Final = ROOT / "src" / "atoll" / "client" / "made"
 AWAITED: Final = ROOT / "src" / "atoll" / "client" / "aio" / "made"
-AREAS: Final = ("approvals", "hooks", "hosts", "routes", "webhooks")
+AREAS: Final = ("approvals", "hooks", "hosts", "library.kept", "routes", "webhooks")
 BY_HAND: Final = {"Gap": "atoll.client.terminal_shapes"}
 """Shapes of areas that are still written by hand, and their modules."""
 
@@ -82,12 +82,13 @@ class AreaCode:
 
     def awaited(self) -> str:
         """Return the module of the awaited client."""
-        name = self._module.__name__.rpartition(".")[2]
+        name = self._module.__name__.removeprefix("atoll.wire.api")
+        folder, _, name = f"atoll.client.made{name}".rpartition(".")
         nouns = [_awaited_noun(area) for area in self.areas]
         head = f'"""{_opening(self._module)}\n\nAwaited. {_MADE_BY}\n"""'
         lines = (
             "from atoll.client.aio.nouns import AsyncNoun, Awaited\n"
-            f"from atoll.client.made import {name} as made"
+            f"from {folder} import {name} as made"
         )
         return "\n\n".join([head, lines, *nouns]) + "\n"
 
@@ -152,7 +153,7 @@ class AreaCode:
 
     def _need_of(self, struct: type, name: str) -> None:
         """Import the shape or body of a Struct that is not of this area."""
-        area = struct.__module__.rpartition(".")[2]
+        area = struct.__module__.removeprefix("atoll.wire.api.")
         if name in BY_HAND:
             self._need(BY_HAND[name], name)
         elif area in AREAS and struct.__module__ != self._module.__name__:
@@ -326,13 +327,16 @@ def made_files() -> dict[Path, str]:
     files = {}
     for name in AREAS:
         code = AreaCode(import_module(f"atoll.wire.api.{name}"))
-        files[MADE / f"{name}.py"] = code.blocking()
-        files[AWAITED / f"{name}.py"] = code.awaited()
+        path = Path(*name.split(".")).with_suffix(".py")
+        files[MADE / path] = code.blocking()
+        files[AWAITED / path] = code.awaited()
     return files
 
 
 def _named_operations(area: type[Area]) -> dict[str, Operation[..., Any]]:
-    mine = set(operations_of(area))
+    """Return the operations whose bodies and answers are JSON; the client has the others by
+    hand."""
+    mine = {one for one in operations_of(area) if one.stream is None and one.takes is None}
     return {name: one for name, one in vars(area).items() if one in mine}
 
 
@@ -448,7 +452,7 @@ def main(arguments: list[str]) -> int:
             print(f"{stale_path} is not current: run scripts/client", file=sys.stderr)
         return 1 if stale else 0
     for path, text in made_files().items():
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(_formatted(text))
     return 0
 

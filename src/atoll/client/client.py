@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 from atoll.client.access import Inbox, Secrets
 from atoll.client.made.approvals import Approvals
-from atoll.client.sandboxes import KeptFiles, Sandboxes, Shares
+from atoll.client.made.library.kept import KeptFiles
+from atoll.client.sandboxes import Sandboxes, Shares
 from atoll.client.server import Server
 from atoll.client.terminals import Agents, Execs, Files, Terminals
 from atoll.client.transport import Transport

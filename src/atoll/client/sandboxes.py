@@ -1,12 +1,10 @@
-"""Sandboxes over the API: their lifecycle, network, share links and kept files."""
+"""Sandboxes over the API: their lifecycle, network and share links."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from atoll.client.shapes import (
     HeldPushes,
-    Kept,
-    KeptList,
     Log,
     MadeShare,
     Network,
@@ -165,22 +163,3 @@ class Shares:
     def revoke(self, name: str, link: str) -> None:
         """Revoke a link; its guests are gone within 5 seconds."""
         self._transport.call(Call("DELETE", at("sandboxes", name, "shares", link)))
-
-
-class KeptFiles:
-    """Files the server keeps of sandboxes that were destroyed or recreated."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-
-    def list(self) -> KeptList:
-        """Return everything kept."""
-        return self._transport.read_all(KeptList, get("kept"))
-
-    def get(self, kept_id: str) -> Kept:
-        """Return one record of what was kept."""
-        return self._transport.read(Kept, get("kept", kept_id))
-
-    def delete(self, kept_id: str) -> None:
-        """Delete what was kept."""
-        self._transport.call(Call("DELETE", at("kept", kept_id)))

@@ -289,21 +289,6 @@ class Unpulled(Shape):
     pushes = fields.many(HeldPush)
 
 
-class Kept(Shape):
-    """Files kept of a sandbox that was destroyed or recreated."""
-
-    kept_id = fields.text()
-    sandbox_id = fields.text()
-    sandbox_name = fields.text()
-    generation = fields.number()
-    tree = fields.flag()
-    bundles = fields.numbers()
-    bytes = fields.number()
-    path = fields.text()
-    kept_at = fields.text()
-    pushed = fields.text()
-
-
 class PullOrder(Shape):
     """A pull that was asked for on the page."""
 
@@ -336,12 +321,6 @@ class HeldPushes(Shape):
     """The held pushes of a sandbox."""
 
     pushes = fields.many(HeldPush)
-
-
-class KeptList(Shape):
-    """Kept files of all sandboxes."""
-
-    kept = fields.many(Kept)
 
 
 class Share(Shape):

@@ -10,7 +10,6 @@ from atoll.domain.repository.devcontainer import read_devcontainer, without_comm
 from atoll.domain.repository.project import (
     ProjectFile,
     Proposal,
-    ProposalKind,
     project_changes,
     project_digest,
     proposals,
@@ -22,6 +21,7 @@ from atoll.domain.repository.project_file import (
 )
 from atoll.domain.repository.project_schema import project_schema
 from atoll.domain.sandbox.project import widened
+from atoll.wire.words.library import ProposalKind
 from atoll.wire.words.networks import NetworkMode
 from tests.places import ROOT
 

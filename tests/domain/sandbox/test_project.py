@@ -9,7 +9,7 @@ from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SandboxId
 from atoll.domain.network.network import Network
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.profile.profile import Profile
-from atoll.domain.repository.project import DecidedProject, ProjectDecision, ProjectFile
+from atoll.domain.repository.project import DecidedProject, ProjectFile
 from atoll.domain.sandbox.create import Circumstances, first_repository, grant
 from atoll.domain.sandbox.lifecycle import step
 from atoll.domain.sandbox.project import (
@@ -32,6 +32,7 @@ from atoll.domain.sandbox.stimulus import (
     Stimulus,
     Stop,
 )
+from atoll.wire.words.library import ProjectDecision
 from atoll.wire.words.networks import NetworkMode
 from tests.domain.sandbox.test_lifecycle import NOW, new_sandbox
 

@@ -8,16 +8,12 @@ import pytest
 from atoll.domain.errors import Conflict, Invalid
 from atoll.domain.ids import PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.repository.project import (
-    DecidedProject,
-    ProjectDecision,
-    ProjectFile,
-    project_digest,
-)
+from atoll.domain.repository.project import DecidedProject, ProjectFile, project_digest
 from atoll.domain.route.decision import RouteRequest
 from atoll.domain.sandbox.project import ProjectRequest, SetupState
 from atoll.domain.sandbox.repeated_create import other_input
 from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest, Sandbox
+from atoll.wire.words.library import ProjectDecision
 from atoll.wire.words.routes import Strategy
 from tests.peers.contract import POLICY, SESSION
 from tests.services.journals.test_journals import entry

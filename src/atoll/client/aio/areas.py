@@ -13,7 +13,6 @@ from atoll.client.organizations import Organizations
 from atoll.client.outside.drive import Drives
 from atoll.client.outside.extensions import Extensions
 from atoll.client.projects import Projects
-from atoll.client.sandboxes import KeptFiles
 from atoll.client.terminals import Agents
 from atoll.client.workers.desktops import Desktops
 
@@ -162,15 +161,6 @@ class AsyncAgentCatalogue(AsyncNoun[AgentCatalogue]):
     list = Awaited(AgentCatalogue.list)
     find = Awaited(AgentCatalogue.find)
     install = Awaited(AgentCatalogue.install)
-
-
-class AsyncKeptFiles(AsyncNoun[KeptFiles]):
-    """Files the server keeps of sandboxes that were destroyed or recreated."""
-
-    blocking = KeptFiles
-    list = Awaited(KeptFiles.list)
-    get = Awaited(KeptFiles.get)
-    delete = Awaited(KeptFiles.delete)
 
 
 class AsyncDesktops(AsyncNoun[Desktops]):

@@ -16,7 +16,6 @@ from atoll.client.aio.areas import (
     AsyncDrives,
     AsyncExtensions,
     AsyncInbox,
-    AsyncKeptFiles,
     AsyncOrganizations,
     AsyncProjects,
     AsyncPullRequests,
@@ -29,6 +28,7 @@ from atoll.client.aio.events import AsyncEvents
 from atoll.client.aio.made.approvals import AsyncApprovals
 from atoll.client.aio.made.hooks import AsyncHooks
 from atoll.client.aio.made.hosts import AsyncHosts
+from atoll.client.aio.made.library.kept import AsyncKeptFiles
 from atoll.client.aio.made.routes import AsyncRoutes
 from atoll.client.aio.records import AsyncAudit, WebhookRecords
 from atoll.client.aio.retries import USUAL_RETRIES, Retries

@@ -9,37 +9,18 @@ after a decision, which is bound to the digest of exactly those words. Pure.
 import hashlib
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 
 import msgspec
 
 from atoll.domain.approvals.approval import spelled_out
 from atoll.domain.ids import OrgId, PrincipalId
+from atoll.wire.words.library import ProjectDecision, ProposalKind
 
 MAX_DECISIONS = 50
 """The decisions remembered for one person and repository; the oldest is dropped."""
 
 MAX_SHOWN = 2500
 """A bound above the longest text that a project file may hold, so that nothing shown is cut."""
-
-
-class ProposalKind(StrEnum):
-    """The kinds of what a project file may ask for and a person decides."""
-
-    SETUP = "setup"
-    COPY = "copy"
-    NETWORK = "network"
-    HOST = "host"
-    PORT = "port"
-    ENV = "env"
-    PROFILE = "profile"
-
-
-class ProjectDecision(StrEnum):
-    """A person's decision on a project file."""
-
-    APPROVED = "approved"
-    DECLINED = "declined"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from atoll.domain.repository.devcontainer import DEVCONTAINER_FILES, read_devcon
 from atoll.domain.repository.project import (
     DecidedProject,
     Project,
-    ProjectDecision,
     ProjectFile,
     project_changes,
     project_digest,
@@ -29,6 +28,7 @@ from atoll.ports.repositories import RepositoryShelf, StoredRepository
 from atoll.services.ground import Ground
 from atoll.services.library.workspaces import WORKSPACE, Workspaces
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.library import ProjectDecision
 
 
 class Projects:

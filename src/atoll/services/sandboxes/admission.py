@@ -20,7 +20,7 @@ from atoll.domain.event import Json
 from atoll.domain.people.principal import Principal
 from atoll.domain.profile.demands import MOUNTS, demands_of
 from atoll.domain.profile.profile import Profile, Scope
-from atoll.domain.repository.project import DecidedProject, ProjectDecision
+from atoll.domain.repository.project import DecidedProject
 from atoll.domain.route.candidate import COMPOSE_FILE, COMPOSE_REF
 from atoll.domain.route.decision import Decision, RouteRequest
 from atoll.domain.route.policy import RouteOptions
@@ -67,6 +67,7 @@ from atoll.services.provisioning.instructions import check_instructions
 from atoll.services.routes.routing import Routing
 from atoll.services.sandboxes.agent_checks import AgentChecks
 from atoll.services.sandboxes.settings import AdmissionSettings
+from atoll.wire.words.library import ProjectDecision
 from atoll.wire.words.routes import Strategy
 from atoll.wire.words.walls import IsolationLevel
 

@@ -46,6 +46,7 @@ from atoll.surfaces.http.strict_queries import strict
 
 AREAS = (
     "sandboxes",
+    "library",
     "terminals",
     "agents",
     "workers",

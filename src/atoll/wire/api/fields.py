@@ -7,12 +7,22 @@ from msgspec import Meta
 from atoll.wire.api.annotations import Header
 from atoll.wire.api.operation import Parameters
 from atoll.wire.words.events import MAX_POSITION
+from atoll.wire.words.library import MAX_REPOS
 
 MAX_PAGE = 1000
 MAX_WAIT_SECONDS = 600
 
 ItemId = Annotated[str, Meta(min_length=1, max_length=200)]
 """An id in a path."""
+
+CommitId = Annotated[str, Meta(pattern=r"^[0-9a-f]{40}\Z")]
+"""The whole id of a commit."""
+
+RepoIndex = Annotated[int, Meta(ge=0, le=MAX_REPOS - 1)]
+"""The number of a repository in a sandbox."""
+
+RepoNumber = Annotated[int, Meta(description="Which of its repositories.", ge=0, le=MAX_REPOS - 1)]
+"""The same as a parameter."""
 
 Word = Annotated[str, Meta(min_length=1, max_length=200)]
 """A short text."""

@@ -10,7 +10,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from atoll.client.client import Client
-from atoll.client.shapes import KeptList, ProfileList, SandboxList, SecretList
+from atoll.client.made.library.kept import KeptList
+from atoll.client.shapes import ProfileList, SandboxList, SecretList
 from atoll.client.transport import Call, S, at
 from atoll.domain.errors import AtollError
 from atoll.surfaces.cli.console.invocation import Invocation

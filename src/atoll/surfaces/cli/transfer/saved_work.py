@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from atoll.client.client import Client
-from atoll.client.shapes import Kept
+from atoll.client.made.library.kept import Kept
 from atoll.client.transport import Call, at
 from atoll.domain.errors import Failed, Invalid
 from atoll.domain.repository.branch import branch_of_ref, read_branch

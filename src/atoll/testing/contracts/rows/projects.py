@@ -5,14 +5,10 @@ from datetime import timedelta
 
 from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId
 from atoll.domain.paging import PageQuery, RowPage
-from atoll.domain.repository.project import (
-    MAX_DECISIONS,
-    DecidedProject,
-    ProjectDecision,
-    ProjectFile,
-)
+from atoll.domain.repository.project import MAX_DECISIONS, DecidedProject, ProjectFile
 from atoll.ports import Store
 from atoll.testing.contracts.event_log import NOW, OTHER, OWNER
+from atoll.wire.words.library import ProjectDecision
 
 
 def decided(number: int, *, owner: PrincipalId = OWNER) -> DecidedProject:

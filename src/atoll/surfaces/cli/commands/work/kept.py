@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from atoll.client.fields import Json
-from atoll.client.shapes import Kept
+from atoll.client.made.library.kept import Kept
 from atoll.client.transport import Call, at
 from atoll.domain.errors import Invalid
 from atoll.surfaces.cli.console import candidates

@@ -1,0 +1,1 @@
+"""Nouns of repositories and the work in them, blocking."""

@@ -1,0 +1,1 @@
+"""Routes of repositories and the work in them."""

@@ -1,0 +1,1 @@
+"""Repositories and the work in them, a noun a module."""
