@@ -2,8 +2,6 @@ import pytest
 
 from atoll.domain.errors import Invalid
 from atoll.domain.repository.forge import (
-    MAX_TEXT,
-    MAX_TITLE,
     ForgeKind,
     ForgeRepository,
     NewPull,
@@ -13,6 +11,7 @@ from atoll.domain.repository.forge import (
     plain_text,
     repository_at,
 )
+from atoll.wire.words.forges import MAX_TEXT, MAX_TITLE
 
 NEW = NewPull("fix", "main", "Fix it")
 HUB = ForgeRepository(ForgeKind.GITHUB, "https://github.com", "o", "r", "t0ken")

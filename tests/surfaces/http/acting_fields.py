@@ -129,7 +129,7 @@ HERE = f"{BOX}/terminals/{{terminal}}"
 FORGES = "tests/services/forges/test_pull_requests.py::"
 OPENED = FORGES + "test_branch_is_pushed_and_its_pull_request_opened_once"
 LOOK_ALIKE = {
-    "forge": "tests/surfaces/http/sandboxes/test_pull_requests.py"
+    "forge": "tests/surfaces/http/forges/test_pull_requests.py"
     "::test_pull_requests_are_shown_by_the_token_of_their_forge",
     "extension": "tests/e2e/walls/test_clouds.py"
     "::test_key_of_the_kind_extension_is_shown_without_its_value",

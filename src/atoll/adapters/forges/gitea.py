@@ -11,18 +11,15 @@ from atoll.adapters.forges.http import PER_PAGE, ForgeHttp, ForgeRequest
 from atoll.adapters.forges.reading import newest_comments, sorted_checks
 from atoll.domain.errors import NotFound
 from atoll.domain.repository.forge import (
-    MAX_PULLS,
-    MAX_TITLE,
     Check,
-    CheckState,
     ForgeComment,
     ForgeRepository,
     NewPull,
     PullRequest,
-    PullState,
     plain_line,
     plain_text,
 )
+from atoll.wire.words.forges import MAX_PULLS, MAX_TITLE, CheckState, PullState
 
 DRAFT: Final = "WIP: "
 """A title that begins so makes a draft."""

@@ -11,17 +11,15 @@ from atoll.adapters.forges.http import PER_PAGE, ForgeHttp, ForgeRequest
 from atoll.adapters.forges.reading import newest_comments, sorted_checks
 from atoll.domain.errors import NotFound
 from atoll.domain.repository.forge import (
-    MAX_PULLS,
     Check,
-    CheckState,
     ForgeComment,
     ForgeRepository,
     NewPull,
     PullRequest,
-    PullState,
     plain_line,
     plain_text,
 )
+from atoll.wire.words.forges import MAX_PULLS, CheckState, PullState
 
 ACCEPT: Final = "application/vnd.github+json"
 _PAGE: Final = {"per_page": str(PER_PAGE)}

@@ -2,13 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from atoll.domain.repository.forge import (
-    MAX_CHECKS,
-    MAX_COMMENTS,
-    Check,
-    CheckState,
-    ForgeComment,
-)
+from atoll.domain.repository.forge import Check, ForgeComment
+from atoll.wire.words.forges import MAX_CHECKS, MAX_COMMENTS, CheckState
 
 _WORST = (CheckState.FAILED, CheckState.PENDING, CheckState.PASSED, CheckState.SKIPPED)
 

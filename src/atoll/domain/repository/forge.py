@@ -13,12 +13,7 @@ from urllib.parse import quote, urlsplit
 
 from atoll.domain.errors import Invalid
 from atoll.domain.network.host import canonical_host
-
-MAX_TITLE: Final = 250
-MAX_TEXT: Final = 16_000
-MAX_COMMENTS: Final = 200
-MAX_CHECKS: Final = 100
-MAX_PULLS: Final = 20
+from atoll.wire.words.forges import MAX_TEXT, MAX_TITLE, CheckState, PullState
 
 GITHUB_HOST: Final = "github.com"
 _GITHUB_API: Final = "https://api.github.com"
@@ -33,23 +28,6 @@ class ForgeKind(StrEnum):
 
     GITHUB = "github"
     GITEA = "gitea"
-
-
-class PullState(StrEnum):
-    """The state of a pull request."""
-
-    OPEN = "open"
-    MERGED = "merged"
-    CLOSED = "closed"
-
-
-class CheckState(StrEnum):
-    """The state of a check."""
-
-    PENDING = "pending"
-    PASSED = "passed"
-    FAILED = "failed"
-    SKIPPED = "skipped"
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,6 @@ from atoll.domain.repository.forge import (
     ForgeRepository,
     NewPull,
     PullRequest,
-    PullState,
     check_new_pull,
     plain_line,
     plain_text,
@@ -37,6 +36,7 @@ from atoll.services.library.checkout_scripts import NOT_A_REPOSITORY
 from atoll.services.policies.policies import scope_subject
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.scripts import Script, run_inside
+from atoll.wire.words.forges import PullState
 
 NO_BRANCH = 16
 

@@ -47,6 +47,7 @@ from atoll.surfaces.http.strict_queries import strict
 AREAS = (
     "sandboxes",
     "library",
+    "forges",
     "terminals",
     "agents",
     "workers",

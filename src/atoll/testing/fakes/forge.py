@@ -5,15 +5,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from atoll.domain.errors import AtollError, Conflict, Forbidden, NotFound
-from atoll.domain.repository.forge import (
-    Check,
-    CheckState,
-    ForgeComment,
-    ForgeRepository,
-    NewPull,
-    PullRequest,
-    PullState,
-)
+from atoll.domain.repository.forge import Check, ForgeComment, ForgeRepository, NewPull, PullRequest
+from atoll.wire.words.forges import CheckState, PullState
 
 
 @dataclass

@@ -11,8 +11,9 @@ from dataclasses import replace
 import pytest
 
 from atoll.domain.errors import Conflict, Forbidden, NotFound
-from atoll.domain.repository.forge import CheckState, ForgeRepository, NewPull, PullState
+from atoll.domain.repository.forge import ForgeRepository, NewPull
 from atoll.ports.outside.forge import Forge
+from atoll.wire.words.forges import CheckState, PullState
 
 COMMITS = {"main": "a" * 40, "fix": "b" * 40, "agent/two-words": "c" * 40}
 NEW = NewPull("fix", "main", "Fix the parser", "It read two spaces.")
