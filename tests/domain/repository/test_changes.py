@@ -1,4 +1,5 @@
-from atoll.domain.repository.changes import MAX_FILES, ChangeKind, read_changes
+from atoll.domain.repository.changes import MAX_FILES, read_changes
+from atoll.wire.words.library import ChangeKind
 
 MARK = "m" * 8
 SEPARATOR = f"\0{MARK}\0".encode()

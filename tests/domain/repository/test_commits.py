@@ -8,10 +8,10 @@ from atoll.domain.repository.commits import (
     MAX_REFS,
     MAX_WORDS,
     CommitRef,
-    RefKind,
     read_commit,
     read_history,
 )
+from atoll.wire.words.library import RefKind
 
 MARK = "m" * 8
 END = f"\0{MARK}\0"

@@ -11,7 +11,6 @@ from atoll.domain.sandbox.pull_order import (
     TAKES_AT_MOST,
     WAITS_FOR,
     Checkout,
-    OrderState,
     PullDraft,
     PullOrder,
     PullResult,
@@ -24,6 +23,7 @@ from atoll.domain.sandbox.pull_order import (
 )
 from atoll.domain.sandbox.sandbox import SandboxRepo
 from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.wire.words.library import OrderState
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 REPO = SandboxRepo("https://h.example/o/r.git", "fix", None, "/workspace")

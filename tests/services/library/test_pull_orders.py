@@ -7,17 +7,12 @@ import pytest
 
 from atoll.domain.errors import Conflict, NotFound
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.pull_order import (
-    Checkout,
-    OrderState,
-    PullDraft,
-    PullOrder,
-    PullResult,
-)
+from atoll.domain.sandbox.pull_order import Checkout, PullDraft, PullOrder, PullResult
 from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.library.pull_orders import PullOrders
+from atoll.wire.words.library import OrderState
 from tests.services.scene import Scene, scene
 
 REPO = SandboxRepo("https://h.example/o/r", "fix", None, "/workspace")

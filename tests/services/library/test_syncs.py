@@ -8,7 +8,8 @@ import pytest
 from atoll.domain.errors import Conflict, Invalid, Unavailable
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.ports.repositories import Ref
-from atoll.services.library.syncs import SyncAct, SyncOrder, SyncOutcome, Syncs
+from atoll.services.library.syncs import SyncOrder, Syncs
+from atoll.wire.words.library import SyncAct, SyncOutcome
 from tests.services.library.test_workspaces import World, world
 
 __all__ = ["world"]

@@ -7,11 +7,11 @@ import pytest
 
 from atoll.domain.errors import Conflict, Invalid, NotFound
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.repository.changes import Against
 from atoll.services.library.changes import Comparison
 from atoll.services.library.checkpoints import Checkpoints
 from atoll.services.library.tree_edits import HunkRange, TreeEdits
 from atoll.wire.git.checkpoints import TALLY
+from atoll.wire.words.library import Against
 from tests.services.library.test_changes import Review, review
 from tests.services.library.test_checkpoints import AUTHOR, LIB
 from tests.services.library.test_workspaces import world

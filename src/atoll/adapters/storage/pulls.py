@@ -6,8 +6,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.columns import metadata, to_us
 from atoll.domain.ids import OrgId, PrincipalId
-from atoll.domain.sandbox.pull_order import KEPT_ORDERS, PullOrder
+from atoll.domain.sandbox.pull_order import PullOrder
 from atoll.ports.store.pulls import PullRows
+from atoll.wire.words.library import KEPT_ORDERS
 
 pull_orders = Table(
     "pull_orders",

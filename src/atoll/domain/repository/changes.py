@@ -7,7 +7,8 @@ have been written by an agent: what cannot be read is skipped, and names are dat
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from enum import StrEnum
+
+from atoll.wire.words.library import ChangeKind
 
 MAX_FILES = 5000
 """Files listed of one repository; the others are counted."""
@@ -17,26 +18,6 @@ _SECTION_BYTES = 1_500_000
 
 _UNMERGED = frozenset({"DD", "AU", "UD", "UA", "DU", "AA", "UU"})
 _UNTRACKED = "??"
-
-
-class Against(StrEnum):
-    """The side that the working tree is compared with."""
-
-    BASE = "base"
-    TURN = "turn"
-    UNCOMMITTED = "uncommitted"
-
-
-class ChangeKind(StrEnum):
-    """The way in which a file differs."""
-
-    ADDED = "added"
-    MODIFIED = "modified"
-    DELETED = "deleted"
-    RENAMED = "renamed"
-    COPIED = "copied"
-    RETYPED = "retyped"
-    UNMERGED = "unmerged"
 
 
 _KINDS = {

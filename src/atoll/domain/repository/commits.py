@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 from typing import Final
+
+from atoll.wire.words.library import RefKind
 
 MAX_REFS: Final = 200
 """Branches and tags listed of one repository, the newest."""
@@ -23,14 +24,6 @@ MAX_MESSAGE: Final = 20_000
 _MAX_TIME: Final = 253_402_300_799
 _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _COMMIT_FIELDS: Final = 6
-
-
-class RefKind(StrEnum):
-    """A kind of name for a commit."""
-
-    BRANCH = "branch"
-    REMOTE = "remote"
-    TAG = "tag"
 
 
 _KINDS: Final = {

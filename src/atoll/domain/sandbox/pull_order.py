@@ -6,33 +6,20 @@ time, pulls as always and reports the end. Pure.
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from enum import StrEnum
 
 from atoll.domain.errors import Conflict, Invalid
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.repository.branch import read_branch
 from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
+from atoll.wire.words.library import OrderState
 
 MAX_OPEN = 16
 """Orders of one person that are not ended."""
 
-KEPT_ORDERS = 256
-"""Orders of one person that are remembered; the newest are kept."""
 
 WAITS_FOR = timedelta(days=1)
 TAKES_AT_MOST = timedelta(minutes=45)
 """Time after which nobody reports the end of an order that was taken."""
-
-
-class OrderState(StrEnum):
-    """States of an order: it waits, is taken, and ends `done` or `failed`. One that waits can be
-    cancelled."""
-
-    WAITING = "waiting"
-    TAKEN = "taken"
-    DONE = "done"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
 
 
 OPEN = (OrderState.WAITING, OrderState.TAKEN)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from atoll.domain.errors import Failed, Invalid, LimitReached, NotFound
 from atoll.domain.people.principal import Principal
-from atoll.domain.repository.changes import Against, Changes, read_changes
+from atoll.domain.repository.changes import Changes, read_changes
 from atoll.domain.repository.diff import MAX_LINES, FileDiff, read_diff
 from atoll.domain.repository.raster import Raster, read_raster
 from atoll.domain.sandbox.sandbox import Sandbox
@@ -20,9 +20,8 @@ from atoll.services.library.checkout_scripts import NOT_A_REPOSITORY
 from atoll.services.library.workspaces import WORKSPACE, inside_path
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.scripts import Outcome, run_inside
+from atoll.wire.words.library import MAX_CHANGE_SECONDS, Against
 
-MAX_WAIT_SECONDS = 50
-MAX_PATHS = 200
 MAX_DIFF_BYTES = 4 * 1024 * 1024
 MAX_IMAGE_BYTES = 4 * 1024 * 1024
 NO_SUCH_COMMIT = 16
@@ -97,7 +96,7 @@ class WorkingTrees:
         wait_seconds: int = 0,
     ) -> Changes:
         """Return the changes; those with the digest `since` only after `wait_seconds`."""
-        asked = ("list", since, str(min(wait_seconds, MAX_WAIT_SECONDS)), "3", "yes")
+        asked = ("list", since, str(min(wait_seconds, MAX_CHANGE_SECONDS)), "3", "yes")
         async with self._sandboxes.reading(caller, ref) as (sandbox, client):
             mark, outcome = await self._run(client, sandbox, wanted, asked)
         # Megabytes that an agent may have written: the loop serves others meanwhile.

@@ -16,9 +16,7 @@ from atoll.services.library.tree_edits import check
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.scripts import Script, run_inside
 from atoll.wire.git.checkpoints import QUIET
-
-MAX_COMMITS = 200
-"""Commits of one page."""
+from atoll.wire.words.library import MAX_COMMITS
 
 MAX_SKIPPED = 100_000
 _KEPT_BYTES = MAX_DIFF_BYTES + 200_000

@@ -15,7 +15,6 @@ from atoll.domain.sandbox.pull_order import (
     MAX_OPEN,
     OPEN,
     Checkout,
-    OrderState,
     PullDraft,
     PullOrder,
     PullResult,
@@ -30,6 +29,7 @@ from atoll.domain.sandbox.sandbox import Sandbox, check_may_manage
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
 from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.wire.words.library import OrderState
 
 MAX_LEFT = 256
 BETWEEN = timedelta(seconds=10)

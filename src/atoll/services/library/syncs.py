@@ -6,7 +6,6 @@ answer is read here as text an agent may have written.
 """
 
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 from atoll.domain.errors import Conflict, Failed, Invalid, NotFound, Unavailable
 from atoll.domain.event import Json, sandbox_stream
@@ -23,28 +22,10 @@ from atoll.services.library.workspaces import Workspaces, inside_path
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.scripts import run_inside
 from atoll.wire.contract import agents as contract
+from atoll.wire.words.library import SyncAct, SyncOutcome
 
 MAX_FILES = 100
 """Files in conflict that are named; the others are counted."""
-
-
-class SyncAct(StrEnum):
-    """Acts of a sync: rebase, give up a rebase that stopped, or look whether one stopped."""
-
-    REBASE = "rebase"
-    ABORT = "abort"
-    LOOK = "look"
-
-
-class SyncOutcome(StrEnum):
-    """Outcomes of a sync. After `conflict` a rebase waits inside; `current` had nothing to bring,
-    `clean` nothing to give up."""
-
-    UPDATED = "updated"
-    CURRENT = "current"
-    CONFLICT = "conflict"
-    ABORTED = "aborted"
-    CLEAN = "clean"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from atoll.domain.errors import Conflict, Failed, Invalid, NotFound
 from atoll.domain.people.principal import Principal
-from atoll.domain.repository.changes import Against
 from atoll.services.library.changes import Comparison, Tree, WorkingTrees, tree_of
 from atoll.services.library.checkout_scripts import NOT_A_REPOSITORY
 from atoll.services.library.tree_scripts import (
@@ -23,8 +22,8 @@ from atoll.services.library.tree_scripts import (
 )
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.scripts import Outcome, read_count, run_inside
+from atoll.wire.words.library import Against
 
-MAX_MESSAGE_CHARS = 10_000
 GITLINK = "160000"
 """The mode of a submodule in git's trees."""
 

@@ -15,7 +15,7 @@ from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.capability import Capability, OrgRole
 from atoll.domain.people.organization import Member, check_may_set, member_principal
 from atoll.domain.people.principal import Principal
-from atoll.domain.sandbox.pull_order import OrderState, cancel
+from atoll.domain.sandbox.pull_order import cancel
 from atoll.domain.sandbox.sandbox import GONE, Sandbox, State
 from atoll.ports import Transaction
 from atoll.services.approvals.settlement import settle_requests
@@ -28,6 +28,7 @@ from atoll.services.people.shares import revoke_links
 from atoll.services.people.tokens import revoke_bound
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.secrets.secrets import drop_within
+from atoll.wire.words.library import OrderState
 
 
 class Ownership:

@@ -95,7 +95,7 @@ class Removal:
 
 
 class Stream:
-    """An answer that comes in pieces. `Facts.stream` is its media type."""
+    """An answer that comes in pieces. `Facts.stream` is its media type, or those it may have."""
 
 
 class Facts(TypedDict, total=False):
@@ -104,7 +104,8 @@ class Facts(TypedDict, total=False):
     permission, where it is not its area's; a `public` one needs no login. A list of at most
     `max_items` needs no pages. `about` describes the answer. `also` are other statuses of success,
     with the same answer, and what they mean. `takes` is the media type of a body that is read in
-    pieces, `offers` that of a stream which is the answer for those who accept it."""
+    pieces, `offers` that of a stream which is the answer for those who accept it.
+    `nothing` says when there is no answer (204) instead of the declared one."""
 
     status: int
     problems: tuple[int, ...]
@@ -112,11 +113,12 @@ class Facts(TypedDict, total=False):
     public: bool
     max_items: int
     removal: Removal
-    stream: str
+    stream: str | tuple[str, ...]
     about: str
     also: Mapping[int, str]
     takes: str
     offers: str
+    nothing: str
 
 
 @dataclass(eq=False, slots=True)
@@ -134,11 +136,12 @@ class Operation(Generic[P, R]):
     public: bool = False
     max_items: int | None = None
     removal: Removal | None = None
-    stream: str | None = None
+    stream: str | tuple[str, ...] | None = None
     about: str = "Successful Response"
     also: Mapping[int, str] = field(default_factory=dict)
     takes: str | None = None
     offers: str | None = None
+    nothing: str | None = None
     tag: str = ""
 
     @property

@@ -6,6 +6,30 @@ from typing import Final
 MAX_REPOS: Final = 16
 """The number of repositories of a sandbox."""
 
+MAX_COMMITS: Final = 200
+"""Commits of one page."""
+
+MAX_PATHS: Final = 200
+"""Files that a request names."""
+
+MAX_MESSAGE_CHARS: Final = 10_000
+"""The characters of a commit's message."""
+
+MAX_CHECKPOINT: Final = 999_999_999
+"""The largest number of a checkpoint."""
+
+MAX_CHANGE_SECONDS: Final = 50
+"""The longest wait for a change."""
+
+KEPT_ORDERS: Final = 256
+"""Orders of one person that are remembered; the newest are kept."""
+
+MAX_TAKE_SECONDS: Final = 25
+"""The longest wait for a pull order."""
+
+MAX_PUSHES: Final = 32
+"""The number of held pushes of a sandbox."""
+
 
 class ProposalKind(StrEnum):
     """The kinds of what a project file may ask for and a person decides."""
@@ -24,3 +48,61 @@ class ProjectDecision(StrEnum):
 
     APPROVED = "approved"
     DECLINED = "declined"
+
+
+class OrderState(StrEnum):
+    """States of an order: it waits, is taken, and ends `done` or `failed`. One that waits can be
+    cancelled."""
+
+    WAITING = "waiting"
+    TAKEN = "taken"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class Against(StrEnum):
+    """The side that the working tree is compared with."""
+
+    BASE = "base"
+    TURN = "turn"
+    UNCOMMITTED = "uncommitted"
+
+
+class ChangeKind(StrEnum):
+    """The way in which a file differs."""
+
+    ADDED = "added"
+    MODIFIED = "modified"
+    DELETED = "deleted"
+    RENAMED = "renamed"
+    COPIED = "copied"
+    RETYPED = "retyped"
+    UNMERGED = "unmerged"
+
+
+class RefKind(StrEnum):
+    """A kind of name for a commit."""
+
+    BRANCH = "branch"
+    REMOTE = "remote"
+    TAG = "tag"
+
+
+class SyncAct(StrEnum):
+    """Acts of a sync: rebase, give up a rebase that stopped, or look whether one stopped."""
+
+    REBASE = "rebase"
+    ABORT = "abort"
+    LOOK = "look"
+
+
+class SyncOutcome(StrEnum):
+    """Outcomes of a sync. After `conflict` a rebase waits inside; `current` had nothing to bring,
+    `clean` nothing to give up."""
+
+    UPDATED = "updated"
+    CURRENT = "current"
+    CONFLICT = "conflict"
+    ABORTED = "aborted"
+    CLEAN = "clean"

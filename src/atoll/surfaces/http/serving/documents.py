@@ -6,11 +6,13 @@ from typing import Any, Final
 
 import msgspec
 
+from atoll.surfaces.http.body.answers import NO_CONTENT
 from atoll.surfaces.http.body.pages import MAX_ITEMS
 from atoll.surfaces.http.body.streams import stream_of
 from atoll.surfaces.http.server.permissions import EXTENSION
 from atoll.surfaces.http.server.problems import problems
 from atoll.surfaces.http.serving.schemas import Schema, Schemas
+from atoll.wire.api.annotations import kind_of, only_member
 from atoll.wire.api.operation import REQUIRED, Operation, Parameter, Place
 
 _OTHER: Final = re.compile(r"\W")
@@ -83,12 +85,17 @@ def _body(body: Parameter, schemas: Schemas) -> dict[str, Any]:
 def _responses(declared: Operation[..., Any], schemas: Schemas) -> dict[str, Any]:
     answer: dict[str, Any] = {"description": declared.about}
     if declared.stream is not None:
-        answer = stream_of(declared.stream, declared.about)[200]
+        kinds = (declared.stream,) if isinstance(declared.stream, str) else declared.stream
+        found = [stream_of(kind, declared.about)[200]["content"] for kind in kinds]
+        answer["content"] = {name: one for content in found for name, one in content.items()}
     elif declared.answer is not None:
-        answer["content"] = {"application/json": {"schema": schemas.of(declared.answer)}}
+        shown = only_member(kind_of(declared.answer)) if declared.nothing else declared.answer
+        answer["content"] = {"application/json": {"schema": schemas.of(shown)}}
     errors = problems(*declared.problems)
     also = {str(status): {**answer, "description": text} for status, text in declared.also.items()}
     if declared.offers is not None:
         stream = {declared.offers: {"schema": {"type": "string", "format": "binary"}}}
         answer = {**answer, "content": {**answer.get("content", {}), **stream}}
+    if declared.nothing is not None:
+        also[str(NO_CONTENT)] = {"description": declared.nothing}
     return {str(declared.status): answer, **also, **{str(one): errors[one] for one in errors}}

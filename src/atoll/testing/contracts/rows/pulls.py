@@ -4,15 +4,11 @@ from dataclasses import replace
 from datetime import timedelta
 
 from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SandboxId
-from atoll.domain.sandbox.pull_order import (
-    KEPT_ORDERS,
-    OrderState,
-    PullDraft,
-    PullOrder,
-)
+from atoll.domain.sandbox.pull_order import PullDraft, PullOrder
 from atoll.domain.sandbox.sandbox import SandboxRepo
 from atoll.ports import Store
 from atoll.testing.contracts.event_log import NOW, OTHER, OWNER
+from atoll.wire.words.library import KEPT_ORDERS, OrderState
 
 REPO = SandboxRepo("https://h.example/o/r", "fix", None, "/workspace", sparse=("a",))
 
