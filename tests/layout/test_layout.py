@@ -94,6 +94,7 @@ SMALL = {
     "services/terminals/ports.py": VALUE,
     "surfaces/cli/attach/ending.py": VALUE,
     "surfaces/cli/console/invocation.py": "what every command is given",
+    "surfaces/http/library/syncs.py": "the route of one noun",
     "surfaces/http/terminals/processes.py": "the routes of one noun",
     "surfaces/http/server/context.py": "what every route is given",
     "surfaces/http/server/guest_paths.py": "the list of what guests may reach, to be read alone",

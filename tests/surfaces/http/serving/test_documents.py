@@ -1,0 +1,57 @@
+"""Operations in the document: their answers, streams and raw bodies."""
+
+from typing import Any
+
+import pytest
+
+from atoll.surfaces.http.serving.documents import describe_operations
+from atoll.surfaces.http.serving.schemas import Schemas
+from atoll.wire.api.operation import Answer, Area, Stream, operation, operations_of
+
+
+class CargoView(Answer):
+    """A cargo."""
+
+    name: str
+
+
+class Cargoes(Area):
+    """Cargoes."""
+
+    tag = "cargoes"
+    needs = "sandbox.read"
+
+    @operation("POST /v1/cargoes/take", name="take_cargo", nothing="None came.")
+    def take(self) -> CargoView | None:
+        """Take a cargo."""
+
+    @operation("GET /v1/cargoes/image", name="get_image", stream=("image/png", "image/gif"))
+    def image(self) -> Stream:  # type: ignore[empty-body]
+        """Return its image."""
+
+    @operation("GET /v1/cargoes/schema", name="get_schema", stream="application/schema+json")
+    def schema(self) -> Stream:  # type: ignore[empty-body]
+        """Return its schema."""
+
+
+PATHS = describe_operations(operations_of(Cargoes), Schemas())
+BINARY = {"type": "string", "format": "binary"}
+
+
+def test_answer_that_may_be_missing_is_said_to_be() -> None:
+    responses = PATHS["/v1/cargoes/take"]["post"]["responses"]
+    schema = responses["200"]["content"]["application/json"]["schema"]
+    assert schema == {"$ref": "#/components/schemas/CargoView"}
+    assert responses["204"] == {"description": "None came."}
+
+
+@pytest.mark.parametrize(
+    ("path", "schemas"),
+    [
+        ("/v1/cargoes/image", {"image/png": BINARY, "image/gif": BINARY}),
+        ("/v1/cargoes/schema", {"application/schema+json": {"type": "object"}}),
+    ],
+)
+def test_stream_has_its_media_types_alone(path: str, schemas: dict[str, Any]) -> None:
+    content = PATHS[path]["get"]["responses"]["200"]["content"]
+    assert content == {kind: {"schema": schema} for kind, schema in schemas.items()}
