@@ -71,6 +71,12 @@ def test_streams_that_pause_show_at_most_the_first_letters_of_a_secret(search: S
     search(World(world.PLAIN, between, words), masked_but_for_early_letters, share=0.5)
 
 
+def test_secret_in_rows_that_an_offset_parts_and_a_bare_end_is_one_to_the_oracle() -> None:
+    """The redactor masks it: of these rows nobody can say that they are no dump's."""
+    stream = b"aaaaaa\x1b[3\n1mab  aaaaaaa\nb"
+    masked_but_for_early_letters(Case(("aaaaaaaaab",), (stream,), ()))
+
+
 def test_oracle_sees_letters_and_skips_what_terminals_skip() -> None:
     stream = b"a\x1b[1;31mb\x1b]0;title\x07c\x1b(Bd\r\n\x1bP1$r\x1b\\e\x1b_x\x1b[0mf\x1b"
     assert oracle.text(stream) == b"abcdef"
