@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from msgspec import Meta, field
 
-from atoll.surfaces.http.serving.reading import invalid, read_text, read_value
+from atoll.surfaces.http.serving.reading import MAX_FINDINGS, invalid, read_text, read_value
 from atoll.wire.api.fields import Seconds, SecondsOrZero
 from atoll.wire.api.operation import Request
 
@@ -112,6 +112,12 @@ def refusal(body: object) -> str:
 )
 def test_first_finding_and_the_number_of_others_are_said(body: object, sentence: str) -> None:
     assert refusal(body) == sentence
+
+
+def test_findings_of_a_large_body_are_counted_up_to_a_bound() -> None:
+    _, findings = read_value(Boat, {"name": "a", **{f"x{n}": 0 for n in range(5000)}}, ())
+    assert len(findings) == MAX_FINDINGS
+    assert refusal({"name": "a", "sails": [1] * 5000}).startswith("sails.0: ")
 
 
 def test_what_fits_is_converted() -> None:

@@ -47,12 +47,16 @@ def findings_of(kind: Kind, value: Any, path: tuple[str, ...]) -> Iterator[Findi
     inner = kind_of(members[0]) if kind.is_optional else kind
     bounds = inner.bounds
     check = _check_of(inner)
-    wrong = [] if check is None else [*check(inner, value, path)]
-    if inner.is_tuple and not wrong:
-        value = tuple(value)
-    if not wrong or (inner.item is not None and not inner.is_tuple and _is_too_long(value, bounds)):
-        wrong = [*_bound_findings(bounds, value, path)]
-    yield from wrong
+    if inner.item is not None and not inner.is_tuple and _is_too_long(value, bounds):
+        # None of the items is looked at: there may be very many.
+        yield from _bound_findings(bounds, value, path)
+        return
+    fits = True
+    for one in () if check is None else check(inner, value, path):
+        fits = False
+        yield one
+    if fits:
+        yield from _bound_findings(bounds, tuple(value) if inner.is_tuple else value, path)
 
 
 def _union_findings(members: list[Any], value: Any, path: tuple[str, ...]) -> Iterator[Finding]:

@@ -5,6 +5,7 @@ What fits is converted by msgspec; `findings` says what is wrong with the rest.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final
 
 import msgspec
@@ -15,6 +16,9 @@ from atoll.surfaces.http.body.json_body import MAX_JSON_BYTES, parse, read_body
 from atoll.surfaces.http.serving.findings import Finding, findings_of, read_duration
 from atoll.wire.api.annotations import kind_of, only_member
 from atoll.wire.api.operation import REQUIRED, Parameter, Parameters, Place
+
+MAX_FINDINGS: Final = 1000
+"""The findings in a body that are counted: a wrong one may have fifty thousand."""
 
 NOTHING: Final = object()
 """The value of what is not given."""
@@ -95,7 +99,7 @@ def read_value(annotation: Any, value: Any, path: tuple[str, ...]) -> tuple[Any,
     try:
         return msgspec.convert(value, annotation, dec_hook=read_duration), []
     except (msgspec.ValidationError, OverflowError):
-        findings = [*findings_of(kind_of(annotation), value, path)]
+        findings = [*islice(findings_of(kind_of(annotation), value, path), MAX_FINDINGS)]
         return None, findings or [Finding(path, "Input is not valid")]
 
 
