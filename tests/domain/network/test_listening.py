@@ -1,12 +1,7 @@
 """Ports on which something listens, as lines from inside name them."""
 
-from atoll.domain.network.listening import (
-    MAX_PORTS,
-    PortChange,
-    changes,
-    chosen,
-    read_listening,
-)
+from atoll.domain.network.listening import PortChange, changes, chosen, read_listening
+from atoll.wire.words.previews import MAX_PORTS
 
 LOOPBACK_6 = "00000000000000000000000001000000"
 

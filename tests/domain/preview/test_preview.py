@@ -14,11 +14,11 @@ from atoll.domain.preview.preview import (
     Preview,
     PreviewRemoved,
     PreviewRequest,
-    PreviewState,
     SetupSeen,
     step,
 )
 from atoll.domain.sandbox.project import SetupState
+from atoll.wire.words.previews import PreviewState
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = NOW + timedelta(seconds=1)

@@ -8,9 +8,10 @@ from atoll.domain.errors import Conflict, LimitReached, NotFound
 from atoll.domain.ids import OrgId, PreviewId
 from atoll.domain.paging import PageQuery
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.preview.preview import MAX_PREVIEWS, PreviewRequest, PreviewState
+from atoll.domain.preview.preview import MAX_PREVIEWS, PreviewRequest
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.services.previews.previews import Previews, PreviewWatch
+from atoll.wire.words.previews import PreviewState
 from tests.peers.contract import SESSION
 from tests.services.provisioning.test_project_setup import decided, made, opened
 from tests.services.scene import Scene, scene

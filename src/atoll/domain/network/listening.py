@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from atoll.domain.network.forwarded_port import MOST_PORT, REFUSED_PORTS
+from atoll.wire.words.previews import MAX_PORTS
 
-MAX_PORTS: Final = 256
 FIRST_EPHEMERAL: Final = 32_768
 """The first port that Linux gives to programs that choose none."""
 

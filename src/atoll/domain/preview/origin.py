@@ -10,12 +10,11 @@ from typing import Final
 
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import SandboxId
+from atoll.wire.words.previews import MAX_APP
 
 LOOPBACK_DOMAIN: Final = "localhost"
 """The domain on one machine: browsers resolve every name below it to the loopback (RFC 6761)."""
 
-MAX_APP: Final = 40
-MAX_NUMBER: Final = 999_999_999
 MAX_DOMAIN: Final = 180
 
 _PREFIX: Final = "sb_"

@@ -7,30 +7,20 @@ Pure. `step` takes what happened and returns the preview and the event to append
 import re
 from dataclasses import dataclass, replace
 from datetime import datetime
-from enum import StrEnum
 from typing import Final
 
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import OrgId, PreviewId, PrincipalId, SandboxId
 from atoll.domain.network.forwarded_port import check_port
-from atoll.domain.preview.origin import MAX_NUMBER, port_label, pull_request_label, read_app
+from atoll.domain.preview.origin import port_label, pull_request_label, read_app
 from atoll.domain.sandbox.project import SetupState
+from atoll.wire.words.previews import MAX_NUMBER, PreviewState
 
 MAX_PREVIEWS: Final = 64
 """The previews of one sandbox, those that are gone included."""
 
 MAX_REASON: Final = 500
 _SHA = re.compile(r"[0-9a-f]{7,64}")
-
-
-class PreviewState(StrEnum):
-    """The state of a preview. `ready`: its set-up succeeded; whether a server listens yet is known
-    only inside. `gone`: it was torn down, or its sandbox is destroyed."""
-
-    BUILDING = "building"
-    READY = "ready"
-    FAILED = "failed"
-    GONE = "gone"
 
 
 @dataclass(frozen=True, slots=True)

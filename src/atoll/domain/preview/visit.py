@@ -12,15 +12,14 @@ from typing import Final
 
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import OrgId, PreviewId, PrincipalId, SandboxId
+from atoll.wire.words.previews import MAX_PATH
 
-LINK_SECONDS: Final = 600
 MAX_LINK_SECONDS: Final = 86_400
 VISIT_LIFE: Final = timedelta(hours=12)
 
 MAX_VISITS: Final = 128
 """The tickets and visits of one sandbox at a time; beyond it the oldest end."""
 
-MAX_PATH: Final = 2000
 _PATH = re.compile(r"/[\x21\x23-\x5b\x5d-\x7e]*")
 """The path after an origin: visible ASCII without quotation marks and backslashes."""
 

@@ -23,7 +23,6 @@ from atoll.domain.preview.preview import (
     Preview,
     PreviewRemoved,
     PreviewRequest,
-    PreviewState,
     SetupSeen,
     Stimulus,
     step,
@@ -37,6 +36,7 @@ from atoll.services.previews.visits import Visits
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.wire.contract.call import PathId
 from atoll.wire.contract.recordings import read_text
+from atoll.wire.words.previews import PreviewState
 
 LOOK_SECONDS: Final = 2.0
 LOOKS_PER_SWEEP: Final = 15

@@ -13,9 +13,10 @@ from atoll.adapters.storage.sandboxes import GONE, sandboxes
 from atoll.domain.errors import Conflict
 from atoll.domain.ids import PreviewId, SandboxId
 from atoll.domain.paging import PageQuery, RowPage
-from atoll.domain.preview.preview import Preview, PreviewState
+from atoll.domain.preview.preview import Preview
 from atoll.domain.preview.visit import Visit
 from atoll.ports.store.preview.previews import PreviewRows, PreviewVisitRows
+from atoll.wire.words.previews import PreviewState
 
 _SHOWN = text("pull_request IS NOT NULL AND state <> 'gone'")
 _LIVING = text("state <> 'gone'")

@@ -1,143 +1,84 @@
 """Routes of previews: create, list, rebuild, link to and tear down one."""
 
-from typing import Annotated, Any
+from starlette.requests import Request
 
-from fastapi import APIRouter, Request
-from pydantic import Field
-from starlette.responses import Response
-
-from atoll.domain.people.capability import Capability
-from atoll.domain.preview.origin import MAX_APP, MAX_NUMBER
-from atoll.domain.preview.preview import Preview, PreviewRequest, PreviewState
+from atoll.domain.preview.preview import Preview, PreviewRequest
 from atoll.domain.preview.visit import PortAddress
-from atoll.surfaces.http.body.answers import Json
-from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel
-from atoll.surfaces.http.body.json_body import JsonRoute
-from atoll.surfaces.http.body.pages import Paged, PageModel
 from atoll.surfaces.http.previews.origins import PreviewOrigins
-from atoll.surfaces.http.previews.ports import LinkBody, LinkView, link_view
-from atoll.surfaces.http.server.context import Atoll, CallerSandbox
-from atoll.surfaces.http.server.permissions import needs
-from atoll.surfaces.http.server.problems import problems
+from atoll.surfaces.http.previews.ports import link_view
+from atoll.surfaces.http.serving.answers import answer_of
+from atoll.surfaces.http.serving.serve import Operations, RequestContext
+from atoll.wire.api import previews as api
+from atoll.wire.api.fields import FIRST_PAGE, Paging
+from atoll.wire.api.previews import Previews
 
-router = APIRouter(
-    prefix="/v1/sandboxes/{sandbox}/previews", tags=["previews"], route_class=JsonRoute
-)
-
-
-class PreviewBody(Body):
-    """A preview to make: the name of the app, and the port at which its server will listen. With
-    `pr_number` its name is `pr-{number}.{app}`. `sha` is the commit that it shows, for readers."""
-
-    app: Annotated[str, Field(min_length=1, max_length=MAX_APP, strict=True)]
-    port: Annotated[int, Field(ge=1, le=65535, strict=True)]
-    pr_number: Annotated[int, Field(ge=1, le=MAX_NUMBER, strict=True)] | None = None
-    sha: Annotated[str, Field(pattern="^[0-9a-f]{7,64}$", strict=True)] | None = None
+operations = Operations()
 
 
-class PreviewView(ResponseModel):
-    """A preview. `url` is its origin, which opens for who came by a link. `terminal_id` is the
-    terminal of the set-up that built it, `reason` says why that failed."""
-
-    preview_id: str
-    sandbox_id: str
-    app: str
-    port: int
-    pr_number: int | None
-    sha: str | None
-    state: PreviewState
-    reason: str | None
-    terminal_id: str | None
-    url: str
-    created_at: str
-    updated_at: str
-
-
-class PreviewPage(PageModel):
-    """A page of previews, newest first."""
-
-    previews: list[PreviewView]
-
-
-class PreviewLogView(ResponseModel):
-    """The output of the set-up that built a preview, as far as it is still kept."""
-
-    text: str
-
-
-_FAILURES: dict[int | str, dict[str, Any]] = problems(404, 409, 413, 502)
-
-
-@router.post("", status_code=201, response_model=PreviewView, responses=_FAILURES)
-@needs(Capability.SANDBOX_MANAGE)
+@operations.serves(Previews.create)
 async def create_preview(
-    atoll: Atoll, at: CallerSandbox, *, body: PreviewBody, request: Request
-) -> Response:
-    """Make a preview and begin to build it: the approved set-up of the project runs, unless it
-    has."""
-    asked = PreviewRequest(body.app, body.port, body.pr_number, body.sha)
-    return Json(_view(request, await atoll.previews.previews.create(*at, asked)), 201)
+    context: RequestContext, sandbox: str, body: api.PreviewBody
+) -> api.PreviewView:
+    request = PreviewRequest(body.app, body.port, body.pr_number, body.sha)
+    made = await context.atoll.previews.previews.create(context.caller, sandbox, request)
+    return _view(context.request, made)
 
 
-@router.get("", response_model=PreviewPage, responses=problems(404))
-@needs(Capability.SANDBOX_READ)
+@operations.serves(Previews.list)
 async def list_previews(
-    atoll: Atoll, at: CallerSandbox, *, page: Paged, request: Request
-) -> Response:
-    """Return the sandbox's previews, those that are gone included."""
-    found = await atoll.previews.previews.list(*at, page.rows())
-    return Json(page.of_rows(found, name="previews", view=lambda one: _view(request, one)))
+    context: RequestContext, sandbox: str, *, page: Paging = FIRST_PAGE
+) -> api.PreviewPage:
+    asked = context.page(page)
+    rows = await context.atoll.previews.previews.list(context.caller, sandbox, asked.rows())
+    previews, following = asked.rows_and_next(rows, lambda one: _view(context.request, one))
+    return api.PreviewPage(previews=previews, next=following)
 
 
-@router.get("/{preview}", response_model=PreviewView, responses=problems(404))
-@needs(Capability.SANDBOX_READ)
-async def get_preview(
-    atoll: Atoll, at: CallerSandbox, *, preview: ItemId, request: Request
-) -> Response:
-    """Return one preview."""
-    return Json(_view(request, await atoll.previews.previews.get(*at, preview)))
+@operations.serves(Previews.get)
+async def get_preview(context: RequestContext, sandbox: str, preview: str) -> api.PreviewView:
+    shown = await context.atoll.previews.previews.get(context.caller, sandbox, preview)
+    return _view(context.request, shown)
 
 
-@router.get("/{preview}/log", response_model=PreviewLogView, responses=_FAILURES)
-@needs(Capability.TERMINAL_WATCH)
-async def read_preview_log(atoll: Atoll, at: CallerSandbox, *, preview: ItemId) -> Response:
-    """Return the output of its set-up."""
-    return Json({"text": await atoll.previews.previews.log(*at, preview)})
+@operations.serves(Previews.log)
+async def read_preview_log(
+    context: RequestContext, sandbox: str, preview: str
+) -> api.PreviewLogView:
+    text = await context.atoll.previews.previews.log(context.caller, sandbox, preview)
+    return api.PreviewLogView(text=text)
 
 
-@router.post("/{preview}/rebuild", response_model=PreviewView, responses=_FAILURES)
-@needs(Capability.SANDBOX_MANAGE)
-async def rebuild_preview(
-    atoll: Atoll, at: CallerSandbox, *, preview: ItemId, request: Request
-) -> Response:
-    """Run the set-up again."""
-    return Json(_view(request, await atoll.previews.previews.rebuild(*at, preview)))
+@operations.serves(Previews.rebuild)
+async def rebuild_preview(context: RequestContext, sandbox: str, preview: str) -> api.PreviewView:
+    rebuilt = await context.atoll.previews.previews.rebuild(context.caller, sandbox, preview)
+    return _view(context.request, rebuilt)
 
 
-@router.post("/{preview}/links", status_code=201, response_model=LinkView, responses=_FAILURES)
-@needs(Capability.EXEC_USE)
+@operations.serves(Previews.link)
 async def make_preview_link(
-    atoll: Atoll, at: CallerSandbox, *, preview: ItemId, body: LinkBody, request: Request
-) -> Response:
-    """Make a link that opens the preview in one browser."""
-    sandbox = await atoll.sandboxes.get(*at)
-    shown = await atoll.previews.previews.living(*at, preview)
+    context: RequestContext, sandbox: str, preview: str, body: api.LinkBody
+) -> api.LinkView:
+    found = await context.atoll.sandboxes.get(context.caller, sandbox)
+    shown = await context.atoll.previews.previews.living(context.caller, sandbox, preview)
     address = PortAddress(shown.port, shown.label, body.path, shown.id)
-    ticket, secret = await atoll.previews.visits.link(
-        at[0], sandbox, address, seconds=int(body.ttl), session=request.state.session
+    ticket, secret = await context.atoll.previews.visits.link(
+        context.caller,
+        found,
+        address,
+        seconds=int(body.ttl),
+        session=context.request.state.session,
     )
-    return Json(link_view(request, ticket, secret), 201)
+    return link_view(context.request, ticket, secret)
 
 
-@router.delete("/{preview}", response_model=PreviewView, responses=problems(404))
-@needs(Capability.SANDBOX_MANAGE)
-async def tear_down_preview(
-    atoll: Atoll, at: CallerSandbox, *, preview: ItemId, request: Request
-) -> Response:
-    """Tear a preview down: its links and open connections end within 5 seconds."""
-    return Json(_view(request, await atoll.previews.previews.tear_down(*at, preview)))
+@operations.serves(Previews.tear_down)
+async def tear_down_preview(context: RequestContext, sandbox: str, preview: str) -> api.PreviewView:
+    gone = await context.atoll.previews.previews.tear_down(context.caller, sandbox, preview)
+    return _view(context.request, gone)
 
 
-def _view(request: Request, preview: Preview) -> dict[str, Any]:
+def _view(request: Request, preview: Preview) -> api.PreviewView:
     origins: PreviewOrigins = request.app.state.origins.for_request(request.scope)
-    return PreviewView.of(preview, preview_id=preview.id, url=origins.origin(preview.label))
+    return answer_of(
+        api.PreviewView, preview, preview_id=preview.id, url=origins.origin(preview.label)
+    )
