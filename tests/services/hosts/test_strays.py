@@ -8,8 +8,9 @@ from atoll.domain.errors import Failed, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.sandbox.sandbox import State
 from atoll.ports.extension import RentedPlace
-from atoll.services.hosts.strays import SHOWN, Strays
+from atoll.services.hosts.strays import Strays
 from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.wire.words.hosts import MAX_STRAYS
 from tests.services.scene import Scene, scene
 
 
@@ -79,6 +80,6 @@ async def test_ten_thousand_strays_are_counted_and_ended() -> None:
     async with scene(run=False) as s:
         vendor = Renting("ext.v", *(place(f"m{n}", f"sb_{n}") for n in range(10_000)))
         found = await strays(s, vendor).listed()
-        assert (found.count, len(found.strays)) == (10_000, SHOWN)
+        assert (found.count, len(found.strays)) == (10_000, MAX_STRAYS)
         done = await strays(s, vendor).end()
     assert (done.ended, vendor.places) == (10_000, [])

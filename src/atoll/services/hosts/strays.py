@@ -15,16 +15,16 @@ from atoll.domain.sandbox.sandbox import State
 from atoll.ports import Extension
 from atoll.ports.extension import RentedPlace, Rents
 from atoll.services.ground import Ground
+from atoll.wire.words.hosts import MAX_STRAYS
 
 AT_ONCE = 8
-SHOWN = 1000
 
 _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class StrayList:
-    """Strays by extension, at most `SHOWN` of `count`, and what could not be looked at."""
+    """Strays by extension, at most `MAX_STRAYS` of `count`, and what could not be looked at."""
 
     strays: tuple[tuple[str, RentedPlace], ...]
     count: int
@@ -49,7 +49,7 @@ class Strays:
     async def listed(self) -> StrayList:
         """Return the strays there are now."""
         found, problems = await self._found()
-        shown = tuple((extension.name, place) for extension, place in found[:SHOWN])
+        shown = tuple((extension.name, place) for extension, place in found[:MAX_STRAYS])
         return StrayList(shown, len(found), tuple(problems))
 
     async def end(self) -> Reaped:
@@ -67,7 +67,7 @@ class Strays:
 
         done = await asyncio.gather(*(ended(extension, place) for extension, place in found))
         _log.info("strays_ended", ended=sum(done), of=len(found))
-        return Reaped(sum(done), tuple(dict.fromkeys(problems))[:SHOWN])
+        return Reaped(sum(done), tuple(dict.fromkeys(problems))[:MAX_STRAYS])
 
     async def _found(self) -> tuple[list[tuple[Rents, RentedPlace]], list[str]]:
         found: list[tuple[Rents, RentedPlace]] = []

@@ -15,6 +15,12 @@ MAX_OVERCOMMIT: Final = 100.0
 MAX_MICROS: Final = 10**15
 """The highest price of an hour, in millionths of a currency."""
 
+MAX_EXTENSIONS: Final = 64
+MAX_FINDINGS: Final = 200
+
+MAX_STRAYS: Final = 1000
+"""Strays in one answer; the others are counted."""
+
 
 class HostKind(StrEnum):
     """The way to a host. A `desktop` is a person's own machine, while it is linked."""
