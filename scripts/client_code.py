@@ -37,21 +37,32 @@ from atoll.wire.api.operation import (
 ROOT: Final = Path(__file__).parents[1]
 MADE: Final = ROOT / "src" / "atoll" / "client" / "made"
 AWAITED: Final = ROOT / "src" / "atoll" / "client" / "aio" / "made"
-AREAS: Final = ("approvals", "hooks", "hosts", "library.kept", "routes", "webhooks")
+AREAS: Final = (
+    "approvals",
+    "hooks",
+    "hosts",
+    "library.kept",
+    "routes",
+    "secrets",
+    "webhooks",
+)
 BY_HAND: Final = {"Gap": "atoll.client.terminal_shapes"}
 """Shapes of areas that are still written by hand, and their modules."""
 
 ITERATED: Final = frozenset({"Webhooks.deliveries"})
 """Pages that the awaited client yields item by item, by hand."""
 
-KEYWORDS: Final = frozenset({"Hosts.drain", "Hosts.trust", "Webhooks.rotate"})
+KEYWORDS: Final = frozenset({"Hosts.drain", "Hosts.trust", "Secrets.rotate", "Webhooks.rotate"})
 """Operations whose body is given by its fields, as keywords."""
 
-BY_PLACE: Final = frozenset({"Hosts.trust"})
-"""Those of them whose fields may be given without their names."""
+BY_PLACE: Final = frozenset({"Hosts.trust", "Secrets.rotate"})
+"""Operations whose keywords may be given without their names."""
 
 NAMED: Final = frozenset({"host", "route"})
 """Parameters of paths that are names or ids."""
+
+ARGUMENTS: Final = {"secret": "name"}
+"""Arguments of methods that have another name than their parameter of the path."""
 
 UNLIMITED: Final = frozenset({"HostRoom", "RouteHealth"})
 """Shapes whose numbers are -1 where they are null."""
@@ -357,12 +368,16 @@ def _default_of(one: Parameter) -> str:
 
 def _spread(parameters: Sequence[Parameter]) -> list[Parameter]:
     """Return the parameters with the fields of the body in its place."""
-    found = [one for one in parameters if one.place is not Place.BODY]
-    body = next(one for one in parameters if one.place is Place.BODY)
+    found: list[Parameter] = []
+    for one in parameters:
+        found += _fields_of(one) if one.place is Place.BODY else [one]
+    return found
+
+
+def _fields_of(body: Parameter) -> Iterator[Parameter]:
     for field in msgspec.structs.fields(only_member(kind_of(body.annotation))):
         default = REQUIRED if field.required else field.default
-        found.append(Parameter(field.name, field.encode_name, Place.FIELD, field.type, default))
-    return found
+        yield Parameter(field.name, field.encode_name, Place.FIELD, field.type, default)
 
 
 def _value(parameters: Sequence[Parameter]) -> str:
@@ -375,9 +390,9 @@ def _value(parameters: Sequence[Parameter]) -> str:
 
 def _argument(parameter: Parameter) -> str:
     named = parameter.annotation is SandboxRef or parameter.name in NAMED
-    if parameter.place is Place.PATH and not named:
-        return f"{parameter.name}_id"
-    return parameter.name
+    if parameter.place is not Place.PATH or named:
+        return parameter.name
+    return ARGUMENTS.get(parameter.name, f"{parameter.name}_id")
 
 
 def _classes(module: ModuleType, parent: type) -> list[Any]:

@@ -37,7 +37,7 @@ STORED = (
         f"tests/surfaces/http/{area}"
         for area in (
             *("people", "sandboxes", "identity/test_provider_logins.py"),
-            *("network/test_secrets.py", "webhooks/test_webhooks.py"),
+            *("secrets/test_secrets.py", "webhooks/test_webhooks.py"),
             *("test_multiplayer.py", "test_streams.py"),
         )
     ),

@@ -1,13 +1,12 @@
-"""Secrets, the vault they are sealed by, approvals and tokens, over the API."""
+"""The inbox and tokens, over the API."""
 
 from typing import Required, TypedDict
 
 from atoll.client import fields
-from atoll.client.bodies import InboxAnswerBody, SecretBody
+from atoll.client.bodies import InboxAnswerBody
 from atoll.client.fields import Shape
-from atoll.client.shapes import Rotated, Secret, SecretList
 from atoll.client.status_shapes import InboxList
-from atoll.client.transport import Call, Pairs, Transport, at, get, post, put
+from atoll.client.transport import Call, Transport, at, get, post
 
 
 class Inbox:
@@ -27,34 +26,6 @@ class Inbox:
     def dismiss(self, item_id: str) -> None:
         """Have a mention or a todo wait no more."""
         self._transport.call(Call("DELETE", at("inbox", item_id)))
-
-
-class Secrets:
-    """The secrets of an installation. Values go in and never come out."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-
-    def list(self) -> SecretList:
-        """Return the secrets, without their values."""
-        return self._transport.read_all(SecretList, get("secrets"))
-
-    def set(self, name: str, body: SecretBody) -> Secret:
-        """Set a secret, new or not."""
-        return self._transport.read(Secret, put("secrets", name, value=body))
-
-    def rotate(self, name: str, value: str, *, scope: str | None) -> Secret:
-        """Give a secret a new value; `scope` selects one where several secrets have the name."""
-        call = post("secrets", name, "rotate", value={"value": value}, query=_scope(scope))
-        return self._transport.read(Secret, call)
-
-    def delete(self, name: str, *, scope: str | None) -> None:
-        """Remove a secret, from every running sandbox at once."""
-        self._transport.call(Call("DELETE", at("secrets", name), _scope(scope)))
-
-    def rotate_master(self) -> Rotated:
-        """Seal every secret under a new master key."""
-        return self._transport.read(Rotated, post("vault", "rotate-master"))
 
 
 class PatBody(TypedDict, total=False):
@@ -125,7 +96,3 @@ class Tokens:
     def rotate_keys(self, body: RotationBody) -> RotatedKey:
         """Sign with a new key from now on."""
         return self._transport.read(RotatedKey, post("tokens", "rotate-keys", value=body))
-
-
-def _scope(scope: str | None) -> Pairs:
-    return (("scope", scope),) if scope else ()

@@ -17,7 +17,6 @@ from atoll.client.words import IsolationLevel as IsolationLevel
 from atoll.client.words import Mode as Mode
 from atoll.client.words import Reach as Reach
 from atoll.client.words import Role as Role
-from atoll.client.words import SecretKind as SecretKind
 from atoll.client.words import Strategy as Strategy
 from atoll.client.words import WorkspaceAccess as WorkspaceAccess
 
@@ -146,27 +145,6 @@ class ShareBody(TypedDict, total=False):
     role: Role
     ttl: int | str
     name: str | None
-
-
-class SecretBody(TypedDict, total=False):
-    """A secret: its use, and its value."""
-
-    value: Required[str]
-    kind: SecretKind
-    scope: str
-    provider: str | None
-    base_url: str | None
-    slot: Literal["bearer", "header", "query", "basic"]
-    slot_name: str
-    hosts: list[str]
-    headers: list[str]
-    remote: str | None
-    forge: Literal["github", "gitea"] | None
-    extension: str | None
-    push: list[str]
-    env: str | None
-    broker_protected: bool
-    look_alike: bool
 
 
 class PullRequestBody(TypedDict, total=False):

@@ -6,9 +6,10 @@ made there, as `Bookmarks(client.transport)`. What streams goes through `transpo
 
 from collections.abc import Callable
 
-from atoll.client.access import Inbox, Secrets
+from atoll.client.access import Inbox
 from atoll.client.made.approvals import Approvals
 from atoll.client.made.library.kept import KeptFiles
+from atoll.client.made.secrets import Secrets
 from atoll.client.sandboxes import Sandboxes, Shares
 from atoll.client.server import Server
 from atoll.client.terminals import Agents, Execs, Files, Terminals

@@ -8,7 +8,7 @@ from typing import Literal
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
 from atoll.client.status_shapes import SandboxAgent
-from atoll.client.words import Mode, Role, SecretKind
+from atoll.client.words import Mode, Role
 
 SandboxState = Literal[
     "requested",
@@ -348,37 +348,6 @@ class ShareList(Shape):
     """The share links of a sandbox."""
 
     shares = fields.many(Share)
-
-
-class Secret(Shape):
-    """A secret without its value."""
-
-    name = fields.text()
-    kind: Field[SecretKind] = fields.word()
-    scope = fields.text()
-    version = fields.number()
-    fingerprint = fields.text()
-    last4 = fields.text()
-    provider = fields.text()
-    hosts = fields.texts()
-    remote = fields.text()
-    forge: Field[Literal["github", "gitea"]] = fields.word()
-    extension = fields.text()
-    env = fields.text()
-    broker_protected = fields.flag()
-
-
-class SecretList(Shape):
-    """The secrets."""
-
-    secrets = fields.many(Secret)
-
-
-class Rotated(Shape):
-    """Secrets sealed again under a new key."""
-
-    key_id = fields.text()
-    secrets = fields.number()
 
 
 class ProfileMetadata(Shape):

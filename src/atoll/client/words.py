@@ -10,7 +10,6 @@ WorkspaceAccess = Literal["none", "ro", "rw"]
 Reach = Literal["once", "sandbox", "organization"]
 Role = Literal["viewer", "controller", "owner"]
 ActorKind = Literal["adm", "agt", "atm"]
-SecretKind = Literal["provider", "custom", "env", "git", "forge", "drive", "extension", "oauth"]
 Action = Literal["pause", "resume", "stop", "interrupt", "start", "yield", "unlock"]
 IsolationLevel = Literal["none", "policy", "container", "microvm"]
 Strategy = Literal[

@@ -13,10 +13,11 @@ from atoll.adapters.forges.http import MAX_BYTES, ForgeHttp
 from atoll.adapters.forges.settings import ForgeSettings
 from atoll.adapters.outgoing.addresses import Reach
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFound, Unavailable
-from atoll.domain.repository.forge import ForgeKind, ForgeRepository
+from atoll.domain.repository.forge import ForgeRepository
 from atoll.ports.outside.forge import Forge
 from atoll.testing import FakeForge, ForgeContract
 from atoll.testing.contracts.outside.forge import COMMITS, NEW
+from atoll.wire.words.forges import ForgeKind
 from tests.adapters.forges.vendor import NAME, OWNER, TOKEN, Vendor, application
 
 LOOPBACK = Reach(loopback=True)

@@ -7,7 +7,8 @@ import pytest
 from atoll.domain.agent.readiness import ReadinessState, assess
 from atoll.domain.agent.registry import find
 from atoll.domain.ids import OrgId, PrincipalId, SecretId
-from atoll.domain.secrets.secret import Purpose, Secret, Use
+from atoll.domain.secrets.secret import Secret, Use
+from atoll.wire.words.secrets import Purpose
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -2,7 +2,6 @@ import pytest
 
 from atoll.domain.errors import Invalid
 from atoll.domain.repository.forge import (
-    ForgeKind,
     ForgeRepository,
     NewPull,
     check_new_pull,
@@ -11,7 +10,7 @@ from atoll.domain.repository.forge import (
     plain_text,
     repository_at,
 )
-from atoll.wire.words.forges import MAX_TEXT, MAX_TITLE
+from atoll.wire.words.forges import MAX_TEXT, MAX_TITLE, ForgeKind
 
 NEW = NewPull("fix", "main", "Fix it")
 HUB = ForgeRepository(ForgeKind.GITHUB, "https://github.com", "o", "r", "t0ken")

@@ -5,10 +5,8 @@ import pytest
 
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SecretId
-from atoll.domain.repository.forge import ForgeKind
 from atoll.domain.secrets.secret import (
     Place,
-    Purpose,
     ScopeSubject,
     Secret,
     Use,
@@ -25,6 +23,8 @@ from atoll.domain.secrets.secret import (
     read_scope,
     read_secret_name,
 )
+from atoll.wire.words.forges import ForgeKind
+from atoll.wire.words.secrets import Purpose
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 CUSTOM = Use(Purpose.CUSTOM)

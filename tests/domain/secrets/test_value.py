@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atoll.domain.errors import Invalid
-from atoll.domain.secrets.secret import Purpose
 from atoll.domain.secrets.value import MAX_BYTES, check_value, last4
+from atoll.wire.words.secrets import Purpose
 
 GOOD = "sk-proj-9fK2mQx7Lw"
 

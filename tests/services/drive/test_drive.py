@@ -28,7 +28,7 @@ from atoll.domain.errors import (
 from atoll.domain.ids import PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON, TokenAccess
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.secrets.secret import Purpose, Use
+from atoll.domain.secrets.secret import Use
 from atoll.domain.wall.isolation import Isolation
 from atoll.ports import RuntimeClient
 from atoll.ports.extension import Reachability
@@ -50,6 +50,7 @@ from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.testing import FakeDrive
 from atoll.testing.fakes.drive import CODE, REFRESH
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.secrets import Purpose
 from atoll.wire.words.walls import IsolationLevel
 from tests.services.scene import Scene, scene
 

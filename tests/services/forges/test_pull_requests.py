@@ -12,14 +12,15 @@ from atoll.adapters.vaults.in_memory import InMemoryVault
 from atoll.domain.errors import Conflict, Forbidden, Invalid, NotFound
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SecretId
 from atoll.domain.people.principal import LOCAL_PERSON, Principal
-from atoll.domain.repository.forge import ForgeKind, NewPull
+from atoll.domain.repository.forge import NewPull
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.secrets.secret import Purpose, Secret, Use, bound_to
+from atoll.domain.secrets.secret import Secret, Use, bound_to
 from atoll.ports.store.secrets import Kept
 from atoll.services.forges.pull_requests import PullOffer, PullRequests
 from atoll.testing import FakeForge
 from atoll.wire.words.events import ActorKind
-from atoll.wire.words.forges import PullState
+from atoll.wire.words.forges import ForgeKind, PullState
+from atoll.wire.words.secrets import Purpose
 from tests.peers.boxed_runtime import BoxedRuntime
 from tests.services.library.test_workspaces import NOW, World, world
 

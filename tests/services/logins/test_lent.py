@@ -20,7 +20,7 @@ from atoll.domain.ids import PrincipalId
 from atoll.domain.login.agent_login import AgentLoginRecord, LoginMethod, LoginState
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.secrets.secret import Purpose, Use
+from atoll.domain.secrets.secret import Use
 from atoll.ports import Capabilities
 from atoll.ports.outside.issuer import DeviceCode
 from atoll.ports.runtime import RuntimeStream
@@ -33,6 +33,7 @@ from atoll.testing import FakeAgentIssuer
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wire.contract.policy import Policy
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.secrets import Purpose
 from atoll.wire.words.walls import IsolationLevel
 from tests.domain.sandbox.test_lifecycle import new_sandbox
 from tests.services.approvals.test_approvals import collected, entry

@@ -13,7 +13,7 @@ from atoll.domain.ids import PERSONAL_ORG, HookId, PrincipalId
 from atoll.domain.people.capability import OrgRole, capabilities_of
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox, SetupMetadata
-from atoll.domain.secrets.secret import Place, Purpose, Secret, Use
+from atoll.domain.secrets.secret import Place, Secret, Use
 from atoll.ports import RuntimeClient
 from atoll.ports.extension import Capabilities
 from atoll.services.ground import Ground
@@ -36,6 +36,7 @@ from atoll.wire.contract.policy import (
 )
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.hooks import HookSource
+from atoll.wire.words.secrets import Purpose
 from atoll.wire.words.walls import IsolationLevel
 from tests.peers.receivers.webhook_receiver import verify
 from tests.services.scene import Scene, scene

@@ -133,7 +133,7 @@ LOOK_ALIKE = {
     "::test_pull_requests_are_shown_by_the_token_of_their_forge",
     "extension": "tests/e2e/walls/test_clouds.py"
     "::test_key_of_the_kind_extension_is_shown_without_its_value",
-    "look_alike": "tests/surfaces/http/network/test_secrets.py"
+    "look_alike": "tests/surfaces/http/secrets/test_secrets.py"
     "::test_look_alike_host_is_refused_in_both_spellings_until_a_person_read_them",
 }
 

@@ -23,6 +23,7 @@ from atoll.wire.api.operation import (
     operation,
     operations_of,
 )
+from atoll.wire.api.secrets import NewSecretBody
 
 MODULES = [import_module(one.name) for one in walk_packages(api.__path__, f"{api.__name__}.")]
 AREAS = [
@@ -136,3 +137,8 @@ def test_names_and_paths_of_operations_are_each_used_once() -> None:
     declared: list[Operation[..., object]] = [one for area in AREAS for one in operations_of(area)]
     assert len({one.name for one in declared}) == len(declared)
     assert len({(one.method, one.path) for one in declared}) == len(declared)
+
+
+def test_text_of_a_body_with_a_secret_does_not_show_it() -> None:
+    body = NewSecretBody(name="KEY", value="the-value-of-the-secret")
+    assert repr(body) == "NewSecretBody()"

@@ -5,14 +5,8 @@ from collections.abc import Sequence
 from atoll.adapters.forges.gitea import Gitea
 from atoll.adapters.forges.github import GitHub
 from atoll.adapters.forges.http import ForgeHttp
-from atoll.domain.repository.forge import (
-    Check,
-    ForgeComment,
-    ForgeKind,
-    ForgeRepository,
-    NewPull,
-    PullRequest,
-)
+from atoll.domain.repository.forge import Check, ForgeComment, ForgeRepository, NewPull, PullRequest
+from atoll.wire.words.forges import ForgeKind
 
 
 class Forges:

@@ -4,7 +4,7 @@ What a program wants otherwise than a command line (whole lists over many pages,
 is in `work` and `records`.
 """
 
-from atoll.client.access import Inbox, Secrets, Tokens
+from atoll.client.access import Inbox, Tokens
 from atoll.client.aio.nouns import AsyncNoun, Awaited
 from atoll.client.catalogue import AgentCatalogue
 from atoll.client.changes import Commits, PullRequests, WorkingTrees
@@ -24,17 +24,6 @@ class AsyncInbox(AsyncNoun[Inbox]):
     list = Awaited(Inbox.list)
     answer = Awaited(Inbox.answer)
     dismiss = Awaited(Inbox.dismiss)
-
-
-class AsyncSecrets(AsyncNoun[Secrets]):
-    """Secrets; values go in and never come out."""
-
-    blocking = Secrets
-    list = Awaited(Secrets.list)
-    set = Awaited(Secrets.set)
-    rotate = Awaited(Secrets.rotate)
-    delete = Awaited(Secrets.delete)
-    rotate_master = Awaited(Secrets.rotate_master)
 
 
 class AsyncAgentLogins(AsyncNoun[AgentLogins]):

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from atoll.domain.agent.agent import Agent
-from atoll.domain.secrets.secret import Purpose, Secret
+from atoll.domain.secrets.secret import Secret
+from atoll.wire.words.secrets import Purpose
 
 
 class ReadinessState(StrEnum):

@@ -7,13 +7,12 @@ made here from a repository's own, and none is taken from an answer.
 import re
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 from typing import Final
 from urllib.parse import quote, urlsplit
 
 from atoll.domain.errors import Invalid
 from atoll.domain.network.host import canonical_host
-from atoll.wire.words.forges import MAX_TEXT, MAX_TITLE, CheckState, PullState
+from atoll.wire.words.forges import MAX_TEXT, MAX_TITLE, CheckState, ForgeKind, PullState
 
 GITHUB_HOST: Final = "github.com"
 _GITHUB_API: Final = "https://api.github.com"
@@ -21,13 +20,6 @@ _SITE: Final = re.compile(
     r"https://(?P<host>[a-z0-9.-]{1,253})(?::(?P<port>[1-9][0-9]{0,4}))?(?:/[A-Za-z0-9_~-][\w.~-]{0,99}){0,4}",
     re.ASCII,
 )
-
-
-class ForgeKind(StrEnum):
-    """The programs that forges run, whose APIs are known here."""
-
-    GITHUB = "github"
-    GITEA = "gitea"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,6 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
-from typing import Literal
 from urllib.parse import urlsplit
 
 from atoll.domain.broker.provider import PROVIDERS, safe_base_url
@@ -18,7 +16,9 @@ from atoll.domain.broker.request_headers import MAX_DECLARED, may_be_declared
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SecretId
 from atoll.domain.network.host import as_read, canonical_host
-from atoll.domain.repository.forge import ForgeKind, is_site
+from atoll.domain.repository.forge import is_site
+from atoll.wire.words.forges import ForgeKind
+from atoll.wire.words.secrets import ORGANIZATION_SCOPE, PERSON_SCOPE, Purpose, Slot
 
 MAX_SECRETS = 200
 MAX_TOTAL_BYTES = 384 * 1024
@@ -45,25 +45,6 @@ _OURS = frozenset(
 """The headers of the connection itself: a secret in one of them would change the request's
 meaning."""
 _OURS_INSIDE = frozenset({"PATH", "HOME", "LD_PRELOAD", "LD_LIBRARY_PATH", "ATOLL_SANDBOX_ID"})
-
-PERSON_SCOPE = "person"
-ORGANIZATION_SCOPE = "organization"
-
-Slot = Literal["bearer", "header", "query", "basic"]
-
-
-class Purpose(StrEnum):
-    """The purpose of a secret."""
-
-    PROVIDER = "provider"
-    CUSTOM = "custom"
-    ENV = "env"
-    GIT = "git"
-    FORGE = "forge"
-    DRIVE = "drive"
-    EXTENSION = "extension"
-    OAUTH = "oauth"
-
 
 _NOT_SET = {
     Purpose.DRIVE: "a drive is connected, not set: `atoll drive connect`",

@@ -10,7 +10,7 @@ from collections import Counter
 from itertools import pairwise
 
 from atoll.domain.errors import Invalid
-from atoll.domain.secrets.secret import Purpose
+from atoll.wire.words.secrets import Purpose
 
 MIN_CHARACTERS = 8
 MAX_BYTES = 64 * 1024

@@ -33,7 +33,7 @@ from atoll.domain.ids import ApprovalId, PrincipalId, SecretId
 from atoll.domain.network.host import canonical_host
 from atoll.domain.people.principal import SYSTEM
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.secrets.secret import Purpose, in_scope
+from atoll.domain.secrets.secret import in_scope
 from atoll.ports import Transaction
 from atoll.services.approvals.running_commands import HANDLERS, runs_beside
 from atoll.services.approvals.settlement import allows_host, bring_up_to_date, sweep
@@ -45,6 +45,7 @@ from atoll.services.policies.policies import scope_subject
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wire.contract.journal import decide_ask
 from atoll.wire.words.approvals import ApprovalState
+from atoll.wire.words.secrets import Purpose
 
 _log = structlog.get_logger(__name__)
 

@@ -17,7 +17,7 @@ from atoll.domain.drive.drive import BegunConnection, DriveAccess
 from atoll.domain.errors import AtollError, Forbidden, NotFound, Unauthenticated
 from atoll.domain.people.login import SECRET_BYTES, fingerprint, spell_secret
 from atoll.domain.people.principal import Principal
-from atoll.domain.secrets.secret import PERSON_SCOPE, Purpose, Secret, Use, bound_to
+from atoll.domain.secrets.secret import Secret, Use, bound_to
 from atoll.ports import Kept, Transaction, Vault
 from atoll.ports.outside.drive import CloudDrive
 from atoll.ports.vault import Sealed
@@ -25,6 +25,7 @@ from atoll.services.ground import Ground
 from atoll.services.journals.events import Note, draft_of
 from atoll.wire.http.unreadable import UNREADABLE
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.secrets import PERSON_SCOPE, Purpose
 
 CONNECTION_LIFE = timedelta(minutes=10)
 """The time in which a person consents."""

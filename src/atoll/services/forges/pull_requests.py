@@ -25,7 +25,7 @@ from atoll.domain.repository.forge import (
 )
 from atoll.domain.repository.repository import read_commit
 from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo, check_may_manage
-from atoll.domain.secrets.secret import Purpose, Secret, applied, bound_to
+from atoll.domain.secrets.secret import Secret, applied, bound_to
 from atoll.ports.outside.forge import Forge
 from atoll.ports.runtime import RuntimeClient
 from atoll.ports.store.secrets import Kept
@@ -37,6 +37,7 @@ from atoll.services.policies.policies import scope_subject
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.scripts import Script, run_inside
 from atoll.wire.words.forges import PullState
+from atoll.wire.words.secrets import Purpose
 
 NO_BRANCH = 16
 

@@ -11,10 +11,10 @@ from atoll.domain.login.agent_login import AgentLoginRecord, LoginMethod, Opened
 from atoll.domain.login.lifecycle import step
 from atoll.domain.login.redirect import BegunRedirect
 from atoll.domain.people.login import SECRET_BYTES, spell_secret
-from atoll.domain.secrets.secret import Purpose
 from atoll.domain.secrets.value import check_value
 from atoll.ports.outside.issuer import AgentIssuer
 from atoll.services.logins.payload import LoginSecrets
+from atoll.wire.words.secrets import Purpose
 
 REDIRECT_URI: Final = "http://localhost:1455/auth/callback"
 """The address that a browser is sent back to, on its person's machine, where nobody listens."""

@@ -12,10 +12,11 @@ import msgspec
 from atoll.domain.errors import AtollError
 from atoll.domain.login.agent_login import AgentLoginRecord
 from atoll.domain.login.redirect import BegunRedirect
-from atoll.domain.secrets.secret import PERSON_SCOPE, Purpose, Secret, Use, bound_to
+from atoll.domain.secrets.secret import Secret, Use, bound_to
 from atoll.ports import Kept, Transaction, Vault
 from atoll.ports.outside.issuer import DeviceCode, LoginTokens
 from atoll.wire.http.unreadable import UNREADABLE
+from atoll.wire.words.secrets import PERSON_SCOPE, Purpose
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from atoll.domain.network.address import PrivateReach
 from atoll.domain.profile.profile import Recording
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.sandbox.stimulus import Exposed
-from atoll.domain.secrets.secret import Purpose, ScopeSubject, Secret, applied, bound_to
+from atoll.domain.secrets.secret import ScopeSubject, Secret, applied, bound_to
 from atoll.ports import Kept, RuntimeClient, Transaction, Vault
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.transitions import Transitions
@@ -58,6 +58,7 @@ from atoll.wire.contract.policy import (
     get_policy,
     put_policy,
 )
+from atoll.wire.words.secrets import Purpose
 
 RENEWED_AFTER = timedelta(minutes=10)
 """The time after which the access of a sandbox to this API is renewed: it lasts 15 minutes."""

@@ -11,7 +11,7 @@ from atoll.domain.agent.login_use import ExposedLogin
 from atoll.domain.approvals.approval import Approval, SecretAsk
 from atoll.domain.network.address import PrivateReach
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.secrets.secret import Purpose, Secret
+from atoll.domain.secrets.secret import Secret
 from atoll.wire.contract.policy import (
     Approved,
     CustomSecret,
@@ -22,6 +22,7 @@ from atoll.wire.contract.policy import (
     RedactedValue,
 )
 from atoll.wire.words.approvals import GrantScope
+from atoll.wire.words.secrets import Purpose
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,6 @@ from atoll.domain.sandbox.sandbox import Sandbox, State, check_not_gone
 from atoll.domain.secrets.secret import (
     MAX_SECRETS,
     MAX_TOTAL_BYTES,
-    ORGANIZATION_SCOPE,
-    PERSON_SCOPE,
-    Purpose,
     Secret,
     Use,
     bound_to,
@@ -42,6 +39,7 @@ from atoll.services.lifecycle.runtime_tokens import RuntimeTokens
 from atoll.services.references import check_profile
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.secrets import ORGANIZATION_SCOPE, PERSON_SCOPE, Purpose
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,7 @@ AREAS = (
     "dashboards",
     "previews",
     "network",
+    "secrets",
     "approvals",
     "webhooks",
     "hooks",

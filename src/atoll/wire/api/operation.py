@@ -41,6 +41,13 @@ class Request(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     schema_members: ClassVar[Mapping[str, Any]] = {}
 
 
+class SealedRequest(Request):
+    """A body with a secret, which its text does not show."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
 class Answer(msgspec.Struct, kw_only=True):
     """A JSON object of an answer: every field is always sent."""
 

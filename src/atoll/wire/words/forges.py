@@ -32,3 +32,10 @@ class CheckState(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
     SKIPPED = "skipped"
+
+
+class ForgeKind(StrEnum):
+    """The programs that forges run, whose APIs are known here."""
+
+    GITHUB = "github"
+    GITEA = "gitea"

@@ -9,9 +9,10 @@ from atoll.domain.approvals.approval import Approval, CommandAsk, Requester, Sec
 from atoll.domain.ids import PERSONAL_ORG, ApprovalId, OrgId, PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.secrets.secret import Purpose, Use
+from atoll.domain.secrets.secret import Use
 from atoll.services.secrets.secrets import SetSecret
 from atoll.wire.contract.policy import decode_policy
+from atoll.wire.words.secrets import Purpose
 from tests.surfaces.http.world import World, client_of
 
 KEY = "sk-canary-A1b2C3d4E5"

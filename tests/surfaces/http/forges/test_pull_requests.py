@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 import httpx
 
-from atoll.domain.repository.forge import ForgeKind, ForgeRepository, NewPull
+from atoll.domain.repository.forge import ForgeRepository, NewPull
+from atoll.wire.words.forges import ForgeKind
 from tests.surfaces.http.world import World, client_of
 
 SITE, TOKEN = "https://forge.example", "tea-token-of-somebody"

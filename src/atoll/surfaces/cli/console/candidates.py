@@ -11,7 +11,8 @@ from click.shell_completion import CompletionItem
 
 from atoll.client.client import Client
 from atoll.client.made.library.kept import KeptList
-from atoll.client.shapes import ProfileList, SandboxList, SecretList
+from atoll.client.made.secrets import SecretList
+from atoll.client.shapes import ProfileList, SandboxList
 from atoll.client.transport import Call, S, at
 from atoll.domain.errors import AtollError
 from atoll.surfaces.cli.console.invocation import Invocation

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from atoll.client.bodies import SecretBody
+from atoll.client.made.secrets import SecretBody
 from atoll.domain.errors import AtollError, Failed
 from atoll.surfaces.cli.console.bar import Bar
 from atoll.surfaces.cli.console.invocation import Invocation

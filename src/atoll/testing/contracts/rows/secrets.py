@@ -6,9 +6,10 @@ import pytest
 
 from atoll.domain.errors import Conflict
 from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SecretId
-from atoll.domain.secrets.secret import Place, Purpose, Secret, Use
+from atoll.domain.secrets.secret import Place, Secret, Use
 from atoll.ports import Sealed, Store
 from atoll.testing.contracts.event_log import NOW, OTHER, OWNER
+from atoll.wire.words.secrets import Purpose
 
 
 def secret(name: str, *, owner: PrincipalId = OWNER, scope: str = "person") -> Secret:

@@ -6,10 +6,11 @@ from typing import Unpack
 
 import click
 
-from atoll.client.bodies import SecretBody, SecretKind, given
-from atoll.client.shapes import Secret
+from atoll.client.bodies import given
+from atoll.client.made.secrets import Purpose as SecretKind
+from atoll.client.made.secrets import Secret, SecretBody
 from atoll.domain.errors import Invalid
-from atoll.domain.secrets.secret import Purpose, Use, look_alikes, read_place
+from atoll.domain.secrets.secret import Use, look_alikes, read_place
 from atoll.surfaces.cli.console import candidates
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
@@ -17,6 +18,7 @@ from atoll.surfaces.cli.console.options import json_option, yes_option
 from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
 from atoll.surfaces.cli.console.references import MAX_SHOWN, did_you_mean, whole_name
 from atoll.surfaces.cli.dispatch.verbs import Verbs
+from atoll.wire.words.secrets import Purpose
 
 MAX_BYTES = 64 * 1024
 GITHUB = "https://github.com"
@@ -144,7 +146,7 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
 @pass_invocation
 def rotate(invocation: Invocation, name: str, *, scope: str | None, as_json: bool) -> None:
     """Rotate the value of NAME, in every running sandbox at once."""
-    answered = invocation.api().secrets.rotate(name, _value(name), scope=scope)
+    answered = invocation.api().secrets.rotate(name, _value(name), scope=scope or None)
     if as_json:
         show_json(answered.value)
     else:
@@ -160,7 +162,7 @@ def remove(invocation: Invocation, name: str, *, scope: str | None, yes: bool) -
     """Remove NAME, from every running sandbox at once."""
     if not confirmed(f"Remove the secret {name}?", yes=yes):
         raise click.exceptions.Exit(FAILED)
-    invocation.api().secrets.delete(name, scope=scope)
+    invocation.api().secrets.delete(name, scope=scope or None)
     say(f"removed {name}")
 
 
