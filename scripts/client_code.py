@@ -44,8 +44,12 @@ AREAS: Final = (
     "library.kept",
     "routes",
     "secrets",
+    "tokens",
     "webhooks",
 )
+NAMED_OTHERWISE: Final = {"MadePatView": "MadeToken"}
+"""Shapes that have another name than their answer without `View`."""
+
 BY_HAND: Final = {"Gap": "atoll.client.terminal_shapes"}
 """Shapes of areas that are still written by hand, and their modules."""
 
@@ -55,7 +59,7 @@ ITERATED: Final = frozenset({"Webhooks.deliveries"})
 KEYWORDS: Final = frozenset({"Hosts.drain", "Hosts.trust", "Secrets.rotate", "Webhooks.rotate"})
 """Operations whose body is given by its fields, as keywords."""
 
-BY_PLACE: Final = frozenset({"Hosts.trust", "Secrets.rotate"})
+BY_PLACE: Final = frozenset({"Hosts.trust", "Secrets.rotate", "Tokens.list"})
 """Operations whose keywords may be given without their names."""
 
 NAMED: Final = frozenset({"host", "route"})
@@ -289,7 +293,7 @@ class AreaCode:
     ) -> str:
         segments = ", ".join(
             named[found[1]] if (found := _SEGMENT.fullmatch(part)) else f'"{part}"'
-            for part in one.path.removeprefix("/v1/").split("/")
+            for part in one.path.removeprefix("/v1/").strip("/").split("/")
         )
         queries = [each for each in parameters if each.place is Place.QUERY]
         query = ", ".join(f"{each.key}={each.name}" for each in queries)
@@ -307,7 +311,8 @@ class AreaCode:
             self._need("atoll.client.transport", "at")
             return f'Call("DELETE", at({segments}){query.replace("query=", "")})'
         self._need("atoll.client.transport", verb)
-        return f"{verb}({segments}{value and f', value={value}'}{query})"
+        moved = "" if one.path.startswith("/v1/") else f'._replace(path="{one.path}")'
+        return f"{verb}({segments}{value and f', value={value}'}{query}){moved}"
 
     def _need(self, module: str, name: str) -> None:
         self._imports.setdefault(module, set()).add(name)
@@ -330,7 +335,8 @@ def _awaited_noun(area: type[Area]) -> str:
 
 def shape_name(struct: type) -> str:
     """Return the client's name of an answer."""
-    return struct.__name__.removesuffix("View")
+    name = struct.__name__
+    return NAMED_OTHERWISE.get(name, name.removesuffix("View"))
 
 
 def made_files() -> dict[Path, str]:

@@ -41,7 +41,6 @@ NAMED_OTHERWISE = {
     "Repository": "RepositoryWithRefs",
     "SandboxList": "SandboxPage",
     "MadeShare": "MadeView",
-    "MadeToken": "MadePatView",
     "Total": "FileTotal",
     "Usage": "OwnUsage",
     "Rule": "EgressRule",

@@ -11,7 +11,8 @@ import pytest
 from joserfc.errors import JoseError
 
 from atoll.domain.people.bearer import LIFE, BearerClaims
-from atoll.domain.people.token import MAX_TOKENS, NEVER_INSIDE
+from atoll.domain.people.token import NEVER_INSIDE
+from atoll.wire.words.people import MAX_TOKENS
 from tests.places import ROOT
 from tests.surfaces.http.world import World, client_of, world
 

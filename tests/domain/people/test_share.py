@@ -19,7 +19,7 @@ from atoll.domain.ids import (
     TerminalId,
 )
 from atoll.domain.people.capability import Capability
-from atoll.domain.people.name import MAX_NAME, own_name, shown_name, unlike_names
+from atoll.domain.people.name import own_name, shown_name, unlike_names
 from atoll.domain.people.principal import GuestAccess
 from atoll.domain.people.share import (
     Guest,
@@ -31,6 +31,7 @@ from atoll.domain.people.share import (
 )
 from atoll.domain.terminal.turn import Role
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.people import MAX_NAME
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 OWNER = PrincipalId("p")

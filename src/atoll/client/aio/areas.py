@@ -4,7 +4,7 @@ What a program wants otherwise than a command line (whole lists over many pages,
 is in `work` and `records`.
 """
 
-from atoll.client.access import Inbox, Tokens
+from atoll.client.access import Inbox
 from atoll.client.aio.nouns import AsyncNoun, Awaited
 from atoll.client.catalogue import AgentCatalogue
 from atoll.client.changes import Commits, PullRequests, WorkingTrees
@@ -37,16 +37,6 @@ class AsyncAgentLogins(AsyncNoun[AgentLogins]):
     turn = Awaited(AgentLogins.turn)
     expose = Awaited(AgentLogins.expose)
     revoke = Awaited(AgentLogins.revoke)
-
-
-class AsyncTokens(AsyncNoun[Tokens]):
-    """The caller's personal access tokens."""
-
-    blocking = Tokens
-    create = Awaited(Tokens.create)
-    list = Awaited(Tokens.list)
-    revoke = Awaited(Tokens.revoke)
-    rotate_keys = Awaited(Tokens.rotate_keys)
 
 
 class AsyncExtensions(AsyncNoun[Extensions]):

@@ -19,7 +19,6 @@ from atoll.client.aio.areas import (
     AsyncOrganizations,
     AsyncProjects,
     AsyncPullRequests,
-    AsyncTokens,
     AsyncWorkingTrees,
 )
 from atoll.client.aio.connection import Connection
@@ -30,6 +29,7 @@ from atoll.client.aio.made.hosts import AsyncHosts
 from atoll.client.aio.made.library.kept import AsyncKeptFiles
 from atoll.client.aio.made.routes import AsyncRoutes
 from atoll.client.aio.made.secrets import AsyncSecrets
+from atoll.client.aio.made.tokens import AsyncTokens
 from atoll.client.aio.records import AsyncAudit, WebhookRecords
 from atoll.client.aio.retries import USUAL_RETRIES, Retries
 from atoll.client.aio.work import (

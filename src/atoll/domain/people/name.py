@@ -9,8 +9,8 @@ from collections.abc import Iterable
 
 from atoll.domain.errors import Invalid
 from atoll.domain.unseen import is_unseen
+from atoll.wire.words.people import MAX_NAME
 
-MAX_NAME = 64
 MAX_MARKS = 2
 """The marks on one letter, at most: more of them cover the lines above and below."""
 

@@ -19,9 +19,6 @@ from atoll.domain.people.name import shown_name
 PREFIX = "atoll_pat_"
 """The beginning of every token, by which people and scanners of secrets know it."""
 
-MAX_TOKENS = 100
-"""The number of a person's tokens at a time."""
-
 USE_NOTED_EVERY = timedelta(minutes=1)
 """The shortest time between two notes of a token's use."""
 

@@ -21,7 +21,6 @@ from atoll.domain.people.name import shown_name
 from atoll.domain.people.organization import check_may_set
 from atoll.domain.people.principal import Principal, TokenAccess
 from atoll.domain.people.token import (
-    MAX_TOKENS,
     Token,
     TokenLives,
     TokenRequest,
@@ -39,6 +38,7 @@ from atoll.services.people.memberships import organization_for
 from atoll.services.people.rosters import check_team
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.people import MAX_TOKENS
 
 ORIGIN = "token:"
 """The beginning of the origin of what was made from a token; its id follows."""

@@ -17,7 +17,6 @@ from atoll.domain.dashboard.dashboard import (
 )
 from atoll.domain.dashboard.template import BLANK
 from atoll.domain.people.capability import Capability
-from atoll.domain.people.name import MAX_NAME
 from atoll.services.dashboards.dashboards import SeenDashboard
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel
@@ -26,6 +25,7 @@ from atoll.surfaces.http.body.pages import Paged, PageModel, at_most
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
+from atoll.wire.words.people import MAX_NAME
 
 router = APIRouter(prefix="/v1/dashboards", tags=["dashboards"], route_class=JsonRoute)
 

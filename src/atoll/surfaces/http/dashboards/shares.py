@@ -11,7 +11,6 @@ from pydantic import Field
 from starlette.responses import Response
 
 from atoll.domain.people.capability import Capability
-from atoll.domain.people.name import MAX_NAME
 from atoll.domain.people.share import DEFAULT_SECONDS, MAX_SHARES, Guest, Share, ShareRequest
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel, Seconds
@@ -21,6 +20,7 @@ from atoll.surfaces.http.people.links import outside_link
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
+from atoll.wire.words.people import MAX_NAME
 
 router = APIRouter(
     prefix="/v1/dashboards/{dashboard}/shares", tags=["dashboards"], route_class=JsonRoute

@@ -13,7 +13,6 @@ from starlette.responses import Response
 from atoll.domain.errors import Forbidden
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.login import SESSION_LIFE, TICKET_LIFE
-from atoll.domain.people.name import MAX_NAME
 from atoll.domain.people.person import TICKET_PREFIX
 from atoll.domain.people.principal import Principal
 from atoll.services.application import Application
@@ -34,6 +33,7 @@ from atoll.surfaces.http.server.guard import source_of
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.people import MAX_NAME
 
 router = APIRouter(prefix="/auth", tags=["auth"], route_class=JsonRoute)
 own = APIRouter(prefix="/v1/me", tags=["auth"], route_class=JsonRoute)

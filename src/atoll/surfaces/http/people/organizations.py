@@ -11,7 +11,6 @@ from pydantic import Field
 from starlette.responses import Response
 
 from atoll.domain.people.capability import Capability, OrgRole
-from atoll.domain.people.name import MAX_NAME
 from atoll.domain.people.organization import MAX_GROUPS, Member
 from atoll.services.people.organizations import MemberChange, Membership
 from atoll.surfaces.http.body.answers import Json, no_content
@@ -22,6 +21,7 @@ from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.people import MAX_NAME
 
 router = APIRouter(prefix="/v1/organizations", tags=["organizations"], route_class=JsonRoute)
 

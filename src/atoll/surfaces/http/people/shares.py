@@ -12,7 +12,6 @@ from starlette.responses import Response
 
 from atoll.domain.ids import RecordingId, TerminalId
 from atoll.domain.people.capability import Capability
-from atoll.domain.people.name import MAX_NAME
 from atoll.domain.people.share import DEFAULT_SECONDS, MAX_SHARES, Guest, Share, ShareRequest
 from atoll.domain.terminal.turn import Role
 from atoll.surfaces.http.body.answers import Json, no_content
@@ -27,6 +26,7 @@ from atoll.surfaces.http.server.credentials import GUEST_COOKIE, cookie_of, page
 from atoll.surfaces.http.server.guard import source_of
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
+from atoll.wire.words.people import MAX_NAME
 
 router = APIRouter(prefix="/v1/sandboxes/{sandbox}/shares", tags=["shares"], route_class=JsonRoute)
 entrance = APIRouter(prefix="/auth", tags=["auth"], route_class=JsonRoute)

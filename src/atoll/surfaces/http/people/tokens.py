@@ -5,7 +5,7 @@ A token's text is in one response, the one that made it, and nowhere else.
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Request
 from pydantic import Field
 from starlette.responses import Response
 
@@ -16,39 +16,27 @@ from atoll.domain.people.bearer import (
     BearerRequest,
     SubscriptionRequest,
 )
-from atoll.domain.people.capability import Capability
-from atoll.domain.people.name import MAX_NAME
-from atoll.domain.people.token import MAX_TOKENS, Token, TokenRequest
+from atoll.domain.people.token import TokenRequest
 from atoll.services.people.token_issuer import IssuedToken
-from atoll.surfaces.http.body.answers import Json, no_content
-from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel, Seconds, Word
+from atoll.surfaces.http.body.answers import Json
+from atoll.surfaces.http.body.fields import Body, ResponseModel, Seconds, Word
 from atoll.surfaces.http.body.json_body import JsonRoute
-from atoll.surfaces.http.body.pages import at_most
 from atoll.surfaces.http.server.context import Atoll, Caller
-from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
+from atoll.surfaces.http.serving.answers import answer_of
+from atoll.surfaces.http.serving.serve import Operations, RequestContext
+from atoll.wire.api import tokens as api
+from atoll.wire.api.tokens import Tokens
+from atoll.wire.words.people import MAX_CAPABILITIES
 
-router = APIRouter(prefix="/v1/tokens", tags=["tokens"], route_class=JsonRoute)
+operations = Operations()
 auth = APIRouter(prefix="/auth", tags=["tokens"], route_class=JsonRoute)
 public = APIRouter(tags=["tokens"])
 
-MAX_CAPABILITIES = 100
 KEY_SET_SECONDS = 300
 
 CapabilityList = Annotated[tuple[Word, ...], Field(max_length=MAX_CAPABILITIES)]
 Names = Annotated[tuple[Word, ...], Field(max_length=MAX_NAMES)]
-
-
-class PatBody(Body):
-    """A personal access token to make. Without `capabilities` it may do what the caller may; with
-    `sandbox_id` (an id or a name) it reaches that sandbox alone. With `account` it is for a service
-    account of the caller's organization."""
-
-    name: Annotated[str, Field(min_length=1, max_length=MAX_NAME, strict=True)]
-    capabilities: CapabilityList | None = None
-    ttl: Seconds | None = None
-    sandbox_id: Word | None = None
-    account: Word | None = None
 
 
 class TokenBody(Body):
@@ -69,38 +57,6 @@ class SubscriptionBody(Body):
     ttl: Seconds = int(LIFE.total_seconds())
 
 
-class RotationBody(Body):
-    """A rotation of the signing keys. `at_once` ends what older keys signed."""
-
-    at_once: Annotated[bool, Field(strict=True)] = False
-
-
-class TokenView(ResponseModel):
-    """A personal access token. `used_at` is its last use, by the minute; `parent` the token that it
-    was made with."""
-
-    id: str
-    name: str
-    capabilities: list[str]
-    sandbox_id: str | None
-    parent: str | None
-    created_at: str
-    expires_at: str
-    used_at: str | None
-
-
-class MadePatView(TokenView):
-    """A token just made: `token` is returned only once, and stored nowhere."""
-
-    token: str
-
-
-class TokenList(ResponseModel):
-    """The caller's living tokens, oldest first."""
-
-    tokens: list[TokenView]
-
-
 class IssuedView(ResponseModel):
     """A signed token (RFC 6749 §5.1). `expires_in` is in seconds."""
 
@@ -117,25 +73,38 @@ class KeySet(ResponseModel):
     keys: list[dict[str, str]]
 
 
-class RotatedKey(ResponseModel):
-    """The id of the key that signs from now on."""
-
-    kid: str
-
-
-@auth.post("/pat", status_code=201, response_model=MadePatView, responses=problems(404, 413))
-@needs(Capability.TOKEN_MANAGE)
-async def make_token(atoll: Atoll, caller: Caller, body: PatBody) -> Response:
-    """Make a personal access token. Its text is returned only here."""
-    request = TokenRequest(
+@operations.serves(Tokens.create)
+async def make_token(context: RequestContext, body: api.PatBody) -> api.MadePatView:
+    wanted = TokenRequest(
         body.name,
-        body.capabilities,
+        None if body.capabilities is None else tuple(body.capabilities),
         None if body.ttl is None else int(body.ttl),
         body.sandbox_id,
         body.account,
     )
-    token, text = await atoll.tenancy.credentials.tokens.create(caller, request)
-    return Json({**_view(token), "token": text}, 201)
+    token, text = await context.atoll.tenancy.credentials.tokens.create(context.caller, wanted)
+    return answer_of(api.MadePatView, token, token=text)
+
+
+@operations.serves(Tokens.list)
+async def list_tokens(context: RequestContext, *, account: str | None = None) -> api.TokenList:
+    tokens = context.atoll.tenancy.credentials.tokens
+    found = await tokens.list(context.caller, account=account)
+    return api.TokenList(tokens=[answer_of(api.TokenView, token) for token in found])
+
+
+@operations.serves(Tokens.revoke)
+async def revoke_token(context: RequestContext, token: str) -> None:
+    await context.atoll.tenancy.credentials.tokens.revoke(context.caller, token)
+
+
+@operations.serves(Tokens.rotate_keys)
+async def rotate_keys(
+    context: RequestContext, body: api.RotationBody | None = None
+) -> api.RotatedKey:
+    at_once = body is not None and body.at_once
+    keys = context.atoll.tenancy.credentials.signing_keys
+    return api.RotatedKey(kid=await keys.rotate(context.caller, at_once=at_once))
 
 
 @auth.post("/token", response_model=IssuedView, responses=problems(413))
@@ -162,50 +131,11 @@ async def make_subscription(
     return Json(_issued(issued))
 
 
-@router.get(
-    "", response_model=TokenList, responses=problems(404), openapi_extra=at_most(MAX_TOKENS)
-)
-@needs(Capability.TOKEN_MANAGE)
-async def list_tokens(
-    atoll: Atoll,
-    caller: Caller,
-    *,
-    account: Annotated[
-        str | None, Query(description="A service account's id.", min_length=1, max_length=200)
-    ] = None,
-) -> Response:
-    """Return the living tokens of the caller, or of a service account, without their texts."""
-    found = await atoll.tenancy.credentials.tokens.list(caller, account=account)
-    return Json({"tokens": [_view(token) for token in found]})
-
-
-@router.delete("/{token}", status_code=204, responses=problems(404))
-@needs(Capability.TOKEN_MANAGE)
-async def revoke_token(atoll: Atoll, caller: Caller, *, token: ItemId) -> Response:
-    """Revoke a token and what was made from it. Their open connections end within 5 seconds."""
-    await atoll.tenancy.credentials.tokens.revoke(caller, token)
-    return no_content()
-
-
-@router.post("/rotate-keys", response_model=RotatedKey, responses=problems(413))
-@needs(Capability.SYSTEM_MANAGE)
-async def rotate_keys(atoll: Atoll, caller: Caller, body: RotationBody | None = None) -> Response:
-    """Sign with a new key. What older keys signed holds until its end, 15 minutes at most."""
-    at_once = body is not None and body.at_once
-    return Json(
-        {"kid": await atoll.tenancy.credentials.signing_keys.rotate(caller, at_once=at_once)}
-    )
-
-
 @public.get("/.well-known/jwks.json", response_model=KeySet)
 async def read_key_set(atoll: Atoll) -> Response:
     """Return the public keys that verify the tokens of this installation."""
     keys = await atoll.tenancy.credentials.signing_keys.public()
     return Json({"keys": keys}, headers={"Cache-Control": f"public, max-age={KEY_SET_SECONDS}"})
-
-
-def _view(token: Token) -> dict[str, Any]:
-    return TokenView.of(token)
 
 
 def _issued(issued: IssuedToken) -> dict[str, Any]:
