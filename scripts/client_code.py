@@ -21,7 +21,7 @@ from typing import Any, Final, get_args, get_origin
 import msgspec
 
 from atoll.wire.api.annotations import Kind, kind_of, only_member
-from atoll.wire.api.fields import Paging, SandboxRef, Seconds
+from atoll.wire.api.fields import JsonObject, Paging, SandboxRef, Seconds
 from atoll.wire.api.operation import (
     REQUIRED,
     Answer,
@@ -39,6 +39,7 @@ MADE: Final = ROOT / "src" / "atoll" / "client" / "made"
 AWAITED: Final = ROOT / "src" / "atoll" / "client" / "aio" / "made"
 AREAS: Final = (
     "approvals",
+    "audit",
     "hooks",
     "hosts",
     "library.kept",
@@ -50,7 +51,10 @@ AREAS: Final = (
 NAMED_OTHERWISE: Final = {"MadePatView": "MadeToken"}
 """Shapes that have another name than their answer without `View`."""
 
-BY_HAND: Final = {"Gap": "atoll.client.terminal_shapes"}
+BY_HAND: Final = {
+    "Gap": "atoll.client.terminal_shapes",
+    "Payload": "atoll.client.terminal_shapes",
+}
 """Shapes of areas that are still written by hand, and their modules."""
 
 ITERATED: Final = frozenset({"Webhooks.deliveries"})
@@ -155,6 +159,9 @@ class AreaCode:
                 if item in _LISTS
                 else (f"{name} = fields.many({self._shape(item)})")
             )
+        if inner.plain == JsonObject:
+            self._need(BY_HAND["Payload"], "Payload")
+            return f"{name} = fields.one(Payload)"
         if inner.entry is not None:
             return f"{name} = fields.{_MAPPINGS[kind_of(inner.entry[1]).plain]}()"
         if inner.plain in _FIELDS:

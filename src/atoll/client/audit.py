@@ -5,11 +5,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import fields as fields_of
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from atoll.client import fields
-from atoll.client.fields import Field, Json, Shape
-from atoll.client.terminal_shapes import Gap, Payload
-from atoll.client.transport import Pairs, Transport, get
-from atoll.client.words import ActorKind
+from atoll.client.fields import Json
+from atoll.client.made import audit as made
+from atoll.client.transport import get
 from atoll.domain.errors import Invalid
 
 if TYPE_CHECKING:
@@ -18,40 +16,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class AuditEntry(Shape):
-    """An entry of the audit log."""
-
-    n = fields.number()
-    event_type = fields.text()
-    stream = fields.text()
-    at = fields.text()
-    actor_kind: Field[ActorKind] = fields.word()
-    actor_id = fields.text()
-    address = fields.text()
-    request_id = fields.text()
-    token_id = fields.text()
-    reason = fields.text()
-    payload = fields.one(Payload)
-    hash = fields.text()
-
-
-class AuditPage(Shape):
-    """A page of entries."""
-
-    entries = fields.many(AuditEntry)
-    next = fields.number()
-    gap = fields.one(Gap)
-
-
-class Audit:
+class Audit(made.Audit):
     """The audit log of the caller's organization."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-
-    def page(self, *, query: Pairs = ()) -> AuditPage:
-        """Return a page of entries."""
-        return self._transport.read(AuditPage, get("audit", query=query))
 
     def export(self) -> Iterator[bytes]:
         """Yield the lines of an export. Raises `Unavailable` when it breaks off."""

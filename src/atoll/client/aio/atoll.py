@@ -30,7 +30,7 @@ from atoll.client.aio.made.library.kept import AsyncKeptFiles
 from atoll.client.aio.made.routes import AsyncRoutes
 from atoll.client.aio.made.secrets import AsyncSecrets
 from atoll.client.aio.made.tokens import AsyncTokens
-from atoll.client.aio.records import AsyncAudit, WebhookRecords
+from atoll.client.aio.records import AuditRecords, WebhookRecords
 from atoll.client.aio.retries import USUAL_RETRIES, Retries
 from atoll.client.aio.work import (
     AsyncExecs,
@@ -96,7 +96,7 @@ class Atoll:
         self.hosts = AsyncHosts(self._connection)
         self.routes = AsyncRoutes(self._connection)
         self.extensions = AsyncExtensions(self._connection)
-        self.audit = AsyncAudit(self._connection)
+        self.audit = AuditRecords(self._connection)
 
     @classmethod
     @asynccontextmanager

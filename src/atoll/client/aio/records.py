@@ -2,9 +2,10 @@
 
 from collections.abc import AsyncIterator
 
+from atoll.client.aio.made.audit import AsyncAudit
 from atoll.client.aio.made.webhooks import AsyncWebhooks
-from atoll.client.aio.nouns import AsyncNoun, Awaited
-from atoll.client.audit import Audit, AuditEntry
+from atoll.client.aio.nouns import Awaited
+from atoll.client.made.audit import AuditEntry
 from atoll.client.made.webhooks import Delivery, DeliveryState, Webhooks
 from atoll.client.transport import get
 
@@ -28,11 +29,8 @@ class WebhookRecords(AsyncWebhooks):
             after = page.next
 
 
-class AsyncAudit(AsyncNoun[Audit]):
+class AuditRecords(AsyncAudit):
     """The audit log of the caller's organization."""
-
-    blocking = Audit
-    page = Awaited(Audit.page)
 
     async def entries(self, *, after: int = 0, limit: int = 100) -> AsyncIterator[AuditEntry]:
         """Yield the entries after a number, oldest first, `limit` a request."""

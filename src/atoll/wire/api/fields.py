@@ -89,5 +89,8 @@ class SecondsOrZero(Seconds):
     """A duration in whole seconds, or 0 for none at all."""
 
 
+Moment = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+"""A moment with its offset from UTC (RFC 3339), which the route reads."""
+
 JsonObject = dict[str, Any]
 """An object whose members no declaration names."""

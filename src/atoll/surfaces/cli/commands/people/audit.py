@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import click
 
-from atoll.client.audit import Audit, AuditEntry, Export, verify_export
+from atoll.client.audit import Audit, Export, verify_export
+from atoll.client.made.audit import AuditEntry
 from atoll.domain.errors import Failed, Invalid
 from atoll.surfaces.cli.console.event_line import details, note_gap
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
