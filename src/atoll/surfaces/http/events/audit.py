@@ -23,7 +23,7 @@ from atoll.wire.api.events import Gap
 operations = Operations()
 
 _MOMENT: Final = re.compile(
-    r"\d{4}-\d\d-\d\d[Tt _]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:[Zz]|[+-]\d\d:?\d\d)", re.ASCII
+    r"\d{4}-\d\d-\d\d[Tt _]\d\d:\d\d(?::\d\d(?:[.,]\d{1,30})?)?(?:[Zz]|[+-]\d\d:?\d\d)", re.ASCII
 )
 
 

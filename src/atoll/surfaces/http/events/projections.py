@@ -1,10 +1,10 @@
 """Routes of the projection `agents`: what `GET /v1/agents` shows now, and then as it changes."""
 
 from collections.abc import AsyncIterator
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
-from fastapi import APIRouter, Header, Query
+from fastapi import APIRouter
 from starlette.responses import Response
 from starlette.websockets import WebSocket
 
@@ -14,40 +14,23 @@ from atoll.domain.people.capability import Capability
 from atoll.services.agents.statuses import AgentsUpdate
 from atoll.surfaces.http.agents.statuses import placed_agent_view
 from atoll.surfaces.http.body.queries import takes
-from atoll.surfaces.http.body.streams import SSE, stream_of
 from atoll.surfaces.http.people.feeds import asked_after, frame_feed, sse_feed
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
-from atoll.surfaces.http.server.problems import problems
+from atoll.surfaces.http.serving.serve import Operations, RequestContext
 from atoll.surfaces.http.terminals.relay import REFUSED, close
-from atoll.wire.words.events import MAX_POSITION
+from atoll.wire.api.projections import AgentProjection
 
+operations = Operations()
 router = APIRouter(prefix="/v1/projections/agents", tags=["agents"])
 
 
-@router.get(
-    "/stream",
-    response_model=None,
-    responses={
-        **stream_of(SSE, "A server-sent event `all`, then one `changed` for each sandbox."),
-        **problems(),
-    },
-)
-@needs(Capability.AGENT_READ)
+@operations.streams(AgentProjection.follow)
 async def follow_agents(
-    atoll: Atoll,
-    caller: Caller,
-    *,
-    after: Annotated[int | None, Query(ge=0, le=MAX_POSITION)] = None,
-    last_event_id: Annotated[str | None, Header(max_length=20)] = None,
+    context: RequestContext, *, after: int | None = None, last_event_id: str | None = None
 ) -> Response:
-    """Follow the agents of all sandboxes: all of them, then those of each sandbox that changes.
-
-    After `Last-Event-ID` (or `?after=`) it begins with what changed since, or with all of it where
-    the log no longer says that.
-    """
     start = last_event_position(last_event_id) if last_event_id else after
-    updates = atoll.statuses.follow(caller, after=start)
+    updates = context.atoll.statuses.follow(context.caller, after=start)
     return sse_feed(_messages(updates), start=start)
 
 
