@@ -10,7 +10,7 @@ import pytest
 from atoll.domain.errors import AtollError, Failed, Forbidden, LimitReached, NotFound, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.people.push import MAX_SUBSCRIPTIONS, PER_WINDOW, PushSubscription, PushTarget
+from atoll.domain.people.push import PER_WINDOW, PushSubscription, PushTarget
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
@@ -19,6 +19,7 @@ from atoll.services.people.push import PushSubscriptions
 from atoll.services.people.push_delivery import RETRIES, PushDelivery
 from atoll.testing import FakePushSender
 from atoll.testing.contracts.rows.dashboard.dashboards import dashboard
+from atoll.wire.words.push import MAX_SUBSCRIPTIONS
 from tests.services.sandboxes.test_sandboxes import OTHER
 from tests.services.scene import Scene, scene
 

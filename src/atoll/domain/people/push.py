@@ -16,11 +16,8 @@ from urllib.parse import urlsplit
 
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import DashboardId, OrgId, PrincipalId, PushSubscriptionId
+from atoll.wire.words.push import MAX_ENDPOINT
 
-MAX_SUBSCRIPTIONS = 20
-"""The number of browsers of one person."""
-
-MAX_ENDPOINT = 1024
 MAX_NAME = 80
 
 PER_WINDOW = 10

@@ -5,9 +5,10 @@ What is pushed, and when, is `push_delivery`'s.
 
 from atoll.domain.errors import LimitReached, NotFound
 from atoll.domain.people.principal import Principal
-from atoll.domain.people.push import MAX_SUBSCRIPTIONS, PushSubscription, PushTarget
+from atoll.domain.people.push import PushSubscription, PushTarget
 from atoll.ports.senders.push import PushSender
 from atoll.services.ground import Ground
+from atoll.wire.words.push import MAX_SUBSCRIPTIONS
 
 
 class PushSubscriptions:
