@@ -45,10 +45,11 @@ AREAS: Final = (
     "library.kept",
     "routes",
     "secrets",
+    "shares",
     "tokens",
     "webhooks",
 )
-NAMED_OTHERWISE: Final = {"MadePatView": "MadeToken"}
+NAMED_OTHERWISE: Final = {"MadePatView": "MadeToken", "MadeView": "MadeShare"}
 """Shapes that have another name than their answer without `View`."""
 
 BY_HAND: Final = {

@@ -40,7 +40,6 @@ NAMED_OTHERWISE = {
     "Profile": "ProfileView",
     "Repository": "RepositoryWithRefs",
     "SandboxList": "SandboxPage",
-    "MadeShare": "MadeView",
     "Total": "FileTotal",
     "Usage": "OwnUsage",
     "Rule": "EgressRule",

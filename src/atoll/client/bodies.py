@@ -137,16 +137,6 @@ class TerminalChangeBody(TypedDict, total=False):
     rows: int | None
 
 
-class ShareBody(TypedDict, total=False):
-    """A share link to make."""
-
-    terminal_id: str | None
-    recording_id: str | None
-    role: Role
-    ttl: int | str
-    name: str | None
-
-
 class PullRequestBody(TypedDict, total=False):
     """A pull request of a branch."""
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from atoll.client.shapes import (
     HeldPushes,
     Log,
-    MadeShare,
     Network,
     Processes,
     PullOrder,
@@ -14,21 +13,13 @@ from atoll.client.shapes import (
     Sandbox,
     SandboxList,
     SandboxTools,
-    ShareList,
     Sync,
     Unpulled,
 )
 from atoll.client.transport import ANSWER_SECONDS, Call, Pairs, Transport, at, get, post, put
 
 if TYPE_CHECKING:  # dictionaries that take longer to load than `atoll list` may
-    from atoll.client.bodies import (
-        CreateBody,
-        NetworkBody,
-        PullResultBody,
-        ShareBody,
-        SyncBody,
-        TakeBody,
-    )
+    from atoll.client.bodies import CreateBody, NetworkBody, PullResultBody, SyncBody, TakeBody
 
 SYNC_SECONDS = 900.0
 """The longest silence while a remote is fetched and a branch rebased."""
@@ -144,22 +135,3 @@ class Sandboxes:
 
     def _sandbox(self, call: Call) -> Sandbox:
         return self._transport.read(Sandbox, call)
-
-
-class Shares:
-    """The share links of a sandbox."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-
-    def list(self, name: str) -> ShareList:
-        """Return the links that still work."""
-        return self._transport.read(ShareList, get("sandboxes", name, "shares"))
-
-    def create(self, name: str, body: "ShareBody") -> MadeShare:
-        """Make a link; only this answer has the link itself."""
-        return self._transport.read(MadeShare, post("sandboxes", name, "shares", value=body))
-
-    def revoke(self, name: str, link: str) -> None:
-        """Revoke a link; its guests are gone within 5 seconds."""
-        self._transport.call(Call("DELETE", at("sandboxes", name, "shares", link)))

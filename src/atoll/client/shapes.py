@@ -8,7 +8,7 @@ from typing import Literal
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
 from atoll.client.status_shapes import SandboxAgent
-from atoll.client.words import Mode, Role
+from atoll.client.words import Mode
 
 SandboxState = Literal[
     "requested",
@@ -321,33 +321,6 @@ class HeldPushes(Shape):
     """The held pushes of a sandbox."""
 
     pushes = fields.many(HeldPush)
-
-
-class Share(Shape):
-    """A share link, without its secret."""
-
-    share_id = fields.text()
-    role: Field[Role] = fields.word()
-    terminal_id = fields.text()
-    recording_id = fields.text()
-    guests = fields.number()
-    guest_names = fields.texts()
-    expires_at = fields.text()
-    name = fields.text()
-
-
-class MadeShare(Share):
-    """A share link just made; no other answer has `link`. `local_only`: only this machine can open
-    it."""
-
-    link = fields.text()
-    local_only = fields.flag()
-
-
-class ShareList(Shape):
-    """The share links of a sandbox."""
-
-    shares = fields.many(Share)
 
 
 class ProfileMetadata(Shape):

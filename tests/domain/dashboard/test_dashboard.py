@@ -27,8 +27,8 @@ from atoll.domain.errors import Forbidden, Invalid, LimitReached, NotFound
 from atoll.domain.ids import DashboardId, OrgId, PrincipalId, SandboxId, ShareId
 from atoll.domain.people.capability import Capability, OrgRole, capabilities_of
 from atoll.domain.people.principal import GuestAccess, Principal
-from atoll.domain.terminal.turn import Role
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.terminals import Role
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ORG = OrgId("acme")

@@ -15,8 +15,8 @@ from atoll.domain.dashboard.presence import (
 from atoll.domain.errors import Invalid, LimitReached
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, ShareId
 from atoll.domain.people.principal import GuestAccess, Principal
-from atoll.domain.terminal.turn import Role
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.terminals import Role
 
 ANN = PrincipalId("ann")
 

@@ -29,9 +29,9 @@ from atoll.domain.people.share import (
     guest_name,
     principal_of,
 )
-from atoll.domain.terminal.turn import Role
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.people import MAX_NAME
+from atoll.wire.words.terminals import Role
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 OWNER = PrincipalId("p")

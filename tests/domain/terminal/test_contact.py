@@ -2,7 +2,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atoll.domain.terminal.contact import AWAY_SECONDS, Contact
-from atoll.domain.terminal.turn import GRACE_SECONDS, Act, Party, Role, Turn
+from atoll.domain.terminal.turn import GRACE_SECONDS, Act, Party, Turn
+from atoll.wire.words.terminals import Role
 
 OWNER = Party("ann", "Ann", "a1", Role.OWNER)
 BOB = Party("bob", "Bob", "b1", Role.CONTROLLER)

@@ -3,7 +3,8 @@
 import pytest
 
 from atoll.domain.terminal.talk import KEPT_LINES, MAX_CHARACTERS, MOST_OF_ALL, MOST_OF_ONE, Talk
-from atoll.domain.terminal.turn import Party, Role
+from atoll.domain.terminal.turn import Party
+from atoll.wire.words.terminals import Role
 
 
 def party(name: str) -> Party:

@@ -10,10 +10,10 @@ from atoll.domain.terminal.turn import (
     Act,
     Change,
     Party,
-    Role,
     Turn,
     TurnRefusal,
 )
+from atoll.wire.words.terminals import Role
 from tests.bounds import examples
 
 OWNER = Party("ann", "Ann", "a1", Role.OWNER)

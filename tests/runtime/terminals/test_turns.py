@@ -7,7 +7,7 @@ import aiohttp
 import pytest
 
 from atoll.domain.terminal.size import Size
-from atoll.domain.terminal.turn import Act, Change, Party, Role
+from atoll.domain.terminal.turn import Act, Change, Party
 from atoll.runtime.terminals.control_audit import ControlAudit
 from atoll.runtime.terminals.terminal import Terminal
 from atoll.runtime.terminals.terminals import TerminalRequest
@@ -30,6 +30,7 @@ from atoll.wire.attach import (
     Sized,
     Talked,
 )
+from atoll.wire.words.terminals import Role
 from tests.runtime.stage import Runtime, Watcher, runtime
 
 ANN = {"principal": "ann", "name": "Ann", "role": "owner"}

@@ -20,11 +20,11 @@ from atoll.domain.people.capability import OrgRole, capabilities_of
 from atoll.domain.people.principal import LOCAL_PERSON, GuestAccess
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.secrets.secret import Secret, Use
-from atoll.domain.terminal.turn import Role
 from atoll.services.secrets.secrets import SetSecret
 from atoll.wire.words.approvals import ApprovalState, GrantScope
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.secrets import Purpose
+from atoll.wire.words.terminals import Role
 from tests.services.scene import Scene, scene
 from tests.services.secrets.test_secrets import KEY, accepting, policies
 

@@ -29,6 +29,7 @@ from atoll.client.aio.made.hosts import AsyncHosts
 from atoll.client.aio.made.library.kept import AsyncKeptFiles
 from atoll.client.aio.made.routes import AsyncRoutes
 from atoll.client.aio.made.secrets import AsyncSecrets
+from atoll.client.aio.made.shares import AsyncShares
 from atoll.client.aio.made.tokens import AsyncTokens
 from atoll.client.aio.records import AuditRecords, WebhookRecords
 from atoll.client.aio.retries import USUAL_RETRIES, Retries
@@ -37,7 +38,6 @@ from atoll.client.aio.work import (
     AsyncFiles,
     AsyncFileSearch,
     AsyncSandboxes,
-    AsyncShares,
     AsyncTerminals,
 )
 from atoll.client.aio.workers import AsyncWorkers

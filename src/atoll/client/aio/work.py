@@ -9,7 +9,7 @@ from typing import Final
 from atoll.client.aio.nouns import AsyncNoun, Awaited
 from atoll.client.aio.terminal import AttachedTerminal, attached
 from atoll.client.bodies import CreateBody, ExecBody
-from atoll.client.sandboxes import Sandboxes, Shares
+from atoll.client.sandboxes import Sandboxes
 from atoll.client.shapes import Sandbox, SandboxList
 from atoll.client.terminal_shapes import Exec, FoundFile, OutputLine, Unpacked
 from atoll.client.terminals import (
@@ -86,15 +86,6 @@ class AsyncSandboxes(AsyncNoun[Sandboxes]):
                 return
             following = get("sandboxes", query=(*query, ("cursor", page.next)))
             page = await self._connection.read(SandboxList, following)
-
-
-class AsyncShares(AsyncNoun[Shares]):
-    """The share links of a sandbox."""
-
-    blocking = Shares
-    list = Awaited(Shares.list)
-    create = Awaited(Shares.create)
-    revoke = Awaited(Shares.revoke)
 
 
 class AsyncTerminals(AsyncNoun[Terminals]):

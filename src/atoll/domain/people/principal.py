@@ -15,8 +15,8 @@ from atoll.domain.ids import (
     WorkerKey,
 )
 from atoll.domain.people.capability import EVERY_CAPABILITY, Capability, OrgRole, role_claims
-from atoll.domain.terminal.turn import Role
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.terminals import Role
 
 
 @dataclass(frozen=True, slots=True)

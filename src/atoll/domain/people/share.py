@@ -24,17 +24,14 @@ from atoll.domain.ids import (
 from atoll.domain.people.capability import GUEST_CAPABILITIES, VISITOR_CAPABILITIES
 from atoll.domain.people.name import shown_name
 from atoll.domain.people.principal import GuestAccess, Principal
-from atoll.domain.terminal.turn import Role
 from atoll.wire.words.events import ActorKind
-
-MAX_SHARES = 32
-"""The number of links of one sandbox or dashboard at a time."""
+from atoll.wire.words.people import DEFAULT_SHARE_SECONDS
+from atoll.wire.words.terminals import Role
 
 MAX_GUESTS = 64
 """The number of guests of one link at a time."""
 
 MAX_LIFE = timedelta(days=30)
-DEFAULT_SECONDS = 3600
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +68,7 @@ class ShareRequest:
 
     terminal_id: TerminalId | None = None
     role: Role = Role.VIEWER
-    seconds: int = DEFAULT_SECONDS
+    seconds: int = DEFAULT_SHARE_SECONDS
     name: str = ""
     recording_id: RecordingId | None = None
 

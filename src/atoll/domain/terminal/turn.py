@@ -9,6 +9,8 @@ returns the changes since its last call.
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from atoll.wire.words.terminals import Role
+
 GRACE_SECONDS = 10.0
 """The time for which a driver without a connection keeps control. While the control plane is away,
 this grace is held (`hold`)."""
@@ -20,14 +22,6 @@ IDLE_SECONDS = 15 * 60.0
 USING_SECONDS = 60.0
 """The time without input, or since it was given control, in which a driver counts as using the
 terminal."""
-
-
-class Role(StrEnum):
-    """The role of a client: it may watch; request control; take it."""
-
-    VIEWER = "viewer"
-    CONTROLLER = "controller"
-    OWNER = "owner"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from atoll.domain.terminal.liveliness import Liveliness, OutputActivity
 from atoll.domain.terminal.size import Size
 from atoll.domain.terminal.softlock import is_interrupt
-from atoll.domain.terminal.turn import Role
 from atoll.runtime.agents.session import AgentSession
 from atoll.runtime.agents.status import AgentStatus
 from atoll.runtime.agents.tui import AGENT, REPORT_PIPE_SECONDS, AgentWatch, TuiChannel
@@ -18,6 +17,7 @@ from atoll.runtime.clock import Alarm
 from atoll.runtime.terminals.observer import Author
 from atoll.runtime.terminals.terminal import Terminal
 from atoll.wire.attach import AgentStateChanged, Exited
+from atoll.wire.words.terminals import Role
 
 LAST_WORDS_SECONDS = 1.0
 

@@ -12,7 +12,6 @@ from aiohttp import web
 from atoll.domain.errors import Invalid, LimitReached, NotFound
 from atoll.domain.ids import ID_ENTROPY_BYTES, spell
 from atoll.domain.terminal.size import Size, clamp
-from atoll.domain.terminal.turn import Role
 from atoll.runtime.api.requests import query_flag, query_integer
 from atoll.runtime.health import Activity
 from atoll.runtime.terminals.attach import MAX_VIEWERS, AttachRequest, AttachSession
@@ -21,6 +20,7 @@ from atoll.runtime.terminals.terminals import Terminals
 from atoll.runtime.terminals.viewers.connection import Connection
 from atoll.runtime.terminals.viewers.upgraded import UpgradedLink
 from atoll.runtime.terminals.viewers.viewer import CLOSE_UNKNOWN
+from atoll.wire.words.terminals import Role
 
 SOMEBODY = "person"
 MAX_NAME = 64

@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 
 from atoll.domain.terminal.size import Size, clamp
-from atoll.domain.terminal.turn import Party, Role, TurnRefusal
+from atoll.domain.terminal.turn import Party, TurnRefusal
 from atoll.runtime.health import Activity
 from atoll.runtime.terminals.terminal import Terminal
 from atoll.runtime.terminals.viewers.link import Link
@@ -42,6 +42,7 @@ from atoll.wire.attach import (
 )
 from atoll.wire.http.ws_frames import Opcode
 from atoll.wire.terminal.scrollback import Scrollback
+from atoll.wire.words.terminals import Role
 
 log = logging.getLogger("atoll.runtime")
 

@@ -5,8 +5,8 @@ from typing import Protocol
 
 from atoll.domain.ids import TerminalId
 from atoll.domain.terminal.size import Size
-from atoll.domain.terminal.turn import Role
 from atoll.wire.attach import ServerMessage
+from atoll.wire.words.terminals import Role
 
 
 class TypingGuard(Protocol):

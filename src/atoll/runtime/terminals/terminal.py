@@ -13,7 +13,7 @@ from atoll.domain.ids import TerminalId
 from atoll.domain.terminal.driver import Driving, watermarks
 from atoll.domain.terminal.size import Size
 from atoll.domain.terminal.talk import Talk
-from atoll.domain.terminal.turn import Party, Role, Turn, TurnRefusal
+from atoll.domain.terminal.turn import Party, Turn, TurnRefusal
 from atoll.ports.spawner import Process, Pty
 from atoll.runtime.clock import Alarm
 from atoll.runtime.stage import Stage
@@ -39,6 +39,7 @@ from atoll.wire.attach import (
 )
 from atoll.wire.contract.terminals import End, TerminalRecord
 from atoll.wire.terminal.query import Query, is_reply
+from atoll.wire.words.terminals import Role
 
 _ATOLL = Party("atoll", "Atoll", "atoll", Role.OWNER)
 """The author of lines that no person said. Its client id is none of a client."""

@@ -12,7 +12,6 @@ import msgspec
 
 from atoll.domain.errors import Forbidden, Invalid, NotFound
 from atoll.domain.people.principal import Principal
-from atoll.domain.terminal.turn import Role
 from atoll.ports import Channel, RuntimeClient
 from atoll.services.identifiers import checked_id
 from atoll.services.lifecycle.room import SessionRoom
@@ -21,6 +20,7 @@ from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.terminals.terminals import Terminals
 from atoll.wire.contract import agents
 from atoll.wire.contract.call import PathId, Query
+from atoll.wire.words.terminals import Role
 
 FOLLOW_WORDS = ("since", "heartbeat")
 """Query parameters that a client may send when it follows cards."""

@@ -19,7 +19,6 @@ from atoll.domain.people.name import own_name, unlike_names
 from atoll.domain.people.principal import GuestAccess, Principal
 from atoll.domain.people.share import (
     MAX_GUESTS,
-    MAX_SHARES,
     Guest,
     Share,
     ShareRequest,
@@ -31,6 +30,7 @@ from atoll.domain.sandbox.sandbox import Sandbox, check_may_manage, check_not_go
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
 from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.wire.words.people import MAX_SHARES
 
 LINK_OVER = "this link is over or was revoked; ask whoever invited you for a new one"
 

@@ -13,11 +13,11 @@ from atoll.domain.errors import AtollError, Conflict, NotFound
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.terminal.turn import Role
 from atoll.ports import RuntimeClient
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.wire.contract.call import Query
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.terminals import Role
 
 GUEST_WORDS = "This sandbox does not run now. Ask whoever invited you."
 OTHER_LINK = "There is no such terminal here; your link opens another one."

@@ -8,3 +8,9 @@ MAX_TOKENS = 100
 
 MAX_CAPABILITIES = 100
 """The number of permissions that a token is made with."""
+
+MAX_SHARES = 32
+"""The number of links of one sandbox or dashboard at a time."""
+
+DEFAULT_SHARE_SECONDS = 3600
+"""The life of a link."""

@@ -21,3 +21,11 @@ class Strictness(StrEnum):
 
     OWNER = "owner"
     STRICT = "strict"
+
+
+class Role(StrEnum):
+    """The role of a client: it may watch; request control; take it."""
+
+    VIEWER = "viewer"
+    CONTROLLER = "controller"
+    OWNER = "owner"

@@ -11,8 +11,9 @@ import pytest
 
 from atoll.domain.ids import TerminalId
 from atoll.domain.people.capability import OrgRole, capabilities_of
-from atoll.domain.people.share import MAX_GUESTS, MAX_SHARES
+from atoll.domain.people.share import MAX_GUESTS
 from atoll.surfaces.http.server.credentials import PAGE_KEY
+from atoll.wire.words.people import MAX_SHARES
 from tests.surfaces.http.world import World, client_of
 
 ACTS = {

@@ -11,7 +11,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from atoll.domain.people.capability import Capability
-from atoll.domain.people.share import DEFAULT_SECONDS, MAX_SHARES, Guest, Share, ShareRequest
+from atoll.domain.people.share import Guest, Share, ShareRequest
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel, Seconds
 from atoll.surfaces.http.body.json_body import JsonRoute
@@ -20,7 +20,7 @@ from atoll.surfaces.http.people.links import outside_link
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
-from atoll.wire.words.people import MAX_NAME
+from atoll.wire.words.people import DEFAULT_SHARE_SECONDS, MAX_NAME, MAX_SHARES
 
 router = APIRouter(
     prefix="/v1/dashboards/{dashboard}/shares", tags=["dashboards"], route_class=JsonRoute
@@ -30,7 +30,7 @@ router = APIRouter(
 class DashboardShareBody(Body):
     """A link to make. With `terminals` its guests watch the terminals on the dashboard, too."""
 
-    ttl: Seconds = DEFAULT_SECONDS
+    ttl: Seconds = DEFAULT_SHARE_SECONDS
     name: Annotated[str, Field(max_length=MAX_NAME, strict=True)] | None = None
     terminals: Annotated[bool, Field(strict=True)] = False
 

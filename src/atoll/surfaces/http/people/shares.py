@@ -4,73 +4,33 @@ The link's secret stands in the fragment of the link, which browsers never send,
 page takes it from there and sends it in a body, once.
 """
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Request
 from pydantic import Field
 from starlette.responses import Response
 
 from atoll.domain.ids import RecordingId, TerminalId
-from atoll.domain.people.capability import Capability
-from atoll.domain.people.share import DEFAULT_SECONDS, MAX_SHARES, Guest, Share, ShareRequest
-from atoll.domain.terminal.turn import Role
-from atoll.surfaces.http.body.answers import Json, no_content
-from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel, Seconds
+from atoll.domain.people.share import Guest, Share, ShareRequest
+from atoll.surfaces.http.body.answers import Json
+from atoll.surfaces.http.body.fields import Body, ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
-from atoll.surfaces.http.body.pages import at_most
 from atoll.surfaces.http.people.cookies import set_cookie
 from atoll.surfaces.http.people.links import outside_link
 from atoll.surfaces.http.people.logins import EnteredView, me
-from atoll.surfaces.http.server.context import Atoll, CallerSandbox
+from atoll.surfaces.http.server.context import Atoll
 from atoll.surfaces.http.server.credentials import GUEST_COOKIE, cookie_of, page_keys
 from atoll.surfaces.http.server.guard import source_of
-from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
+from atoll.surfaces.http.serving.answers import answer_of
+from atoll.surfaces.http.serving.serve import Operations, RequestContext
+from atoll.wire.api import shares as api
+from atoll.wire.api.shares import Shares
 from atoll.wire.words.people import MAX_NAME
+from atoll.wire.words.terminals import Role
 
-router = APIRouter(prefix="/v1/sandboxes/{sandbox}/shares", tags=["shares"], route_class=JsonRoute)
+operations = Operations()
 entrance = APIRouter(prefix="/auth", tags=["auth"], route_class=JsonRoute)
-
-
-class ShareBody(Body):
-    """A link to make. Without `terminal_id` it opens every terminal of the sandbox; with
-    `recording_id` one recording and no terminal."""
-
-    terminal_id: Annotated[str, Field(pattern="^[A-Za-z0-9_-]{1,64}$", strict=True)] | None = None
-    role: Role = Role.VIEWER
-    ttl: Seconds = DEFAULT_SECONDS
-    name: Annotated[str, Field(max_length=MAX_NAME, strict=True)] | None = None
-    recording_id: Annotated[str, Field(pattern="^[A-Za-z0-9_-]{1,64}$", strict=True)] | None = None
-
-
-class ShareView(ResponseModel):
-    """A link. `guests` is how many came by it and may still be present, `guest_names` who they
-    are."""
-
-    share_id: str
-    sandbox_id: str
-    terminal_id: str | None
-    recording_id: str | None
-    role: Role
-    name: str
-    created_at: str
-    expires_at: str
-    guests: int
-    guest_names: list[str]
-
-
-class MadeView(ShareView):
-    """A link just made: `link` is returned only once, and stored nowhere. `local_only`: no other
-    machine can open it."""
-
-    link: str
-    local_only: bool
-
-
-class ShareList(ResponseModel):
-    """The valid links of a sandbox."""
-
-    shares: list[ShareView]
 
 
 class InvitationBody(Body):
@@ -100,45 +60,40 @@ class GuestBody(Body):
     name: Annotated[str, Field(max_length=MAX_NAME, strict=True)] | None = None
 
 
-_FAILURES: dict[int | str, dict[str, Any]] = problems(404, 409, 413, 502)
-
-
-@router.post("", status_code=201, response_model=MadeView, responses=_FAILURES)
-@needs(Capability.SHARE_MANAGE)
-async def make_share(
-    atoll: Atoll, at: CallerSandbox, *, body: ShareBody, request: Request
-) -> Response:
-    """Make a link for watching (`viewer`) or for typing, too (`controller`)."""
+@operations.serves(Shares.create)
+async def make_share(context: RequestContext, sandbox: str, body: api.ShareBody) -> api.MadeView:
+    atoll, caller = context.atoll, context.caller
     terminal_id = None
     if body.terminal_id is not None:
         terminal_id = TerminalId(body.terminal_id)
-        await atoll.terminals.get(*at, terminal_id)
+        await atoll.terminals.get(caller, sandbox, terminal_id)
     recording_id = None
     if body.recording_id is not None:
         recording_id = RecordingId(body.recording_id)
-        await atoll.terminals.check_recording(*at, recording_id)
-    share_request = ShareRequest(
-        terminal_id, body.role, int(body.ttl), body.name or "", recording_id
+        await atoll.terminals.check_recording(caller, sandbox, recording_id)
+    wanted = ShareRequest(terminal_id, body.role, int(body.ttl), body.name or "", recording_id)
+    share, secret = await atoll.shares.create(caller, sandbox, wanted)
+    link = outside_link(context.request, f"share={secret}")
+    return answer_of(
+        api.MadeView,
+        share,
+        share_id=share.id,
+        guests=0,
+        guest_names=[],
+        link=link.url,
+        local_only=link.local_only,
     )
-    share, secret = await atoll.shares.create(*at, share_request)
-    link = outside_link(request, f"share={secret}")
-    return Json({**_view(share, ()), "link": link.url, "local_only": link.local_only}, 201)
 
 
-@router.get("", response_model=ShareList, responses=_FAILURES, openapi_extra=at_most(MAX_SHARES))
-@needs(Capability.SHARE_MANAGE)
-async def list_shares(atoll: Atoll, at: CallerSandbox) -> Response:
-    """Return the sandbox's valid links, without their secrets."""
-    found = await atoll.shares.list(*at)
-    return Json({"shares": [_view(share, guests) for share, guests in found]})
+@operations.serves(Shares.list)
+async def list_shares(context: RequestContext, sandbox: str) -> api.ShareList:
+    found = await context.atoll.shares.list(context.caller, sandbox)
+    return api.ShareList(shares=[_view(share, guests) for share, guests in found])
 
 
-@router.delete("/{share}", status_code=204, responses=_FAILURES)
-@needs(Capability.SHARE_MANAGE)
-async def revoke_share(atoll: Atoll, at: CallerSandbox, *, share: ItemId) -> Response:
-    """Revoke a link; connections of its guests are closed within 5 seconds."""
-    await atoll.shares.revoke(*at, share)
-    return no_content()
+@operations.serves(Shares.revoke)
+async def revoke_share(context: RequestContext, sandbox: str, share: str) -> None:
+    await context.atoll.shares.revoke(context.caller, sandbox, share)
 
 
 @entrance.post("/invitations", response_model=InvitationView, responses=problems(409, 413))
@@ -172,6 +127,6 @@ async def come_in(atoll: Atoll, request: Request, body: GuestBody) -> Response:
     return answer
 
 
-def _view(share: Share, guests: tuple[Guest, ...]) -> dict[str, Any]:
+def _view(share: Share, guests: tuple[Guest, ...]) -> api.ShareView:
     names = [guest.name for guest in guests]
-    return ShareView.of(share, share_id=share.id, guests=len(guests), guest_names=names)
+    return answer_of(api.ShareView, share, share_id=share.id, guests=len(guests), guest_names=names)

@@ -13,9 +13,9 @@ from atoll.domain.ids import (
     TerminalId,
 )
 from atoll.domain.people.share import Guest, Share
-from atoll.domain.terminal.turn import Role
 from atoll.ports import Store
 from atoll.testing.contracts.event_log import NOW, OWNER
+from atoll.wire.words.terminals import Role
 
 
 def share(name: str, *, number: int = 0) -> Share:

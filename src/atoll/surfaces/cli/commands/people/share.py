@@ -2,8 +2,8 @@
 
 import click
 
-from atoll.client.bodies import Role, ShareBody
-from atoll.client.shapes import Share
+from atoll.client.bodies import Role
+from atoll.client.made.shares import Share, ShareBody
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.moments import until
 from atoll.surfaces.cli.console.options import (
