@@ -43,10 +43,10 @@ AREAS: Final = (
     "hooks",
     "hosts",
     "library.kept",
+    "people.shares",
+    "people.tokens",
     "routes",
     "secrets",
-    "shares",
-    "tokens",
     "webhooks",
 )
 NAMED_OTHERWISE: Final = {"MadePatView": "MadeToken", "MadeView": "MadeShare"}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Audit(made.Audit):
+class AuditTrail(made.Audit):
     """The audit log of the caller's organization."""
 
     def export(self) -> Iterator[bytes]:

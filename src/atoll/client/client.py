@@ -9,8 +9,8 @@ from collections.abc import Callable
 from atoll.client.access import Inbox
 from atoll.client.made.approvals import Approvals
 from atoll.client.made.library.kept import KeptFiles
+from atoll.client.made.people.shares import Shares
 from atoll.client.made.secrets import Secrets
-from atoll.client.made.shares import Shares
 from atoll.client.sandboxes import Sandboxes
 from atoll.client.server import Server
 from atoll.client.terminals import Agents, Execs, Files, Terminals

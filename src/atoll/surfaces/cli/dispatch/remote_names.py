@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 from atoll.client import fields
 from atoll.client.changes import CommitPage
 from atoll.client.fields import Shape
-from atoll.client.made.shares import ShareList
+from atoll.client.made.people.shares import ShareList
 from atoll.client.shapes import Sandbox
 from atoll.client.status_shapes import InboxList
 from atoll.client.terminal_shapes import RecordingList, TerminalList

@@ -3,8 +3,8 @@
 from atoll.domain.people.push import PushSubscription, host_of, read_target
 from atoll.surfaces.http.serving.answers import answer_of
 from atoll.surfaces.http.serving.serve import Operations, RequestContext
-from atoll.wire.api import push as api
-from atoll.wire.api.push import PushSubscriptions
+from atoll.wire.api.people import push as api
+from atoll.wire.api.people.push import PushSubscriptions
 
 operations = Operations()
 

@@ -24,8 +24,8 @@ from atoll.surfaces.http.server.guard import source_of
 from atoll.surfaces.http.server.problems import problems
 from atoll.surfaces.http.serving.answers import answer_of
 from atoll.surfaces.http.serving.serve import Operations, RequestContext
-from atoll.wire.api import shares as api
-from atoll.wire.api.shares import Shares
+from atoll.wire.api.people import shares as api
+from atoll.wire.api.people.shares import Shares
 from atoll.wire.words.people import MAX_NAME
 from atoll.wire.words.terminals import Role
 

@@ -3,9 +3,9 @@
 from atoll.domain.people.token import Token
 from atoll.surfaces.http.serving.answers import answer_of
 from atoll.surfaces.http.serving.serve import Operations, RequestContext
-from atoll.wire.api import team_tokens as api
 from atoll.wire.api.fields import FIRST_PAGE, Paging
-from atoll.wire.api.team_tokens import TeamTokens
+from atoll.wire.api.people import team_tokens as api
+from atoll.wire.api.people.team_tokens import TeamTokens
 
 operations = Operations()
 

@@ -25,8 +25,8 @@ from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.problems import problems
 from atoll.surfaces.http.serving.answers import answer_of
 from atoll.surfaces.http.serving.serve import Operations, RequestContext
-from atoll.wire.api import tokens as api
-from atoll.wire.api.tokens import Tokens
+from atoll.wire.api.people import tokens as api
+from atoll.wire.api.people.tokens import Tokens
 from atoll.wire.words.people import MAX_CAPABILITIES
 
 operations = Operations()

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import click
 
-from atoll.client.audit import Audit, Export, verify_export
+from atoll.client.audit import AuditTrail, Export, verify_export
 from atoll.client.made.audit import AuditEntry
 from atoll.domain.errors import Failed, Invalid
 from atoll.surfaces.cli.console.event_line import details, note_gap
@@ -140,5 +140,5 @@ def _line(entry: AuditEntry) -> str:
     return "  ".join(word for word in words if word)
 
 
-def _audit(invocation: Invocation) -> Audit:
-    return Audit(invocation.api().transport)
+def _audit(invocation: Invocation) -> AuditTrail:
+    return AuditTrail(invocation.api().transport)

@@ -2,7 +2,7 @@
 
 import click
 
-from atoll.client.made.tokens import PatBody, Token, TokenList, Tokens
+from atoll.client.made.people.tokens import PatBody, Token, TokenList, Tokens
 from atoll.surfaces.cli.console.candidates import listed
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.moments import age, until

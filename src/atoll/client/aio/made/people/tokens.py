@@ -4,7 +4,7 @@ Awaited. Made from the declarations of the API by `scripts/client`.
 """
 
 from atoll.client.aio.nouns import AsyncNoun, Awaited
-from atoll.client.made import tokens as made
+from atoll.client.made.people import tokens as made
 
 
 class AsyncTokens(AsyncNoun[made.Tokens]):

@@ -4,7 +4,7 @@ Awaited. Made from the declarations of the API by `scripts/client`.
 """
 
 from atoll.client.aio.nouns import AsyncNoun, Awaited
-from atoll.client.made import shares as made
+from atoll.client.made.people import shares as made
 
 
 class AsyncShares(AsyncNoun[made.Shares]):

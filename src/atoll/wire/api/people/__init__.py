@@ -1,0 +1,1 @@
+"""People: tokens, share links, and the browsers that are notified."""
