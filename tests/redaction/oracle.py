@@ -191,7 +191,7 @@ _EDGE = rb"[ |>+\-:#*;,.\"'`\\\[\]()<0-9\x80-\xff]"
 _GAP = rb"(?:%s|\n){0,40}" % _EDGE
 """What a program may draw between two rows of one text, as far as a slow reader cares."""
 
-_OFFSET = rb"\n?(?:(?:[0-9a-fA-F]\n?){6,16}:? {1,3})?"
+_OFFSET = rb"\n*(?:(?:[0-9a-fA-F]\n*){6,16}:? {1,3})?"
 """An offset of a dump, which may look like the text before it. Other rows of the same text may end
 without one."""
 
