@@ -6,8 +6,7 @@ from dataclasses import fields as fields_of
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from atoll.client.fields import Json
-from atoll.client.made import audit as made
-from atoll.client.transport import get
+from atoll.client.transport import Transport, get
 from atoll.domain.errors import Invalid
 
 if TYPE_CHECKING:
@@ -16,13 +15,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class AuditTrail(made.Audit):
-    """The audit log of the caller's organization."""
-
-    def export(self) -> Iterator[bytes]:
-        """Yield the lines of an export. Raises `Unavailable` when it breaks off."""
-        with self._transport.open(get("audit", "export")) as stream:
-            yield from stream.lines()
+def export_lines(transport: Transport) -> Iterator[bytes]:
+    """Yield the lines of an export. Raises `Unavailable` when it breaks off."""
+    with transport.open(get("audit", "export")) as stream:
+        yield from stream.lines()
 
 
 class Export(NamedTuple):

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import click
 
-from atoll.client.audit import AuditTrail, Export, verify_export
-from atoll.client.made.audit import AuditEntry
+from atoll.client.audit import Export, export_lines, verify_export
+from atoll.client.made.audit import Audit, AuditEntry
 from atoll.domain.errors import Failed, Invalid
 from atoll.surfaces.cli.console.event_line import details, note_gap
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
@@ -36,7 +36,7 @@ def command() -> None:
 def list_entries(invocation: Invocation, *, after: int | None, limit: int, as_json: bool) -> None:
     """Show entries of the audit log."""
     place = () if after is None else (("after", str(after)),)
-    answered = _audit(invocation).page(query=(*place, ("limit", str(limit))))
+    answered = Audit(invocation.api().transport).page(query=(*place, ("limit", str(limit))))
     if answered.value.get("gap") is not None:
         note_gap(answered.gap)
     if as_json:
@@ -51,7 +51,7 @@ def list_entries(invocation: Invocation, *, after: int | None, limit: int, as_js
 @pass_invocation
 def export(invocation: Invocation, *, output: str) -> None:
     """Write the whole audit log as JSON lines."""
-    lines = _audit(invocation).export()
+    lines = export_lines(invocation.api().transport)
     try:
         with click.open_file(output, "wb") as file:
             for line in lines:
@@ -79,7 +79,7 @@ def verify(
     The export is always followed here: the server is not asked whether it is honest.
     """
     noted = _noted(head)
-    lines = _audit(invocation).export() if file is None else _lines_of(file)
+    lines = export_lines(invocation.api().transport) if file is None else _lines_of(file)
     seen = _Seen(noted)
     found = verify_export(seen.through(lines), public_key=public_key)
     wrong = found.wrong or seen.wrong(found)
@@ -138,7 +138,3 @@ def _line(entry: AuditEntry) -> str:
     told = details(entry.payload)
     words = [str(entry.n), moment(entry.at), who, entry.event_type, *came, entry.reason, told]
     return "  ".join(word for word in words if word)
-
-
-def _audit(invocation: Invocation) -> AuditTrail:
-    return AuditTrail(invocation.api().transport)
