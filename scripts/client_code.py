@@ -38,6 +38,8 @@ ROOT: Final = Path(__file__).parents[1]
 MADE: Final = ROOT / "src" / "atoll" / "client" / "made"
 AWAITED: Final = ROOT / "src" / "atoll" / "client" / "aio" / "made"
 AREAS: Final = (
+    "agents.inbox",
+    "agents.logins",
     "approvals",
     "audit",
     "hooks",
@@ -49,22 +51,37 @@ AREAS: Final = (
     "secrets",
     "webhooks",
 )
-NAMED_OTHERWISE: Final = {"MadePatView": "MadeToken", "MadeView": "MadeShare"}
+NAMED_OTHERWISE: Final = {
+    "InboxView": "InboxList",
+    "MadePatView": "MadeToken",
+    "MadeView": "MadeShare",
+}
 """Shapes that have another name than their answer without `View`."""
 
 BY_HAND: Final = {
     "Gap": "atoll.client.terminal_shapes",
     "Payload": "atoll.client.terminal_shapes",
+    "StatusOption": "atoll.client.status_shapes",
 }
 """Shapes of areas that are still written by hand, and their modules."""
 
 ITERATED: Final = frozenset({"Webhooks.deliveries"})
 """Pages that the awaited client yields item by item, by hand."""
 
-KEYWORDS: Final = frozenset({"Hosts.drain", "Hosts.trust", "Secrets.rotate", "Webhooks.rotate"})
+KEYWORDS: Final = frozenset(
+    {
+        *("AgentLogins.expose", "AgentLogins.paste", "AgentLogins.turn"),
+        *("Hosts.drain", "Hosts.trust", "Secrets.rotate", "Webhooks.rotate"),
+    }
+)
 """Operations whose body is given by its fields, as keywords."""
 
-BY_PLACE: Final = frozenset({"Hosts.trust", "Secrets.rotate", "Tokens.list"})
+BY_PLACE: Final = frozenset(
+    {
+        *("AgentLogins.expose", "AgentLogins.paste"),
+        *("Hosts.trust", "Secrets.rotate", "Tokens.list"),
+    }
+)
 """Operations whose keywords may be given without their names."""
 
 NAMED: Final = frozenset({"host", "route"})
@@ -283,7 +300,8 @@ class AreaCode:
                     if one.is_list:
                         # A noun has a method `list`, which hides the type in its class.
                         self._need("collections.abc", "Sequence")
-                        plain, default = plain.replace("list[", "Sequence[", 1), " = ()"
+                        plain = plain.replace("list[", "Sequence[", 1)
+                        default = default and " = ()"
                     yield f"{one.name}: {plain}{default}"
                     has_query |= one.place is Place.QUERY
         if has_query or paged:

@@ -167,15 +167,6 @@ class DriveExportBody(TypedDict, total=False):
     secrets: Literal["refuse", "allow"]
 
 
-class InboxAnswerBody(TypedDict, total=False):
-    """An answer to an item of the inbox."""
-
-    shown: Required[str]
-    option: str | None
-    text: str | None
-    words: str | None
-
-
 class TerminalBody(TypedDict, total=False):
     """A terminal to open."""
 

@@ -6,7 +6,7 @@ made there, as `Bookmarks(client.transport)`. What streams goes through `transpo
 
 from collections.abc import Callable
 
-from atoll.client.access import Inbox
+from atoll.client.made.agents.inbox import Inbox
 from atoll.client.made.approvals import Approvals
 from atoll.client.made.library.kept import KeptFiles
 from atoll.client.made.people.shares import Shares

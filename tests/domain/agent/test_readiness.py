@@ -4,10 +4,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from atoll.domain.agent.readiness import ReadinessState, assess
+from atoll.domain.agent.readiness import assess
 from atoll.domain.agent.registry import find
 from atoll.domain.ids import OrgId, PrincipalId, SecretId
 from atoll.domain.secrets.secret import Secret, Use
+from atoll.wire.words.agents import ReadinessState
 from atoll.wire.words.secrets import Purpose
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -27,9 +27,7 @@ from atoll.domain.ids import (
 )
 from atoll.domain.inbox.item import (
     MAX_LINES,
-    AnswerBy,
     BoardPlace,
-    ItemKind,
     PushedBranch,
     agent_item_id,
     item_of_agent,
@@ -44,6 +42,7 @@ from atoll.domain.sandbox.reported import ReportedAgent
 from atoll.domain.sandbox.task import Task
 from atoll.testing.contracts.rows.sandboxes import sandbox
 from atoll.wire.contract.agents import CardRecord, StatusOption, StatusRecord
+from atoll.wire.words.inbox import AnswerBy, ItemKind
 
 HERE = sandbox("one")
 STATUS = StatusRecord(

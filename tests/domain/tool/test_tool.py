@@ -7,7 +7,7 @@ from atoll.domain.errors import Forbidden
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.people.capability import SOVEREIGN_ADMIN, Capability, admin_role
 from atoll.domain.people.principal import Principal, TokenAccess
-from atoll.domain.tool.rule import ToolRule, default_rule
+from atoll.domain.tool.rule import default_rule
 from atoll.domain.tool.tool import (
     ORG_ADMIN,
     READS,
@@ -19,6 +19,7 @@ from atoll.domain.tool.tool import (
     has_permission,
 )
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.tools import ToolRule
 
 TOOL = Tool("atoll.list", "List.", Capability.SANDBOX_READ, READS)
 INSIDE = TokenAccess("sandbox:sb_a", datetime(2026, 1, 1, tzinfo=UTC), SandboxId("sb_a"))

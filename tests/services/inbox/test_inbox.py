@@ -9,7 +9,7 @@ import pytest
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFound
 from atoll.domain.ids import PrincipalId
 from atoll.domain.inbox.item import InboxItem
-from atoll.domain.login.agent_login import AgentLoginRecord, LoginMethod
+from atoll.domain.login.agent_login import AgentLoginRecord
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.pull_order import Checkout
 from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
@@ -31,6 +31,7 @@ from atoll.services.terminals.terminals import Terminals
 from atoll.testing import FakeAgentIssuer
 from atoll.wire.words.approvals import ApprovalState
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.logins import LoginMethod
 from tests.services.approvals.test_approvals import collected, entry
 from tests.services.scene import Scene, body_of, scene
 from tests.services.secrets.test_secrets import accepting

@@ -28,8 +28,6 @@ from atoll.domain.login.agent_login import (
     RESEND,
     AgentLoginRecord,
     Denied,
-    LoginMethod,
-    LoginState,
     SlowDown,
 )
 from atoll.domain.people.principal import LOCAL_PERSON
@@ -41,6 +39,7 @@ from atoll.services.logins.lent import ExposureRules
 from atoll.services.task_runner import TaskRunner
 from atoll.testing import FakeAgentIssuer
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.logins import LoginMethod, LoginState
 from tests.peers.issuers.login_issuer import CLIENT, login_issuer
 from tests.services.scene import Scene, scene
 

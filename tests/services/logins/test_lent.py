@@ -17,7 +17,7 @@ from atoll.domain.agent.login_use import PLACEHOLDER_REFRESH, ExposedLogin, Logi
 from atoll.domain.agent.registry import find
 from atoll.domain.errors import Conflict, Forbidden, Invalid, LimitReached, NotFound
 from atoll.domain.ids import PrincipalId
-from atoll.domain.login.agent_login import AgentLoginRecord, LoginMethod, LoginState
+from atoll.domain.login.agent_login import AgentLoginRecord
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.secrets.secret import Use
@@ -33,6 +33,7 @@ from atoll.testing import FakeAgentIssuer
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wire.contract.policy import Policy
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.logins import LoginMethod, LoginState
 from atoll.wire.words.secrets import Purpose
 from atoll.wire.words.walls import IsolationLevel
 from tests.domain.sandbox.test_lifecycle import new_sandbox

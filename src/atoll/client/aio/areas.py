@@ -4,39 +4,15 @@ What a program wants otherwise than a command line (whole lists over many pages,
 is in `work` and `records`.
 """
 
-from atoll.client.access import Inbox
 from atoll.client.aio.nouns import AsyncNoun, Awaited
 from atoll.client.catalogue import AgentCatalogue
 from atoll.client.changes import Commits, PullRequests, WorkingTrees
-from atoll.client.login.agent_logins import AgentLogins
 from atoll.client.organizations import Organizations
 from atoll.client.outside.drive import Drives
 from atoll.client.outside.extensions import Extensions
 from atoll.client.projects import Projects
 from atoll.client.terminals import Agents
 from atoll.client.workers.desktops import Desktops
-
-
-class AsyncInbox(AsyncNoun[Inbox]):
-    """Everything that waits for a person."""
-
-    blocking = Inbox
-    list = Awaited(Inbox.list)
-    answer = Awaited(Inbox.answer)
-    dismiss = Awaited(Inbox.dismiss)
-
-
-class AsyncAgentLogins(AsyncNoun[AgentLogins]):
-    """The caller's logins of agents at their vendors."""
-
-    blocking = AgentLogins
-    begin = Awaited(AgentLogins.begin)
-    list = Awaited(AgentLogins.list)
-    get = Awaited(AgentLogins.get)
-    paste = Awaited(AgentLogins.paste)
-    turn = Awaited(AgentLogins.turn)
-    expose = Awaited(AgentLogins.expose)
-    revoke = Awaited(AgentLogins.revoke)
 
 
 class AsyncExtensions(AsyncNoun[Extensions]):

@@ -9,13 +9,11 @@ from typing import Self
 
 from atoll.client.aio.areas import (
     AsyncAgentCatalogue,
-    AsyncAgentLogins,
     AsyncAgents,
     AsyncCommits,
     AsyncDesktops,
     AsyncDrives,
     AsyncExtensions,
-    AsyncInbox,
     AsyncOrganizations,
     AsyncProjects,
     AsyncPullRequests,
@@ -23,6 +21,8 @@ from atoll.client.aio.areas import (
 )
 from atoll.client.aio.connection import Connection
 from atoll.client.aio.events import AsyncEvents
+from atoll.client.aio.made.agents.inbox import AsyncInbox
+from atoll.client.aio.made.agents.logins import AsyncAgentLogins
 from atoll.client.aio.made.approvals import AsyncApprovals
 from atoll.client.aio.made.hooks import AsyncHooks
 from atoll.client.aio.made.hosts import AsyncHosts

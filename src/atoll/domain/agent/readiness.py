@@ -5,20 +5,11 @@ Pure: who asks says which secrets the person has, and what the host answered abo
 
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
-from enum import StrEnum
 
 from atoll.domain.agent.agent import Agent
 from atoll.domain.secrets.secret import Secret
+from atoll.wire.words.agents import ReadinessState
 from atoll.wire.words.secrets import Purpose
-
-
-class ReadinessState(StrEnum):
-    """The state of an agent. `unavailable`: neither installing it nor a key helps."""
-
-    WORKS = "works"
-    KEY_MISSING = "key_missing"
-    NOT_INSTALLED = "not_installed"
-    UNAVAILABLE = "unavailable"
 
 
 @dataclass(frozen=True, slots=True)

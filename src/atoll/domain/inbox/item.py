@@ -10,7 +10,6 @@ control characters.
 
 import hashlib
 from dataclasses import dataclass
-from enum import StrEnum
 
 from atoll.domain.approvals.approval import (
     Approval,
@@ -27,6 +26,7 @@ from atoll.domain.sandbox.reported import ReportedAgent
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.wire.contract.agents import CardRecord, StatusOption
 from atoll.wire.words.approvals import GrantScope
+from atoll.wire.words.inbox import AnswerBy, ItemKind
 
 MAX_LINES = 200
 SETUP_ID = "setup_"
@@ -38,35 +38,8 @@ BEGIN, AGAIN = "begin", "again"
 MAX_TASK_CHARS = 200
 
 
-class ItemKind(StrEnum):
-    """The kind of an item: an approval of a secret, a command, a host or a call of a tool, an
-    agent's request, a held push, a sandbox's end, a task whose set-up failed, a mention or a todo
-    on a dashboard, or an agent's login that broke."""
-
-    SECRET = "secret"  # noqa: S105  # a word, no value
-    COMMAND = "command"
-    HOST = "host"
-    TOOL = "tool"
-    AGENT = "agent"
-    PUSH = "push"
-    END = "end"
-    SETUP = "setup"
-    MENTION = "mention"
-    TODO = "todo"
-    LOGIN = "login"
-
-
 DISMISSED = (ItemKind.MENTION, ItemKind.TODO, ItemKind.LOGIN)
 """The kinds that take no answer, and wait until they are dismissed."""
-
-
-class AnswerBy(StrEnum):
-    """The way to answer: a person decides an approval, a held push or an end, an agent takes the
-    answer by its protocol, or at its terminal only."""
-
-    PERSON = "person"
-    PROTOCOL = "protocol"
-    TERMINAL = "terminal"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ Pure. Such an item takes no answer. It waits until its login is replaced, or is 
 from typing import Final
 
 from atoll.domain.approvals.approval import spelled_out
-from atoll.domain.inbox.item import AnswerBy, InboxItem, ItemKind, digest_of
+from atoll.domain.inbox.item import InboxItem, digest_of
 from atoll.domain.login.agent_login import AgentLoginRecord
+from atoll.wire.words.inbox import AnswerBy, ItemKind
 
 PREFIX: Final = "alg_"
 """The beginning of the ids of logins, which are those of their items."""

@@ -6,10 +6,11 @@ alone, and whoever performs its commands keeps the secrets.
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import IntEnum, StrEnum
+from enum import StrEnum
 from typing import Final, TypeAlias
 
 from atoll.domain.ids import AgentLoginId, OrgId, PrincipalId, SecretId
+from atoll.wire.words.logins import LoginMethod, LoginState
 
 POLL_INTERVAL: Final = timedelta(seconds=5)
 """The time between polls where the issuer names none (RFC 8628 §3.5)."""
@@ -46,29 +47,6 @@ MAX_LOGINS: Final = 20
 
 NAMED_LOGIN: Final = "login_alg_"
 """The beginning of the names of secrets of logins; the rest of the login's id follows."""
-
-MAX_EXPOSED: Final = 20
-"""The bound on the sandboxes and profiles that one login is exposed to."""
-
-
-class LoginMethod(IntEnum):
-    """The method of a login, by the numbers that clients send."""
-
-    BROWSER = 0
-    DEVICE = 1
-    API_KEY = 2
-
-
-class LoginState(StrEnum):
-    """The state of a login. Of the first three each can change; the others are final."""
-
-    REQUESTED = "requested"
-    PENDING = "pending"
-    READY = "ready"
-    DENIED = "denied"
-    EXPIRED = "expired"
-    FAILED = "failed"
-    REVOKED = "revoked"
 
 
 OPEN: Final = frozenset({LoginState.REQUESTED, LoginState.PENDING, LoginState.READY})

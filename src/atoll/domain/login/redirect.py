@@ -12,8 +12,8 @@ from typing import Final
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from atoll.domain.errors import Forbidden, Invalid
+from atoll.wire.words.logins import MAX_PASTED
 
-MAX_PASTED: Final = 8192
 MAX_CODE: Final = 4096
 
 

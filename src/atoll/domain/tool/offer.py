@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final
 
 from atoll.domain.people.principal import Principal
-from atoll.domain.tool.rule import ProfileTools, ToolRule
+from atoll.domain.tool.rule import ProfileTools
 from atoll.domain.tool.tool import Tool
+from atoll.wire.words.tools import ToolMissing, ToolRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,17 +25,6 @@ class ToolReach:
 
 HOME: Final = ToolReach()
 """The reach of an anonymous agent: nothing outside this installation."""
-
-
-class ToolMissing(StrEnum):
-    """The reason why agents inside do not have a tool."""
-
-    NOT_INSIDE = "not_inside"
-    NOT_CONFIGURED = "not_configured"
-    TOOLS_OFF = "tools_off"
-    DENIED_BY_PROFILE = "denied_by_profile"
-    NOT_IN_PROFILE = "not_in_profile"
-    NO_PERMISSION = "no_permission"
 
 
 REASONS: Final[Mapping[ToolMissing, str]] = {

@@ -6,14 +6,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from atoll.domain.tool.tool import Tool
-
-
-class ToolRule(StrEnum):
-    """The answer to a call of a tool by an agent inside."""
-
-    ALLOW = "allow"
-    ASK = "ask"
-    DENY = "deny"
+from atoll.wire.words.tools import ToolRule
 
 
 class ToolTransport(StrEnum):

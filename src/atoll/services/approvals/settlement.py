@@ -18,12 +18,12 @@ from atoll.domain.network.egress import host_matches
 from atoll.domain.network.switch import rules_of
 from atoll.domain.people.principal import SYSTEM
 from atoll.domain.sandbox.sandbox import GONE, RUNNING, Sandbox, State
-from atoll.domain.tool.rule import ToolRule
 from atoll.ports import Transaction
 from atoll.services.approvals.voiding import approval_event
 from atoll.services.ground import Ground
 from atoll.wire.words.approvals import ApprovalState, GrantScope
 from atoll.wire.words.networks import NetworkMode
+from atoll.wire.words.tools import ToolRule
 
 
 async def sweep(

@@ -21,9 +21,7 @@ from atoll.domain.inbox.item import (
     DROP,
     PULL,
     SETUP_ID,
-    AnswerBy,
     InboxItem,
-    ItemKind,
     PushedBranch,
     agent_item_id,
     item_of_agent,
@@ -51,6 +49,7 @@ from atoll.services.logins.agent_logins import AgentLogins
 from atoll.services.sandboxes.sandboxes import MAX_PAGE, Sandboxes
 from atoll.wire.contract.agents import AnswerBody
 from atoll.wire.words.approvals import ApprovalState, GrantScope
+from atoll.wire.words.inbox import AnswerBy, ItemKind
 
 ENDED = ("stopped", "failed")
 

@@ -36,9 +36,7 @@ from atoll.domain.login.agent_login import (
     AnswerLost,
     CodePasted,
     LoginCommand,
-    LoginMethod,
     LoginRefused,
-    LoginState,
     LoginStimulus,
     PutOff,
     RevokeLogin,
@@ -58,6 +56,7 @@ from atoll.services.logins.lent import ExposureRules, check_exposable, is_lent
 from atoll.services.logins.payload import LoginSecrets, LoginVault
 from atoll.services.task_runner import TaskRunner, complete
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.logins import LoginMethod, LoginState
 
 MAX_AT_ONCE: Final = 50
 """The logins that one call of `advance` takes up; the others wait for the next."""

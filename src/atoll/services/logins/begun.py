@@ -7,13 +7,14 @@ from typing import Final
 
 from atoll.domain.agent.agent import Agent
 from atoll.domain.errors import Invalid
-from atoll.domain.login.agent_login import AgentLoginRecord, LoginMethod, Opened, TokensCame
+from atoll.domain.login.agent_login import AgentLoginRecord, Opened, TokensCame
 from atoll.domain.login.lifecycle import step
 from atoll.domain.login.redirect import BegunRedirect
 from atoll.domain.people.login import SECRET_BYTES, spell_secret
 from atoll.domain.secrets.value import check_value
 from atoll.ports.outside.issuer import AgentIssuer
 from atoll.services.logins.payload import LoginSecrets
+from atoll.wire.words.logins import LoginMethod
 from atoll.wire.words.secrets import Purpose
 
 REDIRECT_URI: Final = "http://localhost:1455/auth/callback"

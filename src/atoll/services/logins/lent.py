@@ -12,7 +12,7 @@ from atoll.domain.agent.login_use import LOGIN_USES, ExposedLogin, LoginInside
 from atoll.domain.agent.registry import canonical_name, find
 from atoll.domain.errors import Conflict, Invalid, LimitReached
 from atoll.domain.ids import SandboxId
-from atoll.domain.login.agent_login import MAX_EXPOSED, AgentLoginRecord, LoginMethod, LoginState
+from atoll.domain.login.agent_login import AgentLoginRecord
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.sandbox import GONE, Sandbox
 from atoll.domain.secrets.secret import read_scope
@@ -21,6 +21,7 @@ from atoll.services.logins.payload import LoginVault
 from atoll.services.policies.secret_policies import LentKey, LentLogin
 from atoll.services.references import FindProfile, check_profile
 from atoll.wire.contract.policy import LoginToken, ProviderKey
+from atoll.wire.words.logins import MAX_EXPOSED, LoginMethod, LoginState
 
 HasDoors = Callable[[Sandbox], bool]
 """Reports whether the backend of a sandbox gives it doors."""

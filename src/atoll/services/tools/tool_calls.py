@@ -16,7 +16,6 @@ from atoll.domain.event import Json
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.tool.answer import Answer
-from atoll.domain.tool.rule import ToolRule
 from atoll.domain.tool.tool import Tool, check_permission
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Events, Note
@@ -25,6 +24,7 @@ from atoll.services.tools.consent import Consent, Pending
 from atoll.services.tools.tool_call import ToolCall
 from atoll.services.tools.wakings import Wakings, sandbox_of, watched_by
 from atoll.wire.contract.correlation import TRACE_ID
+from atoll.wire.words.tools import ToolRule
 
 STREAM = "tools"
 """The stream of the calls of tools."""

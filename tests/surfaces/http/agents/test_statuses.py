@@ -5,7 +5,7 @@ import msgspec
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.projection import ModelState
 from atoll.domain.sandbox.reported import ReportedAgent
-from atoll.surfaces.http.agents.statuses import PlacedAgentList
+from atoll.wire.api.agents.agents import PlacedAgentList
 from atoll.wire.contract.agents import StatusKind, StatusOption, StatusRecord
 from tests.surfaces.http.world import World, client_of
 
@@ -29,7 +29,8 @@ async def test_agents_of_all_sandboxes_come_with_those_first_that_need_their_per
             await rows.projections.put("agents", f"sandbox:{sandbox.id}", state)
         answer = await client.get("/v1/agents")
         again = await client.get("/v1/sandboxes")
-    PlacedAgentList.model_validate(answer.json())
+    declared = msgspec.convert(answer.json(), PlacedAgentList)
+    assert msgspec.to_builtins(declared) == answer.json()
     first, second = answer.json()["agents"]
     assert (first["id"], first["sandbox_name"], second["id"]) == ("t_2", "one", "t_1")
     assert first["status"]["options"] == [{"id": "allow", "label": "Allow", "effect": "allow"}]

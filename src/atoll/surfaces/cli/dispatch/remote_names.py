@@ -12,9 +12,9 @@ from click.shell_completion import CompletionItem
 from atoll.client import fields
 from atoll.client.changes import CommitPage
 from atoll.client.fields import Shape
+from atoll.client.made.agents.inbox import InboxList
 from atoll.client.made.people.shares import ShareList
 from atoll.client.shapes import Sandbox
-from atoll.client.status_shapes import InboxList
 from atoll.client.terminal_shapes import RecordingList, TerminalList
 from atoll.client.transport import Call, at
 from atoll.domain.errors import AtollError

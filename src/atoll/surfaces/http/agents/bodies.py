@@ -7,9 +7,8 @@ from pydantic import ConfigDict, Field, StrictBool
 from atoll.surfaces.http.agents.status_view import StatusView
 from atoll.surfaces.http.body.fields import Body, ResponseModel, Word
 from atoll.surfaces.http.terminals.runtime_bodies import Cell, Env, Path
+from atoll.wire.words.agents import MAX_PROMPT
 from atoll.wire.words.terminals import Strictness
-
-MAX_PROMPT = 256 * 1024
 
 Prompt = Annotated[str, Field(min_length=1, max_length=MAX_PROMPT, strict=True)]
 Conversation = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,79}$", strict=True)]

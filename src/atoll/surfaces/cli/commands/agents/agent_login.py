@@ -6,20 +6,12 @@ way in: by standard input or a hidden prompt, never as an argument.
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import click
 
-from atoll.client.login.agent_logins import (
-    BROWSER,
-    DEVICE,
-    KEY,
-    OPEN,
-    AgentLogin,
-    AgentLoginBody,
-    AgentLogins,
-)
+from atoll.client.made.agents.logins import AgentLogin, AgentLoginBody, AgentLogins
 from atoll.domain.errors import Conflict, Failed, Invalid, NotFound
 from atoll.domain.profile.schema import profile_id
 from atoll.surfaces.cli.console import candidates
@@ -27,11 +19,17 @@ from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option
 from atoll.surfaces.cli.console.output import clean, note, say, show_json, show_table
 from atoll.surfaces.cli.console.references import LOGIN, pick_id, whole_name
+from atoll.wire.words.logins import LoginMethod
 
 PAUSE_SECONDS: Final = 1.0
 MAX_PASTED: Final = 8192
 
-_METHODS: Final = {"device": DEVICE, "browser": BROWSER, "key": KEY}
+_METHODS: Final[Mapping[str, int]] = {
+    "device": LoginMethod.DEVICE,
+    "browser": LoginMethod.BROWSER,
+    "key": LoginMethod.API_KEY,
+}
+_OPEN: Final = ("requested", "pending", "ready")
 _EXPOSED: Final = (
     "what runs there reads the access token of {agent}, and may use it anywhere until {ends}, also "
     "after you take it back; it gets each new one, and never the refresh token"
@@ -127,7 +125,7 @@ def logout(invocation: Invocation, which: str, *, as_json: bool) -> None:
     if not chosen:
         login_id = pick_id(LOGIN, which, lambda: ((one.id,) for one in there))
         chosen = [one for one in there if one.id == login_id]
-    alive = [one for one in chosen if one.status in OPEN]
+    alive = [one for one in chosen if one.status in _OPEN]
     if not chosen:
         raise NotFound(f"you have no login {which[:80]!r}: atoll agent logins")
     ended = [logins.revoke(one.id) for one in alive]
@@ -158,7 +156,9 @@ def _login_id(logins: AgentLogins, login: str) -> str:
     return pick_id(
         LOGIN,
         login,
-        lambda: ((one.id, one.agent if one.status in OPEN else "") for one in logins.list().logins),
+        lambda: (
+            (one.id, one.agent if one.status in _OPEN else "") for one in logins.list().logins
+        ),
     )
 
 
@@ -173,7 +173,7 @@ def _scope(invocation: Invocation, place: str) -> str:
 def _finished(logins: AgentLogins, begun: AgentLogin) -> AgentLogin:
     """Return a login once its person has confirmed it. Raises `Conflict` when it ended instead."""
     found = begun
-    if begun.method == BROWSER:
+    if begun.method == LoginMethod.BROWSER:
         note(f"open {clean(begun.page)}")
         note("log in, and paste the whole address that the browser ends at")
         found = logins.paste(begun.id, _text("Address"))
@@ -185,7 +185,7 @@ def _finished(logins: AgentLogins, begun: AgentLogin) -> AgentLogin:
 def _ready(
     logins: AgentLogins, found: AgentLogin, sleep: Callable[[float], None] = time.sleep
 ) -> AgentLogin:
-    while found.status in OPEN and found.status != "ready":
+    while found.status in _OPEN and found.status != "ready":
         sleep(PAUSE_SECONDS)
         found = logins.get(found.id)
     if found.status != "ready":

@@ -7,9 +7,8 @@ import sys
 
 import click
 
-from atoll.client.bodies import InboxAnswerBody
 from atoll.client.client import Client
-from atoll.client.status_shapes import InboxItem
+from atoll.client.made.agents.inbox import InboxAnswerBody, InboxItem
 from atoll.domain.errors import Conflict, Forbidden, Invalid, NotFound
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.moments import age

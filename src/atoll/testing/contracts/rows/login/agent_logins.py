@@ -4,9 +4,10 @@ from dataclasses import replace
 from datetime import timedelta
 
 from atoll.domain.ids import PERSONAL_ORG, AgentLoginId, OrgId, PrincipalId, SecretId
-from atoll.domain.login.agent_login import AgentLogin, AgentLoginRecord, LoginMethod, LoginState
+from atoll.domain.login.agent_login import AgentLogin, AgentLoginRecord
 from atoll.ports import Store
 from atoll.testing.contracts.event_log import NOW
+from atoll.wire.words.logins import LoginMethod, LoginState
 
 ADA = PrincipalId("ada")
 LOGIN = AgentLogin(

@@ -7,6 +7,7 @@ import pytest
 
 from atoll.domain.login.agent_login import POLL_INTERVAL
 from atoll.ports.outside.issuer import DeviceCode
+from atoll.wire.api.agents.logins import AgentLoginBody
 from tests.surfaces.http.world import World, client_of
 
 KEY = "sk-canary-login-7f3a9c1b5d2e8046"
@@ -212,3 +213,7 @@ async def test_logins_are_paged(atoll: World) -> None:
         first = (await client.get(f"{LOGINS}?limit=2")).json()
         second = (await client.get(f"{LOGINS}?limit=2&cursor={first['next']}")).json()
         assert [one["id"] for one in first["logins"] + second["logins"]] == made
+
+
+def test_text_of_a_body_does_not_show_its_key() -> None:
+    assert "a key" not in repr(AgentLoginBody(api_key="a key"))

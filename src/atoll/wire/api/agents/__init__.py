@@ -1,0 +1,1 @@
+"""Declarations of agents: their catalogue and statuses, logins and tools, and the inbox."""
