@@ -5,15 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atoll.domain.errors import Invalid
-from atoll.domain.overview.search import (
-    MAX_SNIPPET,
-    Hit,
-    HitKind,
-    ranked,
-    read_query,
-    score_of,
-    snippet,
-)
+from atoll.domain.overview.search import MAX_SNIPPET, Hit, ranked, read_query, score_of, snippet
+from atoll.wire.words.overview import HitKind
 
 DAY = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -12,7 +12,6 @@ from atoll.domain.overview.usage import (
     FINE,
     INSTALLATION,
     MAX_COUNT,
-    MAX_POINTS,
     DoorCounts,
     Standing,
     UsageBucket,
@@ -22,6 +21,7 @@ from atoll.domain.overview.usage import (
     series,
     total,
 )
+from atoll.wire.words.overview import MAX_POINTS
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 ORG = OrgId("acme")

@@ -7,27 +7,13 @@ alike.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 
 from atoll.domain.errors import Invalid
+from atoll.wire.words.overview import MAX_QUERY, HitKind
 
-MAX_QUERY = 200
 MAX_WORDS = 8
 MAX_SNIPPET = 160
 _NEVER = datetime.min.replace(tzinfo=UTC)
-
-
-class HitKind(StrEnum):
-    """The kind of a thing that is found. Each is shown to whoever may read such things."""
-
-    SANDBOX = "sandbox"
-    TASK = "task"
-    BRANCH = "branch"
-    DASHBOARD = "dashboard"
-    SECRET = "secret"  # noqa: S105 - a kind, no secret
-    MEMBER = "member"
-    PROFILE = "profile"
-    EVENT = "event"
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,6 @@ KEPT: Mapping[timedelta, timedelta] = {FINE: timedelta(days=2), COARSE: timedelt
 BUCKETS: Mapping[str, timedelta] = {"5m": FINE, "1h": COARSE, "1d": timedelta(days=1)}
 """The widths that a series may have, by their spelling."""
 
-MAX_POINTS = 92 * 24 + 1
-"""The most points of a series: the hours of 92 days, and that of now."""
 
 DOOR_EVENTS = frozenset({"door.request", "door.refused"})
 INSTALLATION = OrgId("")

@@ -9,15 +9,7 @@ from dataclasses import dataclass, replace
 
 from atoll.domain.dashboard.dashboard import role_of, subjects_of
 from atoll.domain.event import SANDBOX_STREAMS
-from atoll.domain.overview.search import (
-    Hit,
-    HitKind,
-    SearchQuery,
-    ranked,
-    read_query,
-    score_of,
-    snippet,
-)
+from atoll.domain.overview.search import Hit, SearchQuery, ranked, read_query, score_of, snippet
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.profile.profile import Profile
@@ -25,8 +17,7 @@ from atoll.domain.sandbox.sandbox import Sandbox, may_see
 from atoll.domain.secrets.secret import Secret
 from atoll.ports import Store
 from atoll.ports.store.overview.search import TextQuery
-
-MAX_HITS = 50
+from atoll.wire.words.overview import MAX_HITS, HitKind
 
 Find = Callable[[Principal, SearchQuery], Awaitable[Iterable[Hit]]]
 

@@ -13,7 +13,6 @@ from atoll.ports.store.overview.sandboxes import OverviewQuery, SortKey
 from atoll.services.overview.oversight import Overseen
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import ItemId, ResponseModel, Waiting
-from atoll.surfaces.http.overview.usage import DoorCountsView
 from atoll.surfaces.http.sandboxes.sandboxes import Unpulled
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
@@ -24,6 +23,18 @@ router = APIRouter(prefix="/v1/organizations/{organization}/sandboxes", tags=["o
 installation = APIRouter(prefix="/v1/running", tags=["overview"])
 
 MAX_OFFSET = 1_000_000
+
+
+class DoorCountsView(ResponseModel):
+    """Counts of what passed the doors: `bytes_in` went from sandboxes into the network, `bytes_out`
+    came back. Tokens are those of model providers, partly estimated."""
+
+    requests: int
+    refused: int
+    bytes_in: int
+    bytes_out: int
+    tokens_in: int
+    tokens_out: int
 
 
 class OverseenView(ResponseModel):

@@ -1,6 +1,6 @@
 """Services of the overview: search, usage, oversight, and the health of the machine."""
 
-from atoll.domain.overview.search import Hit, HitKind
+from atoll.domain.overview.search import Hit
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.services.agents.statuses import AgentStatuses
@@ -21,6 +21,7 @@ from atoll.services.overview.worker_oversight import WorkerOversight
 from atoll.services.routes.routes import Routes
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.secrets.secrets import Secrets
+from atoll.wire.words.overview import HitKind
 from atoll.wiring.control.library import Library
 
 
