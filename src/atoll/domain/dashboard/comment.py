@@ -14,12 +14,11 @@ from atoll.domain.dashboard.item import ITEM_ID
 from atoll.domain.errors import Forbidden, Invalid, LimitReached, NotFound
 from atoll.domain.ids import CommentId, DashboardId, OrgId, PrincipalId
 from atoll.domain.people.principal import Principal
+from atoll.wire.words.dashboards import MAX_COMMENT_BYTES, MAX_MENTIONS
 
 MAX_COMMENTS = 1000
 """The comments of one dashboard, resolved ones among them."""
 
-MAX_COMMENT_BYTES = 4096
-MAX_MENTIONS = 20
 
 _WRITTEN = "\n\t"
 """The control characters that a comment may have."""

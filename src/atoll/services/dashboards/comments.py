@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from atoll.domain.dashboard.comment import (
-    MAX_MENTIONS,
     DashboardComment,
     check_mentioned,
     check_removes,
@@ -29,6 +28,7 @@ from atoll.services.dashboards.dashboards import Dashboards
 from atoll.services.dashboards.mentions import DashboardMentions
 from atoll.services.ground import Ground
 from atoll.services.people.tokens import Owners
+from atoll.wire.words.dashboards import MAX_MENTIONS
 
 
 class DashboardComments:
