@@ -43,11 +43,11 @@ AREAS: Final = (
     "approvals",
     "audit",
     "hooks",
-    "hosts",
+    "hosts.hosts",
+    "hosts.routes",
     "library.kept",
     "people.shares",
     "people.tokens",
-    "routes",
     "secrets",
     "webhooks",
 )

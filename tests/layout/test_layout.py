@@ -51,7 +51,6 @@ SMALL = {
     "wiring/control/tools.py": "the services of one feature",
     "surfaces/mcp/fields.py": SHARED,
     "wire/contract/ports.py": "one call, which no other area of the contract makes",
-    "client/access.py": "one noun, which is not declared yet",
     "client/client.py": "the list of the client's nouns",
     "client/words.py": "words of shapes and bodies, loaded without the bodies",
     "domain/agent/previews.py": VALUE,

@@ -6,11 +6,11 @@
 from collections.abc import Mapping
 from typing import Literal, Required, TypedDict, TypeVar, cast
 
-from atoll.client.made.hosts import CostBody as CostBody
-from atoll.client.made.routes import ConstraintsBody as ConstraintsBody
-from atoll.client.made.routes import InputsBody as InputsBody
-from atoll.client.made.routes import MountBody as MountBody
-from atoll.client.made.routes import RouteOptionsBody as RouteOptionsBody
+from atoll.client.made.hosts.hosts import CostBody as CostBody
+from atoll.client.made.hosts.routes import ConstraintsBody as ConstraintsBody
+from atoll.client.made.hosts.routes import InputsBody as InputsBody
+from atoll.client.made.hosts.routes import MountBody as MountBody
+from atoll.client.made.hosts.routes import RouteOptionsBody as RouteOptionsBody
 from atoll.client.words import Action as Action
 from atoll.client.words import ActorKind as ActorKind
 from atoll.client.words import IsolationLevel as IsolationLevel

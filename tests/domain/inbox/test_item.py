@@ -42,7 +42,7 @@ from atoll.domain.sandbox.reported import ReportedAgent
 from atoll.domain.sandbox.task import Task
 from atoll.testing.contracts.rows.sandboxes import sandbox
 from atoll.wire.contract.agents import CardRecord, StatusOption, StatusRecord
-from atoll.wire.words.inbox import AnswerBy, ItemKind
+from atoll.wire.words.agents import AnswerBy, ItemKind
 
 HERE = sandbox("one")
 STATUS = StatusRecord(

@@ -35,7 +35,7 @@ from atoll.domain.login.agent_login import (
     TokensCame,
 )
 from atoll.domain.login.lifecycle import AWAY, due_at, postpone, refresh_time, step
-from atoll.wire.words.logins import LoginMethod, LoginState
+from atoll.wire.words.agents import LoginMethod, LoginState
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 DEVICE, BROWSER, KEY = (

@@ -6,7 +6,7 @@ from atoll.domain.people.capability import Capability
 from atoll.domain.tool.offer import HOME, REASONS, ToolOffer, ToolReach, offer_of
 from atoll.domain.tool.rule import ProfileTools
 from atoll.domain.tool.tool import READS, Effects, Tool
-from atoll.wire.words.tools import ToolMissing, ToolRule
+from atoll.wire.words.agents import ToolMissing, ToolRule
 from tests.domain.tool.test_tool import INSIDE, READER
 
 TOOL = Tool("flux.status", "Say.", Capability.SANDBOX_READ, READS, inside=Capability.SANDBOX_READ)

@@ -18,8 +18,8 @@ from atoll.domain.tool.tool import (
     flat_name,
     has_permission,
 )
+from atoll.wire.words.agents import ToolRule
 from atoll.wire.words.events import ActorKind
-from atoll.wire.words.tools import ToolRule
 
 TOOL = Tool("atoll.list", "List.", Capability.SANDBOX_READ, READS)
 INSIDE = TokenAccess("sandbox:sb_a", datetime(2026, 1, 1, tzinfo=UTC), SandboxId("sb_a"))

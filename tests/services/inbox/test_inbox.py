@@ -29,9 +29,9 @@ from atoll.services.library.unpulled import UnpulledWork
 from atoll.services.logins.begun import BegunAgentLogin
 from atoll.services.terminals.terminals import Terminals
 from atoll.testing import FakeAgentIssuer
+from atoll.wire.words.agents import LoginMethod
 from atoll.wire.words.approvals import ApprovalState
 from atoll.wire.words.events import ActorKind
-from atoll.wire.words.logins import LoginMethod
 from tests.services.approvals.test_approvals import collected, entry
 from tests.services.scene import Scene, body_of, scene
 from tests.services.secrets.test_secrets import accepting

@@ -38,8 +38,8 @@ from atoll.services.logins.begun import BegunAgentLogin
 from atoll.services.logins.lent import ExposureRules
 from atoll.services.task_runner import TaskRunner
 from atoll.testing import FakeAgentIssuer
+from atoll.wire.words.agents import LoginMethod, LoginState
 from atoll.wire.words.events import ActorKind
-from atoll.wire.words.logins import LoginMethod, LoginState
 from tests.peers.issuers.login_issuer import CLIENT, login_issuer
 from tests.services.scene import Scene, scene
 

@@ -32,8 +32,8 @@ from atoll.services.provisioning.seeds import lay_agents
 from atoll.testing import FakeAgentIssuer
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wire.contract.policy import Policy
+from atoll.wire.words.agents import LoginMethod, LoginState
 from atoll.wire.words.events import ActorKind
-from atoll.wire.words.logins import LoginMethod, LoginState
 from atoll.wire.words.secrets import Purpose
 from atoll.wire.words.walls import IsolationLevel
 from tests.domain.sandbox.test_lifecycle import new_sandbox

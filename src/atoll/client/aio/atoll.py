@@ -25,11 +25,11 @@ from atoll.client.aio.made.agents.inbox import AsyncInbox
 from atoll.client.aio.made.agents.logins import AsyncAgentLogins
 from atoll.client.aio.made.approvals import AsyncApprovals
 from atoll.client.aio.made.hooks import AsyncHooks
-from atoll.client.aio.made.hosts import AsyncHosts
+from atoll.client.aio.made.hosts.hosts import AsyncHosts
+from atoll.client.aio.made.hosts.routes import AsyncRoutes
 from atoll.client.aio.made.library.kept import AsyncKeptFiles
 from atoll.client.aio.made.people.shares import AsyncShares
 from atoll.client.aio.made.people.tokens import AsyncTokens
-from atoll.client.aio.made.routes import AsyncRoutes
 from atoll.client.aio.made.secrets import AsyncSecrets
 from atoll.client.aio.records import AuditRecords, WebhookRecords
 from atoll.client.aio.retries import USUAL_RETRIES, Retries

@@ -3,7 +3,7 @@ vendors that are left behind."""
 
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
-from atoll.client.made.hosts import HostCost, HostKind
+from atoll.client.made.hosts.hosts import HostCost, HostKind
 from atoll.client.transport import Transport, get, post
 from atoll.client.words import IsolationLevel
 from atoll.domain.errors import NotFound

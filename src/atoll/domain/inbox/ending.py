@@ -13,7 +13,7 @@ from atoll.domain.inbox.item import InboxItem
 from atoll.domain.sandbox.lifetime import end_of, extension_of, warning_at
 from atoll.domain.sandbox.sandbox import KEPT, Sandbox
 from atoll.wire.contract.agents import StatusOption
-from atoll.wire.words.inbox import AnswerBy, ItemKind
+from atoll.wire.words.agents import AnswerBy, ItemKind
 
 EXTEND, LET_END = "extend", "let_end"
 PREFIX = "end_"

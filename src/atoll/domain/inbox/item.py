@@ -25,8 +25,8 @@ from atoll.domain.dashboard.mention import DashboardMention, MentionKind
 from atoll.domain.sandbox.reported import ReportedAgent
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.wire.contract.agents import CardRecord, StatusOption
+from atoll.wire.words.agents import AnswerBy, ItemKind
 from atoll.wire.words.approvals import GrantScope
-from atoll.wire.words.inbox import AnswerBy, ItemKind
 
 MAX_LINES = 200
 SETUP_ID = "setup_"

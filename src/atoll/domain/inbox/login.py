@@ -8,7 +8,7 @@ from typing import Final
 from atoll.domain.approvals.approval import spelled_out
 from atoll.domain.inbox.item import InboxItem, digest_of
 from atoll.domain.login.agent_login import AgentLoginRecord
-from atoll.wire.words.inbox import AnswerBy, ItemKind
+from atoll.wire.words.agents import AnswerBy, ItemKind
 
 PREFIX: Final = "alg_"
 """The beginning of the ids of logins, which are those of their items."""

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 
 from atoll.domain.ids import AgentLoginId, OrgId, PrincipalId, SecretId
-from atoll.wire.words.logins import LoginMethod, LoginState
+from atoll.wire.words.agents import LoginMethod, LoginState
 
 POLL_INTERVAL: Final = timedelta(seconds=5)
 """The time between polls where the issuer names none (RFC 8628 §3.5)."""

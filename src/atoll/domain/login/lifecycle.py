@@ -38,7 +38,7 @@ from atoll.domain.login.agent_login import (
     TokenRefused,
     TokensCame,
 )
-from atoll.wire.words.logins import LoginMethod, LoginState
+from atoll.wire.words.agents import LoginMethod, LoginState
 
 AWAY: Final = timedelta(minutes=1)
 """The time after which a login is taken up again whose issuer is not set up any more."""

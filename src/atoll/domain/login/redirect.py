@@ -12,7 +12,7 @@ from typing import Final
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from atoll.domain.errors import Forbidden, Invalid
-from atoll.wire.words.logins import MAX_PASTED
+from atoll.wire.words.agents import MAX_PASTED
 
 MAX_CODE: Final = 4096
 

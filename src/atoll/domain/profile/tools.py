@@ -9,7 +9,7 @@ from atoll.domain.profile.yaml_fields import Fields, choice, matching, text, who
 from atoll.domain.profile.yaml_tree import Node
 from atoll.domain.tool.rule import ChildQuota, ProfileTools, ToolTransport
 from atoll.domain.tool.uri import path_of
-from atoll.wire.words.tools import ToolRule
+from atoll.wire.words.agents import ToolRule
 
 MAX_RULES = 200
 MAX_LIVE = 20

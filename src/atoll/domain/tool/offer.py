@@ -7,7 +7,7 @@ from typing import Final
 from atoll.domain.people.principal import Principal
 from atoll.domain.tool.rule import ProfileTools
 from atoll.domain.tool.tool import Tool
-from atoll.wire.words.tools import ToolMissing, ToolRule
+from atoll.wire.words.agents import ToolMissing, ToolRule
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from atoll.domain.tool.tool import Tool
-from atoll.wire.words.tools import ToolRule
+from atoll.wire.words.agents import ToolRule
 
 
 class ToolTransport(StrEnum):

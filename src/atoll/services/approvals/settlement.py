@@ -21,9 +21,9 @@ from atoll.domain.sandbox.sandbox import GONE, RUNNING, Sandbox, State
 from atoll.ports import Transaction
 from atoll.services.approvals.voiding import approval_event
 from atoll.services.ground import Ground
+from atoll.wire.words.agents import ToolRule
 from atoll.wire.words.approvals import ApprovalState, GrantScope
 from atoll.wire.words.networks import NetworkMode
-from atoll.wire.words.tools import ToolRule
 
 
 async def sweep(

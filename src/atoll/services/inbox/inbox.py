@@ -48,8 +48,8 @@ from atoll.services.library.pushes import HeldPushes
 from atoll.services.logins.agent_logins import AgentLogins
 from atoll.services.sandboxes.sandboxes import MAX_PAGE, Sandboxes
 from atoll.wire.contract.agents import AnswerBody
+from atoll.wire.words.agents import AnswerBy, ItemKind
 from atoll.wire.words.approvals import ApprovalState, GrantScope
-from atoll.wire.words.inbox import AnswerBy, ItemKind
 
 ENDED = ("stopped", "failed")
 

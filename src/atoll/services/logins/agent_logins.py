@@ -55,8 +55,8 @@ from atoll.services.logins.begun import BegunAgentLogin, key_provider, opened, w
 from atoll.services.logins.lent import ExposureRules, check_exposable, is_lent
 from atoll.services.logins.payload import LoginSecrets, LoginVault
 from atoll.services.task_runner import TaskRunner, complete
+from atoll.wire.words.agents import LoginMethod, LoginState
 from atoll.wire.words.events import ActorKind
-from atoll.wire.words.logins import LoginMethod, LoginState
 
 MAX_AT_ONCE: Final = 50
 """The logins that one call of `advance` takes up; the others wait for the next."""

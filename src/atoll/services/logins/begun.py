@@ -14,7 +14,7 @@ from atoll.domain.people.login import SECRET_BYTES, spell_secret
 from atoll.domain.secrets.value import check_value
 from atoll.ports.outside.issuer import AgentIssuer
 from atoll.services.logins.payload import LoginSecrets
-from atoll.wire.words.logins import LoginMethod
+from atoll.wire.words.agents import LoginMethod
 from atoll.wire.words.secrets import Purpose
 
 REDIRECT_URI: Final = "http://localhost:1455/auth/callback"

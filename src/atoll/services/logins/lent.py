@@ -21,7 +21,7 @@ from atoll.services.logins.payload import LoginVault
 from atoll.services.policies.secret_policies import LentKey, LentLogin
 from atoll.services.references import FindProfile, check_profile
 from atoll.wire.contract.policy import LoginToken, ProviderKey
-from atoll.wire.words.logins import MAX_EXPOSED, LoginMethod, LoginState
+from atoll.wire.words.agents import MAX_EXPOSED, LoginMethod, LoginState
 
 HasDoors = Callable[[Sandbox], bool]
 """Reports whether the backend of a sandbox gives it doors."""

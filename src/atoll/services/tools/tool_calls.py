@@ -24,7 +24,7 @@ from atoll.services.tools.consent import Consent, Pending
 from atoll.services.tools.tool_call import ToolCall
 from atoll.services.tools.wakings import Wakings, sandbox_of, watched_by
 from atoll.wire.contract.correlation import TRACE_ID
-from atoll.wire.words.tools import ToolRule
+from atoll.wire.words.agents import ToolRule
 
 STREAM = "tools"
 """The stream of the calls of tools."""

@@ -3,7 +3,7 @@ finds."""
 
 from typing import Literal
 
-from atoll.wire.api.hosts import HostCostView
+from atoll.wire.api.hosts.hosts import HostCostView
 from atoll.wire.api.operation import Answer, Area, operation
 from atoll.wire.words.hosts import MAX_EXTENSIONS, MAX_FINDINGS, MAX_STRAYS, HostKind
 from atoll.wire.words.walls import IsolationLevel

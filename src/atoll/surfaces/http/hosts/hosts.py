@@ -8,8 +8,8 @@ from atoll.services.hosts.evacuation import Evacuation
 from atoll.services.hosts.hosts import HostReport, HostTraits, NewHost
 from atoll.surfaces.http.serving.answers import answer_of
 from atoll.surfaces.http.serving.serve import Operations, RequestContext
-from atoll.wire.api import hosts as api
-from atoll.wire.api.hosts import Hosts
+from atoll.wire.api.hosts import hosts as api
+from atoll.wire.api.hosts.hosts import Hosts
 
 operations = Operations()
 

@@ -12,7 +12,7 @@ from atoll.surfaces.http.serving.serve import Operations, RequestContext
 from atoll.wire.api.agents import logins as api
 from atoll.wire.api.agents.logins import AgentLogins
 from atoll.wire.api.fields import FIRST_PAGE, Paging
-from atoll.wire.words.logins import LoginMethod
+from atoll.wire.words.agents import LoginMethod
 
 operations = Operations()
 

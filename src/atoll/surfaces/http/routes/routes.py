@@ -18,8 +18,8 @@ from atoll.domain.sandbox.sandbox import CreateSandbox, Inputs
 from atoll.services.routes.routing import Rules
 from atoll.surfaces.http.serving.answers import answer_of
 from atoll.surfaces.http.serving.serve import Operations, RequestContext
-from atoll.wire.api import routes as api
-from atoll.wire.api.routes import Routes
+from atoll.wire.api.hosts import routes as api
+from atoll.wire.api.hosts.routes import Routes
 from atoll.wire.words.routes import MAX_PLACES
 
 operations = Operations()

@@ -7,8 +7,7 @@ from msgspec import Meta
 from atoll.wire.api.agents.agents import StatusOptionView
 from atoll.wire.api.fields import FIRST_PAGE, Paging, Word
 from atoll.wire.api.operation import Answer, Area, Request, operation
-from atoll.wire.words.agents import MAX_PROMPT
-from atoll.wire.words.inbox import AnswerBy, ItemKind
+from atoll.wire.words.agents import MAX_PROMPT, AnswerBy, ItemKind
 
 InboxId = Annotated[str, Meta(min_length=1, max_length=100)]
 

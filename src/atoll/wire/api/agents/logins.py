@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from atoll.wire.api.fields import FIRST_PAGE, ItemId, Paging, Word
 from atoll.wire.api.operation import Answer, Area, Request, SealedRequest, operation
-from atoll.wire.words.logins import MAX_EXPOSED, MAX_PASTED, LoginMethod, LoginState
+from atoll.wire.words.agents import MAX_EXPOSED, MAX_PASTED, LoginMethod, LoginState
 
 MAX_KEY = 4096
 MAX_PROVIDER = 64

@@ -2,7 +2,7 @@
 
 from atoll.wire.api.fields import SandboxRef
 from atoll.wire.api.operation import Answer, Area, operation
-from atoll.wire.words.tools import MAX_TOOLS, ToolMissing, ToolRule
+from atoll.wire.words.agents import MAX_TOOLS, ToolMissing, ToolRule
 
 
 class SandboxToolView(Answer):

@@ -19,7 +19,7 @@ from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option
 from atoll.surfaces.cli.console.output import clean, note, say, show_json, show_table
 from atoll.surfaces.cli.console.references import LOGIN, pick_id, whole_name
-from atoll.wire.words.logins import LoginMethod
+from atoll.wire.words.agents import LoginMethod
 
 PAUSE_SECONDS: Final = 1.0
 MAX_PASTED: Final = 8192

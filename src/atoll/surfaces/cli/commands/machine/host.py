@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from atoll.client.made.hosts import (
+from atoll.client.made.hosts.hosts import (
     CapacityBody,
     Host,
     HostBody,

@@ -5,7 +5,7 @@ from typing import Any, Literal, cast
 import click
 
 from atoll.client.bodies import given
-from atoll.client.made.routes import (
+from atoll.client.made.hosts.routes import (
     DefaultRoute,
     ExplainBody,
     Route,

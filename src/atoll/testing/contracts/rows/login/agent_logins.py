@@ -7,7 +7,7 @@ from atoll.domain.ids import PERSONAL_ORG, AgentLoginId, OrgId, PrincipalId, Sec
 from atoll.domain.login.agent_login import AgentLogin, AgentLoginRecord
 from atoll.ports import Store
 from atoll.testing.contracts.event_log import NOW
-from atoll.wire.words.logins import LoginMethod, LoginState
+from atoll.wire.words.agents import LoginMethod, LoginState
 
 ADA = PrincipalId("ada")
 LOGIN = AgentLogin(

@@ -4,7 +4,7 @@ Awaited. Made from the declarations of the API by `scripts/client`.
 """
 
 from atoll.client.aio.nouns import AsyncNoun, Awaited
-from atoll.client.made import routes as made
+from atoll.client.made.hosts import routes as made
 
 
 class AsyncRoutes(AsyncNoun[made.Routes]):

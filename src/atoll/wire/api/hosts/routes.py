@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, field
 
 from atoll.wire.api.fields import Address, ItemId, Word
-from atoll.wire.api.hosts import CostBody, HostCostView
+from atoll.wire.api.hosts.hosts import CostBody, HostCostView
 from atoll.wire.api.operation import Answer, Area, Request, operation
 from atoll.wire.words.networks import NetworkMode
 from atoll.wire.words.routes import (

@@ -7,7 +7,7 @@ from typing import Literal, Required, TypedDict
 
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
-from atoll.client.made.hosts import CostBody, HostCost
+from atoll.client.made.hosts.hosts import CostBody, HostCost
 from atoll.client.transport import Transport, get, post, put
 
 IsolationLevel = Literal["none", "policy", "container", "microvm"]

@@ -1,0 +1,1 @@
+"""Nouns of hosts and routes, awaited."""

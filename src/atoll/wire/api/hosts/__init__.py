@@ -1,0 +1,1 @@
+"""Declarations of hosts, and of the routes that bring sandboxes to them."""
