@@ -61,5 +61,6 @@ class Hooks:
         self._transport.call(Call("DELETE", at("hooks", hook_id)))
 
     def test(self, hook_id: str) -> Hook:
-        """Append the event `hook.tested`, which whoever watches the hook's events learns of."""
+        """Append the event `hook.tested`, so that whoever watches the hook's events learns of
+        it."""
         return self._transport.read(Hook, post("hooks", hook_id, "test"))

@@ -58,4 +58,5 @@ class Hooks(Area):
 
     @operation("POST /v1/hooks/{hook}/test", name="test_hook", problems=(404,))
     def test(self, hook: ItemId) -> HookView:
-        """Append the event `hook.tested`, which whoever watches the hook's events learns of."""
+        """Append the event `hook.tested`, so that whoever watches the hook's events learns of
+        it."""
