@@ -45,3 +45,8 @@ def test_keys_and_values_of_a_mapping_are_annotations() -> None:
     assert kind_of(dict[NAME, int]).entry == (NAME, int)
     assert kind_of(dict).entry == (str, Any)
     assert kind_of(list[str]).entry is None
+
+
+def test_tuple_of_any_length_is_told_from_a_list() -> None:
+    assert kind_of(tuple[int, ...]).is_tuple
+    assert not kind_of(list[int]).is_tuple
