@@ -329,8 +329,8 @@ class AreaCode:
         elif paged:
             query = ", query=query"
         value = _value(parameters)
-        if value.startswith("given("):
-            self._need("atoll.client.transport", "given")
+        if value.startswith("omit_absent("):
+            self._need("atoll.client.transport", "omit_absent")
         verb = one.method.lower()
         if verb == "delete":
             self._need("atoll.client.transport", "Call")
@@ -416,7 +416,7 @@ def _value(parameters: Sequence[Parameter]) -> str:
     """Return the expression of a body; empty where there is none."""
     fields = [one for one in parameters if one.place is Place.FIELD]
     if fields:
-        return f"given({', '.join(f'{one.key}={one.name}' for one in fields)})"
+        return f"omit_absent({', '.join(f'{one.key}={one.name}' for one in fields)})"
     return "body" if any(one.place is Place.BODY for one in parameters) else ""
 
 

@@ -105,8 +105,8 @@ def query_of(**values: str | float | bool | Sequence[str] | None) -> Pairs:
     return tuple(pairs)
 
 
-def given(**values: object) -> Mapping[str, object]:
-    """Return the fields of a body that are given."""
+def omit_absent(**values: object) -> Mapping[str, object]:
+    """Return the fields of a body without those that are None."""
     return {name: value for name, value in values.items() if value is not None}
 
 

@@ -7,7 +7,7 @@ from typing import Literal, Required, TypedDict
 
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
-from atoll.client.transport import Call, Pairs, Transport, at, get, given, post, put, query_of
+from atoll.client.transport import Call, Pairs, Transport, at, get, omit_absent, post, put, query_of
 
 Purpose = Literal["provider", "custom", "env", "git", "forge", "drive", "extension", "oauth"]
 
@@ -137,7 +137,7 @@ class Secrets:
                 "secrets",
                 name,
                 "rotate",
-                value=given(value=value),
+                value=omit_absent(value=value),
                 query=query_of(scope=scope) + query,
             ),
         )

@@ -8,7 +8,17 @@ from typing import Literal, Required, TypedDict
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
 from atoll.client.terminal_shapes import Gap
-from atoll.client.transport import Call, Pairs, Transport, at, get, given, patch, post, query_of
+from atoll.client.transport import (
+    Call,
+    Pairs,
+    Transport,
+    at,
+    get,
+    omit_absent,
+    patch,
+    post,
+    query_of,
+)
 
 WebhookScope = Literal["own", "organization"]
 
@@ -146,7 +156,7 @@ class Webhooks:
     def rotate(self, webhook_id: str, *, overlap: int | str | None = None) -> MadeWebhook:
         """Make a new secret. Only this answer has it."""
         return self._transport.read(
-            MadeWebhook, post("webhooks", webhook_id, "rotate", value=given(overlap=overlap))
+            MadeWebhook, post("webhooks", webhook_id, "rotate", value=omit_absent(overlap=overlap))
         )
 
     def test(self, webhook_id: str) -> EndpointTest:

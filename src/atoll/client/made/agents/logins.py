@@ -8,7 +8,7 @@ from typing import Literal, TypedDict
 
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
-from atoll.client.transport import Call, Pairs, Transport, at, get, given, post, put
+from atoll.client.transport import Call, Pairs, Transport, at, get, omit_absent, post, put
 
 LoginState = Literal["requested", "pending", "ready", "denied", "expired", "failed", "revoked"]
 
@@ -75,20 +75,21 @@ class AgentLogins:
     def paste(self, login_id: str, redirect: str) -> AgentLogin:
         """Finish a login in a browser by the address that it was sent back to."""
         return self._transport.read(
-            AgentLogin, post("agent-logins", login_id, "redirect", value=given(redirect=redirect))
+            AgentLogin,
+            post("agent-logins", login_id, "redirect", value=omit_absent(redirect=redirect)),
         )
 
     def turn(self, login_id: str, *, in_use: bool) -> AgentLogin:
         """Turn the use of a login on or off. Of the logins of an agent one is on."""
         return self._transport.read(
-            AgentLogin, put("agent-logins", login_id, "use", value=given(in_use=in_use))
+            AgentLogin, put("agent-logins", login_id, "use", value=omit_absent(in_use=in_use))
         )
 
     def expose(self, login_id: str, exposed_to: Sequence[str]) -> AgentLogin:
         """Put the access token of a login into these sandboxes without doors, and into no other."""
         return self._transport.read(
             AgentLogin,
-            put("agent-logins", login_id, "exposure", value=given(exposed_to=exposed_to)),
+            put("agent-logins", login_id, "exposure", value=omit_absent(exposed_to=exposed_to)),
         )
 
     def revoke(self, login_id: str) -> AgentLogin:

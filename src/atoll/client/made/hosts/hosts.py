@@ -7,7 +7,7 @@ from typing import Literal, Required, TypedDict
 
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
-from atoll.client.transport import Call, Transport, at, get, given, patch, post
+from atoll.client.transport import Call, Transport, at, get, omit_absent, patch, post
 
 HostKind = Literal["local", "ssh", "desktop"]
 
@@ -190,14 +190,14 @@ class Hosts:
         """Return the pinned and the shown fingerprints of a host, and pin the shown key that is
         named. Sandboxes on it are reached by it from then on."""
         return self._transport.read(
-            HostTrust, post("hosts", host, "trust", value=given(fingerprint=fingerprint))
+            HostTrust, post("hosts", host, "trust", value=omit_absent(fingerprint=fingerprint))
         )
 
     def drain(self, host: str, *, evacuate: bool | None = None) -> DrainedHost:
         """Have a host take no new sandbox. Those on it go on, and may be started again. With
         `evacuate` stopped ones move to other hosts, and the answer says which."""
         return self._transport.read(
-            DrainedHost, post("hosts", host, "drain", value=given(evacuate=evacuate))
+            DrainedHost, post("hosts", host, "drain", value=omit_absent(evacuate=evacuate))
         )
 
     def undrain(self, host: str) -> Host:
