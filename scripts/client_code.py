@@ -3,7 +3,8 @@
     python -m scripts.client_code            write src/atoll/client/{made,aio/made}
     python -m scripts.client_code --check    compare with what is there
 
-What is written needs the standard library only. `BY_HAND` names the shapes that are not written.
+What is written needs the standard library only. `scripts/client_names.py` has the areas, and where
+the client has names of its own.
 """
 
 import inspect
@@ -33,66 +34,21 @@ from atoll.wire.api.operation import (
     Request,
     operations_of,
 )
+from scripts.client_names import (
+    AREAS,
+    ARGUMENTS,
+    BY_HAND,
+    BY_PLACE,
+    ITERATED,
+    KEYWORDS,
+    NAMED,
+    NAMED_OTHERWISE,
+    UNLIMITED,
+)
 
 ROOT: Final = Path(__file__).parents[1]
 MADE: Final = ROOT / "src" / "atoll" / "client" / "made"
 AWAITED: Final = ROOT / "src" / "atoll" / "client" / "aio" / "made"
-AREAS: Final = (
-    "agents.inbox",
-    "agents.logins",
-    "approvals",
-    "audit",
-    "hooks",
-    "hosts.hosts",
-    "hosts.routes",
-    "library.kept",
-    "people.shares",
-    "people.tokens",
-    "secrets",
-    "webhooks",
-)
-NAMED_OTHERWISE: Final = {
-    "InboxView": "InboxList",
-    "MadePatView": "MadeToken",
-    "MadeView": "MadeShare",
-}
-"""Shapes that have another name than their answer without `View`."""
-
-BY_HAND: Final = {
-    "Gap": "atoll.client.terminal_shapes",
-    "Payload": "atoll.client.terminal_shapes",
-    "StatusOption": "atoll.client.status_shapes",
-}
-"""Shapes of areas that are still written by hand, and their modules."""
-
-ITERATED: Final = frozenset({"Webhooks.deliveries"})
-"""Pages that the awaited client yields item by item, by hand."""
-
-KEYWORDS: Final = frozenset(
-    {
-        *("AgentLogins.expose", "AgentLogins.paste", "AgentLogins.turn"),
-        *("Hosts.drain", "Hosts.trust", "Secrets.rotate", "Webhooks.rotate"),
-    }
-)
-"""Operations whose body is given by its fields, as keywords."""
-
-BY_PLACE: Final = frozenset(
-    {
-        *("AgentLogins.expose", "AgentLogins.paste"),
-        *("Hosts.trust", "Secrets.rotate", "Tokens.list"),
-    }
-)
-"""Operations whose keywords may be given without their names."""
-
-NAMED: Final = frozenset({"host", "route"})
-"""Parameters of paths that are names or ids."""
-
-ARGUMENTS: Final = {"secret": "name"}
-"""Arguments of methods that have another name than their parameter of the path."""
-
-UNLIMITED: Final = frozenset({"HostRoom", "RouteHealth"})
-"""Shapes whose numbers are -1 where they are null."""
-
 MADE_PACKAGE: Final = "atoll.client.made"
 _MADE_BY: Final = "Made from the declarations of the API by `scripts/client`."
 

@@ -21,7 +21,6 @@ from atoll.runtime.api.requests import (
 )
 from atoll.runtime.execs.exec import Exec
 from atoll.runtime.execs.execs import ExecRequest
-from atoll.wire.contract.call import NDJSON
 from atoll.wire.contract.execs import (
     ExecBody,
     ExecList,
@@ -30,6 +29,7 @@ from atoll.wire.contract.execs import (
     LeftRecord,
     SignalBody,
 )
+from atoll.wire.words.media_types import NDJSON
 
 MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 MAX_TIMEOUT_SECONDS = 7 * 24 * 3600.0

@@ -20,7 +20,7 @@ from atoll.surfaces.http.body.form_files import form_boundary
 from atoll.surfaces.http.body.json_body import JsonRoute, bounded
 from atoll.surfaces.http.body.pages import at_most
 from atoll.surfaces.http.body.queries import takes
-from atoll.surfaces.http.body.streams import BYTES, stream_of
+from atoll.surfaces.http.body.streams import stream_of
 from atoll.surfaces.http.sandboxes.create_body import CreateBody
 from atoll.surfaces.http.sandboxes.sandboxes import IdempotencyKey, Unpulled, create
 from atoll.surfaces.http.server.context import Atoll, Caller
@@ -32,9 +32,10 @@ from atoll.surfaces.http.terminals.runtime_bodies import (
     TerminalBody,
 )
 from atoll.surfaces.http.terminals.terminals import serve_terminal
-from atoll.wire.api.files import TAR, FilePlace, Files
+from atoll.wire.api.files import FilePlace, Files
 from atoll.wire.contract import files as contract
 from atoll.wire.contract.terminals import MAX_LISTED, OpenBody, TerminalList, TerminalRecord
+from atoll.wire.words.media_types import BYTES, TAR
 from atoll.wire.words.terminals import Strictness
 
 router = APIRouter(prefix="/sessions", tags=["multiplayer"], route_class=JsonRoute)

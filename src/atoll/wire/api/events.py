@@ -8,6 +8,7 @@ from atoll.wire.api.annotations import Header
 from atoll.wire.api.fields import PageLimit, Position
 from atoll.wire.api.operation import Answer, Area, Stream, operation
 from atoll.wire.words.events import MAX_STREAM_NAME, ActorKind
+from atoll.wire.words.media_types import SSE
 
 StreamName = Annotated[
     str,
@@ -87,7 +88,7 @@ class Events(Area):
     @operation(
         "GET /v1/events/stream",
         name="follow_events",
-        stream="text/event-stream",
+        stream=SSE,
         about="One server-sent event for each event.",
     )
     def follow(

@@ -8,8 +8,8 @@ from msgspec import Meta
 from atoll.wire.api.fields import ItemId, SandboxRef
 from atoll.wire.api.operation import Area, Request, Stream, operation
 from atoll.wire.api.terminals import Argv, Env, Path, SignalBody
-from atoll.wire.contract.call import NDJSON
 from atoll.wire.contract.execs import ExecList, ExecWithOutput
+from atoll.wire.words.media_types import BYTES, NDJSON
 from atoll.wire.words.terminals import MAX_OUTPUT_BYTES, MAX_TEXT
 
 MAX_EXECS = 164
@@ -122,7 +122,7 @@ class Execs(Area):
         name="write_stdin",
         status=204,
         problems=_FAILURES,
-        takes="application/octet-stream",
+        takes=BYTES,
     )
     def write(self, sandbox: SandboxRef, command: ItemId, *, close: Close = False) -> None:
         """Write raw bytes to a command's standard input."""

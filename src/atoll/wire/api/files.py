@@ -9,10 +9,7 @@ from atoll.wire.api.fields import SandboxRef
 from atoll.wire.api.operation import Area, Parameters, Request, Stream, operation
 from atoll.wire.api.terminals import Path
 from atoll.wire.contract.files import EntryPage, FileEntry, FileTotal, Unpacked
-
-BYTES = "application/octet-stream"
-TAR = "application/x-tar"
-SSE = "text/event-stream"
+from atoll.wire.words.media_types import BYTES, SSE, TAR
 
 Secrets = Annotated[
     Literal["refuse", "allow"] | None,

@@ -19,8 +19,6 @@ Query = tuple[tuple[str, str], ...]
 PathId = NewType("PathId", str)
 """An id that was checked to be one segment of a path, and no other segment than its own."""
 
-NDJSON = "application/x-ndjson"
-
 
 class RequestBody(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
     """A JSON body that a route reads."""

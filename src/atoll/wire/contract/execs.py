@@ -6,7 +6,6 @@ from typing import Literal
 import msgspec
 
 from atoll.wire.contract.call import (
-    NDJSON,
     PathId,
     Query,
     RequestBody,
@@ -17,6 +16,7 @@ from atoll.wire.contract.call import (
     read_bytes,
     read_nothing,
 )
+from atoll.wire.words.media_types import NDJSON
 
 OUTPUT_BYTES = 10 * 1024 * 1024
 

@@ -20,8 +20,8 @@ from fastapi import Depends, Query, Request
 from atoll.domain.errors import Invalid
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.surfaces.http.body.fields import ResponseModel
+from atoll.wire.api.fields import MAX_PAGE
 
-MAX_PAGE: Final = 1000
 MAX_ITEMS: Final = "x-max-items"
 """The field of an operation in the OpenAPI document: the most items that its list has."""
 

@@ -15,11 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from atoll.domain.errors import AtollError
 from atoll.ports.runtime import RuntimeStream
-
-JSON: Final = "application/json"
-NDJSON: Final = "application/x-ndjson"
-SSE: Final = "text/event-stream"
-BYTES: Final = "application/octet-stream"
+from atoll.wire.words.media_types import SSE
 
 _EVENT: Final[Mapping[str, Any]] = {
     "type": "object",

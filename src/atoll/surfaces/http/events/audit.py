@@ -13,12 +13,13 @@ from atoll.domain.errors import Invalid
 from atoll.domain.people.principal import Principal
 from atoll.domain.stream import check_stream
 from atoll.services.journals.audit import AuditSearch
-from atoll.surfaces.http.body.streams import NDJSON, Live, Write
+from atoll.surfaces.http.body.streams import Live, Write
 from atoll.surfaces.http.serving.answers import answer_of
 from atoll.surfaces.http.serving.serve import Operations, RequestContext
 from atoll.wire.api import audit as api
 from atoll.wire.api.audit import EVERY_ENTRY, Audit, AuditChoice
 from atoll.wire.api.events import Gap
+from atoll.wire.words.media_types import NDJSON
 
 operations = Operations()
 
@@ -39,7 +40,7 @@ async def list_audit(
     choice = _filter_of(wanted)
     if after is None:
         matches = await context.atoll.audit.find(context.caller, choice, before=before, limit=limit)
-        return _found(matches)
+        return _search_page(matches)
     if before is not None or not choice.everything:
         raise Invalid(
             "`after` lists everything: leave out `before` and the filters, or `after`",
@@ -101,7 +102,7 @@ def _moment(text: str | None, field: str) -> datetime | None:
         raise Invalid("a moment of this calendar is needed", field="since") from error
 
 
-def _found(matches: AuditSearch) -> api.AuditPage:
+def _search_page(matches: AuditSearch) -> api.AuditPage:
     entries = matches.entries
     return api.AuditPage(
         entries=_views(entries),

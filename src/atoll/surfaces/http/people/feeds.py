@@ -12,8 +12,9 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from atoll.domain.errors import AtollError
 from atoll.domain.event import read_position
-from atoll.surfaces.http.body.streams import SSE, Live, Write
+from atoll.surfaces.http.body.streams import Live, Write
 from atoll.surfaces.http.terminals.relay import TRY_AGAIN, close
+from atoll.wire.words.media_types import SSE
 
 HEARTBEAT_SECONDS: Final = 2.0
 """The interval of heartbeats. A page that receives nothing for two of them says so; after seven it

@@ -104,7 +104,7 @@ def _view(secret: Secret) -> api.SecretView:
         base_url=use.base_url,
         slot=use.slot,
         slot_name=use.slot_name,
-        hosts=[_spelled(place.host, place.port) for place in use.places],
+        hosts=[_spell_host(place.host, place.port) for place in use.places],
         headers=list(use.headers),
         remote=use.target if use.purpose in _REMOTE else None,
         forge=use.forge,
@@ -115,6 +115,6 @@ def _view(secret: Secret) -> api.SecretView:
     )
 
 
-def _spelled(host: str, port: int) -> str:
+def _spell_host(host: str, port: int) -> str:
     shown = f"[{host}]" if ":" in host else host
     return shown if port == 443 else f"{shown}:{port}"

@@ -6,6 +6,7 @@ from its declaration.
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from starlette.requests import Request
@@ -27,6 +28,7 @@ from atoll.wire.api.operation import Operation, Place, Stream
 
 P = ParamSpec("P")
 R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,30 +97,19 @@ class Operations:
 
     def serves(self, operation: Operation[P, R]) -> Callable[[Served[P, R]], Served[P, R]]:
         """Return the decorator of the function that serves an operation."""
-
-        def serve(function: Served[P, R]) -> Served[P, R]:
-            self.routes.append(OperationRoute(operation, function))
-            return function
-
-        return serve
+        return partial(self._add, operation)
 
     def forwards(self, operation: Operation[P, Any]) -> Callable[[Streamed[P]], Streamed[P]]:
         """Return the decorator of the function whose response is an answer as a runtime gave it."""
-
-        def serve(function: Streamed[P]) -> Streamed[P]:
-            self.routes.append(OperationRoute(operation, function))
-            return function
-
-        return serve
+        return partial(self._add, operation)
 
     def streams(self, operation: Operation[P, Stream]) -> Callable[[Streamed[P]], Streamed[P]]:
         """Return the decorator of the function whose response is the stream of an operation."""
+        return partial(self._add, operation)
 
-        def serve(function: Streamed[P]) -> Streamed[P]:
-            self.routes.append(OperationRoute(operation, function))
-            return function
-
-        return serve
+    def _add(self, operation: Operation[..., Any], function: F) -> F:
+        self.routes.append(OperationRoute(operation, function))
+        return function
 
 
 def respond(answer: Any, status: int = 200) -> Response:

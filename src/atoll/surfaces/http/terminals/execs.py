@@ -10,7 +10,7 @@ from atoll.domain.errors import Invalid
 from atoll.services.identifiers import checked_id
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.json_body import bounded
-from atoll.surfaces.http.body.streams import JSON, NDJSON, ForwardedStream
+from atoll.surfaces.http.body.streams import ForwardedStream
 from atoll.surfaces.http.serving.answers import runtime_body
 from atoll.surfaces.http.serving.serve import Operations, RequestContext
 from atoll.wire.api.execs import ExecBody, Execs
@@ -18,6 +18,7 @@ from atoll.wire.api.terminals import SignalBody
 from atoll.wire.contract import execs
 from atoll.wire.contract.call import PathId
 from atoll.wire.contract.files import CREATED
+from atoll.wire.words.media_types import JSON, NDJSON
 
 operations = Operations()
 

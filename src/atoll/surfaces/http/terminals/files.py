@@ -15,21 +15,14 @@ from atoll.services.application import Application
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.form_files import store_files
 from atoll.surfaces.http.body.json_body import bounded
-from atoll.surfaces.http.body.streams import BYTES, SSE, ForwardedStream
+from atoll.surfaces.http.body.streams import ForwardedStream
 from atoll.surfaces.http.serving.answers import runtime_body
 from atoll.surfaces.http.serving.serve import Operations, Reply, RequestContext
-from atoll.wire.api.files import (
-    TAR,
-    WORKSPACE,
-    FilePlace,
-    FileQuery,
-    Files,
-    MkdirBody,
-    MoveBody,
-)
+from atoll.wire.api.files import WORKSPACE, FilePlace, FileQuery, Files, MkdirBody, MoveBody
 from atoll.wire.contract import files
 from atoll.wire.contract.call import Query
 from atoll.wire.contract.files import CREATED, Written
+from atoll.wire.words.media_types import BYTES, SSE, TAR
 
 operations = Operations()
 

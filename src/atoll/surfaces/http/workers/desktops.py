@@ -28,13 +28,14 @@ from atoll.surfaces.http.body.answers import Json, instant, no_content
 from atoll.surfaces.http.body.fields import ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.body.pages import at_most
-from atoll.surfaces.http.body.streams import SSE, stream_of
+from atoll.surfaces.http.body.streams import stream_of
 from atoll.surfaces.http.people.feeds import sse_feed
 from atoll.surfaces.http.sandboxes.view import IsolationView
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 from atoll.surfaces.http.workers.host_bodies import PresenceBody
+from atoll.wire.words.media_types import SSE
 
 router = APIRouter(prefix="/v1/desktops", tags=["workers"], route_class=JsonRoute)
 

@@ -14,11 +14,12 @@ from atoll.services.workers.summaries import SummariesUpdate
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import ResponseModel
 from atoll.surfaces.http.body.pages import Paged, PageModel
-from atoll.surfaces.http.body.streams import SSE, stream_of
+from atoll.surfaces.http.body.streams import stream_of
 from atoll.surfaces.http.people.feeds import frame_feed, sse_feed
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
+from atoll.wire.words.media_types import SSE
 
 router = APIRouter(prefix=f"/v1/projections/{SUMMARIES}", tags=["workers"])
 

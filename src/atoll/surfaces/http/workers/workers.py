@@ -24,7 +24,7 @@ from atoll.services.workers.streams import MAX_TAIL_MS
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.body.pages import Paged
-from atoll.surfaces.http.body.streams import SSE, stream_of
+from atoll.surfaces.http.body.streams import stream_of
 from atoll.surfaces.http.people.feeds import sse_feed
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
@@ -57,6 +57,7 @@ from atoll.surfaces.http.workers.views import (
 )
 from atoll.wire.contract.correlation import read_trace_parent
 from atoll.wire.words.events import MAX_POSITION
+from atoll.wire.words.media_types import SSE
 
 router = APIRouter(prefix="/v1/workers", tags=["workers"], route_class=JsonRoute)
 

@@ -1,0 +1,62 @@
+"""Areas whose client is made, and where its names and arguments differ from the declarations.
+
+The client was there before them, and its names stay.
+"""
+
+from typing import Final
+
+AREAS: Final = (
+    "agents.inbox",
+    "agents.logins",
+    "approvals",
+    "audit",
+    "hooks",
+    "hosts.hosts",
+    "hosts.routes",
+    "library.kept",
+    "people.shares",
+    "people.tokens",
+    "secrets",
+    "webhooks",
+)
+NAMED_OTHERWISE: Final = {
+    "InboxView": "InboxList",
+    "MadePatView": "MadeToken",
+    "MadeView": "MadeShare",
+}
+"""Shapes that have another name than their answer without `View`."""
+
+BY_HAND: Final = {
+    "Gap": "atoll.client.terminal_shapes",
+    "Payload": "atoll.client.terminal_shapes",
+    "StatusOption": "atoll.client.status_shapes",
+}
+"""Shapes of areas that are still written by hand, and their modules."""
+
+ITERATED: Final = frozenset({"Webhooks.deliveries"})
+"""Pages that the awaited client yields item by item, by hand."""
+
+KEYWORDS: Final = frozenset(
+    {
+        *("AgentLogins.expose", "AgentLogins.paste", "AgentLogins.turn"),
+        *("Hosts.drain", "Hosts.trust", "Secrets.rotate", "Webhooks.rotate"),
+    }
+)
+"""Operations whose body is given by its fields, as keywords."""
+
+BY_PLACE: Final = frozenset(
+    {
+        *("AgentLogins.expose", "AgentLogins.paste"),
+        *("Hosts.trust", "Secrets.rotate", "Tokens.list"),
+    }
+)
+"""Operations whose keywords may be given without their names."""
+
+NAMED: Final = frozenset({"host", "route"})
+"""Parameters of paths that are names or ids."""
+
+ARGUMENTS: Final = {"secret": "name"}
+"""Arguments of methods that have another name than their parameter of the path."""
+
+UNLIMITED: Final = frozenset({"HostRoom", "RouteHealth"})
+"""Shapes whose numbers are -1 where they are null."""

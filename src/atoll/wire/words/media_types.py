@@ -1,0 +1,9 @@
+"""Media types of bodies and answers."""
+
+from typing import Final
+
+JSON: Final = "application/json"
+NDJSON: Final = "application/x-ndjson"
+SSE: Final = "text/event-stream"
+BYTES: Final = "application/octet-stream"
+TAR: Final = "application/x-tar"
