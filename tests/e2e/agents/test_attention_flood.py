@@ -17,16 +17,23 @@ from tests.peers.api import Pauses
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
 
 KEYS = '[openai]\nkey = "sk-nothing"\nbase_url = "http://127.0.0.1:9"\n'
-# A minute has more than enough of each; the flood itself takes a few seconds.
-FLOOD = r"""
+HOOKS = r"""
 until pipe=$(ls /tmp/.atoll-t_* | grep -v jsonl) && [ -p "$pipe" ]; do sleep 0.05; done
 say() { printf '{"hook_event_name":"%s","tool_name":"PAY ME"}\n' "$1" >"$pipe"; }
+"""
+QUESTION = HOOKS + "say UserPromptSubmit; say PermissionRequest"
+# A minute has more than enough of each; the flood itself takes a few seconds.
+FLOOD = (
+    HOOKS
+    + r"""
+say PostToolUse; say Stop
 for n in $(seq 40); do
   say UserPromptSubmit; say PermissionRequest; sleep 0.05; say PostToolUse; say Stop
   curl -s -o /dev/null -m 2 "https://pay-me-$n.example.com/"
 done
 true
 """
+)
 
 
 def test_flood_of_calls_tells_the_person_ten_times_a_minute_and_in_fixed_words(
@@ -75,11 +82,16 @@ async def _flooded(server: TestServer) -> None:
         sandbox = (await api.post("/v1/sandboxes?wait=true", json=body)).json()["sandbox_id"]
         one = f"/v1/sandboxes/{sandbox}"
         assert (await api.post(f"{one}/agents", json={"agent": "codex"})).is_success
+        # One that stands is listed; those of the flood may come and go between two looks.
+        asked_once = await api.post(f"{one}/exec", json={"argv": ["bash", "-c", QUESTION]})
+        assert asked_once.json()["exit_code"] == 0, asked_once.text
+        pauses = Pauses()
+        async with asyncio.timeout(60):
+            while not (await api.get("/v1/inbox")).json()["items"]:
+                await pauses.wait()
         async with asyncio.TaskGroup() as tasks:
             flood = {"argv": ["bash", "-c", FLOOD]}
             running = tasks.create_task(api.post(f"{one}/exec", json=flood))
-            # Questions run out, so they are looked for while there are new ones; on a busy machine
-            # one may come and go between two looks. The log says below that there were some.
             most = 0
             while not running.done():
                 items = (await api.get("/v1/inbox")).json()["items"]
@@ -87,7 +99,6 @@ async def _flooded(server: TestServer) -> None:
                 await asyncio.wait([running], timeout=0.1)
         ran = running.result()
         assert ran.json()["exit_code"] == 0, ran.text
-        pauses = Pauses()
         async with asyncio.timeout(60):  # the log learns of them from the runtime's journal
             while not (asked := await _questions(api, sandbox)):
                 await pauses.wait()
