@@ -1,7 +1,8 @@
 """Annotations of declared fields and parameters: their plain type, their bounds, their place.
 
-A field is `Annotated[str, Meta(max_length=100)]`, by msgspec's `Meta`. `Header` and `QueryKey` are
-ours: a parameter of an operation that is a header, or has another name in the query.
+A field is `Annotated[str, Meta(max_length=100)]`, by msgspec's `Meta`. `Header`, `QueryKey` and
+`Unshown` are ours: a parameter of an operation that is a header, or has another name in the query,
+and a field whose default the document leaves out.
 """
 
 import types
@@ -24,6 +25,11 @@ class QueryKey:
     """A mark: the parameter has this name in the query."""
 
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unshown:
+    """A mark: the document does not show the default of the field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,11 @@ class Kind:
     def query_key(self) -> str | None:
         """Return the name that a parameter has in the query by a mark, or None."""
         return next((mark.name for mark in self.marks if isinstance(mark, QueryKey)), None)
+
+    @property
+    def shows_default(self) -> bool:
+        """Report whether the document shows the default of a field."""
+        return not any(isinstance(mark, Unshown) for mark in self.marks)
 
     @property
     def is_optional(self) -> bool:

@@ -7,6 +7,7 @@ import pytest
 from msgspec import Meta, field
 
 from atoll.surfaces.http.serving.schemas import Schemas
+from atoll.wire.api.annotations import Unshown
 from atoll.wire.api.fields import Seconds, SecondsOrZero
 from atoll.wire.api.operation import Answer, PartialAnswer, Request
 
@@ -33,6 +34,7 @@ class Boat(Request):
     tags: list[str] = field(default_factory=list)
     sail: Sail = field(default_factory=Sail)
     crew: int = 2
+    oars: Annotated[list[int], Meta(max_length=9), Unshown()] = field(default_factory=list)
 
 
 class BoatView(Answer):
@@ -90,6 +92,11 @@ def test_body_names_what_is_required_and_the_defaults_of_the_rest() -> None:
     assert boat["properties"]["tags"]["default"] == []
     assert boat["properties"]["sail"]["default"] == {"area": 3}
     assert "default" not in boat["properties"]["colour"]
+    assert boat["properties"]["oars"] == {
+        "type": "array",
+        "items": {"type": "integer"},
+        "maxItems": 9,
+    }
     assert schemas.named["Colour"]["enum"] == ["red", "blue"]
 
 

@@ -106,7 +106,7 @@ class Schemas:
             schema = self.of(field.type)
             if field.required or sent_whole:
                 required.append(field.encode_name)
-            elif field.default is not None:
+            elif field.default is not None and kind_of(field.type).shows_default:
                 schema = {**schema, "default": _default(field)}
             properties[field.encode_name] = schema
         made: Schema = {
