@@ -43,12 +43,14 @@ from scripts.client_names import (
     KEYWORDS,
     NAMED,
     NAMED_OTHERWISE,
+    NOUNS_BY_HAND,
     UNLIMITED,
 )
 
 ROOT: Final = Path(__file__).parents[1]
 MADE: Final = ROOT / "src" / "atoll" / "client" / "made"
 AWAITED: Final = ROOT / "src" / "atoll" / "client" / "aio" / "made"
+DECLARED: Final = "atoll.wire.api"
 MADE_PACKAGE: Final = "atoll.client.made"
 _MADE_BY: Final = "Made from the declarations of the API by `scripts/client`."
 
@@ -64,7 +66,9 @@ class AreaCode:
     def __init__(self, module: ModuleType) -> None:
         self._module = module
         self._imports: dict[str, set[str]] = {}
-        self.areas: list[type[Area]] = _classes(module, Area)
+        self.areas: list[type[Area]] = []
+        if module.__name__.removeprefix(f"{DECLARED}.") not in NOUNS_BY_HAND:
+            self.areas = _classes(module, Area)
 
     def blocking(self) -> str:
         """Return the module of the blocking client."""
@@ -75,7 +79,7 @@ class AreaCode:
 
     def awaited(self) -> str:
         """Return the module of the awaited client."""
-        name = self._module.__name__.removeprefix("atoll.wire.api")
+        name = self._module.__name__.removeprefix(DECLARED)
         folder, _, name = f"atoll.client.made{name}".rpartition(".")
         nouns = [_awaited_noun(area) for area in self.areas]
         head = f'"""{_opening(self._module)}\n\nAwaited. {_MADE_BY}\n"""'
@@ -149,7 +153,7 @@ class AreaCode:
 
     def _need_of(self, struct: type, name: str) -> None:
         """Import the shape or body of a Struct that is not of this area."""
-        area = struct.__module__.removeprefix("atoll.wire.api.")
+        area = struct.__module__.removeprefix(f"{DECLARED}.")
         if name in BY_HAND:
             self._need(BY_HAND[name], name)
         elif area in AREAS and struct.__module__ != self._module.__name__:
@@ -325,10 +329,11 @@ def made_files() -> dict[Path, str]:
     """Return what is written, by its path."""
     files = {}
     for name in AREAS:
-        code = AreaCode(import_module(f"atoll.wire.api.{name}"))
+        code = AreaCode(import_module(f"{DECLARED}.{name}"))
         path = Path(*name.split(".")).with_suffix(".py")
         files[MADE / path] = code.blocking()
-        files[AWAITED / path] = code.awaited()
+        if code.areas:
+            files[AWAITED / path] = code.awaited()
     return files
 
 

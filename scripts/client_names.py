@@ -14,11 +14,17 @@ AREAS: Final = (
     "hosts.hosts",
     "hosts.routes",
     "library.kept",
+    "people.invitations",
+    "people.organizations",
+    "people.quotas",
     "people.shares",
     "people.tokens",
     "secrets",
     "webhooks",
 )
+NOUNS_BY_HAND: Final = frozenset({"people.invitations", "people.organizations", "people.quotas"})
+"""Areas of which only shapes and bodies are made: the client has one noun for several of them."""
+
 NAMED_OTHERWISE: Final = {
     "InboxView": "InboxList",
     "MadePatView": "MadeToken",
@@ -58,5 +64,5 @@ NAMED: Final = frozenset({"host", "route"})
 ARGUMENTS: Final = {"secret": "name"}
 """Arguments of methods that have another name than their parameter of the path."""
 
-UNLIMITED: Final = frozenset({"HostRoom", "RouteHealth"})
+UNLIMITED: Final = frozenset({"HostRoom", "Quantities", "RouteHealth"})
 """Shapes whose numbers are -1 where they are null."""

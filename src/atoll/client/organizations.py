@@ -5,6 +5,29 @@ from typing import Literal, Required, TypedDict
 
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
+from atoll.client.made.people.invitations import (
+    AcceptBody,
+    InviteBody,
+    MadeOrgInvitation,
+    OrgInvitationList,
+)
+from atoll.client.made.people.organizations import (
+    Member,
+    MemberBody,
+    MemberList,
+    Organization,
+    OrganizationBody,
+    OrganizationList,
+    OrgRole,
+    ServiceAccountBody,
+)
+from atoll.client.made.people.quotas import (
+    BoundsOfNetworks,
+    HeldQuota,
+    NetworkBoundsBody,
+    QuotaBody,
+    QuotaList,
+)
 from atoll.client.shapes import Me, Sandbox, SandboxState
 from atoll.client.transport import ANSWER_SECONDS, Call, Transport, at, get, patch, post, put
 from atoll.client.workers.shapes import (
@@ -17,127 +40,13 @@ from atoll.client.workers.shapes import (
     WorkerTeardown,
 )
 
-OrgRole = Literal["owner", "admin", "member", "viewer"]
 ROLES: tuple[OrgRole, ...] = ("owner", "admin", "member", "viewer")
-
-
-class OrganizationBody(TypedDict, total=False):
-    """An organization to make."""
-
-    slug: Required[str]
-    name: str | None
-
-
-class MemberBody(TypedDict, total=False):
-    """A change of a member."""
-
-    role: OrgRole | None
-    groups: list[str] | None
-
-
-class InviteBody(TypedDict, total=False):
-    """An invitation to make."""
-
-    role: OrgRole
-    groups: list[str]
-    email: str
-    ttl: int | str
-
-
-class ServiceAccountBody(TypedDict, total=False):
-    """A service account to make."""
-
-    name: Required[str]
-    role: OrgRole
-    groups: list[str]
-
-
-class AcceptBody(TypedDict, total=False):
-    """The secret of an invitation."""
-
-    secret: Required[str]
 
 
 class OwnerBody(TypedDict, total=False):
     """The member whom a sandbox is given to."""
 
     member: Required[str]
-
-
-class QuotaBody(TypedDict, total=False):
-    """A quota; what is left out is not limited."""
-
-    sandboxes: int | None
-    concurrentSessions: int | None
-    cpu: str | None
-    memory: str | None
-    storage: str | None
-
-
-class NetworkBoundsBody(TypedDict, total=False):
-    """Bounds of networks; what is left out is not bounded."""
-
-    full: bool | None
-    host_ports: list[str] | None
-    ranges: list[str] | None
-    ports: list[str] | None
-    egress: list[str] | None
-    open_network: bool | None
-
-
-class Organization(Shape):
-    """An organization and the caller's role in it."""
-
-    organization_id = fields.text()
-    slug = fields.text()
-    name = fields.text()
-    role: Field[OrgRole] = fields.word()
-
-
-class OrganizationList(Shape):
-    """The caller's organizations."""
-
-    organizations = fields.many(Organization)
-
-
-class Member(Shape):
-    """A member: a person or a service account."""
-
-    member_id = fields.text()
-    kind: Field[Literal["adm", "agt", "atm"]] = fields.word()
-    name = fields.text()
-    email = fields.text()
-    role: Field[OrgRole] = fields.word()
-    groups = fields.texts()
-
-
-class MemberList(Shape):
-    """The members of an organization."""
-
-    members = fields.many(Member)
-
-
-class OrgInvitation(Shape):
-    """An invitation, without its secret."""
-
-    invitation_id = fields.text()
-    role: Field[OrgRole] = fields.word()
-    email = fields.text()
-    expires_at = fields.text()
-
-
-class MadeOrgInvitation(OrgInvitation):
-    """An invitation just made; no other answer has `secret`, and `url`, the link with it."""
-
-    secret = fields.text()
-    url = fields.text()
-    local_only = fields.flag()
-
-
-class OrgInvitationList(Shape):
-    """The invitations that can still be accepted."""
-
-    invitations = fields.many(OrgInvitation)
 
 
 class Realm(Shape):
@@ -169,48 +78,6 @@ class WaitingSandboxList(Shape):
     """The sandboxes that wait for a new owner."""
 
     sandboxes = fields.many(WaitingSandbox)
-
-
-class Quantities(Shape):
-    """Quantities as they are written; a limit that is not there is empty or -1."""
-
-    sandboxes = fields.number(-1)
-    concurrentSessions = fields.number(-1)
-    cpu = fields.text()
-    memory = fields.text()
-    storage = fields.text()
-
-
-class HeldQuota(Shape):
-    """A quota beside what is held; `member` is empty for the organization's."""
-
-    member = fields.text()
-    quota = fields.one(Quantities)
-    used = fields.one(Quantities)
-
-
-class QuotaList(Shape):
-    """Quotas: the organization's first."""
-
-    quotas = fields.many(HeldQuota)
-
-
-class NetworkBounds(Shape):
-    """The most that networks may open."""
-
-    full = fields.flag()
-    host_ports = fields.texts()
-    ranges = fields.texts()
-    ports = fields.texts()
-    egress = fields.texts()
-    open_network = fields.flag()
-
-
-class BoundsOfNetworks(Shape):
-    """The bounds of the installation, and those of the organization."""
-
-    installation = fields.one(NetworkBounds)
-    organization = fields.one(NetworkBounds)
 
 
 class Overseen(Shape):

@@ -25,9 +25,10 @@ from atoll.domain.dashboard.dashboard import (
 )
 from atoll.domain.errors import Forbidden, Invalid, LimitReached
 from atoll.domain.ids import PERSONAL_ORG, CommentId, DashboardId, OrgId, PrincipalId
-from atoll.domain.people.capability import OrgRole, capabilities_of
+from atoll.domain.people.capability import capabilities_of
 from atoll.domain.people.principal import Principal
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.people import OrgRole
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 ITEM = "itm_0123456789abcdef"

@@ -25,9 +25,10 @@ from atoll.domain.dashboard.dashboard import (
 )
 from atoll.domain.errors import Forbidden, Invalid, LimitReached, NotFound
 from atoll.domain.ids import DashboardId, OrgId, PrincipalId, SandboxId, ShareId
-from atoll.domain.people.capability import Capability, OrgRole, capabilities_of
+from atoll.domain.people.capability import Capability, capabilities_of
 from atoll.domain.people.principal import GuestAccess, Principal
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.people import OrgRole
 from atoll.wire.words.terminals import Role
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

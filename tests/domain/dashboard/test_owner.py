@@ -14,9 +14,9 @@ from atoll.domain.dashboard.dashboard import (
 )
 from atoll.domain.dashboard.owner import given_to, heir_of
 from atoll.domain.ids import PERSONAL_ORG, DashboardId, PrincipalId, SandboxId
-from atoll.domain.people.capability import OrgRole
 from atoll.domain.people.organization import Member
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.people import OrgRole
 from tests.domain.dashboard.test_comment import AT
 
 BOARD = Dashboard(

@@ -7,12 +7,12 @@ from atoll.domain.people.capability import (
     GUEST_CAPABILITIES,
     ROLE_CAPABILITIES,
     Capability,
-    OrgRole,
     capabilities_of,
     delegated,
     role_claims,
 )
 from atoll.domain.people.principal import LOCAL_PERSON, SYSTEM
+from atoll.wire.words.people import OrgRole
 
 ACME = OrgId("acme")
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from atoll.domain.errors import Invalid, Unauthenticated
-from atoll.domain.people.capability import OrgRole
 from atoll.domain.people.claims import ClaimedRole, read_claims, unique_name
 from atoll.domain.people.realm import Realm, is_safe_url
+from atoll.wire.words.people import OrgRole
 
 ISSUER = "https://id.example/realms/corp"
 WHOLE = Realm("corp", ISSUER, "atoll", claim_role="realm_access.roles")

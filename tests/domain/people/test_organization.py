@@ -7,9 +7,8 @@ import pytest
 
 from atoll.domain.errors import Conflict, Forbidden, Invalid
 from atoll.domain.ids import OrgId, PrincipalId
-from atoll.domain.people.capability import Capability, OrgRole
+from atoll.domain.people.capability import Capability
 from atoll.domain.people.organization import (
-    MAX_GROUPS,
     Member,
     check_groups_ours,
     check_kind,
@@ -21,6 +20,7 @@ from atoll.domain.people.organization import (
     read_slug,
 )
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.people import MAX_GROUPS, OrgRole
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ANN = Member(

@@ -11,7 +11,7 @@ from atoll.domain.event import Json
 from atoll.domain.event_kind import KINDS
 from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SandboxId
 from atoll.domain.network.switch import NetworkChange
-from atoll.domain.people.capability import OrgRole, capabilities_of
+from atoll.domain.people.capability import capabilities_of
 from atoll.domain.people.principal import Principal
 from atoll.domain.profile.profile import Profile, Scope, Ttl
 from atoll.domain.sandbox.instruction import Append, Instruction, Provision, Teardown
@@ -64,6 +64,7 @@ from atoll.domain.sandbox.stimulus import (
 from atoll.domain.sandbox.task import Task, given
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.networks import NetworkMode
+from atoll.wire.words.people import OrgRole
 from tests.bounds import examples
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -12,10 +12,11 @@ from typing import Any
 import httpx
 import pytest
 
-from atoll.domain.people.capability import EVERY_CAPABILITY, Capability, OrgRole
+from atoll.domain.people.capability import EVERY_CAPABILITY, Capability
 from atoll.surfaces.http.server.credentials import PAGE_KEY
 from atoll.surfaces.mcp.definition import ToolDefinition
 from atoll.surfaces.mcp.toolbox import toolbox
+from atoll.wire.words.people import OrgRole
 from tests.surfaces.http.team import Team
 from tests.surfaces.http.world import World, client_of, world
 from tests.surfaces.mcp.requests import LEGACY, MODERN, body_of, headers_of

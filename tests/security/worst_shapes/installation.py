@@ -9,7 +9,7 @@ from typing import Final
 
 import httpx
 
-from atoll.domain.people.capability import OrgRole
+from atoll.wire.words.people import OrgRole
 from tests.security.people import test_foreign_ids
 from tests.security.worst_shapes.watch import (
     TRIES,

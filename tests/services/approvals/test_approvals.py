@@ -16,13 +16,14 @@ from atoll.domain.approvals.approval import (
 from atoll.domain.errors import AtollError, Conflict, Forbidden, LimitReached, NotFound
 from atoll.domain.event import Event
 from atoll.domain.ids import ApprovalId, PrincipalId, ShareId
-from atoll.domain.people.capability import OrgRole, capabilities_of
+from atoll.domain.people.capability import capabilities_of
 from atoll.domain.people.principal import LOCAL_PERSON, GuestAccess
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.secrets.secret import Secret, Use
 from atoll.services.secrets.secrets import SetSecret
 from atoll.wire.words.approvals import ApprovalState, GrantScope
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.people import OrgRole
 from atoll.wire.words.secrets import Purpose
 from atoll.wire.words.terminals import Role
 from tests.services.scene import Scene, scene

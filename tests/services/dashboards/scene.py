@@ -18,7 +18,7 @@ from atoll.adapters.storage.store import Settings, open_store
 from atoll.domain.dashboard.dashboard import DashboardScope
 from atoll.domain.errors import AtollError
 from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId
-from atoll.domain.people.capability import OrgRole, capabilities_of
+from atoll.domain.people.capability import capabilities_of
 from atoll.domain.people.organization import Member
 from atoll.domain.people.principal import Principal
 from atoll.services.dashboards.connections import Closing, RoomConnection
@@ -44,6 +44,7 @@ from atoll.wire.crdt.frames import (
     spell_frame,
 )
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.people import OrgRole
 from tests.peers.databases.chosen import database_url
 
 SECONDS = 5.0

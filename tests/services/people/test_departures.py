@@ -6,7 +6,6 @@ from atoll.domain.errors import Forbidden
 from atoll.domain.hook.hook import Hook
 from atoll.domain.hook.hook import bound_to as hook_binding
 from atoll.domain.ids import PERSONAL_ORG, DesktopId, HookId, PrincipalId
-from atoll.domain.people.capability import OrgRole
 from atoll.domain.people.organization import Member
 from atoll.domain.people.principal import LOCAL_PERSON, Principal
 from atoll.domain.quota import Quota
@@ -21,6 +20,7 @@ from atoll.services.webhooks.worker import WebhookWorker
 from atoll.testing import FakeAgentIssuer, FakeWebhookSender
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.hooks import HookSource
+from atoll.wire.words.people import OrgRole
 from tests.peers.api import Pauses
 from tests.services.logins.test_agent_logins import replicas
 from tests.services.scene import scene

@@ -10,7 +10,7 @@ from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, LimitReach
 from atoll.domain.hook.hook import Hook
 from atoll.domain.hook.hook import bound_to as hook_binding
 from atoll.domain.ids import PERSONAL_ORG, HookId, PrincipalId
-from atoll.domain.people.capability import OrgRole, capabilities_of
+from atoll.domain.people.capability import capabilities_of
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox, SetupMetadata
 from atoll.domain.secrets.secret import Place, Secret, Use
@@ -36,6 +36,7 @@ from atoll.wire.contract.policy import (
 )
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.hooks import HookSource
+from atoll.wire.words.people import OrgRole
 from atoll.wire.words.secrets import Purpose
 from atoll.wire.words.walls import IsolationLevel
 from tests.peers.receivers.webhook_receiver import verify

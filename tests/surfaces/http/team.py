@@ -12,10 +12,11 @@ from typing import Any
 import httpx
 
 from atoll.domain.ids import OrgId, PrincipalId
-from atoll.domain.people.capability import EVERY_CAPABILITY, OrgRole
+from atoll.domain.people.capability import EVERY_CAPABILITY
 from atoll.domain.people.organization import Member, Organization
 from atoll.domain.people.principal import Principal
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.people import OrgRole
 from tests.surfaces.http.world import World, client_of
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from mcp.client.subscriptions import ToolsListChanged
 
-from atoll.domain.people.capability import OrgRole
 from atoll.services.people.org_events import org_stream
+from atoll.wire.words.people import OrgRole
 from tests.surfaces.http.team import Team, team_of
 from tests.surfaces.http.world import World
 from tests.surfaces.mcp.conftest import Connect

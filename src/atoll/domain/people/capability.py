@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from atoll.domain.errors import Forbidden
 from atoll.domain.ids import OrgId
+from atoll.wire.words.people import OrgRole
 
 SOVEREIGN_ADMIN = "sovereign-admin"
 """The role of whoever runs the installation: every organization's administrator."""
@@ -66,15 +67,6 @@ class Capability(StrEnum):
 
 
 EVERY_CAPABILITY = frozenset(Capability)
-
-
-class OrgRole(StrEnum):
-    """A member's role in an organization, from the most to the least."""
-
-    OWNER = "owner"
-    ADMIN = "admin"
-    MEMBER = "member"
-    VIEWER = "viewer"
 
 
 _VIEWER = frozenset(

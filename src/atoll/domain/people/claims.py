@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from atoll.domain.errors import Invalid, Unauthenticated
-from atoll.domain.people.capability import SOVEREIGN_ADMIN, OrgRole
+from atoll.domain.people.capability import SOVEREIGN_ADMIN
 from atoll.domain.people.name import shown_name
-from atoll.domain.people.organization import MAX_GROUPS, is_group
+from atoll.domain.people.organization import is_group
 from atoll.domain.people.realm import Realm
-from atoll.wire.words.people import MAX_NAME
+from atoll.wire.words.people import MAX_GROUPS, MAX_NAME, OrgRole
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 

@@ -11,14 +11,13 @@ from datetime import datetime, timedelta
 
 from atoll.domain.errors import Conflict, Forbidden, Invalid
 from atoll.domain.ids import PERSONAL_ORG, InvitationId, OrgId, PrincipalId
-from atoll.domain.people.capability import OrgRole, capabilities_of, role_claims
+from atoll.domain.people.capability import capabilities_of, role_claims
 from atoll.domain.people.principal import Principal
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.people import MAX_GROUPS, OrgRole
 
 MAX_MEMBERS = 1000
 MAX_INVITATIONS = 100
-MAX_GROUPS = 64
-DEFAULT_INVITATION_SECONDS = 7 * 24 * 3600
 MAX_INVITATION_LIFE = timedelta(days=30)
 
 ADMINISTRATORS = frozenset({OrgRole.OWNER, OrgRole.ADMIN})

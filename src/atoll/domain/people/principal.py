@@ -14,8 +14,9 @@ from atoll.domain.ids import (
     TerminalId,
     WorkerKey,
 )
-from atoll.domain.people.capability import EVERY_CAPABILITY, Capability, OrgRole, role_claims
+from atoll.domain.people.capability import EVERY_CAPABILITY, Capability, role_claims
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.people import OrgRole
 from atoll.wire.words.terminals import Role
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from atoll.domain.errors import Invalid
-from atoll.domain.people.capability import SOVEREIGN_ADMIN, OrgRole
+from atoll.domain.people.capability import SOVEREIGN_ADMIN
+from atoll.wire.words.people import OrgRole
 
 MAX_REALMS = 64
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from atoll.domain.errors import NotFound
 from atoll.domain.ids import SandboxId
 from atoll.domain.overview.usage import DoorCounts
-from atoll.domain.people.capability import OrgRole
 from atoll.domain.people.organization import Organization, check_may_set
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.reported import ReportedAgent
@@ -23,6 +22,7 @@ from atoll.services.library.unpulled import UnpulledWork
 from atoll.services.people.memberships import organization_for
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.people import OrgRole
 
 _UP = (State.REQUESTED, State.PROVISIONING, State.READY, State.ACTIVE)
 

@@ -19,13 +19,14 @@ from atoll.domain.errors import Conflict, Forbidden, LimitReached
 from atoll.domain.event import EventDraft, dashboard_stream
 from atoll.domain.ids import DashboardId, PrincipalId
 from atoll.domain.paging import PageQuery, RowPage
-from atoll.domain.people.capability import Capability, OrgRole
+from atoll.domain.people.capability import Capability
 from atoll.domain.people.organization import Member, check_may_set
 from atoll.domain.people.principal import SYSTEM, Principal
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
 from atoll.services.people.memberships import organization_for
 from atoll.services.people.rosters import check_team, one_member
+from atoll.wire.words.people import OrgRole
 
 PAGE = 100
 

@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from atoll.domain.errors import Conflict, LimitReached, NotFound
-from atoll.domain.people.capability import OrgRole
 from atoll.domain.people.claims import unique_name
 from atoll.domain.people.login import SECRET_BYTES, fingerprint, spell_secret
 from atoll.domain.people.organization import (
-    DEFAULT_INVITATION_SECONDS,
     MAX_INVITATIONS,
     Invitation,
     Member,
@@ -28,6 +26,7 @@ from atoll.services.people.org_events import invitation_event, member_event, org
 from atoll.services.people.organizations import Membership
 from atoll.services.people.rosters import add_member, check_team
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.people import DEFAULT_INVITATION_SECONDS, OrgRole
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from atoll.domain.errors import Forbidden, NotFound, Unauthenticated
 from atoll.domain.ids import NO_ORG, PERSONAL_ORG, OrgId, PrincipalId
-from atoll.domain.people.capability import SOVEREIGN_ADMIN, Capability, OrgRole
+from atoll.domain.people.capability import SOVEREIGN_ADMIN, Capability
 from atoll.domain.people.front_end import GUEST_ROLE, NamedPrincipal, guest_of_scope
 from atoll.domain.people.organization import PERSONAL, Member, Organization, member_principal
 from atoll.domain.people.principal import LOCAL_PERSON, Principal
@@ -17,6 +17,7 @@ from atoll.ports import Transaction
 from atoll.services.ground import Ground
 from atoll.services.journals.shared_reads import Begin, SharedReads
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.people import OrgRole
 
 FRESH_SECONDS = 2.0
 MAX_KNOWN = 4096

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from atoll.domain.errors import Conflict
 from atoll.domain.ids import PERSONAL_ORG
-from atoll.domain.people.capability import Capability, OrgRole
+from atoll.domain.people.capability import Capability
 from atoll.domain.people.name import shown_name
 from atoll.domain.people.organization import (
     PERSONAL,
@@ -33,6 +33,7 @@ from atoll.services.people.memberships import Memberships, is_local, organizatio
 from atoll.services.people.org_events import member_event, org_event, org_stream
 from atoll.services.people.rosters import add_member, check_team, one_member
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.people import OrgRole
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from atoll.domain.approvals.approval import overtaken
 from atoll.domain.errors import Conflict
 from atoll.domain.event import sandbox_stream
 from atoll.domain.paging import PageQuery, RowPage
-from atoll.domain.people.capability import Capability, OrgRole
+from atoll.domain.people.capability import Capability
 from atoll.domain.people.organization import Member, check_may_set, member_principal
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.pull_order import cancel
@@ -29,6 +29,7 @@ from atoll.services.people.tokens import revoke_bound
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.secrets.secrets import drop_within
 from atoll.wire.words.library import OrderState
+from atoll.wire.words.people import OrgRole
 
 
 class Ownership:

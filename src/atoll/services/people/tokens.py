@@ -15,7 +15,7 @@ from atoll.domain.event import EventDraft, Json
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId, TokenId
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.bearer import known
-from atoll.domain.people.capability import Capability, OrgRole
+from atoll.domain.people.capability import Capability
 from atoll.domain.people.login import SECRET_BYTES, fingerprint
 from atoll.domain.people.name import shown_name
 from atoll.domain.people.organization import check_may_set
@@ -38,7 +38,7 @@ from atoll.services.people.memberships import organization_for
 from atoll.services.people.rosters import check_team
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.wire.words.events import ActorKind
-from atoll.wire.words.people import MAX_TOKENS
+from atoll.wire.words.people import MAX_TOKENS, OrgRole
 
 ORIGIN = "token:"
 """The beginning of the origin of what was made from a token; its id follows."""

@@ -1,4 +1,16 @@
-"""Bounds of people's names, and of their tokens."""
+"""Roles of members, and bounds of names, groups and tokens."""
+
+from enum import StrEnum
+
+
+class OrgRole(StrEnum):
+    """A member's role in an organization, from the most to the least."""
+
+    OWNER = "owner"
+    ADMIN = "admin"
+    MEMBER = "member"
+    VIEWER = "viewer"
+
 
 MAX_NAME = 64
 """The length of a name."""
@@ -14,3 +26,9 @@ MAX_SHARES = 32
 
 DEFAULT_SHARE_SECONDS = 3600
 """The life of a link."""
+
+MAX_GROUPS = 64
+"""The number of a member's groups."""
+
+DEFAULT_INVITATION_SECONDS = 7 * 24 * 3600
+"""The life of an invitation to an organization."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from atoll.domain.people.capability import OrgRole
+from atoll.wire.words.people import OrgRole
 from tests.surfaces.http.team import Team
 from tests.surfaces.http.world import World, client_of
 

@@ -4,7 +4,7 @@ import json
 from datetime import timedelta
 from typing import Any
 
-from atoll.domain.people.capability import OrgRole
+from atoll.wire.words.people import OrgRole
 from tests.surfaces.http.dashboards.tab import Tab
 from tests.surfaces.http.team import Team
 from tests.surfaces.http.world import World, client_of

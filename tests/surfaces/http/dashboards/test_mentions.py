@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
-from atoll.domain.people.capability import OrgRole
+from atoll.wire.words.people import OrgRole
 from tests.surfaces.http.dashboards.tab import Tab, item_id
 from tests.surfaces.http.team import Team
 from tests.surfaces.http.world import World

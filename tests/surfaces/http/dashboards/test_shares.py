@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from atoll.domain.people.capability import OrgRole
 from atoll.surfaces.http.server.credentials import PAGE_KEY
-from atoll.wire.words.people import MAX_SHARES
+from atoll.wire.words.people import MAX_SHARES, OrgRole
 from tests.surfaces.http.dashboards.tab import Tab, item_id
 from tests.surfaces.http.team import Team
 from tests.surfaces.http.world import World, client_of

@@ -10,11 +10,11 @@ import pytest
 from atoll.domain.errors import Unavailable
 from atoll.domain.event import EventDraft, sandbox_stream
 from atoll.domain.ids import PERSONAL_ORG, EventId, OrgId, PrincipalId
-from atoll.domain.people.capability import OrgRole
 from atoll.domain.people.principal import SYSTEM
 from atoll.ports.host import Finding
 from atoll.services.lifecycle.usage_sampling import UsageSampling
 from atoll.services.overview.machine import FRESH, MachineHealth, unexamined
+from atoll.wire.words.people import OrgRole
 from tests.surfaces.http.team import Team, team_of
 from tests.surfaces.http.world import World
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from atoll.domain.ids import OrgId, PrincipalId
-from atoll.domain.people.capability import OrgRole
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.people import OrgRole
 from tests.surfaces.http.team import Team
 from tests.surfaces.http.world import World, client_of
 

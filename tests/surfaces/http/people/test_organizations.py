@@ -10,10 +10,10 @@ from sqlalchemy import select
 from atoll.adapters.storage.columns import metadata
 from atoll.adapters.storage.store import SqlStore
 from atoll.domain.ids import PERSONAL_ORG
-from atoll.domain.people.capability import OrgRole
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.secrets.secret import bound_to
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.people import OrgRole
 from tests.surfaces.http.team import Team, team_of
 from tests.surfaces.http.world import World, client_of
 

@@ -9,8 +9,8 @@ import pytest
 
 from atoll.domain.approvals.approval import Approval, HostAsk, Requester, SecretAsk
 from atoll.domain.ids import PERSONAL_ORG, ApprovalId, PrincipalId, SandboxId
-from atoll.domain.people.capability import OrgRole
 from atoll.domain.quota import Quota
+from atoll.wire.words.people import OrgRole
 from tests.surfaces.http.team import Team, team_of
 from tests.surfaces.http.world import World, client_of
 

@@ -10,10 +10,10 @@ import httpx
 import pytest
 
 from atoll.domain.ids import TerminalId
-from atoll.domain.people.capability import OrgRole, capabilities_of
+from atoll.domain.people.capability import capabilities_of
 from atoll.domain.people.share import MAX_GUESTS
 from atoll.surfaces.http.server.credentials import PAGE_KEY
-from atoll.wire.words.people import MAX_SHARES
+from atoll.wire.words.people import MAX_SHARES, OrgRole
 from tests.surfaces.http.world import World, client_of
 
 ACTS = {

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from atoll.domain.people.capability import OrgRole
+from atoll.wire.words.people import OrgRole
 from tests.surfaces.http.team import Team, team_of
 from tests.surfaces.http.world import World, client_of
 

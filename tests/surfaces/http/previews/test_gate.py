@@ -14,9 +14,9 @@ from unittest.mock import patch
 import httpx
 import pytest
 
-from atoll.domain.people.capability import OrgRole
 from atoll.domain.preview.visit import VISIT_LIFE
 from atoll.surfaces.http.previews import gate, passage
+from atoll.wire.words.people import OrgRole
 from tests.surfaces.http.team import team_of
 from tests.surfaces.http.world import World, client_of
 

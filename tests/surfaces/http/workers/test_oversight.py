@@ -10,7 +10,6 @@ import pytest
 
 from atoll.domain.event import Json
 from atoll.domain.ids import OrgId, PrincipalId, WorkerKey
-from atoll.domain.people.capability import OrgRole
 from atoll.domain.profile.profile import Profile
 from atoll.domain.route.health import PAUSE, TRIP, Outcome
 from atoll.domain.worker.artifact import WorkerArtifact
@@ -20,6 +19,7 @@ from atoll.domain.worker.lifecycle import Worker, WorkerStatus, WorkerTornDown
 from atoll.domain.worker.record import WorkerEventDraft, WorkerRecord
 from atoll.domain.worker.talk import WorkerTalk, WorkerThread
 from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.wire.words.people import OrgRole
 from tests.surfaces.http.team import Team, team_of
 from tests.surfaces.http.world import World, client_of, world
 

@@ -10,7 +10,6 @@ import structlog
 
 from atoll.domain.errors import AtollError
 from atoll.domain.ids import PERSONAL_ORG, OrgId
-from atoll.domain.people.capability import OrgRole
 from atoll.domain.people.claims import ClaimedPerson, ClaimedRole, unique_name
 from atoll.domain.people.organization import Member, Organization, check_owner_stays
 from atoll.domain.people.person import Person
@@ -24,6 +23,7 @@ from atoll.services.people.memberships import Memberships
 from atoll.services.people.org_events import member_event, org_stream
 from atoll.services.people.rosters import add_member
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.people import OrgRole
 
 _log = structlog.get_logger(__name__)
 

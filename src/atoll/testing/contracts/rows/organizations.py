@@ -8,11 +8,11 @@ import pytest
 from atoll.domain.errors import Conflict
 from atoll.domain.ids import InvitationId, OrgId, PrincipalId
 from atoll.domain.network.bounds import UNBOUNDED, NetworkBounds
-from atoll.domain.people.capability import OrgRole
 from atoll.domain.people.organization import Invitation, Member, Organization
 from atoll.ports import Store
 from atoll.testing.contracts.event_log import NOW
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.people import OrgRole
 
 ACME = Organization(OrgId("org_acme"), "acme", "Acme", NOW)
 OTHER = Organization(OrgId("org_other"), "other", "Other", NOW)

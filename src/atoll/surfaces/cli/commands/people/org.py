@@ -6,7 +6,8 @@ from typing import ParamSpec, TypeVar
 
 import click
 
-from atoll.client.organizations import ROLES, Member, MemberBody, Organizations, OrgRole
+from atoll.client.made.people.organizations import Member, MemberBody, OrgRole
+from atoll.client.organizations import ROLES, Organizations
 from atoll.domain.errors import Invalid
 from atoll.surfaces.cli.commands.people.share import LOCAL_ONLY
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation

@@ -5,13 +5,8 @@ from contextlib import suppress
 
 import click
 
-from atoll.client.organizations import (
-    HeldQuota,
-    NetworkBounds,
-    NetworkBoundsBody,
-    Organizations,
-    QuotaBody,
-)
+from atoll.client.made.people.quotas import HeldQuota, NetworkBounds, NetworkBoundsBody, QuotaBody
+from atoll.client.organizations import Organizations
 from atoll.client.shapes import Me
 from atoll.client.transport import get
 from atoll.domain.errors import Forbidden, Invalid, NotFound

@@ -2,7 +2,8 @@
 
 import click
 
-from atoll.client.organizations import Organization, Organizations
+from atoll.client.made.people.organizations import Organization
+from atoll.client.organizations import Organizations
 from atoll.client.shapes import Me
 from atoll.client.transport import get
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
