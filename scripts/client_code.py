@@ -340,7 +340,7 @@ def made_files() -> dict[Path, str]:
 def _named_operations(area: type[Area]) -> dict[str, Operation[..., Any]]:
     """Return the operations whose bodies and answers are JSON; the client has the others by
     hand."""
-    mine = {one for one in operations_of(area) if one.stream is None and one.takes is None}
+    mine = {one for one in operations_of(area) if not (one.stream or one.takes or one.reads)}
     return {name: one for name, one in vars(area).items() if one in mine}
 
 

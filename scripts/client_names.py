@@ -13,6 +13,7 @@ AREAS: Final = (
     "hooks",
     "hosts.hosts",
     "hosts.routes",
+    "library.drive",
     "library.kept",
     "people.invitations",
     "people.organizations",
@@ -22,7 +23,9 @@ AREAS: Final = (
     "secrets",
     "webhooks",
 )
-NOUNS_BY_HAND: Final = frozenset({"people.invitations", "people.organizations", "people.quotas"})
+NOUNS_BY_HAND: Final = frozenset(
+    {"library.drive", "people.invitations", "people.organizations", "people.quotas"}
+)
 """Areas of which only shapes and bodies are made: the client has one noun for several of them."""
 
 NAMED_OTHERWISE: Final = {
@@ -64,5 +67,5 @@ NAMED: Final = frozenset({"host", "route"})
 ARGUMENTS: Final = {"secret": "name"}
 """Arguments of methods that have another name than their parameter of the path."""
 
-UNLIMITED: Final = frozenset({"HostRoom", "Quantities", "RouteHealth"})
+UNLIMITED: Final = frozenset({"DriveFile", "HostRoom", "Quantities", "RouteHealth"})
 """Shapes whose numbers are -1 where they are null."""

@@ -148,25 +148,6 @@ class PullRequestBody(TypedDict, total=False):
     draft: bool
 
 
-class DriveImportBody(TypedDict, total=False):
-    """A file of a drive for a workspace."""
-
-    file: Required[str]
-    path: str
-    form: str | None
-    replace: bool
-
-
-class DriveExportBody(TypedDict, total=False):
-    """A file of a workspace for a drive."""
-
-    path: Required[str]
-    folder: str
-    name: str | None
-    file: str | None
-    secrets: Literal["refuse", "allow"]
-
-
 class TerminalBody(TypedDict, total=False):
     """A terminal to open."""
 

@@ -29,8 +29,6 @@ from atoll.adapters.drive.http import (
 from atoll.adapters.drive.resumable import ResumableUpload
 from atoll.domain.drive.drive import (
     MAX_CURSOR,
-    MAX_NAME,
-    ROOT_FOLDER,
     BegunConnection,
     DriveAccess,
     DriveFile,
@@ -45,6 +43,7 @@ from atoll.domain.login.issuer_answers import ends_grant
 from atoll.domain.repository.forge import plain_line
 from atoll.ports.clock import Clock
 from atoll.ports.outside.drive import DriveDownload
+from atoll.wire.words.library import MAX_FILE_NAME, ROOT_FOLDER
 
 SCOPES: Final = (
     "https://www.googleapis.com/auth/drive.file",
@@ -297,7 +296,7 @@ def _read_file(told: _File) -> DriveFile:
     size = told.size if told.size and told.size.isascii() and told.size.isdigit() else None
     file = DriveFile(
         told.id,
-        plain_line(told.name, most=MAX_NAME) or "(no name)",
+        plain_line(told.name, most=MAX_FILE_NAME) or "(no name)",
         plain_line(told.mimeType, most=100),
         None if size is None else int(size[:18]),
         told.modifiedTime,

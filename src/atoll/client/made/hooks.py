@@ -34,6 +34,14 @@ class HookList(Shape):
     hooks = fields.many(Hook)
 
 
+class Taken(Shape):
+    """The outcome of a report: the kind of its event, null where it tells of none; `repeated`
+    where it was taken before."""
+
+    event_type = fields.text()
+    repeated = fields.flag()
+
+
 class HookBody(TypedDict, total=False):
     """A hook for the reports of one system."""
 

@@ -13,10 +13,8 @@ from typing import Final
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.repository.forge import plain_line
+from atoll.wire.words.library import MAX_FILE_NAME, MAX_SEARCH, ROOT_FOLDER
 
-ROOT_FOLDER: Final = "root"
-MAX_NAME: Final = 255
-MAX_SEARCH: Final = 100
 MAX_PAGE: Final = 100
 MAX_CURSOR: Final = 1000
 MAX_TRANSFER_BYTES: Final = 4 * 1024 * 1024 * 1024
@@ -187,13 +185,13 @@ def workspace_name(file: DriveFile, form: str | None = None) -> str:
     ending of the form in which it is exported."""
     ending = f".{form or file.forms[0]}" if file.forms else ""
     name = file.name.removesuffix(ending) if ending else file.name
-    plain = re.sub(r"[/\\]", "_", plain_line(name, most=MAX_NAME)).lstrip(". ").rstrip()
+    plain = re.sub(r"[/\\]", "_", plain_line(name, most=MAX_FILE_NAME)).lstrip(". ").rstrip()
     kept = plain.encode()[:_PART_BYTES].decode(errors="ignore") or "file"
     return f"{kept}{ending}"
 
 
 def upload_name(text: str) -> str:
     """Return `text` when it can be a file's name at a drive. Raises `Invalid`."""
-    if not 0 < len(text.strip()) <= len(text) <= MAX_NAME or not text.isprintable():
-        raise Invalid(f"a name is one line of at most {MAX_NAME} characters", field="name")
+    if not 0 < len(text.strip()) <= len(text) <= MAX_FILE_NAME or not text.isprintable():
+        raise Invalid(f"a name is one line of at most {MAX_FILE_NAME} characters", field="name")
     return text

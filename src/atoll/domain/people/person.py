@@ -20,8 +20,6 @@ TICKET_LIFE = timedelta(minutes=1)
 """The time for which the page may trade the ticket of a finished login."""
 
 TICKET_PREFIX = "oidc-"
-MAX_SESSIONS = 50
-"""The sessions of one person; past them the oldest ends."""
 
 SEEN_EVERY = timedelta(minutes=1)
 """The interval at which the last use of a session is noted."""

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import DashboardId, OrgId, PrincipalId, PushSubscriptionId
-from atoll.wire.words.push import MAX_ENDPOINT
+from atoll.wire.words.people import MAX_ENDPOINT
 
 MAX_NAME = 80
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from atoll.domain.drive.drive import (
     MAX_TRANSFER_BYTES,
-    ROOT_FOLDER,
     DriveAccess,
     DriveFile,
     DrivePage,
@@ -41,6 +40,7 @@ from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.terminals.runtime_calls import WITH_SECRETS, RuntimeCalls
 from atoll.wire.contract import files
 from atoll.wire.contract.files import FileEntry, MoveBody
+from atoll.wire.words.library import ROOT_FOLDER
 
 MAX_TRANSFERS = 8
 """Transfers at once; more wait their turn. Each has a few megabytes in memory."""

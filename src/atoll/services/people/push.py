@@ -8,7 +8,7 @@ from atoll.domain.people.principal import Principal
 from atoll.domain.people.push import PushSubscription, PushTarget
 from atoll.ports.senders.push import PushSender
 from atoll.services.ground import Ground
-from atoll.wire.words.push import MAX_SUBSCRIPTIONS
+from atoll.wire.words.people import MAX_SUBSCRIPTIONS
 
 
 class PushSubscriptions:

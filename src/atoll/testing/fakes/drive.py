@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 
 from atoll.domain.drive.drive import (
     FOLDER_TYPE,
-    ROOT_FOLDER,
     BegunConnection,
     DriveAccess,
     DriveFile,
@@ -19,6 +18,7 @@ from atoll.domain.drive.drive import (
 )
 from atoll.domain.errors import AtollError, Forbidden, NotFound
 from atoll.ports.outside.drive import DriveDownload
+from atoll.wire.words.library import ROOT_FOLDER
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 LATER = datetime(2200, 1, 1, tzinfo=UTC)

@@ -7,6 +7,7 @@ from msgspec import Meta
 from atoll.wire.api.fields import ItemId
 from atoll.wire.api.operation import Answer, Area, Request, operation
 from atoll.wire.words.hooks import MAX_HOOKS, HookSource
+from atoll.wire.words.media_types import JSON
 
 
 class HookBody(Request):
@@ -38,6 +39,14 @@ class HookList(Answer):
     hooks: list[HookView]
 
 
+class TakenView(Answer):
+    """The outcome of a report: the kind of its event, null where it tells of none; `repeated` where
+    it was taken before."""
+
+    event_type: str | None
+    repeated: bool
+
+
 class Hooks(Area):
     """Addresses for the reports of other systems."""
 
@@ -60,3 +69,18 @@ class Hooks(Area):
     def test(self, hook: ItemId) -> HookView:
         """Append the event `hook.tested`, so that whoever watches the hook's events learns of
         it."""
+
+    @operation(
+        "POST /v1/ingest/{source}/{hook}",
+        name="take_report",
+        status=202,
+        public=True,
+        problems=(413,),
+        reads=(JSON,),
+    )
+    def take(
+        self,
+        source: Annotated[str, Meta(max_length=20)],
+        hook: Annotated[str, Meta(max_length=64)],
+    ) -> TakenView:
+        """Take a report of another system. Its signature is the credential."""

@@ -111,7 +111,8 @@ class Facts(TypedDict, total=False):
     permission, where it is not its area's; a `public` one needs no login. A list of at most
     `max_items` needs no pages. `about` describes the answer. `also` are other statuses of success,
     with the same answer, and what they mean. `takes` is the media type of a body that is read in
-    pieces, `offers` that of a stream which is the answer for those who accept it.
+    pieces, `reads` are those of a body that its function reads whole and by itself, `offers` is
+    that of a stream which is the answer for those who accept it.
     `nothing` says when there is no answer (204) instead of the declared one."""
 
     status: int
@@ -124,6 +125,7 @@ class Facts(TypedDict, total=False):
     about: str
     also: Mapping[int, str]
     takes: str
+    reads: tuple[str, ...]
     offers: str
     nothing: str
 
@@ -147,6 +149,7 @@ class Operation(Generic[P, R]):
     about: str = "Successful Response"
     also: Mapping[int, str] = field(default_factory=dict)
     takes: str | None = None
+    reads: tuple[str, ...] = ()
     offers: str | None = None
     nothing: str | None = None
     tag: str = ""

@@ -106,3 +106,13 @@ class SyncOutcome(StrEnum):
     CONFLICT = "conflict"
     ABORTED = "aborted"
     CLEAN = "clean"
+
+
+ROOT_FOLDER: Final = "root"
+"""The id of a drive's first folder."""
+
+MAX_FILE_NAME: Final = 255
+"""The length of a file's name in a drive."""
+
+MAX_SEARCH: Final = 100
+"""The length of a name that is searched for in a drive."""

@@ -1,4 +1,4 @@
-"""Roles of members, and bounds of names, groups and tokens."""
+"""Roles of members, and bounds of names, groups, tokens, sessions and browsers."""
 
 from enum import StrEnum
 
@@ -32,3 +32,12 @@ MAX_GROUPS = 64
 
 DEFAULT_INVITATION_SECONDS = 7 * 24 * 3600
 """The life of an invitation to an organization."""
+
+MAX_SESSIONS = 50
+"""The sessions of one person; past them the oldest ends."""
+
+MAX_SUBSCRIPTIONS = 20
+"""The number of browsers of one person."""
+
+MAX_ENDPOINT = 1024
+"""The length of an address at a push service."""

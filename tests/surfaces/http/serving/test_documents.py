@@ -33,6 +33,10 @@ class Cargoes(Area):
     def schema(self) -> Stream:  # type: ignore[empty-body]
         """Return its schema."""
 
+    @operation("PUT /v1/cargoes", name="put_cargo", reads=("application/yaml", "application/json"))
+    def put(self) -> CargoView:  # type: ignore[empty-body]
+        """Replace the cargo."""
+
 
 PATHS = describe_operations(operations_of(Cargoes), Schemas())
 BINARY = {"type": "string", "format": "binary"}
@@ -55,3 +59,13 @@ def test_answer_that_may_be_missing_is_said_to_be() -> None:
 def test_stream_has_its_media_types_alone(path: str, schemas: dict[str, Any]) -> None:
     content = PATHS[path]["get"]["responses"]["200"]["content"]
     assert content == {kind: {"schema": schema} for kind, schema in schemas.items()}
+
+
+def test_body_that_is_read_whole_is_a_text_or_an_object() -> None:
+    assert PATHS["/v1/cargoes"]["put"]["requestBody"] == {
+        "content": {
+            "application/yaml": {"schema": {"type": "string"}},
+            "application/json": {"schema": {"type": "object"}},
+        },
+        "required": True,
+    }

@@ -13,7 +13,6 @@ from atoll.domain.ids import OrgId, PrincipalId, SessionId
 from atoll.domain.people.login import SECRET_BYTES, fingerprint, spell_secret
 from atoll.domain.people.organization import member_principal
 from atoll.domain.people.person import (
-    MAX_SESSIONS,
     SEEN_EVERY,
     LoginTicket,
     Person,
@@ -27,6 +26,7 @@ from atoll.ports import Transaction
 from atoll.ports.vault import Sealed
 from atoll.services.ground import Ground
 from atoll.services.people.identity.settings import SessionLives
+from atoll.wire.words.people import MAX_SESSIONS
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,42 +5,21 @@ An answer has the members of the profile's own document besides those that are d
 
 from typing import Any
 
-from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from atoll.domain.errors import Invalid
-from atoll.domain.people.capability import Capability
 from atoll.domain.profile.profile import Profile
 from atoll.domain.profile.schema import profile_document
 from atoll.services.application import Application
 from atoll.surfaces.http.body.answers import Json
-from atoll.surfaces.http.body.fields import ItemId
 from atoll.surfaces.http.body.json_body import read_body
-from atoll.surfaces.http.server.context import Atoll, Caller
-from atoll.surfaces.http.server.permissions import needs
-from atoll.surfaces.http.server.problems import problems
 from atoll.surfaces.http.serving.serve import Operations, RequestContext
 from atoll.wire.api.fields import FIRST_PAGE, Paging
 from atoll.wire.api.library.profiles import Profiles
 
 operations = Operations()
-router = APIRouter(prefix="/v1/profiles", tags=["profiles"])
 
 MAX_DOCUMENT_BYTES = 256 * 1024
-
-_EITHER = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "application/yaml": {"schema": {"type": "string"}},
-            "application/json": {"schema": {"type": "object"}},
-        },
-    }
-}
-_STORED = {
-    "description": "Successful Response",
-    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ProfileView"}}},
-}
 
 
 @operations.forwards(Profiles.list)
@@ -61,23 +40,15 @@ async def get_profile(
     return Json({**await _view(context.atoll, found), "versions": list(versions)})
 
 
-@router.put(
-    "/{profile}",
-    response_model=None,
-    responses={200: _STORED, **problems(404, 409, 413)},
-    openapi_extra=_EITHER,
-)
-@needs(Capability.PROFILE_MANAGE)
-async def save_profile(
-    atoll: Atoll, caller: Caller, *, profile: ItemId, request: Request
-) -> Response:
-    """Store a profile, from YAML or JSON; bundled ones cannot be changed."""
-    raw = await read_body(request, MAX_DOCUMENT_BYTES)
+@operations.forwards(Profiles.save)
+async def save_profile(context: RequestContext, profile: str) -> Response:
+    raw = await read_body(context.request, MAX_DOCUMENT_BYTES)
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise Invalid(f"the profile is not UTF-8 at byte {error.start}", field="body") from error
-    return Json(await _view(atoll, await atoll.profiles.save(caller, profile, text)))
+    saved = await context.atoll.profiles.save(context.caller, profile, text)
+    return Json(await _view(context.atoll, saved))
 
 
 @operations.serves(Profiles.delete)

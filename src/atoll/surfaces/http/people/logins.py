@@ -4,7 +4,7 @@ The ticket comes in the body: the page takes it from the fragment of the login l
 never send, log or pass on.
 """
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Request
 from pydantic import Field
@@ -14,10 +14,10 @@ from atoll.domain.errors import Forbidden
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.login import SESSION_LIFE, TICKET_LIFE
 from atoll.domain.people.person import TICKET_PREFIX
-from atoll.domain.people.principal import Principal
 from atoll.services.application import Application
 from atoll.services.people.identity.sessions import Visitor
 from atoll.surfaces.http.body.answers import Json, no_content
+from atoll.surfaces.http.body.contract import shown
 from atoll.surfaces.http.body.fields import Body, ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.people.cookies import (
@@ -27,74 +27,21 @@ from atoll.surfaces.http.people.cookies import (
     set_cookie,
 )
 from atoll.surfaces.http.people.links import near_link, outside_link
+from atoll.surfaces.http.people.me import entered_view
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.credentials import COOKIE, GUEST_COOKIE, cookie_of
 from atoll.surfaces.http.server.guard import source_of
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
-from atoll.wire.words.events import ActorKind
-from atoll.wire.words.people import MAX_NAME
+from atoll.wire.api.people.me import EnteredView
 
 router = APIRouter(prefix="/auth", tags=["auth"], route_class=JsonRoute)
-own = APIRouter(prefix="/v1/me", tags=["auth"], route_class=JsonRoute)
 
 
 class TicketBody(Body):
     """The ticket of a login link."""
 
     ticket: Annotated[str, Field(min_length=1, max_length=200, strict=True)]
-
-
-class MeBody(Body):
-    """A change of the caller: the name that others see."""
-
-    name: Annotated[str, Field(max_length=MAX_NAME, strict=True)]
-
-
-class GuestAccessView(ResponseModel):
-    """The role of a guest at the terminals (or one) of a sandbox, until it ends; with
-    `recording_id` at that recording alone. With `dashboard_id` it is a look at that dashboard, and
-    with `terminals` at the terminals on it; the sandbox's members are null then. `inviter` is the
-    name of whoever made the link, or empty."""
-
-    share_id: str
-    inviter: str
-    sandbox_id: str | None
-    sandbox_name: str | None
-    sandbox_state: str | None
-    dashboard_id: str | None
-    dashboard_name: str | None
-    terminals: bool
-    terminal_id: str | None
-    recording_id: str | None
-    role: str
-    expires_at: str
-
-
-class MeView(ResponseModel):
-    """The caller. `interactive`: a person in a browser, who may approve. `guest` describes a caller
-    who came by a share link. `roles` are the claims of that name: first the role in `org_id`, which
-    is `nobody` for a person who is a member of nothing yet."""
-
-    id: str
-    org_id: str
-    kind: ActorKind
-    interactive: bool
-    name: str
-    roles: list[str]
-    guest: GuestAccessView | None
-
-
-class EnteredView(MeView):
-    """The caller after a login.
-
-    The page sends `page_key` as the header `Atoll-Page-Key` beside its cookie, and as the
-    subprotocol `atoll.key.KEY` of WebSockets. No other response contains it. `next` is the route
-    of the page that a login at a provider was begun for, else empty.
-    """
-
-    page_key: str
-    next: str
 
 
 class LogoutView(ResponseModel):
@@ -113,7 +60,7 @@ class TicketView(ResponseModel):
     expires_in: int
 
 
-@router.post("/login", response_model=EnteredView, responses=problems(409, 413))
+@router.post("/login", response_model=shown(EnteredView), responses=problems(409, 413))
 async def log_in(atoll: Atoll, request: Request, body: TicketBody) -> Response:
     """Trade a ticket for a cookie: of a login link for `atoll_session` (30 days), of a login at a
     provider for that, or for `__Host-atoll_session` over TLS."""
@@ -122,7 +69,7 @@ async def log_in(atoll: Atoll, request: Request, body: TicketBody) -> Response:
         return await _enter(atoll, request, body.ticket, source)
     session = await atoll.logins.login(body.ticket, source)
     caller = await atoll.logins.by_session(session, source)
-    answer = await _entered(atoll, caller, session, "")
+    answer = Json(await entered_view(atoll, caller, session))
     set_cookie(request, answer, (COOKIE, session), seconds=int(SESSION_LIFE.total_seconds()))
     return answer
 
@@ -137,37 +84,12 @@ async def _enter(atoll: Application, request: Request, ticket: str, source: str)
         entered = await identity.logins.redeem(ticket, cookie, visitor)
     if identity is None or entered is None:
         raise atoll.logins.wrong(source, "this login is over, or was begun in another browser")
-    answer = await _entered(atoll, entered.person, entered.session, entered.route)
+    view = await entered_view(atoll, entered.person, entered.session, entered.route)
+    answer = Json(view)
     lasts = int(identity.sessions.lives.whole.total_seconds())
     set_cookie(request, answer, (person_cookie(request), entered.session), seconds=lasts)
     set_cookie(request, answer, (name, ""), seconds=0)
     return answer
-
-
-async def _entered(atoll: Application, caller: Principal, session: str, route: str) -> Response:
-    key = atoll.logins.page_key(session)
-    return Json({**await me(atoll, caller), "page_key": key, "next": route})
-
-
-@router.get("/me", response_model=MeView, responses=problems())
-@needs(Capability.ME)
-async def who_am_i(atoll: Atoll, caller: Caller) -> Response:
-    """Return the caller."""
-    return Json(await me(atoll, caller))
-
-
-@own.get("", response_model=MeView, responses=problems())
-@needs(Capability.ME)
-async def read_me(atoll: Atoll, caller: Caller) -> Response:
-    """Return the caller, like `/auth/me`."""
-    return Json(await me(atoll, caller))
-
-
-@own.patch("", response_model=MeView, responses=problems(413))
-@needs(Capability.ME)
-async def change_me(atoll: Atoll, caller: Caller, body: MeBody) -> Response:
-    """Change the name that others at a terminal, guests and invitations see."""
-    return Json(await me(atoll, await atoll.tenancy.organizations.rename(caller, body.name)))
 
 
 @router.post("/logout", status_code=204, responses={**problems(), 200: {"model": LogoutView}})
@@ -208,19 +130,3 @@ async def new_ticket(atoll: Atoll, caller: Caller, request: Request) -> Response
         "expires_in": int(TICKET_LIFE.total_seconds()),
     }
     return Json(view, 201)
-
-
-async def me(atoll: Atoll, caller: Principal) -> dict[str, Any]:
-    """Return the fields of a `MeView`."""
-    access = caller.guest_access
-    sandbox, dashboard = await atoll.shares.opened_to(caller)
-    guest = None
-    if access is not None and (sandbox is not None or dashboard is not None):
-        guest = GuestAccessView.of(
-            access,
-            inviter=await atoll.shares.inviter_of(access),
-            sandbox_name=None if sandbox is None else sandbox.name,
-            sandbox_state=None if sandbox is None else sandbox.state.value,
-            dashboard_name=None if dashboard is None else dashboard.name,
-        )
-    return MeView.of(caller, name=caller.name or caller.id, roles=list(caller.roles), guest=guest)

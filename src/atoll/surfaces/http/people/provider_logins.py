@@ -7,19 +7,17 @@ from typing import Annotated, Any, Final, Literal
 from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request
-from pydantic import Field
 from starlette.responses import Response
 
 from atoll.domain.error_status import status_of
-from atoll.domain.errors import AtollError, NotFound
+from atoll.domain.errors import AtollError
 from atoll.domain.people.capability import Capability
-from atoll.domain.people.login import fingerprint
-from atoll.domain.people.person import LOGIN_LIFE, MAX_SESSIONS, PersonSession
+from atoll.domain.people.person import LOGIN_LIFE
 from atoll.domain.people.realm import MAX_REALMS
-from atoll.services.application import Application, Identity
+from atoll.services.application import Application
 from atoll.services.people.identity.provider_logins import ProviderReply
-from atoll.surfaces.http.body.answers import Json, instant, no_content
-from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel
+from atoll.surfaces.http.body.answers import Json, no_content
+from atoll.surfaces.http.body.fields import ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.body.pages import at_most
 from atoll.surfaces.http.body.plain_page import plain_page
@@ -29,6 +27,7 @@ from atoll.surfaces.http.people.cookies import (
     set_cookie,
 )
 from atoll.surfaces.http.people.links import near_link
+from atoll.surfaces.http.people.me import identity_of
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.credentials import cookie_of
 from atoll.surfaces.http.server.guard import source_of
@@ -36,7 +35,6 @@ from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 
 router = APIRouter(prefix="/auth", tags=["auth"], route_class=JsonRoute)
-own = APIRouter(prefix="/v1/me", tags=["auth"], route_class=JsonRoute)
 
 _WAY: Final[dict[int | str, dict[str, Any]]] = {
     302: {"description": "To the provider, or back to the page."},
@@ -62,31 +60,6 @@ class RealmList(ResponseModel):
     realms: list[RealmView]
 
 
-class MySessionView(ResponseModel):
-    """A browser in which the caller is logged in. `current` is the one that asks."""
-
-    id: str
-    realm: str
-    current: bool
-    created_at: str
-    last_seen_at: str
-    expires_at: str
-    address: str
-    agent: str
-
-
-class MySessionList(ResponseModel):
-    """The caller's sessions, oldest first."""
-
-    sessions: list[MySessionView]
-
-
-class OrganizationChoice(Body):
-    """The organization, by id or slug, in which this session works from now on."""
-
-    organization: Annotated[str, Field(min_length=1, max_length=64, strict=True)]
-
-
 @router.get("/realms", response_model=RealmList, openapi_extra=at_most(MAX_REALMS))
 async def list_realms(atoll: Atoll) -> Response:
     """Return how people log in here."""
@@ -106,7 +79,7 @@ async def begin_login(
     """Lead the browser to the realm's provider. `next` is a route of the page for afterwards."""
     try:
         redirect_uri = near_link(request, "").url.partition("/#")[0]
-        url, cookie = await _identity(atoll).logins.begin(
+        url, cookie = await identity_of(atoll).logins.begin(
             realm[:100], f"{redirect_uri}/auth/oidc/{realm[:100]}/callback", route[:400]
         )
     except AtollError as error:
@@ -136,7 +109,7 @@ async def end_login(
     address = source_of(request.scope)
     reply = ProviderReply(state, code, error, iss, address)
     try:
-        ticket = await _identity(atoll).logins.finish(realm[:100], cookie, reply)
+        ticket = await identity_of(atoll).logins.finish(realm[:100], cookie, reply)
     except AtollError as failure:
         return _sorry(atoll, realm, failure)
     return _redirect(f"/#login={ticket}")
@@ -150,61 +123,6 @@ async def log_out_everywhere(atoll: Atoll, caller: Caller, request: Request) -> 
     answer = no_content()
     end_session_cookies(request, answer)
     return answer
-
-
-@own.get(
-    "/sessions",
-    response_model=MySessionList,
-    responses=problems(),
-    openapi_extra=at_most(MAX_SESSIONS),
-)
-@needs(Capability.ME)
-async def list_my_sessions(atoll: Atoll, caller: Caller, request: Request) -> Response:
-    """Return the browsers in which the caller is logged in at a provider."""
-    identity = atoll.tenancy.identity
-    found = [] if identity is None else await identity.sessions.list(caller)
-    current = request.state.session
-    return Json({"sessions": [_view(one, current) for one in found]})
-
-
-@own.delete("/sessions/{session}", status_code=204, responses=problems(404))
-@needs(Capability.ME)
-async def end_my_session(atoll: Atoll, caller: Caller, session: ItemId) -> Response:
-    """End one of the caller's sessions, and within 5 seconds its open connections."""
-    await _identity(atoll).sessions.end_one(caller, session)
-    return no_content()
-
-
-@own.put("/organization", status_code=204, responses=problems(404, 413))
-@needs(Capability.ME)
-async def choose_organization(
-    atoll: Atoll, caller: Caller, request: Request, body: OrganizationChoice
-) -> Response:
-    """Have this session work in another organization of the caller. Takes effect at once."""
-    session = request.state.session
-    if session is None or caller.token is not None:
-        raise NotFound("Only a browser's session chooses its organization; a token has its own.")
-    await _identity(atoll).sessions.choose(session, body.organization)
-    return no_content()
-
-
-def _identity(atoll: Application) -> Identity:
-    if atoll.tenancy.identity is None:
-        raise NotFound("There is no login provider here: `atoll login` prints a login link.")
-    return atoll.tenancy.identity
-
-
-def _view(session: PersonSession, current: str | None) -> dict[str, Any]:
-    return {
-        "id": session.id,
-        "realm": session.realm,
-        "current": current is not None and fingerprint(current) == session.mark,
-        "created_at": instant(session.created_at),
-        "last_seen_at": instant(session.seen_at),
-        "expires_at": instant(session.expires_at),
-        "address": session.address,
-        "agent": session.agent,
-    }
 
 
 def _redirect(url: str) -> Response:

@@ -13,11 +13,12 @@ from starlette.responses import Response
 from atoll.domain.ids import RecordingId, TerminalId
 from atoll.domain.people.share import Guest, Share, ShareRequest
 from atoll.surfaces.http.body.answers import Json
+from atoll.surfaces.http.body.contract import shown
 from atoll.surfaces.http.body.fields import Body, ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.people.cookies import set_cookie
 from atoll.surfaces.http.people.links import outside_link
-from atoll.surfaces.http.people.logins import EnteredView, me
+from atoll.surfaces.http.people.me import entered_view
 from atoll.surfaces.http.server.context import Atoll
 from atoll.surfaces.http.server.credentials import GUEST_COOKIE, cookie_of, page_keys
 from atoll.surfaces.http.server.guard import source_of
@@ -25,6 +26,7 @@ from atoll.surfaces.http.server.problems import problems
 from atoll.surfaces.http.serving.answers import answer_of
 from atoll.surfaces.http.serving.serve import Operations, RequestContext
 from atoll.wire.api.people import shares as api
+from atoll.wire.api.people.me import EnteredView
 from atoll.wire.api.people.shares import Shares
 from atoll.wire.words.people import MAX_NAME
 from atoll.wire.words.terminals import Role
@@ -110,7 +112,9 @@ async def read_invitation(atoll: Atoll, request: Request, body: InvitationBody) 
     return Json(view)
 
 
-@entrance.post("/guests", status_code=201, response_model=EnteredView, responses=problems(409, 413))
+@entrance.post(
+    "/guests", status_code=201, response_model=shown(EnteredView), responses=problems(409, 413)
+)
 async def come_in(atoll: Atoll, request: Request, body: GuestBody) -> Response:
     """Trade the secret of a share link for the cookie `atoll_guest`; answers like `/auth/login`. A
     page that came by it before stays the same guest."""
@@ -119,8 +123,7 @@ async def come_in(atoll: Atoll, request: Request, body: GuestBody) -> Response:
     if before is not None and not atoll.logins.from_page(before, page_keys(request)):
         before = None
     entered = await atoll.shares.enter(body.ticket, body.name, source=source, session=before)
-    key = atoll.logins.page_key(entered.session)
-    answer = Json({**await me(atoll, entered.guest), "page_key": key, "next": ""}, 201)
+    answer = Json(await entered_view(atoll, entered.guest, entered.session), 201)
     access = entered.guest.guest_access
     if access is not None:
         set_cookie(request, answer, (GUEST_COOKIE, entered.session), until=access.expires_at)

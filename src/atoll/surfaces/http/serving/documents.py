@@ -14,8 +14,10 @@ from atoll.surfaces.http.server.problems import problems
 from atoll.surfaces.http.serving.schemas import Schema, Schemas
 from atoll.wire.api.annotations import kind_of, only_member
 from atoll.wire.api.operation import REQUIRED, Operation, Parameter, Place
+from atoll.wire.words.media_types import JSON
 
 _OTHER: Final = re.compile(r"\W")
+_TYPES: Final = {JSON: "object"}
 
 
 def describe_operations(
@@ -47,6 +49,9 @@ def _operation(declared: Operation[..., Any], schemas: Schemas) -> dict[str, Any
     if declared.takes is not None:
         raw = {"schema": {"type": "string", "format": "binary"}}
         made["requestBody"] = {"content": {declared.takes: raw}}
+    if declared.reads:
+        whole = {one: {"schema": {"type": _TYPES.get(one, "string")}} for one in declared.reads}
+        made["requestBody"] = {"content": whole, "required": True}
     if declared.max_items is not None:
         made[MAX_ITEMS] = declared.max_items
     if declared.removal is not None:
@@ -77,7 +82,7 @@ def _description_within(schema: Schema) -> str | None:
 
 
 def _body(body: Parameter, schemas: Schemas) -> dict[str, Any]:
-    content = {"application/json": {"schema": schemas.of(body.annotation)}}
+    content = {JSON: {"schema": schemas.of(body.annotation)}}
     required = body.default is REQUIRED
     return {"content": content, "required": True} if required else {"content": content}
 
@@ -90,7 +95,7 @@ def _responses(declared: Operation[..., Any], schemas: Schemas) -> dict[str, Any
         answer["content"] = {name: one for content in found for name, one in content.items()}
     elif declared.answer is not None:
         shown = only_member(kind_of(declared.answer)) if declared.nothing else declared.answer
-        answer["content"] = {"application/json": {"schema": schemas.of(shown)}}
+        answer["content"] = {JSON: {"schema": schemas.of(shown)}}
     errors = problems(*declared.problems)
     also = {str(status): {**answer, "description": text} for status, text in declared.also.items()}
     if declared.offers is not None:

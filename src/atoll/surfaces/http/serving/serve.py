@@ -33,7 +33,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """The services, the caller, and the request itself."""
+    """The services, the caller, and the request itself. A public operation has no caller."""
 
     atoll: Application
     caller: Principal
@@ -100,7 +100,8 @@ class Operations:
         return partial(self._add, operation)
 
     def forwards(self, operation: Operation[P, Any]) -> Callable[[Streamed[P]], Streamed[P]]:
-        """Return the decorator of the function whose response is an answer as a runtime gave it."""
+        """Return the decorator of the function that makes the response: as a runtime gave it, with
+        members that no declaration names, or with cookies."""
         return partial(self._add, operation)
 
     def streams(self, operation: Operation[P, Stream]) -> Callable[[Streamed[P]], Streamed[P]]:
@@ -132,7 +133,8 @@ def _endpoint(
 
     async def endpoint(request: Request) -> Response:
         arguments = await reader.read(request)
-        services, caller = request.app.state.services, request.state.caller
+        services = request.app.state.services
+        caller: Any = getattr(request.state, "caller", None)
         answer = await function(RequestContext(services, caller, request, operation), **arguments)
         return respond(answer, operation.status)
 

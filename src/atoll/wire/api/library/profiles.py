@@ -7,6 +7,7 @@ from msgspec import Meta
 
 from atoll.wire.api.fields import FIRST_PAGE, ItemId, Paging
 from atoll.wire.api.operation import Answer, Area, operation
+from atoll.wire.words.media_types import JSON, YAML
 
 Version = Annotated[
     Annotated[str, Meta(max_length=100)] | None,
@@ -52,6 +53,16 @@ class Profiles(Area):
     @operation("GET /v1/profiles/{profile}", name="get_profile", problems=(404,))
     def get(self, profile: ItemId, *, version: Version = None) -> ProfileWithVersions:
         """Return one profile, by its id or short name."""
+
+    @operation(
+        "PUT /v1/profiles/{profile}",
+        name="save_profile",
+        needs="profile.manage",
+        problems=(404, 409, 413),
+        reads=(YAML, JSON),
+    )
+    def save(self, profile: ItemId) -> ProfileView:
+        """Store a profile, from YAML or JSON; bundled ones cannot be changed."""
 
     @operation(
         "DELETE /v1/profiles/{profile}",

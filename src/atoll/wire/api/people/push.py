@@ -6,7 +6,7 @@ from msgspec import Meta
 
 from atoll.wire.api.fields import ItemId
 from atoll.wire.api.operation import Answer, Area, Request, operation
-from atoll.wire.words.push import MAX_ENDPOINT, MAX_SUBSCRIPTIONS
+from atoll.wire.words.people import MAX_ENDPOINT, MAX_SUBSCRIPTIONS
 
 Key = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_=-]{1,200}\Z")]
 
