@@ -3,8 +3,8 @@ import pytest
 from atoll.domain.errors import Invalid
 from atoll.domain.event import Gap, Json, dashboard_stream, last_event_position, sandbox_stream
 from atoll.domain.event_kind import KINDS, check
-from atoll.domain.sandbox.sandbox import State
 from atoll.wire.words.events import MAX_POSITION
+from atoll.wire.words.sandboxes import State
 
 LIFE: dict[str, Json] = {"sandbox_id": "sb_a", "name": "x", "generation": 1, "state": "ready"}
 

@@ -17,10 +17,10 @@ from atoll.domain.placement import (
     shortage,
 )
 from atoll.domain.profile.profile import Placement
-from atoll.domain.sandbox.sandbox import State
 from atoll.domain.wall.resources import Resources
 from atoll.testing.contracts.rows.sandboxes import sandbox
 from atoll.wire.words.hosts import HostKind, HostState
+from atoll.wire.words.sandboxes import State
 
 ORG, OTHER = OrgId("org_1"), OrgId("org_2")
 DEFAULTS = Resources(cpu=1.0, memory_mb=4096)

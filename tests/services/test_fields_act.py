@@ -12,7 +12,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from pydantic import BaseModel
+from msgspec import Struct, convert
+from msgspec.structs import fields
 
 from atoll.adapters.extensions.in_memory import InMemory
 from atoll.adapters.extensions.namespaces.extension import Namespaces
@@ -22,28 +23,22 @@ from atoll.domain.errors import AtollError, Invalid
 from atoll.domain.files.host_mount import HostMount
 from atoll.domain.host.host import HourlyCost
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.profile.profile import Access, Scope, WorkspaceMode
 from atoll.domain.profile.schema import profile_document, read_profile
 from atoll.domain.route.policy import Constraints, RouteOptions
 from atoll.domain.sandbox.project import ProjectRequest
-from atoll.domain.sandbox.sandbox import (
-    Consumer,
-    CreateSandbox,
-    Inputs,
-    RepoRequest,
-    SetupMetadata,
-    State,
-)
-from atoll.domain.sandbox.task import AgentMode, TaskRequest
+from atoll.domain.sandbox.sandbox import Consumer, CreateSandbox, Inputs, RepoRequest, SetupMetadata
+from atoll.domain.sandbox.task import TaskRequest
 from atoll.ports import Capabilities, Provision
 from atoll.services.agents.agents import Agents
 from atoll.services.terminals.terminals import Terminals
-from atoll.surfaces.http.body.route_body import MountBody
-from atoll.surfaces.http.sandboxes.create_body import CreateBody
+from atoll.surfaces.http.sandboxes.requests import mounts_of
+from atoll.wire.api.hosts.routes import MountBody
+from atoll.wire.api.sandboxes.requests import CreateBody
 from atoll.wire.contract.agents import OpenAgentBody
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.networks import NetworkMode
 from atoll.wire.words.routes import ExecutionMode, Strategy
+from atoll.wire.words.sandboxes import Access, AgentMode, Scope, State, WorkspaceMode
 from atoll.wire.words.terminals import Strictness
 from atoll.wire.words.walls import IsolationLevel
 from atoll.wire.zygote import messages as wire
@@ -329,21 +324,20 @@ OWED_REQUESTS: dict[str, int] = {}
 CALLERS = {"copies", "task.group"}
 
 
-def _request_fields(model: type[BaseModel], above: str = "") -> set[str]:
+def _request_fields(struct: type[Struct], above: str = "") -> set[str]:
     found: set[str] = set()
-    for name, field in model.model_fields.items():
-        inner = field.annotation
-        if isinstance(inner, type) and issubclass(inner, BaseModel):
-            found |= _request_fields(inner, f"{above}{name}.")
+    for field in fields(struct):
+        if isinstance(field.type, type) and issubclass(field.type, Struct):
+            found |= _request_fields(field.type, f"{above}{field.name}.")
         else:
-            found.add(f"{above}{name}")
+            found.add(f"{above}{field.name}")
     return found
 
 
 def test_every_field_of_a_create_is_judged() -> None:
-    fields, judged = _request_fields(CreateBody), REQUESTED.keys() | OWED_REQUESTS.keys() | CALLERS
-    assert fields - judged == set(), "say what acts on these, or which issue owes it"
-    assert judged - fields == set(), "these are no fields of a create any more"
+    named, judged = _request_fields(CreateBody), REQUESTED.keys() | OWED_REQUESTS.keys() | CALLERS
+    assert named - judged == set(), "say what acts on these, or which issue owes it"
+    assert judged - named == set(), "these are no fields of a create any more"
 
 
 @pytest.mark.parametrize("field", REQUESTED)
@@ -354,8 +348,8 @@ async def test_field_of_a_create_changes_what_happens(field: str) -> None:
 
 async def test_access_of_a_mount_changes_what_the_wall_is_asked_for() -> None:
     place = {"source": "/data", "target": "/data", "grant": "0" * 32}
-    requests = [MountBody(**place, access=access).to_domain() for access in ("ro", "rw")]
-    read, written = [await _effects(HEAD, mounts=(one,)) for one in requests]
+    bodies = [convert({**place, "access": access}, MountBody) for access in ("ro", "rw")]
+    read, written = [await _effects(HEAD, mounts=mounts_of((one,))) for one in bodies]
     assert read["wall"] != written["wall"]
 
 

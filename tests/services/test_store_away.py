@@ -7,10 +7,11 @@ from contextlib import asynccontextmanager, contextmanager
 import pytest
 
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import CreateSandbox, State
+from atoll.domain.sandbox.sandbox import CreateSandbox
 from atoll.ports import StoreUnavailable, Transaction
 from atoll.services.journals.events import AFTER_FAILURE, Note
 from atoll.services.sandboxes.reconciler import RETRY_SECONDS
+from atoll.wire.words.sandboxes import State
 from tests.services.scene import Scene, scene
 
 

@@ -157,7 +157,8 @@ def _all_bare() -> list[Route | WebSocketRoute]:
     from atoll.surfaces.http import multiplayer
     from atoll.surfaces.http.app import routers
 
-    found = [route for router in (*routers(), multiplayer.router) for route in router.routes]
+    sessions = (multiplayer.operations, multiplayer.router)
+    found = [route for router in (*routers(), *sessions) for route in router.routes]
     return [one for one in found if isinstance(one, Route | WebSocketRoute)]
 
 

@@ -26,7 +26,6 @@ from atoll.domain.agent.agent import Agent as CatalogueAgent
 from atoll.domain.host.host import Host
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import State
 from atoll.domain.worker.create import CreateWorker, WorkerId
 from atoll.domain.worker.heartbeat import Lease
 from atoll.domain.worker.ledger import ErrorCode, RequestRefusal, WorkerRequest
@@ -48,6 +47,7 @@ from atoll.testing import FakeAgentLayers
 from atoll.testing.contracts.event_log import NOW
 from atoll.testing.contracts.outside.worker_host import WAIT_MS, WorkerHostHarness
 from atoll.wire.contract.execs import ExecBody, run_exec
+from atoll.wire.words.sandboxes import State
 from atoll.wire.zygote.messages import Agent, Machine
 from atoll.wiring.control.library import Preparation
 from atoll.wiring.control.lifecycle.sandboxes import SandboxPorts, build_sandboxes

@@ -4,9 +4,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 from atoll.domain.inbox.ending import MAX_LINES, item_of_end
-from atoll.domain.sandbox.sandbox import State
 from atoll.testing.contracts.rows.sandboxes import sandbox
 from atoll.wire.words.agents import AnswerBy, ItemKind
+from atoll.wire.words.sandboxes import State
 
 HERE = sandbox("one")
 ROOM = replace(HERE, max_expires_at=HERE.expires_at + timedelta(hours=1))

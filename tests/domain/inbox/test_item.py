@@ -37,12 +37,13 @@ from atoll.domain.inbox.item import (
     item_of_setup,
 )
 from atoll.domain.repository.project import ProjectFile
-from atoll.domain.sandbox.project import SandboxProject, SetupState
+from atoll.domain.sandbox.project import SandboxProject
 from atoll.domain.sandbox.reported import ReportedAgent
 from atoll.domain.sandbox.task import Task
 from atoll.testing.contracts.rows.sandboxes import sandbox
 from atoll.wire.contract.agents import CardRecord, StatusOption, StatusRecord
 from atoll.wire.words.agents import AnswerBy, ItemKind
+from atoll.wire.words.sandboxes import SetupState
 
 HERE = sandbox("one")
 STATUS = StatusRecord(

@@ -17,8 +17,8 @@ from atoll.domain.preview.preview import (
     SetupSeen,
     step,
 )
-from atoll.domain.sandbox.project import SetupState
 from atoll.wire.words.previews import PreviewState
+from atoll.wire.words.sandboxes import SetupState
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = NOW + timedelta(seconds=1)

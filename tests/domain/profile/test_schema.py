@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 import atoll
 from atoll.domain.errors import Invalid
-from atoll.domain.profile.profile import WorkspaceMode
 from atoll.domain.profile.route import extension_name
 from atoll.domain.profile.schema import (
     profile_document,
@@ -17,6 +16,7 @@ from atoll.domain.profile.schema import (
     workspace_mode,
 )
 from atoll.wire.words.networks import NetworkMode
+from atoll.wire.words.sandboxes import WorkspaceMode
 from atoll.wire.words.terminals import Strictness
 from atoll.wire.words.walls import IsolationLevel
 

@@ -8,17 +8,10 @@ from atoll.domain.errors import Conflict, Forbidden, Invalid, LimitReached
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SandboxId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import LOCAL_PERSON, TokenAccess
-from atoll.domain.profile.profile import Profile, Repo, Scope, Ttl
+from atoll.domain.profile.profile import Profile, Repo, Ttl
 from atoll.domain.sandbox.instruction import Teardown
 from atoll.domain.sandbox.lifecycle import step
-from atoll.domain.sandbox.sandbox import (
-    Consumer,
-    CreateSandbox,
-    RepoRequest,
-    Sandbox,
-    SandboxRepo,
-    State,
-)
+from atoll.domain.sandbox.sandbox import Consumer, CreateSandbox, RepoRequest, Sandbox, SandboxRepo
 from atoll.domain.sandbox.steps.child import (
     HOUR,
     as_child,
@@ -30,9 +23,10 @@ from atoll.domain.sandbox.steps.child import (
     child_request,
 )
 from atoll.domain.sandbox.stimulus import ChildMade, ParentEnded
-from atoll.domain.sandbox.task import AgentMode, TaskRequest
+from atoll.domain.sandbox.task import TaskRequest
 from atoll.domain.tool.rule import ChildQuota, ProfileTools
 from atoll.wire.words.networks import NetworkMode
+from atoll.wire.words.sandboxes import AgentMode, Scope, State
 from atoll.wire.words.terminals import Strictness
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -5,12 +5,12 @@ import pytest
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import PrincipalId
 from atoll.domain.people.principal import SYSTEM
-from atoll.domain.profile.profile import Scope
 from atoll.domain.sandbox.consumer import ConsumerEnd, acting_consumer, consumer_facts, ends_with
 from atoll.domain.sandbox.lifecycle import step
-from atoll.domain.sandbox.sandbox import Consumer, Sandbox, State
+from atoll.domain.sandbox.sandbox import Consumer, Sandbox
 from atoll.domain.sandbox.stimulus import ConsumerEnded
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.sandboxes import Scope, State
 from tests.domain.sandbox.test_lifecycle import NOW, new_sandbox
 
 THEIRS = Consumer(harness="nightly", session_id="s-1", run_id="r-1", job_id="j-1")

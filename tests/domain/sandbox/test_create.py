@@ -6,7 +6,7 @@ import pytest
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.profile.profile import Access, Profile, Repo, Scope, WorkspaceMode
+from atoll.domain.profile.profile import Profile, Repo
 from atoll.domain.sandbox.create import (
     Circumstances,
     agent_key,
@@ -15,17 +15,11 @@ from atoll.domain.sandbox.create import (
     grant,
     read_repos,
 )
-from atoll.domain.sandbox.sandbox import (
-    Consumer,
-    CreateSandbox,
-    Inputs,
-    RepoRequest,
-    SetupMetadata,
-    State,
-)
+from atoll.domain.sandbox.sandbox import Consumer, CreateSandbox, Inputs, RepoRequest, SetupMetadata
 from atoll.domain.sandbox.task import TaskRequest
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.networks import NetworkMode
+from atoll.wire.words.sandboxes import Access, Scope, State, WorkspaceMode
 
 NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 PROFILE = Profile("profile.x", "1.0.0")

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from atoll.domain.sandbox.farewell import MAX_REASON_BYTES, farewell
-from atoll.domain.sandbox.sandbox import State
+from atoll.wire.words.sandboxes import State
 from tests.domain.sandbox.test_lifecycle import new_sandbox
 
 

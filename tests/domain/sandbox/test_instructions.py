@@ -5,10 +5,11 @@ import pytest
 
 from atoll.domain.errors import Invalid
 from atoll.domain.profile.profile import Profile, Setup
-from atoll.domain.sandbox.instructions import MAX_INSTRUCTIONS, instructions_path, read_instructions
+from atoll.domain.sandbox.instructions import instructions_path, read_instructions
 from atoll.domain.sandbox.lifecycle import step
-from atoll.domain.sandbox.sandbox import Attachment, SandboxRepo, SetupMetadata, State
+from atoll.domain.sandbox.sandbox import Attachment, SandboxRepo, SetupMetadata
 from atoll.domain.sandbox.stimulus import Instructed, Reached
+from atoll.wire.words.sandboxes import MAX_INSTRUCTIONS, State
 from tests.domain.sandbox.test_lifecycle import new_sandbox
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -13,7 +13,7 @@ from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SandboxId
 from atoll.domain.network.switch import NetworkChange
 from atoll.domain.people.capability import capabilities_of
 from atoll.domain.people.principal import Principal
-from atoll.domain.profile.profile import Profile, Scope, Ttl
+from atoll.domain.profile.profile import Profile, Ttl
 from atoll.domain.sandbox.instruction import Append, Instruction, Provision, Teardown
 from atoll.domain.sandbox.lifecycle import step
 from atoll.domain.sandbox.lifetime import (
@@ -30,7 +30,6 @@ from atoll.domain.sandbox.sandbox import (
     PulledTip,
     Sandbox,
     SandboxRepo,
-    State,
     check_may_manage,
     check_not_gone,
     keeps_files,
@@ -65,6 +64,7 @@ from atoll.domain.sandbox.task import Task, given
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.networks import NetworkMode
 from atoll.wire.words.people import OrgRole
+from atoll.wire.words.sandboxes import Scope, State
 from tests.bounds import examples
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

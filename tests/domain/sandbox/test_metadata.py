@@ -3,9 +3,10 @@ from datetime import UTC, datetime, timedelta, timezone
 
 from atoll.domain.files.host_mount import HostMount
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
-from atoll.domain.profile.profile import Profile, Scope
+from atoll.domain.profile.profile import Profile
 from atoll.domain.sandbox.metadata import metadata_document, metadata_of
-from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo, State
+from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
+from atoll.wire.words.sandboxes import Scope, State
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 BARE = Sandbox(

@@ -4,8 +4,8 @@ import pytest
 
 from atoll.domain.sandbox.instruction import Provision, Teardown
 from atoll.domain.sandbox.owed import owed_work
-from atoll.domain.sandbox.sandbox import State
 from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.wire.words.sandboxes import State
 
 BOX = sandbox("box")
 KEEP = Teardown(BOX.generation, keep_state=True)

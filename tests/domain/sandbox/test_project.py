@@ -15,14 +15,13 @@ from atoll.domain.sandbox.lifecycle import step
 from atoll.domain.sandbox.project import (
     ProjectRequest,
     SandboxProject,
-    SetupState,
     failure_of,
     project_of,
     setup_began,
     setup_ended,
     widened,
 )
-from atoll.domain.sandbox.sandbox import Attachment, CreateSandbox, RepoRequest, Sandbox, State
+from atoll.domain.sandbox.sandbox import Attachment, CreateSandbox, RepoRequest, Sandbox
 from atoll.domain.sandbox.stimulus import (
     Reached,
     Recreate,
@@ -34,6 +33,7 @@ from atoll.domain.sandbox.stimulus import (
 )
 from atoll.wire.words.library import ProjectDecision
 from atoll.wire.words.networks import NetworkMode
+from atoll.wire.words.sandboxes import SetupState, State
 from tests.domain.sandbox.test_lifecycle import NOW, new_sandbox
 
 FILE = ProjectFile(".atoll.yaml", setup=("make",), network=("npm",), env=(("A", "1"),))

@@ -10,7 +10,7 @@ from atoll.domain.host.relocation import Relocation, RelocationPhase
 from atoll.domain.sandbox.instruction import Append, Relocate, Teardown
 from atoll.domain.sandbox.lifecycle import step
 from atoll.domain.sandbox.owed import owed_work, passing
-from atoll.domain.sandbox.sandbox import Attachment, Sandbox, State
+from atoll.domain.sandbox.sandbox import Attachment, Sandbox
 from atoll.domain.sandbox.stimulus import (
     Destroy,
     Evacuate,
@@ -23,6 +23,7 @@ from atoll.domain.sandbox.stimulus import (
     Stop,
     TornDown,
 )
+from atoll.wire.words.sandboxes import State
 from tests.domain.sandbox.test_lifecycle import (
     DESTROYED,
     EXPIRED,

@@ -4,7 +4,6 @@ from typing import Any
 import pytest
 
 from atoll.domain.files.host_mount import HostMount
-from atoll.domain.profile.profile import Access, Scope, WorkspaceMode
 from atoll.domain.route.decision import RouteRequest
 from atoll.domain.route.policy import Constraints, RouteOptions
 from atoll.domain.sandbox.create import grant
@@ -17,9 +16,10 @@ from atoll.domain.sandbox.sandbox import (
     RepoRequest,
     SetupMetadata,
 )
-from atoll.domain.sandbox.task import AgentMode, TaskRequest
+from atoll.domain.sandbox.task import TaskRequest
 from atoll.wire.words.networks import NetworkMode
 from atoll.wire.words.routes import Strategy
+from atoll.wire.words.sandboxes import Access, AgentMode, Scope, WorkspaceMode
 from atoll.wire.words.terminals import Strictness
 from tests.domain.sandbox.test_create import AROUND, KEY, PROFILE
 from tests.domain.sandbox.test_project import DECIDED

@@ -19,10 +19,10 @@ from atoll.domain.sandbox.reported import (
     read_status,
     urgency,
 )
-from atoll.domain.sandbox.sandbox import State
 from atoll.testing.contracts.event_log import NOW
 from atoll.testing.contracts.rows.sandboxes import sandbox
 from atoll.wire.contract.agents import StatusKind, StatusRecord
+from atoll.wire.words.sandboxes import State
 
 AT = "2026-01-01T00:00:00.000Z"
 ENTRY: dict[str, Json] = {

@@ -11,18 +11,8 @@ from atoll.domain.repository.branch import (
     proposed_branch,
     read_branch,
 )
-from atoll.domain.sandbox.task import (
-    MAX_PROMPT,
-    AgentMode,
-    Task,
-    TaskRequest,
-    TaskState,
-    again,
-    failed,
-    given,
-    queued,
-    read_task,
-)
+from atoll.domain.sandbox.task import Task, TaskRequest, again, failed, given, queued, read_task
+from atoll.wire.words.sandboxes import MAX_TASK_PROMPT, AgentMode, TaskState
 
 
 @pytest.mark.parametrize(
@@ -92,8 +82,8 @@ def test_task_is_what_was_requested() -> None:
         ("Go.", None, "", "needs an agent"),
         (" \n", "codex", "", "bytes of text"),
         ("a\0b", "codex", "", "without NUL"),
-        ("é" * (MAX_PROMPT // 2 + 1), "codex", "", "1 to 65536 bytes"),
-        ("x" * MAX_PROMPT, "codex", "y" * MAX_PROMPT, "together longer"),
+        ("é" * (MAX_TASK_PROMPT // 2 + 1), "codex", "", "1 to 65536 bytes"),
+        ("x" * MAX_TASK_PROMPT, "codex", "y" * MAX_TASK_PROMPT, "together longer"),
     ],
 )
 def test_task_that_no_agent_can_receive_is_refused(

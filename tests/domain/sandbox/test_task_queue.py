@@ -8,11 +8,11 @@ import pytest
 from atoll.domain.ids import SandboxId
 from atoll.domain.repository.project import ProjectFile
 from atoll.domain.sandbox.lifecycle import step
-from atoll.domain.sandbox.project import SandboxProject, SetupState, settled
+from atoll.domain.sandbox.project import SandboxProject, settled
 from atoll.domain.sandbox.reported import ReportedAgent
-from atoll.domain.sandbox.sandbox import Sandbox, State
+from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.sandbox.stimulus import Queued, Requested, TaskBegan
-from atoll.domain.sandbox.task import Task, TaskState
+from atoll.domain.sandbox.task import Task
 from atoll.domain.sandbox.task_queue import (
     QueueDecision,
     decide,
@@ -22,6 +22,7 @@ from atoll.domain.sandbox.task_queue import (
     waits_for_person,
 )
 from atoll.wire.contract.agents import StatusKind, StatusRecord
+from atoll.wire.words.sandboxes import SetupState, State, TaskState
 from tests.domain.sandbox.test_lifecycle import new_sandbox
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

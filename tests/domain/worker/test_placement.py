@@ -14,13 +14,13 @@ from atoll.domain.ids import (
     SandboxId,
     WorkerKey,
 )
-from atoll.domain.profile.profile import Profile, Scope
+from atoll.domain.profile.profile import Profile
 from atoll.domain.route.candidate import Candidate
 from atoll.domain.route.decision import RouteRequest, decide
 from atoll.domain.route.health import Attempt
 from atoll.domain.route.policy import DESKTOP
 from atoll.domain.route.record import RouteRecord
-from atoll.domain.sandbox.sandbox import Attachment, Sandbox, State
+from atoll.domain.sandbox.sandbox import Attachment, Sandbox
 from atoll.domain.wall.isolation import Isolation
 from atoll.domain.worker.create import WorkerId
 from atoll.domain.worker.lifecycle import Died, Reattach, Silent, Stimulus
@@ -36,6 +36,7 @@ from atoll.domain.worker.placement import (
 )
 from atoll.protocol.v1 import codex_events_pb2 as events_pb2
 from atoll.wire.words.routes import Strategy
+from atoll.wire.words.sandboxes import Scope, State
 from atoll.wire.words.walls import IsolationLevel
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)

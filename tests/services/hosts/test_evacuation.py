@@ -17,7 +17,7 @@ from atoll.domain.errors import Conflict, Failed
 from atoll.domain.host.host import Host
 from atoll.domain.ids import HostId, RouteId
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import Sandbox, State
+from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports.extension import RELOCATE, Capabilities, CleanupReport, Handle
 from atoll.services.hosts.evacuation import Evacuation
 from atoll.services.hosts.hosts import Hosts
@@ -25,6 +25,7 @@ from atoll.services.lifecycle.host_room import HostRoom
 from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.testing import FakeSshMachines
 from atoll.wire.words.hosts import HostKind
+from atoll.wire.words.sandboxes import State
 from atoll.wire.words.walls import IsolationLevel
 from atoll.wiring.control.outside.hosts import evacuations_of
 from tests.services.scene import BARE, Scene, opened

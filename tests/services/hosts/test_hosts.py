@@ -11,7 +11,6 @@ from atoll.domain.errors import AtollError, Conflict, Failed, Invalid, NotFound,
 from atoll.domain.host.host import LOCAL, Capacity, HostCheck, HourlyCost
 from atoll.domain.host.reading import fingerprint
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import State
 from atoll.domain.wall.resources import Resources
 from atoll.ports.host import Finding
 from atoll.services.hosts.hosts import STREAM, Hosts, HostTraits, NewHost
@@ -21,6 +20,7 @@ from atoll.testing import FakeSshMachines
 from atoll.testing.contracts.rows.host.hosts import host as ssh_host
 from atoll.testing.contracts.rows.sandboxes import sandbox
 from atoll.wire.words.hosts import HostKind, HostState
+from atoll.wire.words.sandboxes import State
 from atoll.wiring.control.outside.hosts import evacuations_of
 from tests.services.scene import Scene, scene
 

@@ -13,13 +13,13 @@ from atoll.adapters.kept.folder import KeptFolder
 from atoll.domain.errors import Conflict, LimitReached, NotFound, Unavailable
 from atoll.domain.ids import PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import State
 from atoll.ports.kept import KeptWorktree
 from atoll.services.identifiers import Identifiers
 from atoll.services.library.kept import KeptWorktrees
 from atoll.services.library.settings import KeptSettings
 from atoll.services.library.workspaces import Workspaces
 from atoll.services.terminals.runtime_calls import RuntimeCalls
+from atoll.wire.words.sandboxes import State
 from tests.services.scene import Scene, scene
 
 OTHER = replace(LOCAL_PERSON, id=PrincipalId("somebody-else"))

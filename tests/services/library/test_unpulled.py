@@ -12,11 +12,12 @@ import pytest
 
 from atoll.domain.errors import Conflict, Failed, Forbidden, NotFound
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import PulledTip, Sandbox, State
+from atoll.domain.sandbox.sandbox import PulledTip, Sandbox
 from atoll.services.library import unpulled
 from atoll.services.library.unpulled import UnpulledPlace, UnpulledWork, files_beside
 from atoll.services.scripts import Script
 from atoll.wire.contract.call import RuntimeCall
+from atoll.wire.words.sandboxes import State
 from tests.peers.boxed_runtime import BoxedRuntime
 from tests.services.library.test_workspaces import World, world
 

@@ -13,13 +13,14 @@ from atoll.adapters.repos.direct_importer import DirectImporter
 from atoll.adapters.repos.shelf import Settings, Shelf
 from atoll.domain.errors import Conflict, Invalid, NotFound, Unavailable
 from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SandboxId
-from atoll.domain.profile.profile import Profile, Scope
+from atoll.domain.profile.profile import Profile
 from atoll.domain.repository.repository import read_remote
 from atoll.domain.sandbox.sandbox import RepoRequest, Sandbox, SandboxRepo
 from atoll.ports.repositories import StoredRepository
 from atoll.services.library.checkout_scripts import BUNDLE_UNCOMMITTED
 from atoll.services.library.workspaces import Workspaces
 from atoll.testing import WorkspacePreparerContract
+from atoll.wire.words.sandboxes import Scope
 from tests.peers.boxed_runtime import BoxedRuntime
 from tests.peers.git_server import GitServer, git_server
 from tests.peers.git_tree import Tree, bare_copy, new_tree

@@ -10,11 +10,12 @@ from atoll.adapters.extensions.in_memory import InMemory
 from atoll.domain.errors import Conflict, NoRoute
 from atoll.domain.host.host import LOCAL_HOST, Capacity, Host
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox, State
+from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
 from atoll.domain.wall.resources import Resources
 from atoll.ports import Capabilities
 from atoll.testing.contracts.rows.host.hosts import host as ssh_host
 from atoll.wire.words.hosts import HostKind, HostState
+from atoll.wire.words.sandboxes import State
 from atoll.wire.words.walls import IsolationLevel
 from tests.peers.databases.chosen import on_postgres
 from tests.services.scene import BARE, Scene, scene

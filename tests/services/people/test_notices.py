@@ -10,9 +10,9 @@ from atoll.domain.ids import PERSONAL_ORG, EventId, PrincipalId
 from atoll.domain.people.organization import Organization
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.people.push import PER_WINDOW
-from atoll.domain.profile.profile import Scope
 from atoll.services.journals.events import Note, draft_of
 from atoll.services.people.notices import Notices
+from atoll.wire.words.sandboxes import Scope
 from tests.services.approvals.test_approvals import entry
 from tests.services.scene import Scene, scene
 

@@ -24,7 +24,7 @@ from atoll.domain.route.policy import (
     RoutePolicy,
     RouteRules,
 )
-from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox, State
+from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
 from atoll.domain.wall.resources import Resources
 from atoll.ports import Capabilities
 from atoll.services.lifecycle.host_room import HostRoom
@@ -34,6 +34,7 @@ from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.testing.fakes.runtime import CLOSED_WALL, probe_answer
 from atoll.wire.words.hosts import HostKind, HostState
 from atoll.wire.words.routes import Breaker, ExecutionMode, Strategy
+from atoll.wire.words.sandboxes import State
 from atoll.wire.words.walls import IsolationLevel
 from atoll.wiring.control.outside.hosts import build_routing
 from tests.services.scene import BARE, Scene, scene

@@ -8,11 +8,12 @@ import pytest
 
 from atoll.domain.errors import Conflict, Unavailable
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox, State
+from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wire.contract.execs import ExecBody, stream_exec
 from atoll.wire.contract.files import pack_files
+from atoll.wire.words.sandboxes import State
 from tests.services.scene import Scene, scene
 
 Act = Callable[[Scene, Sandbox], Awaitable[object]]

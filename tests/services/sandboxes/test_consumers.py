@@ -4,11 +4,11 @@ import pytest
 
 from atoll.domain.ids import PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.profile.profile import Scope
 from atoll.domain.sandbox.consumer import ConsumerEnd
-from atoll.domain.sandbox.sandbox import Consumer, State
+from atoll.domain.sandbox.sandbox import Consumer
 from atoll.services.sandboxes.consumers import Consumers
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.sandboxes import Scope, State
 from tests.services.scene import scene
 
 RUN = Consumer(harness="nightly", run_id="r-1")

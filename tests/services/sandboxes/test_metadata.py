@@ -13,11 +13,11 @@ import pytest
 from atoll.adapters.storage.store import Settings, open_store
 from atoll.domain.errors import Failed, Unavailable
 from atoll.domain.ids import SandboxId
-from atoll.domain.sandbox.sandbox import State
 from atoll.ports import Store
 from atoll.services.sandboxes.metadata import Metadata
 from atoll.testing import FakeMetadataFiles
 from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.wire.words.sandboxes import State
 from tests.peers.databases.chosen import database_url
 
 BOX = sandbox("box")

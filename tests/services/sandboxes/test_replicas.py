@@ -14,13 +14,14 @@ from atoll.domain.errors import Failed
 from atoll.domain.event_kind import KINDS
 from atoll.domain.host.host import NOT_TRUSTED
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox, State
+from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
 from atoll.ports import StoreUnavailable
 from atoll.services.journals.events import Note
 from atoll.services.sandboxes.replica_watch import POLICY_EVENTS
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.testing import FakeLeadership
 from atoll.wire.contract.execs import ExecBody
+from atoll.wire.words.sandboxes import State
 from tests.peers.contract import EXEC
 from tests.services.scene import Scene, opened
 

@@ -18,14 +18,14 @@ from atoll.domain.host.host import NOT_TRUSTED
 from atoll.domain.ids import PrincipalId
 from atoll.domain.people.capability import capabilities_of
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.profile.profile import Access, Scope
-from atoll.domain.sandbox.sandbox import Consumer, CreateSandbox, RepoRequest, Sandbox, State
+from atoll.domain.sandbox.sandbox import Consumer, CreateSandbox, RepoRequest, Sandbox
 from atoll.services.provisioning.orders import completed
 from atoll.services.sandboxes.backend_watch import SURVEY_SECONDS
 from atoll.surfaces.http.body.contract import request_body
 from atoll.wire.contract.terminals import OpenBody
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.people import OrgRole
+from atoll.wire.words.sandboxes import Access, Scope, State
 from tests.services.scene import Scene, opened, scene, timers
 
 OTHER = replace(

@@ -9,9 +9,10 @@ from atoll.domain.errors import Conflict, Invalid, NotFound
 from atoll.domain.ids import PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON, Principal
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.sandbox.task import Task, TaskRequest, TaskState
+from atoll.domain.sandbox.task import Task, TaskRequest
 from atoll.services.inbox.inbox import InboxAnswer
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.sandboxes import TaskState
 from tests.peers.contract import AGENT, SESSION
 from tests.services.inbox.test_inbox import inbox_of
 from tests.services.provisioning.test_project_setup import decided, made

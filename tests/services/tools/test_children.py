@@ -20,16 +20,11 @@ from atoll.domain.people.capability import EVERY_CAPABILITY, Capability
 from atoll.domain.people.principal import LOCAL_PERSON, Principal, TokenAccess
 from atoll.domain.people.token import NEVER_INSIDE
 from atoll.domain.route.policy import RouteOptions
-from atoll.domain.sandbox.sandbox import (
-    CreateSandbox,
-    RepoRequest,
-    Sandbox,
-    SetupMetadata,
-    State,
-)
+from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest, Sandbox, SetupMetadata
 from atoll.domain.sandbox.task import TaskRequest
 from atoll.services.tools.children import Children
 from atoll.wire.words.networks import NetworkMode
+from atoll.wire.words.sandboxes import State
 from tests.services.scene import BARE, Scene, opened, scene
 from tests.services.secrets.test_secrets import CUSTOM, accepting, policies, set_
 

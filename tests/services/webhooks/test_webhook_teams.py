@@ -9,12 +9,12 @@ from atoll.domain.event_retention import EventRetention
 from atoll.domain.ids import EVERY_MEMBER, PERSONAL_ORG, PrincipalId, SandboxId
 from atoll.domain.people.organization import Member, Organization
 from atoll.domain.people.principal import LOCAL_PERSON, Principal
-from atoll.domain.profile.profile import Scope
 from atoll.services.journals.pruning import EventPruning
 from atoll.services.webhooks.webhooks import remove_all
 from atoll.testing.contracts.rows.sandboxes import sandbox
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.people import OrgRole
+from atoll.wire.words.sandboxes import Scope
 from atoll.wire.words.webhooks import WebhookScope
 from tests.services.webhooks.scene import HookScene, hook_scene
 

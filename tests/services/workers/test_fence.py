@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import Sandbox, State
+from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.worker.create import TeardownPolicy, WorkerTeardown
 from atoll.domain.worker.lifecycle import (
     Died,
@@ -24,6 +24,7 @@ from atoll.services.workers.fence import OutdatedWork
 from atoll.services.workers.runtime_host import RuntimeHost
 from atoll.testing import FakeLeadership
 from atoll.testing.fakes.workspaces import FakeWorkspaces
+from atoll.wire.words.sandboxes import State
 from tests.services.workers.test_selection import WANTED, Placed, another, placed
 
 KEPT = replace(WANTED, teardown=WorkerTeardown(TeardownPolicy.RETAIN, 3600))

@@ -16,8 +16,8 @@ import structlog
 from atoll.domain.errors import Failed, Invalid, NotFound, Unavailable
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SandboxId, WorkerKey
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.profile.profile import Profile, Scope
-from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest, Sandbox, State
+from atoll.domain.profile.profile import Profile
+from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest, Sandbox
 from atoll.domain.terminal.softlock import Work
 from atoll.domain.worker.create import CreateWorker, Permissions, WorkerId
 from atoll.domain.worker.heartbeat import Lease
@@ -33,6 +33,7 @@ from atoll.testing.fakes.workspaces import FakeWorkspaces
 from atoll.wire.contract import workers as contract
 from atoll.wire.contract.agents import ActionBody, AgentList, AgentRecord, OpenAgentBody
 from atoll.wire.words.routes import ExecutionMode
+from atoll.wire.words.sandboxes import Scope, State
 from tests.peers.contract import AGENT
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)

@@ -17,7 +17,7 @@ from atoll.domain.ids import PrincipalId, WorkerKey
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.route.health import Health
 from atoll.domain.route.policy import Constraints
-from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest, State
+from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest
 from atoll.domain.worker.create import CreateWorker, TeardownPolicy, WorkerId, WorkerTeardown
 from atoll.domain.worker.lifecycle import Died, Silent, WorkerStatus
 from atoll.domain.worker.record import WorkerEvent, WorkerRecord
@@ -37,6 +37,7 @@ from atoll.services.workers.workers import Workers
 from atoll.surfaces.http.workers.views import event_view
 from atoll.testing.fakes.workspaces import FakeWorkspaces
 from atoll.wire.words.routes import Breaker, ExecutionMode, Strategy
+from atoll.wire.words.sandboxes import State
 from atoll.wire.words.walls import IsolationLevel
 from tests.services.routes.test_routes import EXPLICIT, routed, routes
 from tests.services.scene import Scene, scene

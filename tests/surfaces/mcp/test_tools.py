@@ -5,9 +5,8 @@ import pytest
 from mcp_types import CallToolResult, TextContent
 
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.profile.profile import Scope
-from atoll.domain.sandbox.task import AgentMode
 from atoll.wire.words.networks import NetworkMode
+from atoll.wire.words.sandboxes import AgentMode, Scope
 from tests.surfaces.http.world import World, client_of
 from tests.surfaces.mcp.conftest import Connect, Era
 

@@ -118,6 +118,13 @@ def test_facts_of_the_area_hold_for_operations_that_name_none() -> None:
     assert {one.tag for one in (change, sink, listed)} == {"boats"}
 
 
+def test_operation_may_stand_at_another_path_too() -> None:
+    other = Boats.sink.at("POST /v1/boats/{boat}/sink")
+    assert (other.method, other.path) == ("POST", "/v1/boats/{boat}/sink")
+    assert (other.name, other.needs, other.text) == ("sink", "sandbox.manage", "Sink a boat.")
+    assert [one.place for one in other.parameters()] == [Place.PATH]
+
+
 def test_documentation_and_answer_are_those_of_the_signature() -> None:
     assert Boats.change.text == "Change a boat.\n\nIts colour, too."
     assert Boats.change.answer is BoatView
@@ -135,7 +142,8 @@ def test_every_operation_is_documented_and_needs_a_permission_that_there_is(
 
 def test_names_and_paths_of_operations_are_each_used_once() -> None:
     declared: list[Operation[..., object]] = [one for area in AREAS for one in operations_of(area)]
-    assert len({one.name for one in declared}) == len(declared)
+    # One that stands at several paths has one name.
+    assert len({one.name for one in declared}) == len({one.declared for one in declared})
     assert len({(one.method, one.path) for one in declared}) == len(declared)
 
 

@@ -17,10 +17,10 @@ from atoll.domain.agent.registry import AGENT_STATE
 from atoll.domain.errors import Failed, Unavailable
 from atoll.domain.interior.etc import hosts_text
 from atoll.domain.interior.remote import RemoteWall, etc_files, remote_wall_argv
-from atoll.domain.profile.profile import Access
 from atoll.domain.wall.interior import DEFAULT_FILES, DEFAULT_NETLINK
 from atoll.ports.extension import CleanupReport, Mount, Provision
 from atoll.ports.far import FarBox, LinkTerms, MachineLost
+from atoll.wire.words.sandboxes import Access
 
 START_SECONDS = 60.0
 GONE = 1

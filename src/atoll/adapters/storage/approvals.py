@@ -20,9 +20,9 @@ from atoll.adapters.storage.sandboxes import sandboxes
 from atoll.domain.approvals.approval import Approval, SecretAsk
 from atoll.domain.ids import ApprovalId, OrgId, PrincipalId, SandboxId
 from atoll.domain.paging import PageQuery, RowPage
-from atoll.domain.profile.profile import Scope
 from atoll.ports.store.approvals import ApprovalQuery, ApprovalRows
 from atoll.wire.words.approvals import ApprovalState
+from atoll.wire.words.sandboxes import Scope
 
 approvals = Table(
     "approvals",

@@ -36,9 +36,9 @@ from atoll.domain.event import SANDBOX_STREAMS, Event, EventDraft, Gap, Json
 from atoll.domain.event_kind import check
 from atoll.domain.event_retention import Removal, StreamSpan
 from atoll.domain.ids import EVERY_MEMBER, EventId, OrgId, PrincipalId
-from atoll.domain.profile.profile import Scope
 from atoll.ports import EventQuery
 from atoll.ports.store.events import EventRows
+from atoll.wire.words.sandboxes import Scope
 
 events = Table(
     "events",

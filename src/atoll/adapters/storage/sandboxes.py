@@ -34,11 +34,11 @@ from atoll.domain.errors import Conflict
 from atoll.domain.host.host import LOCAL
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.paging import PageQuery, RowPage
-from atoll.domain.profile.profile import Scope
 from atoll.domain.sandbox.create import agent_key
-from atoll.domain.sandbox.sandbox import Sandbox, State
+from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import Holding, IdempotencyRecord, SandboxQuery
 from atoll.ports.store.sandboxes import IdempotencyRows, SandboxRows
+from atoll.wire.words.sandboxes import Scope, State
 
 GONE = ("destroying", "destroyed")
 """The states whose name is free again and that count against no limit."""

@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping, Set
 from dataclasses import fields, replace
 from typing import Final
 
-from atoll.domain.profile.profile import Access, Profile, Recording, RootMode
+from atoll.domain.profile.profile import Profile, Recording, RootMode
 from atoll.domain.route.candidate import COMPOSE_FILE, COMPOSE_REF, IDENTITY, TUNNEL
 from atoll.domain.wall.resources import Resources
 from atoll.wire.words.networks import NetworkMode
+from atoll.wire.words.sandboxes import Access
 
 MOUNTS: Final = "mounts"
 ROOT: Final = "root"

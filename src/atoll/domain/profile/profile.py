@@ -11,36 +11,9 @@ from atoll.domain.network.network import Network
 from atoll.domain.route.policy import DEFAULT_EXTENSION, RoutePolicy
 from atoll.domain.tool.rule import ProfileTools
 from atoll.domain.wall.resources import NO_LIMITS, Resources
+from atoll.wire.words.sandboxes import Access, Scope, WorkspaceMode
 from atoll.wire.words.terminals import Strictness
 from atoll.wire.words.walls import IsolationLevel
-
-
-class WorkspaceMode(StrEnum):
-    """The authoritative copy of a workspace: the caller's (`mirror`) or the sandbox's
-    (`remote-canonical`)."""
-
-    MIRROR = "mirror"
-    REMOTE_CANONICAL = "remote-canonical"
-
-
-class Access(StrEnum):
-    """The access of the sandbox to its workspace."""
-
-    NONE = "none"
-    READ_ONLY = "ro"
-    READ_WRITE = "rw"
-
-
-class Scope(StrEnum):
-    """The end of a sandbox, and who shares it.
-
-    `session`: it ends with its consumer's session. `agent`: it is the consumer's only one.
-    `shared`: its organization's members may attach, by their role.
-    """
-
-    SESSION = "session"
-    AGENT = "agent"
-    SHARED = "shared"
 
 
 class RootMode(StrEnum):

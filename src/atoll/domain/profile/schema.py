@@ -18,18 +18,15 @@ from atoll.domain.profile.network import (
     safety_document,
 )
 from atoll.domain.profile.profile import (
-    Access,
     Placement,
     Profile,
     Reach,
     Recording,
     Repo,
     RootMode,
-    Scope,
     Setup,
     Ttl,
     Workspace,
-    WorkspaceMode,
 )
 from atoll.domain.profile.route import read_extension, read_route, route_document
 from atoll.domain.profile.tools import read_tools, tools_document
@@ -37,6 +34,7 @@ from atoll.domain.profile.yaml_fields import Fields, choice, matching, number, t
 from atoll.domain.profile.yaml_tree import Node, read_tree
 from atoll.domain.wall.environment import read_env
 from atoll.domain.wall.resources import Resources
+from atoll.wire.words.sandboxes import Access, Scope, WorkspaceMode
 from atoll.wire.words.terminals import Strictness
 from atoll.wire.words.walls import IsolationLevel
 
@@ -50,8 +48,6 @@ _IMAGE = re.compile(r"[A-Za-z0-9./][A-Za-z0-9._:/@-]{0,254}")
 
 _version = matching(_VERSION, "a version such as 1.0.0 (quote it)")
 _word = matching(_WORD, "a plain name")
-
-_MODE_ALIASES = {"remote": WorkspaceMode.REMOTE_CANONICAL}
 
 
 def profile_id(ref: str) -> str:
@@ -67,8 +63,10 @@ def profile_id(ref: str) -> str:
 
 def workspace_mode(word: str) -> WorkspaceMode | None:
     """Return the mode a word means (`remote` is `remote-canonical`), None for an unknown word."""
-    alias = _MODE_ALIASES.get(word)
-    return alias or next((mode for mode in WorkspaceMode if mode.value == word), None)
+    try:
+        return WorkspaceMode(word)
+    except ValueError:
+        return None
 
 
 def version_key(version: str) -> tuple[tuple[int, int, int], int, tuple[tuple[int, int, str], ...]]:

@@ -6,9 +6,9 @@ from atoll.domain.errors import Invalid
 from atoll.domain.event import Json
 from atoll.domain.ids import PrincipalId
 from atoll.domain.people.principal import SYSTEM, Principal
-from atoll.domain.profile.profile import Scope
 from atoll.domain.sandbox.sandbox import LIVE, Consumer, Sandbox
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.sandboxes import Scope
 
 
 @dataclass(frozen=True, slots=True)

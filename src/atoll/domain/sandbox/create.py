@@ -15,7 +15,7 @@ from atoll.domain.files.host_mount import read_host_mounts
 from atoll.domain.files.workspace_path import named_path, workspace_path
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import Principal
-from atoll.domain.profile.profile import Access, Profile, Scope, WorkspaceMode
+from atoll.domain.profile.profile import Profile
 from atoll.domain.repository.branch import (
     branch_for_agent,
     branch_of_task,
@@ -32,6 +32,7 @@ from atoll.domain.sandbox.project import SandboxProject, project_of, widened, wi
 from atoll.domain.sandbox.sandbox import Consumer, CreateSandbox, RepoRequest, Sandbox, SandboxRepo
 from atoll.domain.sandbox.task import read_task
 from atoll.domain.wall.environment import read_env
+from atoll.wire.words.sandboxes import Access, Scope, WorkspaceMode
 
 MAX_REPOS = 16
 MAX_REFERENCE = 500

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from atoll.domain.sandbox.sandbox import Sandbox, State
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.wire.words.sandboxes import State
 
 MAX_REASON_BYTES = 120
 """The bytes that a WebSocket's close frame can carry (RFC 6455 §5.5), less the code and some

@@ -8,10 +8,7 @@ from atoll.domain.errors import Invalid
 from atoll.domain.files.workspace_path import named_path
 from atoll.domain.profile.profile import Profile
 from atoll.domain.sandbox.sandbox import SandboxRepo, SetupMetadata
-
-MAX_INSTRUCTIONS = 64 * 1024
-"""The bound in bytes; as a first prompt they become one word of an argv (execve(2),
-MAX_ARG_STRLEN)."""
+from atoll.wire.words.sandboxes import MAX_INSTRUCTIONS
 
 REPO = "repo:"
 

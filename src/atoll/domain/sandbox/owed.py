@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 from atoll.domain.ids import SandboxId
 from atoll.domain.sandbox.instruction import Provision, Relocate, Teardown
-from atoll.domain.sandbox.sandbox import KEPT, Sandbox, State
+from atoll.domain.sandbox.sandbox import KEPT, Sandbox
+from atoll.wire.words.sandboxes import State
 
 PASSING = frozenset({State.PROVISIONING, State.DESTROYING})
 """States that a sandbox leaves only by work."""

@@ -6,23 +6,13 @@ changes no sandbox. `services.provisioning.project_setup` opens the set-up's ter
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 from atoll.domain.network.network import Network
 from atoll.domain.repository.project import DecidedProject, ProjectFile
+from atoll.wire.words.sandboxes import SetupState
 
 SETUP_TERMINAL = "setup"
 """The name of the terminal in which set-up commands run."""
-
-
-class SetupState(StrEnum):
-    """The state of a set-up. `none`: there are no commands; `waiting`: they did not start."""
-
-    NONE = "none"
-    WAITING = "waiting"
-    RUNNING = "running"
-    DONE = "done"
-    FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,10 @@ from msgspec.structs import replace
 from atoll.domain.agent.status import first_status, when_sandbox_ended
 from atoll.domain.event import Event, sandbox_stream
 from atoll.domain.projection import ModelState, Projection
-from atoll.domain.sandbox.sandbox import KEPT, RUNNING, Sandbox, State
+from atoll.domain.sandbox.sandbox import KEPT, RUNNING, Sandbox
 from atoll.wire.contract.agents import StatusKind, StatusRecord
 from atoll.wire.http.unreadable import UNREADABLE
+from atoll.wire.words.sandboxes import State
 
 MAX_REPORTED_AGENTS = 80
 MAX_TEXT = 2000

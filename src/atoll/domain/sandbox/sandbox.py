@@ -6,7 +6,6 @@ knows a backend.
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 
 from atoll.domain.agent.resumable import RunningAgent
 from atoll.domain.errors import Conflict, Forbidden
@@ -16,29 +15,15 @@ from atoll.domain.host.relocation import Relocation
 from atoll.domain.ids import OrgId, PrincipalId, RouteId, SandboxId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
-from atoll.domain.profile.profile import Access, Profile, Scope, WorkspaceMode
+from atoll.domain.profile.profile import Profile
 from atoll.domain.route.policy import NO_OPTIONS, RouteOptions
 from atoll.domain.sandbox.project import ProjectRequest, SandboxProject
 from atoll.domain.sandbox.task import Task, TaskRequest
 from atoll.domain.wall.isolation import Isolation
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.networks import NetworkMode
+from atoll.wire.words.sandboxes import Access, Scope, State, WorkspaceMode
 from atoll.wire.words.terminals import Strictness
-
-
-class State(StrEnum):
-    """The state of a sandbox. `ready`: its runtime answered; `active`: something ran in it."""
-
-    REQUESTED = "requested"
-    PROVISIONING = "provisioning"
-    READY = "ready"
-    ACTIVE = "active"
-    STOPPED = "stopped"
-    EXPIRED = "expired"
-    FAILED = "failed"
-    DESTROYING = "destroying"
-    DESTROYED = "destroyed"
-
 
 RUNNING = frozenset({State.READY, State.ACTIVE})
 """The states in which a runtime answers."""

@@ -5,36 +5,15 @@ ready.
 """
 
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 from atoll.domain.agent.acp.added import is_added
 from atoll.domain.agent.agent import plain_prompt
 from atoll.domain.errors import Invalid
-
-MAX_PROMPT = 64 * 1024
-"""The bound on a task's words in bytes."""
+from atoll.wire.words.sandboxes import MAX_TASK_PROMPT, AgentMode, TaskState
 
 MAX_FIRST_MESSAGE = 128 * 1024 - 16
 """The bound on instructions and task together, in bytes. An agent receives both as one word of an
 argv (execve(2), MAX_ARG_STRLEN)."""
-
-
-class AgentMode(StrEnum):
-    """The mode of an agent: at a terminal, or as a machine that is driven by programs."""
-
-    TUI = "tui"
-    MACHINE = "machine"
-
-
-class TaskState(StrEnum):
-    """The state of a task. `queued`: as many work as their person wants; `waiting`: the sandbox is
-    not ready, or its set-up has not succeeded; `given`: its agent has the words; `failed`: the
-    agent could not be started."""
-
-    QUEUED = "queued"
-    WAITING = "waiting"
-    GIVEN = "given"
-    FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +59,10 @@ def read_task(request: TaskRequest | None, agent: str | None, *, instructions: s
         )
     words = request.prompt if "\0" in request.prompt else plain_prompt(request.prompt)
     size = len(words.encode("utf-8", "surrogatepass"))
-    if not words.strip() or "\0" in words or size > MAX_PROMPT:
-        raise Invalid(f"a prompt is 1 to {MAX_PROMPT} bytes of text without NUL", field="prompt")
+    if not words.strip() or "\0" in words or size > MAX_TASK_PROMPT:
+        raise Invalid(
+            f"a prompt is 1 to {MAX_TASK_PROMPT} bytes of text without NUL", field="prompt"
+        )
     if size + len(instructions.encode("utf-8", "surrogatepass")) > MAX_FIRST_MESSAGE:
         raise Invalid(
             f"the prompt and the instructions are together longer than {MAX_FIRST_MESSAGE} bytes: "

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from atoll.domain.ids import SandboxId
-from atoll.domain.sandbox.project import SetupState
 from atoll.domain.sandbox.reported import ReportedAgent
-from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, State
-from atoll.domain.sandbox.task import TaskState
+from atoll.domain.sandbox.sandbox import RUNNING, Sandbox
+from atoll.wire.words.sandboxes import SetupState, State, TaskState
 
 SILENT_SECONDS = 120
 """The time for which an agent that has reported no turn counts as at work: some never report."""

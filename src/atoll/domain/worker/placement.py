@@ -9,13 +9,14 @@ from atoll.domain.event import Json
 from atoll.domain.ids import SANDBOX_ID, DesktopId, SandboxId, WorkerKey
 from atoll.domain.route.policy import DESKTOP
 from atoll.domain.route.record import RouteRecord
-from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, State, keeps_files
+from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, keeps_files
 from atoll.domain.wall.isolation import Isolation
 from atoll.domain.worker.create import WorkerId
 from atoll.domain.worker.lifecycle import Died, Silent, Stimulus
 from atoll.domain.worker.selection import backend_of
 from atoll.domain.worker.snapshot import WorkerSandbox
 from atoll.wire.words.routes import ExecutionMode
+from atoll.wire.words.sandboxes import State
 
 
 def sandbox_of(sandbox: Sandbox) -> WorkerSandbox:

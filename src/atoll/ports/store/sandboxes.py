@@ -6,7 +6,8 @@ from typing import Protocol
 
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.paging import PageQuery, RowPage
-from atoll.domain.sandbox.sandbox import Sandbox, State
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.wire.words.sandboxes import State
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,13 +17,14 @@ from atoll.domain.ids import SecretId
 from atoll.domain.network.egress import host_matches
 from atoll.domain.network.switch import rules_of
 from atoll.domain.people.principal import SYSTEM
-from atoll.domain.sandbox.sandbox import GONE, RUNNING, Sandbox, State
+from atoll.domain.sandbox.sandbox import GONE, RUNNING, Sandbox
 from atoll.ports import Transaction
 from atoll.services.approvals.voiding import approval_event
 from atoll.services.ground import Ground
 from atoll.wire.words.agents import ToolRule
 from atoll.wire.words.approvals import ApprovalState, GrantScope
 from atoll.wire.words.networks import NetworkMode
+from atoll.wire.words.sandboxes import State
 
 
 async def sweep(

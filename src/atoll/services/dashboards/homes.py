@@ -19,7 +19,6 @@ from atoll.domain.sandbox.sandbox import (
     RUNNING,
     CreateSandbox,
     Sandbox,
-    State,
     check_may_manage,
     keeps_files,
 )
@@ -28,6 +27,7 @@ from atoll.services.ground import Ground
 from atoll.services.people.tokens import Owners
 from atoll.services.terminals.terminals import Terminals
 from atoll.wire.contract.terminals import OpenBody, TerminalRecord
+from atoll.wire.words.sandboxes import State
 
 PROFILE = "shell"
 READY_SECONDS = 120.0

@@ -8,10 +8,11 @@ from atoll.domain.errors import AtollError, Conflict
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import Principal
 from atoll.domain.route.decision import Decision
-from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, State
+from atoll.domain.sandbox.sandbox import RUNNING, Sandbox
 from atoll.ports import Extension, Transaction
 from atoll.services.ground import Ground
 from atoll.services.provisioning.relocation import relocating
+from atoll.wire.words.sandboxes import State
 
 _GOING = (State.DESTROYING, State.DESTROYED)
 

@@ -11,11 +11,11 @@ import structlog
 
 from atoll.domain.errors import AtollError
 from atoll.domain.ids import SandboxId
-from atoll.domain.sandbox.sandbox import State
 from atoll.ports import Extension
 from atoll.ports.extension import RentedPlace, Rents
 from atoll.services.ground import Ground
 from atoll.wire.words.hosts import MAX_STRAYS
+from atoll.wire.words.sandboxes import State
 
 AT_ONCE = 8
 

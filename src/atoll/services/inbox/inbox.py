@@ -46,10 +46,11 @@ from atoll.services.inbox.endings import Endings
 from atoll.services.library.pull_orders import PullOrders
 from atoll.services.library.pushes import HeldPushes
 from atoll.services.logins.agent_logins import AgentLogins
-from atoll.services.sandboxes.sandboxes import MAX_PAGE, Sandboxes
+from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.wire.contract.agents import AnswerBody
 from atoll.wire.words.agents import AnswerBy, ItemKind
 from atoll.wire.words.approvals import ApprovalState, GrantScope
+from atoll.wire.words.sandboxes import MAX_SANDBOX_PAGE
 
 ENDED = ("stopped", "failed")
 
@@ -189,7 +190,7 @@ class Inbox:
 
     async def _held_up(self, caller: Principal) -> Sequence[Sandbox]:
         """Return the caller's sandboxes whose task waits behind a failed set-up."""
-        page = await self._sandboxes.list(caller, states=tuple(RUNNING), limit=MAX_PAGE)
+        page = await self._sandboxes.list(caller, states=tuple(RUNNING), limit=MAX_SANDBOX_PAGE)
         return [one for one in page.sandboxes if one.owner == caller.id and waits_for_person(one)]
 
     async def _set_up(self, caller: Principal, item: InboxItem, answer: InboxAnswer) -> None:

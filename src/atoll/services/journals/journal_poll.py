@@ -12,14 +12,13 @@ import structlog
 
 from atoll.domain.errors import AtollError
 from atoll.domain.ids import SandboxId
-from atoll.domain.sandbox.project import SetupState
-from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, State
-from atoll.domain.sandbox.task import TaskState
+from atoll.domain.sandbox.sandbox import RUNNING, Sandbox
 from atoll.ports import Clock
 from atoll.services.journals.journals import Journals
 from atoll.services.lifecycle.directory import Directory
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.policies.policies import Policies
+from atoll.wire.words.sandboxes import SetupState, State, TaskState
 
 POLL_SECONDS = 0.5
 """Between two decisions about which sandboxes to poll."""

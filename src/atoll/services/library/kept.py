@@ -13,7 +13,7 @@ import structlog
 
 from atoll.domain.errors import AtollError, Conflict, NotFound
 from atoll.domain.people.principal import Principal
-from atoll.domain.sandbox.sandbox import Sandbox, State, check_may_manage
+from atoll.domain.sandbox.sandbox import Sandbox, check_may_manage
 from atoll.ports import Clock, RuntimeStream
 from atoll.ports.kept import TREE, KeptDraft, KeptShelf, KeptWorktree, bundle_name
 from atoll.services.identifiers import Identifiers
@@ -23,6 +23,7 @@ from atoll.services.library.workspaces import ALL_BRANCHES, Workspaces
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.terminals.runtime_calls import WITH_SECRETS, RuntimeCalls
 from atoll.wire.contract.files import pack_files, total_files
+from atoll.wire.words.sandboxes import State
 
 LOOK_EVERY = timedelta(hours=1)
 """Interval between two searches for worktrees whose time is over."""

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 from atoll.domain.errors import AtollError, Conflict, Failed, Forbidden, Invalid, NotFound
 from atoll.domain.people.principal import Principal
-from atoll.domain.profile.profile import Access
 from atoll.domain.repository.repository import read_commit
-from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo, State
+from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
 from atoll.ports.runtime import RuntimeClient
 from atoll.services.library.checkout_scripts import NOT_A_REPOSITORY, UNPULLED
 from atoll.services.library.workspaces import WORKSPACE, inside_path
@@ -22,6 +21,7 @@ from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.scripts import read_count, run_inside
 from atoll.wire.contract.call import Query
 from atoll.wire.contract.files import FileEntry, list_files, total_files
+from atoll.wire.words.sandboxes import Access, State
 
 MAX_FILES = 100
 """Files named of one place; the others are counted."""

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
-from atoll.domain.sandbox.sandbox import Sandbox, State
+from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import Clock
+from atoll.wire.words.sandboxes import State
 
 FRESH_SECONDS = 2.0
 

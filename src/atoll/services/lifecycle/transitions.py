@@ -17,7 +17,7 @@ from atoll.domain.sandbox.instruction import (
     Teardown,
 )
 from atoll.domain.sandbox.lifecycle import step
-from atoll.domain.sandbox.sandbox import KEPT, LIVE, RUNNING, Sandbox, State
+from atoll.domain.sandbox.sandbox import KEPT, LIVE, RUNNING, Sandbox
 from atoll.domain.sandbox.stimulus import ParentEnded, Stimulus, SwitchNetwork
 from atoll.ports import LogLine, Transaction
 from atoll.services.ground import Ground
@@ -25,6 +25,7 @@ from atoll.services.lifecycle.directory import Directory
 from atoll.services.lifecycle.host_room import HostRoom
 from atoll.services.lifecycle.projections import Projections
 from atoll.services.lifecycle.room import SandboxRoom
+from atoll.wire.words.sandboxes import State
 
 Work = Provision | Teardown | Relocate
 """Instructions that are left to do once a transition is stored."""

@@ -13,7 +13,7 @@ from atoll.domain.overview.usage import DoorCounts
 from atoll.domain.people.organization import Organization, check_may_set
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.reported import ReportedAgent
-from atoll.domain.sandbox.sandbox import Sandbox, State
+from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.sandbox.task_queue import is_queued
 from atoll.ports import Store, Transaction
 from atoll.ports.store.overview.sandboxes import OverviewQuery, OverviewRow
@@ -23,6 +23,7 @@ from atoll.services.people.memberships import organization_for
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.people import OrgRole
+from atoll.wire.words.sandboxes import State
 
 _UP = (State.REQUESTED, State.PROVISIONING, State.READY, State.ACTIVE)
 

@@ -16,7 +16,7 @@ from atoll.domain.people.capability import Capability
 from atoll.domain.people.organization import Member, check_may_set, member_principal
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.pull_order import cancel
-from atoll.domain.sandbox.sandbox import GONE, Sandbox, State
+from atoll.domain.sandbox.sandbox import GONE, Sandbox
 from atoll.ports import Transaction
 from atoll.services.approvals.settlement import settle_requests
 from atoll.services.approvals.voiding import approval_event
@@ -30,6 +30,7 @@ from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.secrets.secrets import drop_within
 from atoll.wire.words.library import OrderState
 from atoll.wire.words.people import OrgRole
+from atoll.wire.words.sandboxes import State
 
 
 class Ownership:

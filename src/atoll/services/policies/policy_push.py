@@ -12,11 +12,12 @@ import structlog
 
 from atoll.domain.errors import AtollError, NotFound
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
-from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, State
+from atoll.domain.sandbox.sandbox import RUNNING, Sandbox
 from atoll.ports import Clock, RuntimeClient
 from atoll.services.lifecycle.directory import Directory
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.policies.policies import ComposedPolicy, Policies
+from atoll.wire.words.sandboxes import State
 
 AT_ONCE = 8
 """Policies sent at the same time."""

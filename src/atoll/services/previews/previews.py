@@ -27,8 +27,8 @@ from atoll.domain.preview.preview import (
     Stimulus,
     step,
 )
-from atoll.domain.sandbox.project import SandboxProject, SetupState
-from atoll.domain.sandbox.sandbox import Sandbox, State, check_may_manage
+from atoll.domain.sandbox.project import SandboxProject
+from atoll.domain.sandbox.sandbox import Sandbox, check_may_manage
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
 from atoll.services.previews.own_credentials import OwnCredentials
@@ -37,6 +37,7 @@ from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.wire.contract.call import PathId
 from atoll.wire.contract.recordings import read_text
 from atoll.wire.words.previews import PreviewState
+from atoll.wire.words.sandboxes import SetupState, State
 
 LOOK_SECONDS: Final = 2.0
 LOOKS_PER_SWEEP: Final = 15

@@ -2,14 +2,11 @@
 
 from atoll.domain.errors import Failed, Invalid
 from atoll.domain.sandbox.create import WORKSPACE
-from atoll.domain.sandbox.instructions import (
-    MAX_INSTRUCTIONS,
-    checked_instructions,
-    instructions_path,
-)
+from atoll.domain.sandbox.instructions import checked_instructions, instructions_path
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import RuntimeClient, WorkspacePreparer
 from atoll.services.scripts import Script, run_inside
+from atoll.wire.words.sandboxes import MAX_INSTRUCTIONS
 
 # $1 file  $2 bytes
 _READ = Script(

@@ -7,16 +7,11 @@ sandbox: its terminal says which one it was.
 from collections.abc import Callable
 
 from atoll.domain.errors import AtollError
-from atoll.domain.sandbox.project import (
-    SETUP_TERMINAL,
-    SandboxProject,
-    SetupState,
-    setup_began,
-    setup_ended,
-)
+from atoll.domain.sandbox.project import SETUP_TERMINAL, SandboxProject, setup_began, setup_ended
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import RuntimeClient
 from atoll.wire.contract.terminals import OpenBody, TerminalRecord, open_terminal
+from atoll.wire.words.sandboxes import SetupState
 
 # $1… commands. Each is an argument: none is part of this text.
 _RUN = r"""

@@ -14,7 +14,7 @@ import structlog
 from atoll.domain.errors import AtollError, Failed, Invalid
 from atoll.domain.ids import SandboxId
 from atoll.domain.interior.entry import MECHANISMS, entry_steps
-from atoll.domain.profile.profile import Access, Profile
+from atoll.domain.profile.profile import Profile
 from atoll.domain.sandbox.project import SandboxProject
 from atoll.domain.sandbox.sandbox import Attachment, Sandbox, SandboxRepo
 from atoll.domain.sandbox.stimulus import Idle
@@ -58,6 +58,7 @@ from atoll.services.scripts import Script, run_inside
 from atoll.services.telemetry import OFF, Telemetry
 from atoll.wire.contract.journal import check_health
 from atoll.wire.words.hosts import HostKind
+from atoll.wire.words.sandboxes import Access
 
 WORKSPACE = "/workspace"
 TAKE_DOWN_SECONDS = 120.0

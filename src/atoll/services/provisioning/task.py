@@ -10,10 +10,11 @@ from collections.abc import Callable
 from atoll.domain.errors import AtollError
 from atoll.domain.sandbox.project import settled
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.sandbox.task import AgentMode, Task, TaskState, failed, given
+from atoll.domain.sandbox.task import Task, failed, given
 from atoll.ports import RuntimeClient
 from atoll.services.provisioning.orders import completed
 from atoll.wire.contract.agents import OpenAgentBody, list_agents, open_agent
+from atoll.wire.words.sandboxes import AgentMode, TaskState
 
 
 async def begin_task(

@@ -14,7 +14,7 @@ from atoll.domain.profile.profile import Profile
 from atoll.domain.route.candidate import COMPOSE_FIELDS, Candidate, ImageKind
 from atoll.domain.route.health import health_of
 from atoll.domain.route.policy import DESKTOP
-from atoll.domain.sandbox.sandbox import Sandbox, State
+from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.secrets.secret import no_key
 from atoll.ports import Extension, Transaction
 from atoll.ports.extension import SELF_HOSTED, Capabilities, Examines, JudgesProfiles
@@ -25,6 +25,7 @@ from atoll.services.lifecycle.host_room import HostRoom, all_hosts
 from atoll.services.lifecycle.vendor_keys import pays_for
 from atoll.wire.words.hosts import HostKind
 from atoll.wire.words.routes import Breaker, ExecutionMode
+from atoll.wire.words.sandboxes import State
 from atoll.wire.words.walls import IsolationLevel
 
 EXAMINE_SECONDS = 5.0

@@ -19,7 +19,7 @@ from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, LimitR
 from atoll.domain.event import Json
 from atoll.domain.people.principal import Principal
 from atoll.domain.profile.demands import MOUNTS, demands_of
-from atoll.domain.profile.profile import Profile, Scope
+from atoll.domain.profile.profile import Profile
 from atoll.domain.repository.project import DecidedProject
 from atoll.domain.route.candidate import COMPOSE_FILE, COMPOSE_REF
 from atoll.domain.route.decision import Decision, RouteRequest
@@ -69,6 +69,7 @@ from atoll.services.sandboxes.agent_checks import AgentChecks
 from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.wire.words.library import ProjectDecision
 from atoll.wire.words.routes import Strategy
+from atoll.wire.words.sandboxes import Scope
 from atoll.wire.words.walls import IsolationLevel
 
 MAX_KEY = 200

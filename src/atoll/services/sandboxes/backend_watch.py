@@ -13,7 +13,7 @@ import structlog
 from atoll.domain.errors import AtollError, Failed, NotFound, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.sandbox.instruction import Teardown
-from atoll.domain.sandbox.sandbox import KEPT, LIVE, RUNNING, Sandbox, State
+from atoll.domain.sandbox.sandbox import KEPT, LIVE, RUNNING, Sandbox
 from atoll.domain.sandbox.stimulus import Broke, Requested
 from atoll.domain.sandbox.task_queue import is_queued
 from atoll.ports import Ended, EndReasons, Extension, Handle
@@ -25,6 +25,7 @@ from atoll.services.lifecycle.host_room import all_hosts
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.sandboxes.reconciler import Reconciler, unfinished_work
 from atoll.wire.contract.journal import check_health
+from atoll.wire.words.sandboxes import State
 
 AGAIN_SECONDS = 1.0
 """Before a retry at a backend that did not answer; it doubles with each further failure."""

@@ -10,9 +10,10 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TypeVar
 
 from atoll.domain.errors import Conflict, Unavailable
-from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, State
+from atoll.domain.sandbox.sandbox import RUNNING, Sandbox
 from atoll.ports import Channel, HandoverLink, RuntimeClient, RuntimeStream
 from atoll.wire.contract.call import Query, RuntimeCall
+from atoll.wire.words.sandboxes import State
 
 T = TypeVar("T")
 

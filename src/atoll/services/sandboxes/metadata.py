@@ -12,8 +12,9 @@ import structlog
 from atoll.domain.errors import AtollError, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.sandbox.metadata import metadata_document
-from atoll.domain.sandbox.sandbox import Sandbox, State
+from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import MetadataFiles, Store
+from atoll.wire.words.sandboxes import State
 
 AGAIN_SECONDS = 1.0
 """Before a retry at a store that did not answer."""

@@ -19,7 +19,7 @@ from atoll.domain.route.decision import place
 from atoll.domain.sandbox.instruction import Provision, Relocate, Teardown
 from atoll.domain.sandbox.lifetime import deadline, idle_deadline
 from atoll.domain.sandbox.owed import owed_work
-from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, State
+from atoll.domain.sandbox.sandbox import RUNNING, Sandbox
 from atoll.domain.sandbox.steps.in_time import TOUCH_SECONDS
 from atoll.domain.sandbox.stimulus import (
     Broke,
@@ -47,6 +47,7 @@ from atoll.services.sandboxes.maintenance import Maintenance
 from atoll.services.sandboxes.owed_work import OwedWork
 from atoll.services.sandboxes.work_queues import WorkQueues
 from atoll.services.task_runner import TaskRunner
+from atoll.wire.words.sandboxes import State
 
 RETRY_SECONDS = 5.0
 """Between attempts of a teardown that did not work out; it doubles with each further one."""

@@ -13,7 +13,7 @@ import structlog
 from atoll.domain.errors import AtollError
 from atoll.domain.event import SANDBOX_STREAMS, Event
 from atoll.domain.ids import SandboxId
-from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, State
+from atoll.domain.sandbox.sandbox import RUNNING, Sandbox
 from atoll.domain.sandbox.task_queue import is_queued
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.directory import Directory
@@ -21,6 +21,7 @@ from atoll.services.policies.policy_push import PolicyPush
 from atoll.services.sandboxes.metadata import Metadata
 from atoll.services.sandboxes.reconciler import Reconciler
 from atoll.services.sandboxes.task_queue import TaskQueue
+from atoll.wire.words.sandboxes import State
 
 LOOK_SECONDS = 0.25
 """Between two looks, the time after which one replica knows what another did."""

@@ -18,12 +18,11 @@ from atoll.domain.network.switch import NetworkChange, changed
 from atoll.domain.people.principal import SYSTEM, Principal
 from atoll.domain.profile.profile import Profile
 from atoll.domain.route.decision import Decision
-from atoll.domain.sandbox.project import SETUP_TERMINAL, SetupState, failure_of
+from atoll.domain.sandbox.project import SETUP_TERMINAL, failure_of
 from atoll.domain.sandbox.sandbox import (
     RUNNING,
     CreateSandbox,
     Sandbox,
-    State,
     check_may_manage,
     keeps_files,
     may_see,
@@ -63,8 +62,8 @@ from atoll.services.sandboxes.remote_maintenance import RemoteMaintenance
 from atoll.services.sandboxes.task_queue import TaskQueue
 from atoll.services.sandboxes.waiting_tasks import WaitingTasks
 from atoll.wire.contract.terminals import get_terminal
+from atoll.wire.words.sandboxes import MAX_SANDBOX_PAGE, SetupState, State
 
-MAX_PAGE = 200
 POLL_SECONDS = 0.25
 """Between two looks at the store while a request waits for what another replica does."""
 HALT_SECONDS = 60.0
@@ -170,8 +169,8 @@ class Sandboxes:
     ) -> Page:
         """Return a page, newest first, 1-200 long; destroyed ones only when the state filter names
         them."""
-        if not 1 <= limit <= MAX_PAGE:
-            raise Invalid(f"limit must lie between 1 and {MAX_PAGE}.", field="limit")
+        if not 1 <= limit <= MAX_SANDBOX_PAGE:
+            raise Invalid(f"limit must lie between 1 and {MAX_SANDBOX_PAGE}.", field="limit")
         before = None if cursor is None else read_cursor(cursor)
         query = SandboxQuery(caller.org_id, caller.id, states, before, limit + 1)
         async with self._store.read() as rows:

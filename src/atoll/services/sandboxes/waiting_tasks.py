@@ -12,7 +12,7 @@ import structlog
 from atoll.domain.errors import AtollError, Conflict
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import SYSTEM, Principal
-from atoll.domain.sandbox.project import SetupState, failure_of, settled
+from atoll.domain.sandbox.project import failure_of, settled
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.sandbox.stimulus import SetupEnded, TaskBegan
 from atoll.domain.sandbox.task import failed
@@ -24,6 +24,7 @@ from atoll.services.provisioning.task import give_task
 from atoll.services.sandboxes.reconciler import Reconciler
 from atoll.services.task_runner import TaskRunner
 from atoll.wire.contract.terminals import get_terminal
+from atoll.wire.words.sandboxes import SetupState
 
 LOOK_SECONDS = 1.0
 """The time between two looks at the set-ups for which tasks wait."""

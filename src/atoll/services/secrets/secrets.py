@@ -14,7 +14,7 @@ from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.profile.schema import profile_id
-from atoll.domain.sandbox.sandbox import Sandbox, State, check_not_gone
+from atoll.domain.sandbox.sandbox import Sandbox, check_not_gone
 from atoll.domain.secrets.secret import (
     MAX_SECRETS,
     MAX_TOTAL_BYTES,
@@ -39,6 +39,7 @@ from atoll.services.lifecycle.runtime_tokens import RuntimeTokens
 from atoll.services.references import check_profile
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.sandboxes import State
 from atoll.wire.words.secrets import ORGANIZATION_SCOPE, PERSON_SCOPE, Purpose
 
 

@@ -12,13 +12,14 @@ from atoll.domain.event import Event
 from atoll.domain.event_kind import KINDS
 from atoll.domain.ids import OrgId, SandboxId
 from atoll.domain.people.principal import Principal
-from atoll.domain.sandbox.sandbox import Sandbox, State
+from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.tool.change import WatchedChange, changes_in, kinds_watched
 from atoll.domain.tool.uri import paths_of
 from atoll.domain.tool.waking import ChangesRead, CountTold, Waking, WakingStimulus, step
 from atoll.ports import EventQuery, Transaction
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Events
+from atoll.wire.words.sandboxes import State
 
 REGISTERS = frozenset(
     {"sandbox.requested", "sandbox.provisioning", "sandbox.given", "sandbox.destroyed"}

@@ -11,8 +11,8 @@ from typing import Final
 from atoll.domain.errors import Invalid
 from atoll.domain.event import SANDBOX_STREAMS
 from atoll.domain.ids import DashboardId, HookId, SandboxId, WebhookId, WorkerKey
-from atoll.domain.profile.profile import Scope
 from atoll.ports import EventQuery, Transaction
+from atoll.wire.words.sandboxes import Scope
 
 _BY_ID: Final = frozenset(
     {"dashboard", "hook", "org", "sandbox", "secret", "webhook", "worker"},

@@ -12,11 +12,12 @@ from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.route.decision import Decision, no_route
 from atoll.domain.route.policy import DESKTOP
-from atoll.domain.sandbox.sandbox import RUNNING, CreateSandbox, Sandbox, State, keeps_files
+from atoll.domain.sandbox.sandbox import RUNNING, CreateSandbox, Sandbox, keeps_files
 from atoll.domain.worker.create import CreateWorker
 from atoll.ports import AgentLayers, RuntimeClient
 from atoll.services.sandboxes.agent_checks import AgentChecks
 from atoll.services.workers.runtime_host import wanted_sandbox
+from atoll.wire.words.sandboxes import State
 
 _FIELDS = {"route.strategy": "selection.strategy", "route.extension": "backend"}
 """The fields of a request to routes, as a create of a worker names them."""

@@ -20,7 +20,7 @@ from atoll.domain.ids import SandboxId, WorkerKey
 from atoll.domain.people.capability import EVERY_CAPABILITY
 from atoll.domain.people.principal import Principal
 from atoll.domain.route.health import Attempt
-from atoll.domain.sandbox.sandbox import RUNNING, CreateSandbox, Sandbox, State, keeps_files
+from atoll.domain.sandbox.sandbox import RUNNING, CreateSandbox, Sandbox, keeps_files
 from atoll.domain.terminal.softlock import AgentState, Work
 from atoll.domain.worker.create import CreateWorker
 from atoll.domain.worker.ledger import ErrorCode, Receipt, RequestRefusal, Response, WorkerRequest
@@ -41,6 +41,7 @@ from atoll.wire.contract.call import PathId
 from atoll.wire.contract.correlation import TRACE_PARENT
 from atoll.wire.http.unreadable import UNREADABLE
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.sandboxes import State
 
 READY_SECONDS: Final = 900.0
 END_SECONDS: Final = 120.0

@@ -139,6 +139,7 @@ def routers() -> list[APIRouter | Operations]:
 def shared_routes() -> tuple[BaseRoute, ...]:
     """Return the routes of every app. They hold nothing of one: apps of a process share them."""
     last = (
+        multiplayer.operations,
         multiplayer.router,
         health.router,
         resource_metadata.router,

@@ -11,34 +11,40 @@ from fastapi import APIRouter, Header, Path, Query, Request, WebSocket
 from starlette.responses import Response
 
 from atoll.domain.people.capability import Capability
-from atoll.domain.sandbox.sandbox import Sandbox, State
 from atoll.services.terminals.terminals import ATTACH_WORDS
-from atoll.surfaces.http.body.answers import Json, no_content
+from atoll.surfaces.http.body.answers import no_content
 from atoll.surfaces.http.body.contract import Words, request_body, shown
-from atoll.surfaces.http.body.fields import ItemId, ResponseModel, Waiting
+from atoll.surfaces.http.body.fields import ItemId
 from atoll.surfaces.http.body.form_files import form_boundary
 from atoll.surfaces.http.body.json_body import JsonRoute, bounded
 from atoll.surfaces.http.body.pages import at_most
 from atoll.surfaces.http.body.queries import takes
 from atoll.surfaces.http.body.streams import stream_of
-from atoll.surfaces.http.sandboxes.create_body import CreateBody
-from atoll.surfaces.http.sandboxes.sandboxes import IdempotencyKey, Unpulled, create
+from atoll.surfaces.http.sandboxes.requests import sandbox_request
+from atoll.surfaces.http.sandboxes.sandboxes import check_key, create
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
-from atoll.surfaces.http.serving.serve import RequestContext, respond
+from atoll.surfaces.http.serving.answers import answer_of
+from atoll.surfaces.http.serving.reading import longest_wait
+from atoll.surfaces.http.serving.serve import Operations, Reply, RequestContext, respond
 from atoll.surfaces.http.terminals import files
 from atoll.surfaces.http.terminals.runtime_bodies import (
     TerminalBody,
 )
 from atoll.surfaces.http.terminals.terminals import serve_terminal
+from atoll.wire.api.fields import NO_WAIT, Waiting
 from atoll.wire.api.files import FilePlace, Files
+from atoll.wire.api.sandboxes.requests import CreateBody
+from atoll.wire.api.sandboxes.sandboxes import IdempotencyKey, Unpulled
+from atoll.wire.api.sandboxes.sessions import Sessions, SessionView
 from atoll.wire.contract import files as contract
 from atoll.wire.contract.terminals import MAX_LISTED, OpenBody, TerminalList, TerminalRecord
 from atoll.wire.words.media_types import BYTES, TAR
 from atoll.wire.words.terminals import Strictness
 
 router = APIRouter(prefix="/sessions", tags=["multiplayer"], route_class=JsonRoute)
+operations = Operations()
 
 FORM: Final = "multipart/form-data"
 
@@ -62,53 +68,26 @@ _FORM: dict[str, Any] = {
 _ANY_UPLOAD_IN = {"requestBody": {"content": {BYTES: _BINARY, TAR: _BINARY, FORM: _FORM}}}
 
 
-class SessionView(ResponseModel):
-    """A session: a sandbox, which `/v1/sandboxes/{session_id}` shows whole."""
-
-    session_id: str
-    name: str
-    state: State
-    created_at: str
-
-
-@router.post(
-    "",
-    status_code=202,
-    response_model=SessionView,
-    responses={201: {"model": SessionView, "description": "Ready."}, **_FAILURES},
-)
-@needs(Capability.SANDBOX_CREATE)
+@operations.serves(Sessions.create)
 async def make_session(
-    atoll: Atoll,
-    caller: Caller,
-    *,
+    context: RequestContext,
     body: CreateBody | None = None,
-    wait: Waiting,
+    *,
+    waiting: Waiting = NO_WAIT,
     idempotency_key: IdempotencyKey = None,
-) -> Response:
-    """Create a session; the body is that of `POST /v1/sandboxes`, and may be left out.
-
-    Nobody can type to its agents while they work, unless the body sets `softlock: owner`.
-    """
-    wanted = (body or CreateBody.model_validate({})).to_domain()
+) -> Reply[SessionView]:
+    seconds, key = longest_wait(waiting), check_key(idempotency_key)
+    wanted = sandbox_request(context, body or CreateBody())
     wanted = replace(wanted, usual_softlock=Strictness.STRICT)
-    made, status = await create(atoll, caller, wanted, wait=wait, key=idempotency_key)
-    return Json(_view(made), status)
+    made, status = await create(context, wanted, seconds, key)
+    return Reply(answer_of(SessionView, made, session_id=made.id), status)
 
 
-@router.delete("/{session}", status_code=204, responses=_FAILURES)
-@needs(Capability.SANDBOX_MANAGE)
-async def end_session(
-    atoll: Atoll, caller: Caller, *, session: SessionRef, unpulled: Unpulled = None
-) -> Response:
-    """End a session and everything in it; a second call is not an error.
-
-    With `unpulled=refuse` it stays while it holds work that nobody has outside.
-    """
+@operations.serves(Sessions.end)
+async def end_session(context: RequestContext, session: str, *, unpulled: Unpulled = None) -> None:
     if unpulled == "refuse":
-        await atoll.home.unpulled.check_lost(caller, session)
-    await atoll.sandboxes.destroy(caller, session)
-    return no_content()
+        await context.atoll.home.unpulled.check_lost(context.caller, session)
+    await context.atoll.sandboxes.destroy(context.caller, session)
 
 
 @router.get(
@@ -288,7 +267,3 @@ async def upload(
         )
     context, place = RequestContext(atoll, caller, request, Files.write), FilePlace(path=path)
     return respond(await files.write_file(context, session, place=place, parents=True))
-
-
-def _view(sandbox: Sandbox) -> dict[str, Any]:
-    return SessionView.of(sandbox, session_id=sandbox.id)

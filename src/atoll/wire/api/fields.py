@@ -4,12 +4,16 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
+from atoll.wire.api.annotations import Header
 from atoll.wire.api.operation import Parameters
 from atoll.wire.words.events import MAX_POSITION
 from atoll.wire.words.library import MAX_REPOS
 
 MAX_PAGE = 1000
 """The most items of a page."""
+
+MAX_WAIT_SECONDS = 600
+"""The longest wait for a result."""
 
 ItemId = Annotated[str, Meta(min_length=1, max_length=200)]
 """An id in a path."""
@@ -55,6 +59,27 @@ class Paging(Parameters):
 
 
 FIRST_PAGE = Paging()
+
+
+class Waiting(Parameters):
+    """The longest wait for the result."""
+
+    wait: Annotated[
+        Annotated[str, Meta(max_length=10)] | None,
+        Meta(description="`ready` or `true`: wait before the answer."),
+    ] = None
+    timeout: Annotated[
+        Annotated[float, Meta(gt=0, le=MAX_WAIT_SECONDS)] | None,
+        Meta(description="The longest wait in seconds, by default 60; with `wait` alone."),
+    ] = None
+    prefer: Annotated[
+        Annotated[str, Meta(max_length=200)] | None,
+        Header("prefer"),
+        Meta(description="`wait=30` waits (RFC 7240)."),
+    ] = None
+
+
+NO_WAIT = Waiting()
 
 
 class Seconds(int):

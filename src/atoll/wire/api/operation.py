@@ -8,7 +8,7 @@ the documentation. mypy compares a function that serves an operation with its de
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import Enum
 from typing import (
@@ -163,6 +163,11 @@ class Operation(Generic[P, R]):
     def answer(self) -> Any:
         """Return the annotation of the answer; None for an answer without content."""
         return inspect.signature(self.declared, eval_str=True).return_annotation
+
+    def at(self, line: str) -> "Operation[P, R]":
+        """Return the same operation at another method and path."""
+        method, _, path = line.partition(" ")
+        return replace(self, method=method, path=path)
 
     def parameters(self) -> tuple[Parameter, ...]:
         """Return the parameters in the order of the signature."""

@@ -1,7 +1,104 @@
 """Words and bounds of sandboxes."""
 
+from enum import StrEnum
 from typing import Final
 
 MAX_MOUNTS: Final = 16
 MAX_COMPOSE_BYTES: Final = 65536
 """The size of a compose file."""
+
+MAX_ENV: Final = 200
+MAX_REFS: Final = 100
+MAX_SPARSE: Final = 100
+MAX_COPIES: Final = 100
+
+MAX_INSTRUCTIONS: Final = 64 * 1024
+"""The bound in bytes; as a first prompt they become one word of an argv (execve(2),
+MAX_ARG_STRLEN)."""
+
+MAX_TASK_PROMPT: Final = 64 * 1024
+"""The bound on a task's words in bytes."""
+
+MAX_WORKING: Final = 1000
+"""The bound on the tasks of a caller that work at once."""
+
+MAX_SANDBOX_PAGE: Final = 200
+"""The most sandboxes of a page."""
+
+MAX_LOG_LINES: Final = 2000
+"""The newest lines of a provisioning log that are answered."""
+
+
+class State(StrEnum):
+    """The state of a sandbox. `ready`: its runtime answered; `active`: something ran in it."""
+
+    REQUESTED = "requested"
+    PROVISIONING = "provisioning"
+    READY = "ready"
+    ACTIVE = "active"
+    STOPPED = "stopped"
+    EXPIRED = "expired"
+    FAILED = "failed"
+    DESTROYING = "destroying"
+    DESTROYED = "destroyed"
+
+
+class Scope(StrEnum):
+    """The end of a sandbox, and who shares it.
+
+    `session`: it ends with its consumer's session. `agent`: it is the consumer's only one.
+    `shared`: its organization's members may attach, by their role.
+    """
+
+    SESSION = "session"
+    AGENT = "agent"
+    SHARED = "shared"
+
+
+class Access(StrEnum):
+    """The access of the sandbox to its workspace."""
+
+    NONE = "none"
+    READ_ONLY = "ro"
+    READ_WRITE = "rw"
+
+
+class WorkspaceMode(StrEnum):
+    """The authoritative copy of a workspace: the caller's (`mirror`) or the sandbox's
+    (`remote-canonical`)."""
+
+    MIRROR = "mirror"
+    REMOTE_CANONICAL = "remote-canonical"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "WorkspaceMode | None":
+        """Return the mode that a short word means: `remote` is `remote-canonical`."""
+        return cls.REMOTE_CANONICAL if value == "remote" else None
+
+
+class SetupState(StrEnum):
+    """The state of a set-up. `none`: there are no commands; `waiting`: they did not start."""
+
+    NONE = "none"
+    WAITING = "waiting"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+
+
+class AgentMode(StrEnum):
+    """The mode of an agent: at a terminal, or as a machine that is driven by programs."""
+
+    TUI = "tui"
+    MACHINE = "machine"
+
+
+class TaskState(StrEnum):
+    """The state of a task. `queued`: as many work as their person wants; `waiting`: the sandbox is
+    not ready, or its set-up has not succeeded; `given`: its agent has the words; `failed`: the
+    agent could not be started."""
+
+    QUEUED = "queued"
+    WAITING = "waiting"
+    GIVEN = "given"
+    FAILED = "failed"

@@ -19,9 +19,10 @@ from atoll.adapters.rented.records import Records
 from atoll.adapters.rented.vendor import Gone, Order
 from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.domain.ids import SandboxId
-from atoll.domain.profile.profile import Access, Profile
+from atoll.domain.profile.profile import Profile
 from atoll.domain.wall.resources import Resources
 from atoll.ports.extension import VendorKey
+from atoll.wire.words.sandboxes import Access
 from tests.adapters.extensions.vendor_calls import STRAYS
 from tests.peers.api import until
 from tests.peers.clouds.faults import Fault

@@ -7,9 +7,17 @@ from typing import Annotated, Any, Literal
 import pytest
 from msgspec import Meta, field
 
-from atoll.surfaces.http.serving.reading import MAX_FINDINGS, invalid, read_text, read_value
+from atoll.surfaces.http.serving.reading import (
+    MAX_FINDINGS,
+    invalid,
+    named_fields,
+    read_text,
+    read_value,
+)
 from atoll.wire.api.fields import Seconds, SecondsOrZero
 from atoll.wire.api.operation import Request
+from atoll.wire.api.sandboxes.requests import WorkspaceBody
+from atoll.wire.words.sandboxes import WorkspaceMode
 
 Name = Annotated[str, Meta(min_length=1, max_length=3)]
 Code = Annotated[str, Meta(pattern=r"^[A-Z]{3}\Z")]
@@ -126,6 +134,30 @@ def test_what_fits_is_converted() -> None:
     assert not findings
     assert (boat.colour, boat.ttl, boat.delay) == (Colour.RED, 3600, 0)
     assert boat.sails[0].area == 5.0
+
+
+@pytest.mark.parametrize(
+    ("body", "place", "named"),
+    [
+        ({"url": "x", "state": None}, (), {"url", "state"}),
+        ({"task": {"mode": "tui"}}, ("task",), {"mode"}),
+        ({"task": None}, ("task",), set()),
+        ({}, ("task", "mode"), set()),
+        (None, (), set()),
+    ],
+)
+def test_fields_that_a_body_names_are_known(
+    body: object, place: tuple[str, ...], named: set[str]
+) -> None:
+    assert named_fields(body, place) == named
+
+
+def test_word_of_an_enum_that_means_another_is_no_finding() -> None:
+    body, findings = read_value(WorkspaceBody, {"mode": "remote"}, ())
+    assert not findings
+    assert body.mode is WorkspaceMode.REMOTE_CANONICAL
+    _, findings = read_value(WorkspaceBody, {"mode": "remote", "access": "all"}, ())
+    assert [one.path for one in findings] == [("access",)]
 
 
 @pytest.mark.parametrize(

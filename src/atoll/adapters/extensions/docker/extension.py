@@ -39,7 +39,7 @@ from atoll.adapters.zygote.unkept import unkept_limits
 from atoll.domain.errors import AtollError, Conflict, Failed, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.demands import CPU, DISK, MEMORY, MOUNTS, PIDS, ROOT, SUDO
-from atoll.domain.profile.profile import Access, Profile
+from atoll.domain.profile.profile import Profile
 from atoll.domain.route.candidate import ImageKind
 from atoll.domain.wall.interior import (
     DEFAULT_FILES,
@@ -57,6 +57,7 @@ from atoll.ports.extension import (
     Provision,
     Reachability,
 )
+from atoll.wire.words.sandboxes import Access
 from atoll.wire.words.walls import IsolationLevel
 from atoll.wire.zygote import messages as wire
 

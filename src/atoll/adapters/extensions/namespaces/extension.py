@@ -18,7 +18,7 @@ from atoll.adapters.zygote.start import agents_of, host_mounts_of, hostname
 from atoll.adapters.zygote.unkept import NO_OVERLAY, unkept_fields
 from atoll.domain.errors import AtollError, Failed, Invalid, Unavailable
 from atoll.domain.ids import SandboxId
-from atoll.domain.profile.profile import Access, Profile, RootMode
+from atoll.domain.profile.profile import Profile, RootMode
 from atoll.domain.sandbox.image import HOST
 from atoll.domain.wall.isolation import Isolation
 from atoll.ports.extension import (
@@ -31,6 +31,7 @@ from atoll.ports.extension import (
     Reachability,
 )
 from atoll.ports.images import Tree, Trees
+from atoll.wire.words.sandboxes import Access
 from atoll.wire.words.walls import IsolationLevel
 from atoll.wire.zygote import messages as wire
 

@@ -10,7 +10,8 @@ from openshell._proto import openshell_pb2, sandbox_pb2
 
 from atoll.adapters.rented.vendor import Order
 from atoll.domain.errors import Invalid
-from atoll.domain.profile.profile import Access, Profile
+from atoll.domain.profile.profile import Profile
+from atoll.wire.words.sandboxes import Access
 
 READ_ONLY: Final = ("/bin", "/etc", "/lib", "/lib64", "/proc", "/sbin", "/usr", "/dev/urandom")
 READ_WRITE: Final = (

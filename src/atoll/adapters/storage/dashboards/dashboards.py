@@ -36,8 +36,8 @@ from atoll.adapters.storage.sandboxes import sandboxes
 from atoll.domain.dashboard.dashboard import Dashboard, DashboardScope, without_linked
 from atoll.domain.ids import DashboardId, OrgId, PrincipalId, SandboxId
 from atoll.domain.paging import PageQuery, RowPage, cut_page
-from atoll.domain.sandbox.sandbox import State
 from atoll.ports.store.dashboards.dashboards import DashboardRows
+from atoll.wire.words.sandboxes import State
 
 # The rows of this noun, which the store finds here.
 __all__ = [

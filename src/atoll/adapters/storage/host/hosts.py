@@ -9,8 +9,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from atoll.adapters.storage.columns import metadata
 from atoll.adapters.storage.sandboxes import sandboxes
 from atoll.domain.host.host import Host
-from atoll.domain.sandbox.sandbox import Sandbox, State
+from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports.store.host.hosts import HostRows
+from atoll.wire.words.sandboxes import State
 
 hosts = Table(
     "hosts",

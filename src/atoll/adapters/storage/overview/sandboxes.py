@@ -13,13 +13,10 @@ from atoll.adapters.storage.overview.usage import sandbox_usage
 from atoll.adapters.storage.sandboxes import sandboxes
 from atoll.domain.ids import OrgId, SandboxId
 from atoll.domain.overview.usage import DoorCounts
-from atoll.domain.sandbox.sandbox import Sandbox, State
-from atoll.ports.store.overview.sandboxes import (
-    OverviewQuery,
-    OverviewRow,
-    OverviewSandboxRows,
-    SortKey,
-)
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.ports.store.overview.sandboxes import OverviewQuery, OverviewRow, OverviewSandboxRows
+from atoll.wire.words.overview import SortKey
+from atoll.wire.words.sandboxes import State
 
 _decoder = msgspec.json.Decoder(Sandbox)
 _COUNTS = tuple(one.name for one in fields(DoorCounts))

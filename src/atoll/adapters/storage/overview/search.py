@@ -15,10 +15,10 @@ from atoll.adapters.storage.events import event_of_row, events, readable
 from atoll.adapters.storage.sandboxes import sandboxes
 from atoll.domain.dashboard.dashboard import Dashboard
 from atoll.domain.event import Event
-from atoll.domain.profile.profile import Scope
-from atoll.domain.sandbox.sandbox import Sandbox, State
+from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import EventQuery
 from atoll.ports.store.overview.search import SearchRows, TextQuery
+from atoll.wire.words.sandboxes import Scope, State
 
 _decoder = msgspec.json.Decoder(Sandbox)
 _dashboards = msgspec.json.Decoder(Dashboard)

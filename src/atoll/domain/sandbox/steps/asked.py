@@ -11,14 +11,7 @@ from atoll.domain.sandbox.lifetime import extended, renewed
 from atoll.domain.sandbox.project import (
     setup_again,
 )
-from atoll.domain.sandbox.sandbox import (
-    KEPT,
-    LIVE,
-    RUNNING,
-    Sandbox,
-    State,
-    keeps_files,
-)
+from atoll.domain.sandbox.sandbox import KEPT, LIVE, RUNNING, Sandbox, keeps_files
 from atoll.domain.sandbox.steps.outcome import Outcome, enter, refused
 from atoll.domain.sandbox.steps.relocation import check_in_place
 from atoll.domain.sandbox.stimulus import (
@@ -31,6 +24,7 @@ from atoll.domain.sandbox.stimulus import (
     SwitchNetwork,
 )
 from atoll.domain.sandbox.task import again
+from atoll.wire.words.sandboxes import State
 
 
 def asked(

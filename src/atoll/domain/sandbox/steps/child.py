@@ -12,7 +12,7 @@ from typing import Final
 from atoll.domain.errors import Conflict, Forbidden, Invalid, LimitReached
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
-from atoll.domain.profile.profile import Profile, Scope
+from atoll.domain.profile.profile import Profile
 from atoll.domain.repository.repository import is_local_key, read_remote
 from atoll.domain.sandbox.sandbox import (
     LIVE,
@@ -21,13 +21,13 @@ from atoll.domain.sandbox.sandbox import (
     RepoRequest,
     Sandbox,
     SandboxRepo,
-    State,
 )
 from atoll.domain.sandbox.steps.asked import destroy, stop_running
 from atoll.domain.sandbox.steps.outcome import Outcome
 from atoll.domain.sandbox.stimulus import ChildMade, ParentEnded
 from atoll.domain.sandbox.task import TaskRequest
 from atoll.domain.tool.rule import ChildQuota
+from atoll.wire.words.sandboxes import Scope, State
 
 HOUR: Final = timedelta(hours=1)
 

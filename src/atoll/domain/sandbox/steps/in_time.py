@@ -4,16 +4,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from atoll.domain.duration import spell_duration
-from atoll.domain.profile.profile import Scope
 from atoll.domain.sandbox.instruction import Append
 from atoll.domain.sandbox.lifetime import end_of, warning_at
-from atoll.domain.sandbox.sandbox import (
-    KEPT,
-    LIVE,
-    RUNNING,
-    Sandbox,
-    State,
-)
+from atoll.domain.sandbox.sandbox import KEPT, LIVE, RUNNING, Sandbox
 from atoll.domain.sandbox.steps.asked import destroy, stop_running
 from atoll.domain.sandbox.steps.child import family
 from atoll.domain.sandbox.steps.outcome import Outcome, end_life, end_told, enter
@@ -25,6 +18,7 @@ from atoll.domain.sandbox.stimulus import (
     ParentEnded,
     Touched,
 )
+from atoll.wire.words.sandboxes import Scope, State
 
 TOUCH_SECONDS = 30.0
 """The staleness of `last_active_at`: one write in this time, however busy the sandbox."""

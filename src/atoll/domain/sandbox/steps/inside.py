@@ -5,12 +5,7 @@ from dataclasses import replace
 from atoll.domain.agent import resumable
 from atoll.domain.event import Json
 from atoll.domain.sandbox.instruction import Append
-from atoll.domain.sandbox.project import (
-    SandboxProject,
-    SetupState,
-    setup_began,
-    setup_ended,
-)
+from atoll.domain.sandbox.project import SandboxProject, setup_began, setup_ended
 from atoll.domain.sandbox.sandbox import (
     RUNNING,
     Sandbox,
@@ -27,6 +22,7 @@ from atoll.domain.sandbox.stimulus import (
     TaskBegan,
 )
 from atoll.domain.sandbox.task_queue import is_waiting
+from atoll.wire.words.sandboxes import SetupState
 
 
 def set_up(sandbox: Sandbox, report: SetupBegan | SetupEnded | TaskBegan) -> Outcome:

@@ -4,11 +4,7 @@ from dataclasses import replace
 
 from atoll.domain.sandbox.instruction import Append
 from atoll.domain.sandbox.lifetime import end_of, end_waits
-from atoll.domain.sandbox.sandbox import (
-    PulledTip,
-    Sandbox,
-    State,
-)
+from atoll.domain.sandbox.sandbox import PulledTip, Sandbox
 from atoll.domain.sandbox.steps.outcome import Outcome, end_told
 from atoll.domain.sandbox.stimulus import (
     AcceptEnd,
@@ -18,6 +14,7 @@ from atoll.domain.sandbox.stimulus import (
     Queued,
 )
 from atoll.domain.sandbox.task_queue import is_queued
+from atoll.wire.words.sandboxes import State
 
 MAX_PULLED = 64
 """The number of commits remembered as pulled; the newest are kept."""

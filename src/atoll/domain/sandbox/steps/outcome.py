@@ -8,10 +8,8 @@ from atoll.domain.errors import Conflict
 from atoll.domain.event import Json
 from atoll.domain.sandbox.instruction import Append, Instruction, Teardown
 from atoll.domain.sandbox.lifetime import end_of
-from atoll.domain.sandbox.sandbox import (
-    Sandbox,
-    State,
-)
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.wire.words.sandboxes import State
 
 Outcome = tuple[Sandbox, tuple[Instruction, ...]]
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from atoll.domain.event import Json
 from atoll.domain.host.relocation import Relocation, RelocationPhase
 from atoll.domain.sandbox.instruction import Append, Relocate
-from atoll.domain.sandbox.sandbox import Attachment, Sandbox, State
+from atoll.domain.sandbox.sandbox import Attachment, Sandbox
 from atoll.domain.sandbox.steps.outcome import Outcome, refused
 from atoll.domain.sandbox.stimulus import (
     Evacuate,
@@ -18,6 +18,7 @@ from atoll.domain.sandbox.stimulus import (
     RelocationEnded,
     RelocationFailed,
 )
+from atoll.wire.words.sandboxes import State
 
 
 def relocation(

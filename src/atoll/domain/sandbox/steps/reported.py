@@ -10,17 +10,8 @@ from typing import Final
 from atoll.domain.event import Json
 from atoll.domain.sandbox.instruction import Append, Instruction, Provision
 from atoll.domain.sandbox.lifetime import renewed
-from atoll.domain.sandbox.project import (
-    SandboxProject,
-    SetupState,
-    setup_interrupted,
-)
-from atoll.domain.sandbox.sandbox import (
-    LIVE,
-    Attachment,
-    Sandbox,
-    State,
-)
+from atoll.domain.sandbox.project import SandboxProject, setup_interrupted
+from atoll.domain.sandbox.sandbox import LIVE, Attachment, Sandbox
 from atoll.domain.sandbox.steps.inside import setup_told
 from atoll.domain.sandbox.steps.outcome import Outcome, end_life, enter
 from atoll.domain.sandbox.stimulus import (
@@ -34,6 +25,7 @@ from atoll.domain.sandbox.stimulus import (
 )
 from atoll.domain.sandbox.task import again
 from atoll.domain.sandbox.task_queue import is_queued
+from atoll.wire.words.sandboxes import SetupState, State
 
 _MAY_STAND: Final = frozenset({State.STOPPED, State.PROVISIONING})
 """States in which a machine of before may still stand."""

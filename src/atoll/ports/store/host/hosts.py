@@ -4,7 +4,8 @@ from collections.abc import Collection
 from typing import Protocol
 
 from atoll.domain.host.host import Host
-from atoll.domain.sandbox.sandbox import Sandbox, State
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.wire.words.sandboxes import State
 
 
 class HostRows(Protocol):

@@ -2,23 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Protocol
 
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.overview.usage import DoorCounts
-from atoll.domain.sandbox.sandbox import Sandbox, State
-
-
-class SortKey(StrEnum):
-    """The columns that the list is sorted by. `tokens` and `traffic` are sums of both ways."""
-
-    NAME = "name"
-    STATE = "state"
-    OWNER = "owner"
-    CREATED = "created"
-    TOKENS = "tokens"
-    TRAFFIC = "traffic"
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.wire.words.overview import SortKey
+from atoll.wire.words.sandboxes import State
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,11 @@ import click
 
 from atoll.domain.errors import Invalid
 from atoll.domain.repository.branch import branch_for_agent
-from atoll.domain.sandbox.task import MAX_PROMPT
 from atoll.surfaces.cli.console.memory import state_file
 from atoll.surfaces.cli.console.output import note
 from atoll.surfaces.cli.console.plan import SandboxPlan
 from atoll.surfaces.cli.create.project import ProjectUse
+from atoll.wire.words.sandboxes import MAX_TASK_PROMPT
 
 FROM_STDIN = "-"
 MAX_KEPT_BYTES = 16 * 2**20
@@ -111,10 +111,10 @@ def _check(text: str) -> None:
     """Raise `UsageError` for a prompt that is empty or long."""
     if not text.strip():
         raise click.UsageError("The prompt is empty: write what the agent is to do.")
-    if len(text.encode("utf-8", "surrogatepass")) > MAX_PROMPT:
+    if len(text.encode("utf-8", "surrogatepass")) > MAX_TASK_PROMPT:
         raise click.UsageError(
-            f"The prompt is longer than {MAX_PROMPT} bytes: put it into a file of the repository "
-            "and name that file."
+            f"The prompt is longer than {MAX_TASK_PROMPT} bytes: put it into a file of the "
+            "repository and name that file."
         )
 
 

@@ -3,14 +3,12 @@
 Only their shape is checked here; the domain checks the content of names and requests.
 """
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, partial
 from typing import Annotated, Any, Final, get_args
 
-from fastapi import Depends, Header, Path, Query
+from fastapi import Path
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -22,14 +20,9 @@ from pydantic import (
 )
 
 from atoll.domain.duration import parse_duration
-from atoll.domain.errors import Invalid
 from atoll.services.identifiers import checked_id
 from atoll.surfaces.http.body.answers import instant
 from atoll.wire.contract.call import PathId
-
-MAX_WAIT_SECONDS: Final = 600.0
-DEFAULT_WAIT_SECONDS: Final = 60.0
-_PREFER_WAIT = re.compile(r"\s*wait\s*=\s*\"?([0-9]{1,6})\"?\s*\Z", re.IGNORECASE)
 
 
 class Body(BaseModel):
@@ -123,42 +116,3 @@ ItemId = Annotated[str, Path(min_length=1, max_length=200)]
 _ID = Path(min_length=1, max_length=200)
 CommandId = Annotated[PathId, _ID, AfterValidator(partial(checked_id, noun="exec"))]
 RecordingId = Annotated[PathId, _ID, AfterValidator(partial(checked_id, noun="recording"))]
-
-
-@dataclass(frozen=True, slots=True)
-class Wait:
-    """The time the client wants to wait for the result; None: not at all."""
-
-    seconds: float | None
-
-
-async def _wait_of(
-    wait: Annotated[
-        str | None, Query(description="`ready` or `true`: wait before the answer.", max_length=10)
-    ] = None,
-    timeout: Annotated[
-        float | None,
-        Query(
-            description="The longest wait in seconds, by default 60; with `wait` alone.",
-            gt=0,
-            le=MAX_WAIT_SECONDS,
-        ),
-    ] = None,
-    prefer: Annotated[
-        str | None, Header(description="`wait=30` waits (RFC 7240).", max_length=200)
-    ] = None,
-) -> Wait:
-    if wait in {None, "false", "0"} and timeout is not None:
-        raise Invalid("`timeout` is how long to wait at most: send `wait` with it", field="timeout")
-    preferred = next(filter(None, map(_PREFER_WAIT.match, (prefer or "").split(","))), None)
-    if wait is None:
-        return Wait(min(float(preferred[1]), MAX_WAIT_SECONDS) if preferred else None)
-    if wait in {"false", "0"}:
-        return Wait(None)
-    if wait not in {"ready", "true", "1"}:
-        raise Invalid("`wait` must be `ready` or `true`", field="wait")
-    return Wait(timeout or DEFAULT_WAIT_SECONDS)
-
-
-Waiting = Annotated[Wait, Depends(_wait_of)]
-"""A route parameter: `?wait=…&timeout=…`, or `Prefer: wait=…`."""

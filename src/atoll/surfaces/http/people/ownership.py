@@ -7,15 +7,18 @@ from pydantic import Field
 from starlette.responses import Response
 
 from atoll.domain.people.capability import Capability
-from atoll.domain.sandbox.sandbox import Sandbox, State
+from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.surfaces.http.body.answers import Json
+from atoll.surfaces.http.body.contract import shown
 from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.body.pages import Paged, PageModel
-from atoll.surfaces.http.sandboxes.view import SandboxView, sandbox_view
+from atoll.surfaces.http.sandboxes.view import sandbox_view
 from atoll.surfaces.http.server.context import Atoll, Caller, CallerSandbox
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
+from atoll.wire.api.sandboxes.views import SandboxView
+from atoll.wire.words.sandboxes import State
 
 router = APIRouter(prefix="/v1", tags=["organizations"], route_class=JsonRoute)
 
@@ -44,7 +47,9 @@ class WaitingSandboxList(PageModel):
 
 
 @router.post(
-    "/sandboxes/{sandbox}/owner", response_model=SandboxView, responses=problems(404, 409, 413)
+    "/sandboxes/{sandbox}/owner",
+    response_model=shown(SandboxView),
+    responses=problems(404, 409, 413),
 )
 @needs(Capability.SANDBOX_MANAGE)
 async def give_sandbox(atoll: Atoll, at: CallerSandbox, *, body: OwnerBody) -> Response:

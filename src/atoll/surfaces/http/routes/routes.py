@@ -1,21 +1,16 @@
 """Routes of routes: the decision of each sandbox, explanations, default rules, and health."""
 
-from msgspec.structs import asdict
-
-from atoll.domain.files.host_mount import HostMount
-from atoll.domain.host.host import HourlyCost
 from atoll.domain.route.candidate import Need
 from atoll.domain.route.decision import Decision, RouteVerdict
 from atoll.domain.route.policy import (
-    Constraints,
-    RouteOptions,
     RoutePolicy,
     RouteRules,
     named_backends,
 )
 from atoll.domain.route.record import RouteRecord
-from atoll.domain.sandbox.sandbox import CreateSandbox, Inputs
+from atoll.domain.sandbox.sandbox import CreateSandbox
 from atoll.services.routes.routing import Rules
+from atoll.surfaces.http.sandboxes.requests import inputs_of, limits_of, mounts_of, route_options_of
 from atoll.surfaces.http.serving.answers import answer_of
 from atoll.surfaces.http.serving.serve import Operations, RequestContext
 from atoll.wire.api.hosts import routes as api
@@ -64,37 +59,18 @@ def _rules_of(body: api.RouteRulesBody) -> RouteRules:
 
 def _policy_of(body: api.RoutePolicyBody) -> RoutePolicy:
     named = named_backends(body.extensions, body.fallback, field="default.fallback")
-    return RoutePolicy(body.strategy, named, _limits_of(body.constraints))
+    return RoutePolicy(body.strategy, named, limits_of(body.constraints))
 
 
 def _request_of(body: api.ExplainBody) -> CreateSandbox:
-    route = body.route
     return CreateSandbox(
         profile=body.profile,
         profile_version=body.profile_version,
-        mounts=tuple(
-            HostMount(one.source, one.target, one.access == "rw", one.grant or "", one.private)
-            for one in body.mounts
-        ),
-        inputs=Inputs(**asdict(body.inputs)),
+        mounts=mounts_of(body.mounts),
+        inputs=inputs_of(body.inputs),
         network_mode=body.network_mode,
         host=body.host,
-        route=RouteOptions(
-            route.strategy, route.extension, _limits_of(route), route.accept_open_network
-        ),
-    )
-
-
-def _limits_of(body: api.ConstraintsBody) -> Constraints:
-    cost = body.max_cost_per_hour
-    return Constraints(
-        max_cost_per_hour=None if cost is None else HourlyCost(cost.micros, cost.currency),
-        require_isolation=body.require_isolation,
-        region=body.region,
-        gpu=body.gpu,
-        max_ready_ms=body.max_ready_ms,
-        min_success=body.min_success,
-        execution_mode=body.execution_mode,
+        route=route_options_of(body.route),
     )
 
 

@@ -92,9 +92,12 @@ def _literal_findings(kind: Kind, value: Any, path: tuple[str, ...]) -> Iterator
 
 
 def _enum_findings(kind: Kind, value: Any, path: tuple[str, ...]) -> Iterator[Finding]:
-    values = [one.value for one in kind.plain]
-    if value not in values or isinstance(value, bool):
-        yield Finding(path, f"Input should be {_listed(values)}")
+    try:
+        known = not isinstance(value, bool) and kind.plain(value) is not None
+    except ValueError:
+        known = False
+    if not known:
+        yield Finding(path, f"Input should be {_listed([one.value for one in kind.plain])}")
 
 
 def _struct_findings(kind: Kind, value: Any, path: tuple[str, ...]) -> Iterator[Finding]:

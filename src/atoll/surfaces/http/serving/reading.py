@@ -15,6 +15,7 @@ from atoll.domain.errors import Invalid
 from atoll.surfaces.http.body.json_body import MAX_JSON_BYTES, parse, read_body
 from atoll.surfaces.http.serving.findings import Finding, findings_of, read_duration
 from atoll.wire.api.annotations import kind_of, only_member
+from atoll.wire.api.fields import MAX_WAIT_SECONDS, Waiting
 from atoll.wire.api.operation import REQUIRED, Parameter, Parameters, Place
 
 MAX_FINDINGS: Final = 1000
@@ -26,6 +27,8 @@ NOTHING: Final = object()
 _HEAD: Final = (Place.PATH, Place.QUERY, Place.HEADER)
 """The parts of a request's head, in the order in which they are looked at."""
 
+DEFAULT_WAIT_SECONDS: Final = 60.0
+_PREFER_WAIT: Final = re.compile(r"\s*wait\s*=\s*\"?([0-9]{1,6})\"?\s*\Z", re.IGNORECASE)
 _TRUE: Final = frozenset({"1", "true", "t", "yes", "y", "on"})
 _FALSE: Final = frozenset({"0", "false", "f", "no", "n", "off"})
 _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,4300}")
@@ -41,12 +44,13 @@ class RequestReader:
         self._in_head = [one for place in _HEAD for one in parameters if one.place is place]
         self._body = next((one for one in parameters if one.place is Place.BODY), None)
 
-    async def read(self, request: Request) -> dict[str, Any]:
-        """Return the arguments by name. Raises `Invalid` with the first finding, and `LimitReached`
-        for a body that is too large."""
+    async def read(self, request: Request) -> tuple[dict[str, Any], Any]:
+        """Return the arguments by name, and the JSON of the body. Raises `Invalid` with the first
+        finding, and `LimitReached` for a body that is too large."""
         body = NOTHING if self._body is None else await _json_of(request)
         arguments: dict[str, Any] = {}
         groups: dict[tuple[str, type[Parameters]], dict[str, Any]] = {}
+        wrong_groups: set[str] = set()
         findings: list[Finding] = []
         for one in self._in_head:
             value, wrong = _read_head(request, one)
@@ -55,12 +59,51 @@ class RequestReader:
                 arguments[one.name] = value
             else:
                 groups.setdefault((one.argument, one.group), {})[one.name] = value
+                wrong_groups |= {one.argument} if wrong else set()
+        for (name, group), values in groups.items():
+            if name not in wrong_groups:
+                arguments[name] = group(**values)
+                _check_group(arguments[name])
         if self._body is not None:
             arguments[self._body.name], wrong = _read_body(self._body, body)
             findings += wrong
         if findings:
             raise invalid(findings)
-        return arguments | {name: group(**values) for (name, group), values in groups.items()}
+        return arguments, body
+
+
+def _check_group(parameters: Parameters) -> None:
+    """Check parameters that go together. Raises `Invalid` whatever else is wrong."""
+    if isinstance(parameters, Waiting):
+        longest_wait(parameters)
+
+
+def longest_wait(waiting: Waiting) -> float | None:
+    """Return the seconds to wait at most for the result, by `?wait=…&timeout=…` or `Prefer:
+    wait=…`; None: not at all. Raises `Invalid`."""
+    if waiting.wait in {None, "false", "0"} and waiting.timeout is not None:
+        raise Invalid("`timeout` is how long to wait at most: send `wait` with it", field="timeout")
+    if waiting.wait is None:
+        return _preferred(waiting.prefer or "")
+    if waiting.wait in {"false", "0"}:
+        return None
+    if waiting.wait not in {"ready", "true", "1"}:
+        raise Invalid("`wait` must be `ready` or `true`", field="wait")
+    return waiting.timeout or DEFAULT_WAIT_SECONDS
+
+
+def _preferred(header: str) -> float | None:
+    """Return the wait that a `Prefer` header asks for (RFC 7240)."""
+    found = next(filter(None, map(_PREFER_WAIT.match, header.split(","))), None)
+    return None if found is None else min(float(found[1]), float(MAX_WAIT_SECONDS))
+
+
+def named_fields(body: Any, place: Sequence[str]) -> frozenset[str]:
+    """Return the names of the object at a place within a body; none where no object is there."""
+    value = body
+    for name in place:
+        value = value.get(name) if isinstance(value, dict) else None
+    return frozenset(value) if isinstance(value, dict) else frozenset()
 
 
 def invalid(findings: Sequence[Finding]) -> Invalid:

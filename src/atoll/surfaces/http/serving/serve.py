@@ -22,7 +22,7 @@ from atoll.surfaces.http.body.pages import PageRequest, list_id
 from atoll.surfaces.http.body.queries import QueryNames
 from atoll.surfaces.http.server.deprecation import deprecated
 from atoll.surfaces.http.server.permissions import needs
-from atoll.surfaces.http.serving.reading import RequestReader
+from atoll.surfaces.http.serving.reading import RequestReader, named_fields
 from atoll.wire.api.fields import Paging
 from atoll.wire.api.operation import Operation, Place, Stream
 
@@ -33,12 +33,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """The services, the caller, and the request itself. A public operation has no caller."""
+    """The services, the caller, and the request itself. A public operation has no caller. `body` is
+    the JSON that was sent."""
 
     atoll: Application
     caller: Principal
     request: Request
     operation: Operation[..., Any]
+    body: Any = None
+
+    def named(self, *place: str) -> frozenset[str]:
+        """Return the fields that the body names, or those of the object at a place within it. A
+        field that is left out has its default and is not named."""
+        return named_fields(self.body, place)
 
     def page(self, paging: Paging) -> PageRequest:
         """Return the requested page of this list."""
@@ -132,10 +139,11 @@ def _endpoint(
     reader = RequestReader(operation.parameters())
 
     async def endpoint(request: Request) -> Response:
-        arguments = await reader.read(request)
+        arguments, body = await reader.read(request)
         services = request.app.state.services
         caller: Any = getattr(request.state, "caller", None)
-        answer = await function(RequestContext(services, caller, request, operation), **arguments)
+        context = RequestContext(services, caller, request, operation, body)
+        answer = await function(context, **arguments)
         return respond(answer, operation.status)
 
     # A test of routes asks which module an endpoint is of, and a person the documentation.

@@ -4,8 +4,10 @@ from typing import Annotated, Any, cast
 
 from pydantic import Field, StrictBool, StrictInt
 
+from atoll.domain.errors import Invalid
 from atoll.domain.host.reading import read_cost
 from atoll.domain.route.policy import Constraints
+from atoll.domain.sandbox.sandbox import RepoRequest
 from atoll.domain.worker.create import (
     LONGEST_METADATA,
     MOST_METADATA,
@@ -18,9 +20,9 @@ from atoll.domain.worker.create import (
 from atoll.domain.worker.ledger import WorkerRequest
 from atoll.domain.worker.selection import Selection
 from atoll.services.workers.workers import MAX_WAIT_MS
-from atoll.surfaces.http.body.fields import Body, Seconds, Word
-from atoll.surfaces.http.sandboxes.create_body import RepoBody
+from atoll.surfaces.http.body.fields import Address, Body, Seconds, Word
 from atoll.wire.words.routes import MAX_NAMED, MAX_READY_MS, ExecutionMode, Strategy
+from atoll.wire.words.sandboxes import MAX_SPARSE
 from atoll.wire.words.walls import IsolationLevel
 
 MAX_REPOS = 20
@@ -28,6 +30,29 @@ WorkerName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", 
 RequestName = Annotated[str, Field(pattern=r"^[!-~]{1,128}$", strict=True)]
 MethodName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_/]{0,127}$", strict=True)]
 Value = Annotated[str, Field(max_length=LONGEST_METADATA, strict=True)]
+
+
+class RepoBody(Body):
+    """A repository.
+
+    `repo_url`, or the `key` of one uploaded before; `sparse` are the directories of it to lay out,
+    `path` is its place in the workspace.
+    """
+
+    repo_url: Address | None = None
+    branch: Word | None = None
+    from_branch: Word | None = None
+    key: Word | None = None
+    sparse: Annotated[tuple[Address, ...], Field(max_length=MAX_SPARSE)] = ()
+    path: Address | None = None
+
+    def to_domain(self) -> RepoRequest:
+        """Return the domain's value. Raises `Invalid` when it names nothing."""
+        if self.repo_url is None and self.key is None:
+            raise Invalid("a repository needs `repo_url` or `key`", field="repos")
+        return RepoRequest(
+            self.repo_url or "", self.branch, self.from_branch, self.key, self.sparse, self.path
+        )
 
 
 class TeardownBody(Body):

@@ -30,11 +30,11 @@ from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.body.pages import at_most
 from atoll.surfaces.http.body.streams import stream_of
 from atoll.surfaces.http.people.feeds import sse_feed
-from atoll.surfaces.http.sandboxes.view import IsolationView
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 from atoll.surfaces.http.workers.host_bodies import PresenceBody
+from atoll.surfaces.http.workers.views import IsolationView
 from atoll.wire.words.media_types import SSE
 
 router = APIRouter(prefix="/v1/desktops", tags=["workers"], route_class=JsonRoute)

@@ -21,8 +21,8 @@ from atoll.domain.worker.snapshot import Pending, WorkerSnapshot
 from atoll.surfaces.http.body.answers import instant
 from atoll.surfaces.http.body.fields import Partial, ResponseModel
 from atoll.surfaces.http.body.pages import PageModel
-from atoll.surfaces.http.sandboxes.view import IsolationView
 from atoll.wire.words.routes import ExecutionMode, Strategy
+from atoll.wire.words.walls import IsolationLevel
 
 
 class WorkerTeardownView(ResponseModel):
@@ -79,6 +79,17 @@ class WorkerRouteView(ResponseModel):
     chosen: WorkerPlaceView | None
     candidates: list[WorkerCandidateView]
     attempts: list[WorkerAttemptView]
+
+
+class IsolationView(ResponseModel):
+    """The isolation that the wall truly gives."""
+
+    level: IsolationLevel
+    mechanism: str
+    degraded: list[str]
+    weak: bool
+    host_uid: int | None
+    init: str
 
 
 class WorkerSandboxView(ResponseModel):

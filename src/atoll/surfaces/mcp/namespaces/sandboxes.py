@@ -11,15 +11,15 @@ from msgspec import Meta
 from atoll.domain.errors import Invalid
 from atoll.domain.event import Json
 from atoll.domain.people.capability import Capability
-from atoll.domain.profile.profile import Scope
 from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest, Sandbox
 from atoll.domain.sandbox.steps.home_agent import home_request
-from atoll.domain.sandbox.task import AgentMode, TaskRequest
+from atoll.domain.sandbox.task import TaskRequest
 from atoll.domain.tool.answer import Answer
 from atoll.domain.tool.tool import READS, Effects
 from atoll.surfaces.mcp.definition import Arguments, Call, Namespace
 from atoll.surfaces.mcp.fields import Cursor, SandboxName, WaitSeconds
 from atoll.wire.words.networks import NetworkMode
+from atoll.wire.words.sandboxes import AgentMode, Scope
 
 atoll = Namespace("atoll")
 

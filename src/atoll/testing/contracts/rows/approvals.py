@@ -6,11 +6,11 @@ from datetime import timedelta
 from atoll.domain.approvals.approval import Approval, CommandAsk, Requester, SecretAsk
 from atoll.domain.ids import PERSONAL_ORG, ApprovalId, OrgId, PrincipalId, SandboxId
 from atoll.domain.paging import PageQuery
-from atoll.domain.profile.profile import Scope
 from atoll.ports import ApprovalQuery, Store, Transaction
 from atoll.testing.contracts.event_log import NOW, OTHER, OWNER
 from atoll.testing.contracts.rows.sandboxes import sandbox
 from atoll.wire.words.approvals import ApprovalState, GrantScope
+from atoll.wire.words.sandboxes import Scope
 
 
 def approval(number: int, *, owner: PrincipalId = OWNER) -> Approval:

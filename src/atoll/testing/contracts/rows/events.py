@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from atoll.domain.event import Gap
 from atoll.domain.ids import EVERY_MEMBER, PERSONAL_ORG, OrgId
-from atoll.domain.profile.profile import Scope
 from atoll.ports import EventQuery, Store
 from atoll.testing.contracts.event_log import (
     OTHER,
@@ -17,6 +16,7 @@ from atoll.testing.contracts.event_log import (
     remove,
 )
 from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.wire.words.sandboxes import Scope
 
 
 async def check_team_reads_its_organizations_and_shared_sandboxes_events_in_order(

@@ -5,10 +5,10 @@ from dataclasses import replace
 from atoll.domain.event import sandbox_stream
 from atoll.domain.ids import PERSONAL_ORG
 from atoll.domain.projection import ModelState, StoredModel
-from atoll.domain.sandbox.sandbox import State
 from atoll.ports import Store
 from atoll.testing.contracts.event_log import OTHER, OWNER, append, draft
 from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.wire.words.sandboxes import State
 
 MODEL = "agents"
 

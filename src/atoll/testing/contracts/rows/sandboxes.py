@@ -9,13 +9,14 @@ from atoll.domain.errors import Conflict
 from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SandboxId
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.organization import Member
-from atoll.domain.profile.profile import Profile, Scope
-from atoll.domain.sandbox.sandbox import Attachment, Sandbox, SandboxRepo, State
+from atoll.domain.profile.profile import Profile
+from atoll.domain.sandbox.sandbox import Attachment, Sandbox, SandboxRepo
 from atoll.domain.wall.isolation import Isolation
 from atoll.ports import IdempotencyRecord, SandboxQuery, Store
 from atoll.testing.contracts.event_log import NOW, OTHER, OWNER
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.people import OrgRole
+from atoll.wire.words.sandboxes import Scope, State
 from atoll.wire.words.walls import IsolationLevel
 
 

@@ -28,13 +28,13 @@ from atoll.domain.compose.stack import AGENT, Stack
 from atoll.domain.errors import AtollError, Failed, Invalid, Unavailable
 from atoll.domain.host.host import LOCAL
 from atoll.domain.profile.demands import DEBUG, DISK
-from atoll.domain.profile.profile import Access
 from atoll.domain.sandbox.image import HOST
 from atoll.domain.wall.interior import DEFAULT_FILES, DEFAULT_NETLINK
 from atoll.domain.wall.isolation import Isolation
 from atoll.ports.extension import Capabilities, CleanupReport, Provision
 from atoll.ports.far import FarBox, FarPlace, LinkTerms, MachineLost
 from atoll.wire.words.hosts import HostKind
+from atoll.wire.words.sandboxes import Access
 from atoll.wire.words.walls import IsolationLevel
 
 NAME = "ext.compose-ssh"

@@ -13,7 +13,6 @@ from atoll.domain.dashboard.history import HistoryEntry, StoredUpdate
 from atoll.domain.ids import PERSONAL_ORG, DashboardId, OrgId, PrincipalId
 from atoll.domain.paging import PageQuery
 from atoll.domain.people.organization import Member
-from atoll.domain.sandbox.sandbox import State
 from atoll.ports import Store
 from atoll.ports.store.dashboards.dashboards import DocumentSnapshot, KeptHistory
 from atoll.testing.contracts.event_log import NOW, OWNER
@@ -21,6 +20,7 @@ from atoll.testing.contracts.rows.dashboard.comments import comment
 from atoll.testing.contracts.rows.sandboxes import sandbox
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.people import OrgRole
+from atoll.wire.words.sandboxes import State
 
 BOB = PrincipalId("bob")
 ONE, TWO = DashboardId("dsh_1"), DashboardId("dsh_2")

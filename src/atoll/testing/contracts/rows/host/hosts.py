@@ -4,11 +4,11 @@ from dataclasses import replace
 
 from atoll.domain.host.host import Capacity, Host, HourlyCost
 from atoll.domain.ids import PERSONAL_ORG, HostId
-from atoll.domain.sandbox.sandbox import State
 from atoll.ports import Store
 from atoll.testing.contracts.event_log import NOW
 from atoll.testing.contracts.rows.sandboxes import sandbox
 from atoll.wire.words.hosts import HostKind, HostState
+from atoll.wire.words.sandboxes import State
 
 
 def host(name: str) -> Host:

@@ -4,11 +4,13 @@ from dataclasses import replace
 
 from atoll.domain.ids import PERSONAL_ORG, OrgId, SandboxId
 from atoll.domain.overview.usage import DoorCounts
-from atoll.domain.sandbox.sandbox import Sandbox, State
+from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import Store
-from atoll.ports.store.overview.sandboxes import OverviewQuery, SortKey
+from atoll.ports.store.overview.sandboxes import OverviewQuery
 from atoll.testing.contracts.event_log import OTHER, OWNER
 from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.wire.words.overview import SortKey
+from atoll.wire.words.sandboxes import State
 
 QUERY = OverviewQuery(PERSONAL_ORG)
 

@@ -5,14 +5,14 @@ from dataclasses import replace
 from atoll.domain.dashboard.dashboard import DashboardPerson, DashboardRole, DashboardScope
 from atoll.domain.event import sandbox_stream
 from atoll.domain.ids import EVERY_MEMBER, PERSONAL_ORG, EventId, OrgId, SandboxId
-from atoll.domain.profile.profile import Scope
-from atoll.domain.sandbox.sandbox import SandboxRepo, State
+from atoll.domain.sandbox.sandbox import SandboxRepo
 from atoll.domain.sandbox.task import Task
 from atoll.ports import Store
 from atoll.ports.store.overview.search import TextQuery
 from atoll.testing.contracts.event_log import NOW, OTHER, OWNER, draft
 from atoll.testing.contracts.rows.dashboard.dashboards import dashboard
 from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.wire.words.sandboxes import Scope, State
 
 
 def _query(*words: str, team: bool = False, depth: int = 100) -> TextQuery:

@@ -19,12 +19,12 @@ from atoll.domain.overview.usage import (
 )
 from atoll.domain.projection import ModelState
 from atoll.domain.sandbox.reported import AGENTS, ReportedAgent
-from atoll.domain.sandbox.sandbox import State
 from atoll.ports import Store
 from atoll.ports.store.quotas import COMMAND
 from atoll.testing.contracts.event_log import NOW
 from atoll.testing.contracts.rows.sandboxes import sandbox
 from atoll.wire.contract.agents import StatusRecord
+from atoll.wire.words.sandboxes import State
 
 ELSE = OrgId("else")
 AT = bucket_of(NOW, FINE)

@@ -1,0 +1,198 @@
+"""A sandbox as the API shows it, everywhere the same."""
+
+from typing import Literal
+
+from atoll.wire.api.agents.agents import StatusView
+from atoll.wire.api.operation import Answer
+from atoll.wire.words.events import ActorKind
+from atoll.wire.words.networks import NetworkMode
+from atoll.wire.words.sandboxes import (
+    Access,
+    AgentMode,
+    Scope,
+    SetupState,
+    State,
+    TaskState,
+    WorkspaceMode,
+)
+from atoll.wire.words.terminals import Strictness
+from atoll.wire.words.walls import IsolationLevel
+
+
+class SandboxAgentView(Answer):
+    """An agent of a sandbox, and what it does."""
+
+    id: str
+    agent: str
+    mode: str
+    status: StatusView
+
+
+class ProfileName(Answer):
+    """The name and version of a profile."""
+
+    id: str
+    version: str
+
+
+class WorkspaceView(Answer):
+    """The workspace's mode, and the sandbox's access to it."""
+
+    mode: WorkspaceMode
+    access: Access
+
+
+class IsolationView(Answer):
+    """The isolation that the wall truly gives."""
+
+    level: IsolationLevel
+    mechanism: str
+    degraded: list[str]
+    weak: bool
+    host_uid: int | None
+    init: str
+
+
+class ReachabilityView(Answer):
+    """The address at which its runtime answers."""
+
+    runtime: str
+    ssh: str | None
+    tunnel: str | None
+
+
+class RepoView(Answer):
+    """A repository inside. `submodules` are paths of those that are not laid out, `lfs_files`
+    counts files that are pointers to objects of LFS, both as of its last start."""
+
+    repo_url: str
+    branch: str
+    from_branch: str | None
+    path: str
+    key: str | None
+    sparse: list[str]
+    submodules: list[str]
+    lfs_files: int
+
+
+class MetadataView(Answer):
+    """The first repository and the network, in the terms of other tools."""
+
+    repo_url: str | None
+    branch: str | None
+    from_branch: str | None
+    network_mode: NetworkMode
+    sync_ssh: int
+    ssh_mode: Literal["disabled"]
+    mounts: list[str]
+    copies: list[str]
+
+
+class Inputs(Answer):
+    """The references of the consumer: `repo_ref` is the sandbox's repository where `repos` names
+    none, `compose_bundle_ref` the compose file of a backend that runs one, `repo:PATH`, and
+    `compose_bundle` the text of such a file, where it was uploaded."""
+
+    repo_ref: str | None
+    compose_bundle_ref: str | None
+    compose_bundle: str | None
+
+
+class SetupView(Answer):
+    """The agent's instructions, once they are known, their source and whether an agent has them;
+    and names of secrets."""
+
+    instructions: str | None
+    instructions_ref: str | None
+    instructed: bool
+    secret_refs: list[str]
+
+
+class Consumer(Answer):
+    """The consumer for which the sandbox exists; at most one of the three ids is usual."""
+
+    actor: ActorKind
+    harness: str | None
+    session_id: str | None
+    run_id: str | None
+    job_id: str | None
+
+
+class TaskView(Answer):
+    """The task of the agent. `group` names the sandboxes that received the same prompt,
+    `reason` says why it failed, `before` how
+    many queued tasks come before it."""
+
+    prompt: str
+    mode: AgentMode
+    permissions: Literal["allow", "ask"]
+    group: str | None
+    state: TaskState
+    reason: str | None
+    max_working: int | None
+    before: int
+
+
+class SandboxProjectView(Answer):
+    """The approved project: its set-up commands and their state, `terminal_id` the terminal they
+    run in, `reason` why they failed; ports to forward, and files that the caller sends."""
+
+    repository: str
+    digest: str
+    state: SetupState
+    terminal_id: str | None
+    reason: str | None
+    setup: list[str]
+    ports: list[int]
+    copies: list[str]
+
+
+class SandboxView(Answer):
+    """A sandbox. In a list `inputs.compose_bundle` is null."""
+
+    sandbox_id: str
+    name: str
+    state: State
+    generation: int
+    reason: str | None
+    leftovers: list[str]
+    parent: str | None
+    profile: ProfileName
+    extension: str
+    host: str
+    region: str
+    route: str | None
+    agent: str | None
+    agent_catalogue: list[str] | None
+    agents_inside: list[str] | None
+    scope: Scope
+    workspace: WorkspaceView
+    network_mode: NetworkMode
+    softlock: Strictness
+    inputs: Inputs
+    setup_metadata: SetupView
+    consumer: Consumer
+    task: TaskView | None
+    project: SandboxProjectView | None
+    isolation: IsolationView | None
+    reachability: ReachabilityView
+    metadata: MetadataView
+    repos: list[RepoView]
+    cwd: str
+    exposed_secrets: list[str]
+    owner: str
+    org_id: str
+    created_at: str
+    updated_at: str
+    ready_at: str | None
+    last_active_at: str | None
+    last_used_at: str | None
+    expires_at: str
+    max_expires_at: str
+    ends_soon: bool
+    idle_reap_seconds: int | None
+    idle_stop_seconds: int | None
+    retained_until: str | None
+    kept_at: str | None
+    poll_url: str
+    agents: list[SandboxAgentView]
