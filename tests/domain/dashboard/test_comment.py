@@ -17,16 +17,12 @@ from atoll.domain.dashboard.comment import (
     read_mentions,
     unknown_comment,
 )
-from atoll.domain.dashboard.dashboard import (
-    Dashboard,
-    DashboardPerson,
-    DashboardRole,
-    DashboardScope,
-)
+from atoll.domain.dashboard.dashboard import Dashboard, DashboardPerson
 from atoll.domain.errors import Forbidden, Invalid, LimitReached
 from atoll.domain.ids import PERSONAL_ORG, CommentId, DashboardId, OrgId, PrincipalId
 from atoll.domain.people.capability import capabilities_of
 from atoll.domain.people.principal import Principal
+from atoll.wire.words.dashboards import DashboardRole, DashboardScope
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.people import OrgRole
 

@@ -7,8 +7,6 @@ from atoll.domain.dashboard import dashboard as rules
 from atoll.domain.dashboard.dashboard import (
     Dashboard,
     DashboardPerson,
-    DashboardRole,
-    DashboardScope,
     check_edits,
     check_manages,
     check_seen,
@@ -27,6 +25,7 @@ from atoll.domain.errors import Forbidden, Invalid, LimitReached, NotFound
 from atoll.domain.ids import DashboardId, OrgId, PrincipalId, SandboxId, ShareId
 from atoll.domain.people.capability import Capability, capabilities_of
 from atoll.domain.people.principal import GuestAccess, Principal
+from atoll.wire.words.dashboards import DashboardRole, DashboardScope
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.people import OrgRole
 from atoll.wire.words.terminals import Role

@@ -4,9 +4,10 @@ import pytest
 
 from atoll.domain.dashboard.history import Counts, StoredUpdate, counted, grouped
 from atoll.domain.dashboard.item import Fields, check_item
-from atoll.domain.dashboard.template import BLANK, TEMPLATES, copied, items_of
+from atoll.domain.dashboard.template import TEMPLATES, copied, items_of
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import PrincipalId
+from atoll.wire.words.dashboards import BLANK
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ANN, BOB = PrincipalId("ann"), PrincipalId("bob")

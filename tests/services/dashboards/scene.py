@@ -15,7 +15,6 @@ from atoll.adapters.bus.live_channels import InProcessChannels
 from atoll.adapters.clocks.system import SystemClock
 from atoll.adapters.documents.documents import YrsDocuments
 from atoll.adapters.storage.store import Settings, open_store
-from atoll.domain.dashboard.dashboard import DashboardScope
 from atoll.domain.errors import AtollError
 from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId
 from atoll.domain.people.capability import capabilities_of
@@ -43,6 +42,7 @@ from atoll.wire.crdt.frames import (
     spell_clocks,
     spell_frame,
 )
+from atoll.wire.words.dashboards import DashboardScope
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.people import OrgRole
 from tests.peers.databases.chosen import database_url

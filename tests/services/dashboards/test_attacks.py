@@ -12,12 +12,12 @@ import pytest
 from pycrdt import Doc, Map
 
 from atoll.domain.dashboard.change import MAX_UPDATE_BYTES
-from atoll.domain.dashboard.dashboard import DashboardScope
 from atoll.domain.errors import LimitReached, NotFound
 from atoll.services.dashboards import connections, room
 from atoll.wire.crdt.frames import SyncStep2, SyncUpdate, spell_frame
 from atoll.wire.crdt.lib0 import spell_number
 from atoll.wire.crdt.update import read_update
+from atoll.wire.words.dashboards import DashboardScope
 from atoll.wire.words.people import OrgRole
 from tests.services.dashboards.scene import Scene, Tab, item_id, person, scene
 from tests.wire.crdt.spelled import MAP, Part, shared, spell_update, string, values

@@ -18,8 +18,8 @@ from atoll.domain.agent.card import (
     Option,
     Value,
 )
+from atoll.wire.words.agents import MAX_CARDS
 
-MAX_CARDS = 2000
 MAX_BYTES = 4 * 1024 * 1024
 CARD_BYTES = 400
 """The bytes counted for a card besides its text."""

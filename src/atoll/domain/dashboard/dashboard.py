@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from enum import StrEnum
 
 from atoll.domain.errors import Forbidden, Invalid, LimitReached, NotFound
 from atoll.domain.ids import DashboardId, OrgId, PrincipalId, SandboxId
@@ -16,36 +15,16 @@ from atoll.domain.people.capability import Capability
 from atoll.domain.people.name import shown_name
 from atoll.domain.people.organization import is_group
 from atoll.domain.people.principal import Principal
+from atoll.wire.words.dashboards import MAX_PEOPLE, DashboardRole, DashboardScope
 
 MAX_DASHBOARDS = 500
 """The number of dashboards of one owner, deleted ones that can be restored among them."""
 
-MAX_PEOPLE = 200
 MAX_LINKED = 100
 RESTORABLE = timedelta(days=7)
 GROUP = "group:"
 
 _SUBJECT = re.compile(r"[A-Za-z0-9_.:@-]{1,128}")
-
-
-class DashboardScope(StrEnum):
-    """The people who see a dashboard: those it names (`private`), or all members (`shared`)."""
-
-    PRIVATE = "private"
-    SHARED = "shared"
-
-
-class DashboardRole(StrEnum):
-    """A person's role on a dashboard, from the most to the least."""
-
-    OWNER = "owner"
-    EDITOR = "editor"
-    VIEWER = "viewer"
-
-    @property
-    def edits(self) -> bool:
-        """Return whether this role may change the document."""
-        return self is not DashboardRole.VIEWER
 
 
 @dataclass(frozen=True, slots=True)

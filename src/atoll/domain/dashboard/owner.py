@@ -8,16 +8,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
 
-from atoll.domain.dashboard.dashboard import (
-    GROUP,
-    MAX_LINKED,
-    Dashboard,
-    DashboardScope,
-    without_person,
-)
+from atoll.domain.dashboard.dashboard import GROUP, MAX_LINKED, Dashboard, without_person
 from atoll.domain.ids import PrincipalId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.organization import ADMINISTRATORS, Member, member_principal
+from atoll.wire.words.dashboards import DashboardScope
 from atoll.wire.words.events import ActorKind
 
 WAITS = timedelta(days=14)

@@ -8,8 +8,7 @@ from atoll.domain.dashboard.item import Fields, RichText
 from atoll.domain.errors import Invalid
 from atoll.domain.event import Json
 from atoll.domain.ids import PrincipalId
-
-BLANK: Final = "blank"
+from atoll.wire.words.dashboards import BLANK
 
 _BOLD: Final[Mapping[str, Json]] = {"bold": True}
 _Runs = tuple[tuple[str, Mapping[str, Json]], ...]

@@ -11,10 +11,10 @@ from typing import TypeAlias
 import msgspec
 
 from atoll.domain.dashboard.change import MAX_DOCUMENT_BYTES
-from atoll.domain.dashboard.dashboard import DashboardRole
 from atoll.domain.errors import AtollError, LimitReached
 from atoll.domain.people.principal import Principal
 from atoll.wire.crdt.frames import AwarenessUpdate, Presence, spell_frame
+from atoll.wire.words.dashboards import DashboardRole
 
 MAX_WAITING_BYTES = 4 * 1024 * 1024
 """The bytes that wait for a slow client, beside the document itself."""

@@ -13,8 +13,6 @@ from atoll.domain.dashboard.dashboard import (
     RESTORABLE,
     Dashboard,
     DashboardPerson,
-    DashboardRole,
-    DashboardScope,
     check_manages,
     check_seen,
     read_name,
@@ -27,7 +25,7 @@ from atoll.domain.dashboard.dashboard import (
 )
 from atoll.domain.dashboard.history import HistoryEntry
 from atoll.domain.dashboard.item import Fields
-from atoll.domain.dashboard.template import BLANK, TEMPLATES, copied, items_of
+from atoll.domain.dashboard.template import TEMPLATES, copied, items_of
 from atoll.domain.errors import LimitReached, NotFound
 from atoll.domain.event import EventDraft, Json, dashboard_stream
 from atoll.domain.ids import EVERY_MEMBER, DashboardId, OrgId, PrincipalId, SandboxId
@@ -40,6 +38,7 @@ from atoll.services.dashboards.rooms import Rooms
 from atoll.services.ground import Ground
 from atoll.services.people.rosters import check_team, one_member
 from atoll.services.people.shares import revoke_links
+from atoll.wire.words.dashboards import BLANK, DashboardRole, DashboardScope
 
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
 

@@ -13,7 +13,7 @@ from typing import TypeVar
 import structlog
 
 from atoll.domain.dashboard.change import MAX_UPDATE_BYTES
-from atoll.domain.dashboard.dashboard import Dashboard, DashboardRole, role_of, unknown
+from atoll.domain.dashboard.dashboard import Dashboard, role_of, unknown
 from atoll.domain.dashboard.presence import colour_of, presence_name
 from atoll.domain.errors import AtollError, Invalid, LimitReached, Unauthenticated, Unavailable
 from atoll.domain.ids import PrincipalId
@@ -51,6 +51,7 @@ from atoll.wire.crdt.frames import (
 )
 from atoll.wire.crdt.lib0 import Malformed
 from atoll.wire.crdt.update import read_update
+from atoll.wire.words.dashboards import DashboardRole
 
 MAX_CONNECTIONS = 100
 MAX_OWN_CONNECTIONS = 16

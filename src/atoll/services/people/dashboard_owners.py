@@ -7,13 +7,7 @@ administrator, and is removed when nobody takes it.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from atoll.domain.dashboard.dashboard import (
-    MAX_DASHBOARDS,
-    Dashboard,
-    DashboardRole,
-    role_of,
-    unknown,
-)
+from atoll.domain.dashboard.dashboard import MAX_DASHBOARDS, Dashboard, role_of, unknown
 from atoll.domain.dashboard.owner import WAITS, given_to, heir_of, may_own
 from atoll.domain.errors import Conflict, Forbidden, LimitReached
 from atoll.domain.event import EventDraft, dashboard_stream
@@ -26,6 +20,7 @@ from atoll.ports import Transaction
 from atoll.services.ground import Ground
 from atoll.services.people.memberships import organization_for
 from atoll.services.people.rosters import check_team, one_member
+from atoll.wire.words.dashboards import DashboardRole
 from atoll.wire.words.people import OrgRole
 
 PAGE = 100

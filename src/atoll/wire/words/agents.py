@@ -15,6 +15,9 @@ MAX_EXPOSED: Final = 20
 
 MAX_TOOLS: Final = 1000
 
+MAX_CARDS: Final = 2000
+"""The cards of an agent that are kept."""
+
 
 class ReadinessState(StrEnum):
     """The state of an agent. `unavailable`: neither installing it nor a key helps."""

@@ -6,8 +6,8 @@ Whoever sees the dashboard may comment.
 from atoll.domain.dashboard.comment import DashboardComment
 from atoll.surfaces.http.serving.answers import answer_of
 from atoll.surfaces.http.serving.serve import Operations, RequestContext
-from atoll.wire.api import dashboards as api
-from atoll.wire.api.dashboards import DashboardComments
+from atoll.wire.api.dashboards import comments as api
+from atoll.wire.api.dashboards.comments import DashboardComments
 from atoll.wire.api.fields import FIRST_PAGE, Paging
 
 operations = Operations()

@@ -6,8 +6,8 @@ from atoll.domain.dashboard.history import HistoryEntry
 from atoll.domain.dashboard.item import Fields, RichText
 from atoll.surfaces.http.serving.answers import answer_of
 from atoll.surfaces.http.serving.serve import Operations, RequestContext
-from atoll.wire.api import dashboards as api
-from atoll.wire.api.dashboards import DashboardHistory
+from atoll.wire.api.dashboards import comments as api
+from atoll.wire.api.dashboards.comments import DashboardHistory
 
 operations = Operations()
 

@@ -3,12 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from atoll.domain.dashboard.dashboard import (
-    Dashboard,
-    DashboardPerson,
-    DashboardRole,
-    DashboardScope,
-)
+from atoll.domain.dashboard.dashboard import Dashboard, DashboardPerson
 from atoll.domain.dashboard.history import HistoryEntry, StoredUpdate
 from atoll.domain.ids import PERSONAL_ORG, DashboardId, OrgId, PrincipalId
 from atoll.domain.paging import PageQuery
@@ -18,6 +13,7 @@ from atoll.ports.store.dashboards.dashboards import DocumentSnapshot, KeptHistor
 from atoll.testing.contracts.event_log import NOW, OWNER
 from atoll.testing.contracts.rows.dashboard.comments import comment
 from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.wire.words.dashboards import DashboardRole, DashboardScope
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.people import OrgRole
 from atoll.wire.words.sandboxes import State

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from atoll.domain.dashboard.dashboard import DashboardPerson, DashboardRole, DashboardScope
+from atoll.domain.dashboard.dashboard import DashboardPerson
 from atoll.domain.event import sandbox_stream
 from atoll.domain.ids import EVERY_MEMBER, PERSONAL_ORG, EventId, OrgId, SandboxId
 from atoll.domain.sandbox.sandbox import SandboxRepo
@@ -12,6 +12,7 @@ from atoll.ports.store.overview.search import TextQuery
 from atoll.testing.contracts.event_log import NOW, OTHER, OWNER, draft
 from atoll.testing.contracts.rows.dashboard.dashboards import dashboard
 from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.wire.words.dashboards import DashboardRole, DashboardScope
 from atoll.wire.words.sandboxes import Scope, State
 
 
