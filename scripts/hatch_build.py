@@ -1,16 +1,20 @@
-"""Puts the page, the init and the link into the wheel, and refuses to make one without the page.
+"""Puts the page, the init and the link into the wheel, and refuses to make one without them.
 
-Users install a wheel with neither Node nor a compiler, so both are built here, when the
-wheel is. An editable install skips this: `scripts/install` builds in place.
+Users install a wheel with neither Node nor a compiler, so they are built here, when the wheel is:
+the programs for both architectures, by the Python package ziglang where no compiler is there. An
+editable install skips this: `scripts/install` builds in place.
 """
 
-import platform
+import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+ARCHITECTURES = ("x86_64", "aarch64")
 
 
 class AtollBuildHook(BuildHookInterface[Any]):
@@ -19,7 +23,7 @@ class AtollBuildHook(BuildHookInterface[Any]):
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Build what is missing; raise a sentence when the page cannot be had."""
+        """Build what is missing; raise a sentence when something cannot be had."""
         if version == "editable":
             return
         root = Path(self.root)
@@ -29,22 +33,24 @@ class AtollBuildHook(BuildHookInterface[Any]):
             self._run(["npm", "run", "build"], root / "ui")
         if not page.exists():
             raise RuntimeError(f"the page is missing from {page.parent}: run scripts/install first")
-        init = root / f"src/atoll/inside/bin/init-{platform.machine()}"
-        link = root / f"src/atoll/inside/bin/link-{platform.machine()}"
-        shared_memory = root / f"src/atoll/zygote/host/bin/shared_memory-{platform.machine()}.so"
-        self._build("init", init, "the wheel carries the Python init only")
-        self._build("link", link, "the wheel carries the Python link only")
-        self._build("shared_memory", shared_memory, "runtimes will share less memory")
-        if init.exists() or link.exists() or shared_memory.exists():
-            build_data["pure_python"] = False
-            build_data["tag"] = f"py3-none-linux_{platform.machine()}"
+        for architecture in ARCHITECTURES:
+            for name in ("init", "link"):
+                self._compile(name, root / f"src/atoll/inside/bin/{name}-{architecture}")
+            library = f"src/atoll/zygote/host/bin/shared_memory-{architecture}.so"
+            self._compile("shared_memory", root / library)
+        build_data["pure_python"] = False
+        build_data["tag"] = "py3-none-" + ".".join(f"linux_{one}" for one in ARCHITECTURES)
 
-    def _build(self, name: str, out: Path, without: str) -> None:
-        build = Path(self.root) / "native" / name / "build.sh"
-        if not out.exists():
-            done = subprocess.run(["sh", str(build), str(out)], check=False)
-            if done.returncode:
-                self.app.display_warning(f"no compiler: {without}")
+    def _compile(self, name: str, out: Path) -> None:
+        if out.exists():
+            return
+        architecture = out.stem.partition("-")[2]
+        build = ["sh", str(Path(self.root) / "native/build.sh"), name, str(out), architecture]
+        done = subprocess.run(build, env={**os.environ, "PYTHON": sys.executable}, check=False)
+        if done.returncode:
+            raise RuntimeError(
+                f"nothing here compiles {name} for {architecture}: pip install ziglang"
+            )
 
     def _run(self, argv: list[str], cwd: Path) -> None:
         subprocess.run(argv, cwd=cwd, check=True)

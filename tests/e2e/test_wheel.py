@@ -1,6 +1,5 @@
 """The wheel users install: everything in it, and no wheel at all without the page."""
 
-import platform
 import shutil
 import subprocess
 import sys
@@ -12,6 +11,7 @@ import pytest
 from tests.client.test_programs import SERVER_ONLY
 from tests.places import ROOT
 
+MACHINES = ("x86_64", "aarch64")
 PAGE = ROOT / "src/atoll/surfaces/http/static/index.html"
 
 
@@ -64,13 +64,13 @@ def test_wheel_holds_page_init_profiles_and_migrations(tree: Path, tmp_path: Pat
     wanted = {
         "atoll/surfaces/http/static/index.html",
         "atoll/profiles/shell.yaml",
-        "atoll/inside/twin/entry.py",
         "atoll/adapters/storage/migrations/env.py",
         "atoll/py.typed",
     }
     assert wanted <= names
-    if (ROOT / f"src/atoll/inside/bin/init-{platform.machine()}").exists():
-        assert f"atoll/inside/bin/init-{platform.machine()}" in names
+    programs = {f"atoll/inside/bin/{name}-{one}" for name in ("init", "link") for one in MACHINES}
+    assert programs <= names
+    assert wheel.stem.endswith("-py3-none-linux_x86_64.linux_aarch64")
     zipfile.ZipFile(wheel).extractall(tmp_path / "installed")
     absent = " ".join(name for name in SERVER_ONLY if "." not in name)
     argv = [sys.executable, "-c", AS_A_PROGRAM, str(tmp_path / "installed"), absent]

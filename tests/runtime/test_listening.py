@@ -4,14 +4,10 @@ import asyncio
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-import pytest
-
 from atoll.domain.errors import Unavailable
-from atoll.inside.twin import dialling
 from atoll.runtime import listening
 from atoll.runtime.health import Activity
 from atoll.runtime.listening import ListeningPorts
@@ -36,20 +32,6 @@ async def test_route_lists_what_the_loopback_reaches() -> None:
             _, found = await r.call("GET", list_ports().path)
     assert {one, two} <= set(found["ports"])
     assert no not in found["ports"]
-
-
-def test_twin_prints_what_the_tool_prints(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    table = tmp_path / "tcp"
-    table.write_text(
-        "  sl  local_address rem_address   st\n"
-        "   0: 0100007F:1F90 00000000:0000 0A 0\n"
-        "   1: 0100007F:0BB8 0100007F:1234 01 0\n"
-    )
-    monkeypatch.setattr(dialling, "TABLES", (str(table), str(tmp_path / "none")))
-    assert dialling.do_listening() == 0
-    assert capsys.readouterr().out == "0100007F 1F90\n"
 
 
 class Told:

@@ -18,11 +18,12 @@ from typing import Any
 import pytest
 
 from atoll.domain.wall.runtime_end import RuntimeEnd
-from atoll.inside.program import host_program, init_argv
+from atoll.inside.program import init_argv
 from atoll.ports.runtime_boot import RuntimeBoot
 from atoll.runtime.spawners.control import receive
 from atoll.wiring.runtime import serve
 from atoll.wiring.warm import warm_up
+from tests.inside.architectures import own_init
 from tests.places import ROOT
 from tests.runtime.stage import ENV, runtime
 
@@ -56,7 +57,7 @@ class Forked:
     ) -> None:
         self.home, self.path = home, home / "rt.sock"
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        argv = init_argv(host_program(), control_fd=theirs.fileno(), doors=(0, 0), root=str(home))
+        argv = init_argv(own_init(), control_fd=theirs.fileno(), doors=(0, 0), root=str(home))
         self.init = subprocess.Popen(
             argv, pass_fds=[theirs.fileno()], env={}, stdin=subprocess.DEVNULL
         )
@@ -82,7 +83,7 @@ class Forked:
             env=ENV,
             cwd=str(home),
             workspace=str(home),
-            init=host_program(),
+            init=own_init(),
             shell=("/bin/sh",),
             idle_end_seconds=idle_end_seconds,
         )

@@ -1,3 +1,1 @@
-"""Programs that run inside the wall beside native/init, and their place. The standard
-library only.
-"""
+"""The static programs that run inside the wall (`bin`, built from `native/`), and their places."""

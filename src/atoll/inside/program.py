@@ -1,87 +1,34 @@
-"""The places of this machine's init and link, and the argv that starts them.
+"""The programs that run inside the wall, and the argv that starts them: init and the link.
 
-The static C ones lie beside this file when the build had a compiler; otherwise the Python twins
-replace them. This file starts nothing.
+They are static, and compiled from `native/` for each architecture. This file starts nothing.
 """
 
 import platform
-import sys
-import zipfile
 from pathlib import Path
 
-HERE = Path(__file__).parent
-_ENTRY = "from twin.entry import main\nmain()\n"
-_LINK_ENTRY = "from atoll.inside.link.entry import main\nmain()\n"
-INSIDE_BINARY = "/.atoll/init"
-INSIDE_TWIN = "/.atoll/init.py"
-INSIDE_PYTHON = "/usr/bin/python3"
+from atoll.domain.errors import Failed
+
+BIN = Path(__file__).parent / "bin"
+ARCHITECTURES = ("x86_64", "aarch64")
+INSIDE_INIT = "/.atoll/init"
+"""Path of the init inside a sandbox."""
+INIT_KIND = "c"
+"""Name of the one kind of init, in an isolation."""
 CONTROL_FD = 3
 DOORS = (8082, 3128)
 """The ports of the broker and the egress proxy."""
 
 
-def init_binary() -> Path | None:
-    """Return the static init for this machine's architecture, or None when it was not built."""
-    return _binary("init")
+def init_binary(architecture: str = "") -> Path:
+    """Return the init for an architecture, by default this machine's. Raises `Failed` when it was
+    not built."""
+    return _binary("init", architecture)
 
 
-def link_binary() -> Path | None:
-    """Return the static link for this machine's architecture, or None when it was not built."""
-    return _binary("link")
-
-
-def write_twin(target: Path) -> None:
-    """Pack the Python init as one file that `python3 -I -S` runs (a zip, whatever its name)."""
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as packed:
-        for source in sorted((HERE / "twin").glob("*.py")):
-            packed.write(source, f"twin/{source.name}")
-        packed.writestr("__main__.py", _ENTRY)
-
-
-def write_link_twin(target: Path) -> None:
-    """Pack the Python link as one file that `python3 -I -S` runs, with the protocol it speaks."""
-    package = HERE.parent
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as packed:
-        for folder in ("inside/link", "wire/link"):
-            for source in sorted((package / folder).glob("*.py")):
-                packed.write(source, f"atoll/{folder}/{source.name}")
-        for parent in ("atoll", "atoll/inside", "atoll/wire"):
-            packed.writestr(f"{parent}/__init__.py", "")
-        packed.writestr("__main__.py", _LINK_ENTRY)
-
-
-def inside_program(*, twin: bool = False) -> tuple[str, ...]:
-    """Return the words by which a sandbox names its init: the copied binary, or the twin and its
-    interpreter."""
-    return (INSIDE_PYTHON, "-I", "-S", INSIDE_TWIN) if twin else (INSIDE_BINARY,)
-
-
-def host_program(*, twin: bool = False) -> tuple[str, ...]:
-    """Return the words by which this machine starts its init directly (tests, pods)."""
-    binary = None if twin else init_binary()
-    if binary is not None:
-        return (str(binary),)
-    return (
-        sys.executable,
-        "-I",
-        "-S",
-        "-c",
-        f"import sys\nsys.path.insert(0, {str(HERE)!r})\n{_ENTRY}",
-    )
-
-
-def host_link_program(*, twin: bool = False) -> tuple[str, ...]:
-    """Return the words by which this machine runs a link directly."""
-    binary = None if twin else link_binary()
-    if binary is not None:
-        return (str(binary),)
-    return (
-        sys.executable,
-        "-I",
-        "-S",
-        "-c",
-        f"import sys\nsys.path.insert(0, {str(HERE.parent.parent)!r})\n{_LINK_ENTRY}",
-    )
+def link_binary(architecture: str = "") -> Path:
+    """Return the link for an architecture, by default this machine's. Raises `Failed` when it was
+    not built."""
+    return _binary("link", architecture)
 
 
 def init_argv(
@@ -105,6 +52,8 @@ def init_argv(
     )
 
 
-def _binary(name: str) -> Path | None:
-    path = HERE / "bin" / f"{name}-{platform.machine()}"
-    return path if path.is_file() else None
+def _binary(name: str, architecture: str) -> Path:
+    path = BIN / f"{name}-{architecture or platform.machine()}"
+    if not path.is_file():
+        raise Failed(f"{path} is missing: install gcc and run scripts/install")
+    return path

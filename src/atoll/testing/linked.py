@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from atoll.inside.program import host_link_program, host_program, init_argv
+from atoll.inside.program import init_argv, init_binary, link_binary
 from atoll.runtime.spawners.init import InitSpawner
 from atoll.runtime.spawners.link.carrier import Carrier
 from atoll.runtime.spawners.link.line import LinkLine
@@ -106,17 +106,16 @@ async def linked(
     root: Path,
     folder: Path,
     *,
-    twin: bool = False,
     grace: int = 60,
     doors: tuple[int, ...] = (),
 ) -> AsyncIterator[Linked]:
     """Start an init whose workspace is `root` behind a link; sockets are made in `folder`."""
     key = secrets.token_bytes(32)
     async with (
-        far_end(root, folder, key, twin=twin, grace=grace, doors=doors) as process,
+        far_end(root, folder, key, grace=grace, doors=doors) as process,
         near_end(folder, key, patience_seconds=grace) as (line, carrier, relay),
     ):
-        spawner = InitSpawner(line, program=host_program(twin=twin), root=str(root))
+        spawner = InitSpawner(line, program=(str(init_binary()),), root=str(root))
         try:
             yield Linked(spawner, line, carrier, relay, process.pid)
         finally:
@@ -129,16 +128,15 @@ async def far_end(
     folder: Path,
     key: bytes,
     *,
-    twin: bool = False,
     grace: int = 60,
     doors: tuple[int, ...] = (),
 ) -> AsyncIterator[asyncio.subprocess.Process]:
     """Start `link serve` with an init, listening at `far.sock` in `folder`; end it on the way
     out."""
     far = folder / "far.sock"
-    argv = init_argv(host_program(twin=twin), control_fd=3, doors=doors, root=str(root))
+    argv = init_argv((str(init_binary()),), control_fd=3, doors=doors, root=str(root))
     process = await asyncio.create_subprocess_exec(
-        *(*host_link_program(twin=twin), "serve", "--socket", str(far)),
+        *(str(link_binary()), "serve", "--socket", str(far)),
         *("--grace", str(grace), "--", *argv),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -2,8 +2,7 @@
 
 One message is one packet of a SOCK_SEQPACKET socketpair: a little-endian header `{u32 op, u32 tag,
 i32 a, i32 b}`, then a payload; descriptors travel beside it by SCM_RIGHTS. This file only turns
-messages into packets and back: it sends nothing. The other side is written in C (`native/init`),
-and in plain Python (`inside/twin`).
+messages into packets and back: it sends nothing. The other side is written in C (`native/init`).
 """
 
 import struct

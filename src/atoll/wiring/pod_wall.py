@@ -6,7 +6,6 @@ It has no limits of memory, processes or disk, and no system call filter: it is 
 
 import socket
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,12 +13,9 @@ from atoll.domain.errors import Failed
 from atoll.domain.wall.interior import HOME
 from atoll.inside.program import (
     DOORS,
-    INSIDE_TWIN,
-    host_program,
+    INSIDE_INIT,
     init_argv,
     init_binary,
-    inside_program,
-    write_twin,
 )
 from atoll.wire import init as wire
 from atoll.wiring.pod_boot import PodBoot
@@ -55,7 +51,7 @@ class StartedInit:
 def start_init(boot: PodBoot, workspace: Path, uid: int | None) -> StartedInit:
     """Start init and take READY from it. Init ends with the control socket. Raises `Failed`."""
     behind = boot.wall == "bwrap"
-    program = inside_program(twin=init_binary() is None) if behind else host_program()
+    program = (INSIDE_INIT if behind else str(init_binary()),)
     place = WORKSPACE if behind else str(workspace)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     argv = init_argv(
@@ -112,14 +108,5 @@ def _wall(boot: PodBoot, workspace: Path) -> Iterator[str]:
     for mount in boot.mounts:
         how = "--bind" if mount.writable else "--ro-bind"
         yield from (how, mount.source, mount.target)
-    binary = init_binary()
-    yield from ("--ro-bind", str(binary or _twin()), inside_program(twin=binary is None)[-1])
+    yield from ("--ro-bind", str(init_binary()), INSIDE_INIT)
     yield from ("--remount-ro", "/", "--")
-
-
-def _twin() -> Path:
-    """Return the Python init as a file. It stays for as long as the machine does."""
-    place = Path(tempfile.mkdtemp(prefix="atoll-init-")) / Path(INSIDE_TWIN).name
-    place.parent.chmod(0o755)
-    write_twin(place)
-    return place

@@ -1,4 +1,4 @@
-"""Far ends for tests: the C one and its twin, each with an init that is a plain child."""
+"""Far ends for tests, of each architecture, with an init that is a plain child."""
 
 import os
 import shutil
@@ -10,18 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from atoll.inside.program import host_link_program, host_program, init_argv, link_binary
+from atoll.inside.program import init_argv
 from tests.claims import free_port
+from tests.inside.architectures import every_link, own_init
 from tests.inside.link.near_end import TestNearEnd
 
-PROGRAMS = [
-    pytest.param(
-        False,
-        id="c",
-        marks=pytest.mark.skipif(link_binary() is None, reason="the C link was not built here"),
-    ),
-    pytest.param(True, id="twin"),
-]
+PROGRAMS = every_link()
 
 
 @dataclass
@@ -37,6 +31,11 @@ class FarEnds:
     grace: float = 30.0
 
     @property
+    def emulated(self) -> bool:
+        """Whether the program is of another architecture."""
+        return len(self.program) > 1
+
+    @property
     def path(self) -> Path:
         """The socket."""
         return self.folder / "link.sock"
@@ -48,7 +47,7 @@ class FarEnds:
 
     def command(self, *more: str) -> tuple[str, ...]:
         """Return the words that start an init."""
-        init = init_argv(host_program(), doors=self.doors, root=str(self.root))
+        init = init_argv(own_init(), doors=self.doors, root=str(self.root))
         return (*self.program, "serve", "--socket", str(self.path), *more, "--", *init)
 
     def begin(self, *command: str) -> subprocess.Popen[bytes]:
@@ -94,7 +93,7 @@ class FarEnds:
 @pytest.fixture(params=PROGRAMS)
 def fars(request: pytest.FixtureRequest) -> Iterator[FarEnds]:
     folder = Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))
-    program = host_link_program(twin=bool(request.param))
+    program = tuple(request.param)
     fars = FarEnds(folder, program, doors=(free_port(),))
     try:
         yield fars

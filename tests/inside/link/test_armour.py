@@ -1,4 +1,4 @@
-"""`armour` on a real terminal: the C program and its twin run a command for a near end."""
+"""`armour` on a real terminal: the program runs a command for a near end."""
 
 import os
 import pty
@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from atoll.inside.program import host_link_program
 from atoll.wire.link.armour import ArmouredEnd, ArmourKind, exit_code, start
 from tests.inside.link.conftest import PROGRAMS
 
@@ -77,7 +76,7 @@ class Armoured:
 @pytest.fixture(params=PROGRAMS)
 def armoured(request: pytest.FixtureRequest) -> Iterator[Armoured]:
     ours, theirs = pty.openpty()
-    program = (*host_link_program(twin=bool(request.param)), "armour")
+    program = (*request.param, "armour")
     # Where whoever started it ignores HUP, its command ends all the same.
     process = subprocess.Popen(
         ("sh", "-c", 'trap "" HUP; exec "$@"', "sh", *program),

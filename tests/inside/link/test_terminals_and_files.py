@@ -32,7 +32,11 @@ def test_echo_off_is_told_before_what_comes_after_it(near: TestNearEnd) -> None:
     assert b"secret" not in near.data[channel]
 
 
-def test_interrupt_reaches_the_foreground_and_another_signal_nobody(near: TestNearEnd) -> None:
+def test_interrupt_reaches_the_foreground_and_another_signal_nobody(
+    fars: FarEnds, near: TestNearEnd
+) -> None:
+    if fars.emulated:
+        pytest.skip("the emulator has no TIOCSIG")
     script = "trap 'echo interrupted; exit 7' INT; echo here; while :; do sleep 0.05; done"
     tag, channel = near.on_terminal("sh", "-c", script)
     near.until(lambda: b"here" in near.data[channel])

@@ -17,7 +17,6 @@ import pytest
 from aiohttp import ClientError, ClientResponse, web
 from aiohttp.test_utils import TestClient, TestServer
 
-from atoll.inside.program import init_binary
 from atoll.ports.spawner import Spawner
 from atoll.runtime.api.files import routes
 from atoll.runtime.api.parts import Parts, expect_parts
@@ -26,14 +25,6 @@ from atoll.runtime.files.files import Files
 from atoll.runtime.policy.redactions import Redactions
 from atoll.runtime.spawners.local import local
 
-INITS = [
-    pytest.param(
-        False,
-        id="c",
-        marks=pytest.mark.skipif(init_binary() is None, reason="the C init was not built here"),
-    ),
-    pytest.param(True, id="twin"),
-]
 Client = TestClient[web.Request, web.Application]
 
 
@@ -48,11 +39,9 @@ def changed() -> list[str]:
     return []
 
 
-@pytest.fixture(params=INITS)
-async def client(
-    request: pytest.FixtureRequest, root: Path, changed: list[str]
-) -> AsyncIterator[Client]:
-    async with local(root, twin=request.param) as spawner, served(spawner, changed) as client:
+@pytest.fixture
+async def client(root: Path, changed: list[str]) -> AsyncIterator[Client]:
+    async with local(root) as spawner, served(spawner, changed) as client:
         yield client
 
 

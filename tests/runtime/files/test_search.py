@@ -1,4 +1,4 @@
-"""Searching a workspace: both inits find the same, in bounds, and no secret by its beginning."""
+"""Searching a workspace: in bounds, and no secret by its beginning."""
 
 import asyncio
 import base64
@@ -16,7 +16,6 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from atoll.domain.errors import Failed, Invalid
 from atoll.domain.redaction.lexicon import Lexicon
-from atoll.inside.program import init_binary
 from atoll.runtime.api.files import routes
 from atoll.runtime.api.parts import Parts, expect_parts
 from atoll.runtime.api.problems import problems
@@ -29,14 +28,6 @@ from atoll.wire.contract.files import FoundLine, FoundName
 
 MANY = 20_000
 SECRET = "sk-hush-1234567890abcdef"
-INITS = [
-    pytest.param(
-        False,
-        id="c",
-        marks=pytest.mark.skipif(init_binary() is None, reason="the C init was not built here"),
-    ),
-    pytest.param(True, id="twin"),
-]
 Client = TestClient[web.Request, web.Application]
 Event = dict[str, Any]
 
@@ -49,9 +40,9 @@ def root() -> Iterator[Path]:
         yield Path(folder)
 
 
-@pytest.fixture(params=INITS)
-async def client(request: pytest.FixtureRequest, root: Path) -> AsyncIterator[Client]:
-    async with local(root, twin=request.param) as spawner:
+@pytest.fixture
+async def client(root: Path) -> AsyncIterator[Client]:
+    async with local(root) as spawner:
         app = web.Application(middlewares=[problems])
         used = SimpleNamespace(files=Files(spawner), redactions=Redactions((SECRET,)))
         expect_parts(app).set_result(cast(Parts, used))

@@ -1,4 +1,4 @@
-"""Init's tree tools in both languages: the same records, the same refusals."""
+"""Init's tree tools: their records, their refusals."""
 
 import base64
 import errno
@@ -15,16 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from atoll.inside.program import host_program, init_binary, write_twin
+from tests.inside.architectures import own_init
 
-INITS = [
-    pytest.param(
-        False,
-        id="c",
-        marks=pytest.mark.skipif(init_binary() is None, reason="the C init was not built here"),
-    ),
-    pytest.param(True, id="twin"),
-]
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
 
@@ -34,9 +26,9 @@ def root() -> Iterator[Path]:
         yield Path(folder)
 
 
-@pytest.fixture(params=INITS)
-def tool(request: pytest.FixtureRequest, root: Path) -> Run:
-    program = host_program(twin=request.param)
+@pytest.fixture
+def tool(root: Path) -> Run:
+    program = own_init()
 
     def run(*args: str | bytes, data: bytes = b"") -> subprocess.CompletedProcess[bytes]:
         argv = [*program, "--root", str(root), *args]
@@ -384,24 +376,6 @@ def test_watch_tells_what_happens_in_a_whole_tree(tool: Run, root: Path) -> None
 )
 def test_tool_called_wrongly_says_so(tool: Run, args: tuple[str, ...]) -> None:
     assert tool(*args).returncode == 64
-
-
-def test_twin_runs_as_one_packed_file(root: Path) -> None:
-    write_twin(root / "init.py")
-    argv: list[str | Path] = [
-        "/usr/bin/env",
-        "python3",
-        "-I",
-        "-S",
-        root / "init.py",
-        "--root",
-        root,
-        "list",
-        "--",
-        ".",
-    ]
-    done = subprocess.run(argv, capture_output=True, check=False)
-    assert names(done.stdout) == [b"init.py"], done.stderr
 
 
 @pytest.mark.parametrize(("family", "host"), [("AF_INET", "127.0.0.1"), ("AF_INET6", "::1")])

@@ -1,4 +1,4 @@
-"""`init ask`: both programs wait for the door's decision and become exactly the command."""
+"""`init ask`: it waits for the door's decision and becomes exactly the command."""
 
 import json
 import os
@@ -9,20 +9,14 @@ import sys
 
 import pytest
 
-from atoll.inside.program import host_program, init_binary
+from tests.inside.architectures import every_init
 
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0 or not shutil.which("unshare") or not shutil.which("ip"),
     reason="the door's port needs a network of its own",
 )
-INITS = [
-    pytest.param(
-        False,
-        id="c",
-        marks=pytest.mark.skipif(init_binary() is None, reason="the C init was not built here"),
-    ),
-    pytest.param(True, id="twin"),
-]
+INITS = every_init()
+Words = tuple[str, ...]
 
 # Answers one caller with the status given, then prints what it got and what the program did.
 DOOR = r"""
@@ -51,8 +45,8 @@ print(json.dumps([got, done.returncode, done.stdout, done.stderr]))
 """
 
 
-def asked(answer: str, *words: str, twin: bool) -> tuple[list[str], int, str, str]:
-    argv = [*host_program(twin=twin), "ask", *words]
+def asked(answer: str, *words: str, init: Words) -> tuple[list[str], int, str, str]:
+    argv = [*init, "ask", *words]
     nuls = str(len(words) - 1 + 1)  # kind and directory, and every word after `--`
     done = subprocess.run(
         ["unshare", "--net", sys.executable, "-c", DOOR, answer, json.dumps(argv), nuls],
@@ -65,26 +59,26 @@ def asked(answer: str, *words: str, twin: bool) -> tuple[list[str], int, str, st
     return got, code, out, said
 
 
-@pytest.mark.parametrize("twin", INITS)
-def test_yes_becomes_exactly_the_command(twin: bool) -> None:
+@pytest.mark.parametrize("init", INITS)
+def test_yes_becomes_exactly_the_command(init: Words) -> None:
     words = ("operator", "--", "printf", "%s|", "a b", "", "c;d", "é")
-    got, code, out, _ = asked("200 OK", *words, twin=twin)
+    got, code, out, _ = asked("200 OK", *words, init=init)
     assert (code, out) == (0, "a b||c;d|é|")
     body = "operator\0/tmp\0printf\0%s|\0a b\0\0c;d\0é\0"
     assert got[0].startswith("POST /atoll/ask HTTP/1.1\r\n")
     assert got[0].endswith(f"Content-Length: {len(body.encode())}\r\n\r\n{body}")
 
 
-@pytest.mark.parametrize("twin", INITS)
-def test_no_runs_nothing_and_says_why(twin: bool) -> None:
-    _, code, out, said = asked("403 Forbidden", "operator", "--", "echo", "x", twin=twin)
+@pytest.mark.parametrize("init", INITS)
+def test_no_runs_nothing_and_says_why(init: Words) -> None:
+    _, code, out, said = asked("403 Forbidden", "operator", "--", "echo", "x", init=init)
     assert (code, out) == (1, "")
     assert said.endswith("atoll: not run: because\n")
-    _, code, out, said = asked("403 Forbidden", "sudo", "--", "echo", "x", twin=twin)
+    _, code, out, said = asked("403 Forbidden", "sudo", "--", "echo", "x", init=init)
     assert said.endswith("atoll: sudo: because\n")
 
 
-@pytest.mark.parametrize("twin", INITS)
+@pytest.mark.parametrize("init", INITS)
 @pytest.mark.parametrize(
     ("answer", "words", "code"),
     [
@@ -96,28 +90,28 @@ def test_no_runs_nothing_and_says_why(twin: bool) -> None:
     ],
 )
 def test_anything_else_runs_nothing_with_its_own_code(
-    answer: str, words: tuple[str, ...], code: int, twin: bool
+    answer: str, words: tuple[str, ...], code: int, init: Words
 ) -> None:
-    _, ended, out, said = asked(answer, *words, twin=twin)
+    _, ended, out, said = asked(answer, *words, init=init)
     assert (ended, out) == (code, "")
     assert said
 
 
-@pytest.mark.parametrize("twin", INITS)
-def test_sudo_runs_nothing_itself_and_ends_as_the_command_did(twin: bool) -> None:
+@pytest.mark.parametrize("init", INITS)
+def test_sudo_runs_nothing_itself_and_ends_as_the_command_did(init: Words) -> None:
     answer = "200 OK\r\nAtoll-Exit: 42"
-    got, code, out, _ = asked(answer, "sudo", "--", "echo", "x", twin=twin)
+    got, code, out, _ = asked(answer, "sudo", "--", "echo", "x", init=init)
     assert (code, out) == (42, "")
     _head, _, body = got[0].partition("\r\n\r\n")
     kind, *rest = body.split("\0")
     assert rest == ["/tmp", "echo", "x", ""]
     assert kind.startswith("sudo ") and int(kind.removeprefix("sudo ")) > 1
-    assert asked("200 OK", "sudo", "--", "echo", "x", twin=twin)[1:3] == (69, "")
+    assert asked("200 OK", "sudo", "--", "echo", "x", init=init)[1:3] == (69, "")
 
 
-@pytest.mark.parametrize("twin", INITS)
-def test_sudo_passes_signals_on_and_waits_all_the_same(twin: bool) -> None:
-    asking = [*host_program(twin=twin), "ask", "sudo", "--", "sleep", "9"]
+@pytest.mark.parametrize("init", INITS)
+def test_sudo_passes_signals_on_and_waits_all_the_same(init: Words) -> None:
+    asking = [*init, "ask", "sudo", "--", "sleep", "9"]
     # Before it hears the signal it would only die of it, and be no question of passing on. The
     # shell that becomes it hears it, too.
     told = "/proc/$child/status"

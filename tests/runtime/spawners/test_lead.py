@@ -8,26 +8,17 @@ from pathlib import Path
 import pytest
 
 from atoll.domain.errors import Invalid
-from atoll.inside.program import init_binary
 from atoll.runtime.spawners.init import InitSpawner
 from atoll.runtime.spawners.local import local
 from atoll.testing.inside import Screen, terminal
 
-INITS = [
-    pytest.param(
-        False,
-        id="c",
-        marks=pytest.mark.skipif(init_binary() is None, reason="the C init was not built here"),
-    ),
-    pytest.param(True, id="twin"),
-]
 QUIET_SECONDS = 0.3
 
 
-@pytest.fixture(params=INITS)
-async def spawner(request: pytest.FixtureRequest) -> AsyncIterator[InitSpawner]:
+@pytest.fixture
+async def spawner() -> AsyncIterator[InitSpawner]:
     with tempfile.TemporaryDirectory(prefix="at", dir="/tmp") as folder:
-        async with local(Path(folder), twin=bool(request.param)) as spawner:
+        async with local(Path(folder)) as spawner:
             yield spawner
 
 

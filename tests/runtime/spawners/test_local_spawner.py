@@ -1,4 +1,4 @@
-"""Both inits, as plain children, against the Spawner contract and what is theirs alone."""
+"""An init as a plain child, against the Spawner contract and what is theirs alone."""
 
 import asyncio
 import os
@@ -11,27 +11,12 @@ from pathlib import Path
 import pytest
 
 from atoll.domain.errors import Failed, Invalid, Unavailable
-from atoll.inside.program import init_binary
 from atoll.ports.spawner import ProcessSpec
 from atoll.runtime.spawners.control import ControlSocket
 from atoll.runtime.spawners.init import InitSpawner
 from atoll.runtime.spawners.local import local
 from atoll.testing.contracts.spawner import SpawnerContract
 from atoll.testing.inside import captured, run
-
-INITS = [
-    pytest.param(
-        False,
-        id="c",
-        marks=pytest.mark.skipif(init_binary() is None, reason="the C init was not built here"),
-    ),
-    pytest.param(True, id="twin"),
-]
-
-
-@pytest.fixture(params=INITS)
-def twin(request: pytest.FixtureRequest) -> bool:
-    return bool(request.param)
 
 
 @pytest.fixture
@@ -41,8 +26,8 @@ def inside() -> Iterator[str]:
 
 
 @pytest.fixture
-async def spawner(twin: bool, inside: str) -> AsyncIterator[InitSpawner]:
-    async with local(Path(inside), twin=twin) as spawner:
+async def spawner(inside: str) -> AsyncIterator[InitSpawner]:
+    async with local(Path(inside)) as spawner:
         yield spawner
 
 
@@ -124,12 +109,12 @@ async def test_requests_queue_while_the_socket_is_full(spawner: InitSpawner) -> 
     assert {text for _, text in ends} == {b"30000\n"}
 
 
-async def test_doors_are_owned_on_both_loopbacks_and_handed_out(twin: bool, inside: str) -> None:
+async def test_doors_are_owned_on_both_loopbacks_and_handed_out(inside: str) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     doors: list[socket.socket] = []
-    async with local(Path(inside), twin=twin, doors=(port,), listeners=doors):
+    async with local(Path(inside), doors=(port,), listeners=doors):
         assert [door.getsockname()[:2] for door in doors] == [("127.0.0.1", port), ("::1", port)]
         for family, host in ((socket.AF_INET, "0.0.0.0"), (socket.AF_INET6, "::")):
             for option in (socket.SO_REUSEADDR, socket.SO_REUSEPORT):
@@ -138,7 +123,7 @@ async def test_doors_are_owned_on_both_loopbacks_and_handed_out(twin: bool, insi
                     with pytest.raises(OSError, match="in use"):
                         squatter.bind((host, port))
         with pytest.raises(Failed, match="doors"):
-            async with local(Path(inside), twin=twin, doors=(port,)):
+            async with local(Path(inside), doors=(port,)):
                 pass
         # Init closed its copies: when ours go, nobody answers.
         for door in doors:
@@ -147,14 +132,14 @@ async def test_doors_are_owned_on_both_loopbacks_and_handed_out(twin: bool, insi
             caller.connect(("127.0.0.1", port))
 
 
-async def test_init_without_its_workspace_says_so(twin: bool) -> None:
+async def test_init_without_its_workspace_says_so() -> None:
     with pytest.raises(Failed, match="No such file"):
-        async with local(Path("/no/such/workspace"), twin=twin):
+        async with local(Path("/no/such/workspace")):
             pass
 
 
-async def test_command_gets_the_process_limit_and_init_does_not(twin: bool, inside: str) -> None:
-    async with local(Path(inside), twin=twin, nproc=4321) as spawner:
+async def test_command_gets_the_process_limit_and_init_does_not(inside: str) -> None:
+    async with local(Path(inside), nproc=4321) as spawner:
         _, text = await run(
             spawner, "sh", "-c", "ulimit -u 2>/dev/null || grep processes /proc/$$/limits"
         )

@@ -1,4 +1,4 @@
-"""`init mcp`: both programs pump lines through the broker's door, and call one tool."""
+"""`init mcp`: it pumps lines through the broker's door, and calls one tool."""
 
 import json
 import os
@@ -8,20 +8,14 @@ import sys
 
 import pytest
 
-from atoll.inside.program import host_program, init_binary
+from tests.inside.architectures import every_init
 
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0 or not shutil.which("unshare") or not shutil.which("ip"),
     reason="the door's port needs a network of its own",
 )
-INITS = [
-    pytest.param(
-        False,
-        id="c",
-        marks=pytest.mark.skipif(init_binary() is None, reason="the C init was not built here"),
-    ),
-    pytest.param(True, id="twin"),
-]
+INITS = every_init()
+Words = tuple[str, ...]
 
 # A door on its port that serves one caller by a scene, then what the program did. A scene takes
 # the connection and the head of the request, which it has read.
@@ -114,8 +108,8 @@ print(json.dumps([got, asked.returncode, out.decode(), said.decode()]))
 Done = tuple[list[object], int, str, str]
 
 
-def asked(scene: str, *words: str, twin: bool, given: str | int = "", use: str = "all") -> Done:
-    argv = [*host_program(twin=twin), "mcp", *words]
+def asked(scene: str, *words: str, init: Words, given: str | int = "", use: str = "all") -> Done:
+    argv = [*init, "mcp", *words]
     told = json.dumps([scene, argv, given, use])
     done = subprocess.run(
         ["unshare", "--net", sys.executable, "-c", DOOR, told],
@@ -128,60 +122,60 @@ def asked(scene: str, *words: str, twin: bool, given: str | int = "", use: str =
     return got, code, out, said
 
 
-@pytest.mark.parametrize("twin", INITS)
-def test_lines_go_both_ways_until_the_input_ends(twin: bool) -> None:
-    got, code, out, said = asked("echo", twin=twin, given='{"a":1}\n{"b":2}\n')
+@pytest.mark.parametrize("init", INITS)
+def test_lines_go_both_ways_until_the_input_ends(init: Words) -> None:
+    got, code, out, said = asked("echo", init=init, given='{"a":1}\n{"b":2}\n')
     assert (got, code) == (["GET /mcp", True], 0)
     assert (out, said) == ('{"a":1}\n{"b":2}\n', "")
-    assert asked("echo", "--flat", twin=twin)[0] == ["GET /mcp?names=flat", True]
+    assert asked("echo", "--flat", init=init)[0] == ["GET /mcp?names=flat", True]
 
 
-@pytest.mark.parametrize("twin", INITS)
-def test_line_of_100_megabytes_passes_without_being_kept(twin: bool) -> None:
-    _, code, out, _ = asked("count", twin=twin, given=100 * 10**6)
+@pytest.mark.parametrize("init", INITS)
+def test_line_of_100_megabytes_passes_without_being_kept(init: Words) -> None:
+    _, code, out, _ = asked("count", init=init, given=100 * 10**6)
     assert (code, out) == (0, "100000001\n")
 
 
-@pytest.mark.parametrize("twin", INITS)
-def test_output_that_nobody_reads_ends_the_pump(twin: bool) -> None:
-    got, _, _, _ = asked("flood", twin=twin, use="none")
+@pytest.mark.parametrize("init", INITS)
+def test_output_that_nobody_reads_ends_the_pump(init: Words) -> None:
+    got, _, _, _ = asked("flood", init=init, use="none")
     assert got[-1] == "gone"
 
 
-@pytest.mark.parametrize("twin", INITS)
-def test_refused_upgrade_and_lost_door_are_told_apart(twin: bool) -> None:
-    _, code, out, said = asked("refuse", twin=twin)
+@pytest.mark.parametrize("init", INITS)
+def test_refused_upgrade_and_lost_door_are_told_apart(init: Words) -> None:
+    _, code, out, said = asked("refuse", init=init)
     assert (code, out) == (1, "") and said == 'atoll-mcp: refused: {"error":"not_found"}\n'
     for scene in ("", "silent"):
-        _, code, out, said = asked(scene, twin=twin)
+        _, code, out, said = asked(scene, init=init)
         assert (code, out, said) == (69, "", "atoll-mcp: nobody answers at the door\n")
 
 
-@pytest.mark.parametrize("twin", INITS)
-def test_door_that_goes_amid_a_call_ends_the_pump_with_its_own_code(twin: bool) -> None:
-    _, code, out, said = asked("leave", twin=twin, given="x", use="open")
+@pytest.mark.parametrize("init", INITS)
+def test_door_that_goes_amid_a_call_ends_the_pump_with_its_own_code(init: Words) -> None:
+    _, code, out, said = asked("leave", init=init, given="x", use="open")
     assert (code, out, said) == (69, "", "atoll-mcp: the door closed\n")
 
 
-@pytest.mark.parametrize("twin", INITS)
-def test_call_prints_its_answer_where_its_outcome_says(twin: bool) -> None:
-    got, code, out, said = asked("called", "call", "a.b", '{"c":"fine"}', twin=twin)
+@pytest.mark.parametrize("init", INITS)
+def test_call_prints_its_answer_where_its_outcome_says(init: Words) -> None:
+    got, code, out, said = asked("called", "call", "a.b", '{"c":"fine"}', init=init)
     assert got == ["POST /mcp/call", False, 'a.b\0{"c":"fine"}']
     assert (code, out, said) == (0, "answer\n", "")
-    got, code, out, said = asked("called", "call", "a.b", twin=twin)
+    got, code, out, said = asked("called", "call", "a.b", init=init)
     assert got[-1] == "a.b\0{}" and (code, out, said) == (1, "", "atoll-mcp: answer\n")
-    got, code, out, _ = asked("called", "call", "a.b", "-", twin=twin, given='{"d":"fine"}')
+    got, code, out, _ = asked("called", "call", "a.b", "-", init=init, given='{"d":"fine"}')
     assert got[-1] == 'a.b\0{"d":"fine"}' and (code, out) == (0, "answer\n")
-    got, code, out, _ = asked("called", "list", twin=twin)
+    got, code, out, _ = asked("called", "list", init=init)
     assert got[0] == "GET /mcp/tools" and (code, out) == (0, "answer\n")
 
 
-@pytest.mark.parametrize("twin", INITS)
-def test_call_that_cannot_be_made_has_its_own_code(twin: bool) -> None:
-    assert asked("", "call", "a.b", "{}", twin=twin)[1] == 69
+@pytest.mark.parametrize("init", INITS)
+def test_call_that_cannot_be_made_has_its_own_code(init: Words) -> None:
+    assert asked("", "call", "a.b", "{}", init=init)[1] == 69
     refused = 'atoll-mcp: {"error":"not_found"}\n'
-    assert asked("refuse", "call", "a.b", "{}", twin=twin)[1:] == (1, "", refused)
-    assert asked("", "call", "a.b", "-", twin=twin, given=3 * 2**20)[1] == 64
+    assert asked("refuse", "call", "a.b", "{}", init=init)[1:] == (1, "", refused)
+    assert asked("", "call", "a.b", "-", init=init, given=3 * 2**20)[1] == 64
     for words in (("call",), ("call", "a", "{}", "b"), ("--help",), ("list", "all")):
-        _, code, out, said = asked("", *words, twin=twin)
+        _, code, out, said = asked("", *words, init=init)
         assert (code, out) == (64, "") and said.startswith("usage: atoll-mcp")

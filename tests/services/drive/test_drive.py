@@ -118,7 +118,7 @@ class OneSandbox:
 @asynccontextmanager
 async def file_api(root: Path) -> AsyncIterator[RuntimeClient]:
     """The runtime's file routes over a real init."""
-    async with local(root, twin=True) as spawner:
+    async with local(root) as spawner:
         app = web.Application(middlewares=[problems])
         used = SimpleNamespace(files=Files(spawner), redactions=Redactions())
         expect_parts(app).set_result(cast(Parts, used))

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from atoll.inside.program import host_program, init_binary
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
 from atoll.zygote.wall import hierarchies
+from tests.inside.architectures import own_init
 
 ENV = (("PATH", "/usr/bin:/bin"),)
 
@@ -66,13 +66,12 @@ exec chroot /mnt "$@"
 def build(
     meeting: wire.Awaited,
     *,
-    twin: bool = False,
     own_terminals: bool = True,
     state: str | None = None,
 ) -> "subprocess.Popen[bytes]":
     """A wall as thin as a test needs: namespaces, the uid, the files, the init."""
     uid = str(meeting.box.host_uid)
-    init = [*host_program(twin=twin), "--connect", meeting.rendezvous, "--root", "/"]
+    init = [*own_init(), "--connect", meeting.rendezvous, "--root", "/"]
     pts = "own" if own_terminals else "shared"
     drop = ["setpriv", "--reuid", uid, "--regid", uid, "--clear-groups", *init]
     return subprocess.Popen(
@@ -84,14 +83,11 @@ def build(
     )
 
 
-@pytest.mark.parametrize("twin", [False, True], ids=["c", "python"])
-def test_init_that_comes_in_is_served_as_any_other(rig: ZygoteRig, twin: bool) -> None:
-    if not twin and init_binary() is None:
-        pytest.skip("the static init was not built")
-    name = f"sb_meet{'p' if twin else 'c'}"
+def test_init_that_comes_in_is_served_as_any_other(rig: ZygoteRig) -> None:
+    name = "sb_meet"
     meeting = awaited(rig, name)
     assert serve(rig, name) == meeting  # asked again, it says the same
-    built = build(meeting, twin=twin)
+    built = build(meeting)
     answer = rig.ask(wire.Await(name, 1))
     assert isinstance(answer, wire.Started), answer
     assert (answer.box.wall, answer.box.live) == ("container", True)

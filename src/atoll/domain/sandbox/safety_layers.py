@@ -64,8 +64,7 @@ def wall_of(sandbox: Sandbox) -> tuple[Part, ...]:
         return ()
     if not _walled(isolation):
         return (Part("wall", False, True, _NO_WALL),)
-    init = "a static init" if isolation.init == "c" else "the Python init"
-    text = f"{isolation.mechanism}, {init}, user {isolation.host_uid} of this machine"
+    text = f"{isolation.mechanism}, a static init, user {isolation.host_uid} of this machine"
     debug = sandbox.profile.safety.debug
     calls = (
         "the debug variant: ptrace of the sandbox's own processes passes"
@@ -89,8 +88,8 @@ def _no_sudo(isolation: Isolation | None) -> str:
         return ""
     if isolation.mechanism != "bubblewrap":
         return f"{isolation.mechanism} cannot give that"
-    if isolation.init != "c":
-        return "it needs Atoll's compiled init"
+    if not isolation.init:
+        return "only a wall of Atoll's own machine can give that"
     if any(note.startswith("uid:") for note in isolation.degraded):
         return "Atoll runs without root"
     return ""

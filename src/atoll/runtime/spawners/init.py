@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Iterator
 
 from atoll.domain.errors import AtollError, Invalid, LimitReached, Unavailable
-from atoll.inside.program import inside_program
+from atoll.inside.program import INSIDE_INIT
 from atoll.ports.spawner import Exit, InsideFile, Leftovers, LeftRunning, ProcessSpec, Pty
 from atoll.runtime.spawners.control import ControlLine
 from atoll.runtime.spawners.refusal import bad_directory, bad_program, refusal
@@ -85,7 +85,7 @@ class InitSpawner:
         last_tag: int = 0,
     ) -> None:
         self._line = line
-        self._program = program or inside_program()
+        self._program = program or (INSIDE_INIT,)
         self._root = root
         self._deadline_seconds = deadline_seconds
         self._tag = last_tag

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from atoll.domain.errors import Failed
-from atoll.inside.program import host_program, init_argv
+from atoll.inside.program import init_argv, init_binary
 from atoll.runtime.spawners.control import ControlSocket, receive
 from atoll.runtime.spawners.init import InitSpawner
 from atoll.wire import init as wire
@@ -24,18 +24,18 @@ READY_SECONDS = 10.0
 async def local(
     root: Path,
     *,
-    twin: bool = False,
+    program: tuple[str, ...] = (),
     doors: tuple[int, ...] = (),
     nproc: int | None = None,
     listeners: list[socket.socket] | None = None,
 ) -> AsyncIterator[InitSpawner]:
     """Start an init whose workspace is `root`, and end everything on the way out.
 
-    The C init if it was built, else (or with `twin`) the Python one. The doors' sockets are
-    appended to `listeners`, whose holder closes them. Raises `Failed` when init cannot begin.
+    `program` is the words that run it, by default this machine's. The doors' sockets are appended
+    to `listeners`, whose holder closes them. Raises `Failed` when init cannot begin.
     """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    program = host_program(twin=twin)
+    program = program or (str(init_binary()),)
     argv = init_argv(program, control_fd=theirs.fileno(), doors=doors, root=str(root), nproc=nproc)
     with ours:
         with theirs:

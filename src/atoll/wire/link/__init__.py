@@ -2,6 +2,5 @@
 
 `handshake` proves both ends to each other, `stream` numbers bytes so that a cut loses none, and
 `frames` carries init's packets and the channels that stand for its descriptors. The layout is
-described in docs/program/link.md; `native/link` and `inside/link` implement the far end.
-Only the standard library may be imported here: the far end's twin carries these files.
+described in docs/program/link.md; `native/link` implements the far end.
 """

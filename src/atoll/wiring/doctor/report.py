@@ -11,7 +11,7 @@ from pathlib import Path
 
 from atoll.domain.errors import AtollError
 from atoll.domain.wall.interior import DEFAULT_FILES, DEFAULT_PIDS, MIB, default_cpu_millis
-from atoll.inside.program import INSIDE_PYTHON
+from atoll.inside.program import init_binary
 from atoll.ports.host import Finding
 from atoll.wire.zygote import messages as wire
 from atoll.wiring.control.presence import control_pids
@@ -33,7 +33,7 @@ from atoll.zygote.disk.own_places import own_places
 from atoll.zygote.host import kernel
 from atoll.zygote.host.home import Home
 from atoll.zygote.host.shared_memory import KNOWN_FAULT, SHARING_OFF
-from atoll.zygote.jobs.programs import bwrap_version, find_bwrap, init_kind
+from atoll.zygote.jobs.programs import bwrap_version, find_bwrap
 from atoll.zygote.records.uids import FIRST_UID
 from atoll.zygote.wall import control_group, hierarchies, landlock
 from atoll.zygote.wall.confinement import MISSING, describe_landlock
@@ -165,16 +165,9 @@ def _bubblewrap() -> Iterator[Finding]:
 
 
 def _init() -> Iterator[Finding]:
-    if init_kind() == "c":
-        yield Finding("init", "ok", "the static init is built")
-    elif Path(INSIDE_PYTHON).exists():
-        yield Finding(
-            "init",
-            "warn",
-            "the Python twin replaces the static init: slower, and more memory each",
-            "Install musl-tools or gcc and run scripts/install.",
-        )
-    else:
+    try:
+        yield Finding("init", "ok", f"static, at {init_binary()}")
+    except AtollError:
         yield Finding("init", "fail", "there is no init", "Install gcc and run scripts/install.")
 
 
@@ -212,13 +205,6 @@ def _sudo() -> Iterator[Finding]:
     if os.geteuid() != 0:
         yield Finding(
             "sudo", "warn", "refused to every sandbox: Atoll runs without root", "Run it as root."
-        )
-    elif init_kind() != "c":
-        yield Finding(
-            "sudo",
-            "warn",
-            "refused to every sandbox: it needs the compiled init",
-            "Install gcc and run scripts/install.",
         )
     else:
         yield Finding("sudo", "ok", "a profile's list can be had, but not in containers")

@@ -1,5 +1,6 @@
 """The zygote's answers about sandboxes, as messages of the wire."""
 
+from atoll.inside.program import INSIDE_INIT
 from atoll.wire.zygote import messages as wire
 from atoll.zygote.host_resources import HostResources
 from atoll.zygote.records.entry import Phase, SandboxEntry
@@ -34,7 +35,7 @@ def awaited_answer(host: HostResources, entry: SandboxEntry, laid: RendezvousRea
         box=box_answer(host, entry.record, entry),
         rendezvous=str(places.rendezvous),
         init_file=str(programs.init_file),
-        init=programs.init_inside,
+        init=(INSIDE_INIT,),
         workspace=f"{laid.files}/workspace",
         state=f"{laid.files}/state",
         etc=str(places.etc),

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from atoll.domain.errors import Conflict, Failed
 from atoll.domain.wall.interior import MIB
+from atoll.inside.program import INIT_KIND
 from atoll.wire.zygote import messages as wire
 from atoll.zygote.daemon.boxes import Boxes
 from atoll.zygote.daemon.server import ZygoteServer, bind
@@ -169,7 +170,7 @@ def _report(host: HostResources) -> wire.Reported:
         root=host.root,
         pid=os.getpid(),
         bwrap=host.programs.bwrap_version,
-        init=host.programs.init_kind,
+        init=INIT_KIND,
         degraded=host.degraded(),
         unshared=host.shared_memory.lacking,
         disk=wire.Disk(room.free, room.low, room.promised),

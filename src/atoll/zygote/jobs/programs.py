@@ -16,13 +16,7 @@ from pathlib import Path
 
 import atoll
 from atoll.domain.errors import Failed
-from atoll.inside.program import (
-    init_binary,
-    inside_program,
-    link_binary,
-    write_link_twin,
-    write_twin,
-)
+from atoll.inside.program import init_binary, link_binary
 from atoll.zygote.host.home import Home, traversal_mode
 from atoll.zygote.wall.bwrap_argv import Programs
 from atoll.zygote.wall.seccomp import filter_for, owner_filter
@@ -34,9 +28,6 @@ COMPLETE = ".atoll-complete"
 _BUILT_OF = ("domain", "inside", "ports", "runtime", "wire", "zygote")
 """Packages that a zygote, and the runtimes forked from it, keep as they were when it began."""
 _VERSION = re.compile(r"bubblewrap (\d+)\.(\d+)")
-_TWIN_STARTER = b"""#!/bin/sh
-exec python3 -I -S "${0%/*}/link.py" "$@"
-"""
 _SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
@@ -73,12 +64,6 @@ def bwrap_version(bwrap: Path) -> str:
     return text.removeprefix("bubblewrap ")
 
 
-def init_kind() -> str:
-    """Return the kind of init that sandboxes here get: `c`, the static one of this machine, or
-    `python`."""
-    return "python" if init_binary() is None else "c"
-
-
 def build_id() -> str:
     """Return the name of the build of Atoll that lies here: its version and a digest of what a
     zygote and runtimes run, the programs for sandboxes included."""
@@ -108,7 +93,7 @@ def install(home: Home) -> Programs:
             _place(library, bin_folder / libraries.name / library.name)
     else:
         placed = _place(bwrap, bin_folder / "bwrap")
-    init, inside = _place_init(bin_folder)
+    init = _place(init_binary(), bin_folder / "init")
     usual, debug, sudo, sudo_debug = (
         _place_filter(bin_folder, debug=debug, set_ids=set_ids)
         for set_ids in (False, True)
@@ -126,8 +111,6 @@ def install(home: Home) -> Programs:
         import_seccomp=_place_bytes(bin_folder / "seccomp-import.bpf", alone),
         owner_filter=quiet,
         init_file=init,
-        init_inside=inside,
-        init_kind=init_kind(),
         bwrap_version=version,
         build=build_id(),
     )
@@ -146,37 +129,15 @@ def _place_bytes(target: Path, content: bytes) -> Path:
     return target
 
 
-def _place_init(bin_folder: Path) -> tuple[Path, tuple[str, ...]]:
-    """Copy the init. Returns the copy, and the command line inside."""
-    static = init_binary()
-    if static is not None:
-        return _place(static, bin_folder / "init"), inside_program()
-    twin = bin_folder / "init.py"
-    fresh = twin.with_name("init.py.new")
-    write_twin(fresh)
-    fresh.chmod(0o755)
-    fresh.replace(twin)
-    return twin, inside_program(twin=True)
-
-
 def _pack_for_others(bin_folder: Path, bwrap: Path, libraries: Path) -> None:
     """Write the archive of what a sandbox needs on another machine: bwrap and its library side by
-    side, init, the filters, and the link (the static one, or the twin and what starts it)."""
+    side, init, the link, and the filters."""
     files = {"bwrap": bwrap.read_bytes()}
     if libraries.is_dir():
         files |= {library.name: library.read_bytes() for library in libraries.iterdir()}
     for name in ("seccomp.bpf", "seccomp-debug.bpf"):
         files[name] = (bin_folder / name).read_bytes()
-    init, link = init_binary(), link_binary()
-    if init is not None:
-        files["init"] = init.read_bytes()
-    twin = bin_folder / "link.py"
-    if link is not None:
-        files["link"] = link.read_bytes()
-        twin.unlink(missing_ok=True)
-    else:
-        write_link_twin(twin)
-        files |= {"link": _TWIN_STARTER, "link.py": twin.read_bytes()}
+    files |= {"init": init_binary().read_bytes(), "link": link_binary().read_bytes()}
     held = io.BytesIO()
     with tarfile.open(fileobj=held, mode="w") as archive:
         for name, content in sorted(files.items()):

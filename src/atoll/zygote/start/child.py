@@ -19,6 +19,7 @@ import msgspec
 from atoll.domain.errors import AtollError, Failed
 from atoll.domain.interior.etc import hosts_text
 from atoll.domain.wall.proxy_settings import HOME_FILES
+from atoll.inside.program import INSIDE_INIT
 from atoll.ports.runtime_boot import Agent, LinkBoot, RuntimeBoot, Stand
 from atoll.wire.zygote.messages import Link, Start
 from atoll.zygote.disk.engine_folders import check_container_folders, mount_engine_folders
@@ -143,7 +144,7 @@ def _build(host: HostResources, request: StartRequest) -> Stand:
             shell=start.shell,
             env=start.env,
             cwd=start.cwd,
-            init=request.link.init if request.link else host.programs.init_inside,
+            init=request.link.init if request.link else (INSIDE_INIT,),
             keys_fd=own.keys,
             broker=start.broker,
             agents=_agents(start),

@@ -14,6 +14,7 @@ from functools import partial
 import msgspec
 
 from atoll.domain.errors import AtollError, Failed
+from atoll.inside.program import INIT_KIND
 from atoll.wire.zygote.messages import Link
 from atoll.zygote.host.children import Loop
 from atoll.zygote.host.home import traversal_mode
@@ -51,7 +52,7 @@ class Starts:
             runtime_uid=runtime_uid,
             live=True,
             boot_id=record.boot_id(),
-            init=self.host.programs.init_kind,
+            init=INIT_KIND,
             wall=order.wall,
             tree=request.tree or "",
         )

@@ -20,6 +20,7 @@ from atoll.domain.wall.interior import (
     SCRATCH,
     init_options,
 )
+from atoll.inside.program import INSIDE_INIT
 from atoll.zygote.disk.host_mounts import host_mount_argv
 from atoll.zygote.disk.host_root import files_over_usr
 from atoll.zygote.disk.roots import Root, root_argv
@@ -36,10 +37,9 @@ OWN_PLACES = ("/.atoll", "/opt/atoll", "/home", "/mnt", "/srv", "/data")
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """Installed programs that every wall needs. `init_inside` is init's argv inside, whose last
-    word is bound from `init_file`; `init_kind` is `c` or `python`; `build` names their build.
-    Commands of `sudo` have filters of their own, in which package managers may set S_ISUID, and
-    `owner_filter` in addition."""
+    """Installed programs that every wall needs. `build` names their build. Commands of `sudo` have
+    filters of their own, in which package managers may set S_ISUID, and `owner_filter` in
+    addition."""
 
     bwrap: Path
     seccomp: Path
@@ -49,8 +49,6 @@ class Programs:
     import_seccomp: Path
     owner_filter: Path
     init_file: Path
-    init_inside: tuple[str, ...]
-    init_kind: str
     bwrap_version: str
     build: str
 
@@ -173,13 +171,12 @@ def _own_files(wall: WallOptions) -> Iterator[str]:
 
 
 def _init(programs: Programs, wall: WallOptions) -> Iterator[str]:
-    # The last argument of the interpreter form, the only one of the static form.
-    yield from ("--ro-bind", str(programs.init_file), programs.init_inside[-1])
+    yield from ("--ro-bind", str(programs.init_file), INSIDE_INIT)
     yield from ("--remount-ro", "/dev")
     for place in _closed(wall.root):
         yield from ("--remount-ro", place)
     yield from ("--chdir", "/", "--")
-    yield from programs.init_inside
+    yield INSIDE_INIT
     yield from ("--control-fd", str(CONTROL_FD))
     yield from init_options(netlink=wall.netlink, nproc=wall.nproc, files=wall.files)
 

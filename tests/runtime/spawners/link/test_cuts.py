@@ -17,7 +17,6 @@ import pytest
 
 from atoll.runtime.spawners.init import InitSpawner
 from atoll.testing.linked import Linked, linked
-from tests.runtime.spawners.link.test_linked_spawner import FAR_ENDS
 from tests.runtime.stage import Watcher, runtime
 
 CUTS = int(os.environ.get("ATOLL_LINK_CUTS", "40"))
@@ -54,9 +53,8 @@ async def watched(viewer: Watcher) -> str:
 
 
 @pytest.mark.timeout(180 + CUTS)
-@pytest.mark.parametrize("twin", FAR_ENDS)
 async def test_viewers_of_a_flood_see_every_byte_over_a_link_that_is_cut_at_random(
-    twin: bool, summary: Callable[[str], None]
+    summary: Callable[[str], None],
 ) -> None:
     summary(f"link: ATOLL_LINK_CUTS={CUTS} ATOLL_LINK_SEED={SEED}")
     ends: list[Linked] = []
@@ -64,7 +62,7 @@ async def test_viewers_of_a_flood_see_every_byte_over_a_link_that_is_cut_at_rand
     @asynccontextmanager
     async def wall(work: Path) -> AsyncIterator[InitSpawner]:
         with tempfile.TemporaryDirectory(prefix="at", dir="/tmp") as folder:
-            async with linked(work, Path(folder), twin=twin, grace=GRACE_SECONDS) as both:
+            async with linked(work, Path(folder), grace=GRACE_SECONDS) as both:
                 ends.append(both)
                 yield both.spawner
 

@@ -1,4 +1,4 @@
-"""The Spawner contract over a link, with both far ends, and what only a link can lose."""
+"""The Spawner contract over a link, and what only a link can lose."""
 
 import asyncio
 import os
@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from atoll.inside.program import link_binary
 from atoll.runtime.spawners.init import InitSpawner
 from atoll.testing.contracts.spawner import SpawnerContract
 from atoll.testing.inside import captured, run, terminal
@@ -18,22 +17,13 @@ from atoll.wire.attach import Ack
 from tests.runtime.stage import abort, runtime
 from tests.runtime.terminals.test_terminals import until_still
 
-FAR_ENDS = [
-    pytest.param(
-        False,
-        id="c",
-        marks=pytest.mark.skipif(link_binary() is None, reason="the C link was not built here"),
-    ),
-    pytest.param(True, id="twin"),
-]
 
-
-@pytest.fixture(params=FAR_ENDS)
-async def link(request: pytest.FixtureRequest) -> AsyncIterator[Linked]:
+@pytest.fixture
+async def link() -> AsyncIterator[Linked]:
     with tempfile.TemporaryDirectory(prefix="at", dir="/tmp") as folder:
         root = Path(folder, "workspace")
         root.mkdir()
-        async with linked(root, Path(folder), twin=request.param) as both:
+        async with linked(root, Path(folder)) as both:
             yield both
 
 

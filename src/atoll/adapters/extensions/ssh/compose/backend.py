@@ -47,13 +47,6 @@ EXTENSION_LABEL = "atoll.extension"
 INSTALLATION_LABEL = "atoll.installation"
 """The installation that made a container. Homes of one path on two machines may use one Engine."""
 
-TWIN = "link.py"
-"""Beside the programs for other machines where no compiler has built the link."""
-
-NO_STATIC_LINK = (
-    f"{NAME} needs the static link, which no compiler has built here: install a wheel of Atoll, or "
-    "musl-tools before you build it"
-)
 DEGRADED = (
     "disk: its files and volumes share the file system of that host",
     "uid: every sandbox there has the uid of the same user",
@@ -111,11 +104,8 @@ class ComposeBackend:
         return NAME
 
     def capabilities(self) -> Capabilities:
-        """Return what these hosts give. Raises `Failed` without compose on this machine, and
-        without the static link: no image needs to have Python."""
+        """Return what these hosts give. Raises `Failed` without compose on this machine."""
         check_installed()
-        if (self.places.programs.parent / TWIN).exists():
-            raise Failed(NO_STATIC_LINK)
         return Capabilities(
             isolation=IsolationLevel.CONTAINER,
             regions=("remote",),
