@@ -5,7 +5,7 @@ from atoll.domain.ids import EventId, OrgId
 from atoll.domain.people.bearer import MODELS
 from atoll.domain.projection import ModelState, Projection
 from atoll.domain.sandbox.reported import AGENTS
-from atoll.domain.worker.summary import SUMMARIES
+from atoll.wire.words.workers import SUMMARIES
 
 
 def event(position: int, kind: str) -> Event:

@@ -106,6 +106,8 @@ SMALL = {
     "surfaces/http/server/guest_paths.py": "the list of what guests may reach, to be read alone",
     "surfaces/http/terminals/ports.py": "the route of one noun",
     "surfaces/http/people/links.py": SHARED,
+    "surfaces/http/internal/internal.py": "the routes of one noun",
+    "domain/worker/artifact.py": VALUE,
     "surfaces/http/people/team_tokens.py": "the routes of one noun",
     "testing/redteam/pack.py": VALUE,
     "wire/http/cookies.py": SHARED,

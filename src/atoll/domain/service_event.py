@@ -12,9 +12,9 @@ from typing import Final
 from atoll.domain.errors import Invalid
 from atoll.domain.event import Json
 from atoll.domain.ids import OrgId
+from atoll.wire.words.workers import LONGEST_EVENT_NAME
 
 KIND: Final = "service.reported"
-LONGEST_NAME: Final = 128
 MOST_BYTES: Final = 8 * 1024
 """The data of one, as JSON."""
 
@@ -30,10 +30,10 @@ class ServiceEvent:
     worker_id: str | None = None
 
     def __post_init__(self) -> None:
-        if len(self.name) > LONGEST_NAME or not _NAME.match(self.name):
+        if len(self.name) > LONGEST_EVENT_NAME or not _NAME.match(self.name):
             raise Invalid(
-                f"a name is words in lower case with dots between them, at most {LONGEST_NAME} "
-                "characters, such as build.finished",
+                "a name is words in lower case with dots between them, at most "
+                f"{LONGEST_EVENT_NAME} characters, such as build.finished",
                 field="name",
             )
         if len(json.dumps(self.data).encode()) > MOST_BYTES:

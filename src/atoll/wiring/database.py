@@ -16,10 +16,10 @@ import msgspec
 from atoll.adapters.storage.archive.database import Derivation, SqlDatabase
 from atoll.domain import errors
 from atoll.domain.errors import AtollError, Failed
-from atoll.domain.worker.summary import SUMMARIES
 from atoll.ports.database import DatabaseStatus, Headway, Migrated, ProjectionLag, TableCopy
 from atoll.services.lifecycle.projections import PROJECTIONS, Rebuild
 from atoll.services.workers.summaries import SummariesRebuild
+from atoll.wire.words.workers import SUMMARIES
 from atoll.wiring.control.presence import alone
 from atoll.wiring.control.settings import read_settings
 from atoll.wiring.launch import mount_view

@@ -28,7 +28,7 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.worker.create import CreateWorker, WorkerId
 from atoll.domain.worker.heartbeat import Lease
-from atoll.domain.worker.ledger import ErrorCode, RequestRefusal, WorkerRequest
+from atoll.domain.worker.ledger import RequestRefusal, WorkerRequest
 from atoll.domain.worker.lifecycle import Worker
 from atoll.domain.worker.record import WorkerRecord
 from atoll.ports.agents import OfferedAgent
@@ -48,6 +48,7 @@ from atoll.testing.contracts.event_log import NOW
 from atoll.testing.contracts.outside.worker_host import WAIT_MS, WorkerHostHarness
 from atoll.wire.contract.execs import ExecBody, run_exec
 from atoll.wire.words.sandboxes import State
+from atoll.wire.words.workers import ErrorCode
 from atoll.wire.zygote.messages import Agent, Machine
 from atoll.wiring.control.library import Preparation
 from atoll.wiring.control.lifecycle.sandboxes import SandboxPorts, build_sandboxes

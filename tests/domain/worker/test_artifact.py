@@ -4,8 +4,9 @@ import pytest
 
 from atoll.domain.errors import Invalid
 from atoll.domain.overview.usage import DoorCounts
-from atoll.domain.worker.artifact import LARGEST, WorkerArtifact
+from atoll.domain.worker.artifact import WorkerArtifact
 from atoll.domain.worker.snapshot import WorkerUsage, usage_of
+from atoll.wire.words.workers import LARGEST_ARTIFACT
 
 GOOD: dict[str, Any] = {
     "name": "a.tar.gz",
@@ -16,7 +17,14 @@ GOOD: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(
-    "more", [{}, {"name": "dist/a..b .txt"}, {"size": 0}, {"size": LARGEST}, {"type": "a/b+c.d-e"}]
+    "more",
+    [
+        {},
+        {"name": "dist/a..b .txt"},
+        {"size": 0},
+        {"size": LARGEST_ARTIFACT},
+        {"type": "a/b+c.d-e"},
+    ],
 )
 def test_artifact_is_a_name_a_type_a_size_and_a_digest(more: dict[str, Any]) -> None:
     assert WorkerArtifact(**{**GOOD, **more}).sha256 == "a" * 64
@@ -28,7 +36,7 @@ def test_artifact_is_a_name_a_type_a_size_and_a_digest(more: dict[str, Any]) -> 
         *(("name", value) for value in ("", "x" * 256, "a\nb", "a\x1b[2J", "a\u202eb")),
         *(("name", value) for value in ("../x", "a/../b", "a\\..", ".", "/etc/passwd", "a/.")),
         *(("type", value) for value in ("", "text", "text/", "/x", "Text/Plain", "a/b\n", "a/b;c")),
-        *(("size", value) for value in (-1, LARGEST + 1)),
+        *(("size", value) for value in (-1, LARGEST_ARTIFACT + 1)),
         *(("sha256", value) for value in ("", "A" * 64, "a" * 63, "a" * 64 + "\n", "g" * 64)),
     ],
 )

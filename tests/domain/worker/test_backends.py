@@ -13,10 +13,11 @@ from atoll.domain.worker.backends import (
     runs,
 )
 from atoll.domain.worker.create import WorkerId
-from atoll.domain.worker.lifecycle import HostContact, Worker, WorkerStatus
+from atoll.domain.worker.lifecycle import HostContact, Worker
 from atoll.domain.worker.placement import started_facts
 from atoll.domain.worker.snapshot import WorkerSandbox
 from atoll.wire.words.routes import Breaker
+from atoll.wire.words.workers import WorkerStatus
 
 MEASURED = Health(4, 0.75, 300, 900, Breaker.HALF_OPEN)
 BOX = BackendPlace("ext.ssh", "box", "eu-1")

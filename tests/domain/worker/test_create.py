@@ -5,10 +5,8 @@ from hypothesis import strategies as st
 from atoll.domain.errors import Invalid
 from atoll.domain.sandbox.sandbox import RepoRequest
 from atoll.domain.worker.create import (
-    MOST_METADATA,
     RETENTION_SECONDS,
     CreateWorker,
-    TeardownPolicy,
     WorkerId,
     WorkerTeardown,
     judge_create,
@@ -16,6 +14,7 @@ from atoll.domain.worker.create import (
 from atoll.domain.worker.selection import backend_of, extension_of
 from atoll.protocol.v1 import codex_sandbox_pb2
 from atoll.wire.words.routes import ExecutionMode
+from atoll.wire.words.workers import MOST_METADATA, TeardownPolicy
 
 AGENTS = frozenset({"codex", "claude"})
 ID = WorkerId("w-1")

@@ -8,17 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atoll.domain.errors import Conflict
-from atoll.domain.worker.heartbeat import (
-    LEASE,
-    HeartbeatState,
-    Lease,
-    heartbeat_state,
-    must_pause,
-    renew,
-)
+from atoll.domain.worker.heartbeat import LEASE, Lease, heartbeat_state, must_pause, renew
 from atoll.domain.worker.ingest import Batch, Source, take
-from atoll.domain.worker.lifecycle import Reattach, Returned, Silent, Worker, WorkerStatus, step
+from atoll.domain.worker.lifecycle import Reattach, Returned, Silent, Worker, step
 from atoll.domain.worker.record import advanced
+from atoll.wire.words.workers import HeartbeatState, WorkerStatus
 from tests.domain.worker.test_record import CREATED, NOW, record
 
 SECOND = timedelta(seconds=1)

@@ -6,15 +6,10 @@ import pytest
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import DesktopId, OrgId, PrincipalId
 from atoll.domain.wall.isolation import Isolation
-from atoll.domain.worker.desktop import (
-    LONGEST_NOTE,
-    MOST_NOTES,
-    Desktop,
-    judge_desktop_name,
-    judge_isolation,
-)
+from atoll.domain.worker.desktop import Desktop, judge_desktop_name, judge_isolation
 from atoll.domain.worker.heartbeat import STALE_AFTER
 from atoll.wire.words.walls import IsolationLevel
+from atoll.wire.words.workers import LONGEST_NOTE, MOST_NOTES
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 DESKTOP = Desktop(DesktopId("dk_a"), OrgId("o"), PrincipalId("ada"), "laptop", NOW)

@@ -28,7 +28,8 @@ from atoll.domain.worker.dialled import (
     spell_command,
 )
 from atoll.domain.worker.ingest import Source
-from atoll.domain.worker.ledger import ErrorCode, Receipt, RequestRefusal, Response, WorkerRequest
+from atoll.domain.worker.ledger import Receipt, RequestRefusal, Response, WorkerRequest
+from atoll.wire.words.workers import ErrorCode
 
 KEY = WorkerKey("wk_a")
 LEASE = HostLease(

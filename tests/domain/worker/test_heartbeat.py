@@ -13,15 +13,15 @@ from atoll.domain.worker.heartbeat import (
     INTERVAL,
     LEASE,
     STALE_AFTER,
-    HeartbeatState,
     Lease,
     heartbeat_state,
     must_pause,
     renew,
 )
-from atoll.domain.worker.lifecycle import Worker, WorkerStatus, WorkerTornDown
+from atoll.domain.worker.lifecycle import Worker, WorkerTornDown
 from atoll.domain.worker.record import WorkerRecord
 from atoll.domain.worker.snapshot import Observed, WorkerSandbox, snapshot
+from atoll.wire.words.workers import HeartbeatState, WorkerStatus
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 MOMENT = timedelta(milliseconds=1)

@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 from atoll.domain.errors import Conflict
 from atoll.domain.worker.ledger import (
     LOST,
-    ErrorCode,
     LedgerEntry,
     Receipt,
     RequestRefusal,
@@ -14,6 +13,7 @@ from atoll.domain.worker.ledger import (
     admit,
     settle,
 )
+from atoll.wire.words.workers import ErrorCode
 
 RECEIPTS = st.builds(Response, st.text()) | st.builds(
     RequestRefusal, st.sampled_from(ErrorCode), st.text()

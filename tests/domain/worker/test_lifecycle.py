@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from atoll.domain.errors import Conflict
 from atoll.domain.event_kinds.workers import WORKERS
-from atoll.domain.worker.create import RETENTION_SECONDS, TeardownPolicy, WorkerId, WorkerTeardown
+from atoll.domain.worker.create import RETENTION_SECONDS, WorkerId, WorkerTeardown
 from atoll.domain.worker.lifecycle import (
     AppendWorkerEvent,
     Died,
@@ -30,11 +30,11 @@ from atoll.domain.worker.lifecycle import (
     Worker,
     WorkerBroke,
     WorkerEnded,
-    WorkerStatus,
     WorkerTornDown,
     check_requests,
     step,
 )
+from atoll.wire.words.workers import TeardownPolicy, WorkerStatus
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 NEW = Worker(WorkerId("w"))

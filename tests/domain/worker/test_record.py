@@ -6,15 +6,10 @@ import pytest
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SandboxId, WorkerKey
 from atoll.domain.route.health import Attempt
 from atoll.domain.worker.create import CreateWorker, WorkerId
-from atoll.domain.worker.heartbeat import LEASE, HeartbeatState, Lease
-from atoll.domain.worker.lifecycle import (
-    HostContact,
-    Worker,
-    WorkerStatus,
-    WorkerTornDown,
-    is_settled,
-)
+from atoll.domain.worker.heartbeat import LEASE, Lease
+from atoll.domain.worker.lifecycle import HostContact, Worker, WorkerTornDown, is_settled
 from atoll.domain.worker.record import WorkerRecord, advanced, leaving, left, worker_stream
+from atoll.wire.words.workers import HeartbeatState, WorkerStatus
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = NOW + LEASE

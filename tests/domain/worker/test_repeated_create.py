@@ -5,17 +5,11 @@ import pytest
 
 from atoll.domain.errors import Conflict
 from atoll.domain.sandbox.sandbox import RepoRequest
-from atoll.domain.worker.create import (
-    RETENTION_SECONDS,
-    CreateWorker,
-    Permissions,
-    TeardownPolicy,
-    WorkerId,
-    WorkerTeardown,
-)
+from atoll.domain.worker.create import RETENTION_SECONDS, CreateWorker, WorkerId, WorkerTeardown
 from atoll.domain.worker.repeated_create import FIELDS, ExistingWorker, check_repeated, names_of
 from atoll.domain.worker.selection import Selection
 from atoll.wire.words.routes import ExecutionMode, Strategy
+from atoll.wire.words.workers import Permissions, TeardownPolicy
 
 
 def test_every_field_of_a_repeated_create_is_held_against_what_stands() -> None:

@@ -1,6 +1,7 @@
 from atoll.domain.ids import WorkerKey
 from atoll.domain.worker.create import WorkerId
-from atoll.domain.worker.summary import Progress, SummaryStatus, WorkerSummary, summary
+from atoll.domain.worker.summary import Progress, WorkerSummary, summary
+from atoll.wire.words.workers import SummaryStatus
 
 NAME, KEY = WorkerId("w"), WorkerKey("wk_a")
 

@@ -12,11 +12,11 @@ import httpx
 import pytest
 
 from atoll.domain.errors import Invalid
-from atoll.domain.worker.artifact import MOST_ARTIFACTS
 from atoll.surfaces.http.server.front_end import FrontEnd
 from atoll.surfaces.http.server.internal_access import InternalAccess, internal_access
 from atoll.surfaces.http.server.settings import ServerSettings
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.workers import MOST_ARTIFACTS
 from atoll.wiring.control.settings import read_settings
 from tests.surfaces.http.team import Team, team_of
 from tests.surfaces.http.webhooks.test_webhooks import URL, _sent, _working

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from functools import partial
 
-from atoll.surfaces.http.workers.host_bodies import MAX_BATCH_BYTES, MAX_ITEMS
+from atoll.wire.words.workers import MAX_BATCH_BYTES, MAX_ITEMS
 from tests.security.people.test_foreign_ids import _things
 from tests.security.people.test_lease_tokens import OWN, TOKEN, lease_in
 from tests.security.worst_shapes import shapes

@@ -25,7 +25,7 @@ from atoll.domain.route.candidate import Candidate
 from atoll.domain.route.decision import Decision, RouteRequest, decide
 from atoll.domain.route.policy import DESKTOP
 from atoll.domain.sandbox.sandbox import CreateSandbox
-from atoll.domain.worker.create import CreateWorker, TeardownPolicy, WorkerId, WorkerTeardown
+from atoll.domain.worker.create import CreateWorker, WorkerId, WorkerTeardown
 from atoll.domain.worker.dialled import (
     HostAct,
     HostLease,
@@ -35,8 +35,8 @@ from atoll.domain.worker.dialled import (
     offers_of,
 )
 from atoll.domain.worker.heartbeat import LEASE, Lease
-from atoll.domain.worker.ledger import ErrorCode, RequestRefusal, Response, WorkerRequest
-from atoll.domain.worker.lifecycle import Silent, Worker, WorkerStatus
+from atoll.domain.worker.ledger import RequestRefusal, Response, WorkerRequest
+from atoll.domain.worker.lifecycle import Silent, Worker
 from atoll.domain.worker.record import WorkerRecord
 from atoll.ports.outside.worker_host import HostDeltas, HostEntry, WorkerHost
 from atoll.services.ground import Ground
@@ -59,6 +59,7 @@ from atoll.testing import FakeAgentLayers, WorkerHostContract
 from atoll.testing.contracts.event_log import NOW
 from atoll.testing.contracts.outside.worker_host import PIECE, reattached
 from atoll.wire.words.routes import ExecutionMode, Strategy
+from atoll.wire.words.workers import ErrorCode, TeardownPolicy, WorkerStatus
 from tests.peers.databases.chosen import database_url
 from tests.services.workers.far_host import NEVER, WALL, FarHost, host_of, item
 from tests.services.workers.test_workers import TURN, Anywhere, Scene

@@ -9,14 +9,13 @@ import pytest
 
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.worker.create import TeardownPolicy, WorkerTeardown
+from atoll.domain.worker.create import WorkerTeardown
 from atoll.domain.worker.lifecycle import (
     Died,
     DurabilityMarkers,
     Stimulus,
     WorkerBroke,
     WorkerEnded,
-    WorkerStatus,
     WorkerTornDown,
 )
 from atoll.domain.worker.record import WorkerRecord
@@ -25,6 +24,7 @@ from atoll.services.workers.runtime_host import RuntimeHost
 from atoll.testing import FakeLeadership
 from atoll.testing.fakes.workspaces import FakeWorkspaces
 from atoll.wire.words.sandboxes import State
+from atoll.wire.words.workers import TeardownPolicy, WorkerStatus
 from tests.services.workers.test_selection import WANTED, Placed, another, placed
 
 KEPT = replace(WANTED, teardown=WorkerTeardown(TeardownPolicy.RETAIN, 3600))

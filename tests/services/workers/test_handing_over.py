@@ -14,12 +14,12 @@ from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, NotFound
 from atoll.domain.ids import WorkerKey
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.worker.lifecycle import WorkerStatus
 from atoll.domain.worker.record import WorkerRecord
 from atoll.ports.outside.worker_host import WorkerHost
 from atoll.services.workers.handing_over import Handovers
 from atoll.services.workers.transitions import WorkerTransitions
 from atoll.wire.contract.agents import ActionBody, AgentList, AgentRecord, OpenAgentBody
+from atoll.wire.words.workers import WorkerStatus
 from tests.peers.contract import AGENT
 from tests.services.workers.test_workers import OTHER, TURN, Scene, serving
 

@@ -12,7 +12,7 @@ from atoll.domain.errors import Conflict
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, WorkerKey
 from atoll.domain.worker.create import CreateWorker, WorkerId
 from atoll.domain.worker.heartbeat import LEASE, Lease
-from atoll.domain.worker.lifecycle import HostContact, Reattach, Returned, Worker, WorkerStatus
+from atoll.domain.worker.lifecycle import HostContact, Reattach, Returned, Worker
 from atoll.domain.worker.record import WorkerRecord
 from atoll.ports import Store, Transaction
 from atoll.services.ground import Ground
@@ -21,6 +21,7 @@ from atoll.services.workers.heartbeats import SILENCE, Heartbeats
 from atoll.services.workers.transitions import WorkerTransitions
 from atoll.testing import FakeLeadership
 from atoll.testing.fakes.clock import VirtualClock
+from atoll.wire.words.workers import WorkerStatus
 from tests.peers.databases.chosen import database_url
 
 KEY = WorkerKey("wk_a")

@@ -19,7 +19,7 @@ from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.profile.profile import Profile
 from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest, Sandbox
 from atoll.domain.terminal.softlock import Work
-from atoll.domain.worker.create import CreateWorker, Permissions, WorkerId
+from atoll.domain.worker.create import CreateWorker, WorkerId
 from atoll.domain.worker.heartbeat import Lease
 from atoll.domain.worker.ledger import WorkerRequest
 from atoll.domain.worker.lifecycle import Holder, Worker, WorkerTornDown
@@ -34,6 +34,7 @@ from atoll.wire.contract import workers as contract
 from atoll.wire.contract.agents import ActionBody, AgentList, AgentRecord, OpenAgentBody
 from atoll.wire.words.routes import ExecutionMode
 from atoll.wire.words.sandboxes import Scope, State
+from atoll.wire.words.workers import Permissions
 from tests.peers.contract import AGENT
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)

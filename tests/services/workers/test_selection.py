@@ -18,8 +18,8 @@ from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.route.health import Health
 from atoll.domain.route.policy import Constraints
 from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest
-from atoll.domain.worker.create import CreateWorker, TeardownPolicy, WorkerId, WorkerTeardown
-from atoll.domain.worker.lifecycle import Died, Silent, WorkerStatus
+from atoll.domain.worker.create import CreateWorker, WorkerId, WorkerTeardown
+from atoll.domain.worker.lifecycle import Died, Silent
 from atoll.domain.worker.record import WorkerEvent, WorkerRecord
 from atoll.domain.worker.selection import Selection
 from atoll.domain.worker.snapshot import WorkerSnapshot
@@ -39,6 +39,7 @@ from atoll.testing.fakes.workspaces import FakeWorkspaces
 from atoll.wire.words.routes import Breaker, ExecutionMode, Strategy
 from atoll.wire.words.sandboxes import State
 from atoll.wire.words.walls import IsolationLevel
+from atoll.wire.words.workers import TeardownPolicy, WorkerStatus
 from tests.services.routes.test_routes import EXPLICIT, routed, routes
 from tests.services.scene import Scene, scene
 

@@ -16,7 +16,7 @@ from atoll.domain.ids import PrincipalId, WorkerKey
 from atoll.domain.paging import PageQuery
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.worker.record import WorkerEventDraft
-from atoll.domain.worker.summary import SUMMARIES, Progress, SummaryStatus
+from atoll.domain.worker.summary import Progress
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.telemetry import OFF, Telemetry
@@ -32,6 +32,7 @@ from atoll.testing.contracts.event_log import NOW
 from atoll.testing.contracts.rows.worker.workers import worker
 from atoll.testing.fakes.clock import VirtualClock
 from atoll.testing.fakes.telemetry import FakeMetrics
+from atoll.wire.words.workers import SUMMARIES, SummaryStatus
 from tests.peers.databases.chosen import database_url
 
 OTHER = replace(LOCAL_PERSON, id=PrincipalId("other"))

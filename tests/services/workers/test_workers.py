@@ -25,9 +25,9 @@ from atoll.domain.people.principal import LOCAL_PERSON, Principal
 from atoll.domain.route.candidate import Candidate
 from atoll.domain.route.decision import Decision, RouteRequest, decide
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
-from atoll.domain.worker.create import CreateWorker, TeardownPolicy, WorkerId, WorkerTeardown
+from atoll.domain.worker.create import CreateWorker, WorkerId, WorkerTeardown
 from atoll.domain.worker.ledger import LOST, Response, WorkerRequest
-from atoll.domain.worker.lifecycle import Silent, WorkerStatus
+from atoll.domain.worker.lifecycle import Silent
 from atoll.domain.worker.snapshot import WorkerSnapshot
 from atoll.ports import RuntimeClient
 from atoll.services.ground import Ground
@@ -46,6 +46,7 @@ from atoll.services.workers.workers import Workers
 from atoll.testing import FakeAgentLayers
 from atoll.testing.fakes.telemetry import FakeMetrics
 from atoll.wire.words.routes import Strategy
+from atoll.wire.words.workers import TeardownPolicy, WorkerStatus
 from tests.peers.databases.chosen import database_url
 
 OTHER = replace(LOCAL_PERSON, id=PrincipalId("other"))

@@ -2,16 +2,10 @@
 
 import re
 from dataclasses import dataclass
-from typing import Final
 
 from atoll.domain.errors import Invalid
 from atoll.domain.unseen import is_unseen
-
-MOST_ARTIFACTS: Final = 200
-"""The artifacts of one worker."""
-LONGEST_NAME: Final = 255
-LARGEST: Final = 2**32 - 1
-"""The bytes of one."""
+from atoll.wire.words.workers import LARGEST_ARTIFACT, LONGEST_ARTIFACT_NAME
 
 _TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,63}/[a-z0-9][a-z0-9!#$&^_.+-]{0,63}\Z")
 _PARTS = re.compile(r"[/\\]")
@@ -29,15 +23,15 @@ class WorkerArtifact:
     sha256: str
 
     def __post_init__(self) -> None:
-        if not 1 <= len(self.name) <= LONGEST_NAME or any(map(is_unseen, self.name)):
+        if not 1 <= len(self.name) <= LONGEST_ARTIFACT_NAME or any(map(is_unseen, self.name)):
             raise Invalid(
-                f"a name has 1 to {LONGEST_NAME} characters that can be seen", field="name"
+                f"a name has 1 to {LONGEST_ARTIFACT_NAME} characters that can be seen", field="name"
             )
         if self.name.startswith("/") or not {".", ".."}.isdisjoint(_PARTS.split(self.name)):
             raise Invalid("a name is no path that leads elsewhere, such as ../x", field="name")
         if not _TYPE.match(self.type):
             raise Invalid("a type is a media type, such as text/plain", field="type")
-        if not 0 <= self.size <= LARGEST:
-            raise Invalid(f"a size is 0 to {LARGEST} bytes", field="size")
+        if not 0 <= self.size <= LARGEST_ARTIFACT:
+            raise Invalid(f"a size is 0 to {LARGEST_ARTIFACT} bytes", field="size")
         if not _SHA256.match(self.sha256):
             raise Invalid("a sha256 is 64 hexadecimal digits, in lower case", field="sha256")

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from atoll.domain.event import Json
 from atoll.domain.route.health import Health
-from atoll.domain.worker.lifecycle import HostContact, Worker, WorkerStatus
+from atoll.domain.worker.lifecycle import HostContact, Worker
 from atoll.domain.worker.snapshot import WorkerSandbox
+from atoll.wire.words.workers import WorkerStatus
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ References name things of Atoll (`sandbox:<id>/workspace`), never paths of a hos
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Final, NewType
 
 from atoll.domain.duration import MAX_SECONDS
@@ -22,14 +21,13 @@ from atoll.domain.worker.selection import (
     options_of,
 )
 from atoll.wire.words.routes import ExecutionMode
+from atoll.wire.words.workers import LONGEST_METADATA, MOST_METADATA, Permissions, TeardownPolicy
 
 WorkerId = NewType("WorkerId", str)
 
 RETENTION_SECONDS: Final = 7 * 86400
 """The time that a stopped worker is retained where the request names none."""
 
-MOST_METADATA: Final = 32
-LONGEST_METADATA: Final = 512
 
 WORKSPACE: Final = "workspace"
 AGENT_HOME: Final = "agent-home"
@@ -39,20 +37,6 @@ PARTS: Final = {"workspace_ref": WORKSPACE, "codex_home_ref": AGENT_HOME}
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 _REF = re.compile(r"sandbox:(?P<sandbox>sb_[a-z0-9]{1,64})/(?P<part>workspace|agent-home)\Z")
 _THREAD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}\Z")
-
-
-class Permissions(StrEnum):
-    """The acts of an agent without a question: all, or none that needs an approval."""
-
-    ALLOW = "allow"
-    ASK = "ask"
-
-
-class TeardownPolicy(StrEnum):
-    """The fate of a stopped worker's sandbox."""
-
-    IMMEDIATE = "immediate"
-    RETAIN = "retain"
 
 
 @dataclass(frozen=True, slots=True)

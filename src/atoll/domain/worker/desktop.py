@@ -6,18 +6,12 @@ It dials out: the control plane never reaches it. What it knows of the desktop i
 import re
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
 
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import DesktopId, OrgId, PrincipalId
 from atoll.domain.wall.isolation import Isolation
 from atoll.domain.worker.heartbeat import STALE_AFTER
-
-MAX_DESKTOPS: Final = 20
-"""The desktops of one person."""
-
-MOST_NOTES: Final = 32
-LONGEST_NOTE: Final = 200
+from atoll.wire.words.workers import LONGEST_NOTE, MOST_NOTES
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}\Z")
 

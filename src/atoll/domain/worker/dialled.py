@@ -15,8 +15,9 @@ from atoll.domain.event import Json
 from atoll.domain.ids import DesktopId, OrgId, PrincipalId, RouteId, WorkerKey
 from atoll.domain.worker.create import CreateWorker, WorkerId
 from atoll.domain.worker.ingest import Source
-from atoll.domain.worker.ledger import ErrorCode, Receipt, RequestRefusal, Response, WorkerRequest
+from atoll.domain.worker.ledger import Receipt, RequestRefusal, Response, WorkerRequest
 from atoll.domain.worker.lifecycle import check_epoch
+from atoll.wire.words.workers import ErrorCode
 
 LEASE_TOKEN: Final = "atw_"  # noqa: S105 - the prefix of tokens, not a token
 """The prefix of the token of one lease."""

@@ -7,24 +7,14 @@ earlier, by its own clock, so two hosts never work on one workspace.
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Final
 
-from atoll.domain.worker.lifecycle import WorkerStatus, check_epoch
+from atoll.domain.worker.lifecycle import check_epoch
+from atoll.wire.words.workers import HeartbeatState, WorkerStatus
 
 LEASE: Final = timedelta(seconds=30)
 INTERVAL: Final = LEASE / 3
 STALE_AFTER: Final = 2 * INTERVAL
-
-
-class HeartbeatState(StrEnum):
-    """The state of a heartbeat, by its age; `missing` is lost."""
-
-    FRESH = "fresh"
-    STALE = "stale"
-    MISSING = "missing"
-    STOPPED = "stopped"
-    FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,30 +8,11 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Final, TypeAlias
 
 from atoll.domain.errors import Conflict
 from atoll.domain.event import Json
-
-
-class ErrorCode(StrEnum):
-    """Why a request has no result."""
-
-    FORBIDDEN = "forbidden"
-    INVALID_REQUEST = "invalid_request"
-    UNSUPPORTED_METHOD = "unsupported_method"
-    CONFLICT = "conflict"
-    WORKER_UNAVAILABLE = "worker_unavailable"
-    TIMEOUT = "timeout"
-    INTERNAL_ERROR = "internal_error"
-    OUTCOME_UNKNOWN = "outcome_unknown"
-
-    @property
-    def retryable(self) -> bool:
-        """Report whether the same request, under a new id, may work later without doing twice
-        what was asked."""
-        return self is ErrorCode.WORKER_UNAVAILABLE
+from atoll.wire.words.workers import ErrorCode
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,16 +13,7 @@ from typing import TypeAlias
 from atoll.domain.errors import Conflict
 from atoll.domain.event import Json
 from atoll.domain.worker.create import DEFAULT_TEARDOWN, WorkerId, WorkerTeardown
-
-
-class WorkerStatus(StrEnum):
-    """The state of a worker, as everybody sees it."""
-
-    STARTING = "starting"
-    RUNNING = "running"
-    STOPPING = "stopping"
-    STOPPED = "stopped"
-    FAILED = "failed"
+from atoll.wire.words.workers import WorkerStatus
 
 
 class HostContact(StrEnum):

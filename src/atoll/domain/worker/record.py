@@ -8,10 +8,11 @@ from atoll.domain.event import Json
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId, WorkerKey
 from atoll.domain.route.health import Attempt
 from atoll.domain.worker.create import CreateWorker
-from atoll.domain.worker.heartbeat import HeartbeatState, Lease
+from atoll.domain.worker.heartbeat import Lease
 from atoll.domain.worker.ledger import LedgerEntry
-from atoll.domain.worker.lifecycle import HostContact, Worker, WorkerStatus
+from atoll.domain.worker.lifecycle import HostContact, Worker
 from atoll.domain.worker.talk import NO_TALK, WorkerTalk
+from atoll.wire.words.workers import HeartbeatState, WorkerStatus
 
 WORKER_STREAMS = "worker:"
 """The prefix of the name of a worker's stream."""

@@ -10,11 +10,12 @@ from atoll.domain.route.record import RouteRecord
 from atoll.domain.wall.isolation import Isolation
 from atoll.domain.worker.artifact import WorkerArtifact
 from atoll.domain.worker.create import AGENT_HOME, WORKSPACE, CreateWorker
-from atoll.domain.worker.heartbeat import STALE_AFTER, HeartbeatState, heartbeat_state
+from atoll.domain.worker.heartbeat import STALE_AFTER, heartbeat_state
 from atoll.domain.worker.lifecycle import Worker
 from atoll.domain.worker.record import WorkerRecord
 from atoll.domain.worker.talk import WorkerThread
 from atoll.wire.words.routes import ExecutionMode
+from atoll.wire.words.workers import HeartbeatState
 
 _MILLISECOND: Final = timedelta(milliseconds=1)
 

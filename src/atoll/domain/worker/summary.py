@@ -5,21 +5,10 @@ how far behind. It holds nothing that is not in the stream.
 """
 
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Final
 
 from atoll.domain.ids import WorkerKey
 from atoll.domain.worker.create import WorkerId
-
-SUMMARIES: Final = "worker_summaries"
-"""The name of the read model."""
-
-
-class SummaryStatus(StrEnum):
-    """`in_sync`: it has the newest event of the stream. `lagging`: it does not yet."""
-
-    IN_SYNC = "in_sync"
-    LAGGING = "lagging"
+from atoll.wire.words.workers import SummaryStatus
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,12 +18,7 @@ from atoll.domain.ids import DesktopId, HostId, OrgId, PrincipalId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.wall.isolation import Isolation
-from atoll.domain.worker.desktop import (
-    MAX_DESKTOPS,
-    Desktop,
-    judge_desktop_name,
-    judge_isolation,
-)
+from atoll.domain.worker.desktop import Desktop, judge_desktop_name, judge_isolation
 from atoll.domain.worker.dialled import (
     HostLease,
     HostOffer,
@@ -37,6 +32,7 @@ from atoll.ports import Transaction, Vault
 from atoll.ports.store.worker.dialled import SealedOffer
 from atoll.services.ground import Ground
 from atoll.wire.words.hosts import HostKind
+from atoll.wire.words.workers import MAX_DESKTOPS
 
 PAGE: Final = 100
 LOOK_SECONDS: Final = 4.0

@@ -28,7 +28,6 @@ from atoll.domain.worker.lifecycle import (
     Started,
     WorkerBroke,
     WorkerEnded,
-    WorkerStatus,
     is_settled,
 )
 from atoll.domain.worker.placement import started_facts
@@ -49,6 +48,7 @@ from atoll.services.workers.fence import OutdatedWork, check_work
 from atoll.services.workers.heartbeats import Heartbeats
 from atoll.services.workers.transitions import WorkerTransitions, place_of
 from atoll.wire.http.unreadable import UNREADABLE
+from atoll.wire.words.workers import WorkerStatus
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.worker.desktop import Desktop
-from atoll.domain.worker.lifecycle import HandOver, Holder, WorkerStatus
+from atoll.domain.worker.lifecycle import HandOver, Holder
 from atoll.domain.worker.placement import desktop_place
 from atoll.domain.worker.record import WorkerRecord
 from atoll.domain.worker.snapshot import WorkerSnapshot
@@ -26,6 +26,7 @@ from atoll.services.workers.admission import check_right
 from atoll.services.workers.transitions import WorkerTransitions
 from atoll.services.workers.workers import Workers
 from atoll.wire.contract.agents import ActionBody, OpenAgentBody
+from atoll.wire.words.workers import WorkerStatus
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,13 @@ import structlog
 
 from atoll.domain.errors import Conflict
 from atoll.domain.ids import WorkerKey
-from atoll.domain.worker.heartbeat import HeartbeatState, Lease, heartbeat_state, renew
-from atoll.domain.worker.lifecycle import HostContact, Silent, WorkerStatus
+from atoll.domain.worker.heartbeat import Lease, heartbeat_state, renew
+from atoll.domain.worker.lifecycle import HostContact, Silent
 from atoll.domain.worker.record import WorkerEventDraft, WorkerRecord, worker_stream
 from atoll.ports import StoreUnavailable, Transaction
 from atoll.services.ground import Ground
 from atoll.services.workers.transitions import WorkerTransitions
+from atoll.wire.words.workers import HeartbeatState, WorkerStatus
 
 TICK: Final = timedelta(seconds=1)
 SILENCE: Final = "Its host missed three heartbeats, and may be back."

@@ -16,12 +16,13 @@ import structlog
 
 from atoll.domain.errors import AtollError
 from atoll.domain.ids import WorkerKey
-from atoll.domain.worker.lifecycle import WorkerStatus, is_settled
+from atoll.domain.worker.lifecycle import is_settled
 from atoll.domain.worker.live import DeltaBatch, read_batch
 from atoll.domain.worker.record import WorkerRecord
 from atoll.ports.outside.worker_host import LiveHost
 from atoll.services.ground import Ground
 from atoll.services.task_runner import TaskRunner
+from atoll.wire.words.workers import WorkerStatus
 
 LIVE_CHARACTERS: Final = 1024 * 1024
 """The characters of params that wait for the followers of one worker."""

@@ -5,9 +5,9 @@ from typing import Final
 from atoll.domain.errors import Conflict
 from atoll.domain.ids import WorkerKey
 from atoll.domain.worker.create import CreateWorker, WorkerId
-from atoll.domain.worker.lifecycle import WorkerStatus
 from atoll.domain.worker.record import WorkerRecord
 from atoll.ports import Transaction
+from atoll.wire.words.workers import WorkerStatus
 
 _IN_PLACE: Final = frozenset({WorkerStatus.STARTING, WorkerStatus.RUNNING, WorkerStatus.STOPPING})
 

@@ -9,12 +9,13 @@ from atoll.domain.event import Event
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.service_event import KIND, ServiceEvent, service_stream
-from atoll.domain.worker.artifact import MOST_ARTIFACTS, WorkerArtifact
+from atoll.domain.worker.artifact import WorkerArtifact
 from atoll.domain.worker.record import worker_stream
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Events, Note
 from atoll.services.workers.admission import check_right
 from atoll.services.workers.streams import known_worker
+from atoll.wire.words.workers import MOST_ARTIFACTS
 
 
 class WorkerReports:

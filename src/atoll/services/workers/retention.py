@@ -15,11 +15,12 @@ from atoll.domain.errors import AtollError
 from atoll.domain.ids import WorkerKey
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
-from atoll.domain.worker.ledger import ErrorCode, RequestRefusal
+from atoll.domain.worker.ledger import RequestRefusal
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
 from atoll.services.workers.admission import check_right
 from atoll.services.workers.streams import known_worker
+from atoll.wire.words.workers import ErrorCode
 
 BATCH: Final = 200
 PAUSE: Final = timedelta(milliseconds=50)

@@ -23,7 +23,7 @@ from atoll.domain.route.health import Attempt
 from atoll.domain.sandbox.sandbox import RUNNING, CreateSandbox, Sandbox, keeps_files
 from atoll.domain.terminal.softlock import AgentState, Work
 from atoll.domain.worker.create import CreateWorker
-from atoll.domain.worker.ledger import ErrorCode, Receipt, RequestRefusal, Response, WorkerRequest
+from atoll.domain.worker.ledger import Receipt, RequestRefusal, Response, WorkerRequest
 from atoll.domain.worker.lifecycle import DurabilityMarkers, Holder, WorkerTornDown
 from atoll.domain.worker.methods import ask_for_thread, read_refusal
 from atoll.domain.worker.record import WorkerRecord
@@ -42,6 +42,7 @@ from atoll.wire.contract.correlation import TRACE_PARENT
 from atoll.wire.http.unreadable import UNREADABLE
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.sandboxes import State
+from atoll.wire.words.workers import ErrorCode
 
 READY_SECONDS: Final = 900.0
 END_SECONDS: Final = 120.0

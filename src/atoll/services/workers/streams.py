@@ -21,9 +21,9 @@ from atoll.ports.bus import Listener
 from atoll.services.ground import Ground
 from atoll.services.workers.admission import check_right
 from atoll.services.workers.live import HeardDeltas, LiveDeltas
+from atoll.wire.words.workers import MAX_TAIL_MS
 
 MAX_PAGE: Final = 200
-MAX_TAIL_MS: Final = 60_000
 JUDGED_SECONDS: Final = 4.0
 """Between two looks at whether a follower may still follow."""
 

@@ -17,12 +17,13 @@ from atoll.domain.errors import AtollError
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
-from atoll.domain.worker.summary import SUMMARIES, Progress, WorkerSummary, summary
+from atoll.domain.worker.summary import Progress, WorkerSummary, summary
 from atoll.ports import Transaction
 from atoll.ports.database import Headway
 from atoll.ports.telemetry.metrics import Metric
 from atoll.services.ground import Ground
 from atoll.services.workers.admission import check_right
+from atoll.wire.words.workers import SUMMARIES
 
 STREAM: Final = f"model:{SUMMARIES}"
 """The name by which changes are announced."""

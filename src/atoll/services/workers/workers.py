@@ -50,8 +50,8 @@ from atoll.services.workers.streams import (
     read_page,
 )
 from atoll.services.workers.transitions import WorkerTransitions, place_of
+from atoll.wire.words.workers import MAX_WAIT_MS
 
-MAX_WAIT_MS = 60_000
 MOST_OPEN = 100
 """The open requests of one worker."""
 

@@ -112,7 +112,8 @@ class Facts(TypedDict, total=False):
     `max_items` needs no pages. `about` describes the answer. `also` are other statuses of success,
     with the same answer, and what they mean. `takes` is the media type of a body that is read in
     pieces, `reads` are those of a body that its function reads whole and by itself, `offers` is
-    that of a stream which is the answer for those who accept it.
+    that of a stream which is the answer for those who accept it. A JSON body has at most
+    `max_bytes` and `max_values`, where these are not the usual bounds.
     `nothing` says when there is no answer (204) instead of the declared one."""
 
     status: int
@@ -126,6 +127,8 @@ class Facts(TypedDict, total=False):
     also: Mapping[int, str]
     takes: str
     reads: tuple[str, ...]
+    max_bytes: int
+    max_values: int
     offers: str
     nothing: str
 
@@ -150,6 +153,8 @@ class Operation(Generic[P, R]):
     also: Mapping[int, str] = field(default_factory=dict)
     takes: str | None = None
     reads: tuple[str, ...] = ()
+    max_bytes: int | None = None
+    max_values: int | None = None
     offers: str | None = None
     nothing: str | None = None
     tag: str = ""

@@ -15,7 +15,6 @@ from atoll.adapters.telemetry.metered_store import MeteredStore
 from atoll.adapters.telemetry.settings import TelemetrySettings
 from atoll.domain.errors import Failed
 from atoll.domain.sandbox.reported import ORDER
-from atoll.domain.worker.lifecycle import WorkerStatus
 from atoll.ports import Store
 from atoll.ports.telemetry.metrics import Metric, Metrics, Readings
 from atoll.ports.telemetry.tracer import Tracer
@@ -23,6 +22,7 @@ from atoll.services.application import Application
 from atoll.services.telemetry import OFF, Telemetry
 from atoll.surfaces.http.server.metrics import MetricsAccess
 from atoll.wire.words.sandboxes import State
+from atoll.wire.words.workers import WorkerStatus
 
 TOKEN_FILE: Final = "metrics.token"  # noqa: S105 - a file's name
 

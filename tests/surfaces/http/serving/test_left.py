@@ -4,7 +4,7 @@ from fastapi.routing import APIRoute
 
 from atoll.surfaces.http.app import shared_routes
 
-LEFT = 52
+LEFT = 10
 OUTSIDE = ("/auth/", "/.well-known/", "/healthz", "/readyz", "/openapi.json", "/{name:path}")
 """Logins by cookie, probes and the page: they are no operations of the API."""
 

@@ -3,13 +3,19 @@
 The marks `type: ignore` are the test of that: mypy reports one that is not needed.
 """
 
+from types import SimpleNamespace
+
 import pytest
+from starlette.requests import Request
 from starlette.routing import Match
 
+from atoll.domain.errors import Forbidden, Invalid, LimitReached
+from atoll.domain.people.principal import Principal
+from atoll.surfaces.http.serving.reading import RequestReader
 from atoll.surfaces.http.serving.serve import Operations, RequestContext
 from atoll.surfaces.http.webhooks.webhooks import operations as webhooks
 from atoll.wire.api.hooks import HookView
-from atoll.wire.api.webhooks import WebhookBody, WebhookList, Webhooks, WebhookView
+from atoll.wire.api.webhooks import MadeWebhookView, WebhookBody, WebhookList, Webhooks, WebhookView
 from atoll.wire.words.webhooks import DeliveryState
 
 
@@ -58,3 +64,50 @@ def test_route_is_named_for_logs_and_metrics() -> None:
 def test_endpoint_is_that_of_its_module(route: object) -> None:
     endpoint = getattr(route, "endpoint", None)
     assert endpoint.__module__ == "atoll.surfaces.http.webhooks.webhooks"
+
+
+def test_operations_below_another_prefix_are_the_same_and_not_shown() -> None:
+    moved = webhooks.below("/v1/webhooks", "/internal/hooks")
+    paths = [
+        one.operation.path.replace("/v1/webhooks", "/internal/hooks") for one in webhooks.routes
+    ]
+    assert [one.path for one in moved.routes] == paths
+    assert [one.methods for one in moved.routes] == [one.methods for one in webhooks.routes]
+    assert not any(one.include_in_schema for one in moved.routes)
+
+
+def refuse(_caller: Principal) -> None:
+    raise Forbidden("nobody makes webhooks")
+
+
+async def test_caller_is_judged_before_the_body_is_read() -> None:
+    operations = Operations()
+
+    @operations.serves(Webhooks.create, first=refuse)
+    async def create(context: RequestContext, body: WebhookBody) -> MadeWebhookView:
+        raise NotImplementedError
+
+    (route,) = operations.routes
+    with pytest.raises(Forbidden):
+        await route.endpoint(request_of(b"not JSON"))
+
+
+@pytest.mark.parametrize(
+    ("bounds", "words"),
+    [({"max_bytes": 10}, "larger than 10 bytes"), ({"max_values": 2}, "too large")],
+)
+async def test_body_has_the_bounds_of_its_operation(bounds: dict[str, int], words: str) -> None:
+    reader = RequestReader(Webhooks.create.parameters(), **bounds)
+    with pytest.raises((Invalid, LimitReached), match=words):
+        await reader.read(request_of(b'{"url": "https://a", "streams": ["a"]}'))
+
+
+def request_of(body: bytes) -> Request:
+    """Return a POST with this body."""
+
+    async def receive() -> dict[str, object]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    app = SimpleNamespace(state=SimpleNamespace(services=None))
+    scope = {"type": "http", "method": "POST", "path": "/", "headers": [], "app": app}
+    return Request({**scope, "query_string": b"", "path_params": {}}, receive)

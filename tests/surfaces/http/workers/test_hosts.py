@@ -26,11 +26,12 @@ from atoll.domain.worker.dialled import (
 )
 from atoll.domain.worker.heartbeat import Lease
 from atoll.domain.worker.ledger import RequestRefusal, Response, WorkerRequest
-from atoll.domain.worker.lifecycle import Worker, WorkerStatus
+from atoll.domain.worker.lifecycle import Worker
 from atoll.domain.worker.record import WorkerRecord
 from atoll.protocol.v1 import codex_events_pb2 as events_pb2
 from atoll.services.workers.desktop_deltas import DesktopDeltas
 from atoll.surfaces.http.workers.desktops import offer_view
+from atoll.wire.words.workers import WorkerStatus
 from atoll.wiring.control.lifecycle import workers as wiring
 from tests.surfaces.http.world import World, client_of, world
 

@@ -15,11 +15,12 @@ from atoll.domain.route.health import PAUSE, TRIP, Outcome
 from atoll.domain.worker.artifact import WorkerArtifact
 from atoll.domain.worker.create import CreateWorker, WorkerId
 from atoll.domain.worker.heartbeat import Lease
-from atoll.domain.worker.lifecycle import Worker, WorkerStatus, WorkerTornDown
+from atoll.domain.worker.lifecycle import Worker, WorkerTornDown
 from atoll.domain.worker.record import WorkerEventDraft, WorkerRecord
 from atoll.domain.worker.talk import WorkerTalk, WorkerThread
 from atoll.testing.contracts.rows.sandboxes import sandbox
 from atoll.wire.words.people import OrgRole
+from atoll.wire.words.workers import WorkerStatus
 from tests.surfaces.http.team import Team, team_of
 from tests.surfaces.http.world import World, client_of, world
 

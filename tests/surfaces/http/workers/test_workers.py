@@ -9,12 +9,13 @@ from ipaddress import ip_network
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
 from atoll.domain.worker.artifact import WorkerArtifact
-from atoll.domain.worker.ledger import ErrorCode, RequestRefusal, Response
+from atoll.domain.worker.ledger import RequestRefusal, Response
 from atoll.domain.worker.lifecycle import WorkerTornDown
 from atoll.domain.worker.live import WorkerDelta
 from atoll.domain.worker.record import WorkerEvent, WorkerEventDraft
@@ -24,6 +25,7 @@ from atoll.protocol.v1 import codex_workers_pb2 as workers_pb2
 from atoll.surfaces.http.server.front_end import FrontEnd
 from atoll.surfaces.http.workers.views import event_view, receipt_view
 from atoll.surfaces.http.workers.workers import _messages
+from atoll.wire.words.workers import ErrorCode
 from tests.surfaces.http.team import team_of
 from tests.surfaces.http.world import World, client_of, world
 
@@ -113,7 +115,8 @@ def test_receipts_parse_strictly_by_the_generated_classes() -> None:
         (RequestRefusal(ErrorCode.OUTCOME_UNKNOWN, "died", "{}"), "error"),
         (RequestRefusal(ErrorCode.WORKER_UNAVAILABLE, "not sent"), "error"),
     ):
-        parsed = strict(workers_pb2.WorkerReceipt, receipt_view("w", "r", receipt))
+        document = msgspec.to_builtins(receipt_view("w", "r", receipt))
+        parsed = strict(workers_pb2.WorkerReceipt, document)
         assert parsed.WhichOneof("outcome") == outcome
 
 

@@ -19,7 +19,6 @@ from atoll.adapters.storage.migrations import schema
 from atoll.adapters.storage.projections import lags
 from atoll.adapters.storage.store import open_engines, parse_url, transaction
 from atoll.domain.errors import Conflict, NotFound
-from atoll.domain.worker.summary import SUMMARIES
 from atoll.ports import Transaction
 from atoll.ports.database import (
     DatabaseStatus,
@@ -29,6 +28,7 @@ from atoll.ports.database import (
     TableCopy,
     TableSize,
 )
+from atoll.wire.words.workers import SUMMARIES
 
 T = TypeVar("T")
 

@@ -2,7 +2,8 @@
 
 import msgspec
 
-from atoll.domain.worker.ledger import ErrorCode, Receipt, RequestRefusal, Response
+from atoll.domain.worker.ledger import Receipt, RequestRefusal, Response
+from atoll.wire.words.workers import ErrorCode
 
 
 class ReceiptBody(msgspec.Struct, omit_defaults=True, kw_only=True):

@@ -20,8 +20,9 @@ from atoll.adapters.storage.projections import states
 from atoll.adapters.storage.worker.workers import worker_events, workers
 from atoll.domain.ids import WorkerKey
 from atoll.domain.worker.record import WORKER_STREAMS, worker_stream
-from atoll.domain.worker.summary import SUMMARIES, Progress
+from atoll.domain.worker.summary import Progress
 from atoll.ports.store.worker.summaries import WorkerSummaryRows
+from atoll.wire.words.workers import SUMMARIES
 
 _BODY = "{}"
 

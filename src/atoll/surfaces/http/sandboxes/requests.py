@@ -37,7 +37,7 @@ def sandbox_request(context: RequestContext, body: api.CreateBody) -> CreateSand
         scope=body.scope,
         workspace_mode=body.workspace.mode,
         access=body.workspace.access,
-        repos=tuple(_repo(one) for one in body.repos),
+        repos=tuple(repo_request(one) for one in body.repos),
         mounts=mounts_of(body.mounts),
         copies=body.copies,
         cwd=body.cwd,
@@ -87,7 +87,8 @@ def limits_of(body: ConstraintsBody) -> Constraints:
     )
 
 
-def _repo(body: api.RepoBody) -> RepoRequest:
+def repo_request(body: api.RepoBody) -> RepoRequest:
+    """Return a requested repository. Raises `Invalid` for one that nothing names."""
     if body.repo_url is None and body.key is None:
         raise Invalid("a repository needs `repo_url` or `key`", field="repos")
     return RepoRequest(

@@ -64,7 +64,8 @@ def document(app: FastAPI) -> dict[str, Any]:
     )
     parts = made.setdefault("components", {})
     schemas = parts.setdefault("schemas", {})
-    _add_declared(made, [one.operation for one in app.routes if isinstance(one, OperationRoute)])
+    served = [one for one in app.routes if isinstance(one, OperationRoute)]
+    _add_declared(made, [one.operation for one in served if one.include_in_schema])
     schemas["Problem"] = Problem.model_json_schema()
     for operation in _operations(made):
         # A route that declares no problem of its own is given the framework's shape.

@@ -17,6 +17,7 @@ from atoll.surfaces.http.serving.findings import Finding, findings_of, read_dura
 from atoll.wire.api.annotations import kind_of, only_member
 from atoll.wire.api.fields import MAX_WAIT_SECONDS, Waiting
 from atoll.wire.api.operation import REQUIRED, Parameter, Parameters, Place
+from atoll.wire.json_shape import MAX_VALUES
 
 MAX_FINDINGS: Final = 1000
 """The findings in a body that are counted: a wrong one may have fifty thousand."""
@@ -38,16 +39,25 @@ _NUMBER: Final = re.compile(
 
 
 class RequestReader:
-    """Reader of the arguments of one operation."""
+    """Reader of the arguments of one operation. A body has at most `max_bytes` and `max_values`,
+    the usual bounds where None."""
 
-    def __init__(self, parameters: Sequence[Parameter]) -> None:
+    def __init__(
+        self,
+        parameters: Sequence[Parameter],
+        *,
+        max_bytes: int | None = None,
+        max_values: int | None = None,
+    ) -> None:
+        self._max_bytes = max_bytes or MAX_JSON_BYTES
+        self._max_values = max_values or MAX_VALUES
         self._in_head = [one for place in _HEAD for one in parameters if one.place is place]
         self._body = next((one for one in parameters if one.place is Place.BODY), None)
 
     async def read(self, request: Request) -> tuple[dict[str, Any], Any]:
         """Return the arguments by name, and the JSON of the body. Raises `Invalid` with the first
         finding, and `LimitReached` for a body that is too large."""
-        body = NOTHING if self._body is None else await _json_of(request)
+        body = NOTHING if self._body is None else await self._json_of(request)
         arguments: dict[str, Any] = {}
         groups: dict[tuple[str, type[Parameters]], dict[str, Any]] = {}
         wrong_groups: set[str] = set()
@@ -70,6 +80,11 @@ class RequestReader:
         if findings:
             raise invalid(findings)
         return arguments, body
+
+    async def _json_of(self, request: Request) -> Any:
+        """Return the value of a body; `NOTHING` where there is none."""
+        data = await read_body(request, self._max_bytes)
+        return parse(data, self._max_values) if data else NOTHING
 
 
 def _check_group(parameters: Parameters) -> None:
@@ -152,12 +167,6 @@ def _read_body(body: Parameter, value: Any) -> tuple[Any, list[Finding]]:
     if body.default is REQUIRED:
         return None, [Finding((), "Field required")]
     return body.default, []
-
-
-async def _json_of(request: Request) -> Any:
-    """Return the value of a body; `NOTHING` where there is none."""
-    data = await read_body(request, MAX_JSON_BYTES)
-    return parse(data) if data else NOTHING
 
 
 def _text_of(request: Request, parameter: Parameter) -> str | None:

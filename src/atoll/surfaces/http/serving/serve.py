@@ -62,19 +62,38 @@ class Reply(Generic[R]):
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-class OperationRoute(Route):
-    """The route of a declared operation."""
+Check = Callable[[Principal], object]
+"""A function that judges a caller. Raises what the request is refused with."""
 
-    def __init__(self, operation: Operation[..., Any], function: Callable[..., Any]) -> None:
+
+class OperationRoute(Route):
+    """The route of a declared operation. `first` judges the caller before the body is read."""
+
+    def __init__(
+        self,
+        operation: Operation[..., Any],
+        function: Callable[..., Any],
+        *,
+        first: Check | None = None,
+        shown: bool = True,
+    ) -> None:
         self.operation = operation
+        self._function, self._first = function, first
         super().__init__(
             operation.path,
-            _endpoint(operation, function),
+            _endpoint(operation, function, first),
             methods=[operation.method],
             name=operation.name,
+            include_in_schema=shown,
         )
         # Starlette adds HEAD to each GET.
         self.methods = {operation.method}
+
+    def below(self, prefix: str, other: str) -> "OperationRoute":
+        """Return the same route below another prefix, which the document does not show."""
+        path = f"{other}{self.operation.path.removeprefix(prefix)}"
+        moved = self.operation.at(f"{self.operation.method} {path}")
+        return OperationRoute(moved, self._function, first=self._first, shown=False)
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Return how the route matches, and name it for logs and metrics."""
@@ -102,9 +121,12 @@ class Operations:
 
     routes: list[OperationRoute] = field(default_factory=list)
 
-    def serves(self, operation: Operation[P, R]) -> Callable[[Served[P, R]], Served[P, R]]:
-        """Return the decorator of the function that serves an operation."""
-        return partial(self._add, operation)
+    def serves(
+        self, operation: Operation[P, R], *, first: Check | None = None
+    ) -> Callable[[Served[P, R]], Served[P, R]]:
+        """Return the decorator of the function that serves an operation. `first` judges the caller
+        before the body is read."""
+        return partial(self._add, operation, first=first)
 
     def forwards(self, operation: Operation[P, Any]) -> Callable[[Streamed[P]], Streamed[P]]:
         """Return the decorator of the function that makes the response: as a runtime gave it, with
@@ -115,8 +137,12 @@ class Operations:
         """Return the decorator of the function whose response is the stream of an operation."""
         return partial(self._add, operation)
 
-    def _add(self, operation: Operation[..., Any], function: F) -> F:
-        self.routes.append(OperationRoute(operation, function))
+    def below(self, prefix: str, other: str) -> "Operations":
+        """Return the same operations below another prefix, which the document does not show."""
+        return Operations([one.below(prefix, other) for one in self.routes])
+
+    def _add(self, operation: Operation[..., Any], function: F, *, first: Check | None = None) -> F:
+        self.routes.append(OperationRoute(operation, function, first=first))
         return function
 
 
@@ -134,14 +160,18 @@ def respond(answer: Any, status: int = 200) -> Response:
 
 
 def _endpoint(
-    operation: Operation[..., Any], function: Callable[..., Any]
+    operation: Operation[..., Any], function: Callable[..., Any], first: Check | None
 ) -> Callable[[Request], Awaitable[Response]]:
-    reader = RequestReader(operation.parameters())
+    reader = RequestReader(
+        operation.parameters(), max_bytes=operation.max_bytes, max_values=operation.max_values
+    )
 
     async def endpoint(request: Request) -> Response:
-        arguments, body = await reader.read(request)
         services = request.app.state.services
         caller: Any = getattr(request.state, "caller", None)
+        if first is not None:
+            first(caller)
+        arguments, body = await reader.read(request)
         context = RequestContext(services, caller, request, operation, body)
         answer = await function(context, **arguments)
         return respond(answer, operation.status)

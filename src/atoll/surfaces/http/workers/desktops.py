@@ -4,15 +4,13 @@ An offer is a server-sent event, repeated on each connection until its receipt w
 """
 
 from collections.abc import AsyncIterator
-from typing import Annotated, Any, Final
+from typing import Any
 
 import msgspec
-from fastapi import APIRouter, Path
 from starlette.responses import Response
 
-from atoll.domain.people.capability import Capability
+from atoll.domain.wall.isolation import Isolation
 from atoll.domain.worker.create import CreateWorker
-from atoll.domain.worker.desktop import MAX_DESKTOPS
 from atoll.domain.worker.dialled import (
     FollowOffer,
     HoldOffer,
@@ -24,107 +22,52 @@ from atoll.domain.worker.dialled import (
 )
 from atoll.domain.worker.ledger import WorkerRequest
 from atoll.services.workers.desktops import DesktopSeen
-from atoll.surfaces.http.body.answers import Json, instant, no_content
-from atoll.surfaces.http.body.fields import ResponseModel
-from atoll.surfaces.http.body.json_body import JsonRoute
-from atoll.surfaces.http.body.pages import at_most
-from atoll.surfaces.http.body.streams import stream_of
 from atoll.surfaces.http.people.feeds import sse_feed
-from atoll.surfaces.http.server.context import Atoll, Caller
-from atoll.surfaces.http.server.permissions import needs
-from atoll.surfaces.http.server.problems import problems
-from atoll.surfaces.http.workers.host_bodies import PresenceBody
-from atoll.surfaces.http.workers.views import IsolationView
-from atoll.wire.words.media_types import SSE
+from atoll.surfaces.http.serving.answers import answer_of
+from atoll.surfaces.http.serving.serve import Operations, Reply, RequestContext
+from atoll.wire.api.workers import desktops as api
+from atoll.wire.api.workers.desktops import Desktops
 
-router = APIRouter(prefix="/v1/desktops", tags=["workers"], route_class=JsonRoute)
-
-_FAILURES: Final = problems(404, 409)
-Desktop = Annotated[
-    str, Path(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$", description="The desktop's name.")
-]
+operations = Operations()
 
 
-class DesktopView(ResponseModel):
-    """A linked desktop. `present`: its lane runs. `heard_at` is when that was heard last, null
-    where it never was, and once it has ended. `isolation` is the wall that it reports, null before
-    its lane has run. `workers` are those that it has."""
-
-    name: str
-    present: bool
-    linked_at: str
-    heard_at: str | None
-    isolation: IsolationView | None
-    workers: list[str]
+@operations.serves(Desktops.link)
+async def link_desktop(context: RequestContext, desktop: str) -> Reply[api.DesktopView]:
+    linked, there = await context.atoll.workers.desktops.link(context.caller, desktop)
+    return Reply(_view(linked), 200 if there else 201)
 
 
-class DesktopList(ResponseModel):
-    """The caller's desktops, by name."""
-
-    desktops: list[DesktopView]
-
-
-@router.put(
-    "/{desktop}",
-    response_model=DesktopView,
-    responses={201: {"model": DesktopView, "description": "Linked."}, **problems(409)},
-)
-@needs(Capability.AGENT_USE)
-async def link_desktop(atoll: Atoll, caller: Caller, *, desktop: Desktop) -> Response:
-    """Link a machine of the caller's own. A repetition changes nothing."""
-    linked, there = await atoll.workers.desktops.link(caller, desktop)
-    return Json(_view(linked), 200 if there else 201)
+@operations.serves(Desktops.list)
+async def list_desktops(context: RequestContext) -> api.DesktopList:
+    found = await context.atoll.workers.desktops.list(context.caller)
+    return api.DesktopList(desktops=[_view(one) for one in found])
 
 
-@router.get(
-    "",
-    response_model=DesktopList,
-    responses=problems(),
-    openapi_extra=at_most(MAX_DESKTOPS),
-)
-@needs(Capability.AGENT_USE)
-async def list_desktops(atoll: Atoll, caller: Caller) -> Response:
-    """List the caller's desktops; a person has few."""
-    found = await atoll.workers.desktops.list(caller)
-    return Json({"desktops": [_view(one) for one in found]})
-
-
-@router.put("/{desktop}/presence", response_model=DesktopView, responses=_FAILURES)
-@needs(Capability.AGENT_USE)
+@operations.serves(Desktops.report_presence)
 async def report_presence(
-    atoll: Atoll, caller: Caller, *, desktop: Desktop, body: PresenceBody
-) -> Response:
-    """Report that a desktop's lane runs, and its wall. It is repeated within 20 seconds."""
-    return Json(_view(await atoll.workers.desktops.heard(caller, desktop, body.to_domain())))
+    context: RequestContext, desktop: str, body: api.PresenceBody
+) -> api.DesktopView:
+    told = body.isolation
+    wall = Isolation(told.level, told.mechanism, told.degraded)
+    return _view(await context.atoll.workers.desktops.heard(context.caller, desktop, wall))
 
 
-@router.delete("/{desktop}/presence", status_code=204, responses=_FAILURES)
-@needs(Capability.AGENT_USE)
-async def end_presence(atoll: Atoll, caller: Caller, *, desktop: Desktop) -> Response:
-    """Report that a desktop's lane has ended."""
-    await atoll.workers.desktops.left(caller, desktop)
-    return no_content()
+@operations.serves(Desktops.end_presence)
+async def end_presence(context: RequestContext, desktop: str) -> None:
+    await context.atoll.workers.desktops.left(context.caller, desktop)
 
 
-@router.delete("/{desktop}", status_code=204, responses=_FAILURES)
-@needs(Capability.AGENT_USE)
-async def unlink_desktop(atoll: Atoll, caller: Caller, *, desktop: Desktop) -> Response:
-    """Unlink a desktop: the leases of its workers end."""
-    await atoll.workers.desktops.unlink(caller, desktop)
-    return no_content()
+@operations.serves(Desktops.unlink)
+async def unlink_desktop(context: RequestContext, desktop: str) -> None:
+    await context.atoll.workers.desktops.unlink(context.caller, desktop)
 
 
-@router.get(
-    "/{desktop}/offers",
-    response_model=None,
-    responses={**stream_of(SSE, "One server-sent event for each offer."), **_FAILURES},
-)
-@needs(Capability.AGENT_USE)
-async def follow_offers(atoll: Atoll, caller: Caller, *, desktop: Desktop) -> Response:
-    """Follow what a desktop shall do: every offer without a receipt, then each as it comes."""
+@operations.streams(Desktops.offers)
+async def follow_offers(context: RequestContext, desktop: str) -> Response:
+    desktops, caller = context.atoll.workers.desktops, context.caller
     # Judged before the stream begins, which has no status any more.
-    await atoll.workers.desktops.check(caller, desktop)
-    return sse_feed(_messages(atoll.workers.desktops.offers(caller, desktop)))
+    await desktops.check(caller, desktop)
+    return sse_feed(_messages(desktops.offers(caller, desktop)))
 
 
 async def _messages(offers: AsyncIterator[HostOffer]) -> AsyncIterator[bytes]:
@@ -176,14 +119,5 @@ def _provision(created: CreateWorker) -> dict[str, Any]:
     return told if created.thread_id is None else {**told, "thread_id": created.thread_id}
 
 
-def _view(seen: DesktopSeen) -> dict[str, Any]:
-    desktop = seen.desktop
-    wall = desktop.isolation
-    return DesktopView.of(
-        desktop,
-        present=seen.there,
-        linked_at=instant(desktop.linked_at),
-        heard_at=None if desktop.heard_at is None else instant(desktop.heard_at),
-        isolation=None if wall is None else IsolationView.of(wall, degraded=[*wall.degraded]),
-        workers=[*seen.workers],
-    )
+def _view(seen: DesktopSeen) -> api.DesktopView:
+    return answer_of(api.DesktopView, seen.desktop, present=seen.there, workers=[*seen.workers])

@@ -13,9 +13,10 @@ from typing import NoReturn
 import pytest
 
 from atoll.domain.errors import AtollError
-from atoll.domain.worker.ledger import ErrorCode, Receipt, RequestRefusal, Response, WorkerRequest
+from atoll.domain.worker.ledger import Receipt, RequestRefusal, Response, WorkerRequest
 from atoll.domain.worker.record import WorkerRecord, left
 from atoll.ports.outside.worker_host import HostDeltas, HostEntry, LiveHost, WorkerHost
+from atoll.wire.words.workers import ErrorCode
 
 PATIENCE_SECONDS = 60.0
 WAIT_MS = 30_000

@@ -6,12 +6,13 @@ from datetime import timedelta
 from atoll.domain.ids import PERSONAL_ORG, DesktopId, PrincipalId, WorkerKey
 from atoll.domain.worker.create import WorkerId
 from atoll.domain.worker.dialled import HostAct, HostLease, LeaseState
-from atoll.domain.worker.ledger import ErrorCode, RequestRefusal, Response
+from atoll.domain.worker.ledger import RequestRefusal, Response
 from atoll.ports import Store
 from atoll.ports.outside.worker_host import HostEntry
 from atoll.ports.store.worker.dialled import SealedOffer
 from atoll.ports.vault import Sealed
 from atoll.testing.contracts.event_log import NOW
+from atoll.wire.words.workers import ErrorCode
 
 ADA = PrincipalId("ada")
 HERE, THERE = DesktopId("dk_a"), DesktopId("dk_b")

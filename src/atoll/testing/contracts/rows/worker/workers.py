@@ -10,28 +10,23 @@ from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SandboxId, Worker
 from atoll.domain.paging import PageQuery
 from atoll.domain.sandbox.sandbox import RepoRequest
 from atoll.domain.worker.artifact import WorkerArtifact
-from atoll.domain.worker.create import (
-    CreateWorker,
-    Permissions,
-    TeardownPolicy,
-    WorkerId,
-    WorkerTeardown,
-)
-from atoll.domain.worker.heartbeat import HeartbeatState, Lease
-from atoll.domain.worker.ledger import ErrorCode, LedgerEntry, RequestRefusal, Response
-from atoll.domain.worker.lifecycle import (
-    DurabilityMarkers,
-    HostContact,
-    Worker,
-    WorkerStatus,
-    WorkerTornDown,
-)
+from atoll.domain.worker.create import CreateWorker, WorkerId, WorkerTeardown
+from atoll.domain.worker.heartbeat import Lease
+from atoll.domain.worker.ledger import LedgerEntry, RequestRefusal, Response
+from atoll.domain.worker.lifecycle import DurabilityMarkers, HostContact, Worker, WorkerTornDown
 from atoll.domain.worker.record import RequestRecord, WorkerEventDraft, WorkerRecord
 from atoll.domain.worker.talk import OpenQuestion, WorkerTalk, WorkerThread
 from atoll.ports import Store
 from atoll.testing.contracts.event_log import NOW
 from atoll.testing.contracts.rows.sandboxes import sandbox
 from atoll.wire.words.routes import ExecutionMode
+from atoll.wire.words.workers import (
+    ErrorCode,
+    HeartbeatState,
+    Permissions,
+    TeardownPolicy,
+    WorkerStatus,
+)
 
 ADA, BOB = PrincipalId("ada"), PrincipalId("bob")
 KEY = WorkerKey("wk_a")

@@ -1,0 +1,1 @@
+"""Workers: agents that a program drives, their hosts, and the machines that people link."""
