@@ -107,6 +107,7 @@ SMALL = {
     "surfaces/http/terminals/ports.py": "the route of one noun",
     "surfaces/http/people/links.py": SHARED,
     "surfaces/http/internal/internal.py": "the routes of one noun",
+    "surfaces/http/people/ownership.py": "the routes of one noun",
     "domain/worker/artifact.py": VALUE,
     "surfaces/http/people/team_tokens.py": "the routes of one noun",
     "testing/redteam/pack.py": VALUE,

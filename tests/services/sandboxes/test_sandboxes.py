@@ -21,7 +21,7 @@ from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Consumer, CreateSandbox, RepoRequest, Sandbox
 from atoll.services.provisioning.orders import completed
 from atoll.services.sandboxes.backend_watch import SURVEY_SECONDS
-from atoll.surfaces.http.body.contract import request_body
+from atoll.surfaces.http.serving.answers import runtime_body
 from atoll.wire.contract.terminals import OpenBody
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.people import OrgRole
@@ -503,5 +503,5 @@ async def test_create_to_ready_waits_for_what_happens_and_never_for_time() -> No
 async def test_terminal_asked_for_without_a_body_is_the_profile_s_own() -> None:
     async with scene() as s:
         sandbox = await s.ready()
-        body = request_body(None, OpenBody)
+        body = runtime_body(None, OpenBody)
         assert completed(sandbox, body, strict=True) == OpenBody()

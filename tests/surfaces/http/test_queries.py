@@ -7,9 +7,9 @@ from fastapi.routing import APIRoute, APIWebSocketRoute
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
+from atoll.surfaces.http import multiplayer
 from atoll.surfaces.http.app import routers
 from atoll.surfaces.http.body.queries import ANY_QUERY
-from atoll.surfaces.http.multiplayer import router as multiplayer
 from atoll.surfaces.http.server import health, page, resource_metadata
 from atoll.surfaces.http.serving import openapi
 from atoll.surfaces.http.serving.serve import OperationRoute
@@ -19,7 +19,8 @@ ROUTES = [
     route
     for router in (
         *routers(),
-        multiplayer,
+        multiplayer.operations,
+        multiplayer.router,
         health.router,
         resource_metadata.router,
         openapi.router,

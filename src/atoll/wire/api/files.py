@@ -6,7 +6,7 @@ from msgspec import Meta, field
 
 from atoll.wire.api.annotations import Header
 from atoll.wire.api.fields import SandboxRef
-from atoll.wire.api.operation import Area, Parameters, Request, Stream, operation
+from atoll.wire.api.operation import Answer, Area, Parameters, Request, Stream, operation
 from atoll.wire.api.terminals import Path
 from atoll.wire.contract.files import EntryPage, FileEntry, FileTotal, Unpacked
 from atoll.wire.words.media_types import BYTES, SSE, TAR
@@ -72,6 +72,12 @@ class MoveBody(Request):
     source: Path = field(name="from")
     to: Path
     overwrite: bool = False
+
+
+class Uploaded(Answer):
+    """The files of a form, in its order."""
+
+    entries: tuple[FileEntry, ...]
 
 
 _FAILURES = (400, 404, 409, 413, 416, 502)

@@ -105,15 +105,24 @@ class Stream:
     """An answer that comes in pieces. `Facts.stream` is its media type, or those it may have."""
 
 
+@dataclass(frozen=True, slots=True)
+class Another:
+    """Another answer than that of the operation, for a status of success: what the status means,
+    and the annotation."""
+
+    text: str
+    answer: Any
+
+
 class Facts(TypedDict, total=False):
     """Facts that a signature does not say of an operation. `status` is that of its answer.
     `problems` are the statuses of its errors besides those that every operation has. `needs` is its
     permission, where it is not its area's; a `public` one needs no login. A list of at most
     `max_items` needs no pages. `about` describes the answer. `also` are other statuses of success,
-    with the same answer, and what they mean. `takes` is the media type of a body that is read in
-    pieces, `reads` are those of a body that its function reads whole and by itself, `offers` is
-    that of a stream which is the answer for those who accept it. A JSON body has at most
-    `max_bytes` and `max_values`, where these are not the usual bounds.
+    with the same answer or `Another`, and what they mean. `takes` are the media types of a body
+    that is read in pieces, `reads` those of one that the function reads whole and by itself.
+    `offers` is that of a stream which is the answer for those who accept it. A JSON body has at
+    most `max_bytes` and `max_values`, where these are not the usual bounds.
     `nothing` says when there is no answer (204) instead of the declared one."""
 
     status: int
@@ -124,8 +133,8 @@ class Facts(TypedDict, total=False):
     removal: Removal
     stream: str | tuple[str, ...]
     about: str
-    also: Mapping[int, str]
-    takes: str
+    also: Mapping[int, str | Another]
+    takes: str | tuple[str, ...]
     reads: tuple[str, ...]
     max_bytes: int
     max_values: int
@@ -150,8 +159,8 @@ class Operation(Generic[P, R]):
     removal: Removal | None = None
     stream: str | tuple[str, ...] | None = None
     about: str = "Successful Response"
-    also: Mapping[int, str] = field(default_factory=dict)
-    takes: str | None = None
+    also: Mapping[int, str | Another] = field(default_factory=dict)
+    takes: str | tuple[str, ...] | None = None
     reads: tuple[str, ...] = ()
     max_bytes: int | None = None
     max_values: int | None = None

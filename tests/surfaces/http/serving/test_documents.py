@@ -6,13 +6,19 @@ import pytest
 
 from atoll.surfaces.http.serving.documents import describe_operations
 from atoll.surfaces.http.serving.schemas import Schemas
-from atoll.wire.api.operation import Answer, Area, Stream, operation, operations_of
+from atoll.wire.api.operation import Another, Answer, Area, Stream, operation, operations_of
 
 
 class CargoView(Answer):
     """A cargo."""
 
     name: str
+
+
+class CrateView(Answer):
+    """A crate."""
+
+    size: int
 
 
 class Cargoes(Area):
@@ -36,6 +42,15 @@ class Cargoes(Area):
     @operation("PUT /v1/cargoes", name="put_cargo", reads=("application/yaml", "application/json"))
     def put(self) -> CargoView:  # type: ignore[empty-body]
         """Replace the cargo."""
+
+    @operation(
+        "POST /v1/cargoes",
+        name="load_cargo",
+        takes=("application/x-tar", "multipart/form-data"),
+        also={201: Another("Made.", CrateView)},
+    )
+    def load(self) -> CargoView | CrateView:  # type: ignore[empty-body]
+        """Load a cargo."""
 
 
 PATHS = describe_operations(operations_of(Cargoes), Schemas())
@@ -69,3 +84,19 @@ def test_body_that_is_read_whole_is_a_text_or_an_object() -> None:
         },
         "required": True,
     }
+
+
+def test_body_in_pieces_has_the_media_types_that_it_may_have() -> None:
+    assert PATHS["/v1/cargoes"]["post"]["requestBody"] == {
+        "content": {
+            "application/x-tar": {"schema": BINARY},
+            "multipart/form-data": {"schema": {"type": "object", "additionalProperties": BINARY}},
+        }
+    }
+
+
+def test_another_answer_of_success_is_that_of_its_status() -> None:
+    responses = PATHS["/v1/cargoes"]["post"]["responses"]
+    crate = {"$ref": "#/components/schemas/CrateView"}
+    assert responses["201"]["content"] == {"application/json": {"schema": crate}}
+    assert len(responses["200"]["content"]["application/json"]["schema"]["anyOf"]) == 2

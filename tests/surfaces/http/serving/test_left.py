@@ -4,7 +4,7 @@ from fastapi.routing import APIRoute
 
 from atoll.surfaces.http.app import shared_routes
 
-LEFT = 10
+LEFT = 0
 OUTSIDE = ("/auth/", "/.well-known/", "/healthz", "/readyz", "/openapi.json", "/{name:path}")
 """Logins by cookie, probes and the page: they are no operations of the API."""
 

@@ -13,11 +13,13 @@ from atoll.surfaces.http.server.permissions import EXTENSION
 from atoll.surfaces.http.server.problems import problems
 from atoll.surfaces.http.serving.schemas import Schema, Schemas
 from atoll.wire.api.annotations import kind_of, only_member
-from atoll.wire.api.operation import REQUIRED, Operation, Parameter, Place
-from atoll.wire.words.media_types import JSON
+from atoll.wire.api.operation import REQUIRED, Another, Operation, Parameter, Place
+from atoll.wire.words.media_types import FORM, JSON
 
 _OTHER: Final = re.compile(r"\W")
 _TYPES: Final = {JSON: "object"}
+_BINARY: Final = {"type": "string", "format": "binary"}
+_FILES: Final = {"type": "object", "additionalProperties": _BINARY}
 
 
 def describe_operations(
@@ -47,8 +49,9 @@ def _operation(declared: Operation[..., Any], schemas: Schemas) -> dict[str, Any
     if body is not None:
         made["requestBody"] = _body(body, schemas)
     if declared.takes is not None:
-        raw = {"schema": {"type": "string", "format": "binary"}}
-        made["requestBody"] = {"content": {declared.takes: raw}}
+        kinds = (declared.takes,) if isinstance(declared.takes, str) else declared.takes
+        raw = {one: {"schema": _FILES if one == FORM else _BINARY} for one in kinds}
+        made["requestBody"] = {"content": raw}
     if declared.reads:
         whole = {one: {"schema": {"type": _TYPES.get(one, "string")}} for one in declared.reads}
         made["requestBody"] = {"content": whole, "required": True}
@@ -97,10 +100,17 @@ def _responses(declared: Operation[..., Any], schemas: Schemas) -> dict[str, Any
         shown = only_member(kind_of(declared.answer)) if declared.nothing else declared.answer
         answer["content"] = {JSON: {"schema": schemas.of(shown)}}
     errors = problems(*declared.problems)
-    also = {str(status): {**answer, "description": text} for status, text in declared.also.items()}
+    also = {str(status): _also(one, answer, schemas) for status, one in declared.also.items()}
     if declared.offers is not None:
-        stream = {declared.offers: {"schema": {"type": "string", "format": "binary"}}}
+        stream = {declared.offers: {"schema": _BINARY}}
         answer = {**answer, "content": {**answer.get("content", {}), **stream}}
     if declared.nothing is not None:
         also[str(NO_CONTENT)] = {"description": declared.nothing}
     return {str(declared.status): answer, **also, **{str(one): errors[one] for one in errors}}
+
+
+def _also(one: str | Another, answer: dict[str, Any], schemas: Schemas) -> dict[str, Any]:
+    """Return another answer of success."""
+    if isinstance(one, str):
+        return {**answer, "description": one}
+    return {"description": one.text, "content": {JSON: {"schema": schemas.of(one.answer)}}}

@@ -18,7 +18,15 @@ from atoll.surfaces.http.body.json_body import bounded
 from atoll.surfaces.http.body.streams import ForwardedStream
 from atoll.surfaces.http.serving.answers import runtime_body
 from atoll.surfaces.http.serving.serve import Operations, Reply, RequestContext
-from atoll.wire.api.files import WORKSPACE, FilePlace, FileQuery, Files, MkdirBody, MoveBody
+from atoll.wire.api.files import (
+    WORKSPACE,
+    FilePlace,
+    FileQuery,
+    Files,
+    MkdirBody,
+    MoveBody,
+    Uploaded,
+)
 from atoll.wire.contract import files
 from atoll.wire.contract.call import Query
 from atoll.wire.contract.files import CREATED, Written
@@ -31,12 +39,6 @@ MAX_UPLOAD_BYTES: Final = 16 * 1024 * 1024 * 1024
 
 # A sandbox's file is never a page of ours: it is saved, whatever it claims to be.
 _SAVED: Final = {"Content-Disposition": "attachment"}
-
-
-class Uploaded(msgspec.Struct, frozen=True):
-    """The files of a form, in its order."""
-
-    entries: tuple[files.FileEntry, ...]
 
 
 def runtime_query(**words: object) -> Query:
@@ -139,7 +141,7 @@ async def write_form(
         stored.append(await atoll.runtime_calls.call(*at, call, activity=True))
 
     await store_files(data, boundary, store)
-    brought = Uploaded(tuple(one.entry for one in stored))
+    brought = Uploaded(entries=tuple(one.entry for one in stored))
     return Json(brought, CREATED if any(one.new for one in stored) else 200)
 
 
