@@ -75,11 +75,9 @@ from atoll.services.secrets.secrets import Secrets
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
 from atoll.services.tools.children import Children
-from atoll.services.tools.event_feeds import EventFeeds
 from atoll.services.tools.list_changes import ListChanges
 from atoll.services.tools.mcp_sessions import McpSessions
 from atoll.services.tools.resources import Resources
-from atoll.services.tools.subscriptions import EventSubscriptions
 from atoll.services.tools.tool_calls import ToolCalls
 from atoll.services.tools.tool_lists import ToolLists
 from atoll.services.tools.waker import Waker
@@ -208,26 +206,16 @@ class DriveServices:
 
 
 @dataclass(frozen=True, slots=True)
-class EventServices:
-    """The use cases of the Events extension of MCP: readers by a cursor, and by a webhook."""
-
-    feeds: EventFeeds
-    subscriptions: EventSubscriptions
-
-
-@dataclass(frozen=True, slots=True)
 class ToolServices:
     """The use cases of tools that agents call, of the sandboxes they act upon, of the sessions of
     their clients, of what these read and watch, and of what sandboxes watch, whose agents the
-    leader wakes. `events` are those of the Events extension, None while it is off. `lent` is set
-    once a sandbox has access to tools here."""
+    leader wakes. `lent` is set once a sandbox has access to tools here."""
 
     calls: ToolCalls
     children: Children
     sessions: McpSessions
     resources: Resources
     watches: Watches
-    events: EventServices | None
     wakings: Wakings
     waker: Waker
     lists: ToolLists

@@ -3,7 +3,10 @@
 import sqlalchemy as sa
 
 from atoll.adapters.storage.columns import metadata
-from atoll.adapters.storage.migrations.versions import r0021_projections
+from atoll.adapters.storage.migrations.versions import (
+    r0021_projections,
+    r0040_event_subscriptions,
+)
 from atoll.domain.sandbox.reported import read_agents
 
 
@@ -27,3 +30,20 @@ def test_statuses_of_agents_become_the_first_snapshot() -> None:
     assert [one.id for one in read_agents(rows[0].body)] == ["t_1", "t_2"]
     assert all((row.position, row.kept_position) == (0, 0) for row in rows)
     assert all(row.body == row.kept_body for row in rows)
+
+
+def test_subscriptions_of_the_events_extension_go_and_webhooks_stay() -> None:
+    engine = sa.create_engine("sqlite://")
+    with engine.begin() as connection:
+        metadata.create_all(connection)
+        for name in ("sub_1", "wh_1", "subx"):
+            connection.execute(
+                sa.text("INSERT INTO webhooks VALUES (:id, 'o', 'p', '{}')"), {"id": name}
+            )
+        r0040_event_subscriptions._remove(connection)
+        assert connection.execute(
+            sa.text("SELECT id FROM webhooks ORDER BY id")
+        ).scalars().all() == [
+            "subx",
+            "wh_1",
+        ]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.adapters.webhooks.sender import READ_BYTES, HttpWebhookSender
+from atoll.adapters.webhooks.sender import HttpWebhookSender
 from atoll.adapters.webhooks.settings import WebhookSettings
 from atoll.domain.errors import Forbidden, Invalid, Unavailable
 from atoll.domain.webhook.delivery import Receipt
@@ -90,14 +90,6 @@ async def test_answer_without_end_counts_by_its_status_and_is_not_read_on(
     receiver.statuses.append(status)
     assert (await sender.send(receiver.url, HEADERS, b"{}")).status == 200
     assert receiver.bytes_written < 16 * 1024 * 1024
-
-
-async def test_challenge_keeps_the_beginning_of_an_answer_without_end(
-    receiver: WebhookReceiver, sender: HttpWebhookSender
-) -> None:
-    receiver.statuses.append(ENDLESS)
-    found = await sender.ask(receiver.url, HEADERS, b"{}")
-    assert (found.status, found.body) == (200, b"x" * READ_BYTES)
 
 
 async def _answering(head: bytes) -> tuple[asyncio.Server, str]:

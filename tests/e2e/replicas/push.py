@@ -1,7 +1,7 @@
 """Changes as every dialect tells them, while replicas of a fleet are killed.
 
 Signed reports come in through any replica; each is an event with a URI of its own. A reader of each
-dialect learns of every URI, and who has a cursor receives each event once and in the log's order.
+dialect learns of every URI, and the browser's stream has each event once and in the log's order.
 """
 
 import asyncio
@@ -18,14 +18,7 @@ from typing import Any
 import aiohttp
 
 from atoll.testing.server import TestServer
-from tests.e2e.replicas.dialects import (
-    CursorReader,
-    Listener,
-    McpReader,
-    Poller,
-    Streamer,
-    Subscriber,
-)
+from tests.e2e.replicas.dialects import Listener, McpReader, Subscriber
 from tests.e2e.replicas.fleet import Fleet
 from tests.e2e.replicas.readers import AGAIN_SECONDS, CUT, RandomDoors, SseReader
 from tests.peers.api import api_of
@@ -179,11 +172,8 @@ class Everybody:
         print(f"browser's stream: told {len(self.sse_ids())}, connections {self.sse.connections}")
         uris = {f"atoll://hr/{space(number)}/r-{number}" for number in range(self.events)}
         for one in self.readers:
-            if isinstance(one, CursorReader):
-                assert (one.ids == log, one.truncated) == (True, 0), f"{one.name} differs"
-            else:
-                lost = uris - set(one.found())
-                assert not lost, f"{one.name} missed {len(lost)}: {sorted(lost)[:5]}"
+            lost = uris - set(one.found())
+            assert not lost, f"{one.name} missed {len(lost)}: {sorted(lost)[:5]}"
         assert not self.sse.gaps and self.sse_ids() == log, "the browser's stream differs"
 
 
@@ -191,9 +181,6 @@ async def begun(session: aiohttp.ClientSession, doors: RandomDoors, events: int)
     """Return a reader of each dialect, which stands at the end of the log."""
     patterns = [f"atoll://hr/{space(number)}/*" for number in range(NAMESPACES)]
     subscriber = Subscriber(session, doors, patterns=patterns)
-    poller = Poller(session, doors, kind=KIND)
-    streamer = Streamer(session, doors, kind=KIND)
-    for one in (subscriber, poller, streamer):
-        await one.begin()
+    await subscriber.begin()
     listener = Listener(session, doors, patterns=patterns)
-    return Everybody(events, [subscriber, listener, poller, streamer], SseReader(session, doors))
+    return Everybody(events, [subscriber, listener], SseReader(session, doors))

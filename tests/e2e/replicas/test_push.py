@@ -23,5 +23,5 @@ async def test_ten_thousand_events_reach_a_reader_of_each_dialect(
     postgres: PostgresServer, summary: Callable[[str], None]
 ) -> None:
     summary(f"chaos: ATOLL_CHAOS_SEED={SEED} ATOLL_PUSH_EVENTS={EVENTS}")
-    with fleet_on(postgres, config="mcp_events = true\n") as fleet:
+    with fleet_on(postgres) as fleet:
         await watched_through_kills(fleet, EVENTS, seed=SEED, many=True)

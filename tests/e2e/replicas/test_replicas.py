@@ -33,7 +33,7 @@ BOTH = "application/json, text/event-stream"
 
 @pytest.fixture(scope="module")
 def fleet(postgres: PostgresServer) -> Iterator[Fleet]:
-    with fleet_on(postgres, config="mcp_events = true\n") as made:
+    with fleet_on(postgres) as made:
         yield made
 
 

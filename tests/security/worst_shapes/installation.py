@@ -87,7 +87,7 @@ class Installation:
 async def installation() -> AsyncIterator[Installation]:
     """Run an installation, which notes its faults."""
     async with AsyncExitStack() as stack:
-        atoll = await stack.enter_async_context(world(mcp_events=True))
+        atoll = await stack.enter_async_context(world())
         others = await test_foreign_ids._things(atoll)
         await others.team.join("ada", OrgRole.ADMIN)
         tokens = {OWNER: atoll.token, MEMBER: "token-of-ann", ADMIN: "token-of-ada"}

@@ -43,7 +43,6 @@ from atoll.services.people.logins import Logins
 from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.settings import ServiceSettings
 from atoll.services.telemetry import OFF, Telemetry
-from atoll.services.tools.settings import ToolSettings
 from atoll.surfaces.http.app import AppSettings, create_app
 from atoll.surfaces.http.previews.origins import LOOPBACK_ORIGINS
 from atoll.surfaces.http.server.connections.bounded_head import BoundedHead
@@ -531,7 +530,6 @@ async def world(
     front_end: FrontEnd | None = None,
     internal: InternalAccess | None = None,
     public_url: str | None = None,
-    mcp_events: bool = False,
     proxies: TrustedProxies = NO_PROXIES,
     namespaces: tuple[Namespace, ...] = (),
 ) -> AsyncIterator[World]:
@@ -563,7 +561,6 @@ async def world(
         settings = ServiceSettings(
             AdmissionSettings(max_sandboxes=max_sandboxes),
             auth=own_auth,
-            tools=ToolSettings(mcp_events=mcp_events),
         )
         hooks, forge, drive = FakeWebhookSender(), FakeForge(), FakeDrive()
         machines = FakeSshMachines()

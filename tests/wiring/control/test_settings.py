@@ -71,7 +71,6 @@ EVERYTHING = {
     "events_per_sandbox": 11,
     "worker_event_days": 6,
     "uri_scheme": "openova",
-    "mcp_events": True,
     "outside_namespaces": ["github"],
     "internal_api_token": "t" * 32,
     "audit_days": 12,
@@ -130,7 +129,7 @@ def test_every_setting_reaches_the_sections_that_declare_it(tmp_path: Path) -> N
     assert own.policies.allow_loopback_remotes
     assert own.policies.bounds == NetworkBounds(full=True, host_ports=((5432, 5432),))
     assert own.repositories.allow_loopback_remotes
-    assert (own.tools.uri_scheme, own.tools.mcp_events) == ("openova", True)
+    assert own.tools.uri_scheme == "openova"
     assert own.tools.outside_namespaces == ("github",)
     assert own.journals.away_seconds == 9
     assert own.kept.retention == timedelta(days=3)

@@ -18,7 +18,7 @@ from yarl import URL
 from atoll.adapters.outgoing.addresses import CheckedResolver, Reach, resolved
 from atoll.adapters.webhooks.settings import WebhookSettings
 from atoll.domain.errors import AtollError, Unavailable
-from atoll.domain.webhook.delivery import Echo, Receipt
+from atoll.domain.webhook.delivery import Receipt
 from atoll.domain.webhook.webhook import checked_url
 
 SEND_SECONDS = 15.0
@@ -62,17 +62,6 @@ class HttpWebhookSender:
 
     async def send(self, url: str, headers: Mapping[str, str], body: bytes) -> Receipt:
         """See the port."""
-        receipt, _ = await self._send(url, headers, body)
-        return receipt
-
-    async def ask(self, url: str, headers: Mapping[str, str], body: bytes) -> Echo:
-        """See the port."""
-        receipt, beginning = await self._send(url, headers, body)
-        return Echo(receipt.status, beginning)
-
-    async def _send(
-        self, url: str, headers: Mapping[str, str], body: bytes
-    ) -> tuple[Receipt, bytes]:
         host = urlsplit(url).hostname or ""
         try:
             async with asyncio.timeout(self._seconds):
@@ -91,24 +80,19 @@ class HttpWebhookSender:
         for session in self._sessions.values():
             await session.close()
 
-    async def _post(
-        self, url: str, headers: Mapping[str, str], body: bytes
-    ) -> tuple[Receipt, bytes]:
+    async def _post(self, url: str, headers: Mapping[str, str], body: bytes) -> Receipt:
         session = self._session(urlsplit(url).scheme)
         async with session.post(
             URL(url, encoded=True), data=body, headers=headers, allow_redirects=False
         ) as answer:
             receipt = Receipt(answer.status, _seconds(answer.headers.get("Retry-After", "")))
-            beginning = bytearray()
+            left = READ_BYTES
             # The status counts, also when the rest never ends or breaks off.
             with suppress(aiohttp.ClientError, TimeoutError, OSError):
                 async with asyncio.timeout(READ_SECONDS):
-                    while len(beginning) < READ_BYTES:
-                        part = await answer.content.read(READ_BYTES - len(beginning))
-                        if not part:
-                            break
-                        beginning += part
-        return receipt, bytes(beginning)
+                    while left and (part := await answer.content.read(left)):
+                        left -= len(part)
+        return receipt
 
     def _session(self, scheme: str) -> aiohttp.ClientSession:
         if scheme not in self._sessions:

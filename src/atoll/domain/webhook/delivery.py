@@ -38,7 +38,6 @@ GIVE_UP_AFTER = timedelta(days=3)
 """The time without one success after which a failing webhook is disabled."""
 
 _GONE = 410
-_TOO_LARGE = 413
 
 
 UNFINISHED = frozenset({DeliveryState.RETRYING, DeliveryState.REPLAYING})
@@ -76,14 +75,6 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True)
-class Echo:
-    """An endpoint's answer to a challenge: its status, and the beginning of its body."""
-
-    status: int
-    body: bytes
-
-
-@dataclass(frozen=True, slots=True)
 class Failure:
     """A failure of one attempt. `final`: another attempt cannot succeed. `gone`: the endpoint wants
     no more events."""
@@ -94,16 +85,13 @@ class Failure:
     gone: bool = False
 
 
-def failure_of(host: str, receipt: Receipt, *, subscribed: bool = False) -> Failure | None:
-    """Return what an answer means: None for a success (2xx), as the specification has it. The
-    endpoint of a subscription refuses one message by 410 or 413, and wants the others."""
+def failure_of(host: str, receipt: Receipt) -> Failure | None:
+    """Return what an answer means: None for a success (2xx), as the specification has it."""
     status = receipt.status
     if 200 <= status < 300:
         return None
     if 300 <= status < 400:
         return Failure(f"{host} answered {status}: redirects are not followed.")
-    if subscribed and status in {_GONE, _TOO_LARGE}:
-        return Failure(f"{host} answered {status}: it does not want this event.", final=True)
     if status == _GONE:
         return Failure(f"{host} answered 410: it wants no more events.", gone=True)
     return Failure(f"{host} answered {status}.", receipt.retry_after)

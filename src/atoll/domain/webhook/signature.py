@@ -14,7 +14,6 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from atoll.domain.event import Event, envelope_of
-from atoll.domain.webhook.subscription import event_message
 from atoll.domain.webhook.webhook import Webhook
 
 SIGNING_KEY_BYTES = 32
@@ -41,12 +40,6 @@ def body_of(event: Event) -> bytes:
     envelope = envelope_of(event)
     message = {"type": event.event_type, "timestamp": envelope["at"], "data": envelope}
     return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
-
-
-def message_for(webhook: Webhook, event: Event, *, safe: int) -> bytes:
-    """Return the message of an event as a webhook is sent it. `safe` is the position up to which
-    everything was accepted or given up, which a subscription is told."""
-    return body_of(event) if webhook.subscription is None else event_message(event, safe)
 
 
 def signed_headers(

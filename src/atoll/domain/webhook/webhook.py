@@ -16,7 +16,6 @@ from atoll.domain.event import Event
 from atoll.domain.event_kind import KINDS
 from atoll.domain.ids import OrgId, PrincipalId, WebhookId
 from atoll.domain.stream import check_stream
-from atoll.domain.webhook.subscription import EventSubscription
 from atoll.wire.words.webhooks import MAX_FILTERS, MAX_STREAM, MAX_URL, WebhookScope
 
 STREAMS = "webhook:"
@@ -31,8 +30,7 @@ class Webhook:
 
     `reason` says why Atoll disabled it. `failure` and `failed_at` are of the last failure, and
     `failing_since` is the first one since the last success. `secret_version` counts rotations from
-    1, `replays` how often the owner moved the cursor back. One with a `subscription` was made by
-    the Events extension of MCP, and is none of its owner's list.
+    1, `replays` how often the owner moved the cursor back.
     """
 
     id: WebhookId
@@ -52,7 +50,6 @@ class Webhook:
     failed_at: datetime | None = None
     replays: int = 0
     scope: WebhookScope = WebhookScope.OWN
-    subscription: EventSubscription | None = None
 
     @property
     def stream(self) -> str:
@@ -73,16 +70,9 @@ class Webhook:
         posted to it: a failing endpoint would cause its own next event."""
         if event.stream == self.stream:
             return False
-        if self.subscription is not None:
-            return self.subscription.wanted.covers(event)
         return _passes(event.event_type, self.event_types, ".") and _passes(
             event.stream, self.streams, ":"
         )
-
-
-def has_ended(webhook: Webhook, now: datetime) -> bool:
-    """Report whether a webhook is a subscription that was not renewed in time."""
-    return webhook.subscription is not None and webhook.subscription.expires_at <= now
 
 
 def webhook_stream(webhook_id: WebhookId) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from atoll.domain.webhook.delivery import Echo, Receipt
+from atoll.domain.webhook.delivery import Receipt
 
 
 class WebhookSender(Protocol):
@@ -22,9 +22,4 @@ class WebhookSender(Protocol):
         of it is read. Raises `Unavailable` when there is no answer in time, and what `check`
         raises. The address that is dialled is the one that was checked.
         """
-        ...
-
-    async def ask(self, url: str, headers: Mapping[str, str], body: bytes) -> Echo:
-        """Post the body once, as `send` does, and return the status with the beginning of the
-        answer: what proves that the endpoint wants messages. Raises as `send` does."""
         ...

@@ -12,11 +12,9 @@ _Namespace = Annotated[str, msgspec.Meta(pattern=r"^[a-zA-Z0-9.-]{1,52}$")]
 class ToolSettings:
     """Settings of tools that agents call.
 
-    `uri_scheme`: the beginning of the URIs of what agents read and watch. `mcp_events`: whether the
-    Events extension is offered, which is a draft. `outside_namespaces`: the namespaces of tools
-    that may reach outside this installation.
+    `uri_scheme`: the beginning of the URIs of what agents read and watch. `outside_namespaces`: the
+    namespaces of tools that may reach outside this installation.
     """
 
     uri_scheme: Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9+.-]{0,31}$")] = "atoll"
-    mcp_events: bool = False
     outside_namespaces: tuple[_Namespace, ...] = ()

@@ -1,4 +1,4 @@
-"""The end of dead letters, which have copies of messages, and of subscriptions that lapsed."""
+"""The end of dead letters, which have copies of messages."""
 
 from datetime import timedelta
 
@@ -6,9 +6,7 @@ import structlog
 
 from atoll.domain.errors import AtollError
 from atoll.domain.webhook.delivery import MAX_DEAD, is_old
-from atoll.domain.webhook.webhook import has_ended
 from atoll.services.ground import Ground
-from atoll.services.webhooks.log import WEBHOOKS
 from atoll.wire.words.webhooks import DeliveryState
 
 LOOK = timedelta(hours=1)
@@ -40,12 +38,6 @@ class WebhookAging:
         removed, now = 0, self._ground.clock.now()
         async with self._ground.store.read() as rows:
             found = await rows.webhooks.everything()
-        for ended in [one for one in found if has_ended(one.webhook, now)]:
-            async with self._ground.store.begin() as rows:
-                # Unless it was renewed meanwhile.
-                if await rows.webhooks.get(ended.webhook.id) == ended:
-                    await rows.webhooks.remove(ended.webhook.id)
-            self._ground.bus.announce((WEBHOOKS,))
         for webhook_id in [kept.webhook.id for kept in found]:
             async with self._ground.store.read() as rows:
                 dead = await rows.webhook_deliveries.of(

@@ -12,14 +12,13 @@ from datetime import timedelta
 
 from atoll.domain.event import Event, Gap
 from atoll.domain.ids import WebhookId
-from atoll.domain.tool.occurrence import REVOKED, cursor_of
 from atoll.domain.webhook.delivery import MAX_HELD, MAX_UNFINISHED
-from atoll.domain.webhook.signature import message_for
-from atoll.domain.webhook.webhook import Webhook, has_ended
+from atoll.domain.webhook.signature import body_of
+from atoll.domain.webhook.webhook import Webhook
 from atoll.ports import EventQuery, Transaction
 from atoll.ports.store.webhooks import KeptWebhook
 from atoll.services.ground import Ground
-from atoll.services.webhooks.log import PAGE, reading, safe_position
+from atoll.services.webhooks.log import PAGE, reading
 from atoll.services.webhooks.outcomes import RETRYING, Behind, WebhookOutcomes
 from atoll.services.webhooks.posting import WebhookPosting
 
@@ -46,8 +45,7 @@ class _Progress:
 @dataclass(frozen=True, slots=True)
 class _Page:
     """A page of the log, as the webhook sees it. `left` has of each stream that waits for a retry
-    the first event after the one that is retried, `streams` the events of the others. `safe` is the
-    position up to which everything was accepted or given up before it."""
+    the first event after the one that is retried, `streams` the events of the others."""
 
     kept: KeptWebhook
     last: int
@@ -55,7 +53,6 @@ class _Page:
     gap: Gap | None
     left: Sequence[Event]
     streams: Sequence[Sequence[Event]]
-    safe: int
 
 
 class WebhookFeed:
@@ -108,11 +105,10 @@ class WebhookFeed:
             # webhook, is judged by what it is since.
             now = await rows.webhooks.get(self._id)
             judged = None if now is None else await reading(rows, now.webhook)
-            safe = await safe_position(rows, kept.webhook)
         if now is None or not now.webhook.enabled:
             return None
-        if judged is None or has_ended(now.webhook, self._ground.clock.now()):
-            await self._end(now, revoked=judged is None)
+        if judged is None:
+            await self._outcomes.forbidden(now.webhook)
             return None
         if judged != query or not now.webhook.stands_as(kept.webhook):
             return await self._page()
@@ -129,20 +125,13 @@ class WebhookFeed:
             for event in [one for one in streams.get(stream, ()) if one.position > at][:1]
         )
         others = [events for stream, events in streams.items() if stream not in waiting]
-        return _Page(now, last, len(found) == PAGE, gap, left, others, safe)
+        return _Page(now, last, len(found) == PAGE, gap, left, others)
 
     def _last_of(self, found: Sequence[Event], gap: Gap | None) -> int:
         """Return the position that a page ends at; the end of a log that was set back."""
         if gap is not None and gap.set_back:
             return gap.to
         return found[-1].position if found else self._seen
-
-    async def _end(self, kept: KeptWebhook, *, revoked: bool) -> None:
-        """End what may read nothing any more. The endpoint of a subscription that was revoked is
-        told so."""
-        ended = await self._outcomes.forbidden(kept.webhook)
-        if ended and revoked and kept.webhook.subscription is not None:
-            await self._posting.tell(kept, "terminated", {"error": dict(REVOKED)})
 
     async def _found(
         self, rows: Transaction, query: EventQuery | None
@@ -162,8 +151,6 @@ class WebhookFeed:
             self._seen, self._gap_told = webhook.cursor, 0
 
     async def _post(self, page: _Page) -> None:
-        if page.gap is not None and page.kept.webhook.subscription is not None:
-            await self._posting.tell(page.kept, "gap", {"cursor": cursor_of(page.safe)})
         streams = [(events, _Progress(events[0])) for events in page.streams]
         progress = [one for _, one in streams]
         try:
@@ -203,8 +190,7 @@ class WebhookFeed:
                 progress.left = event
                 if self._ground.clock.now() >= until:
                     return
-                message = message_for(kept.webhook, event, safe=page.safe)
-                failure = await self._posting.send(kept, event.id, message)
+                failure = await self._posting.send(kept, event.id, body_of(event))
                 if failure is None:
                     progress.accepted += 1
                 elif await self._outcomes.failed_first(kept.webhook, event, failure):

@@ -7,8 +7,8 @@ from atoll.domain.event import Event, EventDraft, Json
 from atoll.domain.ids import EVERY_MEMBER
 from atoll.domain.people.capability import Capability, capabilities_of
 from atoll.domain.people.principal import SYSTEM, Principal
-from atoll.domain.webhook.delivery import UNFINISHED, Delivery
-from atoll.domain.webhook.signature import message_for
+from atoll.domain.webhook.delivery import Delivery
+from atoll.domain.webhook.signature import body_of
 from atoll.domain.webhook.webhook import Webhook
 from atoll.ports import EventQuery, Transaction
 from atoll.services.ground import Ground
@@ -34,11 +34,7 @@ events of these."""
 
 async def reading(rows: Transaction, webhook: Webhook) -> EventQuery | None:
     """Return the query for what a webhook reads, by the role that its owner has now; None where
-    that role allows none of it, or the token is gone that a subscription was made with."""
-    token = None if webhook.subscription is None else webhook.subscription.token_id
-    # One that was revoked is gone; one that ended took its subscriptions with it.
-    if token is not None and await rows.tokens.get(token) is None:
-        return None
+    that role allows none of it."""
     organization = webhook.scope is WebhookScope.ORGANIZATION
     if await rows.organizations.get(webhook.org_id) is None:
         return None if organization else EventQuery(webhook.org_id, webhook.owner)
@@ -62,13 +58,6 @@ async def first_unread(rows: Transaction, webhook: Webhook) -> int | None:
             return None
         after = page[-1].position
     return after + 1
-
-
-async def safe_position(rows: Transaction, webhook: Webhook) -> int:
-    """Return the position up to which a webhook's endpoint accepted everything, or it was given
-    up."""
-    held = await rows.webhook_deliveries.of(webhook.id, states=UNFINISHED, after=0, limit=1)
-    return min([webhook.cursor, *(one.position - 1 for one in held)])
 
 
 class WebhookLog:
@@ -120,8 +109,7 @@ class WebhookLog:
             return None
         for event in await rows.events.page(replace(query, after=place - 1, limit=1)):
             if event.position == place:
-                safe = await safe_position(rows, webhook)
-                return message_for(webhook, event, safe=safe)
+                return body_of(event)
         there = await rows.events.after(place - 1, 1)
         removed = not there or there[0].position != place
         if not removed or not await may_read(rows, query, delivery.stream):

@@ -19,12 +19,12 @@ from atoll.domain.webhook.delivery import (
     is_told,
     waiting,
 )
-from atoll.domain.webhook.signature import message_for
+from atoll.domain.webhook.signature import body_of
 from atoll.domain.webhook.webhook import Webhook, after_success, disabled
 from atoll.ports import Transaction
 from atoll.ports.store.webhooks import KeptWebhook
 from atoll.services.ground import Ground
-from atoll.services.webhooks.log import NOT_ALLOWED, WebhookLog, safe_position
+from atoll.services.webhooks.log import NOT_ALLOWED, WebhookLog
 from atoll.wire.words.webhooks import DeliveryState
 
 RETRYING = frozenset({DeliveryState.RETRYING})
@@ -88,8 +88,7 @@ class WebhookOutcomes:
             if kept is None or not kept.webhook.stands_as(read):
                 return True
             first = waiting(read.id, event, self._ground.clock.now())
-            safe = await safe_position(rows, kept.webhook)
-            first = copied(first, message_for(kept.webhook, event, safe=safe))
+            first = copied(first, body_of(event))
             tried, webhook = await self._fail(rows, kept, first, failure)
         self._announce(webhook)
         return tried.state is not DeliveryState.DEAD
@@ -121,21 +120,12 @@ class WebhookOutcomes:
             if delivery.state is DeliveryState.RETRYING:
                 await self._go_on(rows, webhook, delivery)
 
-    async def forbidden(self, read: Webhook) -> bool:
-        """Disable a webhook whose owner's role does not allow it any more. A subscription of the
-        Events extension is removed, unless it was renewed since it was read. Returns whether it
-        ended."""
+    async def forbidden(self, read: Webhook) -> None:
+        """Disable a webhook whose owner's role does not allow it any more."""
         async with self._ground.store.begin() as rows:
             kept = await rows.webhooks.get(read.id)
             if kept is None or not kept.webhook.enabled:
-                return False
-            if kept.webhook.subscription != read.subscription:
-                return False
-            if kept.webhook.subscription is not None:
-                await rows.webhooks.remove(kept.webhook.id)
-                await self._log.append(rows, kept.webhook, "webhook.removed")
-                self._log.announce_change(kept.webhook)
-                return True
+                return
             webhook = disabled(kept.webhook, NOT_ALLOWED)
             await rows.webhooks.put(replace(kept, webhook=webhook))
             counts = await rows.webhook_deliveries.counts(webhook.id)
@@ -144,7 +134,6 @@ class WebhookOutcomes:
                 rows, webhook, "webhook.disabled", payload=told, reason=NOT_ALLOWED
             )
         self._log.announce_change(webhook)
-        return True
 
     async def _current(self, rows: Transaction, delivery: Delivery) -> KeptWebhook | None:
         """Return the webhook, unless it or the delivery was changed since the attempt began."""

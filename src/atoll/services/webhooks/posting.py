@@ -1,15 +1,13 @@
 """Single attempts: an event is signed with the webhook's secrets and posted to its endpoint."""
 
-import secrets
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import atoll
 from atoll.domain.errors import AtollError
-from atoll.domain.event import Event, Json
-from atoll.domain.webhook.delivery import Echo, Failure, failure_of
+from atoll.domain.event import Event
+from atoll.domain.webhook.delivery import Failure, failure_of
 from atoll.domain.webhook.signature import MAX_BODY, body_of, bound_to, signed_headers
-from atoll.domain.webhook.subscription import HEADER, message_of
 from atoll.ports import Clock, Vault
 from atoll.ports.senders.webhooks import WebhookSender
 from atoll.ports.store.webhooks import KeptWebhook
@@ -46,28 +44,13 @@ class WebhookPosting:
             )
         except AtollError as error:
             return Failure(error.message)
-        return failure_of(webhook.host, receipt, subscribed=webhook.subscription is not None)
-
-    async def tell(self, kept: KeptWebhook, kind: str, told: Mapping[str, Json]) -> None:
-        """Post a message about a subscription once, whatever becomes of it."""
-        await self.send(kept, _message_id(kind), message_of({"type": kind, **told}))
-
-    async def challenge(self, kept: KeptWebhook, nonce: str) -> Echo:
-        """Post a challenge to the endpoint of a subscription and return its answer. Raises as the
-        sender does."""
-        identity = _message_id("verification")
-        body = message_of({"type": "verification", "challenge": nonce})
-        headers = self._headers(kept, identity, body, self._clock.now())
-        return await self._sender.ask(kept.webhook.url, headers, body)
+        return failure_of(webhook.host, receipt)
 
     def _headers(
         self, kept: KeptWebhook, message_id: str, body: bytes, now: datetime
     ) -> Mapping[str, str]:
-        webhook = kept.webhook
-        routed = {} if webhook.subscription is None else {HEADER: str(webhook.id)}
         return {
             **signed_headers(message_id, body, at=now, secrets=self._secrets(kept, now)),
-            **routed,
             "Content-Type": "application/json",
             "User-Agent": f"atoll/{atoll.__version__}",
         }
@@ -79,7 +62,3 @@ class WebhookPosting:
             for key in kept.keys
             if key.until is None or now < key.until
         ]
-
-
-def _message_id(kind: str) -> str:
-    return f"msg_{kind}_{secrets.token_hex(8)}"

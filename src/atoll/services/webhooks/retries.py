@@ -12,7 +12,7 @@ import structlog
 from atoll.domain.errors import AtollError
 from atoll.domain.ids import EventId, WebhookId
 from atoll.domain.webhook.delivery import MAX_UNFINISHED, UNFINISHED, Delivery, Failure, in_turn
-from atoll.domain.webhook.webhook import has_ended, webhook_stream
+from atoll.domain.webhook.webhook import webhook_stream
 from atoll.ports.bus import Listener
 from atoll.services.ground import Ground
 from atoll.services.webhooks.log import WebhookLog, reading
@@ -101,7 +101,7 @@ class WebhookRetries:
                 return
             allowed = await reading(rows, kept.webhook) is not None
             message = await self._log.message(rows, kept.webhook, delivery)
-        if not allowed or has_ended(kept.webhook, self._ground.clock.now()):
+        if not allowed:
             await self._outcomes.forbidden(kept.webhook)
             return
         failure: Failure | None = Failure("The event is no longer kept.", final=True)

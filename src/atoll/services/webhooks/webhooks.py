@@ -4,7 +4,7 @@ A secret is returned once, by the call that makes it. A new webhook receives wha
 then on.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -79,7 +79,7 @@ class Webhooks:
         await self._posting.check(url)
         now = self._ground.clock.now()
         async with self._ground.store.begin() as rows:
-            if len(await _listed(rows, caller)) >= MAX_WEBHOOKS:
+            if len(await rows.webhooks.of(caller.org_id, caller.id)) >= MAX_WEBHOOKS:
                 raise LimitReached(f"You have {MAX_WEBHOOKS} webhooks already: remove one first.")
             webhook = Webhook(
                 id=self._ground.ids.webhook(),
@@ -109,7 +109,7 @@ class Webhooks:
     async def list(self, caller: Principal) -> list[WebhookReport]:
         """Return the caller's webhooks, oldest first."""
         async with self._ground.store.read() as rows:
-            found = await _listed(rows, caller)
+            found = await rows.webhooks.of(caller.org_id, caller.id)
             return [
                 _report(one.webhook, await rows.webhook_deliveries.counts(one.webhook.id))
                 for one in found
@@ -210,11 +210,7 @@ def check_person(caller: Principal) -> None:
 async def owned(rows: Transaction, caller: Principal, webhook_id: str) -> KeptWebhook:
     """Return a webhook of the caller's list. Raises `NotFound`."""
     kept = await rows.webhooks.get(WebhookId(webhook_id))
-    if (
-        kept is None
-        or (kept.webhook.org_id, kept.webhook.owner) != (caller.org_id, caller.id)
-        or kept.webhook.subscription is not None
-    ):
+    if kept is None or (kept.webhook.org_id, kept.webhook.owner) != (caller.org_id, caller.id):
         raise NotFound(f"You have no webhook {webhook_id[:80]!r}: list them to see.")
     return kept
 
@@ -227,12 +223,6 @@ async def remove_all(
     for kept in await rows.webhooks.of(*whose):
         await rows.webhooks.remove(kept.webhook.id)
         await WebhookLog(ground).append(rows, kept.webhook, "webhook.removed", actor=actor)
-
-
-async def _listed(rows: Transaction, caller: Principal) -> Sequence[KeptWebhook]:
-    """Return the webhooks of the caller's list: subscriptions of MCP clients are theirs."""
-    found = await rows.webhooks.of(caller.org_id, caller.id)
-    return [one for one in found if one.webhook.subscription is None]
 
 
 def _changed(webhook: Webhook, change: WebhookChange) -> Webhook:

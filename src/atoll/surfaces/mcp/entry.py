@@ -6,7 +6,6 @@ answers each request by itself, and this entry gives and checks the ids.
 
 import asyncio
 from collections.abc import MutableMapping
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -19,7 +18,7 @@ from starlette.types import Message, Receive, Scope, Send
 from atoll.domain.errors import Invalid
 from atoll.domain.event import last_event_position
 from atoll.domain.people.principal import Principal
-from atoll.services.application import Application, EventServices
+from atoll.services.application import Application
 from atoll.services.tools.mcp_sessions import SessionClaims
 from atoll.services.tools.watches import check_reader
 from atoll.surfaces.mcp.bodies import (
@@ -38,10 +37,6 @@ from atoll.surfaces.mcp.standing import Standing
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-METHOD: Final = "mcp-method"
-EVENT_STREAM: Final = "events/stream"
-"""The method of the Events extension whose answer is a stream, never JSON."""
-
 SESSION: Final = "mcp-session-id"
 VERSION: Final = "mcp-protocol-version"
 HANDSHAKE_VERSIONS: Final = frozenset({"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"})
@@ -54,13 +49,10 @@ _OLDEST = "2024-11-05"
 
 
 @dataclass(frozen=True, slots=True)
-class _Managers:
-    """The tools, and the SDK's servers of them: for revisions with a handshake, for later ones, and
-    for the streams of the Events extension there. Without the extension all are the same."""
+class _Loaded:
+    """The tools, and the SDK's server of them."""
 
-    handshake: "StreamableHTTPSessionManager"
-    modern: "StreamableHTTPSessionManager"
-    streams: "StreamableHTTPSessionManager"
+    manager: "StreamableHTTPSessionManager"
     offering: Offering
 
 
@@ -75,7 +67,7 @@ class McpEntry:
         self._version = version
         self._more = more
         self._wanted = asyncio.Event()
-        self._loaded: asyncio.Future[_Managers] | None = None
+        self._loaded: asyncio.Future[_Loaded] | None = None
         self._streams = OpenStreams()
         self._bodies = BodyReader(self._bytes_of)
 
@@ -91,11 +83,9 @@ class McpEntry:
             expecting = tasks.create_task(self._expect())
             await self._wanted.wait()
             expecting.cancel()
-        managers = await asyncio.to_thread(self._load)
-        async with AsyncExitStack() as stack:
-            for one in {managers.handshake, managers.modern, managers.streams}:
-                await stack.enter_async_context(one.run())
-            self._loaded.set_result(managers)
+        loaded = await asyncio.to_thread(self._load)
+        async with loaded.manager.run():
+            self._loaded.set_result(loaded)
             await asyncio.get_running_loop().create_future()
 
     async def _expect(self) -> None:
@@ -104,27 +94,18 @@ class McpEntry:
         await asyncio.sleep(AFTER_START_SECONDS)
         self._wanted.set()
 
-    def _load(self) -> _Managers:
+    def _load(self) -> _Loaded:
         toolbox = import_module("atoll.surfaces.mcp.toolbox").toolbox(self._more)
-        offering, events = Offering(self._atoll, toolbox), self._atoll.tools.events
-        plain = self._manager_over(offering, None, json=True)
-        if events is None:
-            return _Managers(plain, plain, plain, offering)
-        modern = self._manager_over(offering, events, json=True)
-        return _Managers(plain, modern, self._manager_over(offering, events, json=False), offering)
-
-    def _manager_over(
-        self, offering: Offering, events: EventServices | None, *, json: bool
-    ) -> "StreamableHTTPSessionManager":
+        offering = Offering(self._atoll, toolbox)
         server = import_module("atoll.surfaces.mcp.server")
         managers = import_module("mcp.server.streamable_http_manager")
-        made: StreamableHTTPSessionManager = managers.StreamableHTTPSessionManager(
-            server.mcp_server(offering, self._streams, version=self._version, events=events),
-            json_response=json,
+        manager: StreamableHTTPSessionManager = managers.StreamableHTTPSessionManager(
+            server.mcp_server(offering, self._streams, version=self._version),
+            json_response=True,
             stateless=True,
             max_request_body_size=MAX_BODY_BYTES,
         )
-        return made
+        return _Loaded(manager, offering)
 
     def _bytes_of(self, tool: str) -> int:
         """Return the most bytes of a call of a tool. Before the tools are loaded, a call may be as
@@ -134,7 +115,7 @@ class McpEntry:
         found = self._loaded.result().offering.find(tool)
         return 0 if found is None else min(MAX_BODY_BYTES, found.most_bytes())
 
-    async def _managers(self) -> _Managers:
+    async def _server(self) -> _Loaded:
         if self._loaded is None:
             raise RuntimeError("the entry of MCP does not run")
         self._wanted.set()
@@ -159,11 +140,8 @@ class McpEntry:
         if headers.get(VERSION, _OLDEST) in HANDSHAKE_VERSIONS:
             await self._handshake(body, scope, receive, send)
             return
-        managers = await self._managers()
-        # The SDK refuses a header that the body does not agree with.
-        streams = headers.get(METHOD) == EVENT_STREAM
-        manager = managers.streams if streams else managers.modern
-        await manager.handle_request(scope, receive, send)
+        loaded = await self._server()
+        await loaded.manager.handle_request(scope, receive, send)
 
     async def _handshake(self, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request of a revision with a handshake."""
@@ -206,7 +184,7 @@ class McpEntry:
             return
         client, tools = _client(scope), self._atoll.tools
         session: SessionClaims = scope["state"]["mcp_session"]
-        offering = (await self._managers()).offering
+        offering = (await self._server()).offering
         # Here, while the answer can still say so.
         check_reader(client.caller)
         try:
@@ -222,14 +200,14 @@ class McpEntry:
 
     async def _post(self, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
         method = method_of(body)
-        managers = await self._managers()
+        loaded = await self._server()
         extra: list[tuple[bytes, bytes]] = []
         if method == "initialize":
             client = _client(scope)
-            mark = await managers.offering.mark(client.caller, home=client.home)
+            mark = await loaded.offering.mark(client.caller, home=client.home)
             session = await self._atoll.tools.sessions.begin(client.caller, mark)
             extra = [(SESSION.encode(), session.encode())]
-        await managers.handshake.handle_request(
+        await loaded.manager.handle_request(
             _without_session(scope), receive, _with_headers(send, extra)
         )
 

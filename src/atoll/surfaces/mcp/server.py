@@ -21,11 +21,10 @@ from atoll.domain.people.principal import Principal
 from atoll.domain.tool.answer import Answer
 from atoll.domain.tool.offer import HOME
 from atoll.domain.tool.tool import Effects, flat_name
-from atoll.services.application import Application, EventServices
+from atoll.services.application import Application
 from atoll.services.tools.tool_call import ToolCall
 from atoll.services.tools.tool_calls import ToolCaller
 from atoll.surfaces.mcp.definition import Call, ToolDefinition
-from atoll.surfaces.mcp.event_methods import add_events
 from atoll.surfaces.mcp.listening import ListeningServer
 from atoll.surfaces.mcp.offering import Offering
 from atoll.surfaces.mcp.open_streams import OpenStreams
@@ -127,18 +126,11 @@ class AnnouncingServer(Server[Any]):
         return found
 
 
-def mcp_server(
-    offering: Offering,
-    streams: OpenStreams,
-    *,
-    version: str,
-    events: EventServices | None = None,
-) -> AnnouncingServer:
-    """Return the SDK's server over these tools and their services, with the Events extension where
-    there are services for it."""
+def mcp_server(offering: Offering, streams: OpenStreams, *, version: str) -> AnnouncingServer:
+    """Return the SDK's server over these tools and their services."""
     handlers, resources = ToolServer(offering.atoll, offering), ResourceServer(offering.atoll)
     listening = ListeningServer(offering.atoll, offering, streams)
-    server = AnnouncingServer(
+    return AnnouncingServer(
         NAME,
         version=version,
         title="Atoll",
@@ -153,9 +145,6 @@ def mcp_server(
         on_unsubscribe_resource=resources.unsubscribe,
         on_subscriptions_listen=listening.listen,
     )
-    if events is not None:
-        add_events(server, events, streams)
-    return server
 
 
 def _schema(tools: Toolbox, name: str) -> Mapping[str, Any] | None:

@@ -1,22 +1,20 @@
 """Endpoints of webhooks in memory."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from atoll.domain.errors import AtollError
-from atoll.domain.webhook.delivery import Echo, Receipt
+from atoll.domain.webhook.delivery import Receipt
 from atoll.domain.webhook.webhook import checked_url
 
 
 class FakeWebhookSender:
     """A `ports.senders.webhooks.WebhookSender` that keeps what it sent, by URL. `answers` are given
-    for a URL, one after the other, before it answers 200 again; an error among them is raised.
-    `echo` returns the body of the answer to a challenge, from the body that was sent."""
+    for a URL, one after the other, before it answers 200 again; an error among them is raised."""
 
     def __init__(self) -> None:
         self.sent: dict[str, list[tuple[Mapping[str, str], bytes]]] = {}
         self.answers: dict[str, list[Receipt | AtollError]] = {}
-        self.echo: Callable[[bytes], bytes] = bytes
         self._came = asyncio.Condition()
 
     async def check(self, url: str) -> None:
@@ -39,8 +37,3 @@ class FakeWebhookSender:
         """Return once so many messages were sent to a URL."""
         async with self._came:
             await self._came.wait_for(lambda: len(self.sent.get(url, ())) >= count)
-
-    async def ask(self, url: str, headers: Mapping[str, str], body: bytes) -> Echo:
-        """See the port."""
-        receipt = await self.send(url, headers, body)
-        return Echo(receipt.status, self.echo(body))

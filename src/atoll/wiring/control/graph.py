@@ -106,7 +106,7 @@ def build_application(
                               events=events, settings=settings.workers),
         tools=build_tools(
             *(ground, events, sandboxes, tenancy), settings=settings.tools,
-            outgoing=(ports.vault, own.webhooks), lent=access.tools_lent,
+            lent=access.tools_lent,
         ),
         overview=build_overview(*(ground, library, sandboxes), statuses=statuses, secrets=secrets,
                                 routes=backends.routes),

@@ -5,27 +5,22 @@ from collections.abc import Sequence
 
 from atoll.domain.tool.offer import ToolReach
 from atoll.domain.tool.tool import Tool
-from atoll.ports import Vault
-from atoll.ports.senders.webhooks import WebhookSender
-from atoll.services.application import EventServices, Tenancy, ToolServices
+from atoll.services.application import Tenancy, ToolServices
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Events
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.tools.children import Children
 from atoll.services.tools.consent import Consent
-from atoll.services.tools.event_feeds import EventFeeds
 from atoll.services.tools.list_changes import ListChanges
 from atoll.services.tools.mcp_sessions import McpSessions
 from atoll.services.tools.resources import Resources
 from atoll.services.tools.settings import ToolSettings
-from atoll.services.tools.subscriptions import EventSubscriptions
 from atoll.services.tools.tool_calls import ToolCalls
 from atoll.services.tools.tool_lists import ToolLists
 from atoll.services.tools.wake_giving import WakeGiving
 from atoll.services.tools.waker import Waker
 from atoll.services.tools.wakings import Wakings
 from atoll.services.tools.watches import Watches
-from atoll.services.webhooks.posting import WebhookPosting
 
 
 def build_tools(
@@ -35,11 +30,10 @@ def build_tools(
     tenancy: Tenancy,
     *,
     settings: ToolSettings,
-    outgoing: tuple[Vault, WebhookSender],
     lent: asyncio.Event,
 ) -> ToolServices:
-    """Return the use cases of tools, and the waker of agents. `outgoing` is what messages are
-    signed and sent by, and `lent` is set once a sandbox has access to tools."""
+    """Return the use cases of tools, and the waker of agents. `lent` is set once a sandbox has
+    access to tools."""
     scheme, credentials = settings.uri_scheme, tenancy.credentials
     wakings = Wakings(ground, events)
     return ToolServices(
@@ -50,7 +44,6 @@ def build_tools(
         resources=Resources(events, scheme=scheme),
         children=Children(ground, sandboxes),
         watches=Watches(ground, events, scheme=scheme),
-        events=_events(ground, events, scheme, *outgoing) if settings.mcp_events else None,
         list_changes=ListChanges(ground, tenancy.memberships),
         lent=lent,
         lists=ToolLists(
@@ -66,11 +59,3 @@ def _all_tools() -> Sequence[Tool]:
     from atoll.surfaces.mcp.toolbox import toolbox  # loaded late: most servers never use it
 
     return [one.tool for one in toolbox().all()]
-
-
-def _events(
-    ground: Ground, events: Events, scheme: str, vault: Vault, sender: WebhookSender
-) -> EventServices:
-    feeds = EventFeeds(ground, events, scheme=scheme)
-    posting = WebhookPosting(ground.clock, vault, sender)
-    return EventServices(feeds, EventSubscriptions(ground, vault, posting, feeds))

@@ -52,14 +52,6 @@ class WebhookSenderContract:
             await sender.send(url, HEADERS, b"{}")
         assert (await sender.send(url, HEADERS, b"{}")).status == 200
 
-    async def test_answer_to_a_challenge_has_the_status(
-        self, sender: WebhookSender, url: str
-    ) -> None:
-        assert (await sender.ask(url, HEADERS, b"{}")).status == 200
-        self.scripted(sender, url, Receipt(404))
-        assert (await sender.ask(url, HEADERS, b"{}")).status == 404
-        assert len(self.received(sender, url)) == 2
-
     @pytest.mark.parametrize(
         "url",
         ["", "ftp://hooks.example/", "https://a@hooks.example/", "https:///a", "https://h.example/#a",
