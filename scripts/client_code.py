@@ -27,6 +27,7 @@ from atoll.wire.api.operation import (
     REQUIRED,
     Answer,
     Area,
+    OpenAnswer,
     Operation,
     Parameter,
     PartialAnswer,
@@ -99,11 +100,13 @@ class AreaCode:
         return [*_classes(self._module, Answer), *_classes(self._module, Request)]
 
     def _shapes(self) -> Iterator[str]:
-        self._need("atoll.client.fields", "Shape")
         for struct in _classes(self._module, Answer):
+            self._need("atoll.client.fields", "Shape")
             parent = struct.__bases__[0]
             inherited = (
-                set() if parent in (Answer, PartialAnswer) else set(parent.__struct_fields__)
+                set()
+                if parent in (Answer, OpenAnswer, PartialAnswer)
+                else set(parent.__struct_fields__)
             )
             base = self._shape(parent) if inherited else "Shape"
             lines = [f"class {shape_name(struct)}({base}):", _docstring(struct.__doc__, 4), ""]

@@ -6,10 +6,14 @@ The client was there before them, and its names stay.
 from typing import Final
 
 AREAS: Final = (
+    "agents.agents",
     "agents.inbox",
     "agents.logins",
+    "agents.sandbox_agents",
     "approvals",
     "audit",
+    "dashboards.dashboards",
+    "dashboards.shares",
     "hooks",
     "hosts.hosts",
     "hosts.routes",
@@ -20,25 +24,35 @@ AREAS: Final = (
     "people.quotas",
     "people.shares",
     "people.tokens",
+    "sandboxes.networks",
+    "sandboxes.requests",
+    "sandboxes.views",
     "secrets",
     "webhooks",
 )
 NOUNS_BY_HAND: Final = frozenset(
-    {"library.drive", "people.invitations", "people.organizations", "people.quotas"}
+    {
+        *("agents.agents", "agents.sandbox_agents", "dashboards.dashboards", "dashboards.shares"),
+        *("library.drive", "people.invitations", "people.organizations", "people.quotas"),
+        *("sandboxes.networks", "sandboxes.requests", "sandboxes.views"),
+    }
 )
 """Areas of which only shapes and bodies are made: the client has one noun for several of them."""
 
 NAMED_OTHERWISE: Final = {
+    "EgressRule": "Rule",
     "InboxView": "InboxList",
     "MadePatView": "MadeToken",
     "MadeView": "MadeShare",
+    "Part": "WallPart",
+    "SettingsView": "AgentSettings",
+    "StatusView": "AgentStatus",
 }
 """Shapes that have another name than their answer without `View`."""
 
 BY_HAND: Final = {
     "Gap": "atoll.client.terminal_shapes",
     "Payload": "atoll.client.terminal_shapes",
-    "StatusOption": "atoll.client.status_shapes",
 }
 """Shapes of areas that are still written by hand, and their modules."""
 

@@ -25,39 +25,6 @@ B = TypeVar("B", bound=Mapping[str, object])
 _NOTHING: tuple[object, ...] = (None, (), [], {})
 
 
-class RepoBody(TypedDict, total=False):
-    """A repository of a new sandbox."""
-
-    repo_url: str | None
-    key: str | None
-    branch: str | None
-    from_branch: str | None
-    sparse: list[str]
-
-
-class WorkspaceBody(TypedDict, total=False):
-    """The workspace of a new sandbox."""
-
-    mode: Literal["mirror", "remote-canonical"] | None
-    access: WorkspaceAccess | None
-
-
-class SetupBody(TypedDict, total=False):
-    """The words for a sandbox's first agent."""
-
-    instructions: str | None
-    instructions_ref: str | None
-    secret_refs: list[str]
-
-
-class ConsumerBody(TypedDict, total=False):
-    """The consumer for which a sandbox exists."""
-
-    actor: ActorKind
-    harness: str | None
-    session_id: str | None
-
-
 class WorkBody(TypedDict, total=False):
     """The way in which an agent works: at a terminal, or as a machine that may ask."""
 
@@ -65,61 +32,8 @@ class WorkBody(TypedDict, total=False):
     permissions: Literal["allow", "ask"]
 
 
-class TaskBody(WorkBody, total=False):
-    """The way in which the agent of a new sandbox takes its prompt."""
-
-    group: str | None
-    max_working: int | None
-
-
-class ProjectUseBody(TypedDict, total=False):
-    """An approved project of a new sandbox."""
-
-    digest: Required[str]
-    setup: Literal["now", "later"]
-
-
 Scope = Literal["session", "agent", "shared"]
 Softlock = Literal["owner", "strict"]
-
-
-class CreateBody(TypedDict, total=False):
-    """A request for a sandbox."""
-
-    profile: str
-    profile_version: str | None
-    name: str | None
-    agent: str | None
-    agent_catalogue: list[str] | None
-    softlock: Softlock | None
-    network_mode: Mode | None
-    scope: Scope | None
-    ttl: int | str | None
-    cwd: str | None
-    env: dict[str, str]
-    copies: list[str]
-    repos: list[RepoBody]
-    mounts: list[MountBody]
-    workspace: WorkspaceBody
-    setup_metadata: SetupBody
-    inputs: InputsBody
-    consumer: ConsumerBody
-    prompt: str | None
-    task: TaskBody
-    project: ProjectUseBody | None
-    host: str | None
-    route: RouteOptionsBody
-
-
-class NetworkBody(TypedDict, total=False):
-    """Changes of a sandbox's network."""
-
-    mode: Mode | None
-    allow: list[str]
-    deny: list[str]
-    forget: list[str]
-    host_ports: list[int] | None
-    ranges: list[str] | None
 
 
 class MeBody(TypedDict):
@@ -157,33 +71,6 @@ class TerminalBody(TypedDict, total=False):
     env: dict[str, str] | None
     cols: int | None
     rows: int | None
-
-
-class AgentBody(WorkBody, total=False):
-    """An agent to start."""
-
-    agent: Required[str]
-    prompt: str | None
-    resume: bool
-    conversation: str | None
-    softlock: Softlock
-    cwd: str | None
-    env: dict[str, str] | None
-    name: str | None
-
-
-class SettingsBody(TypedDict, total=False):
-    """A setting of an agent to change."""
-
-    model: str | None
-    permission_mode: str | None
-
-
-class AnswerBody(TypedDict, total=False):
-    """An answer to a card."""
-
-    option: str | None
-    text: str | None
 
 
 class ExecBody(TypedDict, total=False):

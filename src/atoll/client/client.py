@@ -6,6 +6,7 @@ made there, as `Bookmarks(client.transport)`. What streams goes through `transpo
 
 from collections.abc import Callable
 
+from atoll.client.agents import Agents
 from atoll.client.made.agents.inbox import Inbox
 from atoll.client.made.approvals import Approvals
 from atoll.client.made.library.kept import KeptFiles
@@ -13,7 +14,7 @@ from atoll.client.made.people.shares import Shares
 from atoll.client.made.secrets import Secrets
 from atoll.client.sandboxes import Sandboxes
 from atoll.client.server import Server
-from atoll.client.terminals import Agents, Execs, Files, Terminals
+from atoll.client.terminals import Execs, Files, Terminals
 from atoll.client.transport import Transport
 
 

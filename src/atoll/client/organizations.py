@@ -1,10 +1,11 @@
 """Organizations, their members and invitations, over the API."""
 
 from collections.abc import Sequence
-from typing import Literal, Required, TypedDict
+from typing import Literal
 
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
+from atoll.client.made.dashboards.dashboards import OwnerBody
 from atoll.client.made.people.invitations import (
     AcceptBody,
     InviteBody,
@@ -28,7 +29,9 @@ from atoll.client.made.people.quotas import (
     QuotaBody,
     QuotaList,
 )
-from atoll.client.shapes import Me, Sandbox, SandboxState
+from atoll.client.made.sandboxes.views import Sandbox
+from atoll.client.made.sandboxes.views import State as SandboxState
+from atoll.client.shapes import Me
 from atoll.client.transport import ANSWER_SECONDS, Call, Transport, at, get, patch, post, put
 from atoll.client.workers.shapes import (
     HeartbeatState,
@@ -41,12 +44,6 @@ from atoll.client.workers.shapes import (
 )
 
 ROLES: tuple[OrgRole, ...] = ("owner", "admin", "member", "viewer")
-
-
-class OwnerBody(TypedDict, total=False):
-    """The member whom a sandbox is given to."""
-
-    member: Required[str]
 
 
 class Realm(Shape):

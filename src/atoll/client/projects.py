@@ -3,9 +3,9 @@
 from typing import Literal, Required, TypedDict
 
 from atoll.client import fields
-from atoll.client.bodies import RepoBody
 from atoll.client.fields import Field, Shape
-from atoll.client.shapes import Sandbox
+from atoll.client.made.sandboxes.requests import RepoBody
+from atoll.client.made.sandboxes.views import Sandbox
 from atoll.client.transport import Call, Transport, at, get, post
 
 DecisionWord = Literal["approved", "declined"]

@@ -3,14 +3,13 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from atoll.client.made.sandboxes.networks import Network, Safety
+from atoll.client.made.sandboxes.views import Sandbox
 from atoll.client.shapes import (
     HeldPushes,
     Log,
-    Network,
     Processes,
     PullOrder,
-    Safety,
-    Sandbox,
     SandboxList,
     SandboxTools,
     Sync,
@@ -19,7 +18,9 @@ from atoll.client.shapes import (
 from atoll.client.transport import ANSWER_SECONDS, Call, Pairs, Transport, at, get, post, put
 
 if TYPE_CHECKING:  # dictionaries that take longer to load than `atoll list` may
-    from atoll.client.bodies import CreateBody, NetworkBody, PullResultBody, SyncBody, TakeBody
+    from atoll.client.bodies import PullResultBody, SyncBody, TakeBody
+    from atoll.client.made.sandboxes.networks import NetworkBody
+    from atoll.client.made.sandboxes.requests import CreateBody
 
 SYNC_SECONDS = 900.0
 """The longest silence while a remote is fetched and a branch rebased."""

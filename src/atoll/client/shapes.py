@@ -7,20 +7,7 @@ from typing import Literal
 
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
-from atoll.client.status_shapes import SandboxAgent
-from atoll.client.words import Mode
-
-SandboxState = Literal[
-    "requested",
-    "provisioning",
-    "ready",
-    "active",
-    "stopped",
-    "expired",
-    "failed",
-    "destroying",
-    "destroyed",
-]
+from atoll.client.made.sandboxes.views import ProfileName, Sandbox
 
 ToolMissing = Literal[
     "not_inside",
@@ -30,113 +17,6 @@ ToolMissing = Literal[
     "not_in_profile",
     "no_permission",
 ]
-
-
-class ProfileName(Shape):
-    """The profile of a sandbox."""
-
-    id = fields.text()
-    version = fields.text()
-
-
-class Isolation(Shape):
-    """Isolation of a sandbox."""
-
-    level: Field[Literal["none", "policy", "container", "microvm"]] = fields.word()
-    mechanism = fields.text()
-    host_uid = fields.number()
-    weak = fields.flag()
-    degraded = fields.texts()
-
-
-class Repo(Shape):
-    """A repository of a sandbox."""
-
-    path = fields.text()
-    key = fields.text()
-    repo_url = fields.text()
-    branch = fields.text()
-    from_branch = fields.text()
-    submodules = fields.texts()
-    lfs_files = fields.number()
-
-
-class Setup(Shape):
-    """The instructions for a sandbox's first agent."""
-
-    instructions = fields.text()
-    instructions_ref = fields.text()
-    instructed = fields.flag()
-
-
-class SandboxProject(Shape):
-    """The approved project of a sandbox."""
-
-    state: Field[Literal["none", "waiting", "running", "done", "failed"]] = fields.word()
-    reason = fields.text()
-    ports = fields.numbers()
-    repository = fields.text()
-    copies = fields.texts()
-
-
-class Task(Shape):
-    """The task of a sandbox's agent."""
-
-    prompt = fields.text()
-    group = fields.text()
-    state: Field[Literal["queued", "waiting", "given", "failed"]] = fields.word()
-    reason = fields.text()
-    before = fields.number()
-
-
-class Workspace(Shape):
-    """Workspace of a sandbox."""
-
-    mode: Field[Literal["mirror", "remote-canonical"]] = fields.word()
-
-
-class Metadata(Shape):
-    """The first repository of a sandbox."""
-
-    repo_url = fields.text()
-    branch = fields.text()
-
-
-class Sandbox(Shape):
-    """A sandbox."""
-
-    sandbox_id = fields.text()
-    name = fields.text()
-    state: Field[SandboxState] = fields.word()
-    generation = fields.number()
-    reason = fields.text()
-    profile = fields.one(ProfileName)
-    extension = fields.text()
-    host = fields.text()
-    route = fields.text()
-    agent = fields.text()
-    agent_catalogue = fields.texts()
-    agents_inside = fields.texts()
-    network_mode: Field[Mode] = fields.word()
-    isolation = fields.one(Isolation)
-    metadata = fields.one(Metadata)
-    setup_metadata = fields.one(Setup)
-    workspace = fields.one(Workspace)
-    task = fields.one(Task)
-    project = fields.one(SandboxProject)
-    repos = fields.many(Repo)
-    leftovers = fields.texts()
-    parent = fields.text()
-    exposed_secrets = fields.texts()
-    created_at = fields.text()
-    ready_at = fields.text()
-    updated_at = fields.text()
-    last_active_at = fields.text()
-    expires_at = fields.text()
-    max_expires_at = fields.text()
-    retained_until = fields.text()
-    ends_soon = fields.flag()
-    agents = fields.many(SandboxAgent)
 
 
 class SandboxList(Shape):
@@ -157,33 +37,6 @@ class Log(Shape):
     """A provisioning log."""
 
     lines = fields.many(LogLine)
-
-
-class Layer(Shape):
-    """A layer of protection."""
-
-    number = fields.number()
-    name = fields.text()
-    text = fields.text()
-    in_force = fields.flag()
-    bypassable = fields.flag()
-
-
-class WallPart(Shape):
-    """A part of the wall."""
-
-    name = fields.text()
-    text = fields.text()
-    in_force = fields.flag()
-    weakened = fields.flag()
-
-
-class Safety(Shape):
-    """Safety layers of one sandbox."""
-
-    layers = fields.many(Layer)
-    wall = fields.many(WallPart)
-    degraded = fields.texts()
 
 
 class Process(Shape):
@@ -224,35 +77,6 @@ class SandboxTools(Shape):
     """The tools of an installation, as far as agents inside a sandbox have them."""
 
     tools = fields.many(SandboxTool)
-
-
-class Rule(Shape):
-    """A network rule."""
-
-    host = fields.text()
-    ports = fields.numbers()
-    methods = fields.texts()
-    paths = fields.texts()
-    origin = fields.text()
-
-
-class Withheld(Shape):
-    """A value of a network that is beyond a bound, and whose."""
-
-    field = fields.text()
-    text = fields.text()
-    whose = fields.text()
-
-
-class Network(Shape):
-    """Destinations a sandbox may reach."""
-
-    mode: Field[Mode] = fields.word()
-    rules = fields.many(Rule)
-    denied = fields.texts()
-    host_ports = fields.numbers()
-    ranges = fields.texts()
-    withheld = fields.many(Withheld)
 
 
 class UnpulledPlace(Shape):

@@ -26,66 +26,6 @@ class TerminalList(Shape):
     terminals = fields.many(Terminal)
 
 
-class Agent(Shape):
-    """An agent in a sandbox."""
-
-    id = fields.text()
-    agent = fields.text()
-    agent_state: Field[Literal["running", "paused", "stopped"]] = fields.word()
-    turn: Field[Literal["working", "waiting"]] = fields.word()
-
-
-class AgentList(Shape):
-    """The agents of a sandbox."""
-
-    agents = fields.many(Agent)
-
-
-class Choice(Shape):
-    """A value that an agent offers for a setting."""
-
-    id = fields.text()
-    label = fields.text()
-
-
-class Setting(Shape):
-    """A setting of an agent, and its choices."""
-
-    now = fields.text()
-    choices = fields.many(Choice)
-    free = fields.flag()
-
-
-class AgentSettings(Shape):
-    """Settings of an agent that can be changed while it runs."""
-
-    model = fields.one(Setting)
-    permission_mode = fields.one(Setting)
-
-
-class Option(Shape):
-    """An answer a card offers."""
-
-    id = fields.text()
-
-
-class Card(Shape):
-    """A card of an agent."""
-
-    id = fields.text()
-    kind = fields.text()
-    state: Field[Literal["pending", "running", "done", "failed", "declined"]] = fields.word()
-    title = fields.text()
-    text = fields.text()
-    options = fields.many(Option)
-
-
-class Cards(Shape):
-    """A page of cards."""
-
-    cards = fields.many(Card)
-
-
 class Recording(Shape):
     """A recording of a terminal."""
 

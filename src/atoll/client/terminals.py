@@ -1,24 +1,11 @@
-"""Terminals, agents, recordings, commands and files of sandboxes, over the API."""
+"""Terminals, recordings, commands and files of sandboxes, over the API."""
 
 import json
 from collections.abc import Iterable, Iterator
 
-from atoll.client.bodies import (
-    Action,
-    AgentBody,
-    AnswerBody,
-    ExecBody,
-    SettingsBody,
-    TerminalBody,
-    TerminalChangeBody,
-)
+from atoll.client.bodies import ExecBody, TerminalBody, TerminalChangeBody
 from atoll.client.fields import Json
 from atoll.client.terminal_shapes import (
-    Agent,
-    AgentList,
-    AgentSettings,
-    Card,
-    Cards,
     Entry,
     Exec,
     ExecList,
@@ -31,7 +18,7 @@ from atoll.client.terminal_shapes import (
     Total,
     Unpacked,
 )
-from atoll.client.transport import ANSWER_SECONDS, Call, Pairs, Transport, at, get, patch, post
+from atoll.client.transport import Call, Pairs, Transport, at, get, patch, post
 from atoll.domain.errors import Failed
 
 SEARCH_SECONDS = 60.0
@@ -84,56 +71,6 @@ class Terminals:
     def delete_recording(self, name: str, recording: str) -> None:
         """Delete a recording."""
         self._transport.call(Call("DELETE", at("sandboxes", name, "recordings", recording)))
-
-
-class Agents:
-    """The agents of a sandbox. An agent's id is that of its terminal."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-
-    def list(self, name: str) -> AgentList:
-        """Return the agents of a sandbox, in the order of their starts."""
-        return self._transport.read(AgentList, get("sandboxes", name, "agents"))
-
-    def start(self, name: str, body: AgentBody) -> Agent:
-        """Start an agent."""
-        return self._transport.read(Agent, post("sandboxes", name, "agents", value=body))
-
-    def act(
-        self, name: str, agent: str, *, action: Action, seconds: float = ANSWER_SECONDS
-    ) -> Agent:
-        """Pause, resume, interrupt or stop an agent, waiting at most `seconds`."""
-        call = post("sandboxes", name, "terminals", agent, "agent", value={"action": action})
-        patient = Call(call.method, call.path, call.query, call.headers, call.body, seconds)
-        return self._transport.read(Agent, patient)
-
-    def settings(self, name: str, agent: str) -> AgentSettings:
-        """Return an agent's settings and their choices."""
-        return self._transport.read(
-            AgentSettings, get("sandboxes", name, "agents", agent, "settings")
-        )
-
-    def change(self, name: str, agent: str, body: SettingsBody) -> AgentSettings:
-        """Change a setting; returns once the agent has accepted it."""
-        call = patch("sandboxes", name, "agents", agent, "settings", value=body)
-        return self._transport.read(AgentSettings, call)
-
-    def ask(self, name: str, agent: str, prompt: str) -> Agent:
-        """Give an agent a prompt. Raises `Conflict` while it takes none."""
-        call = post("sandboxes", name, "terminals", agent, "ask", value={"prompt": prompt})
-        return self._transport.read(Agent, call)
-
-    def cards(self, name: str, agent: str, *, since: int) -> Cards:
-        """Return the cards that changed after `since`."""
-        query = (("since", str(since)),)
-        call = get("sandboxes", name, "terminals", agent, "cards", query=query)
-        return self._transport.read(Cards, call)
-
-    def answer(self, name: str, agent: str, card: str, body: AnswerBody) -> Card:
-        """Answer a card."""
-        place = ("sandboxes", name, "terminals", agent, "cards", card, "answer")
-        return self._transport.read(Card, post(*place, value=body))
 
 
 class Execs:

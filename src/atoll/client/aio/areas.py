@@ -4,14 +4,13 @@ What a program wants otherwise than a command line (whole lists over many pages,
 is in `work` and `records`.
 """
 
+from atoll.client.agents import AgentCatalogue, Agents
 from atoll.client.aio.nouns import AsyncNoun, Awaited
-from atoll.client.catalogue import AgentCatalogue
 from atoll.client.changes import Commits, PullRequests, WorkingTrees
 from atoll.client.organizations import Organizations
 from atoll.client.outside.drive import Drives
 from atoll.client.outside.extensions import Extensions
 from atoll.client.projects import Projects
-from atoll.client.terminals import Agents
 from atoll.client.workers.desktops import Desktops
 
 

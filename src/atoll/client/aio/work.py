@@ -8,9 +8,11 @@ from typing import Final
 
 from atoll.client.aio.nouns import AsyncNoun, Awaited
 from atoll.client.aio.terminal import AttachedTerminal, attached
-from atoll.client.bodies import CreateBody, ExecBody
+from atoll.client.bodies import ExecBody
+from atoll.client.made.sandboxes.requests import CreateBody
+from atoll.client.made.sandboxes.views import Sandbox
 from atoll.client.sandboxes import Sandboxes
-from atoll.client.shapes import Sandbox, SandboxList
+from atoll.client.shapes import SandboxList
 from atoll.client.terminal_shapes import Exec, FoundFile, OutputLine, Unpacked
 from atoll.client.terminals import (
     Execs,

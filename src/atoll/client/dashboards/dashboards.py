@@ -1,114 +1,25 @@
 """Dashboards over the API, as far as a command uses them; their documents are the page's."""
 
-from typing import Literal, Required, TypedDict
-
-from atoll.client import fields
-from atoll.client.fields import Field, Shape
-from atoll.client.organizations import OwnerBody
+from atoll.client.made.dashboards.dashboards import (
+    Dashboard,
+    DashboardBody,
+    DashboardChangeBody,
+    DashboardList,
+    DashboardPeople,
+    DashboardRole,
+    OwnerBody,
+    WaitingDashboardList,
+)
+from atoll.client.made.dashboards.shares import (
+    DashboardShareBody,
+    DashboardShareList,
+    DashboardShareMade,
+)
 from atoll.client.shapes import Me
 from atoll.client.transport import Call, Transport, at, get, patch, post, put
 from atoll.domain.errors import Conflict, NotFound
 
-DashboardRole = Literal["owner", "editor", "viewer"]
-DashboardScope = Literal["private", "shared"]
 ID_PREFIX = "dsh_"
-
-
-class DashboardBody(TypedDict, total=False):
-    """A dashboard to make."""
-
-    name: Required[str]
-    scope: DashboardScope
-    template: str
-
-
-class DashboardChangeBody(TypedDict, total=False):
-    """A change of a dashboard."""
-
-    name: str | None
-    scope: DashboardScope | None
-
-
-class Dashboard(Shape):
-    """A dashboard, and the caller's role on it."""
-
-    id = fields.text()
-    name = fields.text()
-    owner = fields.text()
-    scope: Field[DashboardScope] = fields.word()
-    role: Field[DashboardRole] = fields.word()
-    sandbox_id = fields.text()
-    updated_at = fields.text()
-    items = fields.number()
-
-
-class DashboardList(Shape):
-    """The dashboards that the caller may see."""
-
-    dashboards = fields.many(Dashboard)
-
-
-class DashboardPerson(Shape):
-    """A person or group with a role on a dashboard."""
-
-    subject = fields.text()
-    role: Field[DashboardRole] = fields.word()
-
-
-class DashboardPeople(Shape):
-    """The people and groups with a role."""
-
-    people = fields.many(DashboardPerson)
-
-
-class DashboardShareBody(TypedDict, total=False):
-    """A share link to make."""
-
-    ttl: int | str
-    name: str | None
-    terminals: bool
-
-
-class DashboardShare(Shape):
-    """A share link, without its secret."""
-
-    share_id = fields.text()
-    terminals = fields.flag()
-    guests = fields.number()
-    guest_names = fields.texts()
-    expires_at = fields.text()
-    name = fields.text()
-
-
-class DashboardShareMade(DashboardShare):
-    """A share link just made; no other answer has `link`. `local_only`: only this machine can open
-    it."""
-
-    link = fields.text()
-    local_only = fields.flag()
-
-
-class DashboardShareList(Shape):
-    """The share links of a dashboard."""
-
-    shares = fields.many(DashboardShare)
-
-
-class WaitingDashboard(Shape):
-    """A dashboard whose owner is gone."""
-
-    id = fields.text()
-    name = fields.text()
-    owner = fields.text()
-    updated_at = fields.text()
-    items = fields.number()
-    removed_at = fields.text()
-
-
-class WaitingDashboardList(Shape):
-    """The dashboards that wait for a new owner."""
-
-    dashboards = fields.many(WaitingDashboard)
 
 
 class Dashboards:

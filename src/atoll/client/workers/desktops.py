@@ -2,7 +2,7 @@
 
 from atoll.client import fields
 from atoll.client.fields import Shape
-from atoll.client.shapes import Isolation
+from atoll.client.made.sandboxes.views import Isolation
 from atoll.client.transport import Call, Transport, at, get, put
 
 

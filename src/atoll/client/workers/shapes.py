@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from atoll.client import fields
 from atoll.client.fields import Field, Json, Shape
-from atoll.client.shapes import Isolation
+from atoll.client.made.sandboxes.views import Isolation
 from atoll.client.words import Strategy
 from atoll.domain.errors import Failed
 

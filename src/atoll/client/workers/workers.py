@@ -4,8 +4,8 @@ import uuid
 from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple, Required, TypedDict
 
-from atoll.client.bodies import RepoBody
 from atoll.client.fields import Json, Shape
+from atoll.client.made.sandboxes.requests import RepoBody
 from atoll.client.transport import ANSWER_SECONDS, Call, Pairs, Transport, at, get, post
 from atoll.client.words import IsolationLevel, Strategy
 from atoll.client.workers.shapes import (

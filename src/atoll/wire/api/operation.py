@@ -52,6 +52,12 @@ class Answer(msgspec.Struct, kw_only=True):
     """A JSON object of an answer: every field is always sent."""
 
 
+class OpenAnswer(Answer):
+    """A JSON object of an answer that may have further fields."""
+
+    schema_members: ClassVar[Mapping[str, Any]] = {"additionalProperties": True}
+
+
 class PartialAnswer(Answer, omit_defaults=True):
     """A JSON object of an answer that leaves fields out where they say nothing."""
 

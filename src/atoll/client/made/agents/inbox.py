@@ -7,7 +7,7 @@ from typing import Literal, Required, TypedDict
 
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
-from atoll.client.status_shapes import StatusOption
+from atoll.client.made.agents.agents import StatusOption
 from atoll.client.transport import Call, Pairs, Transport, at, get, post
 
 ItemKind = Literal[

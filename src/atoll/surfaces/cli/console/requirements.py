@@ -7,7 +7,7 @@ import shlex
 
 from atoll.client.bodies import ExecBody
 from atoll.client.client import Client
-from atoll.client.shapes import Repo, Sandbox
+from atoll.client.made.sandboxes.views import Repo, Sandbox
 from atoll.domain.errors import AtollError
 from atoll.domain.repository.requirement import SCRIPT, Requirement, question, read_answer
 from atoll.surfaces.cli.console.output import note

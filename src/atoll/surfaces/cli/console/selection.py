@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from atoll.client.client import Client
-from atoll.client.shapes import Sandbox
+from atoll.client.made.sandboxes.views import Sandbox
 from atoll.domain.errors import NotFound
 from atoll.surfaces.cli.console.invocation import Invocation
 from atoll.surfaces.cli.console.memory import recall

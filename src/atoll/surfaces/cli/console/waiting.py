@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from atoll.client.shapes import Sandbox
+from atoll.client.made.sandboxes.views import Sandbox
 from atoll.domain.errors import AtollError, Failed, Unavailable
 from atoll.surfaces.cli.console.moments import seconds_between, span, until
 from atoll.surfaces.cli.console.output import note

@@ -15,14 +15,15 @@ from atoll.surfaces.cli.console.output import clean, note
 from atoll.surfaces.cli.console.selection import can_ask
 
 if TYPE_CHECKING:
-    from atoll.client.catalogue import AgentCatalogue, CatalogueEntry
+    from atoll.client.agents import AgentCatalogue
+    from atoll.client.made.agents.agents import CatalogueEntry
 
 LOOK_SECONDS = 0.5
 
 
 def put_right(invocation: Invocation, names: Sequence[str]) -> None:
     """Ask for what these agents lack. Raises `Failed` when an install does not work out."""
-    from atoll.client.catalogue import AgentCatalogue
+    from atoll.client.agents import AgentCatalogue
 
     catalogue = AgentCatalogue(invocation.api().transport)
     for name in names:

@@ -8,8 +8,9 @@ import sys
 from dataclasses import dataclass, replace
 
 from atoll.client.client import Client
+from atoll.client.made.sandboxes.views import Sandbox
 from atoll.client.projects import Project, Projects
-from atoll.client.shapes import Profile, Sandbox
+from atoll.client.shapes import Profile
 from atoll.client.transport import get
 from atoll.domain.errors import AtollError, Conflict, Forbidden, NotFound, Unavailable
 from atoll.domain.files.secret_look import secret_variables

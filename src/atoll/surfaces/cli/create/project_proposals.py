@@ -10,8 +10,8 @@ from types import MappingProxyType
 
 import click
 
-from atoll.client.bodies import RepoBody
 from atoll.client.client import Client
+from atoll.client.made.sandboxes.requests import RepoBody
 from atoll.client.projects import Project, Projects, Proposal
 from atoll.surfaces.cli.console.output import note
 

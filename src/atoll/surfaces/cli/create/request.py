@@ -3,20 +3,14 @@
 from pathlib import Path
 from typing import cast
 
-from atoll.client.bodies import (
+from atoll.client.bodies import InputsBody, Mode, Scope, Softlock, WorkBody, WorkspaceAccess, given
+from atoll.client.made.sandboxes.requests import (
     ConsumerBody,
     CreateBody,
-    InputsBody,
-    Mode,
     ProjectUseBody,
-    Scope,
     SetupBody,
-    Softlock,
     TaskBody,
-    WorkBody,
-    WorkspaceAccess,
     WorkspaceBody,
-    given,
 )
 from atoll.domain.errors import Invalid
 from atoll.domain.repository.branch import branch_for_agent, branch_of_task

@@ -14,7 +14,7 @@ from atoll.client.changes import CommitPage
 from atoll.client.fields import Shape
 from atoll.client.made.agents.inbox import InboxList
 from atoll.client.made.people.shares import ShareList
-from atoll.client.shapes import Sandbox
+from atoll.client.made.sandboxes.views import Sandbox
 from atoll.client.terminal_shapes import RecordingList, TerminalList
 from atoll.client.transport import Call, at
 from atoll.domain.errors import AtollError

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from atoll.client.status_shapes import AgentStatus, SandboxAgent
+from atoll.client.made.agents.agents import AgentStatus
+from atoll.client.made.sandboxes.views import SandboxAgent
 from atoll.surfaces.cli.console.moments import age
 
 MAX_WORDS = 48

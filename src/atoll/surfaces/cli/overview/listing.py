@@ -6,7 +6,7 @@ Loaded at every start of that command, so it loads little itself.
 import sys
 from collections.abc import Sequence
 
-from atoll.client.shapes import Sandbox
+from atoll.client.made.sandboxes.views import Sandbox
 from atoll.domain.errors import AWAY
 from atoll.surfaces.cli.console.moments import age
 from atoll.surfaces.cli.console.output import clean, middle_cut, note, show_json, show_table

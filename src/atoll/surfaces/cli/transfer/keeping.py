@@ -19,7 +19,7 @@ import msgspec
 
 from atoll.client.client import Client
 from atoll.client.fields import Json
-from atoll.client.shapes import Sandbox
+from atoll.client.made.sandboxes.views import Sandbox
 from atoll.client.transport import Call, at
 from atoll.domain.errors import AtollError, Conflict, Invalid, LimitReached
 from atoll.surfaces.cli.console.invocation import Invocation

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from atoll.client.bodies import RepoBody, given
+from atoll.client.bodies import given
 from atoll.client.client import Client
+from atoll.client.made.sandboxes.requests import RepoBody
 from atoll.client.shapes import RepositoryWithRefs
 from atoll.client.transport import post
 from atoll.domain.errors import Invalid

@@ -11,7 +11,8 @@ from enum import Enum
 import click
 
 from atoll.client.client import Client
-from atoll.client.shapes import HeldPush, Sandbox, UnpulledPlace
+from atoll.client.made.sandboxes.views import Sandbox
+from atoll.client.shapes import HeldPush, UnpulledPlace
 from atoll.domain.errors import AtollError
 from atoll.surfaces.cli.console.moments import until
 from atoll.surfaces.cli.console.output import clean, confirmed, note

@@ -1,14 +1,13 @@
 """Agents of a sandbox: start, list, prompt and control them, and read and answer their cards
 (docs/program/cards.md)."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
 from atoll.wire.api.agents.agents import StatusView
 from atoll.wire.api.fields import ItemId, JsonObject, SandboxRef, Word
-from atoll.wire.api.operation import Answer, Area, Request, operation
+from atoll.wire.api.operation import Answer, Area, OpenAnswer, Request, operation
 from atoll.wire.api.terminals import Cell, Env, Path
 from atoll.wire.contract.terminals import MAX_LISTED
 from atoll.wire.words.agents import MAX_CARDS, MAX_PROMPT
@@ -93,12 +92,6 @@ class SettingsView(Answer):
 
     model: SettingView | None
     permission_mode: SettingView | None
-
-
-class OpenAnswer(Answer):
-    """An answer of a runtime, which may have further fields."""
-
-    schema_members: ClassVar[Mapping[str, Any]] = {"additionalProperties": True}
 
 
 class AgentView(OpenAnswer):

@@ -9,9 +9,9 @@ from pathlib import Path
 import click
 
 from atoll.client.client import Client
+from atoll.client.made.sandboxes.views import Sandbox
 from atoll.client.organizations import Organizations, Running
 from atoll.client.server import find_server
-from atoll.client.shapes import Sandbox
 from atoll.domain.errors import (
     AtollError,
     Conflict,

@@ -4,8 +4,8 @@ from typing import Literal
 
 import click
 
-from atoll.client.bodies import Mode, NetworkBody
-from atoll.client.shapes import Network, Rule
+from atoll.client.bodies import Mode
+from atoll.client.made.sandboxes.networks import Network, NetworkBody, Rule
 from atoll.surfaces.cli.console import candidates
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument

@@ -5,16 +5,15 @@ from contextlib import suppress
 
 import click
 
-from atoll.client.dashboards.dashboards import (
+from atoll.client.dashboards.dashboards import Dashboards
+from atoll.client.made.dashboards.dashboards import (
     Dashboard,
     DashboardBody,
     DashboardChangeBody,
     DashboardRole,
-    Dashboards,
     DashboardScope,
-    DashboardShare,
-    DashboardShareBody,
 )
+from atoll.client.made.dashboards.shares import DashboardShare, DashboardShareBody
 from atoll.domain.errors import Forbidden, NotFound
 from atoll.surfaces.cli.commands.people.share import LOCAL_ONLY
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation

@@ -12,8 +12,8 @@ import click
 
 from atoll.client.bodies import TerminalBody, TerminalChangeBody
 from atoll.client.client import Client
+from atoll.client.made.sandboxes.views import Sandbox
 from atoll.client.server import Server, server_at
-from atoll.client.shapes import Sandbox
 from atoll.domain.errors import AtollError, Conflict, NotFound
 from atoll.surfaces.cli.attach.attachment import AttachState
 from atoll.surfaces.cli.attach.ending import Detached, Ended, Ending, Lost, Signalled

@@ -7,7 +7,7 @@ import click
 
 from atoll.client.client import Client
 from atoll.client.fields import Json
-from atoll.client.shapes import Sandbox
+from atoll.client.made.sandboxes.views import Sandbox
 from atoll.domain.errors import Invalid, Unavailable
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_option, utc_option

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
-from atoll.client.bodies import AgentBody
 from atoll.client.client import Client
-from atoll.client.shapes import Sandbox
+from atoll.client.made.agents.sandbox_agents import AgentBody
+from atoll.client.made.sandboxes.views import Sandbox
 from atoll.domain.errors import AtollError, Invalid
 from atoll.surfaces.cli.commands.work.exec import variables
 from atoll.surfaces.cli.console import candidates

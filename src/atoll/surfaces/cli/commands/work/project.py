@@ -4,8 +4,8 @@ import sys
 
 import click
 
-from atoll.client.bodies import RepoBody
 from atoll.client.client import Client
+from atoll.client.made.sandboxes.requests import RepoBody
 from atoll.client.projects import Projects
 from atoll.domain.errors import Conflict, Forbidden, Invalid
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import click
 
 from atoll.client.fields import Json
-from atoll.client.shapes import Sandbox
+from atoll.client.made.sandboxes.views import Sandbox
 from atoll.domain.duration import parse_duration
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from atoll.client.client import Client
-from atoll.client.shapes import Sandbox
+from atoll.client.made.sandboxes.views import Sandbox
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import (

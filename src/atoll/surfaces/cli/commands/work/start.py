@@ -5,7 +5,7 @@ import click
 
 from atoll.client.client import Client
 from atoll.client.fields import Json
-from atoll.client.shapes import Sandbox
+from atoll.client.made.sandboxes.views import Sandbox
 from atoll.domain.errors import AtollError
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.memory import remember

@@ -4,7 +4,7 @@ from functools import partial
 
 import click
 
-from atoll.client.shapes import Sandbox
+from atoll.client.made.sandboxes.views import Sandbox
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandboxes_argument
