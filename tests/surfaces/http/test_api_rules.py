@@ -106,9 +106,8 @@ NAMES = [f"n{number}" for number in range(7)]
 def walked(limit: int) -> list[list[str]]:
     pages, cursor = [], None
     while True:
-        told = PageRequest(cursor, limit).of(NAMES, name="names", key=str, view=str)
-        pages.append(told["names"])
-        cursor = told["next"]
+        names, cursor = PageRequest(cursor, limit).items_and_next(NAMES, key=str, view=str)
+        pages.append(names)
         if cursor is None:
             return pages
 
@@ -146,11 +145,10 @@ def test_cursor_that_is_none_of_ours_is_invalid(cursor: str) -> None:
 def test_page_of_rows_continues_at_the_place_where_the_one_before_ended() -> None:
     place = (datetime(2026, 1, 2, 3, 4, 5, 678901, UTC), "ap_1 é")
     request = PageRequest(None, 7)
-    told = request.of_rows(RowPage(["a"], place), name="names", view=str)
-    assert told["names"] == ["a"]
-    assert PageRequest(told["next"], 7).rows() == PageQuery(7, place)
-    last = request.of_rows(RowPage(["b"]), name="names", view=str)
-    assert last == {"names": ["b"], "next": None}
+    names, following = request.rows_and_next(RowPage(["a"], place), str)
+    assert names == ["a"]
+    assert PageRequest(following, 7).rows() == PageQuery(7, place)
+    assert request.rows_and_next(RowPage(["b"]), str) == (["b"], None)
     assert PageRequest(None, 7).rows() == PageQuery(7)
 
 

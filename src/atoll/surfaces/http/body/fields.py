@@ -90,9 +90,6 @@ DURATION_PATTERN: Final = (
 Word = Annotated[str, Field(min_length=1, max_length=200, strict=True)]
 """A short text."""
 
-Address = Annotated[str, Field(min_length=1, max_length=2000, strict=True)]
-"""A URL or reference."""
-
 Seconds = Annotated[
     StrictInt | StrictStr,
     AfterValidator(parse_duration),
@@ -109,10 +106,6 @@ Seconds = Annotated[
 ]
 """A duration on input, seconds inside."""
 
-SandboxRef = Annotated[
-    str, Path(description="A sandbox's id or its name.", min_length=1, max_length=200)
-]
 ItemId = Annotated[str, Path(min_length=1, max_length=200)]
 _ID = Path(min_length=1, max_length=200)
-CommandId = Annotated[PathId, _ID, AfterValidator(partial(checked_id, noun="exec"))]
 RecordingId = Annotated[PathId, _ID, AfterValidator(partial(checked_id, noun="recording"))]

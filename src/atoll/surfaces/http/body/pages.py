@@ -2,8 +2,9 @@
 
 A cursor is good for the list that gave it out, and refused by every other.
 
-Lists that grow with use are paged by the store (`PageRequest.rows` and `of_rows`). Those that stay
-small, that are files, or whose order is computed, a service returns whole (`PageRequest.of`).
+Lists that grow with use are paged by the store (`rows` and `rows_and_next` of `PageRequest`). Those
+that stay small, that are files, or whose order is computed, a service returns whole
+(`items_and_next`).
 `at_most` declares what needs no page, since it never has more than so many items.
 """
 
@@ -13,19 +14,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from typing import Annotated, Any, Final, TypeVar
-
-from fastapi import Depends, Query, Request
+from typing import Any, Final, TypeVar
 
 from atoll.domain.errors import Invalid
 from atoll.domain.paging import PageQuery, RowPage
-from atoll.surfaces.http.body.fields import ResponseModel
-from atoll.wire.api.fields import MAX_PAGE
 
 MAX_ITEMS: Final = "x-max-items"
 """The field of an operation in the OpenAPI document: the most items that its list has."""
 
-_MAX_CURSOR: Final = 1000
 _COUNT_DIGITS: Final = 9
 _MOMENT_DIGITS: Final = 17
 """The digits of microseconds since 1970, until the year 5138: a moment of every database."""
@@ -35,12 +31,6 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 T = TypeVar("T")
 V = TypeVar("V")
-
-
-class PageModel(ResponseModel):
-    """A page of a list. `next` is the cursor of the following one, null on the last."""
-
-    next: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +48,6 @@ class PageRequest:
             return PageQuery(self.limit)
         microseconds, text = self._read(self.cursor, _MOMENT_DIGITS)
         return PageQuery(self.limit, (_EPOCH + microseconds * _MICROSECOND, text))
-
-    def of(self, items: Sequence[T], *, name: str, key: Callable[[T], str],
-           view: Callable[[T], Any]) -> dict[str, Any]:  # fmt: skip
-        """Return the page as an object with the member `name`. Raises `Invalid` for a cursor that
-        is none of ours."""
-        cut, following = self.cut(items, key)
-        return {name: [view(one) for one in cut], "next": following}
 
     def cut(self, items: Sequence[T], key: Callable[[T], str]) -> tuple[Sequence[T], str | None]:
         """Return the items of the page, and the cursor of the following one.
@@ -96,10 +79,6 @@ class PageRequest:
             return None
         at, text = page.following
         return self._spell((at - _EPOCH) // _MICROSECOND, text)
-
-    def of_rows(self, page: RowPage[T], *, name: str, view: Callable[[T], Any]) -> dict[str, Any]:
-        """Return a page of the store as an object with the member `name`."""
-        return {name: [view(one) for one in page.rows], "next": self._following(page)}
 
     def _spell(self, count: int, last: str) -> str:
         text = f"{count}.{self.list_id}.{last}"
@@ -134,27 +113,7 @@ def _place(items: Sequence[T], key: Callable[[T], str], count: int, last: str) -
     return next(here, max(count - 1, 0))
 
 
-async def _page_of(
-    request: Request,
-    cursor: Annotated[
-        str | None,
-        Query(description="`next` of the page before.", min_length=1, max_length=_MAX_CURSOR),
-    ] = None,
-    limit: Annotated[
-        int, Query(description="The most items of the page.", ge=1, le=MAX_PAGE)
-    ] = MAX_PAGE,
-) -> PageRequest:
-    endpoint, named = request.scope["endpoint"], sorted(request.path_params.items())
-    return PageRequest(
-        cursor, limit, list_id(f"{endpoint.__module__}.{endpoint.__qualname__}", named)
-    )
-
-
 def list_id(name: str, named: Sequence[tuple[str, Any]]) -> str:
     """Return a short text that no other list has: its name, and what the path names. The same list
     has several paths where a contract wants that."""
     return sha256(f"{name} {named}".encode()).hexdigest()[:_LIST_ID_DIGITS]
-
-
-Paged = Annotated[PageRequest, Depends(_page_of)]
-"""The page that a request names."""

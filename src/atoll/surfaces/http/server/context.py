@@ -10,7 +10,6 @@ from starlette.requests import HTTPConnection
 
 from atoll.domain.people.principal import Principal
 from atoll.services.application import Application
-from atoll.surfaces.http.body.fields import SandboxRef
 
 
 async def _application_of(connection: HTTPConnection) -> Application:
@@ -23,17 +22,8 @@ async def _caller_of(connection: HTTPConnection) -> Principal:
     return caller
 
 
-async def _at(
-    caller: Annotated[Principal, Depends(_caller_of)], sandbox: SandboxRef
-) -> tuple[Principal, str]:
-    return caller, sandbox
-
-
 Atoll = Annotated[Application, Depends(_application_of)]
 """A route parameter: the services."""
 
 Caller = Annotated[Principal, Depends(_caller_of)]
 """A route parameter: the caller."""
-
-CallerSandbox = Annotated[tuple[Principal, str], Depends(_at)]
-"""A route parameter: the caller, and the sandbox that the path names."""
