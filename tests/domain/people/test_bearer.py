@@ -9,7 +9,6 @@ import pytest
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SandboxId
 from atoll.domain.people.bearer import (
-    MAX_NAMES,
     BearerClaims,
     BearerRequest,
     SubscriptionRequest,
@@ -19,6 +18,7 @@ from atoll.domain.people.bearer import (
 )
 from atoll.domain.people.capability import Capability
 from atoll.wire.words.events import ActorKind
+from atoll.wire.words.people import MAX_SUBSCRIBED
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 AT = int(NOW.timestamp())
@@ -82,7 +82,7 @@ def test_exchange_names_an_audience_that_is_not_kept_for_us() -> None:
 
 def test_subscription_names_what_it_reads() -> None:
     assert SubscriptionRequest(("sandbox:sb_1",), ("agents",)).seconds == 900
-    many = tuple(str(number) for number in range(MAX_NAMES + 1))
+    many = tuple(str(number) for number in range(MAX_SUBSCRIBED + 1))
     for streams, models in (
         ((), ()),
         (many, ()),

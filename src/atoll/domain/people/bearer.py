@@ -12,9 +12,7 @@ from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.people.capability import Capability
 from atoll.domain.stream import check_stream
 from atoll.wire.words.events import ActorKind
-
-API = "atoll"
-"""The audience of tokens for this API."""
+from atoll.wire.words.people import API_AUDIENCE, BEARER_SECONDS, MAX_SUBSCRIBED
 
 SUBSCRIPTION = "subscription"
 """The audience of tokens that read named streams and read models, and do nothing else."""
@@ -22,17 +20,14 @@ SUBSCRIPTION = "subscription"
 SANDBOX = "sandbox"
 """The audience of tokens that runtimes hold for what runs inside."""
 
-OWN_AUDIENCES = frozenset({API, SUBSCRIPTION, SANDBOX})
+OWN_AUDIENCES = frozenset({API_AUDIENCE, SUBSCRIPTION, SANDBOX})
 
-LIFE = timedelta(minutes=15)
+LIFE = timedelta(seconds=BEARER_SECONDS)
 """The longest life of a signed token."""
 
 SKEW = timedelta(seconds=30)
 """The difference between the clocks of two replicas that is allowed for. It never lengthens the
 life of a token."""
-
-MAX_NAMES = 32
-"""The number of streams, and of read models, of one subscription."""
 
 MODELS = frozenset({"agents", "worker_summaries"})
 """The read models that a subscription may name. `agents` is `GET /v1/agents`."""
@@ -71,12 +66,12 @@ class BearerRequest:
     """A request to exchange a credential for a signed token. `audience` may name another service,
     which checks the token by the key set. Raises `Invalid`."""
 
-    audience: str = API
+    audience: str = API_AUDIENCE
     capabilities: tuple[str, ...] | None = None
     seconds: int = int(LIFE.total_seconds())
 
     def __post_init__(self) -> None:
-        if self.audience in OWN_AUDIENCES - {API}:
+        if self.audience in OWN_AUDIENCES - {API_AUDIENCE}:
             raise Invalid(f"{self.audience!r} is no audience to exchange for", field="audience")
         _check_life(self.seconds)
 
@@ -94,8 +89,8 @@ class SubscriptionRequest:
         if not self.streams and not self.models:
             raise Invalid("name a stream or a read model to subscribe to", field="streams")
         for field, names in (("streams", self.streams), ("models", self.models)):
-            if len(names) > MAX_NAMES:
-                raise Invalid(f"a subscription names at most {MAX_NAMES} {field}", field=field)
+            if len(names) > MAX_SUBSCRIBED:
+                raise Invalid(f"a subscription names at most {MAX_SUBSCRIBED} {field}", field=field)
         for stream in set(self.streams) - {EVERYTHING}:
             check_stream(stream, field="streams")
         unknown = sorted(set(self.models) - MODELS)

@@ -123,18 +123,20 @@ class Another:
 class Facts(TypedDict, total=False):
     """Facts that a signature does not say of an operation. `status` is that of its answer.
     `problems` are the statuses of its errors besides those that every operation has. `needs` is its
-    permission, where it is not its area's; a `public` one needs no login. A list of at most
-    `max_items` needs no pages. `about` describes the answer. `also` are other statuses of success,
-    with the same answer or `Another`, and what they mean. `takes` are the media types of a body
-    that is read in pieces, `reads` those of one that the function reads whole and by itself.
-    `offers` is that of a stream which is the answer for those who accept it. A JSON body has at
-    most `max_bytes` and `max_values`, where these are not the usual bounds.
+    permission, where it is not its area's; a `public` one needs no login, and one for `any_caller`
+    a login alone. A list of at most `max_items` needs no pages. `about` describes the answer.
+    `also` are other statuses of success, with the same answer or `Another`, and what they mean.
+    `takes` are the media types of a body that is read in pieces, `reads` those of one that the
+    function reads whole and by itself. `offers` is that of a stream which is the answer for those
+    who accept it. A JSON body has at most `max_bytes` and `max_values`, where these are not the
+    usual bounds.
     `nothing` says when there is no answer (204) instead of the declared one."""
 
     status: int
     problems: tuple[int, ...]
     needs: str
     public: bool
+    any_caller: bool
     max_items: int
     removal: Removal
     stream: str | tuple[str, ...]
@@ -161,6 +163,7 @@ class Operation(Generic[P, R]):
     problems: tuple[int, ...] = ()
     needs: str = ""
     public: bool = False
+    any_caller: bool = False
     max_items: int | None = None
     removal: Removal | None = None
     stream: str | tuple[str, ...] | None = None
@@ -216,7 +219,7 @@ class Area:
     def __init_subclass__(cls) -> None:
         for one in operations_of(cls):
             one.tag = cls.tag
-            one.needs = one.needs or ("" if one.public else cls.needs)
+            one.needs = one.needs or ("" if one.public or one.any_caller else cls.needs)
 
 
 def operations_of(area: type[Area]) -> tuple[Operation[..., Any], ...]:

@@ -41,3 +41,12 @@ MAX_SUBSCRIPTIONS = 20
 
 MAX_ENDPOINT = 1024
 """The length of an address at a push service."""
+
+API_AUDIENCE = "atoll"
+"""The audience of tokens for this API."""
+
+BEARER_SECONDS = 15 * 60
+"""The longest life of a signed token."""
+
+MAX_SUBSCRIBED = 32
+"""The number of streams, and of read models, of one subscription."""

@@ -1,4 +1,4 @@
-"""Routes of logins at a provider: its realms, the way there and back, and the caller's sessions.
+"""Routes of logins at a provider: its realms, and the way there and back.
 
 A browser navigates here, so what goes wrong on the way is a page: what failed, and what to do next.
 """
@@ -11,28 +11,24 @@ from starlette.responses import Response
 
 from atoll.domain.error_status import status_of
 from atoll.domain.errors import AtollError
-from atoll.domain.people.capability import Capability
 from atoll.domain.people.person import LOGIN_LIFE
 from atoll.domain.people.realm import MAX_REALMS
 from atoll.services.application import Application
 from atoll.services.people.identity.provider_logins import ProviderReply
-from atoll.surfaces.http.body.answers import Json, no_content
+from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.body.pages import at_most
 from atoll.surfaces.http.body.plain_page import plain_page
 from atoll.surfaces.http.people.cookies import (
-    end_session_cookies,
     login_cookie,
     set_cookie,
 )
 from atoll.surfaces.http.people.links import near_link
 from atoll.surfaces.http.people.me import identity_of
-from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.context import Atoll
 from atoll.surfaces.http.server.credentials import cookie_of
 from atoll.surfaces.http.server.guard import source_of
-from atoll.surfaces.http.server.permissions import needs
-from atoll.surfaces.http.server.problems import problems
 
 router = APIRouter(prefix="/auth", tags=["auth"], route_class=JsonRoute)
 
@@ -113,16 +109,6 @@ async def end_login(
     except AtollError as failure:
         return _sorry(atoll, realm, failure)
     return _redirect(f"/#login={ticket}")
-
-
-@router.post("/logout/everywhere", status_code=204, responses=problems())
-@needs(Capability.ME)
-async def log_out_everywhere(atoll: Atoll, caller: Caller, request: Request) -> Response:
-    """End all sessions of the caller, and within 5 seconds their open connections. Tokens stay."""
-    await atoll.logins.logout_everywhere(caller)
-    answer = no_content()
-    end_session_cookies(request, answer)
-    return answer
 
 
 def _redirect(url: str) -> Response:

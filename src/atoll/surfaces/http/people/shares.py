@@ -4,62 +4,24 @@ The link's secret stands in the fragment of the link, which browsers never send,
 page takes it from there and sends it in a body, once.
 """
 
-from typing import Annotated
-
-from fastapi import APIRouter, Request
-from pydantic import Field
 from starlette.responses import Response
 
 from atoll.domain.ids import RecordingId, TerminalId
 from atoll.domain.people.share import Guest, Share, ShareRequest
 from atoll.surfaces.http.body.answers import Json
-from atoll.surfaces.http.body.contract import shown
-from atoll.surfaces.http.body.fields import Body, ResponseModel
-from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.people.cookies import set_cookie
 from atoll.surfaces.http.people.links import outside_link
 from atoll.surfaces.http.people.me import entered_view
-from atoll.surfaces.http.server.context import Atoll
 from atoll.surfaces.http.server.credentials import GUEST_COOKIE, cookie_of, page_keys
 from atoll.surfaces.http.server.guard import source_of
-from atoll.surfaces.http.server.problems import problems
 from atoll.surfaces.http.serving.answers import answer_of
 from atoll.surfaces.http.serving.serve import Operations, RequestContext
+from atoll.wire.api.people import guests
 from atoll.wire.api.people import shares as api
-from atoll.wire.api.people.me import EnteredView
+from atoll.wire.api.people.guests import Guests
 from atoll.wire.api.people.shares import Shares
-from atoll.wire.words.people import MAX_NAME
-from atoll.wire.words.terminals import Role
 
 operations = Operations()
-entrance = APIRouter(prefix="/auth", tags=["auth"], route_class=JsonRoute)
-
-
-class InvitationBody(Body):
-    """The secret of a link."""
-
-    ticket: Annotated[str, Field(min_length=1, max_length=200, strict=True)]
-
-
-class InvitationView(ResponseModel):
-    """Offer of a link: by whom, to which sandbox, to one terminal of it or to all, and to watch
-    (`viewer`) or to ask to type, too (`controller`); or to one recording; or to look at the
-    dashboard `dashboard_name`. `inviter` is empty for who chose no name."""
-
-    inviter: str
-    sandbox_name: str | None
-    dashboard_name: str | None
-    terminal_id: str | None
-    recording_id: str | None
-    role: Role
-    expires_at: str
-
-
-class GuestBody(Body):
-    """The secret of a link, and the name that its visitor chose."""
-
-    ticket: Annotated[str, Field(min_length=1, max_length=200, strict=True)]
-    name: Annotated[str, Field(max_length=MAX_NAME, strict=True)] | None = None
 
 
 @operations.serves(Shares.create)
@@ -98,26 +60,24 @@ async def revoke_share(context: RequestContext, sandbox: str, share: str) -> Non
     await context.atoll.shares.revoke(context.caller, sandbox, share)
 
 
-@entrance.post("/invitations", response_model=InvitationView, responses=problems(409, 413))
-async def read_invitation(atoll: Atoll, request: Request, body: InvitationBody) -> Response:
-    """Return what a link offers, without opening it."""
-    source = source_of(request.scope)
-    found = await atoll.shares.invitation(body.ticket, source=source)
-    view = InvitationView.of(
+@operations.serves(Guests.read)
+async def read_invitation(
+    context: RequestContext, body: guests.InvitationBody
+) -> guests.InvitationView:
+    source = source_of(context.request.scope)
+    found = await context.atoll.shares.invitation(body.ticket, source=source)
+    return answer_of(
+        guests.InvitationView,
         found.share,
         inviter=found.inviter,
         sandbox_name=None if found.sandbox is None else found.sandbox.name,
         dashboard_name=None if found.dashboard is None else found.dashboard.name,
     )
-    return Json(view)
 
 
-@entrance.post(
-    "/guests", status_code=201, response_model=shown(EnteredView), responses=problems(409, 413)
-)
-async def come_in(atoll: Atoll, request: Request, body: GuestBody) -> Response:
-    """Trade the secret of a share link for the cookie `atoll_guest`; answers like `/auth/login`. A
-    page that came by it before stays the same guest."""
+@operations.forwards(Guests.enter)
+async def come_in(context: RequestContext, body: guests.GuestBody) -> Response:
+    atoll, request = context.atoll, context.request
     source = source_of(request.scope)
     before = cookie_of(request, GUEST_COOKIE)
     if before is not None and not atoll.logins.from_page(before, page_keys(request)):

@@ -3,68 +3,26 @@
 A token's text is in one response, the one that made it, and nowhere else.
 """
 
-from typing import Annotated, Any
-
-from fastapi import APIRouter, Request
-from pydantic import Field
+from fastapi import APIRouter
 from starlette.responses import Response
 
-from atoll.domain.people.bearer import (
-    API,
-    LIFE,
-    MAX_NAMES,
-    BearerRequest,
-    SubscriptionRequest,
-)
+from atoll.domain.people.bearer import BearerRequest, SubscriptionRequest
 from atoll.domain.people.token import TokenRequest
 from atoll.services.people.token_issuer import IssuedToken
 from atoll.surfaces.http.body.answers import Json
-from atoll.surfaces.http.body.fields import Body, ResponseModel, Seconds, Word
-from atoll.surfaces.http.body.json_body import JsonRoute
-from atoll.surfaces.http.server.context import Atoll, Caller
-from atoll.surfaces.http.server.problems import problems
+from atoll.surfaces.http.body.fields import ResponseModel
+from atoll.surfaces.http.server.context import Atoll
 from atoll.surfaces.http.serving.answers import answer_of
 from atoll.surfaces.http.serving.serve import Operations, RequestContext
+from atoll.wire.api.people import bearers
 from atoll.wire.api.people import tokens as api
+from atoll.wire.api.people.bearers import Bearers
 from atoll.wire.api.people.tokens import Tokens
-from atoll.wire.words.people import MAX_CAPABILITIES
 
 operations = Operations()
-auth = APIRouter(prefix="/auth", tags=["tokens"], route_class=JsonRoute)
 public = APIRouter(tags=["tokens"])
 
 KEY_SET_SECONDS = 300
-
-CapabilityList = Annotated[tuple[Word, ...], Field(max_length=MAX_CAPABILITIES)]
-Names = Annotated[tuple[Word, ...], Field(max_length=MAX_NAMES)]
-
-
-class TokenBody(Body):
-    """An exchange for a signed token, which lives at most 15 minutes. `audience` names a service
-    that verifies it by the key set; without one it is for this API."""
-
-    audience: Word = API
-    capabilities: CapabilityList | None = None
-    ttl: Seconds = int(LIFE.total_seconds())
-
-
-class SubscriptionBody(Body):
-    """A token that reads these streams (`sandbox:ID`, `auth`, …, or `*` for all of the caller's)
-    and read models (`agents`), and does nothing else."""
-
-    streams: Names = ()
-    models: Names = ()
-    ttl: Seconds = int(LIFE.total_seconds())
-
-
-class IssuedView(ResponseModel):
-    """A signed token (RFC 6749 §5.1). `expires_in` is in seconds."""
-
-    access_token: str
-    token_type: str
-    expires_in: int
-    audience: str
-    capabilities: list[str]
 
 
 class KeySet(ResponseModel):
@@ -107,28 +65,24 @@ async def rotate_keys(
     return api.RotatedKey(kid=await keys.rotate(context.caller, at_once=at_once))
 
 
-@auth.post("/token", response_model=IssuedView, responses=problems(413))
-async def exchange_token(
-    atoll: Atoll, caller: Caller, request: Request, body: TokenBody
-) -> Response:
-    """Exchange the caller's credential for a signed token of at most 15 minutes."""
+@operations.serves(Bearers.exchange)
+async def exchange_token(context: RequestContext, body: bearers.TokenBody) -> bearers.IssuedView:
     wanted = BearerRequest(body.audience, body.capabilities, int(body.ttl))
-    issued = await atoll.tenancy.credentials.bearers.exchange(
-        caller, wanted, session=request.state.session
+    issued = await context.atoll.tenancy.credentials.bearers.exchange(
+        context.caller, wanted, session=context.request.state.session
     )
-    return Json(_issued(issued))
+    return _issued(issued)
 
 
-@auth.post("/subscription", response_model=IssuedView, responses=problems(413))
+@operations.serves(Bearers.subscribe)
 async def make_subscription(
-    atoll: Atoll, caller: Caller, request: Request, body: SubscriptionBody
-) -> Response:
-    """Exchange the caller's credential for a token that reads streams and read models alone."""
+    context: RequestContext, body: bearers.SubscriptionBody
+) -> bearers.IssuedView:
     wanted = SubscriptionRequest(body.streams, body.models, int(body.ttl))
-    issued = await atoll.tenancy.credentials.bearers.subscribe(
-        caller, wanted, session=request.state.session
+    issued = await context.atoll.tenancy.credentials.bearers.subscribe(
+        context.caller, wanted, session=context.request.state.session
     )
-    return Json(_issued(issued))
+    return _issued(issued)
 
 
 @public.get("/.well-known/jwks.json", response_model=KeySet)
@@ -138,12 +92,12 @@ async def read_key_set(atoll: Atoll) -> Response:
     return Json({"keys": keys}, headers={"Cache-Control": f"public, max-age={KEY_SET_SECONDS}"})
 
 
-def _issued(issued: IssuedToken) -> dict[str, Any]:
+def _issued(issued: IssuedToken) -> bearers.IssuedView:
     claims = issued.claims
-    return {
-        "access_token": issued.text,
-        "token_type": "Bearer",
-        "expires_in": claims.exp - claims.iat,
-        "audience": claims.aud,
-        "capabilities": list(claims.capabilities),
-    }
+    return bearers.IssuedView(
+        access_token=issued.text,
+        token_type="Bearer",  # noqa: S106 - the kind of a token, no secret
+        expires_in=claims.exp - claims.iat,
+        audience=claims.aud,
+        capabilities=[*claims.capabilities],
+    )

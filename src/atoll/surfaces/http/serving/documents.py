@@ -59,7 +59,7 @@ def _operation(declared: Operation[..., Any], schemas: Schemas) -> dict[str, Any
         made[MAX_ITEMS] = declared.max_items
     if declared.removal is not None:
         made["deprecated"] = True
-    if not declared.public:
+    if declared.needs:
         made[EXTENSION] = declared.needs
     return made
 

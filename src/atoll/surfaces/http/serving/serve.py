@@ -182,4 +182,4 @@ def _endpoint(
     removal = operation.removal
     if removal is not None:
         deprecated(removal.since, sunset=removal.sunset, link=removal.link)(endpoint)
-    return endpoint if operation.public else needs(Capability(operation.needs))(endpoint)
+    return needs(Capability(operation.needs))(endpoint) if operation.needs else endpoint

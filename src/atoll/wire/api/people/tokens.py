@@ -11,7 +11,7 @@ from atoll.wire.api.fields import ItemId, Seconds, Word
 from atoll.wire.api.operation import Answer, Area, Request, operation
 from atoll.wire.words.people import MAX_CAPABILITIES, MAX_NAME, MAX_TOKENS
 
-Capabilities = Annotated[list[Word], Meta(max_length=MAX_CAPABILITIES)]
+Capabilities = Annotated[tuple[Word, ...], Meta(max_length=MAX_CAPABILITIES)]
 Account = Annotated[
     Annotated[str, Meta(min_length=1, max_length=200)] | None,
     Meta(description="A service account's id."),
