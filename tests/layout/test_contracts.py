@@ -21,7 +21,6 @@ PARTS = {
     "Closable": "Extension",
     "Document": "Documents",
     "EndReasons": "Extension",
-    "Estimates": "Extension",
     "Examines": "Extension",
     "FarBackend": "Extension",
     "FarCauses": "Extension",
@@ -37,7 +36,6 @@ PARTS = {
     "LiveSubscription": "LiveChannels",
     "Masters": "Vault",
     "Mirrors": "Extension",
-    "Pauses": "Extension",
     "Process": "Spawner",
     "Pty": "Spawner",
     "PtyMaster": "Spawner",
@@ -45,7 +43,6 @@ PARTS = {
     "Relocates": "Extension",
     "Rents": "Extension",
     "RuntimeClient": "RuntimeClients",
-    "Snapshots": "Extension",
     "Span": "Tracer",
     "Watched": "Extension",
 }

@@ -390,55 +390,5 @@ class Mirrors(Protocol):
         ...
 
 
-@runtime_checkable
-class Snapshots(Protocol):
-    """Optional ability `snapshot`."""
-
-    async def snapshot(self, handle: Handle) -> str:
-        """Checkpoint workspace and agent state; returns a snapshot id."""
-        ...
-
-    async def restore(self, snapshot_id: str, request: Provision) -> Handle:
-        """Bring a sandbox up from a checkpoint."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class MeterQuote:
-    """A price before the fact, in millionths of `currency`."""
-
-    currency: str
-    micros: int
-
-
-@runtime_checkable
-class Estimates(Protocol):
-    """Optional ability `estimate_cost`."""
-
-    def estimate_cost(self, profile: Profile, seconds: int) -> MeterQuote:
-        """Return what `seconds` of `profile` would cost here."""
-        ...
-
-
-@runtime_checkable
-class Pauses(Protocol):
-    """Optional ability `pause`."""
-
-    async def pause(self, handle: Handle) -> None:
-        """Freeze every process inside; idempotent."""
-        ...
-
-    async def resume(self, handle: Handle) -> None:
-        """Resume every process inside; idempotent."""
-        ...
-
-
-ABILITIES: Final[Mapping[str, type]] = MappingProxyType(
-    {
-        "Relocates": Relocates,
-        "Snapshots": Snapshots,
-        "Estimates": Estimates,
-        "Pauses": Pauses,
-    }
-)
+ABILITIES: Final[Mapping[str, type]] = MappingProxyType({"Relocates": Relocates})
 """Optional protocols, by their name in `Capabilities.abilities`."""

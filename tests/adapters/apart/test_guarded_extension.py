@@ -24,11 +24,9 @@ from atoll.ports.extension import (
     Extension,
     Handle,
     Mirrors,
-    Pauses,
     Provision,
     Reachability,
     Relocates,
-    Snapshots,
 )
 from atoll.testing import ExtensionContract
 from atoll.wire.contract.journal import HealthRecord
@@ -345,16 +343,12 @@ async def test_flood_of_ends_is_taken_one_at_a_time(apart: Apart) -> None:
 
 async def test_abilities_are_those_of_the_extension(apart: Apart) -> None:
     class Able(InMemory):
-        async def pause(self, handle: Handle) -> None:
-            return None
-
-        async def resume(self, handle: Handle) -> None:
-            raise SystemExit
-
         async def why_ended(self, sandbox_id: SandboxId) -> str | None:
             return 7  # type: ignore[return-value]
 
         async def refresh(self, source: str) -> None:
+            if not source:
+                raise SystemExit
             raise Unavailable(f"{source} is not brought")
 
         async def copy_kept(self, handle: Handle, target: str) -> None:
@@ -367,16 +361,14 @@ async def test_abilities_are_those_of_the_extension(apart: Apart) -> None:
         why_ended = None  # type: ignore[assignment]  # so it has not this ability
 
     able, plain = apart.around(Able()), apart.around(Plain())
-    assert not isinstance(plain, Pauses | EndReasons | Snapshots | Mirrors | Relocates)
-    assert isinstance(able, Pauses) and isinstance(able, EndReasons)
-    assert not isinstance(able, Snapshots)
+    assert not isinstance(plain, EndReasons | Mirrors | Relocates)
+    assert isinstance(able, EndReasons)
     handle = Handle(SandboxId("sb_x"), 1, able.name)
-    await able.pause(handle)
-    with pytest.raises(Failed, match="SystemExit"):
-        await able.resume(handle)
     with pytest.raises(Failed, match="answered why_ended by int where str is due"):
         await able.why_ended(handle.sandbox_id)
     assert isinstance(able, Mirrors) and isinstance(able, Relocates)
+    with pytest.raises(Failed, match="SystemExit"):
+        await able.refresh("")
     with pytest.raises(Unavailable, match=r"r\.git is not brought"):
         await able.refresh("r.git")
     with pytest.raises(Unavailable, match="box is away"):

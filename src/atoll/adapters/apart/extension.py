@@ -1,32 +1,26 @@
 """An Extension around another project's: the same verbs, each on its thread and judged."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import replace
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from atoll.adapters.apart.answers import AnswerJudge
 from atoll.adapters.apart.guard import Guard
 from atoll.adapters.apart.shape import checked_claims
 from atoll.domain.errors import AtollError, Failed, Unavailable
-from atoll.domain.ids import SandboxId
-from atoll.domain.profile.profile import Profile
 from atoll.ports.extension import (
     Capabilities,
     CleanupReport,
     Closable,
     Ended,
     EndReasons,
-    Estimates,
     Extension,
     Handle,
-    MeterQuote,
     Mirrors,
-    Pauses,
     Provision,
     Reachability,
     Relocates,
-    Snapshots,
 )
 from atoll.wire.contract.journal import HealthRecord
 
@@ -144,6 +138,16 @@ class GuardedExtension:
         finally:
             calm.cancel()
 
+    def passing(self, name: str, judged: "_Judged") -> Callable[..., Awaitable[object]]:
+        """Return what calls a method of an ability, and judges its answer."""
+        method = getattr(self._inner, name)
+
+        async def call(*given: object) -> object:
+            answer = await self._guard.call(name, lambda: method(*given))
+            return None if judged is None else judged(self._judge, answer)
+
+        return call
+
     async def close(self) -> None:
         """Close its connections, then its thread. Never raises, and never waits long."""
         inner = self._inner
@@ -156,77 +160,14 @@ class GuardedExtension:
             await self._guard.loop.closed(LEAVE_SECONDS)
 
 
-class _WithReasons(GuardedExtension):
-    async def why_ended(self, sandbox_id: SandboxId) -> str | None:
-        """Return why a sandbox ended."""
-        inner: EndReasons = self._inner  # type: ignore[assignment] # `guarded` looked
-        return self._judge.reason(
-            await self._guard.call("why_ended", lambda: inner.why_ended(sandbox_id))
-        )
+_Judged: TypeAlias = Callable[[AnswerJudge, object], object] | None
 
-
-class _WithPauses(GuardedExtension):
-    async def pause(self, handle: Handle) -> None:
-        """Freeze every process."""
-        inner: Pauses = self._inner  # type: ignore[assignment] # `guarded` looked
-        await self._guard.call("pause", lambda: inner.pause(handle))
-
-    async def resume(self, handle: Handle) -> None:
-        """Resume every process."""
-        inner: Pauses = self._inner  # type: ignore[assignment] # `guarded` looked
-        await self._guard.call("resume", lambda: inner.resume(handle))
-
-
-class _WithRelocations(GuardedExtension):
-    async def copy_kept(self, handle: Handle, target: str) -> None:
-        """Have what is kept at another host, too."""
-        inner: Relocates = self._inner  # type: ignore[assignment] # `guarded` looked
-        await self._guard.call("copy_kept", lambda: inner.copy_kept(handle, target))
-
-    async def drop_kept(self, handle: Handle, host: str) -> CleanupReport:
-        """Remove what is kept at a host that is not its place."""
-        inner: Relocates = self._inner  # type: ignore[assignment] # `guarded` looked
-        return self._judge.report(
-            await self._guard.call("drop_kept", lambda: inner.drop_kept(handle, host))
-        )
-
-
-class _WithMirrors(GuardedExtension):
-    async def refresh(self, source: str) -> None:
-        """Bring what is new to the copies of a live mount."""
-        inner: Mirrors = self._inner  # type: ignore[assignment] # `guarded` looked
-        await self._guard.call("refresh", lambda: inner.refresh(source))
-
-
-class _WithSnapshots(GuardedExtension):
-    async def snapshot(self, handle: Handle) -> str:
-        """Make a checkpoint."""
-        inner: Snapshots = self._inner  # type: ignore[assignment] # `guarded` looked
-        return str(await self._guard.call("snapshot", lambda: inner.snapshot(handle)))
-
-    async def restore(self, snapshot_id: str, request: Provision) -> Handle:
-        """Bring a checkpoint up."""
-        inner: Snapshots = self._inner  # type: ignore[assignment] # `guarded` looked
-        asked = replace(request, report=_carried(request.report))
-        answer = await self._guard.call("restore", lambda: inner.restore(snapshot_id, asked))
-        return self._judge.handle(request, answer)
-
-
-class _WithEstimates(GuardedExtension):
-    def estimate_cost(self, profile: Profile, seconds: int) -> MeterQuote:
-        """Return a price."""
-        inner: Estimates = self._inner  # type: ignore[assignment] # `guarded` looked
-        return self._guard.loop.run(lambda: inner.estimate_cost(profile, seconds), LEAVE_SECONDS)
-
-
-_ABILITIES: tuple[tuple[Any, type[GuardedExtension]], ...] = (
-    (EndReasons, _WithReasons),
-    (Pauses, _WithPauses),
-    (Relocates, _WithRelocations),
-    (Mirrors, _WithMirrors),
-    (Snapshots, _WithSnapshots),
-    (Estimates, _WithEstimates),
-)
+_ABILITIES: Mapping[type, Mapping[str, _Judged]] = {
+    EndReasons: {"why_ended": AnswerJudge.reason},
+    Relocates: {"copy_kept": None, "drop_kept": AnswerJudge.report},
+    Mirrors: {"refresh": None},
+}
+"""The methods of each optional ability, and what judges their answers where they have any."""
 
 
 def guarded(
@@ -237,9 +178,11 @@ def guarded(
     ask: AskRuntime | None = None,
 ) -> GuardedExtension:
     """Return an extension that is guarded, with the optional abilities that it has."""
-    kinds = tuple(kind for ability, kind in _ABILITIES if isinstance(inner, ability))
-    kind = type("GuardedExtension", kinds, {}) if kinds else GuardedExtension
-    made: GuardedExtension = kind(inner, guard, able, ask)
+    made = GuardedExtension(inner, guard, able, ask)
+    for ability, methods in _ABILITIES.items():
+        if isinstance(inner, ability):
+            for name, judged in methods.items():
+                setattr(made, name, made.passing(name, judged))
     return made
 
 

@@ -26,7 +26,6 @@ from atoll.ports.extension import (
     Extension,
     Handle,
     JudgesProfiles,
-    Pauses,
     Provision,
 )
 
@@ -245,19 +244,6 @@ class ExtensionContract:
                 reason = await extension.why_ended(handle.sandbox_id)
                 await asyncio.sleep(DEATH_SECONDS / 100)
         assert reason
-        await extension.teardown(handle, keep_state=False)
-
-    async def test_pause_and_resume_may_be_repeated(self, extension: Extension) -> None:
-        """Find a paused environment still there, and ready once it is resumed."""
-        if not isinstance(extension, Pauses):
-            pytest.skip("has no pause")
-        handle = await extension.provision(self.request())
-        for _ in range(2):
-            await extension.pause(handle)
-        assert handle in await extension.survey()
-        for _ in range(2):
-            await extension.resume(handle)
-        await extension.wait_ready(handle)
         await extension.teardown(handle, keep_state=False)
 
     async def test_close_may_be_repeated(self, extension: Extension) -> None:
