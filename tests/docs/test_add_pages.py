@@ -316,12 +316,13 @@ def test_port_is_a_file_a_suite_a_fake_and_their_names(scratch: Scratch) -> None
 def test_noun_lies_where_the_page_says() -> None:
     text = (ROOT / "docs" / "change" / "add-a-noun.md").read_text()
     files = re.findall(r"`((?:src/atoll|ui|docs|scripts)/[\w./-]+\.\w+)`", text)
-    assert len(files) == 19
+    assert len(files) == 20
     assert [file for file in files if not (ROOT / file).is_file()] == []
     for file, part in (
         ("src/atoll/ports/store/shares.py", "class ShareRows(Protocol)"),
         ("src/atoll/adapters/storage/shares.py", "class SqlShareRows(ShareRows)"),
         ("src/atoll/ports/store/store.py", "    shares: ShareRows\n"),
+        ("src/atoll/adapters/storage/transaction.py", "        shares=SqlShareRows(connection),\n"),
         ("src/atoll/services/application.py", "    shares: Shares\n"),
         ("src/atoll/wiring/control/graph.py", "        shares=Shares("),
     ):
@@ -362,7 +363,17 @@ def test_noun_is_found_in_its_folders(scratch: Scratch) -> None:
     scratch.insert(
         "ports/store/store.py", '"""Share links and guests."""\n', "    lamps: LampRows\n"
     )
-    assert len(scratch.touched()) == 5
+    scratch.insert(
+        "adapters/storage/transaction.py",
+        "from sqlalchemy.ext.asyncio import AsyncConnection\n",
+        "from atoll.adapters.storage.lamps import SqlLampRows\n",
+    )
+    scratch.insert(
+        "adapters/storage/transaction.py",
+        "        shares=SqlShareRows(connection),\n",
+        "        lamps=SqlLampRows(connection),\n",
+    )
+    assert len(scratch.touched()) == 6
     said = scratch.run(
         "-c",
         "import asyncio\n"

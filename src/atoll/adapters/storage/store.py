@@ -7,8 +7,7 @@ transactions apart.
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Any, cast, get_type_hints
+from typing import cast
 
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
@@ -25,6 +24,7 @@ from atoll.adapters.storage.engines.group_commit import GroupCommit
 from atoll.adapters.storage.engines.sqlite import SQLITE, sqlite_engines
 from atoll.adapters.storage.engines.whole import WholeStatements
 from atoll.adapters.storage.migrations.schema import is_current, upgrade
+from atoll.adapters.storage.transaction import transaction
 from atoll.domain.errors import Invalid
 from atoll.ports import Transaction
 
@@ -38,27 +38,6 @@ class Settings:
     url: str
     connections: int = 5
     synced: bool = False
-
-
-def _row_classes() -> dict[str, type[Any]]:
-    """Return what implements each field of a transaction, by the field's name.
-
-    The class `SecretRows` of `ports.store.secrets` is `SqlSecretRows` of `secrets` here, and so on.
-    """
-    found = {}
-    for name, port in get_type_hints(Transaction).items():
-        module = import_module(f"{__package__}.{port.__module__.partition('.ports.store.')[2]}")
-        found[name] = getattr(module, f"Sql{port.__name__}")
-    return found
-
-
-ROW_CLASSES = _row_classes()
-"""The rows of a transaction, by its fields."""
-
-
-def transaction(connection: AsyncConnection) -> Transaction:
-    """Return the rows on one connection."""
-    return Transaction(**{name: rows(connection) for name, rows in ROW_CLASSES.items()})
 
 
 class SqlStore:

@@ -29,6 +29,9 @@ from atoll.ports.store.identity.people import (
     PersonRows,
     PersonSessionRows,
 )
+from atoll.ports.store.library.profiles import ProfileRows
+from atoll.ports.store.library.projects import ProjectRows
+from atoll.ports.store.library.pulls import PullRows
 from atoll.ports.store.login.agent_logins import AgentLoginRows
 from atoll.ports.store.logs import LogRows
 from atoll.ports.store.organizations import (
@@ -42,10 +45,7 @@ from atoll.ports.store.overview.sandboxes import OverviewSandboxRows
 from atoll.ports.store.overview.search import SearchRows
 from atoll.ports.store.overview.usage import UsageRows
 from atoll.ports.store.preview.previews import PreviewRows, PreviewVisitRows
-from atoll.ports.store.profiles import ProfileRows
 from atoll.ports.store.projections import ProjectionRows, TallyRows
-from atoll.ports.store.projects import ProjectRows
-from atoll.ports.store.pulls import PullRows
 from atoll.ports.store.push import PushRows
 from atoll.ports.store.quotas import QuotaRows, SessionRows
 from atoll.ports.store.replicas import LoginRows, MaintenanceRows, ReplicaRows
@@ -67,45 +67,27 @@ from atoll.ports.store.worker.workers import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Transaction:
-    """A transaction: rows that are read and changed together, by noun."""
+@dataclass(frozen=True, kw_only=True)
+class SandboxTables:
+    """Sandboxes, and what runs and waits in them."""
 
     sandboxes: SandboxRows
     """Sandboxes."""
 
-    events: EventRows
-    """The log."""
+    idempotency: IdempotencyRows
+    """Idempotency keys."""
 
     logs: LogRows
     """Provisioning logs and journal marks."""
 
-    profiles: ProfileRows
-    """People's profiles."""
-
-    idempotency: IdempotencyRows
-    """Idempotency keys."""
+    approvals: ApprovalRows
+    """Approval requests and decisions."""
 
     secrets: SecretRows
     """Secrets and their sealed values."""
 
-    approvals: ApprovalRows
-    """Approval requests and decisions."""
-
-    shares: ShareRows
-    """Share links and guests."""
-
-    push: PushRows
-    """Browsers that receive push notifications."""
-
-    projections: ProjectionRows
-    """Read models, which are derived from the log."""
-
-    projects: ProjectRows
-    """Decisions on project files."""
-
-    pulls: PullRows
-    """Pull orders."""
+    sessions: SessionRows
+    """Sessions that quotas count."""
 
     previews: PreviewRows
     """Previews."""
@@ -113,8 +95,66 @@ class Transaction:
     preview_visits: PreviewVisitRows
     """Tickets and visits of browsers to previews."""
 
+    hosts: HostRows
+    """Hosts, and the sandboxes on each."""
+
+    routes: RouteRows
+    """Decisions of routes, their rules, and how backends fared."""
+
+    maintenance: MaintenanceRows
+    """Maintenance starts that replicas ask the leader for."""
+
+    replicas: ReplicaRows
+    """The leader, and owed work."""
+
+    every_sandbox: OverviewSandboxRows
+    """Sandboxes as administrators look over them."""
+
+    search: SearchRows
+    """Candidates of a search."""
+
+    usage: UsageRows
+    """Usage over time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogTables:
+    """The log, what is derived of it, and what goes out of it."""
+
+    events: EventRows
+    """The log."""
+
+    outbox: OutboxRows
+    """Progress of publishing the log."""
+
+    projections: ProjectionRows
+    """Read models, which are derived from the log."""
+
+    tallies: TallyRows
+    """Counts for monitoring."""
+
     audit: AuditRows
     """The audit log."""
+
+    webhooks: WebhookRows
+    """Webhooks and their sealed secrets."""
+
+    webhook_deliveries: WebhookDeliveryRows
+    """Events that webhooks could not deliver."""
+
+    hooks: HookRows
+    """Hooks, and the reports they took."""
+
+    watches: WatchRows
+    """Watches of sessions of clients of tools."""
+
+    wakings: WakingRows
+    """Watches of sandboxes, whose agents are woken."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeopleTables:
+    """People, organizations, and how they come in."""
 
     organizations: OrganizationRows
     """Organizations."""
@@ -131,23 +171,46 @@ class Transaction:
     quotas: QuotaRows
     """Quotas."""
 
-    sessions: SessionRows
-    """Sessions that quotas count."""
+    people: PersonRows
+    """People who log in at a provider."""
 
-    outbox: OutboxRows
-    """Progress of publishing the log."""
+    person_sessions: PersonSessionRows
+    """Their sessions."""
 
-    webhooks: WebhookRows
-    """Webhooks and their sealed secrets."""
+    login_tickets: LoginTicketRows
+    """Logins that their page has yet to finish."""
 
-    webhook_deliveries: WebhookDeliveryRows
-    """Events that webhooks could not deliver."""
-
-    tallies: TallyRows
-    """Counts for monitoring."""
+    cli_logins: CliLoginRows
+    """Logins of command lines that wait."""
 
     logins: LoginRows
     """Tickets and sessions of the installation's person."""
+
+    tokens: TokenRows
+    """Personal access tokens."""
+
+    signing_keys: SigningKeyRows
+    """Keys that sign tokens."""
+
+    shares: ShareRows
+    """Share links and guests."""
+
+    push: PushRows
+    """Browsers that receive push notifications."""
+
+    profiles: ProfileRows
+    """People's profiles."""
+
+    projects: ProjectRows
+    """Decisions on project files."""
+
+    pulls: PullRows
+    """Pull orders."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerTables:
+    """Workers, and the logins and hosts they work by."""
 
     agent_logins: AgentLoginRows
     """Logins of agents, without their tokens."""
@@ -166,6 +229,7 @@ class Transaction:
 
     worker_artifacts: WorkerArtifactRows
     """Their artifacts."""
+
     desktops: DesktopRows
     """The desktops that people linked."""
 
@@ -178,53 +242,10 @@ class Transaction:
     host_entries: HostEntryRows
     """Entries that they delivered."""
 
-    replicas: ReplicaRows
-    """The leader, and owed work."""
 
-    maintenance: MaintenanceRows
-    """Maintenance starts that replicas ask the leader for."""
-
-    tokens: TokenRows
-    """Personal access tokens."""
-
-    signing_keys: SigningKeyRows
-    """Keys that sign tokens."""
-
-    people: PersonRows
-    """People who log in at a provider."""
-
-    person_sessions: PersonSessionRows
-    """Their sessions."""
-
-    login_tickets: LoginTicketRows
-    """Logins that their page has yet to finish."""
-
-    cli_logins: CliLoginRows
-    """Logins of command lines that wait."""
-
-    hooks: HookRows
-    """Hooks, and the reports they took."""
-
-    watches: WatchRows
-    """Watches of sessions of clients of tools."""
-
-    wakings: WakingRows
-    """Watches of sandboxes, whose agents are woken."""
-
-    usage: UsageRows
-    """Usage over time."""
-
-    hosts: HostRows
-    """Hosts, and the sandboxes on each."""
-
-    routes: RouteRows
-    """Decisions of routes, their rules, and how backends fared."""
-
-    every_sandbox: OverviewSandboxRows
-    """Sandboxes as administrators look over them."""
-
-    search: SearchRows
-    """Candidates of a search."""
+@dataclass(frozen=True, kw_only=True)
+class DashboardTables:
+    """Dashboards and their documents."""
 
     dashboards: DashboardRows
     """Dashboards and their people."""
@@ -243,6 +264,11 @@ class Transaction:
 
     dashboard_mentions: DashboardMentionRows
     """Mentions of people on dashboards."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transaction(SandboxTables, LogTables, PeopleTables, WorkerTables, DashboardTables):
+    """A transaction: rows that are read and changed together, by noun."""
 
 
 class StoreUnavailable(Unavailable):

@@ -17,7 +17,8 @@ from atoll.adapters.storage.engines.engines import APPLICATION, FAULTS, Engines,
 from atoll.adapters.storage.engines.sqlite import SQLITE
 from atoll.adapters.storage.migrations import schema
 from atoll.adapters.storage.projections import lags
-from atoll.adapters.storage.store import open_engines, parse_url, transaction
+from atoll.adapters.storage.store import open_engines, parse_url
+from atoll.adapters.storage.transaction import transaction
 from atoll.domain.errors import Conflict, NotFound
 from atoll.ports import Transaction
 from atoll.ports.database import (

@@ -7,7 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from atoll.adapters.storage.columns import metadata, to_us
 from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.sandbox.pull_order import PullOrder
-from atoll.ports.store.pulls import PullRows
+from atoll.ports.store.library.pulls import PullRows
 from atoll.wire.words.library import KEPT_ORDERS
 
 pull_orders = Table(
@@ -25,7 +25,7 @@ _decoder = msgspec.json.Decoder(PullOrder)
 
 
 class SqlPullRows(PullRows):
-    """The `ports.store.pulls.PullRows` on one connection."""
+    """The `ports.store.library.pulls.PullRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection

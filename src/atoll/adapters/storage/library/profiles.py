@@ -7,7 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from atoll.adapters.storage.columns import metadata
 from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.profile.profile import Profile
-from atoll.ports.store.profiles import ProfileRows
+from atoll.ports.store.library.profiles import ProfileRows
 
 profiles = Table(
     "profiles",
@@ -24,7 +24,7 @@ _decoder = msgspec.json.Decoder(Profile)
 
 
 class SqlProfileRows(ProfileRows):
-    """The `ports.store.profiles.ProfileRows` on one connection."""
+    """The `ports.store.library.profiles.ProfileRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection

@@ -9,7 +9,7 @@ from atoll.adapters.storage.columns import metadata, read_page, to_us
 from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.repository.project import MAX_DECISIONS, DecidedProject
-from atoll.ports.store.projects import ProjectRows
+from atoll.ports.store.library.projects import ProjectRows
 
 projects = Table(
     "projects",
@@ -27,7 +27,7 @@ _decoder = msgspec.json.Decoder(DecidedProject)
 
 
 class SqlProjectRows(ProjectRows):
-    """The `ports.store.projects.ProjectRows` on one connection."""
+    """The `ports.store.library.projects.ProjectRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection

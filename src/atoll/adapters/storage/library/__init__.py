@@ -1,0 +1,1 @@
+"""Tables and rows of the library: profiles, project files, and pull orders."""

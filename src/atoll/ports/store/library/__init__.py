@@ -1,0 +1,1 @@
+"""Store ports of the library: profiles, project files, and pull orders."""
