@@ -21,6 +21,7 @@ AREAS: Final = (
     "library.kept",
     "people.invitations",
     "people.organizations",
+    "people.ownership",
     "people.quotas",
     "people.shares",
     "people.tokens",
@@ -29,11 +30,13 @@ AREAS: Final = (
     "sandboxes.views",
     "secrets",
     "webhooks",
+    "workers.desktops",
 )
 NOUNS_BY_HAND: Final = frozenset(
     {
         *("agents.agents", "agents.sandbox_agents", "dashboards.dashboards", "dashboards.shares"),
-        *("library.drive", "people.invitations", "people.organizations", "people.quotas"),
+        *("library.drive", "people.invitations", "people.organizations", "people.ownership"),
+        *("people.quotas", "workers.desktops"),
         *("sandboxes.networks", "sandboxes.requests", "sandboxes.views"),
     }
 )

@@ -52,6 +52,7 @@ SMALL = {
     "surfaces/mcp/fields.py": SHARED,
     "wire/contract/ports.py": "one call, which no other area of the contract makes",
     "client/client.py": "the list of the client's nouns",
+    "client/workers/desktops.py": "the calls of one noun",
     "client/words.py": "words of shapes and bodies, loaded without the bodies",
     "domain/agent/previews.py": VALUE,
     "domain/host/relocation.py": VALUE,

@@ -22,6 +22,7 @@ from atoll.client.made.people.organizations import (
     OrgRole,
     ServiceAccountBody,
 )
+from atoll.client.made.people.ownership import WaitingSandboxList
 from atoll.client.made.people.quotas import (
     BoundsOfNetworks,
     HeldQuota,
@@ -59,22 +60,6 @@ class RealmList(Shape):
 
     mode: Field[Literal["local", "oidc"]] = fields.word()
     realms = fields.many(Realm)
-
-
-class WaitingSandbox(Shape):
-    """A sandbox whose owner is gone."""
-
-    sandbox_id = fields.text()
-    name = fields.text()
-    state: Field[SandboxState] = fields.word()
-    owner = fields.text()
-    expires_at = fields.text()
-
-
-class WaitingSandboxList(Shape):
-    """The sandboxes that wait for a new owner."""
-
-    sandboxes = fields.many(WaitingSandbox)
 
 
 class Overseen(Shape):

@@ -1,27 +1,7 @@
 """Desktops: the machines of a person that take their workers."""
 
-from atoll.client import fields
-from atoll.client.fields import Shape
-from atoll.client.made.sandboxes.views import Isolation
+from atoll.client.made.workers.desktops import Desktop, DesktopList
 from atoll.client.transport import Call, Transport, at, get, put
-
-
-class Desktop(Shape):
-    """A linked desktop. Before its lane has run `isolation.level` is empty. `heard_at` is when it
-    was heard last, empty where it never was, and once its lane has ended."""
-
-    name = fields.text()
-    present = fields.flag()
-    linked_at = fields.text()
-    heard_at = fields.text()
-    isolation = fields.one(Isolation)
-    workers = fields.texts()
-
-
-class DesktopList(Shape):
-    """The caller's desktops, by name."""
-
-    desktops = fields.many(Desktop)
 
 
 class Desktops:

@@ -1,0 +1,1 @@
+"""Workers: the nouns of the client, made from the declarations of the API."""

@@ -1,0 +1,45 @@
+"""Desktops: a person's own machines, which dial in and follow what they are offered.
+
+Made from the declarations of the API by `scripts/client`.
+"""
+
+from typing import Literal, Required, TypedDict
+
+from atoll.client import fields
+from atoll.client.fields import Shape
+from atoll.client.made.sandboxes.views import Isolation
+
+IsolationLevel = Literal["none", "policy", "container", "microvm"]
+
+
+class Desktop(Shape):
+    """A linked desktop. `present`: its lane runs. `heard_at` is when that was heard last, null
+    where it never was, and once it has ended. `isolation` is the wall that it reports, null
+    before its lane has run. `workers` are those that it has."""
+
+    name = fields.text()
+    present = fields.flag()
+    linked_at = fields.text()
+    heard_at = fields.text()
+    isolation = fields.one(Isolation)
+    workers = fields.texts()
+
+
+class DesktopList(Shape):
+    """The caller's desktops, by name."""
+
+    desktops = fields.many(Desktop)
+
+
+class WallBody(TypedDict, total=False):
+    """The wall of a desktop's workers: `degraded` says what it lacks."""
+
+    level: Required[IsolationLevel]
+    mechanism: Required[str]
+    degraded: list[str]
+
+
+class PresenceBody(TypedDict, total=False):
+    """The presence of a desktop, whose lane runs with this wall."""
+
+    isolation: Required[WallBody]
