@@ -163,7 +163,10 @@ def test_numbers_of_removed_rows_are_not_given_again(
     assert asyncio.run(appended(target))[0] == 6
 
 
-def test_pages_end_where_tables_do(on_sqlite: Make, on_postgres: Make) -> None:
+def test_pages_end_where_tables_do(
+    on_sqlite: Make, on_postgres: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "PAGE", 20)
     for count in (tables.PAGE, tables.PAGE + 1):
         source, target = SqlDatabase(on_sqlite()), SqlDatabase(on_postgres())
         asyncio.run(fill(source._url, count))

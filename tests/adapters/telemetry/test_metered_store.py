@@ -19,6 +19,7 @@ from atoll.adapters.telemetry.metered_store import (
 from atoll.ports import Store
 from atoll.testing import FakeMetrics, StoreContract
 from atoll.testing.contracts.event_log import append, draft
+from atoll.testing.contracts.store import Check, row_checks
 
 
 @asynccontextmanager
@@ -33,6 +34,12 @@ class TestMeteredStore(StoreContract):
     async def opened(self) -> AsyncIterator[Store]:
         async with opened(FakeMetrics()) as store:
             yield store
+
+    # All rows but those of events are the store's own.
+    @pytest.mark.slow
+    @pytest.mark.parametrize("check", row_checks(), ids=lambda check: check.__name__[6:])
+    async def test_rows(self, check: Check) -> None:
+        await super().test_rows(check)
 
 
 async def test_committed_events_are_counted_and_timed_and_others_are_not() -> None:

@@ -64,8 +64,9 @@ def peer(cloud: Cloud) -> Iterator[Any]:
         yield running
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(bool(missing()), reason=str(missing()))
-@first_here("codex", "claude-code")
+@pytest.mark.parametrize("agent", ["codex", "claude-code"])
 async def test_agent_finishes_a_task_on_a_rented_machine(
     agent: str,
     cloud: Cloud,

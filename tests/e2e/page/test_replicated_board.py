@@ -29,7 +29,7 @@ pytestmark = [
     needs_chromium,
 ]
 
-LARGE_BYTES, GIANT_BYTES = 300_000, 100_000_000
+LARGE_BYTES, GIANT_BYTES = 300_000, 10_000_000
 SMALL = 2_000
 """The small updates of one burst; the connection ends long before the last one."""
 

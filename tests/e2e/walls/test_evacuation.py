@@ -180,7 +180,12 @@ def test_start_waits_for_the_files_and_destroy_leaves_none_anywhere(
 
 
 @pytest.mark.parametrize(
-    "chosen", [pytest.param(slice(None), id="every", marks=pytest.mark.slow), slice(2, 5)]
+    "chosen",
+    [
+        pytest.param(slice(None), id="every", marks=pytest.mark.slow),
+        # While files arrive, and once they are named at their new place.
+        pytest.param(slice(2, 5, 2), id="two"),
+    ],
 )
 def test_killed_at_a_step_the_files_are_whole_at_the_one_named_place(
     server: TestServer, boxes: dict[str, SshServer], chosen: slice

@@ -52,8 +52,8 @@ def _command(entry: Path) -> bytes:
         return b""
 
 
-def up(home: Path, *words: str) -> "subprocess.Popen[str]":
-    argv = [atoll_command(), "up", "--home", str(home), "--no-browser", *words]
+def up(home: Path) -> "subprocess.Popen[str]":
+    argv = [atoll_command(), "up", "--home", str(home), "--no-browser"]
     return subprocess.Popen(
         argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, stdin=subprocess.DEVNULL
     )
@@ -61,9 +61,10 @@ def up(home: Path, *words: str) -> "subprocess.Popen[str]":
 
 def failed(home: Path, *words: str) -> str:
     """What a start that fails says. All is gone when it returns."""
-    with up(home, *words) as process:
-        said, _ = process.communicate(timeout=90)
-    assert process.returncode == 1, said
+    argv = ("up", "--home", str(home), "--no-browser", *words)
+    done = TestServer(home).run(*argv, timeout=90)
+    said = done.stdout + done.stderr
+    assert done.returncode == 1, said
     assert left_of(home) == []
     return said
 

@@ -14,8 +14,8 @@ description: A sandbox that exists on paper only.
 extension: ext.in-memory
 isolation: {level: none}
 """
-LIMIT = 50
-CREATES = 200
+LIMIT = 25
+CREATES = 100
 
 
 async def test_creates_in_parallel_beyond_the_limit_give_exactly_the_limit() -> None:

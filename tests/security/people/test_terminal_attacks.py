@@ -108,7 +108,7 @@ async def test_output_of_any_kind_arrives_by_offset_and_replays_small(data: byte
 def test_scanner_of_hostile_bytes_keeps_nothing_that_grows() -> None:
     for data in OUTPUTS.values():
         scanner = Scanner()
-        for _ in range(5):
+        for _ in range(2):
             scanner.feed(data)
         assert len(scanner.cut().preamble()) < 8192
 

@@ -188,7 +188,7 @@ def _put_within(
 
 def filled(schema: Mapping[str, Any], kind: str, size: int = TEXT_SIZE) -> Any:
     """Return the largest value of a schema, of one kind of text."""
-    text = shapes.texts(size)[kind][: schema.get("maxLength", size)]
+    text = shapes.text(kind, size)[: schema.get("maxLength", size)]
     match schema.get("type"):
         case "array":
             return _filled_list(schema, kind, size)

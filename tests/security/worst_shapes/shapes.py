@@ -29,45 +29,70 @@ PIECES = {
 
 def texts(size: int) -> dict[str, str]:
     """Return a text of each kind, of so many characters."""
-    return {name: "a" + piece * (size // len(piece)) for name, piece in PIECES.items()}
+    return {name: text(name, size) for name in PIECES}
+
+
+def text(kind: str, size: int) -> str:
+    """Return a text of this kind, of so many characters."""
+    piece = PIECES[kind]
+    return "a" + piece * (size // len(piece))
+
+
+def body(shape: str, size: int) -> bytes:
+    """Return the body of JSON of this shape, of at most so many bytes."""
+    return BODIES[shape](size)
 
 
 def bodies(size: int) -> Iterator[tuple[str, bytes]]:
-    """Yield bodies of JSON of at most so many bytes."""
+    """Yield bodies of JSON of at most so many bytes, each made when it is asked for."""
+    return ((shape, made(size)) for shape, made in BODIES.items())
 
-    def filled(before: bytes, piece: Callable[[int], bytes], after: bytes) -> bytes:
-        count = (size - len(before) - len(after)) // len(piece(size // 8))
-        return before + b"".join(map(piece, range(count))) + after
 
-    yield "lists", filled(b"[", lambda _: b"[],", b"[]]")
-    yield "objects", filled(b"[", lambda _: b'{"":{}},', b"{}]")
-    yield "deep lists", b"[" * (size // 2) + b"]" * (size // 2)
-    yield "deep objects", filled(b"", lambda _: b'{"a":', b"1")
-    yield "names", filled(b"{", lambda n: b'"%08x":1,' % n, b'"a":1}')
-    yield (
-        "a name given twice at the end",
-        filled(b"{", lambda n: b'"%08x":1,' % n, b'"00000009":1}'),
-    )
-    yield "one name", filled(b"{", lambda _: b'"a":1,', b'"a":1}')
-    yield "ends of lists", b"[" + b"1," * 40 + b"1]" + b"]" * (size - 83)
-    yield "ends of objects", b"[" + b"1," * 40 + b"1]" + b"}" * (size - 83)
-    yield "ends in turns", filled(b"[", lambda _: b"]}", b"]")
-    yield "a long name", b'{"' + b"a" * (size - 6) + b'":1}'
-    yield "members of members", filled(b"[", lambda n: b'{"a%d":{"b":1}},' % n, b"1]")
-    yield "numbers", filled(b"[", lambda _: b"1,", b"1]")
-    yield "long numbers", filled(b"[", lambda _: b"9" * 4300 + b",", b"1]")
-    yield "a number", b"[" + b"9" * (size - 2) + b"]"
-    yield "a float", b"[1." + b"9" * (size - 4) + b"]"
-    yield "an exponent", b"[1e" + b"9" * (size - 4) + b"]"
-    yield "spaces", b"[" + b" " * (size - 2) + b"]"
-    yield "floats", filled(b"[", lambda _: b"1e308,", b"1]")
-    yield "escapes", b'["' + b"\\u00e9" * (size // 6 - 2) + b'"]'
-    yield "pairs of escapes", b'["' + b"\\ud83d\\ude00" * (size // 12 - 2) + b'"]'
-    yield "escaped quotes", b'["' + b'\\"' * (size // 2 - 2) + b'"]'
-    yield "a text without an end", b'["' + b'\\"' * (size // 2 - 2)
-    yield "no JSON", b"\\" * size
-    yield "no UTF-8", b'["' + b"\xff" * (size - 4) + b'"]'
-    yield "small texts", filled(b"[", lambda _: b'"",', b'""]')
+def _filled(before: bytes, piece: bytes, after: bytes) -> Shape:
+    """Repeat a piece between two ends."""
+    ends = len(before) + len(after)
+    return lambda size: before + piece * ((size - ends) // len(piece)) + after
+
+
+def _numbered(before: bytes, piece: bytes, after: bytes) -> Shape:
+    """Repeat a piece that has a number in it, none twice."""
+
+    def made(size: int) -> bytes:
+        count = (size - len(before) - len(after)) // len(piece % (size // 8))
+        return before + b"".join([piece % number for number in range(count)]) + after
+
+    return made
+
+
+BODIES: dict[str, Shape] = {
+    "lists": _filled(b"[", b"[],", b"[]]"),
+    "objects": _filled(b"[", b'{"":{}},', b"{}]"),
+    "deep lists": lambda size: b"[" * (size // 2) + b"]" * (size // 2),
+    "deep objects": _filled(b"", b'{"a":', b"1"),
+    "names": _numbered(b"{", b'"%08x":1,', b'"a":1}'),
+    "a name given twice at the end": _numbered(b"{", b'"%08x":1,', b'"00000009":1}'),
+    "one name": _filled(b"{", b'"a":1,', b'"a":1}'),
+    "ends of lists": lambda size: b"[" + b"1," * 40 + b"1]" + b"]" * (size - 83),
+    "ends of objects": lambda size: b"[" + b"1," * 40 + b"1]" + b"}" * (size - 83),
+    "ends in turns": _filled(b"[", b"]}", b"]"),
+    "a long name": lambda size: b'{"' + b"a" * (size - 6) + b'":1}',
+    "members of members": _numbered(b"[", b'{"a%d":{"b":1}},', b"1]"),
+    "numbers": _filled(b"[", b"1,", b"1]"),
+    "long numbers": _filled(b"[", b"9" * 4300 + b",", b"1]"),
+    "a number": lambda size: b"[" + b"9" * (size - 2) + b"]",
+    "a float": lambda size: b"[1." + b"9" * (size - 4) + b"]",
+    "an exponent": lambda size: b"[1e" + b"9" * (size - 4) + b"]",
+    "spaces": lambda size: b"[" + b" " * (size - 2) + b"]",
+    "floats": _filled(b"[", b"1e308,", b"1]"),
+    "escapes": lambda size: b'["' + b"\\u00e9" * (size // 6 - 2) + b'"]',
+    "pairs of escapes": lambda size: b'["' + b"\\ud83d\\ude00" * (size // 12 - 2) + b'"]',
+    "escaped quotes": lambda size: b'["' + b'\\"' * (size // 2 - 2) + b'"]',
+    "a text without an end": lambda size: b'["' + b'\\"' * (size // 2 - 2),
+    "no JSON": lambda size: b"\\" * size,
+    "no UTF-8": lambda size: b'["' + b"\xff" * (size - 4) + b'"]',
+    "small texts": _filled(b"[", b'"",', b'""]'),
+}
+"""What makes a body of each shape, of at most so many bytes."""
 
 
 def heads() -> Iterator[tuple[str, list[str]]]:

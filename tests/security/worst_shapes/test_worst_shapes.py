@@ -52,7 +52,6 @@ OTHERS: Final = (NOBODY, LOOKER, DRIVER, GUEST, SANDBOX)
 
 QUERY_SIZE: Final = 50_000
 AT_ONCE: Final = 12
-SHAPES: Final = tuple(name for name, _ in shapes.bodies(1000))
 UNAVAILABLE: Final = frozenset(
     {
         "POST /v1/hosts/{host}/trust",
@@ -171,10 +170,10 @@ async def call_tools(here: Installation) -> None:
     for shape, arguments in shapes.bodies(sizes[LONGEST_CALL]):
         version, role = next(callers)
         await here.send(*called(here, version, role, LONGEST_CALL, shape, arguments))
-    drawn = itertools.cycle(SHAPES)
+    drawn = itertools.cycle(shapes.BODIES)
     for tool, size in sizes.items():
         (version, role), shape = next(callers), next(drawn)
-        arguments = dict(shapes.bodies(size))[shape]
+        arguments = shapes.body(shape, size)
         await here.send(*called(here, version, role, tool, shape, arguments))
     for shape, body in shapes.bodies(4 * 1024 * 1024 - 1):
         data = request("POST", "/mcp", here.roles[SANDBOX], body)
@@ -242,8 +241,9 @@ async def send_at_random(here: Installation) -> None:
             kind = dice.choice(list(shapes.PIECES))
             body = operation.body(field.put, filled(field.schema, kind))[:MAX_JSON_BYTES]
             await here.send(*sent(here, operation, role, f"{field.name} of {kind}", body))
-        bodies = dict(shapes.bodies(dice.randrange(1000, MAX_JSON_BYTES)))
-        await here.send(*body_sent(here, operation, role, dice.choice(list(bodies)), bodies))
+        shape, size = dice.choice(list(shapes.BODIES)), dice.randrange(1000, MAX_JSON_BYTES)
+        bodies = {shape: shapes.body(shape, size)}
+        await here.send(*body_sent(here, operation, role, shape, bodies))
         target = here.target(dice.choice(sockets()), role)
         drawn = dice.sample(list(frames), 3)
         for shape in drawn:

@@ -58,7 +58,7 @@ while not os.path.exists("/tmp/watched"):
     now = trees()
     if seen[-1:] != [now]:
         seen.append(now)
-    time.sleep(0.005)
+    time.sleep(0.02)
 print(seen)
 """
 """Write down which process trees of a program there are, each time that they change."""
@@ -66,9 +66,9 @@ print(seen)
 
 @asynccontextmanager
 async def signed_in(w: World, **screen: Any) -> AsyncIterator[Page]:
-    """The page of a person in whole Chromium."""
+    """The page of a person."""
     done = await asyncio.to_thread(w.server.run, "login")
-    async with chromium(whole=True) as browser:
+    async with chromium() as browser:
         context = await browser.new_context(**screen)
         await context.add_init_script(TESTING)
         page = await context.new_page()
