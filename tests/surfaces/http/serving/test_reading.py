@@ -1,6 +1,7 @@
 """Reading of declared parameters and bodies: what is wrong is said as clients know it."""
 
 import re
+import time
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
@@ -16,7 +17,7 @@ from atoll.surfaces.http.serving.reading import (
 )
 from atoll.wire.api.fields import Seconds, SecondsOrZero
 from atoll.wire.api.operation import Request
-from atoll.wire.api.sandboxes.requests import WorkspaceBody
+from atoll.wire.api.sandboxes.requests import CreateBody, WorkspaceBody
 from atoll.wire.words.sandboxes import WorkspaceMode
 
 Name = Annotated[str, Meta(min_length=1, max_length=3)]
@@ -126,6 +127,19 @@ def test_findings_of_a_large_body_are_counted_up_to_a_bound() -> None:
     _, findings = read_value(Boat, {"name": "a", **{f"x{n}": 0 for n in range(5000)}}, ())
     assert len(findings) == MAX_FINDINGS
     assert refusal({"name": "a", "sails": [1] * 5000}).startswith("sails.0: ")
+
+
+@pytest.mark.parametrize(
+    ("odd", "place"), [({}, ("env",)), ({"ODD": 1}, ("env", "ODD"))], ids=["all", "but one"]
+)
+def test_items_that_fit_take_no_time_however_many(
+    odd: dict[str, object], place: tuple[str, ...]
+) -> None:
+    body = {"repos": [{}] * 40_000, "env": {**{f"A{n}": "" for n in range(40_000)}, **odd}}
+    begun = time.process_time()
+    _, findings = read_value(CreateBody, body, ())
+    assert time.process_time() - begun < 0.4
+    assert [one.path for one in findings] == [("repos",), place]
 
 
 def test_what_fits_is_converted() -> None:
