@@ -28,7 +28,7 @@ from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.journals.outbox import Outbox
 from atoll.testing.contracts.bus import stored
-from atoll.testing.contracts.event_log import draft
+from atoll.testing.samples import draft
 from bench.figures import Series, table, verdict
 from tests.peers.nats.server import connected, nats_server
 

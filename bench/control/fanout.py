@@ -20,7 +20,7 @@ import uvloop
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.surfaces.http.events.events import event_view
 from atoll.testing.contracts.bus import stored
-from atoll.testing.contracts.event_log import draft
+from atoll.testing.samples import draft
 from bench.figures import Series, ratio, table
 from tests.surfaces.http.world import world
 

@@ -17,7 +17,7 @@ from atoll.adapters.storage.sandboxes import sandboxes
 from atoll.adapters.storage.store import SqlStore
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.testing.samples import sandbox
 from bench.figures import Series, table, verdict
 from tests.peers.databases.chosen import on_postgres
 from tests.peers.databases.postgres import missing, serving

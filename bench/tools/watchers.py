@@ -20,7 +20,7 @@ from atoll.domain.event import EventDraft, Json
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.surfaces.mcp.offering import Offering
 from atoll.surfaces.mcp.toolbox import toolbox
-from atoll.testing.contracts.event_log import draft
+from atoll.testing.samples import draft
 from bench.control.fanout import Viewers, viewers_of
 from bench.figures import Series, table, verdict
 from tests.surfaces.http.world import World, world

@@ -315,7 +315,7 @@ def test_port_is_a_file_a_suite_a_fake_and_their_names(scratch: Scratch) -> None
 
 def test_noun_lies_where_the_page_says() -> None:
     text = (ROOT / "docs" / "change" / "add-a-noun.md").read_text()
-    files = re.findall(r"`((?:src/atoll|ui|docs|scripts)/[\w./-]+\.\w+)`", text)
+    files = re.findall(r"`((?:src/atoll|tests|ui|docs|scripts)/[\w./-]+\.\w+)`", text)
     assert len(files) == 20
     assert [file for file in files if not (ROOT / file).is_file()] == []
     for file, part in (
@@ -328,7 +328,7 @@ def test_noun_lies_where_the_page_says() -> None:
     ):
         assert part in (ROOT / file).read_text(), file
     for file in ("shares.py", "logs.py"):
-        assert "async def check_" in (SOURCE / "testing/contracts/rows" / file).read_text()
+        assert "async def check_" in (ROOT / "tests/adapters/storage/rows" / file).read_text()
 
 
 def test_noun_is_found_in_its_folders(scratch: Scratch) -> None:

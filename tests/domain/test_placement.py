@@ -18,7 +18,7 @@ from atoll.domain.placement import (
 )
 from atoll.domain.profile.profile import Placement
 from atoll.domain.wall.resources import Resources
-from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.testing.samples import sandbox
 from atoll.wire.words.hosts import HostKind, HostState
 from atoll.wire.words.sandboxes import State
 

@@ -19,7 +19,7 @@ from atoll.domain.quota import (
 )
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.wall.resources import Resources
-from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.testing.samples import sandbox
 from atoll.wire.words.sandboxes import State
 
 GRANTED = Resources(cpu=2.0, memory_mb=1024, workspace_mb=4096)

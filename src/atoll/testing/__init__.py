@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         LiveChannelsContract,
     )
     from atoll.testing.contracts.clock import ClockContract
-    from atoll.testing.contracts.event_log import EventLogContract
     from atoll.testing.contracts.extension import ExtensionContract
     from atoll.testing.contracts.host import HostContract
     from atoll.testing.contracts.images import (
@@ -53,7 +52,6 @@ if TYPE_CHECKING:
     from atoll.testing.contracts.spawner import SpawnerContract
     from atoll.testing.contracts.storage.database import DatabaseContract
     from atoll.testing.contracts.storage.documents import DocumentsContract
-    from atoll.testing.contracts.store import StoreContract
     from atoll.testing.contracts.telemetry.metrics import MetricsContract
     from atoll.testing.contracts.telemetry.tracer import TracerContract
     from atoll.testing.contracts.vault import VaultContract
@@ -93,7 +91,6 @@ __all__ = [
     "ConversationContract",
     "DatabaseContract",
     "DocumentsContract",
-    "EventLogContract",
     "EventSinkContract",
     "ExtensionContract",
     "FakeAgentConfigs",
@@ -143,7 +140,6 @@ __all__ = [
     "SafetyLayersContract",
     "SpawnerContract",
     "SshMachinesContract",
-    "StoreContract",
     "TokenSignerContract",
     "TracerContract",
     "TranscriptContract",
@@ -172,7 +168,6 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "CloudDriveContract": "contracts.outside.drive",
         "ConversationContract": "contracts.readers",
         "DatabaseContract": "contracts.storage.database",
-        "EventLogContract": "contracts.event_log",
         "ExtensionContract": "contracts.extension",
         "FakeAgentConfigs": "fakes.agents",
         "FakeAgentIssuer": "fakes.outside.issuer",
@@ -219,7 +214,6 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "SafetyLayersContract": "contracts.safety",
         "SpawnerContract": "contracts.spawner",
         "SshMachinesContract": "contracts.outside.ssh",
-        "StoreContract": "contracts.store",
         "TracerContract": "contracts.telemetry.tracer",
         "TokenSignerContract": "contracts.signer",
         "TranscriptContract": "contracts.readers",

@@ -22,9 +22,10 @@ from atoll.domain.errors import Conflict, Failed, Unavailable
 from atoll.domain.ids import PERSONAL_ORG
 from atoll.ports import EventQuery
 from atoll.testing import FakeDatabase
-from atoll.testing.contracts.event_log import OWNER, append, draft, remove
 from atoll.testing.contracts.storage.database import DatabaseContract, archive_of
+from atoll.testing.samples import OWNER, draft
 from atoll.wiring.database import DERIVATIONS
+from tests.adapters.storage.event_log import append, remove
 from tests.peers.databases.postgres import PostgresServer
 
 HARD = "é\x00\u2028\U0001f600\\ \"'"

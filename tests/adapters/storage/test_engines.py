@@ -19,7 +19,8 @@ from atoll.adapters.storage.engines.sqlite import sqlite_url
 from atoll.adapters.storage.store import Settings, SqlStore, open_engines, open_store
 from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.ports import StoreUnavailable
-from atoll.testing.contracts.event_log import append, draft
+from atoll.testing.samples import draft
+from tests.adapters.storage.event_log import append
 from tests.peers.certificate import own_certificate
 from tests.peers.databases.postgres import USER, PostgresServer, missing, serving
 

@@ -20,8 +20,9 @@ from atoll.adapters.storage.store import Settings, open_store
 from atoll.domain.ids import PERSONAL_ORG
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.ports import EventQuery, Store
-from atoll.testing.contracts.event_log import append, draft
+from atoll.testing.samples import draft
 from tests.adapters.storage import test_store_postgres, test_store_sqlite
+from tests.adapters.storage.event_log import append
 from tests.peers.databases.postgres import PostgresServer
 from tests.places import TESTS
 

@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from atoll.adapters.storage.migrations import schema
 from atoll.adapters.storage.store import Settings, open_store
 from atoll.ports import Store
-from atoll.testing.contracts.store import StoreContract
+from tests.adapters.storage.contract import StoreContract
 from tests.peers.databases.postgres import PostgresServer
 
 

@@ -30,9 +30,9 @@ from atoll.domain.errors import Unavailable
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SandboxId
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.ports import SandboxQuery, Store, Transaction
-from atoll.testing.contracts.event_log import NOW, append, draft
-from atoll.testing.contracts.rows.sandboxes import sandbox
-from atoll.testing.contracts.store import StoreContract
+from atoll.testing.samples import NOW, draft, sandbox
+from tests.adapters.storage.contract import StoreContract
+from tests.adapters.storage.event_log import append
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from atoll.adapters.settled import settled
 from atoll.adapters.storage.engines.sqlite import sqlite_url
 from atoll.adapters.storage.engines.whole import WholeTransaction
 from atoll.adapters.storage.store import Settings, SqlStore, open_store
-from atoll.testing.contracts.event_log import draft
+from atoll.testing.samples import draft
 
 
 async def append(store: SqlStore, number: int) -> None:

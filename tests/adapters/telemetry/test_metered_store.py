@@ -17,9 +17,10 @@ from atoll.adapters.telemetry.metered_store import (
     MeteredStore,
 )
 from atoll.ports import Store
-from atoll.testing import FakeMetrics, StoreContract
-from atoll.testing.contracts.event_log import append, draft
-from atoll.testing.contracts.store import Check, row_checks
+from atoll.testing import FakeMetrics
+from atoll.testing.samples import draft
+from tests.adapters.storage.contract import Check, StoreContract, row_checks
+from tests.adapters.storage.event_log import append
 
 
 @asynccontextmanager

@@ -44,8 +44,8 @@ from atoll.services.settings import ServiceSettings
 from atoll.services.terminals.terminals import Terminals
 from atoll.services.workers.runtime_host import RuntimeHost
 from atoll.testing import FakeAgentLayers
-from atoll.testing.contracts.event_log import NOW
 from atoll.testing.contracts.outside.worker_host import WAIT_MS, WorkerHostHarness
+from atoll.testing.samples import NOW
 from atoll.wire.contract.execs import ExecBody, run_exec
 from atoll.wire.words.sandboxes import State
 from atoll.wire.words.workers import ErrorCode

@@ -13,8 +13,8 @@ from atoll.domain.worker.lifecycle import Worker
 from atoll.domain.worker.record import WorkerRecord
 from atoll.ports.outside.worker_host import LiveHost, WorkerHost
 from atoll.testing import WorkerHostContract
-from atoll.testing.contracts.event_log import NOW
 from atoll.testing.contracts.outside.worker_host import PIECE, running
+from atoll.testing.samples import NOW
 
 PING = WorkerRequest("r1", "ping", {})
 

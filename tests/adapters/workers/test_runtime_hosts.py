@@ -25,7 +25,7 @@ from atoll.domain.host.host import Host
 from atoll.domain.ids import HostId, SandboxId
 from atoll.ports.extension import ExtensionSetup
 from atoll.testing import WorkerHostContract
-from atoll.testing.contracts.event_log import NOW
+from atoll.testing.samples import NOW
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.words.hosts import HostKind
 from atoll.wire.zygote import messages as wire

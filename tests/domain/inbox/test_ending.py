@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from atoll.domain.inbox.ending import MAX_LINES, item_of_end
-from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.testing.samples import sandbox
 from atoll.wire.words.agents import AnswerBy, ItemKind
 from atoll.wire.words.sandboxes import State
 

@@ -40,7 +40,7 @@ from atoll.domain.repository.project import ProjectFile
 from atoll.domain.sandbox.project import SandboxProject
 from atoll.domain.sandbox.reported import ReportedAgent
 from atoll.domain.sandbox.task import Task
-from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.testing.samples import sandbox
 from atoll.wire.contract.agents import CardRecord, StatusOption, StatusRecord
 from atoll.wire.words.agents import AnswerBy, ItemKind
 from atoll.wire.words.sandboxes import SetupState

@@ -27,7 +27,7 @@ from atoll.domain.route.decision import (
 from atoll.domain.route.health import Attempt, Health
 from atoll.domain.route.policy import DESKTOP, Constraints
 from atoll.domain.wall.resources import Resources
-from atoll.testing.contracts.event_log import NOW
+from atoll.testing.samples import NOW
 from atoll.wire.words.routes import Breaker, ExecutionMode, Strategy
 from atoll.wire.words.walls import IsolationLevel
 

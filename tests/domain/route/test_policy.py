@@ -19,7 +19,7 @@ from atoll.domain.route.policy import (
     read_policy,
 )
 from atoll.domain.route.record import Move, RouteRecord
-from atoll.testing.contracts.event_log import NOW
+from atoll.testing.samples import NOW
 from atoll.wire.words.routes import MAX_NAMED, ExecutionMode, Strategy
 from atoll.wire.words.walls import IsolationLevel
 

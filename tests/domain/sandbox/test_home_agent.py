@@ -7,7 +7,7 @@ import pytest
 from atoll.domain.errors import Forbidden
 from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest, Sandbox
 from atoll.domain.sandbox.steps.home_agent import REMEDY, check_home, home_request
-from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.testing.samples import sandbox
 from atoll.wire.words.networks import NetworkMode
 
 KNOWN = frozenset({"git.example.org/acme/app"})

@@ -4,7 +4,7 @@ import pytest
 
 from atoll.domain.sandbox.instruction import Provision, Teardown
 from atoll.domain.sandbox.owed import owed_work
-from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.testing.samples import sandbox
 from atoll.wire.words.sandboxes import State
 
 BOX = sandbox("box")

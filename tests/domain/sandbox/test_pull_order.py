@@ -22,7 +22,7 @@ from atoll.domain.sandbox.pull_order import (
     take,
 )
 from atoll.domain.sandbox.sandbox import SandboxRepo
-from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.testing.samples import sandbox
 from atoll.wire.words.library import OrderState
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -19,8 +19,7 @@ from atoll.domain.sandbox.reported import (
     read_status,
     urgency,
 )
-from atoll.testing.contracts.event_log import NOW
-from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.testing.samples import NOW, sandbox
 from atoll.wire.contract.agents import StatusKind, StatusRecord
 from atoll.wire.words.sandboxes import State
 

@@ -25,7 +25,7 @@ from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.journals import outbox as outboxes
 from atoll.services.journals.outbox import Outbox
-from atoll.testing.contracts.event_log import draft
+from atoll.testing.samples import draft
 from tests.bounds import matrix
 from tests.peers.nats.consumer import STREAM, Consumer, consumer, messages
 from tests.peers.nats.server import NatsServer, connected, nats_server, until, wire

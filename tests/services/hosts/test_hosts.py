@@ -17,11 +17,11 @@ from atoll.services.hosts.hosts import STREAM, Hosts, HostTraits, NewHost
 from atoll.services.lifecycle.host_room import HostRoom
 from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.testing import FakeSshMachines
-from atoll.testing.contracts.rows.host.hosts import host as ssh_host
-from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.testing.samples import sandbox
 from atoll.wire.words.hosts import HostKind, HostState
 from atoll.wire.words.sandboxes import State
 from atoll.wiring.control.outside.hosts import evacuations_of
+from tests.adapters.storage.rows.host.hosts import host as ssh_host
 from tests.services.scene import Scene, scene
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAS36OZisKD2OHSgwnvTaGeeTaqB04Tu8MCN8vpYPRQN"

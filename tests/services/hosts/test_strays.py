@@ -8,7 +8,7 @@ from atoll.domain.errors import Failed, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.ports.extension import RentedPlace
 from atoll.services.hosts.strays import Strays
-from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.testing.samples import sandbox
 from atoll.wire.words.hosts import MAX_STRAYS
 from atoll.wire.words.sandboxes import State
 from tests.services.scene import Scene, scene

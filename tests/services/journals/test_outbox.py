@@ -18,7 +18,7 @@ from atoll.services.journals.events import Note, draft_of
 from atoll.services.journals.log_watch import PERIOD, PERIOD_ALONE, LogWatch
 from atoll.services.journals.outbox import Outbox
 from atoll.testing import FakeEventSink, FakeLeadership
-from atoll.testing.contracts.event_log import draft
+from atoll.testing.samples import draft
 from tests.peers.nats.server import PATIENCE_SECONDS, until
 from tests.services.scene import Scene, scene
 

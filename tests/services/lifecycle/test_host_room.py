@@ -13,10 +13,10 @@ from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
 from atoll.domain.wall.resources import Resources
 from atoll.ports import Capabilities
-from atoll.testing.contracts.rows.host.hosts import host as ssh_host
 from atoll.wire.words.hosts import HostKind, HostState
 from atoll.wire.words.sandboxes import State
 from atoll.wire.words.walls import IsolationLevel
+from tests.adapters.storage.rows.host.hosts import host as ssh_host
 from tests.peers.databases.chosen import on_postgres
 from tests.services.scene import BARE, Scene, scene
 

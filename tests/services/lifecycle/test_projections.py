@@ -15,7 +15,8 @@ from atoll.domain.sandbox.reported import AGENTS, MAX_REPORTED_AGENTS, read_agen
 from atoll.ports import Store, Transaction
 from atoll.services.lifecycle.projections import Projections, Rebuild, catch_up
 from atoll.testing import FakeLeadership
-from atoll.testing.contracts.event_log import EVER, NOW, draft
+from atoll.testing.samples import NOW, draft
+from tests.adapters.storage.event_log import EVER
 from tests.services.scene import scene
 
 STREAMS = [f"sandbox:{name}" for name in "abc"]

@@ -18,8 +18,8 @@ from atoll.services.journals.events import Note, draft_of
 from atoll.services.people.push import PushSubscriptions
 from atoll.services.people.push_delivery import RETRIES, PushDelivery
 from atoll.testing import FakePushSender
-from atoll.testing.contracts.rows.dashboard.dashboards import dashboard
 from atoll.wire.words.people import MAX_SUBSCRIPTIONS
+from tests.adapters.storage.rows.dashboard.dashboards import dashboard
 from tests.services.sandboxes.test_sandboxes import OTHER
 from tests.services.scene import Scene, scene
 

@@ -9,8 +9,8 @@ from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import CreateSandbox, Inputs, Sandbox
 from atoll.ports.extension import Capabilities
 from atoll.services.provisioning.compose_file import read_compose_file
-from atoll.testing.contracts.rows.sandboxes import sandbox as sample
 from atoll.testing.fakes.workspaces import FakeWorkspaces
+from atoll.testing.samples import sandbox as sample
 from atoll.wire.words.walls import IsolationLevel
 from tests.services.scene import BARE, scene
 

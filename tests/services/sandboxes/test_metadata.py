@@ -16,7 +16,7 @@ from atoll.domain.ids import SandboxId
 from atoll.ports import Store
 from atoll.services.sandboxes.metadata import Metadata
 from atoll.testing import FakeMetadataFiles
-from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.testing.samples import sandbox
 from atoll.wire.words.sandboxes import State
 from tests.peers.databases.chosen import database_url
 

@@ -25,7 +25,7 @@ from atoll.services.secrets.secrets import SetSecret
 from atoll.services.webhooks.posting import WebhookPosting
 from atoll.services.webhooks.webhooks import Webhooks
 from atoll.testing import FakeWebhookSender
-from atoll.testing.contracts.event_log import NOW
+from atoll.testing.samples import NOW
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wire.contract.policy import (
     GatewayReach,

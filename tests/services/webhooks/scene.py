@@ -29,7 +29,7 @@ from atoll.services.webhooks.posting import WebhookPosting
 from atoll.services.webhooks.webhooks import WebhookReport, Webhooks
 from atoll.services.webhooks.worker import WebhookWorker
 from atoll.testing import VirtualClock
-from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.testing.samples import sandbox
 from tests.peers.databases.chosen import database_url
 from tests.peers.receivers.webhook_receiver import WebhookReceiver, webhook_receiver
 

@@ -11,7 +11,7 @@ from atoll.domain.people.organization import Member, Organization
 from atoll.domain.people.principal import LOCAL_PERSON, Principal
 from atoll.services.journals.pruning import EventPruning
 from atoll.services.webhooks.webhooks import remove_all
-from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.testing.samples import sandbox
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.people import OrgRole
 from atoll.wire.words.sandboxes import Scope

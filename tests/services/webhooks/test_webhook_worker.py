@@ -18,7 +18,7 @@ from atoll.domain.webhook.signature import MAX_BODY
 from atoll.services.journals.pruning import EventPruning
 from atoll.services.webhooks.aging import WebhookAging
 from atoll.services.webhooks.webhooks import WebhookChange
-from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.testing.samples import sandbox
 from atoll.wire.words.webhooks import DeliveryState
 from tests.peers.receivers.webhook_receiver import HANG
 from tests.services.sandboxes.test_sandboxes import OTHER

@@ -56,8 +56,8 @@ from atoll.services.workers.transitions import WorkerTransitions
 from atoll.services.workers.worker_places import WorkerPlaces
 from atoll.services.workers.workers import Workers
 from atoll.testing import FakeAgentLayers, WorkerHostContract
-from atoll.testing.contracts.event_log import NOW
 from atoll.testing.contracts.outside.worker_host import PIECE, reattached
+from atoll.testing.samples import NOW
 from atoll.wire.words.routes import ExecutionMode, Strategy
 from atoll.wire.words.workers import ErrorCode, TeardownPolicy, WorkerStatus
 from tests.peers.databases.chosen import database_url

@@ -14,7 +14,7 @@ from atoll.domain.worker.artifact import WorkerArtifact
 from atoll.domain.worker.ledger import Response, WorkerRequest
 from atoll.domain.worker.snapshot import WorkerUsage
 from atoll.domain.worker.talk import WorkerThread
-from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.testing.samples import sandbox
 from tests.services.workers.test_workers import Scene, serving
 
 START = WorkerRequest("r1", "thread/start", {})

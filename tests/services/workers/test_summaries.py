@@ -28,11 +28,11 @@ from atoll.services.workers.summaries import (
     WorkerSummaries,
 )
 from atoll.testing import FakeLeadership
-from atoll.testing.contracts.event_log import NOW
-from atoll.testing.contracts.rows.worker.workers import worker
 from atoll.testing.fakes.clock import VirtualClock
 from atoll.testing.fakes.telemetry import FakeMetrics
+from atoll.testing.samples import NOW
 from atoll.wire.words.workers import SUMMARIES, SummaryStatus
+from tests.adapters.storage.rows.worker.workers import worker
 from tests.peers.databases.chosen import database_url
 
 OTHER = replace(LOCAL_PERSON, id=PrincipalId("other"))

@@ -22,7 +22,7 @@ from atoll.domain.live import (
 from atoll.domain.outbox import Tip
 from atoll.ports.bus import Bus, Listener, LiveChannels, LiveSubscription, Missed
 from atoll.ports.senders.event_sink import EventSink
-from atoll.testing.contracts.event_log import NOW
+from atoll.testing.samples import NOW
 
 QUIET_SECONDS = 0.05
 PATIENCE_SECONDS = 5.0

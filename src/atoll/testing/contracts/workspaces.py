@@ -16,7 +16,7 @@ from atoll.domain.ids import PERSONAL_ORG
 from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
 from atoll.ports.runtime import RuntimeClient
 from atoll.ports.workspaces import WorkSaver, WorkspacePreparer
-from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.testing.samples import sandbox
 
 EMPTY = replace(sandbox("empty"), repos=())
 HOSTILE_PATHS = ("", ".", "../../etc/passwd", "/etc/passwd", "a\0b", "x" * 5000)

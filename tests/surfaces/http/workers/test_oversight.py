@@ -18,7 +18,7 @@ from atoll.domain.worker.heartbeat import Lease
 from atoll.domain.worker.lifecycle import Worker, WorkerTornDown
 from atoll.domain.worker.record import WorkerEventDraft, WorkerRecord
 from atoll.domain.worker.talk import WorkerTalk, WorkerThread
-from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.testing.samples import sandbox
 from atoll.wire.words.people import OrgRole
 from atoll.wire.words.workers import WorkerStatus
 from tests.surfaces.http.team import Team, team_of

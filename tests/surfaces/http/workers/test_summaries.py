@@ -14,7 +14,7 @@ from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.worker.create import WorkerId
 from atoll.domain.worker.record import WorkerEventDraft
 from atoll.protocol.v1 import codex_admin_pb2 as admin_pb2
-from atoll.testing.contracts.event_log import NOW
+from atoll.testing.samples import NOW
 from tests.surfaces.http.world import World, client_of, world
 
 PLACE = "/v1/projections/worker_summaries"

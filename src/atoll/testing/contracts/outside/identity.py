@@ -15,7 +15,7 @@ from atoll.domain.errors import Forbidden, Unauthenticated
 from atoll.domain.people.person import BegunLogin
 from atoll.domain.people.realm import Realm
 from atoll.ports.outside.identity import IdentityProvider
-from atoll.testing.contracts.event_log import NOW
+from atoll.testing.samples import NOW
 
 BEGUN = BegunLogin(
     "corp",
