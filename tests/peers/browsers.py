@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Final
 
 import pytest
 from playwright.async_api import Browser, async_playwright
@@ -27,6 +28,10 @@ _ALWAYS = (
     "--font-render-hinting=none",
 )
 _WITHOUT_GRAPHICS = "--disable-gpu"
+
+CALM: Final[dict[str, Any]] = {"service_workers": "block", "reduced_motion": "reduce"}
+"""A context for what is neither about motion nor about the service worker. What moves is drawn
+sixty times a second, and a worker's start takes a fifth of a page's."""
 
 needs_chromium = pytest.mark.skipif(
     not CHROMIUM.exists(), reason="no Chromium: install the package `chromium`"

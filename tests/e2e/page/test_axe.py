@@ -24,7 +24,7 @@ from tests.e2e.page.test_real_page import LINK
 from tests.e2e.page.ui.scripted import TICKET, ScriptedServer, scripted_server
 from tests.e2e.page.ui.scripted_terminal import ScriptedTerminal
 from tests.peers.api import Api
-from tests.peers.browsers import chromium, needs_chromium
+from tests.peers.browsers import CALM, chromium, needs_chromium
 from tests.places import ROOT
 
 AXE = ROOT / "ui/node_modules/axe-core/axe.min.js"
@@ -150,7 +150,7 @@ def looks(*usual: str) -> pytest.MarkDecorator:
 @asynccontextmanager
 async def survey(browser: Browser, address: str, look: str) -> AsyncIterator[Survey]:
     """Somebody's browser with axe-core in it; at the end nothing may have been found."""
-    context = await browser.new_context(reduced_motion="reduce", **LOOKS[look])
+    context = await browser.new_context(**CALM, **LOOKS[look])
     await context.add_init_script(path=AXE)
     page = await context.new_page()
     page.set_default_timeout(60_000)

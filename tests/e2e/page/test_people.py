@@ -15,7 +15,7 @@ from atoll.testing.server import TestServer, atoll_command
 from tests.e2e.page.test_real_page import LINK, Terminal
 from tests.e2e.terminals.test_turns import attach_tty
 from tests.peers.api import Api
-from tests.peers.browsers import chromium, needs_chromium
+from tests.peers.browsers import CALM, chromium, needs_chromium
 
 _MARK_IS_WHOLE = """row => {
   const place = part => row.querySelector(part).getBoundingClientRect();
@@ -57,7 +57,7 @@ expect.set_options(timeout=45_000)
 @asynccontextmanager
 async def person(browser: Browser, address: str, **more: Any) -> AsyncIterator[Page]:
     """Somebody's own browser at this address; an error of a script fails the test."""
-    context = await browser.new_context(**{"viewport": DESKTOP, **more})
+    context = await browser.new_context(**{**CALM, "viewport": DESKTOP, **more})
     await context.add_init_script(TESTING)
     page = await context.new_page()
     page.set_default_timeout(60_000)

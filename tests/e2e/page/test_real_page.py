@@ -16,7 +16,7 @@ from playwright.async_api import Browser, Page, TimeoutError, expect
 
 from atoll.testing.server import TestServer, test_server
 from tests.peers.api import Api, api_of
-from tests.peers.browsers import chromium, needs_chromium
+from tests.peers.browsers import CALM, chromium, needs_chromium
 from tests.peers.terminal_client import attached
 
 from .ui.open_page import LOOKS_MS
@@ -67,9 +67,10 @@ def server() -> Iterator[TestServer]:
         yield started
 
 
-async def tab(browser: Browser, address: str) -> Page:
-    """Somebody's own browser, at this address."""
-    context = await browser.new_context(viewport={"width": 1200, "height": 800})
+async def tab(browser: Browser, address: str, *, calm: bool = True) -> Page:
+    """Somebody's own browser, at this address; with a service worker, and moving, unless `calm`."""
+    kind = CALM if calm else {}
+    context = await browser.new_context(viewport={"width": 1200, "height": 800}, **kind)
     await context.add_init_script("localStorage.setItem('atoll.test', '1')")
     page = await context.new_page()
     page.set_default_timeout(90_000)
@@ -131,7 +132,7 @@ async def test_printed_link_logs_in_once_and_without_one_the_page_says_how(
         stranger = await tab(browser, server.url)
         await expect(stranger.get_by_role("heading", name="Log in to Atoll")).to_be_visible()
         await expect(stranger.get_by_text("atoll login")).to_be_visible()
-        person = await tab(browser, link)
+        person = await tab(browser, link, calm=False)
         await expect(person.get_by_role("button", name="New sandbox")).to_be_visible()
         late = await tab(browser, link)
         await expect(late.get_by_role("alert")).to_contain_text("used already")
@@ -212,7 +213,7 @@ async def test_page_resumes_a_flood_over_a_killed_control_plane_without_a_wrong_
 ) -> None:
     port = int(server.url.rpartition(":")[2])
     async with chromium() as browser:
-        page = await tab(browser, LINK.findall(server.log.read_text())[0])
+        page = await tab(browser, LINK.findall(server.log.read_text())[0], calm=False)
         with api_of(server) as api:
             await create(page, "flood")
             terminal = Terminal(page, only_terminal(api, "flood"))

@@ -76,10 +76,10 @@ async def test_vendor_that_is_down_and_machines_that_do_not_end_are_told() -> No
 
 
 @pytest.mark.timeout(60)
-async def test_ten_thousand_strays_are_counted_and_ended() -> None:
+async def test_thousands_of_strays_are_counted_and_ended() -> None:
     async with scene(run=False) as s:
-        vendor = Renting("ext.v", *(place(f"m{n}", f"sb_{n}") for n in range(10_000)))
+        vendor = Renting("ext.v", *(place(f"m{n}", f"sb_{n}") for n in range(2_500)))
         found = await strays(s, vendor).listed()
-        assert (found.count, len(found.strays)) == (10_000, MAX_STRAYS)
+        assert (found.count, len(found.strays)) == (2_500, MAX_STRAYS)
         done = await strays(s, vendor).end()
-    assert (done.ended, vendor.places) == (10_000, [])
+    assert (done.ended, vendor.places) == (2_500, [])

@@ -51,23 +51,23 @@ async def refused(s: Scene, **request: object) -> Conflict:
 
 
 @pytest.mark.usefixtures("_each_database")
-async def test_200_creates_at_once_against_capacity_50_give_50() -> None:
+async def test_80_creates_at_once_against_capacity_20_give_20() -> None:
     async with scene(max_sandboxes=1000, run=False) as s:
-        await keep(s, bounded(50))
+        await keep(s, bounded(20))
 
         async def create(number: int) -> Sandbox:
             request = CreateSandbox(profile="bare", name=f"n{number}")
             return await s.sandboxes.create(LOCAL_PERSON, request)
 
-        made = await asyncio.gather(*map(create, range(200)), return_exceptions=True)
+        made = await asyncio.gather(*map(create, range(80)), return_exceptions=True)
         admitted = [one for one in made if isinstance(one, Sandbox)]
-        assert len(admitted) == 50
+        assert len(admitted) == 20
         assert {one.host for one in admitted} == {"local"}
         others = [one for one in made if not isinstance(one, Sandbox)]
         assert {type(one) for one in others} == {NoRoute}
-        assert "ext.in-memory on local: it holds 50 sandboxes of 50" in str(others[0])
+        assert "ext.in-memory on local: it holds 20 sandboxes of 20" in str(others[0])
         async with s.store.read() as rows:
-            assert len(await rows.hosts.sandboxes("local")) == 50
+            assert len(await rows.hosts.sandboxes("local")) == 20
 
 
 async def test_stopped_sandbox_gives_its_room_and_needs_it_again_to_start() -> None:

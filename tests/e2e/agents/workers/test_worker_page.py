@@ -16,7 +16,7 @@ from tests.e2e.agents.workers.test_worker_threads import ASKING
 from tests.e2e.agents.workers.test_workers import asked, eventually, trees, until
 from tests.e2e.page.test_people import DESKTOP, PHONE_SCREEN, STING, TESTING
 from tests.e2e.page.test_real_page import LINK
-from tests.peers.browsers import chromium, needs_chromium
+from tests.peers.browsers import CALM, chromium, needs_chromium
 
 pytestmark = [
     pytest.mark.agents,
@@ -69,7 +69,7 @@ async def signed_in(w: World, **screen: Any) -> AsyncIterator[Page]:
     """The page of a person."""
     done = await asyncio.to_thread(w.server.run, "login")
     async with chromium() as browser:
-        context = await browser.new_context(**screen)
+        context = await browser.new_context(**CALM, **screen)
         await context.add_init_script(TESTING)
         page = await context.new_page()
         page.set_default_timeout(MILLISECONDS)

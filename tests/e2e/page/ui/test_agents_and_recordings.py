@@ -7,6 +7,9 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
+from tests.e2e.page.test_people import PHONE_SCREEN
+from tests.peers.browsers import CALM
+
 from .open_page import OpenPage, learns
 from .scripted import TICKET, ScriptedServer
 
@@ -39,9 +42,7 @@ CAST = "\n".join(
 @pytest_asyncio.fixture(loop_scope="session")
 async def phone(server: ScriptedServer, browser: Browser) -> AsyncIterator[Page]:
     """A phone in front of a terminal at which an agent works."""
-    context = await browser.new_context(
-        viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True
-    )
+    context = await browser.new_context(**CALM, **PHONE_SCREEN)
     page = await context.new_page()
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))

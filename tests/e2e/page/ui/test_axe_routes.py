@@ -13,6 +13,7 @@ from playwright.async_api import Browser, Route, expect
 from tests.bounds import matrix
 from tests.e2e.page.test_axe import AXE, BRANCH, LONG, OPTIONS, REPOSITORY, Survey
 from tests.e2e.page.test_people import DESKTOP, PHONE_SCREEN
+from tests.peers.browsers import CALM
 
 from .scripted import TICKET, ScriptedServer, at
 from .test_home import HOME, Home
@@ -46,7 +47,7 @@ class BothColours(Survey):
 
 @asynccontextmanager
 async def surveyed(browser: Browser, address: str, device: str) -> AsyncIterator[BothColours]:
-    context = await browser.new_context(reduced_motion="reduce", **DEVICES[device])
+    context = await browser.new_context(**CALM, **DEVICES[device])
     await context.add_init_script(path=AXE)
     page = await context.new_page()
     page.set_default_timeout(60_000)

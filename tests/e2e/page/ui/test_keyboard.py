@@ -3,6 +3,9 @@ import time
 import pytest
 from playwright.async_api import Browser, Page, expect
 
+from tests.e2e.page.test_people import PHONE_SCREEN
+from tests.peers.browsers import CALM
+
 from .open_page import OpenPage
 from .scripted import TICKET, ScriptedServer
 from .scripted_terminal import ScriptedTerminal
@@ -120,9 +123,7 @@ async def on_phone(
     server: ScriptedServer, browser: Browser, sandbox: str, terminal: ScriptedTerminal
 ) -> OpenPage:
     """Somebody with a phone in front of a terminal."""
-    context = await browser.new_context(
-        viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True
-    )
+    context = await browser.new_context(**CALM, **PHONE_SCREEN)
     await context.add_init_script("localStorage.setItem('atoll.test', '1')")
     page = await context.new_page()
     await page.goto(f"{server.url}#login={TICKET}")

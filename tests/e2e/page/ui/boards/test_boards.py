@@ -14,6 +14,7 @@ from tests.bounds import matrix
 from tests.e2e.page.test_axe import AXE
 from tests.e2e.page.ui.scripted import TICKET, ScriptedServer
 from tests.e2e.page.ui.test_axe_routes import surveyed
+from tests.peers.browsers import CALM
 from tests.peers.nats.server import until
 
 from .scripted_boards import ScriptedBoard
@@ -55,7 +56,7 @@ async def arrive(page: Page, server: ScriptedServer, board: ScriptedBoard) -> Lo
 
 @asynccontextmanager
 async def second(browser: Browser) -> AsyncIterator[Page]:
-    context = await browser.new_context(viewport={"width": 1200, "height": 800})
+    context = await browser.new_context(viewport={"width": 1200, "height": 800}, **CALM)
     yield await context.new_page()
     await context.close()
 

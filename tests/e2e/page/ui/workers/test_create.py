@@ -5,6 +5,7 @@ from playwright.async_api import Browser, Locator, Page, expect
 
 from tests.e2e.page.test_people import PHONE_SCREEN, STING
 from tests.e2e.page.ui.scripted import ScriptedServer
+from tests.peers.browsers import CALM
 
 from .scripted_workers import problem
 from .test_logins import NARROW
@@ -160,7 +161,7 @@ async def test_each_error_stands_at_the_field_that_it_is_about(
 async def test_worker_is_created_by_touch_on_a_phone(
     server: ScriptedServer, browser: Browser
 ) -> None:
-    context = await browser.new_context(**PHONE_SCREEN)
+    context = await browser.new_context(**CALM, **PHONE_SCREEN)
     page = await context.new_page()
     workers = await come_in(server, page)
     await page.get_by_role("button", name="New worker").tap()

@@ -6,6 +6,7 @@ from playwright.async_api import Browser, Page, expect
 from tests.e2e.page.test_people import PHONE_SCREEN, STING
 from tests.e2e.page.ui.open_page import learns
 from tests.e2e.page.ui.scripted import ScriptedServer
+from tests.peers.browsers import CALM
 
 from .scripted_logins import CODE, KEY, ScriptedLogins
 from .test_workers import come_in
@@ -120,7 +121,7 @@ async def test_login_is_put_inside_where_no_doors_are_after_its_risk_was_read(
 async def test_login_in_a_browser_is_finished_by_its_address_on_a_phone(
     server: ScriptedServer, browser: Browser
 ) -> None:
-    context = await browser.new_context(**PHONE_SCREEN)
+    context = await browser.new_context(**CALM, **PHONE_SCREEN)
     page = await context.new_page()
     logins = await at_secrets(server, page)
     await page.get_by_role("button", name="Log an agent in").tap()

@@ -9,6 +9,7 @@ from playwright.async_api import Browser, Page, expect
 from tests.e2e.page.test_people import PHONE_SCREEN, STING
 from tests.e2e.page.ui.scripted import TICKET, ScriptedServer, at
 from tests.e2e.page.ui.team.scripted_team import BOB
+from tests.peers.browsers import CALM
 
 from .scripted_workers import now
 from .test_logins import NARROW
@@ -166,7 +167,7 @@ async def test_administrator_sees_every_worker_and_filters_those_in_trouble(
         {"placement": placed("extension", "ext.mine", "box"), **health}
         | {"breaker": "half_open", "workers": 0, "lost": 1},
     ]
-    context = await browser.new_context(**PHONE_SCREEN)
+    context = await browser.new_context(**CALM, **PHONE_SCREEN)
     page = await context.new_page()
     await page.goto(f"{server.url}#login={TICKET}")
     await expect(page.locator(".stage")).to_be_visible()

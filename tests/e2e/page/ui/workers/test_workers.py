@@ -10,6 +10,7 @@ from atoll.protocol.v1 import codex_events_pb2 as events_pb2
 from atoll.protocol.v1 import codex_workers_pb2 as workers_pb2
 from tests.e2e.page.test_people import PHONE_SCREEN, STING
 from tests.e2e.page.ui.scripted import TICKET, ScriptedServer
+from tests.peers.browsers import CALM
 
 from .scripted_workers import APPROVAL, THREAD, ScriptedWorkers, now
 
@@ -168,7 +169,7 @@ async def test_prompt_begins_a_turn_and_stays_where_it_was_refused(
 async def test_question_is_answered_by_touch_on_a_phone(
     server: ScriptedServer, browser: Browser
 ) -> None:
-    context = await browser.new_context(**PHONE_SCREEN)
+    context = await browser.new_context(**CALM, **PHONE_SCREEN)
     page = await context.new_page()
     server.workers.add("docs")
     workers = await come_in(server, page, "workers/docs")
@@ -433,7 +434,7 @@ GROWN = """() => {
 async def test_tap_decides_by_the_button_it_began_on_though_the_page_moved_meanwhile(
     server: ScriptedServer, browser: Browser
 ) -> None:
-    context = await browser.new_context(**PHONE_SCREEN)
+    context = await browser.new_context(**CALM, **PHONE_SCREEN)
     page = await context.new_page()
     server.workers.add("docs")
     workers = await come_in(server, page, "workers/docs")
@@ -457,7 +458,7 @@ async def test_button_under_a_finger_stays_there_while_the_agent_goes_on(
     server: ScriptedServer, browser: Browser
 ) -> None:
     """Nothing moves between a finger's touch and its end: the tap is on what was aimed at."""
-    context = await browser.new_context(**PHONE_SCREEN)
+    context = await browser.new_context(**CALM, **PHONE_SCREEN)
     page = await context.new_page()
     server.workers.add("docs")
     workers = await come_in(server, page, "workers/docs")
