@@ -55,7 +55,7 @@ def line(page: Page) -> Locator:
     return page.get_by_label("Type a line for the terminal")
 
 
-@pytest.mark.parametrize("end", [revoke, expire])
+@pytest.mark.parametrize("end", [revoke, pytest.param(expire, marks=pytest.mark.slow)])
 async def test_guest_of_an_ended_link_reads_so_and_can_press_no_key(
     server: TestServer, api: Api, end: Callable[[Api, str, str], None]
 ) -> None:

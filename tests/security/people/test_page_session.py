@@ -16,7 +16,7 @@ from playwright.async_api import Page, expect
 
 from atoll.testing.server import TestServer, atoll_command, test_server
 from tests.peers.boxed import make_box
-from tests.peers.browsers import chromium, needs_chromium
+from tests.peers.browsers import CALM, chromium, needs_chromium
 
 PROFILE = """
 id: profile.asking
@@ -100,7 +100,7 @@ async def at_the_pages_host(address: str) -> AsyncIterator[str]:
 async def logged_in(atoll: TestServer) -> AsyncIterator[Page]:
     link = await asyncio.to_thread(atoll.run, "login")
     async with chromium(whole=True) as browser:
-        page = await (await browser.new_context()).new_page()
+        page = await (await browser.new_context(**CALM)).new_page()
         page.set_default_timeout(120_000)
         await page.goto(link.stdout.strip())
         await expect(page.get_by_role("button", name="New sandbox")).to_be_visible(timeout=120_000)
