@@ -6,11 +6,13 @@ import inspect
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import get_type_hints
+from typing import cast, get_type_hints
 
 import pytest
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 import atoll.testing
+from atoll.adapters.storage.transaction import transaction
 from atoll.ports import Transaction
 from tests.places import ROOT
 
@@ -47,12 +49,15 @@ PARTS = {
     "Watched": "Extension",
 }
 """Protocols that an adapter of another port hands out or has besides; its suite is theirs."""
-TESTED_AT_HOME = {"Store"} | {port.__name__ for port in get_type_hints(Transaction).values()}
+ROWS = {port.__name__ for port in get_type_hints(Transaction).values()}
+TESTED_AT_HOME = {"Store", "Records"} | ROWS
 """The store and its rows: Atoll has the one adapter, whose tests have the suite."""
 OUTSIDE_PORTS = {"Conversation", "Transcript"}
 """Protocols of `domain.agent` that authors implement."""
 HANDED_OUT = {"FakeChannel", "FakeKeptDraft"}
 """Fakes that another one hands out."""
+WITH_DASHBOARDS = {"documents"}
+"""Modules whose rows are checked with those of dashboards."""
 TIERS = {"Reachable"}
 """Longer suites of a port, which `atoll extension check` runs (tests/adapters/apart)."""
 REAL = ("adapters", "domain.agent.readers", "runtime", "services", "wiring")
@@ -76,7 +81,7 @@ def protocols() -> set[str]:
         for node in ast.parse(path.read_text()).body
         if isinstance(node, ast.ClassDef)
         and not node.name.startswith("_")
-        and any(isinstance(base, ast.Name) and base.id == "Protocol" for base in node.bases)
+        and any(ast.unparse(base).partition("[")[0] == "Protocol" for base in node.bases)
     }
 
 
@@ -160,10 +165,11 @@ def test_each_part_of_a_port_belongs_to_a_suite() -> None:
 
 
 def test_each_noun_of_the_store_has_checks_of_its_rows() -> None:
-    nouns = {path.stem for path in (SOURCE / "ports" / "store").rglob("[!_]*.py")}
-    rows = ROOT / "tests" / "adapters" / "storage" / "rows"
-    checks = {path.stem for path in rows.rglob("[!_]*.py")}
-    assert nouns - {"store"} == checks
+    rows = [type(one).__module__ for one in vars(transaction(cast(AsyncConnection, None))).values()]
+    nouns = {module.rpartition(".")[2] for module in rows}
+    folder = ROOT / "tests" / "adapters" / "storage" / "rows"
+    checks = {path.stem for path in folder.rglob("[!_]*.py")}
+    assert nouns - WITH_DASHBOARDS == checks
 
 
 @pytest.mark.parametrize("port", sorted(suites()))

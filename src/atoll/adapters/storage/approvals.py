@@ -1,6 +1,5 @@
 """Tables and rows of approvals."""
 
-import msgspec
 from sqlalchemy import (
     BigInteger,
     Column,
@@ -8,14 +7,12 @@ from sqlalchemy import (
     Index,
     Table,
     Text,
-    delete,
-    insert,
     or_,
     select,
 )
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.columns import metadata, read_page, to_us
+from atoll.adapters.storage.records import RecordTable, SqlRecords
 from atoll.adapters.storage.sandboxes import sandboxes
 from atoll.domain.approvals.approval import Approval, SecretAsk
 from atoll.domain.ids import ApprovalId, OrgId, PrincipalId, SandboxId
@@ -42,42 +39,28 @@ approvals = Table(
 _OPEN = (ApprovalState.PENDING.value, ApprovalState.GRANTED.value, ApprovalState.DENIED.value)
 
 
-_decoder = msgspec.json.Decoder(Approval)
+def _columns(approval: Approval) -> dict[str, object]:
+    ask = approval.ask
+    return {
+        "id": approval.id,
+        "org_id": approval.org_id,
+        "owner": approval.owner,
+        "sandbox_id": approval.requester.sandbox_id,
+        "secret_id": ask.secret_id if isinstance(ask, SecretAsk) else "",
+        "verdict": approval.verdict.value,
+        "asked_us": to_us(approval.asked_at),
+    }
 
 
-class SqlApprovalRows(ApprovalRows):
+class SqlApprovalRows(SqlRecords[Approval, OrgId, ApprovalId], ApprovalRows):
     """The `ports.store.approvals.ApprovalRows` on one connection."""
 
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
-    async def put(self, approval: Approval) -> None:
-        """See the port."""
-        ask = approval.ask
-        await self._connection.execute(delete(approvals).where(approvals.c.id == approval.id))
-        await self._connection.execute(
-            insert(approvals),
-            {
-                "id": approval.id,
-                "org_id": approval.org_id,
-                "owner": approval.owner,
-                "sandbox_id": approval.requester.sandbox_id,
-                "secret_id": ask.secret_id if isinstance(ask, SecretAsk) else "",
-                "verdict": approval.verdict.value,
-                "asked_us": to_us(approval.asked_at),
-                "body": msgspec.json.encode(approval).decode(),
-            },
-        )
-
-    async def get(self, org_id: OrgId, approval_id: ApprovalId) -> Approval | None:
-        """See the port."""
-        found = await self._connection.execute(
-            select(approvals.c.body).where(
-                approvals.c.org_id == org_id, approvals.c.id == approval_id
-            )
-        )
-        body = found.scalar_one_or_none()
-        return None if body is None else _decoder.decode(body)
+    records = RecordTable(
+        approvals,
+        Approval,
+        _columns,
+        key=(approvals.c.org_id, approvals.c.id),
+    )
 
     async def page(self, query: ApprovalQuery, page: PageQuery) -> RowPage[Approval]:
         """See the port."""
@@ -89,37 +72,29 @@ class SqlApprovalRows(ApprovalRows):
         if query.verdicts:
             wanted.append(table.verdict.in_([one.value for one in query.verdicts]))
         rows = select(table.body, table.asked_us, table.id).where(*wanted)
-        return await read_page(self._connection, rows, page, decode=_decoder.decode)
+        return await read_page(self._connection, rows, page, decode=self.records.decode)
 
     async def open(
         self, org_id: OrgId, *, sandbox_id: SandboxId, owner: PrincipalId
     ) -> list[Approval]:
         """See the port."""
         table = approvals.c
-        found = await self._connection.execute(
-            select(table.body).where(
-                table.org_id == org_id,
-                table.verdict.in_(_OPEN),
-                or_(table.sandbox_id == sandbox_id, table.owner == owner),
-            )
+        return await self._all(
+            table.org_id == org_id,
+            table.verdict.in_(_OPEN),
+            or_(table.sandbox_id == sandbox_id, table.owner == owner),
         )
-        return [_decoder.decode(body) for body in found.scalars()]
 
     async def waiting(self) -> list[Approval]:
         """See the port."""
-        pending = approvals.c.verdict == ApprovalState.PENDING.value
-        found = await self._connection.execute(select(approvals.c.body).where(pending))
-        return [_decoder.decode(body) for body in found.scalars()]
+        return await self._all(approvals.c.verdict == ApprovalState.PENDING.value)
 
     async def about(self, org_id: OrgId, secret_id: str) -> list[Approval]:
         """See the port."""
         table = approvals.c
-        found = await self._connection.execute(
-            select(table.body).where(
-                table.org_id == org_id, table.secret_id == secret_id, table.verdict.in_(_OPEN)
-            )
+        return await self._all(
+            table.org_id == org_id, table.secret_id == secret_id, table.verdict.in_(_OPEN)
         )
-        return [_decoder.decode(body) for body in found.scalars()]
 
 
 def _administered(query: ApprovalQuery) -> tuple[ColumnElement[bool], ...]:

@@ -20,6 +20,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.columns import metadata, to_us
+from atoll.adapters.storage.records import RecordTable, SqlRecords
 from atoll.domain.errors import Conflict
 from atoll.domain.ids import InvitationId, OrgId, PrincipalId
 from atoll.domain.network.bounds import NetworkBounds
@@ -74,8 +75,6 @@ network_bounds = Table(
 """Rows without an owner, as those of organizations."""
 
 _organizations = msgspec.json.Decoder(Organization)
-_members = msgspec.json.Decoder(Member)
-_invitations = msgspec.json.Decoder(Invitation)
 _bounds = msgspec.json.Decoder(NetworkBounds)
 
 
@@ -122,99 +121,57 @@ class SqlOrganizationRows(OrganizationRows):
         return [_organizations.decode(body) for body in found.scalars()]
 
 
-class SqlMemberRows(MemberRows):
+class SqlMemberRows(SqlRecords[Member, OrgId, PrincipalId], MemberRows):
     """The `ports.store.organizations.MemberRows` on one connection."""
 
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
-    async def put(self, member: Member) -> None:
-        """See the port."""
-        await self.remove(member.org_id, member.id)
-        row = {
+    records = RecordTable(
+        members,
+        Member,
+        lambda member: {
             "org_id": member.org_id,
             "owner": member.id,
             "since_us": to_us(member.since),
-            "body": msgspec.json.encode(member).decode(),
-        }
-        await self._connection.execute(insert(members), row)
-
-    async def get(self, org_id: OrgId, member_id: PrincipalId) -> Member | None:
-        """See the port."""
-        table = members.c
-        found = await self._connection.execute(
-            select(table.body).where(table.org_id == org_id, table.owner == member_id)
-        )
-        body = found.scalar_one_or_none()
-        return None if body is None else _members.decode(body)
+        },
+        order=(members.c.since_us, members.c.owner),
+    )
 
     async def of(self, org_id: OrgId) -> list[Member]:
         """See the port."""
-        table = members.c
-        found = await self._connection.execute(
-            select(table.body).where(table.org_id == org_id).order_by(table.since_us, table.owner)
-        )
-        return [_members.decode(body) for body in found.scalars()]
+        return await self._all(members.c.org_id == org_id)
 
     async def memberships(self, member_id: PrincipalId) -> list[Member]:
         """See the port."""
-        table = members.c
-        found = await self._connection.execute(
-            select(table.body).where(table.owner == member_id).order_by(table.org_id)
-        )
-        return [_members.decode(body) for body in found.scalars()]
-
-    async def remove(self, org_id: OrgId, member_id: PrincipalId) -> None:
-        """See the port."""
-        table = members.c
-        await self._connection.execute(
-            delete(members).where(table.org_id == org_id, table.owner == member_id)
-        )
+        return await self._all(members.c.owner == member_id, order=(members.c.org_id,))
 
 
-class SqlInvitationRows(InvitationRows):
+class SqlInvitationRows(SqlRecords[Invitation, InvitationId], InvitationRows):
     """The `ports.store.organizations.InvitationRows` on one connection."""
 
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
-    async def add(self, invitation: Invitation) -> None:
-        """See the port."""
-        row = {
+    records = RecordTable(
+        invitations,
+        Invitation,
+        lambda invitation: {
             "id": invitation.id,
             "org_id": invitation.org_id,
             "owner": invitation.invited_by,
             "mark": invitation.mark,
             "expires_us": to_us(invitation.expires_at),
-            "body": msgspec.json.encode(invitation).decode(),
-        }
-        await self._connection.execute(insert(invitations), row)
+        },
+        order=(invitations.c.id,),
+    )
 
     async def of(self, org_id: OrgId) -> list[Invitation]:
         """See the port."""
-        table = invitations.c
-        found = await self._connection.execute(
-            select(table.body).where(table.org_id == org_id).order_by(table.id)
-        )
-        listed = [_invitations.decode(body) for body in found.scalars()]
+        listed = await self._all(invitations.c.org_id == org_id)
         return sorted(listed, key=lambda one: one.created_at)
 
     async def marked(self, mark: str) -> Invitation | None:
         """See the port."""
-        table = invitations.c
-        found = await self._connection.execute(select(table.body).where(table.mark == mark))
-        body = found.scalar_one_or_none()
-        return None if body is None else _invitations.decode(body)
-
-    async def remove(self, invitation_id: InvitationId) -> None:
-        """See the port."""
-        await self._connection.execute(delete(invitations).where(invitations.c.id == invitation_id))
+        return await self._one(invitations.c.mark == mark)
 
     async def forget(self, before: datetime) -> None:
         """See the port."""
-        await self._connection.execute(
-            delete(invitations).where(invitations.c.expires_us <= to_us(before))
-        )
+        await self._delete(invitations.c.expires_us <= to_us(before))
 
 
 class SqlNetworkBoundRows(NetworkBoundRows):

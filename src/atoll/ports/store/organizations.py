@@ -9,6 +9,7 @@ from typing import Protocol
 from atoll.domain.ids import InvitationId, OrgId, PrincipalId
 from atoll.domain.network.bounds import NetworkBounds
 from atoll.domain.people.organization import Invitation, Member, Organization
+from atoll.ports.store.records import Records
 
 
 class OrganizationRows(Protocol):
@@ -28,16 +29,8 @@ class OrganizationRows(Protocol):
         ...
 
 
-class MemberRows(Protocol):
+class MemberRows(Records[Member, OrgId, PrincipalId], Protocol):
     """Members, by organization and principal."""
-
-    async def put(self, member: Member) -> None:
-        """Add a member, or replace the row of this one."""
-        ...
-
-    async def get(self, org_id: OrgId, member_id: PrincipalId) -> Member | None:
-        """Return a member."""
-        ...
 
     async def of(self, org_id: OrgId) -> list[Member]:
         """Return an organization's members, those who joined first first."""
@@ -45,10 +38,6 @@ class MemberRows(Protocol):
 
     async def memberships(self, member_id: PrincipalId) -> list[Member]:
         """Return what somebody is in each organization, by its id."""
-        ...
-
-    async def remove(self, org_id: OrgId, member_id: PrincipalId) -> None:
-        """Remove a member; a missing one is not an error."""
         ...
 
 

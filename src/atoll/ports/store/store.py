@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from atoll.domain.errors import Unavailable
+from atoll.domain.ids import DesktopId
+from atoll.domain.worker.desktop import Desktop
 from atoll.ports.store.approvals import ApprovalRows
 from atoll.ports.store.audit import AuditRows
 from atoll.ports.store.dashboards.comments import DashboardCommentRows
@@ -48,6 +50,7 @@ from atoll.ports.store.preview.previews import PreviewRows, PreviewVisitRows
 from atoll.ports.store.projections import ProjectionRows, TallyRows
 from atoll.ports.store.push import PushRows
 from atoll.ports.store.quotas import QuotaRows, SessionRows
+from atoll.ports.store.records import OwnedRecords
 from atoll.ports.store.replicas import LoginRows, MaintenanceRows, ReplicaRows
 from atoll.ports.store.sandboxes import IdempotencyRows, SandboxRows
 from atoll.ports.store.secrets import SecretRows
@@ -56,7 +59,6 @@ from atoll.ports.store.tokens import SigningKeyRows, TokenRows
 from atoll.ports.store.tool.wakings import WakingRows
 from atoll.ports.store.tool.watches import WatchRows
 from atoll.ports.store.webhooks import WebhookDeliveryRows, WebhookRows
-from atoll.ports.store.worker.desktops import DesktopRows
 from atoll.ports.store.worker.dialled import HostEntryRows, HostLeaseRows, HostOfferRows
 from atoll.ports.store.worker.summaries import WorkerSummaryRows
 from atoll.ports.store.worker.workers import (
@@ -230,8 +232,8 @@ class WorkerTables:
     worker_artifacts: WorkerArtifactRows
     """Their artifacts."""
 
-    desktops: DesktopRows
-    """The desktops that people linked."""
+    desktops: OwnedRecords[Desktop, DesktopId]
+    """The desktops that people linked, by name; a person has one of each name."""
 
     host_leases: HostLeaseRows
     """Leases of dialled hosts."""

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from atoll.domain.ids import OrgId, PrincipalId, WebhookId
+from atoll.domain.ids import WebhookId
 from atoll.domain.webhook.delivery import Delivery
 from atoll.domain.webhook.webhook import Webhook
+from atoll.ports.store.records import OwnedRecords, Records
 from atoll.ports.vault import Sealed
 from atoll.wire.words.webhooks import DeliveryState
 
@@ -29,20 +30,9 @@ class KeptWebhook:
     keys: tuple[SealedKey, ...]
 
 
-class WebhookRows(Protocol):
-    """Webhooks and their sealed secrets; secrets in the clear never come here."""
-
-    async def put(self, kept: KeptWebhook) -> None:
-        """Add or replace the webhook of this id."""
-        ...
-
-    async def get(self, webhook_id: WebhookId) -> KeptWebhook | None:
-        """Return a webhook by id, whoever owns it."""
-        ...
-
-    async def of(self, org_id: OrgId, owner: PrincipalId) -> list[KeptWebhook]:
-        """Return a person's webhooks, oldest first."""
-        ...
+class WebhookRows(OwnedRecords[KeptWebhook, WebhookId], Protocol):
+    """Webhooks and their sealed secrets; secrets in the clear never come here. A person's webhooks
+    are listed oldest first."""
 
     async def everything(self) -> list[KeptWebhook]:
         """Return everybody's webhooks, by id."""
@@ -53,16 +43,8 @@ class WebhookRows(Protocol):
         ...
 
 
-class WebhookDeliveryRows(Protocol):
+class WebhookDeliveryRows(Records[Delivery, WebhookId, str], Protocol):
     """Deliveries: at most one of a webhook and an event."""
-
-    async def put(self, delivery: Delivery) -> None:
-        """Add or replace the delivery of this webhook and event."""
-        ...
-
-    async def get(self, webhook_id: WebhookId, event_id: str) -> Delivery | None:
-        """Return a delivery."""
-        ...
 
     async def of(
         self, webhook_id: WebhookId, *, states: frozenset[DeliveryState], after: int, limit: int
@@ -72,10 +54,6 @@ class WebhookDeliveryRows(Protocol):
 
     async def counts(self, webhook_id: WebhookId) -> Mapping[DeliveryState, int]:
         """Return the number of deliveries in each state that has any."""
-        ...
-
-    async def remove(self, webhook_id: WebhookId, event_id: str) -> None:
-        """Remove a delivery; a missing one is not an error."""
         ...
 
     async def remove_after(

@@ -3,10 +3,10 @@
 from collections.abc import Collection
 
 import msgspec
-from sqlalchemy import Column, Table, Text, delete, insert, select
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Column, Table, Text, select
 
 from atoll.adapters.storage.columns import metadata
+from atoll.adapters.storage.records import RecordTable, SqlRecords
 from atoll.adapters.storage.sandboxes import sandboxes
 from atoll.domain.host.host import Host
 from atoll.domain.sandbox.sandbox import Sandbox
@@ -23,37 +23,22 @@ hosts = Table(
 )
 """A host is the installation's: it has no organization and no owner."""
 
-_hosts = msgspec.json.Decoder(Host)
 _sandboxes = msgspec.json.Decoder(Sandbox)
 
 
-class SqlHostRows(HostRows):
+class SqlHostRows(SqlRecords[Host, str], HostRows):
     """The `ports.store.host.hosts.HostRows` on one connection."""
 
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
-    async def put(self, host: Host) -> None:
-        """See the port."""
-        await self.remove(host.name)
-        await self._connection.execute(
-            insert(hosts),
-            {
-                "name": host.name,
-                "id": host.id,
-                "kind": host.kind.value,
-                "body": msgspec.json.encode(host).decode(),
-            },
-        )
+    records = RecordTable(
+        hosts,
+        Host,
+        lambda host: {"name": host.name, "id": host.id, "kind": host.kind.value},
+        order=(hosts.c.name,),
+    )
 
     async def everything(self) -> list[Host]:
         """See the port."""
-        found = await self._connection.execute(select(hosts.c.body).order_by(hosts.c.name))
-        return [_hosts.decode(body) for body in found.scalars()]
-
-    async def remove(self, name: str) -> None:
-        """See the port."""
-        await self._connection.execute(delete(hosts).where(hosts.c.name == name))
+        return await self._all()
 
     async def sandboxes(self, name: str, states: Collection[State] = ()) -> list[Sandbox]:
         """See the port."""

@@ -22,6 +22,7 @@ from sqlalchemy import (
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.columns import from_us, metadata, to_us
+from atoll.adapters.storage.records import RecordTable, SqlRecords
 from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SessionId
 from atoll.domain.people.cli_login import CliLogin
 from atoll.domain.people.person import LoginTicket, Person, PersonSession
@@ -95,47 +96,27 @@ cli_logins = Table(
 )
 """`owner` is who confirmed it, empty before."""
 
-_people = msgspec.json.Decoder(Person)
 _sessions = msgspec.json.Decoder(PersonSession)
 _tickets = msgspec.json.Decoder(LoginTicket)
-_cli_logins = msgspec.json.Decoder(CliLogin)
 
 
-class SqlPersonRows(PersonRows):
+class SqlPersonRows(SqlRecords[Person, PrincipalId], PersonRows):
     """The `ports.store.identity.people.PersonRows` on one connection."""
 
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
-    async def put(self, person: Person) -> None:
-        """See the port."""
-        await self._connection.execute(delete(people).where(people.c.owner == person.id))
-        await self._connection.execute(
-            insert(people),
-            {
-                "owner": person.id,
-                "org_id": PERSONAL_ORG,
-                "issuer": person.issuer,
-                "subject": person.subject,
-                "body": msgspec.json.encode(person).decode(),
-            },
-        )
-
-    async def get(self, person_id: PrincipalId) -> Person | None:
-        """See the port."""
-        found = await self._connection.execute(
-            select(people.c.body).where(people.c.owner == person_id)
-        )
-        body = found.scalar_one_or_none()
-        return None if body is None else _people.decode(body)
+    records = RecordTable(
+        people,
+        Person,
+        lambda person: {
+            "owner": person.id,
+            "org_id": PERSONAL_ORG,
+            "issuer": person.issuer,
+            "subject": person.subject,
+        },
+    )
 
     async def known(self, issuer: str, subject: str) -> Person | None:
         """See the port."""
-        found = await self._connection.execute(
-            select(people.c.body).where(people.c.issuer == issuer, people.c.subject == subject)
-        )
-        body = found.scalar_one_or_none()
-        return None if body is None else _people.decode(body)
+        return await self._one(people.c.issuer == issuer, people.c.subject == subject)
 
 
 class SqlPersonSessionRows(PersonSessionRows):
@@ -294,30 +275,25 @@ class SqlLoginTicketRows(LoginTicketRows):
         )
 
 
-class SqlCliLoginRows(CliLoginRows):
+class SqlCliLoginRows(SqlRecords[CliLogin, str], CliLoginRows):
     """The `ports.store.identity.people.CliLoginRows` on one connection."""
 
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
-    async def put(self, login: CliLogin) -> None:
-        """See the port."""
-        await self.remove(login.mark)
-        await self._connection.execute(
-            insert(cli_logins),
-            {
-                "mark": login.mark,
-                "org_id": login.org_id,
-                "owner": login.person,
-                "code": login.code,
-                "expires_us": to_us(login.expires_at),
-                "body": msgspec.json.encode(login).decode(),
-            },
-        )
+    records = RecordTable(
+        cli_logins,
+        CliLogin,
+        lambda login: {
+            "mark": login.mark,
+            "org_id": login.org_id,
+            "owner": login.person,
+            "code": login.code,
+            "expires_us": to_us(login.expires_at),
+        },
+        order=(cli_logins.c.expires_us, cli_logins.c.mark),
+    )
 
     async def marked(self, mark: str) -> CliLogin | None:
         """See the port."""
-        return await self._one(cli_logins.c.mark == mark)
+        return await self.get(mark)
 
     async def coded(self, code: str) -> CliLogin | None:
         """See the port."""
@@ -325,26 +301,11 @@ class SqlCliLoginRows(CliLoginRows):
 
     async def all(self) -> list[CliLogin]:
         """See the port."""
-        table = cli_logins.c
-        found = await self._connection.execute(
-            select(table.body).order_by(table.expires_us, table.mark)
-        )
-        return [_cli_logins.decode(body) for body in found.scalars()]
-
-    async def remove(self, mark: str) -> None:
-        """See the port."""
-        await self._connection.execute(delete(cli_logins).where(cli_logins.c.mark == mark))
+        return await self._all()
 
     async def forget(self, before: datetime) -> None:
         """See the port."""
-        await self._connection.execute(
-            delete(cli_logins).where(cli_logins.c.expires_us <= to_us(before))
-        )
-
-    async def _one(self, where: Any) -> CliLogin | None:
-        found = await self._connection.execute(select(cli_logins.c.body).where(where))
-        body = found.scalar_one_or_none()
-        return None if body is None else _cli_logins.decode(body)
+        await self._delete(cli_logins.c.expires_us <= to_us(before))
 
 
 def _columns(grant: Sealed | None) -> dict[str, object]:

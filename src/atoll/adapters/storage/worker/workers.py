@@ -29,6 +29,7 @@ from sqlalchemy import (
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.columns import from_us, metadata, read_page, storable, to_us
+from atoll.adapters.storage.records import RecordTable, SqlRecords
 from atoll.adapters.storage.sandboxes import sandboxes
 from atoll.adapters.storage.worker.receipts import ReceiptBody
 from atoll.domain.event import Json
@@ -118,7 +119,6 @@ worker_artifacts = Table(
 )
 
 _KINDS = dict(WORKERS)
-_records = msgspec.json.Decoder(WorkerRecord)
 _sandboxes = msgspec.json.Decoder(Sandbox)
 _payloads: msgspec.json.Decoder[dict[str, Json]] = msgspec.json.Decoder(dict[str, object])
 
@@ -135,46 +135,31 @@ _artifacts = msgspec.json.Decoder(WorkerArtifact)
 _bodies = msgspec.json.Decoder(_Body)
 
 
-class SqlWorkerRows(WorkerRows):
+class SqlWorkerRows(SqlRecords[WorkerRecord, WorkerKey], WorkerRows):
     """The `ports.store.worker.workers.WorkerRows` on one connection."""
 
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
-    async def put(self, record: WorkerRecord) -> None:
-        """See the port."""
-        await self._connection.execute(delete(workers).where(workers.c.key == record.key))
-        await self._connection.execute(
-            insert(workers),
-            {
-                "key": record.key,
-                "org_id": record.org_id,
-                "owner": record.owner,
-                "worker_id": record.created.worker_id,
-                "created_us": to_us(record.created_at),
-                "settled": int(is_settled(record.worker)),
-                "body": msgspec.json.encode(record).decode(),
-            },
-        )
-
-    async def get(self, key: WorkerKey) -> WorkerRecord | None:
-        """See the port."""
-        found = await self._connection.execute(select(workers.c.body).where(workers.c.key == key))
-        body = found.scalar()
-        return None if body is None else _records.decode(body)
+    records = RecordTable(
+        workers,
+        WorkerRecord,
+        lambda record: {
+            "key": record.key,
+            "org_id": record.org_id,
+            "owner": record.owner,
+            "worker_id": record.created.worker_id,
+            "created_us": to_us(record.created_at),
+            "settled": int(is_settled(record.worker)),
+        },
+        order=(workers.c.key,),
+    )
 
     async def find(
         self, org_id: OrgId, owner: PrincipalId, worker_id: WorkerId
     ) -> WorkerRecord | None:
         """See the port."""
         table = workers.c
-        found = await self._connection.execute(
-            select(table.body).where(
-                table.org_id == org_id, table.owner == owner, table.worker_id == worker_id
-            )
+        return await self._one(
+            table.org_id == org_id, table.owner == owner, table.worker_id == worker_id
         )
-        body = found.scalar()
-        return None if body is None else _records.decode(body)
 
     async def page(
         self, org_id: OrgId, owner: PrincipalId | None, page: PageQuery
@@ -184,14 +169,11 @@ class SqlWorkerRows(WorkerRows):
         rows = select(table.body, table.created_us, table.key).where(table.org_id == org_id)
         if owner is not None:
             rows = rows.where(table.owner == owner)
-        return await read_page(self._connection, rows, page, decode=_records.decode)
+        return await read_page(self._connection, rows, page, decode=self.records.decode)
 
     async def unsettled(self) -> list[WorkerRecord]:
         """See the port."""
-        found = await self._connection.execute(
-            select(workers.c.body).where(workers.c.settled == 0).order_by(workers.c.key)
-        )
-        return [_records.decode(body) for body in found.scalars()]
+        return await self._all(workers.c.settled == 0)
 
     async def standing(
         self, org_id: OrgId, limit: int
@@ -204,7 +186,7 @@ class SqlWorkerRows(WorkerRows):
             .order_by(table.created_us.desc(), table.key.desc())
             .limit(limit)
         )
-        records = [_records.decode(body) for body in found.scalars()]
+        records = [self.records.decode(body) for body in found.scalars()]
         ids = [one.sandbox_id for one in records if one.sandbox_id is not None]
         rows = await self._connection.execute(
             select(sandboxes.c.id, sandboxes.c.body).where(sandboxes.c.id.in_(ids))

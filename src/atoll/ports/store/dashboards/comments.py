@@ -5,20 +5,11 @@ from typing import Protocol
 from atoll.domain.dashboard.comment import DashboardComment
 from atoll.domain.ids import CommentId, DashboardId
 from atoll.domain.paging import PageQuery, RowPage
+from atoll.ports.store.records import Records
 
 
-class DashboardCommentRows(Protocol):
+class DashboardCommentRows(Records[DashboardComment, DashboardId, CommentId], Protocol):
     """Comments; they go with their dashboard. Whoever reads one decides who may see it."""
-
-    async def put(self, comment: DashboardComment) -> None:
-        """Add a comment, or replace it."""
-        ...
-
-    async def get(
-        self, dashboard_id: DashboardId, comment_id: CommentId
-    ) -> DashboardComment | None:
-        """Return one comment of this dashboard."""
-        ...
 
     async def page(self, dashboard_id: DashboardId, page: PageQuery) -> RowPage[DashboardComment]:
         """Return a page, oldest first."""
@@ -26,8 +17,4 @@ class DashboardCommentRows(Protocol):
 
     async def count(self, dashboard_id: DashboardId) -> int:
         """Return how many comments a dashboard has."""
-        ...
-
-    async def remove(self, dashboard_id: DashboardId, comment_id: CommentId) -> None:
-        """Remove a comment; a missing one is not an error."""
         ...

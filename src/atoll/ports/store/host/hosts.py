@@ -5,22 +5,15 @@ from typing import Protocol
 
 from atoll.domain.host.host import Host
 from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.ports.store.records import Records
 from atoll.wire.words.sandboxes import State
 
 
-class HostRows(Protocol):
+class HostRows(Records[Host, str], Protocol):
     """Hosts that were added, and `local` once somebody changed it. A name is unique."""
-
-    async def put(self, host: Host) -> None:
-        """Add or replace the host of this name."""
-        ...
 
     async def everything(self) -> list[Host]:
         """Return every stored host, by name."""
-        ...
-
-    async def remove(self, name: str) -> None:
-        """Remove a host; a missing one is not an error."""
         ...
 
     async def sandboxes(self, name: str, states: Collection[State] = ()) -> list[Sandbox]:
