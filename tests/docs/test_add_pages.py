@@ -320,7 +320,10 @@ def test_noun_lies_where_the_page_says() -> None:
     assert [file for file in files if not (ROOT / file).is_file()] == []
     for file, part in (
         ("src/atoll/ports/store/shares.py", "class ShareRows(Protocol)"),
-        ("src/atoll/adapters/storage/shares.py", "class SqlShareRows(ShareRows)"),
+        (
+            "src/atoll/adapters/storage/shares.py",
+            "class SqlShareRows(SqlRecords[Share, ShareId], ShareRows)",
+        ),
         ("src/atoll/ports/store/store.py", "    shares: ShareRows\n"),
         ("src/atoll/adapters/storage/transaction.py", "        shares=SqlShareRows(connection),\n"),
         ("src/atoll/services/application.py", "    shares: Shares\n"),

@@ -4,9 +4,9 @@ from datetime import datetime
 
 import msgspec
 from sqlalchemy import BigInteger, Column, Index, Table, Text, delete, insert, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.columns import metadata, to_us
+from atoll.adapters.storage.records import RecordTable, SqlRecords
 from atoll.domain.ids import DashboardId, OrgId, PrincipalId, SandboxId, ShareId
 from atoll.domain.people.share import Guest, Share
 from atoll.ports.store.shares import ShareRows
@@ -38,30 +38,24 @@ guests = Table(
     Index("guests_by_share", "share_id"),
 )
 
-_shares = msgspec.json.Decoder(Share)
 _guests = msgspec.json.Decoder(Guest)
 
 
-class SqlShareRows(ShareRows):
+class SqlShareRows(SqlRecords[Share, ShareId], ShareRows):
     """The `ports.store.shares.ShareRows` on one connection."""
 
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
-    async def add(self, share: Share) -> None:
-        """See the port."""
-        await self._connection.execute(
-            insert(shares),
-            {
-                "id": share.id,
-                "org_id": share.org_id,
-                "owner": share.owner,
-                "sandbox_id": share.opens,
-                "mark": share.mark,
-                "expires_us": to_us(share.expires_at),
-                "body": msgspec.json.encode(share).decode(),
-            },
-        )
+    records = RecordTable(
+        shares,
+        Share,
+        lambda share: {
+            "id": share.id,
+            "org_id": share.org_id,
+            "owner": share.owner,
+            "sandbox_id": share.opens,
+            "mark": share.mark,
+            "expires_us": to_us(share.expires_at),
+        },
+    )
 
     async def of(self, opens: SandboxId | DashboardId) -> list[tuple[Share, tuple[Guest, ...]]]:
         """See the port."""
@@ -74,40 +68,29 @@ class SqlShareRows(ShareRows):
         came: dict[str, list[Guest]] = {}
         for share, guest in found.all():
             came.setdefault(share, []).extend([] if guest is None else [_guests.decode(guest)])
-        listed = [(_shares.decode(share), _by_age(come)) for share, come in came.items()]
+        listed = [(self.records.decode(share), _by_age(come)) for share, come in came.items()]
         return sorted(listed, key=lambda row: row[0].created_at)
 
     async def held(self, org_id: OrgId, owner: PrincipalId) -> list[Share]:
         """See the port."""
-        found = await self._connection.execute(
-            select(shares.c.body).where(shares.c.org_id == org_id, shares.c.owner == owner)
-        )
-        listed = [_shares.decode(body) for body in found.scalars()]
+        listed = await self._all(shares.c.org_id == org_id, shares.c.owner == owner)
         return sorted(listed, key=lambda share: share.created_at)
-
-    async def get(self, share_id: ShareId) -> Share | None:
-        """See the port."""
-        found = await self._connection.execute(select(shares.c.body).where(shares.c.id == share_id))
-        body = found.scalar_one_or_none()
-        return None if body is None else _shares.decode(body)
 
     async def marked(self, mark: str) -> Share | None:
         """See the port."""
-        found = await self._connection.execute(select(shares.c.body).where(shares.c.mark == mark))
-        body = found.scalar_one_or_none()
-        return None if body is None else _shares.decode(body)
+        return await self._one(shares.c.mark == mark)
 
     async def remove(self, share_id: ShareId) -> None:
         """See the port."""
         await self._connection.execute(delete(guests).where(guests.c.share_id == share_id))
-        await self._connection.execute(delete(shares).where(shares.c.id == share_id))
+        await super().remove(share_id)
 
     async def forget(self, before: datetime) -> None:
         """See the port."""
         over = shares.c.expires_us <= to_us(before)
         gone = select(shares.c.id).where(over)
         await self._connection.execute(delete(guests).where(guests.c.share_id.in_(gone)))
-        await self._connection.execute(delete(shares).where(over))
+        await self._delete(over)
 
     async def add_guest(self, guest: Guest) -> None:
         """See the port."""
@@ -135,7 +118,7 @@ class SqlShareRows(ShareRows):
             .where(guests.c.mark == mark)
         )
         row = found.first()
-        return None if row is None else (_guests.decode(row[0]), _shares.decode(row[1]))
+        return None if row is None else (_guests.decode(row[0]), self.records.decode(row[1]))
 
 
 def _by_age(come: list[Guest]) -> tuple[Guest, ...]:

@@ -1,11 +1,10 @@
 """Tables and rows of people's decisions on project files."""
 
-import msgspec
-from sqlalchemy import BigInteger, Column, PrimaryKeyConstraint, Table, Text, delete, insert, select
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import BigInteger, Column, PrimaryKeyConstraint, Table, Text, select
 from sqlalchemy.sql.elements import ColumnElement
 
 from atoll.adapters.storage.columns import metadata, read_page, to_us
+from atoll.adapters.storage.records import RecordTable, SqlRecords
 from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.repository.project import MAX_DECISIONS, DecidedProject
@@ -23,14 +22,22 @@ projects = Table(
     PrimaryKeyConstraint("org_id", "owner", "repository", "digest"),
 )
 
-_decoder = msgspec.json.Decoder(DecidedProject)
 
-
-class SqlProjectRows(ProjectRows):
+class SqlProjectRows(SqlRecords[DecidedProject, OrgId, PrincipalId, str, str], ProjectRows):
     """The `ports.store.library.projects.ProjectRows` on one connection."""
 
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
+    records = RecordTable(
+        projects,
+        DecidedProject,
+        lambda decided: {
+            "org_id": decided.org_id,
+            "owner": decided.owner,
+            "repository": decided.repository,
+            "digest": decided.digest,
+            "decided_us": to_us(decided.decided_at),
+        },
+        order=(projects.c.decided_us.desc(), projects.c.digest),
+    )
 
     async def put(self, decided: DecidedProject) -> None:
         """See the port."""
@@ -38,29 +45,12 @@ class SqlProjectRows(ProjectRows):
         kept = await self.of(decided.org_id, decided.owner, decided.repository)
         others = [one.digest for one in kept if one.digest != decided.digest]
         gone = [decided.digest, *others[MAX_DECISIONS - 1 :]]
-        await self._connection.execute(
-            delete(projects).where(*key, projects.c.digest.in_(gone)),
-        )
-        await self._connection.execute(
-            insert(projects),
-            {
-                "org_id": decided.org_id,
-                "owner": decided.owner,
-                "repository": decided.repository,
-                "digest": decided.digest,
-                "decided_us": to_us(decided.decided_at),
-                "body": msgspec.json.encode(decided).decode(),
-            },
-        )
+        await self._delete(*key, projects.c.digest.in_(gone))
+        await self.add(decided)
 
     async def of(self, org_id: OrgId, owner: PrincipalId, repository: str) -> list[DecidedProject]:
         """See the port."""
-        found = await self._connection.execute(
-            select(projects.c.body)
-            .where(*_of(org_id, owner, repository))
-            .order_by(projects.c.decided_us.desc(), projects.c.digest)
-        )
-        return [_decoder.decode(body) for body in found.scalars()]
+        return await self._all(*_of(org_id, owner, repository))
 
     async def page(
         self, org_id: OrgId, owner: PrincipalId, page: PageQuery
@@ -71,14 +61,11 @@ class SqlProjectRows(ProjectRows):
         rows = select(table.body, table.decided_us, which).where(
             table.org_id == org_id, table.owner == owner
         )
-        return await read_page(self._connection, rows, page, decode=_decoder.decode)
+        return await read_page(self._connection, rows, page, decode=self.records.decode)
 
     async def forget(self, org_id: OrgId, owner: PrincipalId, repository: str) -> int:
         """See the port."""
-        done = await self._connection.execute(
-            delete(projects).where(*_of(org_id, owner, repository))
-        )
-        return done.rowcount
+        return await self._delete(*_of(org_id, owner, repository))
 
 
 def _of(org_id: OrgId, owner: PrincipalId, repository: str) -> tuple[ColumnElement[bool], ...]:
