@@ -69,7 +69,7 @@ class CliLogins:
         found = await self.waiting(caller, code)
         confirmed = replace(found, org_id=caller.org_id, person=caller.id)
         async with self._ground.store.begin() as rows:
-            newest = await rows.cli_logins.marked(found.mark)
+            newest = await rows.cli_logins.get(found.mark)
             if newest != found:
                 raise NotFound("This code was confirmed already: run `atoll login` there again.")
             await rows.cli_logins.put(confirmed)
@@ -81,13 +81,13 @@ class CliLogins:
         `source`."""
         mark, now = fingerprint(secret), self._ground.clock.now()
         async with self._ground.store.read() as rows:
-            found = await rows.cli_logins.marked(mark)
+            found = await rows.cli_logins.get(mark)
         if found is None or found.expires_at <= now:
             raise self._logins.wrong(source, "this login is over: run `atoll login` again")
         if not found.confirmed:
             return None
         async with self._ground.store.begin() as rows:
-            if await rows.cli_logins.marked(mark) is None:
+            if await rows.cli_logins.get(mark) is None:
                 raise self._logins.wrong(source, "this login was used already")
             await rows.cli_logins.remove(mark)
         owner = await self._owners(found.org_id, found.person)

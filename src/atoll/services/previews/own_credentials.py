@@ -103,7 +103,7 @@ async def _is_kept(rows: Transaction, mark: str) -> bool:
         rows.shares.guest,
         rows.invitations.marked,
         rows.preview_visits.marked,
-        rows.cli_logins.marked,
+        rows.cli_logins.get,
     )
     for look in kept:
         if await look(mark) is not None:

@@ -143,7 +143,7 @@ async def check_login_of_a_command_line_is_found_until_it_ends(store: Store) -> 
         await rows.cli_logins.put(done)
         await rows.cli_logins.remove("m3")
     async with store.begin() as rows:
-        assert await rows.cli_logins.marked("m1") == done
+        assert await rows.cli_logins.get("m1") == done
         assert await rows.cli_logins.coded("BCDF-GHJK") == done
         assert await rows.cli_logins.coded("BCDF-GHJM") is None
         assert await rows.cli_logins.all() == [early, done]
@@ -151,4 +151,4 @@ async def check_login_of_a_command_line_is_found_until_it_ends(store: Store) -> 
         await rows.cli_logins.forget(NOW + timedelta(minutes=9))
         assert await rows.cli_logins.all() == [done]
         await rows.cli_logins.forget(NOW + timedelta(minutes=10))
-        assert await rows.cli_logins.marked("m1") is None
+        assert await rows.cli_logins.get("m1") is None

@@ -291,10 +291,6 @@ class SqlCliLoginRows(SqlRecords[CliLogin, str], CliLoginRows):
         order=(cli_logins.c.expires_us, cli_logins.c.mark),
     )
 
-    async def marked(self, mark: str) -> CliLogin | None:
-        """See the port."""
-        return await self.get(mark)
-
     async def coded(self, code: str) -> CliLogin | None:
         """See the port."""
         return await self._one(cli_logins.c.code == code)

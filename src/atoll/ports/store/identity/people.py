@@ -7,6 +7,7 @@ from typing import Protocol
 from atoll.domain.ids import OrgId, PrincipalId, SessionId
 from atoll.domain.people.cli_login import CliLogin
 from atoll.domain.people.person import LoginTicket, Person, PersonSession
+from atoll.ports.store.records import Records
 from atoll.ports.vault import Sealed
 
 
@@ -94,16 +95,9 @@ class LoginTicketRows(Protocol):
         ...
 
 
-class CliLoginRows(Protocol):
-    """Logins of command lines that wait to be confirmed or fetched."""
-
-    async def put(self, login: CliLogin) -> None:
-        """Add a login, or replace the one of its mark."""
-        ...
-
-    async def marked(self, mark: str) -> CliLogin | None:
-        """Return the login whose secret has this fingerprint."""
-        ...
+class CliLoginRows(Records[CliLogin, str], Protocol):
+    """Logins of command lines that wait to be confirmed or fetched, by the fingerprint of their
+    secret."""
 
     async def coded(self, code: str) -> CliLogin | None:
         """Return the login with this code."""
@@ -111,10 +105,6 @@ class CliLoginRows(Protocol):
 
     async def all(self) -> list[CliLogin]:
         """Return every login, the first to end first. Their number is bounded by who adds them."""
-        ...
-
-    async def remove(self, mark: str) -> None:
-        """Remove a login; a missing one is not an error."""
         ...
 
     async def forget(self, before: datetime) -> None:
