@@ -34,7 +34,7 @@ from tests.domain.webhook.test_webhook import event
 
 # They stay out: what they do is done by a server, or by nothing that a program would install.
 SERVER_ONLY = {
-    *("fastapi", "starlette", "pydantic", "uvicorn", "sqlalchemy", "alembic", "asyncpg"),
+    *("starlette", "pydantic", "uvicorn", "sqlalchemy", "alembic", "asyncpg"),
     *("structlog", "click", "cryptography", "joserfc", "yaml", "prometheus_client", "nats"),
     *("atoll.services", "atoll.surfaces", "atoll.adapters", "atoll.wiring", "atoll.ports"),
 }

@@ -103,7 +103,6 @@ SMALL = {
     "surfaces/http/agents/catalogue.py": "the routes of one noun",
     "surfaces/http/library/syncs.py": "the route of one noun",
     "surfaces/http/terminals/processes.py": "the routes of one noun",
-    "surfaces/http/server/context.py": "what every route is given",
     "surfaces/http/server/guest_paths.py": "the list of what guests may reach, to be read alone",
     "surfaces/http/terminals/ports.py": "the route of one noun",
     "surfaces/http/people/links.py": SHARED,

@@ -3,32 +3,15 @@
 import re
 
 import pytest
-from fastapi.routing import APIRoute, APIWebSocketRoute
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
-from atoll.surfaces.http import multiplayer
-from atoll.surfaces.http.app import routers
+from atoll.surfaces.http.app import shared_routes
 from atoll.surfaces.http.body.queries import ANY_QUERY
-from atoll.surfaces.http.server import health, page, resource_metadata
-from atoll.surfaces.http.serving import openapi
-from atoll.surfaces.http.serving.serve import OperationRoute
+from atoll.surfaces.http.serving.routes import NamedRoute, SocketRoute
 from tests.surfaces.http.world import World, client_of
 
-ROUTES = [
-    route
-    for router in (
-        *routers(),
-        multiplayer.operations,
-        multiplayer.router,
-        health.router,
-        resource_metadata.router,
-        openapi.router,
-        page.router,
-    )
-    for route in router.routes
-]
-
+ROUTES = shared_routes()
 
 INTAKE = ("/internal/events", "/internal/executions")
 """The routes that are there for trusted services alone."""
@@ -42,7 +25,7 @@ async def test_every_route_refuses_a_parameter_that_it_does_not_take(atoll: Worl
     lenient, silent = set(), []
     async with client_of(atoll.url, atoll.token) as client:
         for route in ROUTES:
-            if not isinstance(route, APIRoute | OperationRoute) or route.path.startswith(INTAKE):
+            if not isinstance(route, NamedRoute) or route.path.startswith(INTAKE):
                 continue
             if route.path in ANY_QUERY:
                 lenient.add(route.path)
@@ -61,7 +44,7 @@ async def test_every_route_refuses_a_parameter_that_it_does_not_take(atoll: Worl
 async def test_every_socket_closes_with_the_parameter_that_it_does_not_take(atoll: World) -> None:
     headers = {"Authorization": f"Bearer {atoll.token}"}
     for route in ROUTES:
-        if not isinstance(route, APIWebSocketRoute):
+        if not isinstance(route, SocketRoute):
             continue
         url = f"{atoll.url.replace('http', 'ws', 1)}{_at(route.path)}?colour=blue"
         async with connect(url, additional_headers=headers) as socket:

@@ -55,7 +55,7 @@ from atoll.surfaces.http.server.credentials import PAGE_KEY
 from atoll.surfaces.http.server.front_end import FrontEnd
 from atoll.surfaces.http.server.host_names import names_for
 from atoll.surfaces.http.server.internal_access import InternalAccess
-from atoll.surfaces.http.server.metrics import MetricsAccess
+from atoll.surfaces.http.site.metrics import MetricsAccess
 from atoll.surfaces.mcp.definition import Namespace
 from atoll.surfaces.mcp.entry import McpEntry
 from atoll.testing import (

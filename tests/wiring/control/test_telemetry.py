@@ -10,7 +10,7 @@ from atoll.adapters.telemetry.prometheus import PrometheusMetrics
 from atoll.adapters.telemetry.settings import TelemetrySettings
 from atoll.domain.errors import Invalid
 from atoll.services.telemetry import OFF
-from atoll.surfaces.http.server.metrics import MetricsAccess
+from atoll.surfaces.http.site.metrics import MetricsAccess
 from atoll.wiring.control.telemetry import TOKEN_FILE, metrics_access, open_telemetry
 
 
@@ -47,26 +47,6 @@ def test_missing_library_is_said_with_its_cure() -> None:
     )
     assert "Failed: otlp_endpoint is set" in done.stderr
     assert "pip install 'atoll[telemetry]'" in done.stderr
-
-
-def test_framework_exports_nothing_of_its_own() -> None:
-    done = ran(
-        "import asyncio, httpx\n"
-        "from opentelemetry import trace\n"
-        "from opentelemetry.sdk.trace import TracerProvider\n"
-        "from opentelemetry.sdk.trace.export import SimpleSpanProcessor\n"
-        "from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter\n"
-        "from atoll.wiring.control.openapi import routes_only\n"
-        "kept, provider = InMemorySpanExporter(), TracerProvider()\n"
-        "provider.add_span_processor(SimpleSpanProcessor(kept))\n"
-        "trace.set_tracer_provider(provider)\n"
-        "async def ask():\n"
-        "    transport = httpx.ASGITransport(routes_only())\n"
-        "    async with httpx.AsyncClient(transport=transport) as client:\n"
-        "        print((await client.get('http://localhost/healthz')).status_code)\n"
-        "asyncio.run(ask()); print(len(kept.get_finished_spans()))\n"
-    )
-    assert done.stdout.split() == ["200", "0"], done
 
 
 def test_metrics_alone_load_no_library_for_traces(tmp_path: Path) -> None:

@@ -12,8 +12,6 @@ from atoll.domain.errors import Invalid
 from atoll.domain.people.capability import SOVEREIGN_ADMIN
 from atoll.wire.words.people import OrgRole
 
-MAX_REALMS = 64
-
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,38}")
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _DEFAULT_ROLES: Mapping[str, str] = {f"atoll-{role.value}": role.value for role in OrgRole}

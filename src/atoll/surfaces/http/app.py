@@ -10,10 +10,8 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import Final
 
-from fastapi import APIRouter, FastAPI
-from fastapi.telemetry import TelemetryConfig
+from starlette.applications import Starlette
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
@@ -23,25 +21,20 @@ from atoll.services.telemetry import OFF, Telemetry
 from atoll.surfaces.http import multiplayer
 from atoll.surfaces.http.previews.gate import PreviewGate
 from atoll.surfaces.http.previews.origins import LOOPBACK_ORIGINS, PreviewOrigins
-from atoll.surfaces.http.server import (
-    health,
-    metrics,
-    page,
-    problems,
-    resource_metadata,
-    token_paths,
-)
+from atoll.surfaces.http.server import problems, token_paths
 from atoll.surfaces.http.server.correlation import Correlation
 from atoll.surfaces.http.server.deprecation import announced
 from atoll.surfaces.http.server.front_end import FrontEnd
 from atoll.surfaces.http.server.guard import Guard
 from atoll.surfaces.http.server.host_names import LOOPBACK_NAMES, Names
 from atoll.surfaces.http.server.internal_access import InternalAccess
-from atoll.surfaces.http.server.metrics import MetricsAccess
 from atoll.surfaces.http.server.permissions import PUBLIC_PATHS, permitted
 from atoll.surfaces.http.server.rate_limits import OpenCalls, RateLimits
 from atoll.surfaces.http.serving import openapi
+from atoll.surfaces.http.serving.routes import Sockets
 from atoll.surfaces.http.serving.serve import Operations
+from atoll.surfaces.http.site import about, metrics, page
+from atoll.surfaces.http.site.metrics import MetricsAccess
 from atoll.surfaces.http.strict_queries import strict
 
 AREAS = (
@@ -71,16 +64,7 @@ AREAS = (
 )
 """The folders with the routes of nouns. What is asked for most comes first."""
 
-NO_TELEMETRY: Final[TelemetryConfig] = {
-    "tracing": False,
-    "metrics": False,
-    "logs": False,
-    "operation_spans": False,
-    "auto_configure": False,
-}
-"""The framework's own telemetry, off: it would export paths and the texts of errors."""
-
-Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
+Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,18 +104,18 @@ class AppSettings:
         return tuple(one for one in found if one)
 
 
-def routers() -> list[APIRouter | Operations]:
-    """Return the routers of all areas: each `APIRouter` and `Operations` that a module of theirs
+def routers() -> list[Operations | Sockets]:
+    """Return the routers of all areas: each `Operations` and `Sockets` that a module of theirs
     names.
 
     No route hides one of another module, which a test asks for: their order does not matter.
     """
-    found: list[APIRouter | Operations] = []
+    found: list[Operations | Sockets] = []
     for area in AREAS:
         package = import_module(f"{__package__}.{area}")
         for entry in iter_modules(package.__path__, f"{package.__name__}."):
             names = vars(import_module(entry.name)).values()
-            found += [one for one in names if isinstance(one, APIRouter | Operations)]
+            found += [one for one in names if isinstance(one, Operations | Sockets)]
     return found
 
 
@@ -139,18 +123,14 @@ def routers() -> list[APIRouter | Operations]:
 def shared_routes() -> tuple[BaseRoute, ...]:
     """Return the routes of every app. They hold nothing of one: apps of a process share them."""
     last = (
-        multiplayer.operations,
-        multiplayer.router,
-        health.router,
-        resource_metadata.router,
-        openapi.router,
-        page.router,
+        *multiplayer.operations.routes,
+        *multiplayer.sockets.routes,
+        *about.ROUTES,
+        *openapi.ROUTES,
+        *page.ROUTES,
     )
-    return tuple(
-        announced(permitted(strict(route)))
-        for router in (*routers(), *last)
-        for route in router.routes
-    )
+    found = (route for router in routers() for route in router.routes)
+    return tuple(announced(permitted(strict(route))) for route in (*found, *last))
 
 
 def create_app(
@@ -158,17 +138,10 @@ def create_app(
     settings: AppSettings | None = None,
     *,
     lifespan: Lifespan | None = None,
-) -> FastAPI:
+) -> Starlette:
     """Return the app over these services. The page's catch-all comes last."""
     settings = settings or AppSettings()
-    app = FastAPI(
-        title="Atoll",
-        openapi_url=None,
-        docs_url=None,
-        redoc_url=None,
-        lifespan=lifespan,
-        telemetry=NO_TELEMETRY,
-    )
+    app = Starlette(lifespan=lifespan)
     _fill(app, services, settings)
     app.add_middleware(OpenCalls)
     if settings.rate_limit is not None:
@@ -193,16 +166,15 @@ def create_app(
     problems.register(app)
     if settings.metrics is not None:
         # It needs no permission: it asks for a credential of its own.
-        app.router.routes.extend(metrics.router.routes)
+        app.router.routes.extend(metrics.ROUTES)
     if settings.mcp is not None:
         # It asks for the permission of each tool by itself.
         app.router.routes.append(Route(token_paths.MCP, settings.mcp, include_in_schema=False))
-    # Not `include_router`, which would build every route a second time to add nothing to it.
     app.router.routes.extend(shared_routes())
     return app
 
 
-def _fill(app: FastAPI, services: Application, settings: AppSettings) -> None:
+def _fill(app: Starlette, services: Application, settings: AppSettings) -> None:
     """Put what routes read into the state of the app."""
     app.state.services = services
     app.state.public_url = settings.public_url

@@ -7,20 +7,20 @@ have: the same services, the same rules, other words (docs/use/multiplayer.md).
 from dataclasses import replace
 from typing import Literal
 
-from fastapi import APIRouter, WebSocket
 from starlette.responses import Response
+from starlette.websockets import WebSocket
 
 from atoll.domain.people.capability import Capability
+from atoll.domain.people.principal import Principal
+from atoll.services.application import Application
 from atoll.services.terminals.terminals import ATTACH_WORDS
 from atoll.surfaces.http.body.form_files import form_boundary
 from atoll.surfaces.http.body.json_body import bounded
-from atoll.surfaces.http.body.queries import takes
 from atoll.surfaces.http.sandboxes.requests import sandbox_request
 from atoll.surfaces.http.sandboxes.sandboxes import check_key, create
-from atoll.surfaces.http.server.context import Atoll, Caller
-from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.serving.answers import answer_of, runtime_body
 from atoll.surfaces.http.serving.reading import longest_wait
+from atoll.surfaces.http.serving.routes import Sockets
 from atoll.surfaces.http.serving.serve import Operations, Reply, RequestContext, respond
 from atoll.surfaces.http.terminals import files
 from atoll.surfaces.http.terminals.terminals import serve_terminal
@@ -36,7 +36,7 @@ from atoll.wire.contract.terminals import OpenBody, TerminalRecord
 from atoll.wire.words.media_types import TAR
 from atoll.wire.words.terminals import Strictness
 
-router = APIRouter(prefix="/sessions", tags=["multiplayer"])
+sockets = Sockets()
 operations = Operations()
 
 
@@ -83,11 +83,9 @@ async def close_pty(context: RequestContext, session: str, pty: str) -> None:
     await context.atoll.terminals.close(context.caller, session, pty)
 
 
-@router.websocket("/{session}/ptys/{pty}/ws")
-@needs(Capability.TERMINAL_WATCH)
-@takes(*ATTACH_WORDS)
+@sockets.serves("/sessions/{session}/ptys/{pty}/ws", Capability.TERMINAL_WATCH, takes=ATTACH_WORDS)
 async def attach_pty(
-    socket: WebSocket, atoll: Atoll, caller: Caller, *, session: str, pty: str
+    socket: WebSocket, atoll: Application, caller: Principal, *, session: str, pty: str
 ) -> None:
     """Attach to the PTY: binary frames are its bytes, both ways; text frames are JSON."""
     await serve_terminal(socket, atoll.terminals, caller, sandbox=session, terminal=pty)

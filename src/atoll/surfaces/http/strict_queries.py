@@ -1,33 +1,31 @@
 """The gate in front of every route and WebSocket that refuses a query with more than it takes.
 
 A parameter that is unknown, or given twice where it has one value, is refused as a field of a body
-is: by name, before the route runs. `body.queries` says what each takes.
+is: by name, before the route runs. Each route says what it takes.
 """
 
 from copy import copy
 
-from fastapi.routing import APIRoute, APIWebSocketRoute
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from atoll.domain.errors import Invalid
-from atoll.surfaces.http.body.queries import ANY_QUERY, QueryNames, query_of
+from atoll.surfaces.http.body.queries import ANY_QUERY, QueryNames
 from atoll.surfaces.http.server.problems import refuse
-from atoll.surfaces.http.serving.serve import OperationRoute
+from atoll.surfaces.http.serving.routes import NamedRoute, SocketRoute
 from atoll.surfaces.http.terminals.relay import close, code_of
 
 
 def strict(route: BaseRoute) -> BaseRoute:
     """Return the route as an app serves it: it refuses parameters that it does not take, and those
     given twice that have one value."""
-    if not isinstance(route, APIRoute | APIWebSocketRoute | OperationRoute):
+    if not isinstance(route, NamedRoute | SocketRoute):
         return route
     if route.path in ANY_QUERY:
         return route
     own = copy(route)
-    names = route.query_names() if isinstance(route, OperationRoute) else query_of(route)
-    own.app = _StrictQuery(own.app, names)
+    own.app = _StrictQuery(own.app, route.query_names())
     return own
 
 

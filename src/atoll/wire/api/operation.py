@@ -26,6 +26,7 @@ from typing import (
 import msgspec
 
 from atoll.wire.api.annotations import Kind, kind_of, only_member
+from atoll.wire.words.media_types import PROBLEM
 
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
@@ -120,9 +121,19 @@ class Another:
     answer: Any
 
 
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """The failures of an operation that has not the usual ones: what each status means, and the
+    media type that says so."""
+
+    texts: Mapping[int, str] = field(default_factory=dict)
+    media_type: str = PROBLEM
+
+
 class Facts(TypedDict, total=False):
     """Facts that a signature does not say of an operation. `status` is that of its answer.
-    `problems` are the statuses of its errors besides those that every operation has. `needs` is its
+    `problems` are the statuses of its errors besides those that every operation has, unless
+    `failures` are all of them. `needs` is its
     permission, where it is not its area's; a `public` one needs no login, and one for `any_caller`
     a login alone. A list of at most `max_items` needs no pages. `about` describes the answer.
     `also` are other statuses of success, with the same answer or `Another`, and what they mean.
@@ -134,6 +145,7 @@ class Facts(TypedDict, total=False):
 
     status: int
     problems: tuple[int, ...]
+    failures: Failures
     needs: str
     public: bool
     any_caller: bool
@@ -161,6 +173,7 @@ class Operation(Generic[P, R]):
     name: str
     status: int = 200
     problems: tuple[int, ...] = ()
+    failures: Failures | None = None
     needs: str = ""
     public: bool = False
     any_caller: bool = False

@@ -50,3 +50,4 @@ BEARER_SECONDS = 15 * 60
 
 MAX_SUBSCRIBED = 32
 """The number of streams, and of read models, of one subscription."""
+MAX_REALMS = 64

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from atoll.domain.event_schema import event_schemas
 from atoll.services.application import Application
@@ -28,7 +28,7 @@ class _NoServices:
     tenancy = SimpleNamespace(memberships=None, credentials=SimpleNamespace(bearers=None))
 
 
-def routes_only() -> FastAPI:
+def routes_only() -> Starlette:
     """Return the app of every router, without services: for its document, never to be served."""
     return create_app(cast(Application, _NoServices()))
 

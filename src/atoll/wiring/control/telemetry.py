@@ -20,7 +20,7 @@ from atoll.ports.telemetry.metrics import Metric, Metrics, Readings
 from atoll.ports.telemetry.tracer import Tracer
 from atoll.services.application import Application
 from atoll.services.telemetry import OFF, Telemetry
-from atoll.surfaces.http.server.metrics import MetricsAccess
+from atoll.surfaces.http.site.metrics import MetricsAccess
 from atoll.wire.words.sandboxes import State
 from atoll.wire.words.workers import WorkerStatus
 

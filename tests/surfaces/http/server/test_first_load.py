@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from atoll.surfaces.http.server.page import BUNDLE
+from atoll.surfaces.http.site.page import BUNDLE
 
 MANIFEST = BUNDLE / ".vite" / "manifest.json"
 CONTENTS = BUNDLE / ".vite" / "contents.json"

@@ -7,8 +7,12 @@ from typing import Any
 import aiohttp
 import httpx
 import pytest
-from fastapi import APIRouter, FastAPI, WebSocket
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.types import ASGIApp, Message
+from starlette.websockets import WebSocket
 
 from atoll.surfaces.http.app import create_app
 from atoll.surfaces.http.server.credentials import PAGE_KEY
@@ -27,23 +31,21 @@ INTERNAL = {"/internal/events", "/internal/executions/{worker_id}/artifacts"}
 """Routes closed by a token of their own, which `test_internal_token` attacks; without that setting
 they are not there."""
 
-#: Routes of an extension that nobody told the guard about.
-added = APIRouter()
+
+async def thing(request: Request) -> JSONResponse:
+    return JSONResponse({"told": "canary-8080"})
 
 
-@added.get("/extra/thing")
-@added.post("/extra/thing")
-@added.get("/authentic")
-@added.get("/assetsx")
-@added.get("/healthz/deep")
-async def thing() -> dict[str, str]:
-    return {"told": "canary-8080"}
-
-
-@added.websocket("/extra/live")
-@added.websocket("/healthz")
 async def live(socket: WebSocket) -> None:
     await socket.accept()
+
+
+ADDED: list[BaseRoute] = [
+    Route("/extra/thing", thing, methods=["GET", "POST"]),
+    *(Route(path, thing) for path in ("/authentic", "/assetsx", "/healthz/deep")),
+    *(WebSocketRoute(path, live) for path in ("/extra/live", "/healthz")),
+]
+"""Routes of an extension that nobody told the guard about."""
 
 
 async def _call(app: ASGIApp, kind: str, path: str, method: str = "GET") -> list[Message]:
@@ -70,9 +72,9 @@ async def _call(app: ASGIApp, kind: str, path: str, method: str = "GET") -> list
     return sent
 
 
-def _app_with_added(atoll: World) -> FastAPI:
+def _app_with_added(atoll: World) -> Starlette:
     app = create_app(atoll.services)
-    app.router.routes[:0] = added.routes
+    app.router.routes[:0] = ADDED
     return app
 
 

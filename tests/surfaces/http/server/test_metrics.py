@@ -10,7 +10,7 @@ import pytest
 from atoll.adapters.telemetry import prometheus
 from atoll.adapters.telemetry.prometheus import PrometheusMetrics
 from atoll.services.telemetry import OFF, Telemetry
-from atoll.surfaces.http.server.metrics import MetricsAccess
+from atoll.surfaces.http.site.metrics import MetricsAccess
 from atoll.testing.contracts.telemetry.metrics import figures
 from atoll.wiring.control.telemetry import watched
 from tests.surfaces.http.world import World, client_of, world

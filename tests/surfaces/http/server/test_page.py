@@ -5,10 +5,10 @@ from pathlib import Path
 
 import httpx
 import pytest
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from atoll.surfaces.http.previews.origins import LOOPBACK_ORIGINS
-from atoll.surfaces.http.server.page import router
+from atoll.surfaces.http.site.page import ROUTES
 from tests.surfaces.http.world import short_folder
 
 
@@ -19,9 +19,8 @@ async def bundle() -> AsyncIterator[Path]:
 
 
 def _client(bundle: Path) -> httpx.AsyncClient:
-    app = FastAPI(openapi_url=None)
+    app = Starlette(routes=ROUTES)
     app.state.bundle, app.state.origins = bundle, LOOPBACK_ORIGINS
-    app.include_router(router)
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost")
 
 

@@ -1,4 +1,4 @@
-"""Schemas of declared types, as pydantic makes them of the same."""
+"""Schemas of declared types."""
 
 from enum import StrEnum
 from typing import Annotated, Any, Literal

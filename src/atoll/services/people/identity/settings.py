@@ -7,7 +7,8 @@ from datetime import timedelta
 import msgspec
 
 from atoll.domain.errors import Invalid
-from atoll.domain.people.realm import MAX_REALMS, Realm
+from atoll.domain.people.realm import Realm
+from atoll.wire.words.people import MAX_REALMS
 
 MODES = ("local", "oidc")
 MAX_SESSION_DAYS = 90

@@ -4,19 +4,20 @@ An agent lives in its sandbox's runtime; these routes forward requests. An agent
 the terminal's id, so its cards and its bytes are at one place.
 """
 
-from fastapi import APIRouter, WebSocket
 from msgspec.structs import replace
 from starlette.responses import Response
+from starlette.websockets import WebSocket
 
 from atoll.domain.agent.acp.added import is_added
 from atoll.domain.errors import Invalid
 from atoll.domain.people.capability import Capability
+from atoll.domain.people.principal import Principal
 from atoll.services.agents.agents import FOLLOW_WORDS
+from atoll.services.application import Application
 from atoll.surfaces.http.body.answers import Json
-from atoll.surfaces.http.body.queries import socket_query, takes
-from atoll.surfaces.http.server.context import Atoll, Caller
-from atoll.surfaces.http.server.permissions import needs
+from atoll.surfaces.http.body.queries import socket_query
 from atoll.surfaces.http.serving.answers import answer_of, runtime_body
+from atoll.surfaces.http.serving.routes import Sockets
 from atoll.surfaces.http.serving.serve import Operations, RequestContext
 from atoll.surfaces.http.terminals.relay import REFUSED, close, relay, while_shown
 from atoll.wire.api.agents import sandbox_agents as api
@@ -24,7 +25,7 @@ from atoll.wire.api.agents.sandbox_agents import Agents
 from atoll.wire.contract import agents
 
 operations = Operations()
-router = APIRouter(prefix="/v1/sandboxes/{sandbox}", tags=["agents"])
+sockets = Sockets()
 
 
 @operations.serves(Agents.list)
@@ -99,11 +100,11 @@ async def answer_card(
     return Json(await answer(context.caller, sandbox, terminal, card=card, body=given))
 
 
-@router.websocket("/terminals/{terminal}/cards")
-@needs(Capability.AGENT_READ)
-@takes(*FOLLOW_WORDS)
+@sockets.serves(
+    "/v1/sandboxes/{sandbox}/terminals/{terminal}/cards", Capability.AGENT_READ, takes=FOLLOW_WORDS
+)
 async def follow_cards(
-    socket: WebSocket, atoll: Atoll, caller: Caller, *, sandbox: str, terminal: str
+    socket: WebSocket, atoll: Application, caller: Principal, *, sandbox: str, terminal: str
 ) -> None:
     """Follow the cards as they change: the runtime's frames, unchanged."""
     try:

@@ -7,12 +7,10 @@ sentence, before any model sees it.
 import json
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator
 from typing import Any, Final
 
-from fastapi.routing import APIRoute
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
 
 from atoll.domain.errors import Invalid, LimitReached
 from atoll.wire.json_shape import MAX_VALUES, Misshapen, check_shape
@@ -23,53 +21,6 @@ HELD: Final = "atoll.held"
 
 _SHOWN = 80
 _HALF = re.compile("[\ud800-\udfff]")
-
-
-class JsonRequest(Request):
-    """A request whose JSON is read and checked before the framework sees it."""
-
-    async def admit(self, max_bytes: int = MAX_JSON_BYTES, max_values: int = MAX_VALUES) -> None:
-        """Read and parse the body.
-
-        Raises `LimitReached` (`too_large`) and `Invalid`: here, because the framework would reduce
-        an error of its own reading to "bad request".
-        """
-        self._raw = await read_body(self, max_bytes)
-        self._value = parse(self._raw, max_values) if self._raw else None
-
-    async def body(self) -> bytes:
-        """Return the admitted bytes."""
-        return self._raw
-
-    async def json(self) -> Any:
-        """Return the admitted value."""
-        return self._value
-
-
-class JsonRoute(APIRoute):
-    """A route that reads JSON through `JsonRequest`, whatever content type the client named.
-
-    `curl -d` sends a wrong one. Cookies are protected by the origin check, not by the content type.
-    """
-
-    max_bytes = MAX_JSON_BYTES
-    max_values = MAX_VALUES
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the handler, given a strict request when the route takes a JSON body."""
-        handle = super().get_route_handler()
-        if self.body_field is None:
-            return handle
-
-        async def strict(request: Request) -> Response:
-            scope = dict(request.scope)
-            others = [header for header in scope["headers"] if header[0] != b"content-type"]
-            scope["headers"] = [*others, (b"content-type", b"application/json")]
-            admitted = JsonRequest(scope, request.receive)
-            await admitted.admit(self.max_bytes, self.max_values)
-            return await handle(admitted)
-
-        return strict
 
 
 def parse(data: bytes, max_values: int = MAX_VALUES) -> Any:

@@ -5,7 +5,6 @@ A cursor is good for the list that gave it out, and refused by every other.
 Lists that grow with use are paged by the store (`rows` and `rows_and_next` of `PageRequest`). Those
 that stay small, that are files, or whose order is computed, a service returns whole
 (`items_and_next`).
-`at_most` declares what needs no page, since it never has more than so many items.
 """
 
 import base64
@@ -101,11 +100,6 @@ class PageRequest:
                 field="cursor",
             )
         return int(count), last
-
-
-def at_most(count: int) -> dict[str, int]:
-    """Return the `openapi_extra=` of a route whose list never has more items."""
-    return {MAX_ITEMS: count}
 
 
 def _place(items: Sequence[T], key: Callable[[T], str], count: int, last: str) -> int:

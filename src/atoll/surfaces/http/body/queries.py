@@ -1,16 +1,13 @@
 """The parameters that routes take in their query.
 
-A route takes what its function declares. A WebSocket that reads its query by hand says
-`@takes(names)` beside its decorator. Paths whose callers add parameters of their own stand in
+A route takes what its declaration says. Paths whose callers add parameters of their own stand in
 `ANY_QUERY`, with the reason.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar, get_origin
+from typing import Final
 
-from fastapi.dependencies.models import Dependant
-from fastapi.routing import APIRoute, APIWebSocketRoute
 from starlette.datastructures import QueryParams
 from starlette.websockets import WebSocket
 
@@ -32,19 +29,6 @@ ANY_QUERY: Final[Mapping[str, str]] = {
 
 MAX_VALUE: Final = 128
 """The characters of a value in the query of a WebSocket that is passed on."""
-
-_DECLARED: Final = "takes_query"
-_Endpoint = TypeVar("_Endpoint", bound=Callable[..., object])
-
-
-def takes(*names: str) -> Callable[[_Endpoint], _Endpoint]:
-    """Declare the parameters that a WebSocket reads from its query by hand."""
-
-    def declare(endpoint: _Endpoint) -> _Endpoint:
-        setattr(endpoint, _DECLARED, frozenset(names))
-        return endpoint
-
-    return declare
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,25 +62,3 @@ def socket_flag(socket: WebSocket, name: str) -> bool:
     if text not in {"true", "false", "1", "0"}:
         raise Invalid(f"`{name}` must be true or false", field=name)
     return text in {"true", "1"}
-
-
-def query_of(route: APIRoute | APIWebSocketRoute) -> QueryNames:
-    """Return the parameters that a route declares."""
-    single, many = set(getattr(route.endpoint, _DECLARED, ())), set[str]()
-    for name, is_list in _parameters(route.dependant):
-        (many if is_list else single).add(name)
-    return QueryNames(frozenset(single), frozenset(many))
-
-
-def _parameters(dependant: Dependant) -> Iterator[tuple[str, bool]]:
-    """Yield the query parameters of a route and of what it depends on, and whether each is a
-    list."""
-    for field in dependant.query_params:
-        yield field.alias, _is_list(field.field_info.annotation)
-    for part in dependant.dependencies:
-        yield from _parameters(part)
-
-
-def _is_list(annotation: Any) -> bool:
-    parts = (annotation, *getattr(annotation, "__args__", ()))
-    return any((get_origin(part) or part) in {list, tuple, set, frozenset} for part in parts)

@@ -7,32 +7,31 @@ intervals where `?heartbeat=true` asks for it.
 import asyncio
 from typing import Final
 
-from fastapi import APIRouter
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from atoll.domain.errors import AtollError, LimitReached, Unauthenticated
 from atoll.domain.people.capability import Capability
+from atoll.domain.people.principal import Principal
+from atoll.services.application import Application
 from atoll.services.dashboards.connections import Closing, RoomConnection
 from atoll.services.dashboards.room import Room
-from atoll.surfaces.http.body.fields import ItemId
-from atoll.surfaces.http.body.queries import socket_flag, takes
-from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.body.queries import socket_flag
 from atoll.surfaces.http.server.guard import REVOKED
-from atoll.surfaces.http.server.permissions import needs
+from atoll.surfaces.http.serving.routes import Sockets
 from atoll.surfaces.http.terminals.relay import NORMAL, close, code_of
 from atoll.wire.attach import HEARTBEAT_SECONDS, Heartbeat, encode
 
-router = APIRouter(prefix="/v1/dashboards")
+sockets = Sockets()
 
 TOO_MUCH: Final = 4429
 """The close code of a client that sent too much, or of too many connections."""
 
 
-@router.websocket("/{dashboard}/attach")
-@needs(Capability.DASHBOARD_READ)
-@takes("heartbeat")
+@sockets.serves(
+    "/v1/dashboards/{dashboard}/attach", Capability.DASHBOARD_READ, takes=("heartbeat",)
+)
 async def attach_dashboard(
-    socket: WebSocket, atoll: Atoll, caller: Caller, dashboard: ItemId
+    socket: WebSocket, atoll: Application, caller: Principal, dashboard: str
 ) -> None:
     """Edit or watch a dashboard's document together with others."""
     try:

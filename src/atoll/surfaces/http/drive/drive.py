@@ -5,10 +5,9 @@ brought: the session's cookie is sent by no other site, so the connection is of 
 file API opens the paths of the workspace; the bytes of files are kept nowhere else.
 """
 
-from typing import Annotated, Final
+from typing import Final
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -16,7 +15,6 @@ from atoll.domain.drive.drive import DriveFile, DriveQuery
 from atoll.services.drive.connections import CONNECTION_LIFE, ConsentReply, DriveStatus
 from atoll.services.drive.transfers import DriveExport, DriveImport
 from atoll.surfaces.http.body.answers import Json
-from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.people.cookies import is_secure, set_cookie
 from atoll.surfaces.http.people.links import near_link
 from atoll.surfaces.http.server.credentials import cookie_of
@@ -33,9 +31,6 @@ CALLBACK: Final = "/auth/drive/callback"
 MAX_FILES: Final = 100
 
 operations = Operations()
-back = APIRouter(tags=["drive"], route_class=JsonRoute)
-
-_Brought = Annotated[str, Query(max_length=2048)]
 
 
 @operations.serves(Drives.get)
@@ -56,14 +51,10 @@ async def begin_drive(context: RequestContext) -> Response:
     return answer
 
 
-@back.get(
-    CALLBACK,
-    status_code=302,
-    response_class=Response,
-    responses={302: {"description": "To the page, which hands in what Google said."}},
-)
-async def return_from_drive(state: _Brought = "", code: _Brought = "") -> Response:
-    """Lead the browser to the page, which hands in what Google said. Nothing is done here."""
+@operations.forwards(Drives.come_back)
+async def return_from_drive(
+    context: RequestContext, *, state: str = "", code: str = ""
+) -> Response:
     brought = urlencode({"state": state, "code": code})
     return Response(status_code=302, headers={"Location": f"/#drive={brought}"})
 

@@ -5,18 +5,17 @@ that comes back with `Last-Event-ID` misses nothing and sees nothing twice.
 """
 
 import msgspec
-from fastapi import APIRouter
 from starlette.responses import Response
 from starlette.websockets import WebSocket
 
 from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.event import Event, Gap, last_event_position
 from atoll.domain.people.capability import Capability
-from atoll.surfaces.http.body.queries import takes
+from atoll.domain.people.principal import Principal
+from atoll.services.application import Application
 from atoll.surfaces.http.people.feeds import asked_after, frame_feed, sse_feed
-from atoll.surfaces.http.server.context import Atoll, Caller
-from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.serving.answers import answer_of
+from atoll.surfaces.http.serving.routes import Sockets
 from atoll.surfaces.http.serving.serve import Operations, RequestContext
 from atoll.surfaces.http.terminals.relay import NO_SUCH, REFUSED, close
 from atoll.wire.api import events as api
@@ -24,7 +23,7 @@ from atoll.wire.api.events import Events
 from atoll.wire.words.events import MAX_STREAM_NAME, ActorKind
 
 operations = Operations()
-router = APIRouter(prefix="/v1/events", tags=["events"])
+sockets = Sockets()
 
 
 @operations.serves(Events.list)
@@ -69,10 +68,8 @@ async def follow_events(
     return sse_feed((_message(event) async for event in followed), start=start)
 
 
-@router.websocket("/stream")
-@needs(Capability.EVENT_READ)
-@takes("after", "stream")
-async def follow_events_by_socket(socket: WebSocket, atoll: Atoll, caller: Caller) -> None:
+@sockets.serves("/v1/events/stream", Capability.EVENT_READ, takes=("after", "stream"))
+async def follow_events_by_socket(socket: WebSocket, atoll: Application, caller: Principal) -> None:
     """Follow events as text frames: an event in its envelope, or `{"gap": {"after", "to"}}`.
 
     Begins after `?after=` and follows `?stream=`, as the stream of server-sent events does.

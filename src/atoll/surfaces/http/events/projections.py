@@ -4,25 +4,24 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import msgspec
-from fastapi import APIRouter
 from starlette.responses import Response
 from starlette.websockets import WebSocket
 
 from atoll.domain.errors import Invalid
 from atoll.domain.event import last_event_position
 from atoll.domain.people.capability import Capability
+from atoll.domain.people.principal import Principal
 from atoll.services.agents.statuses import AgentsUpdate
+from atoll.services.application import Application
 from atoll.surfaces.http.agents.statuses import placed_agent_view
-from atoll.surfaces.http.body.queries import takes
 from atoll.surfaces.http.people.feeds import asked_after, frame_feed, sse_feed
-from atoll.surfaces.http.server.context import Atoll, Caller
-from atoll.surfaces.http.server.permissions import needs
+from atoll.surfaces.http.serving.routes import Sockets
 from atoll.surfaces.http.serving.serve import Operations, RequestContext
 from atoll.surfaces.http.terminals.relay import REFUSED, close
 from atoll.wire.api.projections import AgentProjection
 
 operations = Operations()
-router = APIRouter(prefix="/v1/projections/agents", tags=["agents"])
+sockets = Sockets()
 
 
 @operations.streams(AgentProjection.follow)
@@ -34,10 +33,8 @@ async def follow_agents(
     return sse_feed(_messages(updates), start=start)
 
 
-@router.websocket("/stream")
-@needs(Capability.AGENT_READ)
-@takes("after")
-async def follow_agents_by_socket(socket: WebSocket, atoll: Atoll, caller: Caller) -> None:
+@sockets.serves("/v1/projections/agents/stream", Capability.AGENT_READ, takes=("after",))
+async def follow_agents_by_socket(socket: WebSocket, atoll: Application, caller: Principal) -> None:
     """Follow the agents as text frames: the data of the server-sent events, after `?after=`."""
     try:
         after = asked_after(socket)

@@ -3,22 +3,15 @@
 A browser navigates here, so what goes wrong on the way is a page: what failed, and what to do next.
 """
 
-from typing import Annotated, Any, Final, Literal
 from urllib.parse import quote
 
-from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from atoll.domain.error_status import status_of
 from atoll.domain.errors import AtollError
 from atoll.domain.people.person import LOGIN_LIFE
-from atoll.domain.people.realm import MAX_REALMS
 from atoll.services.application import Application
 from atoll.services.people.identity.provider_logins import ProviderReply
-from atoll.surfaces.http.body.answers import Json
-from atoll.surfaces.http.body.fields import ResponseModel
-from atoll.surfaces.http.body.json_body import JsonRoute
-from atoll.surfaces.http.body.pages import at_most
 from atoll.surfaces.http.body.plain_page import plain_page
 from atoll.surfaces.http.people.cookies import (
     login_cookie,
@@ -26,53 +19,29 @@ from atoll.surfaces.http.people.cookies import (
 )
 from atoll.surfaces.http.people.links import near_link
 from atoll.surfaces.http.people.me import identity_of
-from atoll.surfaces.http.server.context import Atoll
 from atoll.surfaces.http.server.credentials import cookie_of
 from atoll.surfaces.http.server.guard import source_of
+from atoll.surfaces.http.serving.serve import Operations, RequestContext
+from atoll.wire.api.people import logins as api
+from atoll.wire.api.people.logins import ProviderLogins
 
-router = APIRouter(prefix="/auth", tags=["auth"], route_class=JsonRoute)
-
-_WAY: Final[dict[int | str, dict[str, Any]]] = {
-    302: {"description": "To the provider, or back to the page."},
-    401: {"description": "A page: the login was refused.", "content": {"text/html": {}}},
-    404: {"description": "A page: there is no such realm.", "content": {"text/html": {}}},
-    503: {"description": "A page: the provider does not answer.", "content": {"text/html": {}}},
-}
-_TEXT: Final = Query(max_length=4096)
+operations = Operations()
 
 
-class RealmView(ResponseModel):
-    """A realm: a login provider. The browser opens `login_path`."""
-
-    realm: str
-    name: str
-    login_path: str
-
-
-class RealmList(ResponseModel):
-    """The ways to log in. `mode` is `local` for login links alone, `oidc` for these realms, too."""
-
-    mode: Literal["local", "oidc"]
-    realms: list[RealmView]
-
-
-@router.get("/realms", response_model=RealmList, openapi_extra=at_most(MAX_REALMS))
-async def list_realms(atoll: Atoll) -> Response:
-    """Return how people log in here."""
-    identity = atoll.tenancy.identity
+@operations.serves(ProviderLogins.realms)
+async def list_realms(context: RequestContext) -> api.RealmList:
+    identity = context.atoll.tenancy.identity
     realms = () if identity is None else identity.logins.realms.values()
     listed = [
-        {"realm": one.realm, "name": one.title, "login_path": f"/auth/oidc/{one.realm}/login"}
+        api.RealmView(realm=one.realm, name=one.title, login_path=f"/auth/oidc/{one.realm}/login")
         for one in realms
     ]
-    return Json({"mode": "local" if identity is None else "oidc", "realms": listed})
+    return api.RealmList(mode="local" if identity is None else "oidc", realms=listed)
 
 
-@router.get("/oidc/{realm}/login", status_code=302, responses=_WAY)
-async def begin_login(
-    atoll: Atoll, request: Request, realm: str, route: Annotated[str, Query(alias="next")] = ""
-) -> Response:
-    """Lead the browser to the realm's provider. `next` is a route of the page for afterwards."""
+@operations.forwards(ProviderLogins.begin)
+async def begin_login(context: RequestContext, realm: str, *, route: str = "") -> Response:
+    atoll, request = context.atoll, context.request
     try:
         redirect_uri = near_link(request, "").url.partition("/#")[0]
         url, cookie = await identity_of(atoll).logins.begin(
@@ -88,19 +57,17 @@ async def begin_login(
     return answer
 
 
-@router.get("/oidc/{realm}/callback", status_code=302, responses=_WAY)
+@operations.forwards(ProviderLogins.end)
 async def end_login(
-    atoll: Atoll,
-    request: Request,
+    context: RequestContext,
     realm: str,
     *,
-    state: Annotated[str, _TEXT] = "",
-    code: Annotated[str, _TEXT] = "",
-    error: Annotated[str, _TEXT] = "",
-    iss: Annotated[str, _TEXT] = "",
+    state: str = "",
+    code: str = "",
+    error: str = "",
+    iss: str = "",
 ) -> Response:
-    """Take the answer of the provider, and lead the browser to the page with a single-use ticket,
-    which it trades at `/auth/login`."""
+    atoll, request = context.atoll, context.request
     cookie = cookie_of(request, login_cookie(request)) or ""
     address = source_of(request.scope)
     reply = ProviderReply(state, code, error, iss, address)

@@ -3,32 +3,19 @@
 A token's text is in one response, the one that made it, and nowhere else.
 """
 
-from fastapi import APIRouter
-from starlette.responses import Response
-
 from atoll.domain.people.bearer import BearerRequest, SubscriptionRequest
 from atoll.domain.people.token import TokenRequest
 from atoll.services.people.token_issuer import IssuedToken
-from atoll.surfaces.http.body.answers import Json
-from atoll.surfaces.http.body.fields import ResponseModel
-from atoll.surfaces.http.server.context import Atoll
 from atoll.surfaces.http.serving.answers import answer_of
-from atoll.surfaces.http.serving.serve import Operations, RequestContext
+from atoll.surfaces.http.serving.serve import Operations, Reply, RequestContext
 from atoll.wire.api.people import bearers
 from atoll.wire.api.people import tokens as api
 from atoll.wire.api.people.bearers import Bearers
 from atoll.wire.api.people.tokens import Tokens
 
 operations = Operations()
-public = APIRouter(tags=["tokens"])
 
 KEY_SET_SECONDS = 300
-
-
-class KeySet(ResponseModel):
-    """The public keys of this installation (RFC 7517)."""
-
-    keys: list[dict[str, str]]
 
 
 @operations.serves(Tokens.create)
@@ -85,11 +72,11 @@ async def make_subscription(
     return _issued(issued)
 
 
-@public.get("/.well-known/jwks.json", response_model=KeySet)
-async def read_key_set(atoll: Atoll) -> Response:
-    """Return the public keys that verify the tokens of this installation."""
-    keys = await atoll.tenancy.credentials.signing_keys.public()
-    return Json({"keys": keys}, headers={"Cache-Control": f"public, max-age={KEY_SET_SECONDS}"})
+@operations.serves(Bearers.keys)
+async def read_key_set(context: RequestContext) -> Reply[bearers.KeySet]:
+    keys = await context.atoll.tenancy.credentials.signing_keys.public()
+    headers = {"Cache-Control": f"public, max-age={KEY_SET_SECONDS}"}
+    return Reply(answer_of(bearers.KeySet, None, keys=keys), 200, headers)
 
 
 def _issued(issued: IssuedToken) -> bearers.IssuedView:

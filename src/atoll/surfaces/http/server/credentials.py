@@ -97,8 +97,7 @@ def read_credential(
 def take_cookies(scope: Scope) -> None:
     """Read the cookies of a request into its state, and take their header out of its head.
 
-    FastAPI reads that header for every route, and Starlette unquotes each value by the standard
-    library, in quadratic time on an old Python.
+    Starlette would unquote each value by the standard library, in quadratic time on an old Python.
     """
     heads = [value.decode("latin-1") for name, value in scope["headers"] if name == b"cookie"]
     scope["headers"] = [header for header in scope["headers"] if header[0] != b"cookie"]

@@ -11,7 +11,6 @@ from datetime import UTC, date, datetime, time, timedelta
 from email.utils import format_datetime
 from typing import Final, TypeVar
 
-from fastapi.routing import APIRoute
 from starlette.datastructures import MutableHeaders
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -60,8 +59,6 @@ def announced(route: BaseRoute) -> BaseRoute:
         return route
     own = copy(route)
     own.app = _Announcing(own.app, found.headers())
-    if isinstance(own, APIRoute):
-        own.deprecated = True
     return own
 
 

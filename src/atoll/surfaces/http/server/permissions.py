@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from typing import Final, TypeVar
 
-from fastapi.routing import APIRoute
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -105,8 +104,6 @@ def permitted(route: BaseRoute) -> BaseRoute:
     own = copy(route)
     if isinstance(own, Route | WebSocketRoute):
         own.app = _Gate(own.app, capability, newcomers=own.path in NEWCOMER_PATHS)
-    if isinstance(own, APIRoute):
-        own.openapi_extra = {**(own.openapi_extra or {}), EXTENSION: capability.value}
     return own
 
 

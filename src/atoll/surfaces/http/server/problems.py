@@ -3,29 +3,24 @@
 No internals (class, path, traceback) are ever sent.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import structlog
-from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ConfigDict, Field
+from starlette.applications import Starlette
+from starlette.datastructures import URL
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from atoll.domain.error_status import INTERNAL, SHOWN_CHARACTERS, SHOWN_NAME, status_of
-from atoll.domain.errors import (
-    AtollError,
-    Invalid,
-    NoRoute,
-    StaleCursor,
-)
+from atoll.domain.errors import AtollError, NoRoute, StaleCursor
 from atoll.surfaces.http.body.answers import Json
-from atoll.surfaces.http.server.resource_metadata import challenge
+from atoll.surfaces.http.server.token_paths import MCP
 from atoll.wire.contract.correlation import REQUEST_ID
-
-PROBLEM_TYPE: Final = "application/problem+json"
+from atoll.wire.words.media_types import PROBLEM
 
 CODE_OF_STATUS: Final = {
     400: "invalid",
@@ -36,31 +31,21 @@ CODE_OF_STATUS: Final = {
 }
 
 
-class Problem(BaseModel):
-    """An RFC 9457 problem document."""
+WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
+"""The place of the metadata by which a client of tools learns how to log in."""
 
-    model_config = ConfigDict(extra="allow", defer_build=True)
-
-    type: str = Field(examples=["about:blank"])
-    title: str = Field(examples=["Not Found"])
-    status: int = Field(ge=400, le=599)
-    code: str = Field(description="A stable code to decide by.", examples=["not_found"])
-    detail: str = Field(description="What failed, which id, why, and what to do.")
-    field: str | None = Field(default=None, description="Which input is wrong (`invalid` only).")
-    request_id: str | None = Field(
-        default=None, description="The request as the server's log names it: `X-Request-ID`."
-    )
+PROBLEM_SCHEMA: Final = {"$ref": "#/components/schemas/Problem"}
 
 
-def problems(*codes: int) -> dict[int | str, dict[str, Any]]:
-    """Return the `responses=` of a route: these statuses, each a problem document.
+def problems(*codes: int) -> dict[int, dict[str, Any]]:
+    """Return the failures of an operation in the document: these statuses, each a problem document.
 
     401, 403, 422, 429 and 503 are possible for every authenticated request and are always included.
     """
     return {
         code: {
             "description": _title(code),
-            "content": {PROBLEM_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+            "content": {PROBLEM: {"schema": PROBLEM_SCHEMA}},
         }
         for code in sorted({401, 403, 422, 429, 503, *codes})
     }
@@ -97,6 +82,24 @@ def internal_problem() -> Json:
     return _document(INTERNAL, "internal", detail)
 
 
+def challenge(scope: Scope) -> str:
+    """Return the value of `WWW-Authenticate` for a request that needs a login (RFC 9728 §5.1)."""
+    if scope["path"] != MCP:
+        return 'Bearer realm="atoll"'
+    return f'Bearer realm="atoll", resource_metadata="{base_url(scope)}{WELL_KNOWN}{MCP}"'
+
+
+def base_url(scope: Scope) -> str:
+    """Return the server's URL as the client named it; the guard has checked that name. A proxy in
+    front may speak TLS, which `public_url` says."""
+    url = URL(scope=scope)
+    app = scope.get("app")
+    public = urlsplit("" if app is None else app.state.public_url or "")
+    if public.netloc == url.netloc:
+        return f"{public.scheme}://{public.netloc}"
+    return f"{url.scheme}://{url.netloc}"
+
+
 async def refuse(error: AtollError, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer an HTTP request, or a WebSocket handshake, with the error's problem document."""
     answer = problem(error)
@@ -105,10 +108,9 @@ async def refuse(error: AtollError, scope: Scope, receive: Receive, send: Send) 
     await answer(scope, receive, send)
 
 
-def register(app: FastAPI) -> None:
+def register(app: Starlette) -> None:
     """Make every error of the app's routes a problem document."""
     app.add_exception_handler(AtollError, _on_atoll_error)
-    app.add_exception_handler(RequestValidationError, _on_validation_error)
     app.add_exception_handler(HTTPException, _on_http_exception)
 
 
@@ -119,33 +121,12 @@ async def _on_atoll_error(request: Request, error: Exception) -> Json:
     return problem(error)
 
 
-async def _on_validation_error(request: Request, error: Exception) -> Json:
-    del request
-    if not isinstance(error, RequestValidationError):
-        raise error
-    return problem(invalid_from(error.errors()))
-
-
 async def _on_http_exception(request: Request, error: Exception) -> Json:
     if not isinstance(error, HTTPException):
         raise error
     status = HTTPStatus.UNPROCESSABLE_ENTITY if error.status_code == 400 else error.status_code
     code = CODE_OF_STATUS.get(error.status_code, "error")
     return _document(status, code, _sentence(request, error), headers=error.headers)
-
-
-def invalid_from(errors: Sequence[Mapping[str, Any]]) -> Invalid:
-    """Return pydantic's findings as one error; `field` names the first, without its value."""
-    if not errors:
-        return Invalid("the request is not valid")
-    first = errors[0]
-    place = [str(part) for part in first.get("loc", ())]
-    where = place[0] if place else "body"
-    field = ".".join(place[1:]) if where in {"body", "query", "path", "header"} else ".".join(place)
-    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    text = str(first.get("msg", "is not valid")).removeprefix("Value error, ")
-    name = field or f"the {where}"
-    return Invalid(f"{name}: {text}{more}", field=field or where)
 
 
 def _sentence(request: Request, error: HTTPException) -> str:
@@ -182,7 +163,7 @@ def _document(
     named = structlog.contextvars.get_contextvars().get(REQUEST_ID)
     if named is not None:
         body["request_id"] = named
-    return Json(body, status, headers=headers, media_type=PROBLEM_TYPE)
+    return Json(body, status, headers=headers, media_type=PROBLEM)
 
 
 def _title(status: int) -> str:

@@ -10,11 +10,11 @@ from atoll.surfaces.http.body.answers import NO_CONTENT
 from atoll.surfaces.http.body.pages import MAX_ITEMS
 from atoll.surfaces.http.body.streams import stream_of
 from atoll.surfaces.http.server.permissions import EXTENSION
-from atoll.surfaces.http.server.problems import problems
+from atoll.surfaces.http.server.problems import PROBLEM_SCHEMA, problems
 from atoll.surfaces.http.serving.schemas import Schema, Schemas
 from atoll.wire.api.annotations import kind_of, only_member
-from atoll.wire.api.operation import REQUIRED, Another, Operation, Parameter, Place
-from atoll.wire.words.media_types import FORM, JSON
+from atoll.wire.api.operation import REQUIRED, Another, Failures, Operation, Parameter, Place
+from atoll.wire.words.media_types import FORM, JSON, PROBLEM
 
 _OTHER: Final = re.compile(r"\W")
 _TYPES: Final = {JSON: "object"}
@@ -99,7 +99,7 @@ def _responses(declared: Operation[..., Any], schemas: Schemas) -> dict[str, Any
     elif declared.answer is not None:
         shown = only_member(kind_of(declared.answer)) if declared.nothing else declared.answer
         answer["content"] = {JSON: {"schema": schemas.of(shown)}}
-    errors = problems(*declared.problems)
+    errors = problems(*declared.problems) if declared.failures is None else _failures(declared)
     also = {str(status): _also(one, answer, schemas) for status, one in declared.also.items()}
     if declared.offers is not None:
         stream = {declared.offers: {"schema": _BINARY}}
@@ -107,6 +107,18 @@ def _responses(declared: Operation[..., Any], schemas: Schemas) -> dict[str, Any
     if declared.nothing is not None:
         also[str(NO_CONTENT)] = {"description": declared.nothing}
     return {str(declared.status): answer, **also, **{str(one): errors[one] for one in errors}}
+
+
+def _failures(declared: Operation[..., Any]) -> dict[int, dict[str, Any]]:
+    """Return the failures of an operation that has not the usual ones. A query can be refused."""
+    failures = declared.failures or Failures()
+    shown = {"schema": PROBLEM_SCHEMA} if failures.media_type == PROBLEM else {}
+    content = {failures.media_type: shown}
+    found = {
+        status: {"description": text, "content": content} for status, text in failures.texts.items()
+    }
+    asked = any(one.place is Place.QUERY for one in declared.parameters())
+    return {**found, **({422: problems()[422]} if asked else {})}
 
 
 def _also(one: str | Another, answer: dict[str, Any], schemas: Schemas) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
 
-from fastapi import APIRouter, FastAPI
-from fastapi.openapi.utils import get_openapi
+from starlette.applications import Starlette
+from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import WebSocketRoute
 
@@ -19,31 +19,31 @@ import atoll
 from atoll.surfaces.http.server.credentials import COOKIE, PAGE_KEY
 from atoll.surfaces.http.server.examples import add_examples
 from atoll.surfaces.http.server.permissions import EXTENSION, PUBLIC_PATHS, permission_of
-from atoll.surfaces.http.server.problems import Problem, problems
+from atoll.surfaces.http.server.problems import problems
 from atoll.surfaces.http.serving.documents import describe_operations
+from atoll.surfaces.http.serving.routes import NamedRoute
 from atoll.surfaces.http.serving.schemas import Schemas
 from atoll.surfaces.http.serving.serve import OperationRoute
-from atoll.wire.api.operation import Operation
+from atoll.wire.api.server import Problem
 
 KEPT: Final = Path(__file__).parents[1] / "openapi.json"
 PIECE_BYTES: Final = 16 * 1024
-
-router = APIRouter(include_in_schema=False)
 
 _ABOUT = (
     "Atoll gives every coding agent its own sandbox and every person access to its terminal. "
     "Errors are RFC 9457 problem documents with a stable `code`."
 )
-_VALUES = frozenset({"default", "examples", "example", "enum", "const"})
-"""Keywords of a schema whose value is data: a `title` in there is the data's own."""
 
 
-@router.get("/openapi.json")
-async def openapi() -> Response:
+async def openapi(request: Request) -> Response:
     """Return this document, in pieces: it is large, and anybody may ask for it and read nothing."""
+    del request
     text = _kept_document()
     headers = {"Cache-Control": "no-cache", "Content-Length": str(len(text))}
     return StreamingResponse(_pieces(text), headers=headers, media_type="application/json")
+
+
+ROUTES: Final = (NamedRoute("GET /openapi.json", openapi),)
 
 
 @cache
@@ -57,23 +57,20 @@ async def _pieces(text: bytes) -> AsyncIterator[bytes]:
         yield text[at : at + PIECE_BYTES]
 
 
-def document(app: FastAPI) -> dict[str, Any]:
+def document(app: Starlette) -> dict[str, Any]:
     """Return the document of an app's routes."""
-    made = get_openapi(
-        title="Atoll", version=atoll.__version__, description=_ABOUT, routes=app.routes
-    )
-    parts = made.setdefault("components", {})
-    schemas = parts.setdefault("schemas", {})
     served = [one for one in app.routes if isinstance(one, OperationRoute)]
-    _add_declared(made, [one.operation for one in served if one.include_in_schema])
-    schemas["Problem"] = Problem.model_json_schema()
-    for operation in _operations(made):
-        # A route that declares no problem of its own is given the framework's shape.
-        if "HTTPValidationError" in str(operation["responses"].get("422")):
-            operation["responses"]["422"] = problems(422)[422]
-    # Validation errors are problems here; the framework's own shapes are never sent.
-    schemas.pop("HTTPValidationError", None)
-    schemas.pop("ValidationError", None)
+    schemas = Schemas()
+    declared = [one.operation for one in served if one.include_in_schema]
+    paths = describe_operations(declared, schemas)
+    schemas.of(Problem)
+    parts: dict[str, Any] = {"schemas": schemas.named}
+    made: dict[str, Any] = {
+        "openapi": "3.1.0",
+        "info": {"title": "Atoll", "version": atoll.__version__, "description": _ABOUT},
+        "paths": paths,
+        "components": parts,
+    }
     parts["securitySchemes"] = {
         "token": {"type": "http", "scheme": "bearer"},
         "session": {"type": "apiKey", "in": "cookie", "name": COOKIE},
@@ -84,27 +81,13 @@ def document(app: FastAPI) -> dict[str, Any]:
         for operation in made["paths"][path].values():
             operation["security"] = []
     made["x-websockets"] = _sockets(app)
-    _drop_titles(made["paths"])
-    _drop_titles(schemas)
-    for schema in schemas.values():
-        for name in schema.get("required", ()):
-            # What is always sent has no default; in Python it may have one.
-            schema["properties"][name].pop("default", None)
     add_examples(made)
     parts["responses"] = _share_problems(made)
     parts["parameters"] = _share_parameters(made)
     return made
 
 
-def _add_declared(made: dict[str, Any], operations: list[Operation[..., Any]]) -> None:
-    """Add the declared operations, and the schemas that they name."""
-    schemas = Schemas()
-    for path, item in describe_operations(operations, schemas).items():
-        made["paths"].setdefault(path, {}).update(item)
-    made["components"]["schemas"] |= schemas.named
-
-
-def _sockets(app: FastAPI) -> dict[str, Any]:
+def _sockets(app: Starlette) -> dict[str, Any]:
     """Return the WebSockets by path: what OpenAPI itself has no place for."""
     return {
         route.path_format: {
@@ -119,19 +102,6 @@ def _sockets(app: FastAPI) -> dict[str, Any]:
 def _operations(made: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for item in made["paths"].values():
         yield from item.values()
-
-
-def _drop_titles(part: Any) -> None:
-    """Remove the titles the framework derives from names: they repeat the names."""
-    if isinstance(part, dict):
-        if isinstance(part.get("title"), str):
-            del part["title"]
-        for name, value in part.items():
-            if name not in _VALUES:
-                _drop_titles(value)
-    elif isinstance(part, list):
-        for value in part:
-            _drop_titles(value)
 
 
 def _share_problems(made: dict[str, Any]) -> dict[str, Any]:

@@ -11,12 +11,18 @@ from typing import Any, Final
 import msgspec
 
 from atoll.domain.duration import MAX_SECONDS
-from atoll.surfaces.http.body.fields import DURATION_PATTERN
 from atoll.surfaces.http.serving.findings import shown_pattern
 from atoll.wire.api.annotations import Kind, kind_of
 from atoll.wire.api.fields import Seconds, SecondsOrZero
 
 Schema = dict[str, Any]
+
+DURATION_PATTERN: Final = (
+    "^(?:[1-9][0-9]{0,2}d(?:[0-9]{1,2}h)?(?:[0-9]{1,2}m)?(?:[0-9]{1,2}s)?"
+    "|[1-9][0-9]{0,3}h(?:[0-9]{1,2}m)?(?:[0-9]{1,2}s)?"
+    "|[1-9][0-9]{0,4}m(?:[0-9]{1,2}s)?|[1-9][0-9]{0,6}s)$"
+)
+"""The durations that clients may send as text; the maximum of a year is checked separately."""
 
 _TYPES: Final[Mapping[Any, str]] = {
     bool: "boolean",

@@ -11,8 +11,6 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Match, Route
-from starlette.types import Scope
 
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
@@ -23,6 +21,7 @@ from atoll.surfaces.http.body.queries import QueryNames
 from atoll.surfaces.http.server.deprecation import deprecated
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.serving.reading import RequestReader, named_fields
+from atoll.surfaces.http.serving.routes import NamedRoute
 from atoll.wire.api.fields import Paging
 from atoll.wire.api.operation import Operation, Place, Stream
 
@@ -66,7 +65,7 @@ Check = Callable[[Principal], object]
 """A function that judges a caller. Raises what the request is refused with."""
 
 
-class OperationRoute(Route):
+class OperationRoute(NamedRoute):
     """The route of a declared operation. `first` judges the caller before the body is read."""
 
     def __init__(
@@ -80,25 +79,17 @@ class OperationRoute(Route):
         self.operation = operation
         self._function, self._first = function, first
         super().__init__(
-            operation.path,
+            f"{operation.method} {operation.path}",
             _endpoint(operation, function, first),
-            methods=[operation.method],
             name=operation.name,
-            include_in_schema=shown,
+            shown=shown,
         )
-        # Starlette adds HEAD to each GET.
-        self.methods = {operation.method}
 
     def below(self, prefix: str, other: str) -> "OperationRoute":
         """Return the same route below another prefix, which the document does not show."""
         path = f"{other}{self.operation.path.removeprefix(prefix)}"
         moved = self.operation.at(f"{self.operation.method} {path}")
         return OperationRoute(moved, self._function, first=self._first, shown=False)
-
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Return how the route matches, and name it for logs and metrics."""
-        match, found = super().matches(scope)
-        return match, {**found, "route": self}
 
     def query_names(self) -> QueryNames:
         """Return the parameters that the query may have."""

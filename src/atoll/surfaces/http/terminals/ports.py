@@ -1,22 +1,22 @@
 """The route to a port of a sandbox's loopback: a WebSocket whose binary frames are its bytes."""
 
-from fastapi import APIRouter, WebSocket
+from starlette.websockets import WebSocket
 
 from atoll.domain.people.capability import Capability
+from atoll.domain.people.principal import Principal
+from atoll.services.application import Application
 from atoll.services.terminals.ports import dialled
-from atoll.surfaces.http.server.context import Atoll, Caller
-from atoll.surfaces.http.server.permissions import needs
+from atoll.surfaces.http.serving.routes import Sockets
 from atoll.surfaces.http.terminals.relay import relay
 
-router = APIRouter(prefix="/v1/sandboxes/{sandbox}/ports", tags=["ports"])
+sockets = Sockets()
 
 
-@router.websocket("/{port}")
-@needs(Capability.EXEC_USE)
+@sockets.serves("/v1/sandboxes/{sandbox}/ports/{port}", Capability.EXEC_USE)
 async def dial_port(
     socket: WebSocket,
-    atoll: Atoll,
-    caller: Caller,
+    atoll: Application,
+    caller: Principal,
     *,
     sandbox: str,
     port: str,

@@ -3,17 +3,17 @@
 A terminal lives in its sandbox's runtime; these routes forward requests.
 """
 
-from fastapi import APIRouter, WebSocket
+from starlette.websockets import WebSocket
 
 from atoll.domain.errors import Invalid
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.services.agents.agents import FOLLOW_WORDS
+from atoll.services.application import Application
 from atoll.services.terminals.terminals import ATTACH_WORDS, Terminals
-from atoll.surfaces.http.body.queries import socket_query, takes
-from atoll.surfaces.http.server.context import Atoll, Caller
-from atoll.surfaces.http.server.permissions import needs
+from atoll.surfaces.http.body.queries import socket_query
 from atoll.surfaces.http.serving.answers import answer_of, runtime_body
+from atoll.surfaces.http.serving.routes import Sockets
 from atoll.surfaces.http.serving.serve import Operations, RequestContext
 from atoll.surfaces.http.terminals.relay import (
     REFUSED,
@@ -27,7 +27,7 @@ from atoll.wire.contract import execs
 from atoll.wire.contract import terminals as contract
 
 operations = Operations()
-router = APIRouter(prefix="/v1/sandboxes/{sandbox}/terminals", tags=["terminals"])
+sockets = Sockets()
 
 
 @operations.serves(api.Terminals.list)
@@ -82,11 +82,13 @@ async def signal_terminal(
     await context.atoll.terminals.signal(context.caller, sandbox, terminal, body=signal)
 
 
-@router.websocket("/{terminal}/attach")
-@needs(Capability.TERMINAL_WATCH)
-@takes(*ATTACH_WORDS)
+@sockets.serves(
+    "/v1/sandboxes/{sandbox}/terminals/{terminal}/attach",
+    Capability.TERMINAL_WATCH,
+    takes=ATTACH_WORDS,
+)
 async def attach_terminal(
-    socket: WebSocket, atoll: Atoll, caller: Caller, *, sandbox: str, terminal: str
+    socket: WebSocket, atoll: Application, caller: Principal, *, sandbox: str, terminal: str
 ) -> None:
     """Attach to the terminal: the runtime's frames, unchanged, both ways."""
     await serve_terminal(socket, atoll.terminals, caller, sandbox=sandbox, terminal=terminal)

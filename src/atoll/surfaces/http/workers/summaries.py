@@ -3,17 +3,17 @@
 from collections.abc import AsyncIterator
 
 import msgspec
-from fastapi import APIRouter
 from starlette.responses import Response
 from starlette.websockets import WebSocket
 
 from atoll.domain.people.capability import Capability
+from atoll.domain.people.principal import Principal
 from atoll.domain.worker.summary import WorkerSummary
+from atoll.services.application import Application
 from atoll.services.workers.summaries import SummariesUpdate
 from atoll.surfaces.http.people.feeds import frame_feed, sse_feed
-from atoll.surfaces.http.server.context import Atoll, Caller
-from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.serving.answers import answer_of
+from atoll.surfaces.http.serving.routes import Sockets
 from atoll.surfaces.http.serving.serve import Operations, RequestContext
 from atoll.wire.api.fields import FIRST_PAGE, Paging
 from atoll.wire.api.workers import summaries as api
@@ -21,7 +21,7 @@ from atoll.wire.api.workers.summaries import WorkerSummaries
 from atoll.wire.words.workers import SUMMARIES
 
 operations = Operations()
-router = APIRouter(prefix=f"/v1/projections/{SUMMARIES}", tags=["workers"])
+sockets = Sockets()
 
 
 @operations.serves(WorkerSummaries.list)
@@ -39,10 +39,9 @@ async def follow_worker_summaries(context: RequestContext) -> Response:
     return sse_feed(_messages(context.atoll.workers.summaries.follow(context.caller)))
 
 
-@router.websocket("/stream")
-@needs(Capability.AGENT_READ)
+@sockets.serves(f"/v1/projections/{SUMMARIES}/stream", Capability.AGENT_READ)
 async def follow_worker_summaries_by_socket(
-    socket: WebSocket, atoll: Atoll, caller: Caller
+    socket: WebSocket, atoll: Application, caller: Principal
 ) -> None:
     """Follow the summaries as text frames: the data of the server-sent events."""
     await socket.accept()

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from atoll.wire.api.fields import FIRST_PAGE, Paging, SandboxRef
-from atoll.wire.api.operation import Answer, Area, Request, SealedRequest, operation
+from atoll.wire.api.operation import Answer, Area, Failures, Request, SealedRequest, operation
 from atoll.wire.contract.files import FileEntry
 from atoll.wire.words.library import MAX_FILE_NAME, MAX_SEARCH, ROOT_FOLDER
 
@@ -16,6 +16,9 @@ Folder = Annotated[str, Meta(description="Its id.", max_length=128)]
 FileName = Annotated[
     str, Meta(description="Search all names for this instead.", max_length=MAX_SEARCH)
 ]
+
+Brought = Annotated[str, Meta(max_length=2048)]
+"""A value that a browser brings back from Google."""
 
 
 class DriveView(Answer):
@@ -148,3 +151,14 @@ class Drives(Area):
     )
     def send(self, sandbox: SandboxRef, body: DriveExportBody) -> DriveFileView:
         """Store a file of the workspace in the caller's drive, whole or not at all."""
+
+    @operation(
+        "GET /auth/drive/callback",
+        name="return_from_drive",
+        public=True,
+        status=302,
+        about="To the page, which hands in what Google said.",
+        failures=Failures(),
+    )
+    def come_back(self, *, state: Brought = "", code: Brought = "") -> None:
+        """Lead the browser to the page, which hands in what Google said. Nothing is done here."""

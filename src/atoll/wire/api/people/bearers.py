@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from atoll.wire.api.fields import Seconds, Word
-from atoll.wire.api.operation import Answer, Area, Request, operation
+from atoll.wire.api.operation import Answer, Area, Failures, Request, operation
 from atoll.wire.api.people.tokens import Capabilities
 from atoll.wire.words.people import (
     API_AUDIENCE,
@@ -44,6 +44,12 @@ class IssuedView(Answer):
     capabilities: list[str]
 
 
+class KeySet(Answer):
+    """The public keys of this installation (RFC 7517)."""
+
+    keys: list[dict[str, str]]
+
+
 class Bearers(Area):
     """The exchange of a credential for a signed token that can do no more than it."""
 
@@ -59,3 +65,7 @@ class Bearers(Area):
     )
     def subscribe(self, body: SubscriptionBody) -> IssuedView:
         """Exchange the caller's credential for a token that reads streams and read models alone."""
+
+    @operation("GET /.well-known/jwks.json", name="read_key_set", public=True, failures=Failures())
+    def keys(self) -> KeySet:
+        """Return the public keys that verify the tokens of this installation."""

@@ -1,14 +1,37 @@
 """Logins: a ticket for a cookie, the end of a session, and command lines that a person lets in."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from atoll.wire.api.annotations import QueryKey
 from atoll.wire.api.fields import ItemId
-from atoll.wire.api.operation import Another, Answer, Area, Request, SealedRequest, operation
+from atoll.wire.api.operation import (
+    Another,
+    Answer,
+    Area,
+    Failures,
+    Request,
+    SealedRequest,
+    operation,
+)
 from atoll.wire.api.people.me import EnteredView
+from atoll.wire.words.media_types import HTML
+from atoll.wire.words.people import MAX_REALMS
 
 Ticket = Annotated[str, Meta(min_length=1, max_length=200)]
+Brought = Annotated[str, Meta(max_length=4096)]
+"""A value that a browser brings back from a provider."""
+
+_WAY = "To the provider, or back to the page."
+_PAGES = Failures(
+    {
+        401: "A page: the login was refused.",
+        404: "A page: there is no such realm.",
+        503: "A page: the provider does not answer.",
+    },
+    HTML,
+)
 
 
 class TicketBody(SealedRequest):
@@ -72,6 +95,21 @@ class WaitingCliLoginView(Answer):
     expires_at: str
 
 
+class RealmView(Answer):
+    """A realm: a login provider. The browser opens `login_path`."""
+
+    realm: str
+    name: str
+    login_path: str
+
+
+class RealmList(Answer):
+    """The ways to log in. `mode` is `local` for login links alone, `oidc` for these realms, too."""
+
+    mode: Literal["local", "oidc"]
+    realms: list[RealmView]
+
+
 class Logins(Area):
     """The logins of people."""
 
@@ -127,3 +165,52 @@ class CliLogins(Area):
     @operation("POST /auth/cli/{code}/confirm", name="confirm_cli_login", problems=(404,))
     def confirm(self, code: ItemId) -> WaitingCliLoginView:
         """Let the command line with this code act for the caller, by a personal access token."""
+
+
+class ProviderLogins(Area):
+    """Logins at a provider: a browser navigates here, so what goes wrong is a page."""
+
+    tag = "auth"
+    needs = ""
+
+    @operation(
+        "GET /auth/realms",
+        name="list_realms",
+        public=True,
+        failures=Failures(),
+        max_items=MAX_REALMS,
+    )
+    def realms(self) -> RealmList:
+        """Return how people log in here."""
+
+    @operation(
+        "GET /auth/oidc/{realm}/login",
+        name="begin_login",
+        public=True,
+        status=302,
+        about=_WAY,
+        failures=_PAGES,
+    )
+    def begin(self, realm: str, *, route: Annotated[str, QueryKey("next")] = "") -> None:
+        """Lead the browser to the realm's provider. `next` is a route of the page for
+        afterwards."""
+
+    @operation(
+        "GET /auth/oidc/{realm}/callback",
+        name="end_login",
+        public=True,
+        status=302,
+        about=_WAY,
+        failures=_PAGES,
+    )
+    def end(
+        self,
+        realm: str,
+        *,
+        state: Brought = "",
+        code: Brought = "",
+        error: Brought = "",
+        iss: Brought = "",
+    ) -> None:
+        """Take the answer of the provider, and lead the browser to the page with a single-use
+        ticket, which it trades at `/auth/login`."""

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Final
 
 import anyio
-from fastapi import APIRouter, Request
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import Response
 
 from atoll.surfaces.http.body.plain_page import plain_page
+from atoll.surfaces.http.serving.routes import NamedRoute
 
 BUNDLE: Final = Path(__file__).parents[1] / "static"
 
@@ -66,10 +67,8 @@ _TYPES: Final = {
     ".map": "application/json",
     ".webmanifest": "application/manifest+json",
 }
-router = APIRouter(include_in_schema=False)
 
 
-@router.get("/")
 async def index(request: Request) -> Response:
     """Return the page itself, requested anew each time."""
     return await _file(request, "index.html") or plain_page(
@@ -83,13 +82,16 @@ async def index(request: Request) -> Response:
     )
 
 
-@router.get("/{name:path}")
-async def asset(request: Request, name: str) -> Response:
+async def asset(request: Request) -> Response:
     """Return a file of the bundle; hashed names never change, so they are cached for a year."""
+    name = request.path_params["name"]
     answer = await _file(request, name) if _NAME.match(name) else None
     if answer is None:
         raise HTTPException(404)
     return answer
+
+
+ROUTES: Final = (NamedRoute("GET /", index), NamedRoute("GET /{name:path}", asset))
 
 
 async def _file(request: Request, name: str) -> Response | None:

@@ -7,20 +7,18 @@ figures of the whole installation and nothing of a tenant's.
 import hmac
 from dataclasses import dataclass, field
 from ipaddress import ip_address
-from typing import Annotated, Final
+from typing import Final
 
-from fastapi import APIRouter, Header
 from starlette.requests import Request
 from starlette.responses import Response
 
 from atoll.domain.errors import Forbidden, Unauthenticated
 from atoll.services.telemetry import Telemetry
 from atoll.surfaces.http.server.host_names import LOOPBACK, without_port
+from atoll.surfaces.http.serving.routes import NamedRoute
 
 PATH: Final = "/metrics"
 TEXT_FORMAT: Final = "text/plain; version=0.0.4; charset=utf-8"
-
-router = APIRouter(include_in_schema=False)
 
 _FORWARDED: Final = frozenset({"forwarded", "x-forwarded-for", "x-real-ip", "via"})
 
@@ -33,18 +31,18 @@ class MetricsAccess:
     token: str | None = field(default=None, repr=False)
 
 
-@router.get(PATH)
-async def read_metrics(
-    request: Request, *, authorization: Annotated[str, Header()] = ""
-) -> Response:
+async def read_metrics(request: Request) -> Response:
     """Return all metrics in Prometheus' text format."""
     access: MetricsAccess = request.app.state.metrics
     if access.token is None:
         _check_local(request)
     else:
-        _check_token(authorization, access.token)
+        _check_token(request.headers.get("authorization", ""), access.token)
     telemetry: Telemetry = request.app.state.telemetry
     return Response(await telemetry.metrics.page(), media_type=TEXT_FORMAT)
+
+
+ROUTES: Final = (NamedRoute(f"GET {PATH}", read_metrics),)
 
 
 def _check_local(request: Request) -> None:
