@@ -195,6 +195,13 @@ _OFFSET = rb"\n*(?:(?:[0-9a-fA-F]\n*){6,16}:? {1,3})?"
 """An offset of a dump, which may look like the text before it. Other rows of the same text may end
 without one."""
 
+_COLUMNS = (
+    rb"(?: {0,9}\n*[ -~]{0,64}?\n*(?:[0-9a-fA-F]\n*){6,16}:? {1,3}"
+    rb"(?:(?:[0-9a-fA-F]{2,16} {1,3}){1,64} {0,100}[|>]?)?)?"
+)
+"""An offset, with the text that stands beside the digits of the row before, and with the digits
+that stand before the text of its own row."""
+
 
 def folded(data: bytes, values: Iterable[str]) -> set[int]:
     """Return every place that may belong to a secret which goes on behind a margin in another
@@ -203,7 +210,12 @@ def folded(data: bytes, values: Iterable[str]) -> set[int]:
     found: set[int] = set()
     for form in {form for value in values for form in _forms(value) if len(form) < MOST_FOLDED}:
         letters = [re.escape(bytes([each])) for each in form]
-        for gap in (_GAP, _GAP + b"?", _OFFSET):  # the longest margins, the shortest, and a dump's
+        for gap in (
+            _GAP,
+            _GAP + b"?",
+            _OFFSET,
+            _COLUMNS,
+        ):  # the longest margins, the shortest, dumps'
             pattern = re.compile(gap.join(b"(%s)" % each for each in letters))
             for at in _everywhere(form[:1], text):
                 match = pattern.match(text, at)

@@ -81,6 +81,11 @@ def test_secret_in_rows_that_an_offset_parts_and_a_bare_end_is_one_to_the_oracle
         masked_but_for_early_letters(Case(("aaaaaaaaab",), (stream,), ()))
 
 
+def test_secret_in_rows_of_a_dump_with_its_text_beside_it_is_one_to_the_oracle() -> None:
+    """What stands before an offset may be the text beside the digits, for all anybody knows."""
+    masked_as_the_oracle_says(Case(("[0m;12345678",), (b"[0m\n123456  0m;12345678",), ()))
+
+
 def test_oracle_sees_letters_and_skips_what_terminals_skip() -> None:
     stream = b"a\x1b[1;31mb\x1b]0;title\x07c\x1b(Bd\r\n\x1bP1$r\x1b\\e\x1b_x\x1b[0mf\x1b"
     assert oracle.text(stream) == b"abcdef"
