@@ -17,6 +17,7 @@ from bench.cli import cli
 from bench.control.bus import bus
 from bench.control.fanout import fanout
 from bench.control.replicas import replicas
+from bench.control.surface import surface
 from bench.dashboard.dashboard import dashboard
 from bench.database.events import events
 from bench.database.listing import listing
@@ -251,6 +252,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "events": events,
     "list": listing,
     "bus": bus,
+    "surface": surface,
     "replicas": replicas,
     "fanout": fanout,
     "workers": workers,
