@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from atoll.wire.api.annotations import Header, kind_of, only_member
+from atoll.wire.api.annotations import Header, QueryKey, Unshown, kind_of, only_member
 
 NAME = Annotated[str, Meta(min_length=1, max_length=9)]
 
@@ -19,6 +19,12 @@ def test_header_is_found_beside_bounds() -> None:
     kind = kind_of(Annotated[str, Header("last-event-id"), Meta(max_length=20)])
     assert (kind.header, kind.bounds) == ("last-event-id", {"max_length": 20})
     assert kind_of(str).header is None
+
+
+def test_mark_names_the_parameter_or_keeps_its_default_out_of_the_document() -> None:
+    kind = kind_of(Annotated[str, QueryKey("next")])
+    assert (kind.query_key, kind.shows_default) == ("next", True)
+    assert not kind_of(Annotated[str, Unshown()]).shows_default
 
 
 def test_union_with_null_has_one_other_member() -> None:
