@@ -70,14 +70,15 @@ class TestModalVendor(VendorCalls):
         assert peer.rented == 1
 
     async def test_list_that_fails_in_its_midst_begins_anew(
-        self, rentals: Rentals, peer: ModalPeer
+        self, rentals: Rentals, peer: ModalPeer, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        monkeypatch.setattr("tests.peers.clouds.modal.PAGE", 100)
         ours = {"atoll": "atoll-test", "atoll-installation": rentals.installation}
-        peer.stray(1200, {**ours, "atoll-sandbox": "sb_gone"})
+        peer.stray(350, {**ours, "atoll-sandbox": "sb_gone"})
         # The third page: the library itself does not wait for what names no pause.
         pages = iter([None, None, Fault.BUSY])
         peer.faults.next = lambda name: next(pages, None) if name == "list" else None  # type: ignore[method-assign]
-        assert len(await rentals.everything()) == 1200
+        assert len(await rentals.everything()) == 350
 
     async def test_every_byte_goes_there_and_back(self, shell: RentedShell) -> None:
         data = random.Random(1).randbytes(3_000_000) + bytes(range(256))
