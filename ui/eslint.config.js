@@ -20,7 +20,7 @@ const UNREAD = [
 ];
 
 export default tseslint.config(
-  { ignores: ['dist', 'node_modules', 'src/api/schema.ts', 'src/made'] },
+  { ignores: ['dist', 'node_modules', 'src/api/schema.ts'] },
   js.configs.recommended,
   tseslint.configs.strictTypeChecked,
   {

@@ -1,5 +1,6 @@
 /** What compiles, and what must not. It is compiled against the packed client, and never run. */
 import { Atoll, type Answer } from 'atoll-client';
+import type { WorkerSnapshotJson } from 'atoll-client/protocol';
 
 const atoll = new Atoll({ url: 'https://atoll.example.com', token: 't' });
 
@@ -30,3 +31,8 @@ export async function doesNotCompile(): Promise<void> {
   // @ts-expect-error an answer has no such field
   console.log((await atoll.get('/v1/me')).nothing);
 }
+
+// The types of the JSON are the words of the API.
+export const snapshot: WorkerSnapshotJson = { worker_id: 'codexw_1', status: 'running', latest_seq: 7 };
+// @ts-expect-error no such status
+export const wrong: WorkerSnapshotJson = { worker_id: 'codexw_1', status: 'dozing' };
