@@ -13,7 +13,7 @@ from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.services.previews.previews import Previews, PreviewWatch
 from atoll.wire.words.previews import PreviewState
 from tests.peers.contract import SESSION
-from tests.services.provisioning.test_project_setup import decided, made, opened
+from tests.services.provisioning.steps.test_project_setup import decided, made, opened
 from tests.services.scene import Scene, scene
 
 WEB = PreviewRequest("web", 3000)

@@ -15,8 +15,8 @@ from atoll.wire.words.events import ActorKind
 from atoll.wire.words.sandboxes import TaskState
 from tests.peers.contract import AGENT, SESSION
 from tests.services.inbox.test_inbox import inbox_of
-from tests.services.provisioning.test_project_setup import decided, made
-from tests.services.provisioning.test_task import orders
+from tests.services.provisioning.steps.test_project_setup import decided, made
+from tests.services.provisioning.steps.test_task import orders
 from tests.services.scene import Scene, scene
 
 TERMINAL = ("GET", f"/sessions/{SESSION['session_id']}")

@@ -16,7 +16,7 @@ STEERED = (
     "tests/runtime/agents/test_setting_changes.py::"
     "test_owner_changes_model_and_mode_once_the_agent_accepts"
 )
-SETUPS = "tests/services/provisioning/test_project_setup.py::"
+SETUPS = "tests/services/provisioning/steps/test_project_setup.py::"
 PULLS = "tests/surfaces/test_pulls.py::"
 SYNCS = "tests/surfaces/test_syncs.py::"
 PROJECTS = "tests/surfaces/test_projects.py::"

@@ -1,7 +1,7 @@
 """The project of a sandbox: the approved content of its repository's file, and its set-up.
 
 Pure. The content is what a person approved, as it was stored then: a later change of the file
-changes no sandbox. `services.provisioning.project_setup` opens the set-up's terminal.
+changes no sandbox. `services.provisioning.steps.project_setup` opens the set-up's terminal.
 """
 
 from collections.abc import Mapping

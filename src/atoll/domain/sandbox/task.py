@@ -1,7 +1,7 @@
 """The task of a sandbox: the words its agent receives as its first message, after the instructions.
 
-Pure text and state. `services.provisioning.task` opens the agent with it, before the sandbox is
-ready.
+Pure text and state. `services.provisioning.steps.task` opens the agent with it, before the
+sandbox is ready.
 """
 
 from dataclasses import dataclass, replace

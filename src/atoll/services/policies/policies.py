@@ -167,13 +167,7 @@ class Policies:
         revision = self._next_revision()
         async with self._ground.store.read() as rows:
             kept = await rows.secrets.sealed(sandbox.org_id, sandbox.owner)
-            approvals = (
-                await rows.approvals.open(
-                    sandbox.org_id, sandbox_id=sandbox.id, owner=sandbox.owner
-                )
-                if kept
-                else []
-            )
+            approvals = await _read_approvals(rows, sandbox) if kept else ()
             lent = await self._lent(rows, sandbox) if kept else ()
             within = await self.boundary.narrowed(rows, sandbox)
             reaches = {
@@ -183,9 +177,11 @@ class Policies:
         opened = self._open(sandbox, kept, reaches)
         mine = _applied(opened, sandbox)
         settings, access = self._settings, await self._access(sandbox)
+        own, env = own_agent(sandbox), environment_of(sandbox, mine, access.api, lent)
+        agent_env = agent_environments(sandbox, lent)
         policy = Policy(
             revision=revision,
-            providers=_providers(mine, lent, own_agent(sandbox)),
+            providers=_providers(mine, lent, own),
             customs=tuple(custom_secret(one) for one in mine if serves(one, Purpose.CUSTOM)),
             approvals=self._approved(sandbox, mine, approvals),
             network=network_of(within),
@@ -193,8 +189,8 @@ class Policies:
             limits=settings.limits(sandbox.share),
             commands=commands_of(sandbox),
             remotes=tuple(git_remote(one) for one in mine if serves(one, Purpose.GIT)),
-            env=environment_of(sandbox, mine, access.api, lent),
-            agent_env=agent_environments(sandbox, lent),
+            env=env,
+            agent_env=agent_env,
             record=sandbox.profile.recording is Recording.ALWAYS,
             dev=settings.allow_loopback_remotes,
             api=access.api,
@@ -314,6 +310,10 @@ class Policies:
         now = int(self._ground.clock.now().timestamp() * 1_000_000)
         self._revision = max(self._revision + 1, now)
         return self._revision
+
+
+async def _read_approvals(rows: Transaction, sandbox: Sandbox) -> Sequence[Approval]:
+    return await rows.approvals.open(sandbox.org_id, sandbox_id=sandbox.id, owner=sandbox.owner)
 
 
 def is_far(sandbox: Sandbox) -> bool:

@@ -1,61 +1,42 @@
-"""Provisioning: the steps between a sandbox on paper and one whose runtime answers.
+"""Provisioning: the walls of sandboxes, raised, looked at and torn down by their backends.
 
-Speaks to the extension, the runtime and whoever lays out the workspace; knows no state and
-writes nothing down.
+Knows no state and writes nothing down. What happens behind a wall that stands is the business of
+`services.provisioning.steps`.
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractContextManager, asynccontextmanager
-from dataclasses import dataclass, replace
+from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import structlog
 
 from atoll.domain.errors import AtollError, Failed, Invalid
 from atoll.domain.ids import SandboxId
-from atoll.domain.interior.entry import MECHANISMS, entry_steps
 from atoll.domain.profile.profile import Profile
-from atoll.domain.sandbox.project import SandboxProject
-from atoll.domain.sandbox.sandbox import Attachment, Sandbox, SandboxRepo
+from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.sandbox.stimulus import Idle
-from atoll.domain.sandbox.task import Task
 from atoll.domain.wall.isolation import Isolation, shortfall
 from atoll.domain.wall.probe import PROBE, open_network, probed
 from atoll.ports import (
-    AgentConfigs,
-    AgentLayers,
     CleanupReport,
     Extension,
     Handle,
-    Mount,
     Provision,
     Reachability,
     RuntimeClient,
-    SafetyLayers,
     StoreUnavailable,
     WorkSaver,
     WorkspacePreparer,
 )
-from atoll.ports.telemetry.metrics import Metric
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
-from atoll.services.policies.policies import Policies, is_far
-from atoll.services.provisioning.compose_file import read_compose_file, read_fitting_file
-from atoll.services.provisioning.inside_agents import (
-    InsideAgents,
-    check_own,
-    find_inside,
-    spell_inside,
-)
-from atoll.services.provisioning.instructions import check_instructions, resolve_instructions
-from atoll.services.provisioning.project_setup import begin_setup
+from atoll.services.policies.policies import Policies
+from atoll.services.provisioning.bring_up import Report
+from atoll.services.provisioning.compose_file import read_compose_file
 from atoll.services.provisioning.registries import Registries
-from atoll.services.provisioning.resumption import resume_agents
-from atoll.services.provisioning.seeds import config_of, lay_agents, write_files
+from atoll.services.provisioning.requests import backend_request
 from atoll.services.provisioning.settings import ProvisioningSettings
-from atoll.services.provisioning.start_folder import check_start_folder
-from atoll.services.provisioning.task import begin_task
 from atoll.services.scripts import Script, run_inside
-from atoll.services.telemetry import OFF, Telemetry
 from atoll.wire.contract.journal import check_health
 from atoll.wire.words.hosts import HostKind
 from atoll.wire.words.sandboxes import Access
@@ -70,20 +51,9 @@ RAISE_SECONDS = 2400.0
 SAVING_ALONE_SECONDS = 1800
 """Longer than saving a large tree takes, which is one request."""
 
-PHASE_SECONDS = Metric(
-    "atoll_sandbox_phase_seconds",
-    "Time of a phase of bringing a sandbox up that ended well.",
-    ("phase",),
-    (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0),
-)
-"""Phases: `repositories` (fetched into the shelf), `wall` (until the runtime answers), `workspace`
-(laid out inside), `agents` (their files, and those that go on)."""
-
 _LOOK = Script("look at the wall from inside", PROBE, seconds=30.0, unrecorded=True)
 
 _log = structlog.get_logger(__name__)
-
-Report = Callable[[str], None]
 
 Ending = Callable[[Sandbox, RuntimeClient], Awaitable[None]]
 """Act for a sandbox before its runtime ends."""
@@ -93,29 +63,8 @@ class BackendFailed(Failed):
     """A wall that a backend did not bring up. Nothing of the caller's ran behind it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Layers:
-    """Read-only layers of a sandbox: agents' programs, and shims of the safety layers."""
-
-    agents: AgentLayers
-    safety: SafetyLayers | None = None
-    configs: AgentConfigs | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Provisioned:
-    """Result of a bring-up: how to reach the sandbox, its repositories as laid out, the
-    instructions read from them, if any, its task, and its project."""
-
-    attachment: Attachment
-    repos: tuple[SandboxRepo, ...]
-    instructions: str | None
-    task: Task | None
-    project: SandboxProject | None
-
-
 class Provisioning:
-    """Raises whatever the ports raise: `Invalid`, `Unavailable`, `Failed`."""
+    """Walls of sandboxes. Raises whatever the ports raise: `Invalid`, `Unavailable`, `Failed`."""
 
     def __init__(
         self,
@@ -124,13 +73,10 @@ class Provisioning:
         *,
         workspaces: WorkspacePreparer,
         saver: WorkSaver,
-        layers: Layers,
         policies: Policies,
         registries: Registries,
         settings: ProvisioningSettings,
-        telemetry: Telemetry = OFF,
     ) -> None:
-        self._telemetry = telemetry
         self._extensions = extensions
         self._policies = policies
         self._registries = registries
@@ -138,9 +84,6 @@ class Provisioning:
         self._runtimes = runtimes
         self._workspaces = workspaces
         self._saver = saver
-        self._agents = layers.agents
-        self._safety = layers.safety
-        self._configs = layers.configs
 
     def extension(self, sandbox: Sandbox) -> Extension:
         """Return the backend of a sandbox. Raises `Failed` when it is not installed any more."""
@@ -152,61 +95,10 @@ class Provisioning:
             )
         return extension
 
-    async def bring_up(self, sandbox: Sandbox, report: Report, *, fresh: bool) -> Provisioned:
-        """Provision, wait for the runtime, lay out the workspace."""
-        extension = self.extension(sandbox)
-        # A secret that is missing is said before anything starts.
-        changes = self._policies.changes
-        composed = await self._policies.compose(sandbox)
-        self._policies.forget(sandbox)
-        able = extension.capabilities().spare_layers
-        inside = await find_inside(self._agents, sandbox, report, spare_layers=able)
-        mounts = await self._mounts(sandbox, inside, report)
-        await check_instructions(sandbox, self._workspaces, fetched=True)
-        report(f"Provisioning in {extension.name}.")
-        file = await read_fitting_file(sandbox, extension, self._workspaces)
-        request = replace(self._request(sandbox, mounts, inside, fresh=fresh), compose_file=file)
-        if _to_be_filled(sandbox, fresh=fresh):
-            report("Laying out a workspace that is read-only afterwards.")
-            request, sandbox = await self._filled(sandbox, request, report)
-        with self._phase("wall"):
-            handle, reach = await self._raised(extension, replace(request, report=report), sandbox)
-        report(f"The runtime answers ({reach.isolation.mechanism}).")
-        client = self._runtimes.client_at(reach)
-        reached = replace(sandbox, attachment=Attachment(address=reach.address))
-        if changes != self._policies.changes or is_far(reached):
-            composed = await self._policies.compose(reached)
-        await self._policies.put(client, sandbox, composed)
-        inside = await check_own(inside, sandbox, client, report)
-        if sandbox.profile.workspace.access is Access.READ_WRITE:
-            with self._phase("workspace"):
-                repos = await self._workspaces.prepare(sandbox, client, report)
-            sandbox = replace(sandbox, repos=repos)
-        await check_start_folder(sandbox, client)
-        words = await resolve_instructions(sandbox, client)
-        sandbox = replace(sandbox, instructions=words or sandbox.instructions)
-        with self._phase("agents"):
-            await self._furnish(sandbox, client, report, inside=inside, reach=reach)
-            await lay_agents(client, sandbox, inside.starting(sandbox), composed)
-            await resume_agents(sandbox, client, report)
-        project = await begin_setup(sandbox, client, report)
-        task = await begin_task(replace(sandbox, project=project), client, report)
-        report("Ready.")
-        attachment = self._attachment(sandbox, handle, reach, inside)
-        return Provisioned(attachment, sandbox.repos, words, task, project)
-
-    def _attachment(
-        self, sandbox: Sandbox, handle: Handle, reach: Reachability, inside: InsideAgents
-    ) -> Attachment:
-        token = self._runtimes.tokens.seal(sandbox.id, reach.token)
-        agents = spell_inside(inside, sandbox.profile.image)
-        return Attachment(handle.data, reach.address, token, reach.isolation, agents)
-
-    async def _raised(
-        self, extension: Extension, request: Provision, sandbox: Sandbox
-    ) -> tuple[Handle, Reachability]:
+    async def raise_wall(self, request: Provision, sandbox: Sandbox) -> tuple[Handle, Reachability]:
         """Raise a wall, and look at it from inside where others made it. Whatever a backend fails
         by is `BackendFailed`; a fault of the request passes as `Invalid`."""
+        extension = self.extension(sandbox)
         await self._registries.check(sandbox, extension)
         try:
             async with _at_most(RAISE_SECONDS, f"{extension.name} to bring {request.name} up"):
@@ -238,9 +130,6 @@ class Provisioning:
         isolation = probed(reach.isolation, seen.out, bridged=able.compose)
         return replace(reach, isolation=isolation)
 
-    def _phase(self, name: str) -> AbstractContextManager[object]:
-        return self._telemetry.timed(f"provision.{name}", PHASE_SECONDS, name)
-
     def _check_wall(self, isolation: Isolation) -> None:
         """Raises `Failed` before anything of the caller's ran behind a wall not good enough."""
         why = shortfall(isolation, self._required)
@@ -249,39 +138,6 @@ class Provisioning:
                 f"This Atoll requires isolation {self._required}, and this host cannot give it: "
                 f"{why}. `atoll doctor` says what is missing."
             )
-
-    async def _furnish(
-        self,
-        sandbox: Sandbox,
-        client: RuntimeClient,
-        report: Report,
-        *,
-        inside: InsideAgents,
-        reach: Reachability,
-    ) -> None:
-        """Write the config files of agents and log which ones."""
-        config = await config_of(self._configs, sandbox)
-        await write_files(client, config)
-        if reach.isolation.mechanism in MECHANISMS:
-            env, files = dict(self._env(sandbox, inside)), [file.path for file in config]
-            for line in entry_steps(env, files):
-                report(line)
-
-    async def _filled(
-        self, sandbox: Sandbox, request: Provision, report: Report
-    ) -> tuple[Provision, Sandbox]:
-        """Lay the trees out in a wall that may write, and end that. Returns what is to be
-        provisioned then, and the sandbox as laid out. Nothing of the agent's ran in it."""
-        extension = self.extension(sandbox)
-        workspace = replace(request.profile.workspace, access=Access.READ_WRITE)
-        open_ = replace(request, profile=replace(request.profile, workspace=workspace))
-        handle, reach = await self._raised(extension, open_, sandbox)
-        try:
-            client = self._runtimes.client_at(reach)
-            repos = await self._workspaces.prepare(sandbox, client, report)
-        finally:
-            await extension.teardown(handle, keep_state=True)
-        return replace(request, fresh=False), replace(sandbox, repos=repos)
 
     def client_at(self, reach: Reachability) -> RuntimeClient:
         """Return the client of the runtime that answers there."""
@@ -293,7 +149,7 @@ class Provisioning:
         It ends by itself after `alone_seconds` without a request."""
         extension = self.extension(sandbox)
         mounts = await self._workspaces.mounts_for(sandbox.org_id, sandbox.repos, fetch=False)
-        wanted = _request(sandbox, mounts, env=(), fresh=False)
+        wanted = backend_request(sandbox, mounts, env=(), fresh=False)
         generation = self.handle(sandbox).generation
         await self._registries.check(sandbox, extension)
         alone = replace(
@@ -371,44 +227,6 @@ class Provisioning:
             sandbox.host,
         )
 
-    async def _mounts(
-        self, sandbox: Sandbox, inside: InsideAgents, report: Report
-    ) -> tuple[Mount, ...]:
-        if sandbox.repos:
-            report("Fetching repositories.")
-        with self._phase("repositories"):
-            repos = await self._workspaces.mounts_for(sandbox.org_id, sandbox.repos)
-        shims = await self._safety.mounts_for(sandbox.profile.safety) if self._safety else ()
-        return (*repos, *shims, *inside.mounts)
-
-    def _request(
-        self, sandbox: Sandbox, mounts: tuple[Mount, ...], inside: InsideAgents, *, fresh: bool
-    ) -> Provision:
-        """Return the request for a sandbox with its environment and all agents."""
-        request = _request(sandbox, mounts, env=self._env(sandbox, inside), fresh=fresh)
-        added, names = tuple(self._agents.list_added()), self._agent_names(sandbox)
-        return replace(request, added=added, agents=names)
-
-    def _agent_names(self, sandbox: Sandbox) -> frozenset[str] | None:
-        """Return every name the agents of the sandbox's catalogue answer to; None without one."""
-        catalogue = sandbox.profile.agent_catalogue
-        if catalogue is None:
-            return None
-        known = map(self._agents.known, catalogue)
-        return frozenset(name for agent in known for name in (agent.name, *agent.aliases))
-
-    def _env(self, sandbox: Sandbox, inside: InsideAgents) -> tuple[tuple[str, str], ...]:
-        """Return the safety layers' settings, then the agents', the profile's, and the
-        caller's."""
-        shims = self._safety.env_for(sandbox.profile.safety) if self._safety else ()
-        chosen = {
-            **dict(shims),
-            **dict(inside.env),
-            **dict(sandbox.profile.env),
-            **dict(sandbox.env),
-        }
-        return tuple(chosen.items())
-
     async def _old_runtime(self, sandbox: Sandbox, extension: Extension) -> RuntimeClient:
         """Return the runtime of the generation before, or a maintenance start when it does not
         stand."""
@@ -469,32 +287,3 @@ async def _answers(client: RuntimeClient) -> bool:
     except AtollError:
         return False
     return True
-
-
-def _to_be_filled(sandbox: Sandbox, *, fresh: bool) -> bool:
-    """Return whether the trees of a read-only workspace are still to be laid out."""
-    read_only = sandbox.profile.workspace.access is Access.READ_ONLY
-    return read_only and bool(sandbox.repos) and (fresh or sandbox.ready_at is None)
-
-
-def _request(
-    sandbox: Sandbox,
-    mounts: tuple[Mount, ...],
-    *,
-    env: tuple[tuple[str, str], ...],
-    fresh: bool,
-    generation: int | None = None,
-) -> Provision:
-    return Provision(
-        sandbox_id=sandbox.id,
-        generation=sandbox.generation if generation is None else generation,
-        name=sandbox.name,
-        profile=sandbox.profile,
-        mounts=mounts,
-        env=env,
-        fresh=fresh,
-        cwd=sandbox.cwd,
-        host_mounts=sandbox.mounts,
-        host=sandbox.host,
-        region=sandbox.region,
-    )

@@ -63,7 +63,7 @@ from atoll.services.lifecycle.transitions import Also, Transitions, Work
 from atoll.services.policies.network_boundary import NetworkBoundary
 from atoll.services.policies.policies import check_secrets, references
 from atoll.services.provisioning.compose_file import check_fit, read_named_stack
-from atoll.services.provisioning.instructions import check_instructions
+from atoll.services.provisioning.steps.instructions import check_instructions
 from atoll.services.routes.routing import Routing
 from atoll.services.sandboxes.agent_checks import AgentChecks
 from atoll.services.sandboxes.settings import AdmissionSettings

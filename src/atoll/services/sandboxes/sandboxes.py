@@ -52,7 +52,7 @@ from atoll.services.lifecycle.lookup import SandboxLookup, not_running
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.lifecycle.transitions import Also
 from atoll.services.policies.policy_push import PolicyPush
-from atoll.services.provisioning.project_setup import open_setup
+from atoll.services.provisioning.steps.project_setup import open_setup
 from atoll.services.sandboxes.admission import Admission
 from atoll.services.sandboxes.backend_watch import BackendWatch
 from atoll.services.sandboxes.clients import SandboxClient, explained

@@ -20,7 +20,7 @@ from atoll.domain.sandbox.task_queue import is_waiting
 from atoll.ports import Clock, RuntimeClient
 from atoll.services.lifecycle.directory import Directory
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
-from atoll.services.provisioning.task import give_task
+from atoll.services.provisioning.steps.task import give_task
 from atoll.services.sandboxes.reconciler import Reconciler
 from atoll.services.task_runner import TaskRunner
 from atoll.wire.contract.terminals import get_terminal

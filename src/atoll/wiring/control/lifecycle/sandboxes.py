@@ -45,11 +45,15 @@ from atoll.services.people.ownership import settle_remnants
 from atoll.services.policies.policies import Inside, Policies
 from atoll.services.policies.policy_push import PolicyPush
 from atoll.services.previews.previews import remove_previews
-from atoll.services.provisioning.provisioning import Layers, Provisioning
+from atoll.services.provisioning.bring_up import BringUpSteps
+from atoll.services.provisioning.provisioning import Provisioning
 from atoll.services.provisioning.registries import Registries
 from atoll.services.provisioning.relocation import Relocations
+from atoll.services.provisioning.requests import Layers
 from atoll.services.provisioning.seeds import lay_login
 from atoll.services.provisioning.settings import ProvisioningSettings
+from atoll.services.provisioning.startups import Startups
+from atoll.services.provisioning.teardowns import Teardowns
 from atoll.services.routes.rerouting import Rerouting
 from atoll.services.sandboxes.admission import Admission
 from atoll.services.sandboxes.agent_checks import AgentChecks
@@ -74,6 +78,7 @@ from atoll.services.workers.desktops import Desktops
 from atoll.wiring.control.library import (
     Preparation,
 )
+from atoll.wiring.control.lifecycle.bring_up import bring_up_steps
 from atoll.wiring.control.outside.hosts import build_routing
 from atoll.wiring.control.outside.issuers import build_logins
 
@@ -230,7 +235,17 @@ def build_sandboxes(
     provisioning = build_provisioning(ground, ports, cycle, preparation, settings.provisioning)
     own, lead = cycle.runners.own, cycle.runners.lead
     maintenance = Maintenance(provisioning, ground.clock, lead)
-    reconciler = build_reconciler(ground, cycle, provisioning, maintenance)
+    steps = bring_up_steps(
+        provisioning,
+        runtimes,
+        policies=cycle.policies,
+        workspaces=preparation.workspaces,
+        layers=Layers(ports.agents, ports.safety, ports.configs),
+    )
+    bring_up = BringUpSteps(provisioning.extension, ground.telemetry, steps)
+    reconciler = build_reconciler(
+        ground, cycle, provisioning, bring_up=bring_up, maintenance=maintenance
+    )
     remote = RemoteMaintenance(ground, maintenance, runtimes, runner=own, leading=lead)
     watch, queue = build_watch(ground, ports, cycle, reconciler), TaskQueue(ground, reconciler)
     waiting = WaitingTasks(directory, ground.clock, runtimes, reconciler=reconciler, runner=lead)
@@ -311,22 +326,34 @@ def build_watch(
 
 
 def build_reconciler(
-    ground: Ground, cycle: Lifecycle, provisioning: Provisioning, maintenance: Maintenance
+    ground: Ground,
+    cycle: Lifecycle,
+    provisioning: Provisioning,
+    *,
+    bring_up: BringUpSteps,
+    maintenance: Maintenance,
 ) -> Reconciler:
     """Return what performs the work that the lifecycle decided."""
-    queues = WorkQueues(cycle.runners.lead)
-    runtimes, journals = cycle.runtimes, cycle.journals
+    queues, relocations = WorkQueues(cycle.runners.lead), Relocations(provisioning)
+    runtimes, journals, rerouting = cycle.runtimes, cycle.journals, Rerouting(ground)
     final = FinalCollection(ground, provisioning, runtimes=runtimes, journals=journals)
     return Reconciler(
         ground,
         cycle.transitions,
         provisioning,
-        final_collection=final,
+        startups=Startups(ground, provisioning, bring_up, rerouting=rerouting, ending=final.take),
+        teardowns=Teardowns(
+            ground,
+            provisioning,
+            relocations,
+            collect=final.run,
+            destruction=queues.ending,
+        ),
         maintenance=maintenance,
-        relocations=Relocations(provisioning),
+        relocations=relocations,
         work_queues=queues,
         owed_work=OwedWork(ground, queues),
-        rerouting=Rerouting(ground),
+        rerouting=rerouting,
         deadlines=Deadlines(ground.clock),
         runner=cycle.runners.own,
     )
@@ -339,17 +366,15 @@ def build_provisioning(
     preparation: Preparation,
     settings: ProvisioningSettings,
 ) -> Provisioning:
-    """Return what brings sandboxes up."""
+    """Return what raises the walls of sandboxes and tears them down."""
     return Provisioning(
         ports.extensions,
         cycle.runtimes,
         workspaces=preparation.workspaces,
         saver=preparation.saver,
-        layers=Layers(ports.agents, ports.safety, ports.configs),
         policies=cycle.policies,
         registries=Registries(ground.store, cycle.policies.boundary, look_up),
         settings=settings,
-        telemetry=ground.telemetry,
     )
 
 

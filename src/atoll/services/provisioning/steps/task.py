@@ -12,9 +12,18 @@ from atoll.domain.sandbox.project import settled
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.sandbox.task import Task, failed, given
 from atoll.ports import RuntimeClient
+from atoll.services.provisioning.bring_up import BringUp
 from atoll.services.provisioning.orders import completed
 from atoll.wire.contract.agents import OpenAgentBody, list_agents, open_agent
 from atoll.wire.words.sandboxes import AgentMode, TaskState
+
+
+class TaskStart:
+    """The task of the sandbox, given to its agent."""
+
+    async def run(self, up: BringUp) -> None:
+        """Begin a task that waits, once the set-up allows it. Raises nothing."""
+        up.task = await begin_task(up.sandbox, up.client, up.report)
 
 
 async def begin_task(

@@ -5,11 +5,13 @@ sandbox: its terminal says which one it was.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from atoll.domain.errors import AtollError
 from atoll.domain.sandbox.project import SETUP_TERMINAL, SandboxProject, setup_began, setup_ended
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import RuntimeClient
+from atoll.services.provisioning.bring_up import BringUp
 from atoll.wire.contract.terminals import OpenBody, TerminalRecord, open_terminal
 from atoll.wire.words.sandboxes import SetupState
 
@@ -27,6 +29,15 @@ for command do
 done
 printf '\033[32mset-up done\033[0m\n'
 """
+
+
+class ProjectSetup:
+    """The set-up of the sandbox's project, begun in its terminal."""
+
+    async def run(self, up: BringUp) -> None:
+        """Start a set-up that waits. Raises nothing."""
+        project = await begin_setup(up.sandbox, up.client, up.report)
+        up.sandbox = replace(up.sandbox, project=project)
 
 
 async def open_setup(sandbox: Sandbox, client: RuntimeClient) -> TerminalRecord:

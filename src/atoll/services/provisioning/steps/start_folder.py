@@ -8,6 +8,7 @@ from atoll.domain.errors import Failed
 from atoll.domain.sandbox.create import WORKSPACE
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports.runtime import RuntimeClient
+from atoll.services.provisioning.bring_up import BringUp
 from atoll.services.scripts import Script, run_inside
 
 _ABSENT = 3
@@ -22,6 +23,14 @@ mkdir -p -- "$1"
 """,
     seconds=20.0,
 )
+
+
+class StartFolder:
+    """The directory that processes start in."""
+
+    async def run(self, up: BringUp) -> None:
+        """Make sure that processes can start there. Raises `Failed`."""
+        await check_start_folder(up.sandbox, up.client)
 
 
 async def check_start_folder(sandbox: Sandbox, client: RuntimeClient) -> None:

@@ -1,10 +1,13 @@
 """Instructions of a sandbox, read from its repository before any agent runs."""
 
+from dataclasses import replace
+
 from atoll.domain.errors import Failed, Invalid
 from atoll.domain.sandbox.create import WORKSPACE
 from atoll.domain.sandbox.instructions import checked_instructions, instructions_path
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import RuntimeClient, WorkspacePreparer
+from atoll.services.provisioning.bring_up import BringUp
 from atoll.services.scripts import Script, run_inside
 from atoll.wire.words.sandboxes import MAX_INSTRUCTIONS
 
@@ -22,6 +25,27 @@ _REASONS = {
     3: "there is no such file in the repository",
     4: f"it is longer than {MAX_INSTRUCTIONS} bytes",
 }
+
+
+class InstructionsCheck:
+    """The check that a file of instructions is there, before anything is laid out or started."""
+
+    def __init__(self, workspaces: WorkspacePreparer) -> None:
+        self._workspaces = workspaces
+
+    async def run(self, up: BringUp) -> None:
+        """Check that. Raises `Invalid`."""
+        await check_instructions(up.sandbox, self._workspaces, fetched=True)
+
+
+class RepositoryInstructions:
+    """The instructions, read from their file before any agent runs."""
+
+    async def run(self, up: BringUp) -> None:
+        """Read them where they are still to be. Raises `Failed`."""
+        up.instructions = await resolve_instructions(up.sandbox, up.client)
+        instructions = up.instructions or up.sandbox.instructions
+        up.sandbox = replace(up.sandbox, instructions=instructions)
 
 
 async def check_instructions(

@@ -1,0 +1,180 @@
+"""Startups: the work of bringing a sandbox up, with its log, its metrics and the next candidate.
+
+The steps are `services.provisioning.steps`; whatever they end by is stored as an outcome.
+"""
+
+from dataclasses import replace
+
+import structlog
+
+from atoll.domain.errors import AtollError, Conflict
+from atoll.domain.ids import SandboxId
+from atoll.domain.route.decision import place
+from atoll.domain.sandbox.instruction import Provision
+from atoll.domain.sandbox.sandbox import RUNNING, Sandbox
+from atoll.domain.sandbox.stimulus import Broke, Renewed, Rerouted
+from atoll.ports import LogLine, StoreUnavailable
+from atoll.ports.telemetry.metrics import Metric
+from atoll.services.ground import Ground
+from atoll.services.lifecycle.live_log import LiveLog
+from atoll.services.lifecycle.transitions import Also
+from atoll.services.provisioning.bring_up import BringUp, BringUpSteps
+from atoll.services.provisioning.outcomes import Outcomes
+from atoll.services.provisioning.provisioning import BackendFailed, Ending, Provisioning
+from atoll.services.routes.rerouting import Rerouting, Tried
+
+PROVISIONS = Metric(
+    "atoll_sandbox_provisions_total",
+    "Bring-ups of sandboxes that ended, by outcome (ready, failed).",
+    ("outcome",),
+)
+CREATE_SECONDS = Metric(
+    "atoll_sandbox_create_seconds",
+    "Time from the request for a sandbox until it is ready for the first time.",
+    (),
+    (0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0),
+)
+
+_log = structlog.get_logger(__name__)
+
+
+class Startups:
+    """Startups of sandboxes; `ending` is called before the runtime of a renewed one ends."""
+
+    def __init__(
+        self,
+        ground: Ground,
+        provisioning: Provisioning,
+        steps: BringUpSteps,
+        *,
+        rerouting: Rerouting,
+        ending: Ending,
+    ) -> None:
+        self._ground = ground
+        self._provisioning = provisioning
+        self._steps = steps
+        self._rerouting = rerouting
+        self._ending = ending
+        self._live_logs: dict[SandboxId, LiveLog] = {}
+
+    def live_lines(self, sandbox_id: SandboxId) -> tuple[LogLine, ...]:
+        """Return the lines of a startup under way that are not stored yet."""
+        log = self._live_logs.get(sandbox_id)
+        return () if log is None else log.lines
+
+    def drop_log(self, sandbox_id: SandboxId) -> None:
+        """Drop the lines of a startup that is over."""
+        self._live_logs.pop(sandbox_id, None)
+
+    async def run(self, sandbox: Sandbox, work: Provision, outcomes: Outcomes) -> None:
+        """Bring a sandbox up, and store what came of it. Raises `StoreUnavailable`, and what
+        storing the outcome raises."""
+        with self._ground.telemetry.tracer.span("sandbox.provision") as span:
+            span.note("atoll.sandbox", sandbox.id)
+            live = self._live_logs[sandbox.id] = LiveLog(self._ground, sandbox)
+            if self._ground.leadership.shared:
+                outcomes.begin_act(lambda _: live.run(), sandbox.id)
+            try:
+                await self._bring_up(sandbox, work, live, outcomes)
+            finally:
+                live.close()
+
+    async def _bring_up(
+        self, sandbox: Sandbox, work: Provision, live: LiveLog, outcomes: Outcomes
+    ) -> None:
+        began = self._rerouting.began()
+        try:
+            sandbox = await self._with_agents(sandbox)
+            if work.renew:
+                await self._provisioning.renew(sandbox, live.report, ending=self._ending)
+                sandbox = await outcomes.outcome(sandbox.id, Renewed(work.generation))
+            up = await self._steps.run(sandbox, live.report, fresh=work.renew)
+        except StoreUnavailable:
+            raise  # nothing is wrong with the sandbox: it is taken up again
+        except BackendFailed as err:
+            await self._elsewhere(Tried(sandbox, began, err.reason), live, outcomes)
+        except AtollError as err:
+            await self._broke(sandbox, err.reason, live, outcomes)
+        except Exception as err:  # noqa: BLE001 - the task's root
+            _log.exception("provisioning_broke", sandbox=sandbox.id)
+            reason = f"Provisioning broke unexpectedly ({type(err).__name__}); the log says more."
+            await self._broke(sandbox, reason, live, outcomes)
+        else:
+            noted = self._rerouting.noted(Tried(sandbox, began))
+            reached, lines = up.reached(work.generation), await live.taken()
+            ready = await outcomes.outcome(sandbox.id, reached, lines, also=noted)
+            self._count(sandbox, "ready")
+            self._follow(sandbox, ready, up, outcomes)
+
+    def _follow(self, before: Sandbox, ready: Sandbox, up: BringUp, outcomes: Outcomes) -> None:
+        """Begin what may happen once a sandbox is ready."""
+        if ready.state in RUNNING:
+            outcomes.begin_act(lambda _: self._provisioning.settle(ready), ready.id)
+            if up.task is not None and up.task != before.task:
+                outcomes.touch(ready)
+
+    async def _with_agents(self, sandbox: Sandbox) -> Sandbox:
+        """With the agents it had at last: a stop just before this took in their last words."""
+        if not sandbox.resuming:
+            return sandbox
+        async with self._ground.store.read() as rows:
+            known = await rows.sandboxes.get(sandbox.id)
+        return sandbox if known is None else replace(sandbox, agents=known.agents)
+
+    async def _elsewhere(self, tried: Tried, live: LiveLog, outcomes: Outcomes) -> None:
+        """Have the next candidate try, once nothing stands at the one that failed. Two walls, and
+        two bills, are never there at once."""
+        sandbox, reason, also = tried.sandbox, tried.reason or "", self._rerouting.noted(tried)
+        left = await self._rerouting.left(sandbox)
+        standing = await self._standing(sandbox) if left else ""
+        if standing:
+            reason = f"{reason} It was tried nowhere else, as this may still stand: {standing}"
+        for candidate in () if standing else left:
+            stimulus = Rerouted(
+                sandbox.generation,
+                candidate.extension,
+                candidate.host,
+                reason,
+                candidate.rented_in,
+            )
+            lines = await live.taken(f"{reason} {place(candidate)} tries next.")
+            try:
+                await outcomes.outcome(sandbox.id, stimulus, lines, also=also)
+            except Conflict as err:
+                # Its host changed since the decision: full, drained, or another's by now.
+                reason = f"{reason} {place(candidate)} was skipped: {err.message.rstrip('.')}."
+            else:
+                return
+        await self._broke(sandbox, reason, live, outcomes, also=also)
+
+    async def _standing(self, sandbox: Sandbox) -> str:
+        """Tear down what a failed attempt left. Returns what may still stand there."""
+        try:
+            report = await self._provisioning.tear_down(sandbox, keep_state=False)
+        except StoreUnavailable:
+            raise
+        except AtollError as err:
+            return err.message
+        return "; ".join(report.leftovers)
+
+    async def _broke(
+        self,
+        sandbox: Sandbox,
+        reason: str,
+        live: LiveLog,
+        outcomes: Outcomes,
+        *,
+        also: Also | None = None,
+    ) -> None:
+        live.report(reason)
+        stimulus = Broke(sandbox.generation, reason)
+        await outcomes.outcome(sandbox.id, stimulus, await live.taken(), also=also)
+        self._count(sandbox, "failed")
+
+    def _count(self, before: Sandbox, outcome: str) -> None:
+        """Count a bring-up that ended, and time the first one of a sandbox from its request on."""
+        metrics = self._ground.telemetry.metrics
+        metrics.count(PROVISIONS, outcome)
+        if outcome == "ready" and before.ready_at is None:
+            waited = self._ground.clock.now() - before.created_at
+            metrics.observe(CREATE_SECONDS, waited.total_seconds())

@@ -1,0 +1,50 @@
+"""The bring-up of a sandbox: its steps in their order, each with what it uses."""
+
+from atoll.ports import WorkspacePreparer
+from atoll.services.lifecycle.runtimes import SandboxRuntimes
+from atoll.services.policies.policies import Policies
+from atoll.services.provisioning.bring_up import BringUpStep
+from atoll.services.provisioning.provisioning import Provisioning
+from atoll.services.provisioning.requests import Layers
+from atoll.services.provisioning.steps.agents import AgentStart
+from atoll.services.provisioning.steps.backend_request import BackendRequest
+from atoll.services.provisioning.steps.inside_agents import AgentChoice, OwnAgentCheck
+from atoll.services.provisioning.steps.instructions import InstructionsCheck, RepositoryInstructions
+from atoll.services.provisioning.steps.mounts import Mounts
+from atoll.services.provisioning.steps.policy import PolicyComposition, PolicyInForce
+from atoll.services.provisioning.steps.project_setup import ProjectSetup
+from atoll.services.provisioning.steps.read_only_trees import ReadOnlyTrees
+from atoll.services.provisioning.steps.start_folder import StartFolder
+from atoll.services.provisioning.steps.task import TaskStart
+from atoll.services.provisioning.steps.wall import Wall
+from atoll.services.provisioning.steps.workspace import WorkspaceTrees
+
+
+def bring_up_steps(
+    provisioning: Provisioning,
+    runtimes: SandboxRuntimes,
+    *,
+    policies: Policies,
+    workspaces: WorkspacePreparer,
+    layers: Layers,
+) -> tuple[BringUpStep, ...]:
+    """Return the steps from a sandbox on paper to one that its people and agents can use."""
+    return (
+        # Before the wall: what can be refused is refused while nothing stands.
+        PolicyComposition(policies),
+        AgentChoice(layers.agents),
+        Mounts(workspaces, layers.safety),
+        InstructionsCheck(workspaces),
+        BackendRequest(layers, workspaces),
+        ReadOnlyTrees(provisioning, workspaces),
+        Wall(provisioning, runtimes),
+        # Behind it: the policy is in force before anything of the caller's runs.
+        PolicyInForce(policies),
+        OwnAgentCheck(),
+        WorkspaceTrees(workspaces),
+        StartFolder(),
+        RepositoryInstructions(),
+        AgentStart(layers),
+        ProjectSetup(),
+        TaskStart(),
+    )
