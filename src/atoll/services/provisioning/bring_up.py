@@ -70,7 +70,7 @@ class BringUp:
 
 
 class BringUpStep(Protocol):
-    """One step of a bring-up."""
+    """Step of a bring-up."""
 
     async def run(self, up: BringUp) -> None:
         """Do this step, and fill in what came of it. Raises what the ports raise: `Invalid`,

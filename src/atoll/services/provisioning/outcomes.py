@@ -1,4 +1,4 @@
-"""What performers of work hand back: outcomes to store, and acts that nobody waits for."""
+"""Outcomes of work on sandboxes, handed to the reconciler, which stores them."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
