@@ -81,11 +81,13 @@ def _readable(fd: int, timeout: float | None) -> bool:
 
 
 class WarmProgram:
-    """Forks a program from one warm process, which ends with this one."""
+    """Forks a program from one warm process, which ends with this one. A module that is not
+    installed is looked for `within` the current directory."""
 
-    def __init__(self, module: str) -> None:
+    def __init__(self, module: str, *, within: bool = False) -> None:
         self._link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        argv = [sys.executable, "-P", "-m", module, "--warm", str(theirs.fileno())]
+        flags = [] if within else ["-P"]
+        argv = [sys.executable, *flags, "-m", module, "--warm", str(theirs.fileno())]
         with theirs:
             self._process = subprocess.Popen(
                 argv, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL
@@ -110,9 +112,9 @@ class WarmProgram:
 
 
 @cache
-def warm_program(module: str) -> WarmProgram:
+def warm_program(module: str, *, within: bool = False) -> WarmProgram:
     """Return this process's one of a module."""
-    program = WarmProgram(module)
+    program = WarmProgram(module, within=within)
     atexit.register(program.close)
     return program
 

@@ -29,6 +29,9 @@ LOADED = (
     *(CONTROL_MODULE, COMMAND_MODULE, HOST_MODULE),
     *("atoll.surfaces.cli.command_table", "atoll.wiring.control.assembly"),
     *(APP_MODULE, "atoll.surfaces.mcp.entry", "atoll.wiring.control.reach"),
+    # Each server with a sandbox loads these.
+    *("atoll.surfaces.mcp.toolbox", "atoll.surfaces.mcp.server"),
+    "mcp.server.streamable_http_manager",
     *("atoll.wiring.control.logs", "uvicorn", "uvicorn.lifespan.off", "uvloop", "alembic.command"),
     "atoll.surfaces.http.server.connections.bounded_head",
     "atoll.surfaces.http.server.connections.handover",

@@ -26,8 +26,10 @@ from atoll.services.identifiers import Identifiers
 from atoll.services.journals import outbox as outboxes
 from atoll.services.journals.outbox import Outbox
 from atoll.testing.samples import draft
+from atoll.testing.warm_process import WarmProcess
 from tests.bounds import matrix
 from tests.peers.nats.consumer import STREAM, Consumer, consumer, messages
+from tests.peers.nats.publisher import start_publisher
 from tests.peers.nats.server import NatsServer, connected, nats_server, until, wire
 
 BARE = """\
@@ -79,20 +81,14 @@ async def log() -> AsyncIterator[Log]:
 
 
 @asynccontextmanager
-async def publisher(
-    log: Log, url: str, *, die_after: int = 0
-) -> AsyncIterator[asyncio.subprocess.Process]:
+async def publisher(log: Log, url: str, *, die_after: int = 0) -> AsyncIterator[WarmProcess]:
     """Run a process that publishes; killed on leaving."""
-    argv = ["-m", "tests.peers.nats.publisher", str(log.path), url, str(die_after)]
-    child = await asyncio.create_subprocess_exec(
-        sys.executable, *argv, stdout=asyncio.subprocess.DEVNULL
-    )
+    process = start_publisher(log.path, url, die_after=die_after)
     try:
-        yield child
+        yield process
     finally:
-        with suppress(ProcessLookupError):
-            child.kill()
-        await child.wait()
+        process.kill()
+        await asyncio.to_thread(process.wait)
 
 
 async def whole(log: Log, one: Consumer, url: str) -> None:
@@ -111,12 +107,12 @@ async def test_publisher_killed_between_publishing_and_saving_doubles_and_loses_
     async with log() as written, consumer(server.url) as one:
         await written.append(300)
         async with publisher(written, server.url, die_after=100) as first:
-            assert await first.wait() == -signal.SIGKILL
+            assert await asyncio.to_thread(first.wait) == -signal.SIGKILL
         # Longer than the stream recognises a repeated message id.
         await asyncio.sleep(1.5)
         async with publisher(written, server.url, die_after=1) as second:
             await written.append(30)
-            assert await second.wait() == -signal.SIGKILL
+            assert await asyncio.to_thread(second.wait) == -signal.SIGKILL
         async with AsyncExitStack() as stack:
             for _ in range(2):
                 await stack.enter_async_context(publisher(written, server.url))

@@ -1,7 +1,6 @@
 """A process that publishes the log of a database: what a leader does, and nothing else.
 
-`python -m tests.peers.nats.publisher DATABASE URL [DIE_AFTER]`: with the last, it kills
-itself right after so many events were stored by the stream and before anything is saved.
+It is forked from a process that has loaded it once.
 """
 
 import asyncio
@@ -21,6 +20,7 @@ from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.journals.log_watch import LogWatch
 from atoll.services.journals.outbox import Outbox
+from atoll.testing.warm_process import Request, WarmProcess, serve, warm_program
 from tests.peers.nats.server import connected
 
 
@@ -38,15 +38,28 @@ class DyingSink(JetStreamSink):
         return last
 
 
-async def main(database: str, url: str, die_after: str = "0") -> None:
+def start_publisher(database: Path, url: str, *, die_after: int = 0) -> WarmProcess:
+    """Start a publisher. With `die_after` it kills itself right after so many events were stored by
+    the stream and before anything is saved."""
+    request = {"database": str(database), "url": url, "die_after": die_after}
+    return warm_program(__name__, within=True).start(request, [2])
+
+
+def _run(request: Request, fds: Sequence[int]) -> int:
+    os.dup2(fds[0], 2)
+    asyncio.run(_publish(Path(request["database"]), request["url"], request["die_after"]))
+    return 0
+
+
+async def _publish(database: Path, url: str, die_after: int) -> None:
     settings = BusSettings(bus_url=url, bus_window_seconds=1)
     async with (
-        open_store(Settings(sqlite_url(Path(database)))) as store,
+        open_store(Settings(sqlite_url(database))) as store,
         connected(settings) as (bus, link),
         asyncio.TaskGroup() as tasks,
     ):
         sink = DyingSink(link, settings)
-        sink.left = int(die_after)
+        sink.left = die_after
         ground = Ground(store, bus, SystemClock(), Identifiers())
         watch = LogWatch(store, ground.clock, wake=bus.wake, alone=lambda: True)
         tasks.create_task(watch.run())
@@ -54,4 +67,4 @@ async def main(database: str, url: str, die_after: str = "0") -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[1:]))
+    serve(int(sys.argv[2]), _run)
