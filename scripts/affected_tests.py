@@ -36,6 +36,7 @@ PLACES = {
     ),
     "deploy/": ("tests/e2e/walls/", "tests/docs/"),
     "README.md": ("tests/docs/", "tests/e2e/test_readme.py"),
+    "docs/start/first-hour.md": ("tests/docs/", "tests/e2e/test_readme.py"),
     "ARCHITECTURE.md": ("tests/docs/",),
     "CHANGELOG.md": ("tests/docs/",),
     "LICENSE": (),

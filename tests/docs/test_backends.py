@@ -1,4 +1,4 @@
-"""docs/backends.md is what the reports say, and no report is older than what it reports on."""
+"""docs/run/backends.md is what the reports say, and no report is older than what it reports on."""
 
 import msgspec
 import pytest
@@ -12,7 +12,7 @@ REPORTS = read_reports(DOCS / "reports")
 
 def test_page_is_made_from_the_reports() -> None:
     made = page(REPORTS, own_extensions()).rstrip() + "\n"
-    assert (DOCS / "backends.md").read_text() == made, "run scripts/backends"
+    assert (DOCS / "run" / "backends.md").read_text() == made, "run scripts/backends"
 
 
 @pytest.mark.parametrize("report", REPORTS, ids=lambda one: one.extension)

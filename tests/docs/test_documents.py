@@ -117,9 +117,15 @@ def test_links_lead_somewhere(document: Path) -> None:
         assert (document.parent / target).exists(), target
 
 
+def test_index_names_every_page() -> None:
+    index = (ROOT / "docs" / "README.md").read_text()
+    pages = {path.relative_to(ROOT / "docs") for path in (ROOT / "docs").glob("*/*.md")}
+    assert not [page for page in pages if f"({page})" not in index]
+
+
 def test_pictures_of_the_tour_are_there_and_small() -> None:
-    page = (ROOT / "docs/tour.md").read_text()
-    named = set(re.findall(r"!\[[^\]]+\]\((tour/[^)]+)\)", page))
+    page = (ROOT / "docs/start/tour.md").read_text()
+    named = set(re.findall(r"!\[[^\]]+\]\(\.\./(tour/[^)]+)\)", page))
     kept = {path: path.stat().st_size for path in (ROOT / "docs/tour").iterdir()}
     assert named <= {f"tour/{path.name}" for path in kept}
     assert len(named) >= 10 and sum(kept.values()) < 2_000_000

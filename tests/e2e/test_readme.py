@@ -1,4 +1,4 @@
-"""The commands of the README do what it prints, in its order, on a real wall.
+"""The commands of the first hour, the README's among them, do what is printed, on a real wall.
 
 What cannot run here is named in `ELSEWHERE` with the test that runs it.
 """
@@ -22,6 +22,7 @@ from tests.places import ROOT
 from tests.surfaces.cli.commands.work.test_attach import person_tty
 
 README = ROOT / "README.md"
+FIRST_HOUR = ROOT / "docs" / "start" / "first-hour.md"
 ELSEWHERE = {
     "atoll agent install codex": "tests/e2e/agents/test_agent_layers.py: it downloads",
     'atoll agent ask app-fix "And the linter?"': "tests/e2e/agents/test_agent_control.py: a model",
@@ -47,10 +48,9 @@ def server() -> Iterator[TestServer]:
         yield started
 
 
-def lines_in_use() -> list[tuple[str, str]]:
-    """The prompts of the section "In use" and the line that follows each, without comments."""
-    section = README.read_text().split("\n## In use\n")[1].split("\n## ")[0]
-    blocks = "\n".join(re.findall(r"```console\n(.*?)```", section, re.DOTALL)).splitlines()
+def prompts(text: str) -> list[tuple[str, str]]:
+    """The prompts of a text and the line that follows each, without comments."""
+    blocks = "\n".join(re.findall(r"```console\n(.*?)```", text, re.DOTALL)).splitlines()
     following = [*blocks[1:], ""]
     return [
         (re.sub(r"\s{2,}#.*", "", line).strip(), after)
@@ -59,9 +59,17 @@ def lines_in_use() -> list[tuple[str, str]]:
     ]
 
 
-def test_commands_of_the_readme_run_in_their_order(server: TestServer, repository: Path) -> None:
+def test_readme_shows_commands_of_the_first_hour() -> None:
+    section = README.read_text().split("\n## In use\n")[1].split("\n## ")[0]
+    shown_there = {line for line, _ in prompts(section)}
+    assert shown_there <= {line for line, _ in prompts(FIRST_HOUR.read_text())}
+
+
+def test_commands_of_the_first_hour_run_in_their_order(
+    server: TestServer, repository: Path
+) -> None:
     seen = set()
-    for line, after in lines_in_use():
+    for line, after in prompts(FIRST_HOUR.read_text()):
         prompt, _, words = line.partition("$ ")
         seen.add(words)
         if prompt == "agent":
@@ -72,7 +80,7 @@ def test_commands_of_the_readme_run_in_their_order(server: TestServer, repositor
         elif words not in ELSEWHERE:
             by_a_person(server, repository, words)
     named = {*ELSEWHERE, *AT_A_TERMINAL}
-    assert named <= seen, "a command of the lists is no longer in the README"
+    assert named <= seen, "a command of the lists is no longer on the page"
 
 
 def test_first_block_starts_atoll_in_a_clean_clone(tmp_path: Path) -> None:
@@ -139,7 +147,7 @@ def at_a_terminal(server: TestServer, words: str) -> None:
 
 
 def with_its_id(server: TestServer, word: str) -> str:
-    """Return the word with the id for which the README has an ellipsis."""
+    """Return the word with the id for which the page has an ellipsis."""
     if word.startswith("ap_"):
         return server.run("approvals").stdout.split()[0]
     if word.startswith("app-fix:rec_"):

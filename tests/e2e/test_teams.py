@@ -1,4 +1,4 @@
-"""The commands of `docs/teams.md` do what it prints, in its order: one person becomes a team.
+"""The commands of `docs/start/first-team.md` do what it prints, in its order: one becomes a team.
 
 PostgreSQL, NATS, the login provider and both control planes are real. What a person does in a
 browser is done by its requests here; `tests/e2e/page` does it in browsers.
@@ -26,7 +26,7 @@ from tests.peers.databases.postgres import PostgresServer
 from tests.peers.identity.oidc_provider import confirmed
 from tests.places import ROOT
 
-GUIDE = ROOT / "docs/teams.md"
+GUIDE = ROOT / "docs/start/first-team.md"
 #: What installs is installed.
 ELSEWHERE = ("sudo apt-get ", "pip install ", "make run")
 PORTS = ("4222", "9400", "7000", "7001")

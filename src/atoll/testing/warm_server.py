@@ -29,9 +29,8 @@ LOADED = (
     *(CONTROL_MODULE, COMMAND_MODULE, HOST_MODULE),
     *("atoll.surfaces.cli.command_table", "atoll.wiring.control.assembly"),
     *(APP_MODULE, "atoll.surfaces.mcp.entry", "atoll.wiring.control.reach"),
-    # Each server with a sandbox loads these.
     *("atoll.surfaces.mcp.toolbox", "atoll.surfaces.mcp.server"),
-    "mcp.server.streamable_http_manager",
+    *("mcp.server.streamable_http_manager", "joserfc.jwk", "joserfc.jws"),
     *("atoll.wiring.control.logs", "uvicorn", "uvicorn.lifespan.off", "uvloop", "alembic.command"),
     "atoll.surfaces.http.server.connections.bounded_head",
     "atoll.surfaces.http.server.connections.handover",
@@ -39,7 +38,14 @@ LOADED = (
     "atoll.adapters.extensions.namespaces.extension",
     "atoll.domain.repository.project_schema",
 )
-"""Modules that a start loads, directly or through others."""
+"""Modules that a start loads, directly or through others, and those that each server with a sandbox
+loads soon after."""
+COMMANDS = (
+    *(f"machine.{name}" for name in ("up", "down", "doctor")),
+    *(f"work.{name}" for name in ("new", "exec", "cp", "pull", "info", "destroy", "open", "list")),
+    *(f"people.{name}" for name in ("share", "dashboard", "login")),
+)
+"""The modules of the commands that tests run most."""
 
 _execve = os.execve
 _modules_of_zygotes: Mapping[str, ModuleType] = {}
@@ -120,7 +126,7 @@ def main() -> None:
     zygote.warm_up()
     zygote.warm_up = lambda: None  # type: ignore[attr-defined]
     _modules_of_zygotes = dict(sys.modules)
-    for module in LOADED:
+    for module in (*LOADED, *(f"atoll.surfaces.cli.commands.{name}" for name in COMMANDS)):
         import_module(module)
     # To make them takes longer than all the rest of a start.
     sys.modules[APP_MODULE].shared_routes()

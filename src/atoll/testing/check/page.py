@@ -1,4 +1,4 @@
-"""`python -m atoll.testing.check.page DOCS`: write `docs/backends.md` from the reports.
+"""`python -m atoll.testing.check.page DOCS`: write `docs/run/backends.md` from the reports.
 
 A report is stale when it is of another version of Atoll, or when the suites have other tests by
 now: then it says nothing of what stands in the page.
@@ -30,7 +30,7 @@ $ atoll extension check namespaces --home ~/.local/state/atoll --report namespac
 This page is made by `scripts/backends` from the reports in `docs/reports`. Each report is the
 answer of `atoll extension check` for one extension: its suites, run against the installed thing.
 `scripts/backends --check` runs them all anew, against what one machine has.
-How to write an extension: [add an extension](change/add-an-extension.md).
+How to write an extension: [add an extension](../change/add-an-extension.md).
 
 `real` is the thing itself, `vendor's code` the code that a vendor publishes, run here, and `peer`
 a program of ours in the vendor's place.
@@ -119,7 +119,7 @@ def main(words: list[str]) -> int:
     """Write the page of a directory of docs; ends with 1 when a report is stale."""
     docs = Path(words[0])
     reports = read_reports(docs / "reports")
-    (docs / "backends.md").write_text(page(reports, own_extensions()).rstrip() + "\n")
+    (docs / "run" / "backends.md").write_text(page(reports, own_extensions()).rstrip() + "\n")
     stale = [(one.extension, why) for one in reports if (why := staleness(one))]
     for name, why in stale:
         print(f"{name}: its report is stale: {why}", file=sys.stderr)

@@ -88,7 +88,7 @@ def findings(home: Path) -> Iterator[Finding]:
     try:
         version, info = asyncio.run(_look(settings.docker.docker_host))
     except AtollError as err:
-        yield Finding("docker", "warn", err.message, "See docs/use/docker.md.")
+        yield Finding("docker", "warn", err.message, "See docs/run/docker.md.")
         return
     yield from _judged(settings.docker.docker_host, version, info)
 
