@@ -65,6 +65,7 @@ def test_wheel_holds_page_init_profiles_and_migrations(tree: Path, tmp_path: Pat
         "atoll/surfaces/http/static/index.html",
         "atoll/profiles/shell.yaml",
         "atoll/adapters/storage/migrations/env.py",
+        "atoll/adapters/storage/migrations/versions/r0040_tables.sql",
         "atoll/py.typed",
     }
     assert wanted <= names

@@ -96,22 +96,6 @@ async def test_new_database_is_as_the_migrations_make_it(folder: Path) -> None:
     assert structure(folder / "new.db") == structure(folder / "migrated.db")
 
 
-async def test_older_database_is_migrated_and_keeps_its_rows(folder: Path) -> None:
-    path = folder / "a.db"
-    engine = create_engine(f"sqlite:///{path}")
-    with engine.begin() as connection:
-        schema._migrate(connection, "0001")
-        row = "'a', 'o', 'me', 'one', 'ready', 'agent', NULL, 1, '{}'"
-        connection.exec_driver_sql(f"INSERT INTO sandboxes VALUES ({row})")
-    engine.dispose()
-    async with open_store(Settings(sqlite_url(path))):
-        pass
-    migrate(folder / "migrated.db")
-    assert structure(path) == structure(folder / "migrated.db")
-    with closing(sqlite3.connect(path)) as found:
-        assert found.execute("SELECT id FROM sandboxes").fetchall() == [("a",)]
-
-
 @pytest.mark.parametrize(("noun", "port"), get_type_hints(Transaction).items())
 def test_rows_have_every_method_of_their_port(noun: str, port: type) -> None:
     rows = type(vars(transaction(cast(AsyncConnection, None)))[noun])

@@ -5,6 +5,7 @@ imported for a database of an older program; tests keep both ways the same. The 
 of the modules that `store` loads, each beside its rows.
 """
 
+import re
 from pathlib import Path
 
 from sqlalchemy import (
@@ -26,6 +27,9 @@ _MIGRATIONS = Path(__file__).parent
 
 HEAD = max(path.stem[1:5] for path in (_MIGRATIONS / "versions").glob("r[0-9]*_*.py"))
 """The newest revision: the number in a migration's name. A test compares it with the chain."""
+
+_BEFORE_RELEASE = re.compile("00[0-3][0-9]")
+"""Revisions that have no migration of their own: the first one, 0040, reads them all."""
 
 _VERSION = Table(
     "alembic_version",
@@ -101,11 +105,20 @@ def create(connection: Connection) -> None:
     connection.execute(_VERSION.insert().values(version_num=HEAD))
 
 
-def _migrate(connection: Connection, revision: str = "head") -> None:
+def _migrate(connection: Connection, to: str = "head") -> None:
     from alembic import command
     from alembic.config import Config
 
     config = Config()
     config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
     config.attributes["connection"] = connection
-    command.upgrade(config, revision)
+    config.attributes["older"] = _forget_older(connection)
+    command.upgrade(config, to)
+
+
+def _forget_older(connection: Connection) -> bool:
+    """Forget a revision from before the first release. Returns whether there was one."""
+    older = _BEFORE_RELEASE.fullmatch(revision(connection) or "") is not None
+    if older:
+        connection.execute(_VERSION.delete())
+    return older
