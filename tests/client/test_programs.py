@@ -108,6 +108,8 @@ def _blocking() -> dict[str, type]:
         if inspect.isclass(found)
         and found.__module__ == module.__name__
         and getattr(found.__init__, "__annotations__", {}).keys() == {"transport", "return"}
+        # One that another extends is a part of that.
+        and not found.__subclasses__()
     }
 
 

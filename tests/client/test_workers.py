@@ -9,9 +9,10 @@ import pytest
 from aiohttp import web
 
 from atoll.client import Atoll
+from atoll.client.made.workers.workers import WorkerReceipt
 from atoll.client.server import server_at
 from atoll.client.transport import Transport
-from atoll.client.workers.shapes import WorkerDelta, WorkerEvent, WorkerReceipt
+from atoll.client.workers.shapes import WorkerDelta, WorkerEvent
 from atoll.client.workers.workers import Workers, result_of
 from atoll.domain.errors import (
     AtollError,

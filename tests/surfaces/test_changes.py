@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from atoll.client.changes import WorkingTrees
+from atoll.client.files import WorkingTrees
 from atoll.client.transport import get, post
 from atoll.domain.errors import Conflict, Invalid, NotFound
 from tests.peers.git_tree import new_tree

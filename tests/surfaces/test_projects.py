@@ -10,9 +10,10 @@ import click
 import httpx
 import pytest
 
+from atoll.client.made.library.projects import Project
 from atoll.client.made.sandboxes.requests import RepoBody
 from atoll.client.made.sandboxes.views import Sandbox
-from atoll.client.projects import Project, Projects
+from atoll.client.projects import Projects
 from atoll.domain.errors import Conflict, Forbidden, Invalid, NotFound
 from atoll.surfaces.cli.console.plan import SandboxPlan
 from atoll.surfaces.cli.create.project import ProjectUse, considered, copy_files

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.client.shapes import Sync
+from atoll.client.made.library.syncs import Sync
 from atoll.domain.errors import Conflict, Invalid, NotFound
 from atoll.surfaces.cli.transfer.pulled_branch import BranchRequest
 from atoll.surfaces.cli.transfer.upload import send_branch

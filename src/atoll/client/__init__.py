@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from atoll.client.aio.retries import NO_RETRIES, Retries
     from atoll.client.aio.terminal import AttachedTerminal
     from atoll.client.audit import verify_export
-    from atoll.client.terminal_shapes import Event, Gap
+    from atoll.client.made.events import Event, Gap
     from atoll.domain.errors import (
         AtollError,
         Conflict,
@@ -51,8 +51,8 @@ _ERRORS = "atoll.domain.errors"
 _MODULES = {
     "Atoll": "atoll.client.aio.atoll",
     "AttachedTerminal": "atoll.client.aio.terminal",
-    "Event": "atoll.client.terminal_shapes",
-    "Gap": "atoll.client.terminal_shapes",
+    "Event": "atoll.client.made.events",
+    "Gap": "atoll.client.made.events",
     "NO_RETRIES": "atoll.client.aio.retries",
     "read_delivery": "atoll.client.aio.delivery",
     "Retries": "atoll.client.aio.retries",

@@ -6,15 +6,16 @@ made there, as `Bookmarks(client.transport)`. What streams goes through `transpo
 
 from collections.abc import Callable
 
-from atoll.client.agents import Agents
+from atoll.client.files import Files
 from atoll.client.made.agents.inbox import Inbox
 from atoll.client.made.approvals import Approvals
+from atoll.client.made.execs import Execs
 from atoll.client.made.library.kept import KeptFiles
 from atoll.client.made.people.shares import Shares
 from atoll.client.made.secrets import Secrets
-from atoll.client.sandboxes import Sandboxes
+from atoll.client.made.terminals import Terminals
+from atoll.client.sandboxes import Agents, Sandboxes
 from atoll.client.server import Server
-from atoll.client.terminals import Execs, Files, Terminals
 from atoll.client.transport import Transport
 
 

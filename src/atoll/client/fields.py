@@ -113,6 +113,11 @@ def one(shape: type[S]) -> Field[S]:
     return Field(shape, shape.read, lambda: shape({}))
 
 
+def optional(shape: type[S]) -> Field[S | None]:
+    """Return an object field; None when it is absent or null."""
+    return Field(shape, shape.read, lambda: None)
+
+
 def many(shape: type[S]) -> Field[list[S]]:
     """Return a field of objects; empty when it is absent or null."""
     kind = types.GenericAlias(list, (shape,))

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, cast
 
 from atoll.client.fields import Shape, number, text
 from atoll.client.http1 import Exchange, connect
@@ -25,6 +25,7 @@ from atoll.domain.errors import (
 from atoll.wire.http.request_id import HEADER, read_request_id
 
 S = TypeVar("S", bound=Shape)
+B = TypeVar("B", bound=Mapping[str, object])
 
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 60.0
@@ -35,6 +36,7 @@ PROBLEM_BYTES = 65536
 ANSWER_BYTES = 64 * 1024 * 1024
 """Longest JSON answer we accept."""
 
+_NOTHING: tuple[object, ...] = (None, (), [], {})
 _PLAIN = re.compile(r"[A-Za-z0-9_.~-]+").fullmatch
 _QUOTED = re.compile(r"(?<!\w)'[^']+'(?!\w)").search
 
@@ -80,9 +82,9 @@ def post(*segments: str, value: Mapping[str, object] | None = None, query: Pairs
     return Call("POST", at(*segments), query, (("Content-Type", "application/json"),), body)
 
 
-def put(*segments: str, value: Mapping[str, object]) -> Call:
+def put(*segments: str, value: Mapping[str, object] | None = None) -> Call:
     """Return a PUT below `/v1` with a JSON body."""
-    body = json.dumps(value).encode()
+    body = json.dumps({} if value is None else value).encode()
     return Call("PUT", at(*segments), (), (("Content-Type", "application/json"),), body)
 
 
@@ -108,6 +110,11 @@ def query_of(**values: str | float | bool | Sequence[str] | None) -> Pairs:
 def omit_absent(**values: object) -> Mapping[str, object]:
     """Return the fields of a body without those that are None."""
     return {name: value for name, value in values.items() if value is not None}
+
+
+def given(body: B) -> B:
+    """Return the body without what was not given: null, and empty lists and objects."""
+    return cast("B", {name: value for name, value in body.items() if value not in _NOTHING})
 
 
 class Stream:

@@ -10,8 +10,7 @@ import socket
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 
-from atoll.client import fields
-from atoll.client.fields import Shape
+from atoll.client.made.people.me import Entered, GuestAccess
 from atoll.client.server import GuestKey, Server, server_at
 from atoll.client.transport import Call, Transport, whole
 from atoll.domain.errors import Failed, Forbidden, Invalid, Unavailable
@@ -22,27 +21,6 @@ MARK = "#share="
 MAX_LINK = 2000
 _SECRET = re.compile("[A-Za-z0-9_-]{1,200}")
 MAX_ANSWER_BYTES = 64 * 1024
-
-
-class GuestAccess(Shape):
-    """Access of a guest, to a sandbox or to the dashboard of `dashboard_id`."""
-
-    inviter = fields.text()
-    sandbox_id = fields.text()
-    sandbox_name = fields.text()
-    dashboard_id = fields.text()
-    terminal_id = fields.text()
-    recording_id = fields.text()
-    role = fields.text()
-    expires_at = fields.text()
-
-
-class Entered(Shape):
-    """The guest that a link made, with the page's key for its cookie."""
-
-    name = fields.text()
-    guest = fields.one(GuestAccess)
-    page_key = fields.text()
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,11 +21,11 @@ from atoll.adapters.runtimes.http_clients import HttpRuntimeClients
 from atoll.client.aio.connection import Connection
 from atoll.client.aio.retries import NO_RETRIES
 from atoll.client.desktop.agent import HostedAgent
-from atoll.client.desktop.calls import Ingest
 from atoll.client.desktop.folders import WorkerFolder
 from atoll.client.desktop.lane import Lane, LaneRun
 from atoll.client.desktop.served import Pace
 from atoll.client.fields import Shape
+from atoll.client.made.workers.deliveries import Ingest
 from atoll.client.server import Server, server_at
 from atoll.client.transport import Call
 from atoll.domain.errors import AtollError, Failed, Invalid, NotFound

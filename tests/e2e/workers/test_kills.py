@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 from atoll.client import Atoll
-from atoll.client.workers.shapes import WorkerEvent, WorkerReceipt
+from atoll.client.made.workers.workers import WorkerReceipt
+from atoll.client.workers.shapes import WorkerEvent
 from atoll.domain.errors import AtollError, Conflict, Unavailable
 from atoll.testing.server import TestServer
 from tests.peers.api import Api, Pauses, api_of

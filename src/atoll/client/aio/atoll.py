@@ -7,30 +7,28 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Self
 
-from atoll.client.aio.areas import (
-    AsyncAgentCatalogue,
-    AsyncAgents,
-    AsyncCommits,
-    AsyncDesktops,
-    AsyncDrives,
-    AsyncExtensions,
-    AsyncOrganizations,
-    AsyncProjects,
-    AsyncPullRequests,
-    AsyncWorkingTrees,
-)
 from atoll.client.aio.connection import Connection
 from atoll.client.aio.events import AsyncEvents
+from atoll.client.aio.made.agents.agents import AsyncAgentCatalogue
 from atoll.client.aio.made.agents.inbox import AsyncInbox
 from atoll.client.aio.made.agents.logins import AsyncAgentLogins
+from atoll.client.aio.made.agents.sandbox_agents import AsyncAgents
 from atoll.client.aio.made.approvals import AsyncApprovals
+from atoll.client.aio.made.extensions import AsyncExtensions
+from atoll.client.aio.made.forges import AsyncPullRequests
 from atoll.client.aio.made.hooks import AsyncHooks
 from atoll.client.aio.made.hosts.hosts import AsyncHosts
 from atoll.client.aio.made.hosts.routes import AsyncRoutes
+from atoll.client.aio.made.library.commits import AsyncCommits
+from atoll.client.aio.made.library.drive import AsyncDrives
 from atoll.client.aio.made.library.kept import AsyncKeptFiles
+from atoll.client.aio.made.library.projects import AsyncProjects
+from atoll.client.aio.made.library.working_trees import AsyncWorkingTrees
+from atoll.client.aio.made.people.organizations import AsyncOrganizations
 from atoll.client.aio.made.people.shares import AsyncShares
 from atoll.client.aio.made.people.tokens import AsyncTokens
 from atoll.client.aio.made.secrets import AsyncSecrets
+from atoll.client.aio.made.workers.desktops import AsyncDesktops
 from atoll.client.aio.records import AuditRecords, WebhookRecords
 from atoll.client.aio.retries import USUAL_RETRIES, Retries
 from atoll.client.aio.work import (
@@ -41,8 +39,8 @@ from atoll.client.aio.work import (
     AsyncTerminals,
 )
 from atoll.client.aio.workers import AsyncWorkers
+from atoll.client.made.people.me import Me
 from atoll.client.server import Server, find_server, refuse_plain, server_at
-from atoll.client.shapes import Me
 from atoll.client.transport import get
 from atoll.client.visit import begin_visit, end_visit, read_link
 

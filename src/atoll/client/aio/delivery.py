@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from atoll.client.fields import Shape
-from atoll.client.terminal_shapes import Event
+from atoll.client.made.events import Event
 from atoll.domain.errors import AtollError, Unauthenticated
 
 TOLERANCE_SECONDS: Final = 300

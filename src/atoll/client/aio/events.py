@@ -5,7 +5,7 @@ import json
 from collections.abc import AsyncIterator
 
 from atoll.client.aio.connection import Connection
-from atoll.client.terminal_shapes import Event, EventPage, Gap
+from atoll.client.made.events import Event, EventPage, Gap
 from atoll.client.transport import Call, Pairs, at, get
 from atoll.domain.errors import Unavailable
 from atoll.wire.http.server_sent import ServerSent, ServerSentLines

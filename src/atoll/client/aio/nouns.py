@@ -16,6 +16,7 @@ from atoll.client.transport import Call, Transport
 from atoll.domain.errors import Unavailable
 
 N = TypeVar("N")
+N_co = TypeVar("N_co", covariant=True)
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -43,7 +44,7 @@ class AnsweredTransport(Transport):
         return answer
 
 
-class AsyncNoun(Generic[N]):
+class AsyncNoun(Generic[N_co]):
     """A noun of the API, over a connection. `blocking` is the one whose methods it awaits."""
 
     blocking: ClassVar[type[Any]]
@@ -51,7 +52,7 @@ class AsyncNoun(Generic[N]):
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    async def perform(self, method: Callable[[N], R]) -> R:
+    async def perform(self, method: Callable[[N_co], R]) -> R:
         """Return what a method of the blocking noun returns, its requests awaited."""
         answers: list[Shape] = []
         while True:

@@ -3,14 +3,14 @@
 from collections.abc import AsyncIterator
 
 from atoll.client.aio.made.audit import AsyncAudit
-from atoll.client.aio.made.webhooks import AsyncWebhooks
+from atoll.client.aio.made.webhooks import PlainAsyncWebhooks
 from atoll.client.aio.nouns import Awaited
 from atoll.client.made.audit import AuditEntry
 from atoll.client.made.webhooks import Delivery, DeliveryState, Webhooks
 from atoll.client.transport import get
 
 
-class WebhookRecords(AsyncWebhooks):
+class WebhookRecords(PlainAsyncWebhooks):
     """Endpoints that receive events."""
 
     page = Awaited(Webhooks.deliveries)

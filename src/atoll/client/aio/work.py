@@ -6,22 +6,19 @@ from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Final
 
-from atoll.client.aio.nouns import AsyncNoun, Awaited
+from atoll.client.aio.made.execs import PlainAsyncExecs
+from atoll.client.aio.made.files import PlainAsyncFiles
+from atoll.client.aio.made.sandboxes.sandboxes import PlainAsyncSandboxes
+from atoll.client.aio.made.terminals import PlainAsyncTerminals
+from atoll.client.aio.nouns import AsyncNoun
 from atoll.client.aio.terminal import AttachedTerminal, attached
-from atoll.client.bodies import ExecBody
+from atoll.client.files import FileSearch, found_in, search_call
+from atoll.client.made.execs import Exec, ExecBody
+from atoll.client.made.files import Unpacked
 from atoll.client.made.sandboxes.requests import CreateBody
+from atoll.client.made.sandboxes.sandboxes import SandboxPage
 from atoll.client.made.sandboxes.views import Sandbox
-from atoll.client.sandboxes import Sandboxes
-from atoll.client.shapes import SandboxList
-from atoll.client.terminal_shapes import Exec, FoundFile, OutputLine, Unpacked
-from atoll.client.terminals import (
-    Execs,
-    Files,
-    FileSearch,
-    Terminals,
-    found_in,
-    search_call,
-)
+from atoll.client.stream_lines import FoundFile, OutputLine
 from atoll.client.transport import Call, Pairs, at, get, post
 from atoll.domain.errors import Failed, Unavailable
 
@@ -32,28 +29,8 @@ LINES: Final = "application/x-ndjson"
 BYTES: Final = "application/octet-stream"
 
 
-class AsyncSandboxes(AsyncNoun[Sandboxes]):
+class AsyncSandboxes(PlainAsyncSandboxes):
     """Sandboxes; `name` is a sandbox's name or its id."""
-
-    blocking = Sandboxes
-    get = Awaited(Sandboxes.get)
-    start = Awaited(Sandboxes.start)
-    stop = Awaited(Sandboxes.stop)
-    recreate = Awaited(Sandboxes.recreate)
-    destroy = Awaited(Sandboxes.destroy)
-    extend_ttl = Awaited(Sandboxes.extend_ttl)
-    log = Awaited(Sandboxes.log)
-    processes = Awaited(Sandboxes.processes)
-    tools = Awaited(Sandboxes.tools)
-    end_processes = Awaited(Sandboxes.end_processes)
-    unpulled = Awaited(Sandboxes.unpulled)
-    sync = Awaited(Sandboxes.sync)
-    take_pull = Awaited(Sandboxes.take_pull)
-    finish_pull = Awaited(Sandboxes.finish_pull)
-    pushes = Awaited(Sandboxes.pushes)
-    safety = Awaited(Sandboxes.safety)
-    network = Awaited(Sandboxes.network)
-    change_network = Awaited(Sandboxes.change_network)
 
     async def create(self, body: CreateBody, *, idempotency_key: str | None = None) -> Sandbox:
         """Create a sandbox; returns before it is ready. Repeated with the same key within a day,
@@ -80,29 +57,18 @@ class AsyncSandboxes(AsyncNoun[Sandboxes]):
     ) -> AsyncIterator[Sandbox]:
         """Yield the sandboxes, those in one of `states` when any is given, `limit` a request."""
         query: Pairs = (("limit", str(limit)), *(("state", state) for state in states))
-        page = await self._connection.read(SandboxList, get("sandboxes", query=query))
+        page = await self._connection.read(SandboxPage, get("sandboxes", query=query))
         while True:
             for sandbox in page.sandboxes:
                 yield sandbox
             if not page.next:
                 return
             following = get("sandboxes", query=(*query, ("cursor", page.next)))
-            page = await self._connection.read(SandboxList, following)
+            page = await self._connection.read(SandboxPage, following)
 
 
-class AsyncTerminals(AsyncNoun[Terminals]):
+class AsyncTerminals(PlainAsyncTerminals):
     """The terminals of a sandbox, and what was recorded of them."""
-
-    blocking = Terminals
-    list = Awaited(Terminals.list)
-    get = Awaited(Terminals.get)
-    open = Awaited(Terminals.open)
-    change = Awaited(Terminals.change)
-    search = Awaited(Terminals.search)
-    record = Awaited(Terminals.record)
-    stop_recording = Awaited(Terminals.stop_recording)
-    recordings = Awaited(Terminals.recordings)
-    delete_recording = Awaited(Terminals.delete_recording)
 
     def attach(
         self, name: str, terminal: str, *, since: int | None = None, read_only: bool = False
@@ -113,12 +79,8 @@ class AsyncTerminals(AsyncNoun[Terminals]):
         return attached(self._connection, name, terminal, {**query, **more})
 
 
-class AsyncExecs(AsyncNoun[Execs]):
+class AsyncExecs(PlainAsyncExecs):
     """Commands run in sandboxes."""
-
-    blocking = Execs
-    list = Awaited(Execs.list)
-    get = Awaited(Execs.get)
 
     async def run(self, name: str, body: ExecBody) -> Exec:
         """Run a command and wait for its end, or with `background` for its start."""
@@ -134,13 +96,8 @@ class AsyncExecs(AsyncNoun[Execs]):
                 yield OutputLine.parse(line)
 
 
-class AsyncFiles(AsyncNoun[Files]):
+class AsyncFiles(PlainAsyncFiles):
     """Files of sandboxes, below `/workspace`."""
-
-    blocking = Files
-    stat = Awaited(Files.stat)
-    total = Awaited(Files.total)
-    make_directory = Awaited(Files.make_directory)
 
     async def read(self, name: str, path: str) -> bytes:
         """Return a file's content. Raises `Failed` beyond 64 MiB: `open` reads larger ones."""

@@ -6,34 +6,16 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 
 from atoll.client.aio.events import LONGEST_PAUSE_SECONDS, PAUSE_SECONDS
-from atoll.client.aio.nouns import AsyncNoun, Awaited
-from atoll.client.workers.shapes import Worker, WorkerDelta, WorkerEvent, read_said
-from atoll.client.workers.workers import (
-    LAST_EVENT,
-    LOOK_SECONDS,
-    Workers,
-    is_up,
-    stream_call,
-)
+from atoll.client.aio.made.workers.workers import PlainAsyncWorkers
+from atoll.client.made.workers.workers import Worker
+from atoll.client.workers.shapes import WorkerDelta, WorkerEvent, read_said
+from atoll.client.workers.workers import LAST_EVENT, LOOK_SECONDS, is_up, stream_call
 from atoll.domain.errors import Unavailable
 from atoll.wire.http.server_sent import ServerSentLines
 
 
-class AsyncWorkers(AsyncNoun[Workers]):
+class AsyncWorkers(PlainAsyncWorkers):
     """Agents that a program drives, each with a durable stream."""
-
-    blocking = Workers
-    create = Awaited(Workers.create)
-    page = Awaited(Workers.page)
-    get = Awaited(Workers.get)
-    request = Awaited(Workers.request)
-    result = Awaited(Workers.result)
-    ask = Awaited(Workers.ask)
-    answer = Awaited(Workers.answer)
-    stop = Awaited(Workers.stop)
-    take = Awaited(Workers.take)
-    give_back = Awaited(Workers.give_back)
-    erase = Awaited(Workers.erase)
 
     async def ready(self, worker_id: str, *, seconds: int = 300) -> Worker:
         """Return a worker once it takes requests. Raises `Failed` with the reason when it will not,

@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from atoll.client import fields
-from atoll.client.fields import Shape
 from atoll.client.transport import Call, at, put
 from atoll.domain.wall.isolation import Isolation as WallIsolation
 
@@ -19,13 +17,6 @@ ANSWERED_SECONDS: Final = 10.0
 SLOWEST_BYTES: Final = 64 * 1024
 """The time for the answer to a delivery: a heartbeat's, and as long as its bytes take at so many a
 second. After a cut the next delivery then goes by a new connection."""
-
-
-class Ingest(Shape):
-    """The number that is expected next, and how many items were new."""
-
-    expected = fields.number(1)
-    taken = fields.number()
 
 
 Item: TypeAlias = Mapping[str, object]

@@ -17,7 +17,6 @@ from atoll.client.aio.connection import Connection
 from atoll.client.desktop.agent import HostedAgent
 from atoll.client.desktop.calls import (
     HostedLease,
-    Ingest,
     Item,
     absence_call,
     deliver_call,
@@ -28,6 +27,7 @@ from atoll.client.desktop.calls import (
 )
 from atoll.client.desktop.folders import WorkerFolder, kept_workers
 from atoll.client.desktop.served import USUAL_PACE, Pace, ServedWorker
+from atoll.client.made.workers.deliveries import Ingest
 from atoll.domain.errors import AtollError, Invalid, LimitReached, NotFound, Unavailable
 from atoll.domain.worker.dialled import FOLLOW_SECONDS, HostAct
 from atoll.ports.outside.local_wall import LocalWall

@@ -14,11 +14,12 @@ from typing import Final
 
 from atoll.client.aio.connection import Connection
 from atoll.client.desktop.agent import HostedAgent
-from atoll.client.desktop.calls import HostedLease, Ingest, Item, deliver_call, refusal, response
+from atoll.client.desktop.calls import HostedLease, Item, deliver_call, refusal, response
 from atoll.client.desktop.folders import WorkerFolder
 from atoll.client.desktop.items import item_of, substitute
 from atoll.client.desktop.outbox import Outbox, OutOfStep
 from atoll.client.desktop.pieces import ItemPlaces, LivePieces
+from atoll.client.made.workers.deliveries import Ingest
 from atoll.domain.errors import (
     AtollError,
     Conflict,

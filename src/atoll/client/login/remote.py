@@ -9,31 +9,15 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from atoll.client import fields
-from atoll.client.fields import Shape
+from atoll.client.made.people.logins import CliLogin, CliPoll
 from atoll.client.server import LOGIN_FILE, Server
 from atoll.client.transport import Call, Transport
 from atoll.domain.errors import Failed, Unavailable
 
 MOST_SECONDS = 900.0
+USUAL_SECONDS = 600.0
+PAUSE_SECONDS = 2.0
 _JSON = (("Content-Type", "application/json"),)
-
-
-class BegunLogin(Shape):
-    """A login that waits: a person confirms `code` at `url`."""
-
-    code = fields.text()
-    secret = fields.text()
-    url = fields.text()
-    expires_in = fields.number(600)
-    interval = fields.number(2)
-
-
-class FetchedToken(Shape):
-    """The token of a confirmed login; empty while it waits."""
-
-    token = fields.text()
-    token_id = fields.text()
 
 
 class RemoteLogin:
@@ -44,25 +28,24 @@ class RemoteLogin:
         self._transport = Transport(lambda: server)
         self._sleep = sleep
 
-    def begin(self, machine: str) -> BegunLogin:
+    def begin(self, machine: str) -> CliLogin:
         """Begin a login, which a person confirms."""
-        return self._transport.read(BegunLogin, _post("/auth/cli", {"machine": machine}))
+        return self._transport.read(CliLogin, _post("/auth/cli", {"machine": machine}))
 
-    def wait(self, begun: BegunLogin) -> FetchedToken:
+    def wait(self, begun: CliLogin) -> CliPoll:
         """Return the token once a person has confirmed. Raises `Unavailable` when nobody does."""
-        left = min(float(begun.expires_in), MOST_SECONDS)
+        left = min(float(begun.expires_in or USUAL_SECONDS), MOST_SECONDS)
         while left > 0:
-            found = self._transport.read(
-                FetchedToken, _post("/auth/cli/poll", {"secret": begun.secret})
-            )
+            poll = _post("/auth/cli/poll", {"secret": begun.secret})
+            found = self._transport.read(CliPoll, poll)
             if found.token:
                 return found
-            pause = max(1.0, float(begun.interval))
+            pause = max(1.0, float(begun.interval or PAUSE_SECONDS))
             self._sleep(pause)
             left -= pause
         raise Unavailable("nobody confirmed this login in time: run `atoll login` again")
 
-    def save(self, home: Path, fetched: FetchedToken) -> None:
+    def save(self, home: Path, fetched: CliPoll) -> None:
         """Keep the login in the home, readable by this person alone. Raises `Failed`."""
         kept = {"url": self._server.url, "token": fetched.token, "token_id": fetched.token_id}
         draft = home / f".{LOGIN_FILE}.{os.getpid()}"

@@ -7,7 +7,7 @@ from typing import Literal
 
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
-from atoll.client.terminal_shapes import Gap, Payload
+from atoll.client.made.events import Gap
 from atoll.client.transport import Pairs, Transport, get, query_of
 
 ActorKind = Literal["adm", "agt", "atm"]
@@ -29,7 +29,7 @@ class AuditEntry(Shape):
     request_id = fields.text()
     token_id = fields.text()
     reason = fields.text()
-    payload = fields.one(Payload)
+    payload = fields.one(Shape)
     previous = fields.text()
     hash = fields.text()
 

@@ -7,7 +7,7 @@ from typing import Literal, Required, TypedDict
 
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
-from atoll.client.terminal_shapes import Gap
+from atoll.client.made.events import Gap
 from atoll.client.transport import (
     Call,
     Pairs,

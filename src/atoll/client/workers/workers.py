@@ -2,26 +2,21 @@
 
 import uuid
 from collections.abc import Mapping
-from typing import Final, Literal, NamedTuple, Required, TypedDict
+from typing import Final, NamedTuple
 
 from atoll.client.fields import Json, Shape
-from atoll.client.made.sandboxes.requests import RepoBody
-from atoll.client.transport import ANSWER_SECONDS, Call, Pairs, Transport, at, get, post
-from atoll.client.words import IsolationLevel, Strategy
-from atoll.client.workers.shapes import (
+from atoll.client.made.workers.workers import (
     ErrorCode,
-    ExecutionMode,
+    PlainWorkers,
+    TakeWorkerBody,
     Worker,
-    WorkerCreated,
-    WorkerErased,
-    WorkerEvent,
-    WorkerPage,
     WorkerReceipt,
-    WorkerStop,
+    WorkerRequestBody,
+    WorkerRequestFields,
     WorkerTaken,
-    read_json,
-    read_said,
 )
+from atoll.client.transport import ANSWER_SECONDS, Call, at, post
+from atoll.client.workers.shapes import WorkerEvent, read_json, read_said
 from atoll.domain.errors import (
     AtollError,
     Conflict,
@@ -53,79 +48,6 @@ _KINDS: Final[dict[ErrorCode, type[AtollError]]] = {
 }
 
 
-class TeardownBody(TypedDict, total=False):
-    """The fate of a stopped worker's sandbox."""
-
-    policy: Literal["immediate", "retain"]
-    retain_for: int | str | None
-
-
-class WorkerCostBody(TypedDict):
-    """A price of an hour: a decimal number as text, and its currency."""
-
-    amount: str
-    currency: str
-
-
-class SelectionBody(TypedDict, total=False):
-    """Limits of the backend's choice."""
-
-    allow: list[str]
-    region: str | None
-    max_ready_ms: int | None
-    max_cost_per_hour: WorkerCostBody | None
-    min_success: float | None
-    require_isolation: IsolationLevel | None
-    strategy: Strategy | None
-    accept_open_network: bool
-
-
-class WorkerBody(TypedDict, total=False):
-    """A worker to create, or to reattach by its `worker_id`."""
-
-    worker_id: Required[str]
-    agent: str
-    backend: str | None
-    execution_mode: ExecutionMode | None
-    profile: str | None
-    repos: list[RepoBody]
-    workspace_ref: str | None
-    codex_home_ref: str | None
-    thread_id: str | None
-    permissions: Literal["allow", "ask"]
-    teardown: TeardownBody
-    metadata: dict[str, str]
-    selection: SelectionBody
-
-
-class WorkerRequestFields(TypedDict, total=False):
-    """A request in the agent's own protocol."""
-
-    request_id: Required[str]
-    method: Required[str]
-    params: dict[str, object]
-
-
-class WorkerRequestBody(TypedDict, total=False):
-    """A request, and how long to wait for its receipt."""
-
-    request: Required[WorkerRequestFields]
-    wait_ms: int
-
-
-class TakeWorkerBody(TypedDict, total=False):
-    """The thread that a person takes, and the linked machine that they sit at."""
-
-    thread_id: str | None
-    desktop: str | None
-
-
-class StopWorkerBody(TypedDict, total=False):
-    """The reason to stop a worker."""
-
-    reason: str | None
-
-
 class Turn(NamedTuple):
     """A turn of an agent that a prompt began."""
 
@@ -133,23 +55,8 @@ class Turn(NamedTuple):
     turn_id: str
 
 
-class Workers:
+class Workers(PlainWorkers):
     """The caller's workers. Every method raises the classes of `atoll.domain.errors`."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-
-    def create(self, body: WorkerBody) -> WorkerCreated:
-        """Create a worker, or reattach the one of this `worker_id`; it starts meanwhile."""
-        return self._transport.read(WorkerCreated, post("workers", value=body))
-
-    def page(self, query: Pairs = ()) -> WorkerPage:
-        """Return a page of the workers, newest first."""
-        return self._transport.read(WorkerPage, get("workers", query=query))
-
-    def get(self, worker_id: str) -> Worker:
-        """Return the snapshot of a worker."""
-        return self._transport.read(Worker, get("workers", worker_id, "snapshot"))
 
     def request(
         self, worker_id: str, request: WorkerRequestFields, *, wait_ms: int = 0
@@ -195,11 +102,6 @@ class Workers:
                     found.append(read_said(frame.kind, frame.data))
         return [one for one in found if isinstance(one, WorkerEvent)]
 
-    def stop(self, worker_id: str, reason: str | None = None) -> WorkerStop:
-        """Stop a worker: its work is kept, and its sandbox as its policy says."""
-        body: StopWorkerBody = {"reason": reason}
-        return self._transport.read(WorkerStop, post("workers", worker_id, "stop", value=body))
-
     def take(
         self, worker_id: str, thread_id: str | None = None, *, desktop: str | None = None
     ) -> WorkerTaken:
@@ -207,15 +109,6 @@ class Workers:
         worker on a linked machine is taken there alone: `desktop` is the one you sit at."""
         body: TakeWorkerBody = {"thread_id": thread_id, "desktop": desktop}
         return self._transport.read(WorkerTaken, post("workers", worker_id, "take", value=body))
-
-    def give_back(self, worker_id: str) -> Worker:
-        """Give the conversation back to the machine."""
-        return self._transport.read(Worker, post("workers", worker_id, "give-back"))
-
-    def erase(self, worker_id: str) -> WorkerErased:
-        """Delete what the agent said: every event but the newest, the answers to its requests, and
-        its artifacts."""
-        return self._transport.read(WorkerErased, _erasure(worker_id))
 
     def _thread(self, worker_id: str, wanted: str | None) -> str:
         """Return a thread that the agent has loaded, which a turn can begin in."""
@@ -240,10 +133,6 @@ def stream_call(worker_id: str, after: int, *, tail_ms: int | None = None) -> Ca
     tail = () if tail_ms is None else (("tail_ms", str(tail_ms)),)
     query = (("cursor", str(after)), *tail)
     return Call("GET", place, query, headers, timeout=SILENCE_SECONDS)
-
-
-def _erasure(worker_id: str) -> Call:
-    return Call("DELETE", at("workers", worker_id, "stream"))
 
 
 def is_up(worker: Worker) -> bool:

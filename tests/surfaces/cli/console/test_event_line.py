@@ -1,5 +1,5 @@
 from atoll.client.fields import Json
-from atoll.client.terminal_shapes import Event
+from atoll.client.made.events import Event
 from atoll.surfaces.cli.console.event_line import event_line
 
 

@@ -7,7 +7,7 @@ from atoll.client.aio.nouns import AsyncNoun, Awaited
 from atoll.client.made import webhooks as made
 
 
-class AsyncWebhooks(AsyncNoun[made.Webhooks]):
+class PlainAsyncWebhooks(AsyncNoun[made.Webhooks]):
     """Endpoints that receive events."""
 
     blocking = made.Webhooks

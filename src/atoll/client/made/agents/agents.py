@@ -7,6 +7,7 @@ from typing import Literal
 
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
+from atoll.client.transport import Transport, get, post
 
 ReadinessState = Literal["works", "key_missing", "not_installed", "unavailable"]
 
@@ -90,3 +91,18 @@ class PlacedAgentList(Shape):
 
     agents = fields.many(PlacedAgent)
     next = fields.text()
+
+
+class PlainAgentCatalogue:
+    """The agents of an installation. Every method raises the classes of `atoll.domain.errors`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self) -> CatalogueList:
+        """Return every agent Atoll knows, and whether it works here."""
+        return self._transport.read(CatalogueList, get("agent-catalogue"))
+
+    def install(self, name: str) -> Install:
+        """Install the pinned version of an agent; the catalogue shows the progress."""
+        return self._transport.read(Install, post("agent-catalogue", name, "install"))

@@ -9,7 +9,7 @@ from typing import Literal, Required, TypedDict
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
 from atoll.client.made.agents.agents import AgentStatus
-from atoll.client.terminal_shapes import Payload
+from atoll.client.transport import Pairs, Transport, get, omit_absent, patch, post, query_of
 
 Strictness = Literal["owner", "strict"]
 
@@ -82,7 +82,7 @@ class Card(Shape):
     at = fields.text()
     title = fields.text()
     text = fields.text()
-    data = fields.one(Payload)
+    data = fields.one(Shape)
     options = fields.many(Option)
     cut = fields.flag()
 
@@ -129,12 +129,6 @@ class ActionBody(TypedDict, total=False):
     gaps: list[float] | None
 
 
-class PromptBody(TypedDict, total=False):
-    """A prompt."""
-
-    prompt: Required[str]
-
-
 class AnswerBody(TypedDict, total=False):
     """An answer to a card: the id of one of its options, or words."""
 
@@ -147,3 +141,54 @@ class SettingsBody(TypedDict, total=False):
 
     model: str | None
     permission_mode: str | None
+
+
+class PlainAgents:
+    """The agents of a sandbox. An agent's id is that of its terminal. Every method raises the
+    classes of `atoll.domain.errors`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self, name: str) -> AgentList:
+        """Return the sandbox's agents, at terminals and as machines."""
+        return self._transport.read(AgentList, get("sandboxes", name, "agents"))
+
+    def start(self, name: str, body: AgentBody) -> Agent:
+        """Start an agent at a terminal (`tui`) or driven by programs (`machine`)."""
+        return self._transport.read(Agent, post("sandboxes", name, "agents", value=body))
+
+    def settings(self, name: str, agent: str) -> AgentSettings:
+        """Return an agent's model and permission mode with the choices; null where it has none."""
+        return self._transport.read(
+            AgentSettings, get("sandboxes", name, "agents", agent, "settings")
+        )
+
+    def change(self, name: str, agent: str, body: SettingsBody) -> AgentSettings:
+        """Change the model or the permission mode of an agent in machine mode, as its owner.
+        Returns once the agent has accepted it."""
+        return self._transport.read(
+            AgentSettings, patch("sandboxes", name, "agents", agent, "settings", value=body)
+        )
+
+    def ask(self, name: str, agent: str, prompt: str) -> Agent:
+        """Give the agent a prompt, in its turn."""
+        return self._transport.read(
+            Agent,
+            post("sandboxes", name, "terminals", agent, "ask", value=omit_absent(prompt=prompt)),
+        )
+
+    def cards(self, name: str, agent: str, *, since: int | None = None, query: Pairs = ()) -> Cards:
+        """Return the cards that changed after `since`, in their order."""
+        return self._transport.read(
+            Cards,
+            get(
+                "sandboxes", name, "terminals", agent, "cards", query=query_of(since=since) + query
+            ),
+        )
+
+    def answer(self, name: str, agent: str, card: str, body: AnswerBody) -> Card:
+        """Answer the question of a card, by one of its options or in words."""
+        return self._transport.read(
+            Card, post("sandboxes", name, "terminals", agent, "cards", card, "answer", value=body)
+        )

@@ -7,6 +7,13 @@ from typing import Literal, Required, TypedDict
 
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
+from atoll.client.made.dashboards.shares import (
+    DashboardShareBody,
+    DashboardShareList,
+    DashboardShareMade,
+)
+from atoll.client.parts import organization_of
+from atoll.client.transport import Call, Pairs, Transport, at, get, omit_absent, patch, post, put
 
 DashboardScope = Literal["private", "shared"]
 
@@ -100,13 +107,77 @@ class DashboardCopyBody(TypedDict, total=False):
     name: Required[str]
 
 
-class DashboardRoleBody(TypedDict, total=False):
-    """A role of a person or group: `editor` or `viewer`."""
-
-    role: Required[DashboardRole]
-
-
 class OwnerBody(TypedDict, total=False):
     """The member whom a sandbox is given to, by id, name or email."""
 
     member: Required[str]
+
+
+class Dashboards:
+    """The dashboards that the caller may see. Every method raises the classes of
+    `atoll.domain.errors`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self, *, query: Pairs = ()) -> DashboardList:
+        """Return the dashboards that the caller may see: own ones, those that name them or a
+        group of theirs, and those shared in the organization."""
+        return self._transport.read_all(DashboardList, get("dashboards", query=query))
+
+    def create(self, body: DashboardBody) -> Dashboard:
+        """Make a dashboard."""
+        return self._transport.read(Dashboard, post("dashboards", value=body))
+
+    def change(self, dashboard_id: str, body: DashboardChangeBody) -> Dashboard:
+        """Rename a dashboard, or say who sees it."""
+        return self._transport.read(Dashboard, patch("dashboards", dashboard_id, value=body))
+
+    def delete(self, dashboard_id: str) -> None:
+        """Delete a dashboard; `…/restore` undoes it for seven days. Its sandboxes stay."""
+        self._transport.call(Call("DELETE", at("dashboards", dashboard_id)))
+
+    def restore(self, dashboard_id: str) -> Dashboard:
+        """Undo a deletion."""
+        return self._transport.read(Dashboard, post("dashboards", dashboard_id, "restore"))
+
+    def share(self, dashboard_id: str, subject: str, role: DashboardRole) -> DashboardPeople:
+        """Give a person (by id) or a group (`group:<name>`) a role. Open connections follow at
+        once."""
+        return self._transport.read(
+            DashboardPeople,
+            put("dashboards", dashboard_id, "people", subject, value=omit_absent(role=role)),
+        )
+
+    def unshare(self, dashboard_id: str, subject: str) -> None:
+        """Take a role away; open connections close at once."""
+        self._transport.call(Call("DELETE", at("dashboards", dashboard_id, "people", subject)))
+
+    def give(self, dashboard_id: str, member: str) -> None:
+        """Give the dashboard to another member. Its owner may, and an administrator once the
+        owner is gone. Its home sandbox stays the former owner's, and is linked."""
+        self._transport.call(
+            post("dashboards", dashboard_id, "owner", value=omit_absent(member=member))
+        )
+
+    def waiting(self, ref: str | None, *, query: Pairs = ()) -> WaitingDashboardList:
+        """Return the dashboards whose owner is gone and that nobody else edits. An administrator
+        gives them to somebody; the others are removed after two weeks."""
+        own = organization_of(self._transport, ref)
+        return self._transport.read_all(
+            WaitingDashboardList, get("organizations", own, "waiting-dashboards", query=query)
+        )
+
+    def make_link(self, dashboard_id: str, body: DashboardShareBody) -> DashboardShareMade:
+        """Make a link for looking at the dashboard."""
+        return self._transport.read(
+            DashboardShareMade, post("dashboards", dashboard_id, "shares", value=body)
+        )
+
+    def links(self, dashboard_id: str) -> DashboardShareList:
+        """Return the dashboard's valid links, without their secrets."""
+        return self._transport.read(DashboardShareList, get("dashboards", dashboard_id, "shares"))
+
+    def revoke_link(self, dashboard_id: str, share_id: str) -> None:
+        """Revoke a link; connections of its guests are closed at once."""
+        self._transport.call(Call("DELETE", at("dashboards", dashboard_id, "shares", share_id)))

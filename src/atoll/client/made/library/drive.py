@@ -7,6 +7,8 @@ from typing import Literal, Required, TypedDict
 
 from atoll.client import fields
 from atoll.client.fields import Shape
+from atoll.client.made.files import Entry
+from atoll.client.transport import Call, Pairs, Transport, at, get, post
 
 
 class Drive(Shape):
@@ -80,3 +82,35 @@ class DriveExportBody(TypedDict, total=False):
     name: str | None
     file: str | None
     secrets: Literal["refuse", "allow"]
+
+
+class Drives:
+    """The caller's Google Drive. Every method raises the classes of `atoll.domain.errors`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def get(self) -> Drive:
+        """Return whether the caller's Google Drive is connected."""
+        return self._transport.read(Drive, get("drive"))
+
+    def disconnect(self) -> Disconnected:
+        """Have Google end the consent, and delete its token here."""
+        return self._transport.read(Disconnected, Call("DELETE", at("drive", "connection")))
+
+    def files(self, query: Pairs = ()) -> DriveFileList:
+        """Return a page of a folder, or of what a search finds; at most 100 files."""
+        return self._transport.read(DriveFileList, get("drive", "files", query=query))
+
+    def bring(self, name: str, body: DriveImportBody) -> Entry:
+        """Bring a file of the caller's drive into the workspace, whole or not at all."""
+        return self._transport.read(
+            Entry, post("sandboxes", name, "drive", "import", value=body)._replace(timeout=3600.0)
+        )
+
+    def send(self, name: str, body: DriveExportBody) -> DriveFile:
+        """Store a file of the workspace in the caller's drive, whole or not at all."""
+        return self._transport.read(
+            DriveFile,
+            post("sandboxes", name, "drive", "export", value=body)._replace(timeout=3600.0),
+        )

@@ -8,6 +8,7 @@ from typing import Literal, Required, TypedDict
 from atoll.client import fields
 from atoll.client.fields import Shape
 from atoll.client.made.sandboxes.views import Isolation
+from atoll.client.transport import Call, Transport, at, get, put
 
 IsolationLevel = Literal["none", "policy", "container", "microvm"]
 
@@ -43,3 +44,23 @@ class PresenceBody(TypedDict, total=False):
     """The presence of a desktop, whose lane runs with this wall."""
 
     isolation: Required[WallBody]
+
+
+class Desktops:
+    """The machines of a person that take their workers. Every method raises the classes of
+    `atoll.domain.errors`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def link(self, name: str) -> Desktop:
+        """Link a machine of the caller's own. A repetition changes nothing."""
+        return self._transport.read(Desktop, put("desktops", name))
+
+    def list(self) -> DesktopList:
+        """List the caller's desktops; a person has few."""
+        return self._transport.read(DesktopList, get("desktops"))
+
+    def unlink(self, name: str) -> None:
+        """Unlink a desktop: the leases of its workers end."""
+        self._transport.call(Call("DELETE", at("desktops", name)))

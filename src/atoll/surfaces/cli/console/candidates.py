@@ -11,8 +11,9 @@ from click.shell_completion import CompletionItem
 
 from atoll.client.client import Client
 from atoll.client.made.library.kept import KeptList
+from atoll.client.made.library.profiles import ProfileList
+from atoll.client.made.sandboxes.sandboxes import SandboxPage
 from atoll.client.made.secrets import SecretList
-from atoll.client.shapes import ProfileList, SandboxList
 from atoll.client.transport import Call, S, at
 from atoll.domain.errors import AtollError
 from atoll.surfaces.cli.console.invocation import Invocation
@@ -53,7 +54,7 @@ def sandboxes() -> Candidates:
 def sandbox_names(api: Client, *, seconds: float) -> list[str]:
     """Return the names of the sandboxes on the first page. Raises what the API raises."""
     call = Call("GET", at("sandboxes"), timeout=seconds)
-    found = api.transport.read(SandboxList, call).sandboxes
+    found = api.transport.read(SandboxPage, call).sandboxes
     return [one.name or one.sandbox_id for one in found]
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import click
 
-from atoll.client.changes import ChangedFile, FileDiff, Hunk, TreeChanges
+from atoll.client.made.library.changes import ChangedFile, FileDiff, Hunk, TreeChanges
 from atoll.domain.errors import Invalid
 from atoll.surfaces.cli.console.output import clean, coloured
 

@@ -5,8 +5,8 @@ Programs read `--json`. A line leaves out what every line would repeat, and what
 
 import json
 
-from atoll.client.fields import Json
-from atoll.client.terminal_shapes import Event, Gap, Payload
+from atoll.client.fields import Json, Shape
+from atoll.client.made.events import Event, Gap
 from atoll.surfaces.cli.console.moments import moment
 from atoll.surfaces.cli.console.output import note
 
@@ -35,7 +35,7 @@ def note_gap(gap: Gap) -> None:
         note(f"atoll: some events after position {after} and up to {to} are no longer kept")
 
 
-def details(payload: Payload) -> str:
+def details(payload: Shape) -> str:
     """Return `key=value …` of a payload, cut where it is long."""
     pairs: list[str] = []
     for key, value in payload.value.items():

@@ -17,7 +17,8 @@ from types import FrameType
 from typing import BinaryIO
 
 from atoll.client.fields import Json
-from atoll.client.terminal_shapes import Exec, OutputLine
+from atoll.client.made.execs import Exec
+from atoll.client.stream_lines import OutputLine
 from atoll.client.transport import Call, Transport, at, post
 from atoll.domain.errors import AtollError, Failed, Unavailable
 from atoll.surfaces.cli.console.exits import SIGNALLED, TIMEOUT

@@ -5,8 +5,8 @@ import base64
 import binascii
 import shlex
 
-from atoll.client.bodies import ExecBody
 from atoll.client.client import Client
+from atoll.client.made.execs import ExecBody
 from atoll.client.made.sandboxes.views import Repo, Sandbox
 from atoll.domain.errors import AtollError
 from atoll.domain.repository.requirement import SCRIPT, Requirement, question, read_answer

@@ -15,7 +15,7 @@ from atoll.surfaces.cli.console.output import clean, note
 from atoll.surfaces.cli.console.selection import can_ask
 
 if TYPE_CHECKING:
-    from atoll.client.agents import AgentCatalogue
+    from atoll.client.catalogues import AgentCatalogue
     from atoll.client.made.agents.agents import CatalogueEntry
 
 LOOK_SECONDS = 0.5
@@ -23,7 +23,7 @@ LOOK_SECONDS = 0.5
 
 def put_right(invocation: Invocation, names: Sequence[str]) -> None:
     """Ask for what these agents lack. Raises `Failed` when an install does not work out."""
-    from atoll.client.agents import AgentCatalogue
+    from atoll.client.catalogues import AgentCatalogue
 
     catalogue = AgentCatalogue(invocation.api().transport)
     for name in names:

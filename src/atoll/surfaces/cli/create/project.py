@@ -8,9 +8,10 @@ import sys
 from dataclasses import dataclass, replace
 
 from atoll.client.client import Client
+from atoll.client.made.library.profiles import Profile
+from atoll.client.made.library.projects import Project
 from atoll.client.made.sandboxes.views import Sandbox
-from atoll.client.projects import Project, Projects
-from atoll.client.shapes import Profile
+from atoll.client.projects import Projects
 from atoll.client.transport import get
 from atoll.domain.errors import AtollError, Conflict, Forbidden, NotFound, Unavailable
 from atoll.domain.files.secret_look import secret_variables

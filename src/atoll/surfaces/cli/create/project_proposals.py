@@ -11,8 +11,9 @@ from types import MappingProxyType
 import click
 
 from atoll.client.client import Client
+from atoll.client.made.library.projects import Project, Proposal
 from atoll.client.made.sandboxes.requests import RepoBody
-from atoll.client.projects import Project, Projects, Proposal
+from atoll.client.projects import Projects
 from atoll.surfaces.cli.console.output import note
 
 _WORDS = {

@@ -3,15 +3,20 @@
 from pathlib import Path
 from typing import cast
 
-from atoll.client.bodies import InputsBody, Mode, Scope, Softlock, WorkBody, WorkspaceAccess, given
+from atoll.client.made.hosts.routes import InputsBody
 from atoll.client.made.sandboxes.requests import (
+    Access,
     ConsumerBody,
     CreateBody,
+    NetworkMode,
     ProjectUseBody,
+    Scope,
     SetupBody,
+    Strictness,
     TaskBody,
     WorkspaceBody,
 )
+from atoll.client.transport import given
 from atoll.domain.errors import Invalid
 from atoll.domain.repository.branch import branch_for_agent, branch_of_task
 from atoll.domain.sandbox.instructions import REPO
@@ -32,7 +37,7 @@ def create_body(job: Job, found: list[RepositoryOrigin], env: dict[str, str]) ->
     # A kept plan may hold a word of another version: the server checks it.
     workspace: WorkspaceBody = {
         "mode": "mirror" if plan.mirror else None,
-        "access": cast("WorkspaceAccess | None", plan.access),
+        "access": cast("Access | None", plan.access),
     }
     task: TaskBody = {"group": job.group, "max_working": job.max_working, **_work(plan)}
     request: CreateBody = {
@@ -40,8 +45,8 @@ def create_body(job: Job, found: list[RepositoryOrigin], env: dict[str, str]) ->
         "consumer": given(consumer),
         "agent": plan.agent,
         "agent_catalogue": list(plan.may_run) or None,
-        "softlock": cast("Softlock | None", plan.softlock),
-        "network_mode": cast("Mode | None", plan.network),
+        "softlock": cast("Strictness | None", plan.softlock),
+        "network_mode": cast("NetworkMode | None", plan.network),
         "name": job.name,
         "ttl": plan.ttl,
         "cwd": plan.wd,
@@ -67,7 +72,7 @@ def _project(job: Job) -> ProjectUseBody | None:
     return {"digest": job.project.digest, "setup": "later" if job.sends else "now"}
 
 
-def _work(plan: SandboxPlan) -> WorkBody:
+def _work(plan: SandboxPlan) -> TaskBody:
     """Return the way in which the agent works at its task; empty at a terminal."""
     if not plan.machine:
         return {}

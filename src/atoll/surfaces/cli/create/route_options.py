@@ -5,7 +5,8 @@ from typing import Any, cast
 
 import click
 
-from atoll.client.bodies import CostBody, RouteOptionsBody
+from atoll.client.made.hosts.hosts import CostBody
+from atoll.client.made.hosts.routes import RouteOptionsBody
 from atoll.domain.host.reading import read_cost
 from atoll.surfaces.cli.console.plan import SandboxPlan
 from atoll.wire.words.routes import ExecutionMode, Strategy

@@ -5,8 +5,8 @@ from typing import Any, ParamSpec, TypeVar
 
 import click
 
-from atoll.client.bodies import given
-from atoll.client.workers.workers import SelectionBody, WorkerCostBody
+from atoll.client.made.workers.workers import SelectionBody, WorkerCostBody
+from atoll.client.transport import given
 from atoll.domain.host.reading import read_cost
 from atoll.domain.profile.route import cost_text
 from atoll.surfaces.cli.create.route_options import STRATEGIES

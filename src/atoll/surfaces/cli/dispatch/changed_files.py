@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import click
 from click.shell_completion import CompletionItem
 
-from atoll.client.changes import TreeChanges
+from atoll.client.made.library.changes import TreeChanges
 from atoll.client.transport import Call, at
 from atoll.domain.errors import AtollError
 from atoll.surfaces.cli.console.candidates import COMPLETION_SECONDS, Candidates, offered

@@ -50,7 +50,7 @@ def _transport(environ: Mapping[str, str]) -> "Transport":
 
 
 def _exec(environ: Mapping[str, str], name: str, argv: Sequence[str]) -> int:
-    from atoll.client.terminal_shapes import Exec
+    from atoll.client.made.execs import Exec
     from atoll.client.transport import post
     from atoll.surfaces.cli.console.following import MAX_OUTPUT_BYTES, Following, end_code, piped
 

@@ -9,28 +9,19 @@ from collections.abc import Callable, Iterable
 import click
 from click.shell_completion import CompletionItem
 
-from atoll.client import fields
-from atoll.client.changes import CommitPage
-from atoll.client.fields import Shape
 from atoll.client.made.agents.inbox import InboxList
+from atoll.client.made.files import EntryPage
+from atoll.client.made.library.commits import CommitPage
 from atoll.client.made.people.shares import ShareList
+from atoll.client.made.recordings import RecordingList
 from atoll.client.made.sandboxes.views import Sandbox
-from atoll.client.terminal_shapes import RecordingList, TerminalList
+from atoll.client.made.terminals import TerminalList
 from atoll.client.transport import Call, at
 from atoll.domain.errors import AtollError
 from atoll.surfaces.cli.console.candidates import COMPLETION_SECONDS, offered, sandbox_names
 from atoll.surfaces.cli.console.invocation import Invocation
 
 GIT_SECONDS = 2.0
-
-
-class _Entry(Shape):
-    name = fields.text()
-    type = fields.text()
-
-
-class _Entries(Shape):
-    entries = fields.many(_Entry)
 
 
 def remote_paths(context: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem]:
@@ -137,7 +128,7 @@ def _entries(invocation: Invocation, name: str, rest: str) -> Iterable[str]:
     folder, slash, _ = rest.rpartition("/")
     query = (("path", folder or slash or "."),)
     call = Call("GET", at("sandboxes", name, "files"), query, timeout=COMPLETION_SECONDS)
-    listed = invocation.api().transport.read(_Entries, call)
+    listed = invocation.api().transport.read(EntryPage, call)
     for entry in listed.entries:
         yield f"{folder}{slash}{entry.name}" + ("/" if entry.type == "dir" else "")
 

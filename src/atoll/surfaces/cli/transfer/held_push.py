@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from atoll.client.client import Client
-from atoll.client.shapes import HeldPush
+from atoll.client.made.library.unpulled import HeldPush
 from atoll.client.transport import Call, at
 from atoll.domain.errors import Conflict, NotFound
 from atoll.surfaces.cli.console.output import show_table

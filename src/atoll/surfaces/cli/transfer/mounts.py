@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from atoll.client.bodies import MountBody
+from atoll.client.made.hosts.routes import MountBody
 from atoll.domain.errors import AtollError, Forbidden, Invalid, Unavailable
 from atoll.domain.files.host_mount import below_any, check_source, check_target
 from atoll.domain.files.private_folder import private_inside, private_path, refuse_private

@@ -5,9 +5,8 @@ Each order is a pull as the command line makes it: into one branch, without forc
 
 from pathlib import Path
 
-from atoll.client.bodies import PullResultBody, TakeBody
 from atoll.client.client import Client
-from atoll.client.shapes import PullOrder
+from atoll.client.made.library.pulls import PullOrder, PullResultBody, TakeBody
 from atoll.domain.errors import AtollError, Conflict, NotFound, Unavailable
 from atoll.surfaces.cli.console.output import note, say
 from atoll.surfaces.cli.transfer.held_push import bring_pushed

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from atoll.client.bodies import given
 from atoll.client.client import Client
+from atoll.client.made.library.repositories import RepositoryWithRefs
 from atoll.client.made.sandboxes.requests import RepoBody
-from atoll.client.shapes import RepositoryWithRefs
-from atoll.client.transport import post
+from atoll.client.transport import given, post
 from atoll.domain.errors import Invalid
 from atoll.domain.repository.branch import read_new_branch
 from atoll.domain.repository.repository import is_path, read_remote
@@ -21,6 +20,8 @@ from atoll.surfaces.cli.console.progress import ProgressNote
 
 if TYPE_CHECKING:
     from atoll.surfaces.cli.transfer.local_repo import LocalRepo
+
+_HEADS = "refs/heads/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ def _origin(api: Client, repo: str, named: NamedBranch) -> RepositoryOrigin:
         request["repo_url"] = url = _address(repo)
         if named.base and not named.start:
             fetched = post("repositories", "fetch", value={"repo_url": url})
-            there = api.transport.read(RepositoryWithRefs, fetched).branches
+            there = _branches(api.transport.read(RepositoryWithRefs, fetched))
             request["from_branch"] = named.base if named.base in there else None
         return RepositoryOrigin(given(request))
     from atoll.surfaces.cli.transfer.local_git import LocalGit
@@ -106,6 +107,12 @@ def _origin(api: Client, repo: str, named: NamedBranch) -> RepositoryOrigin:
     return RepositoryOrigin(given(request), checkout.root)
 
 
+def _branches(repository: RepositoryWithRefs) -> dict[str, str]:
+    """Return the commit of each branch."""
+    found = (ref for ref in repository.refs if ref.name.startswith(_HEADS))
+    return {ref.name.removeprefix(_HEADS): ref.commit for ref in found}
+
+
 def _address(repo: str) -> str:
     """Return the address of a remote. Says what was taken where a folder here has that name."""
     here = Path(repo).is_dir()
@@ -123,7 +130,7 @@ def _address(repo: str) -> str:
 def _find_start(checkout: "LocalRepo", named: NamedBranch, sent: RepositoryWithRefs) -> str | None:
     """Return the branch to begin from, None where the named one goes on. Raises `Invalid` for one
     that neither the checkout nor its remote nor the server knows."""
-    there = sent.branches
+    there = _branches(sent)
     if named.start is not None:
         if named.start not in there:
             raise Invalid(f"{checkout.root} has no branch {named.start!r}.", field="from_branch")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.client.client import Client
-from atoll.client.terminal_shapes import Entry
+from atoll.client.made.files import Entry
 from atoll.client.transport import Stream, get
 from atoll.domain.errors import Forbidden, Invalid, NotFound
 from atoll.surfaces.cli.console.output import note

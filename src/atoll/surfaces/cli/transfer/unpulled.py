@@ -11,8 +11,8 @@ from enum import Enum
 import click
 
 from atoll.client.client import Client
+from atoll.client.made.library.unpulled import HeldPush, UnpulledPlace
 from atoll.client.made.sandboxes.views import Sandbox
-from atoll.client.shapes import HeldPush, UnpulledPlace
 from atoll.domain.errors import AtollError
 from atoll.surfaces.cli.console.moments import until
 from atoll.surfaces.cli.console.output import clean, confirmed, note

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from atoll.client.client import Client
-from atoll.client.shapes import Have, RepositoryWithRefs
+from atoll.client.made.library.repositories import Have, RepositoryWithRefs
 from atoll.client.transport import Call, at, post
 from atoll.domain.errors import Failed, Invalid, LimitReached
 from atoll.domain.repository.branch import read_branch

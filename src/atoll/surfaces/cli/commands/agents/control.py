@@ -10,10 +10,11 @@ from typing import ParamSpec, TypeVar, Unpack
 
 import click
 
-from atoll.client.bodies import Action, given
 from atoll.client.client import Client
 from atoll.client.made.agents.sandbox_agents import Agent, AgentBody, AnswerBody, Card
 from atoll.client.projects import Projects
+from atoll.client.sandboxes import Action
+from atoll.client.transport import given
 from atoll.domain.errors import Conflict, Failed, Invalid
 from atoll.surfaces.cli.console import candidates
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation

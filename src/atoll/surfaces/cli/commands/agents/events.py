@@ -8,7 +8,7 @@ import click
 
 from atoll.client.client import Client
 from atoll.client.fields import Shape
-from atoll.client.terminal_shapes import Event, EventPage, Gap
+from atoll.client.made.events import Event, EventPage, Gap
 from atoll.client.transport import Call, Stream, at, get
 from atoll.domain.errors import Unavailable
 from atoll.surfaces.cli.console.candidates import sandboxes

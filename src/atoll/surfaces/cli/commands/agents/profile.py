@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
+from atoll.client.made.library.profiles import Profile, ProfileList
 from atoll.client.made.sandboxes.views import ProfileName
-from atoll.client.shapes import Profile, ProfileList
 from atoll.client.transport import Call, at, get
 from atoll.domain.errors import Invalid
 from atoll.surfaces.cli.console.exits import FAILED

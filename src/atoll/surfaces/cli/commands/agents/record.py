@@ -9,7 +9,7 @@ from typing import BinaryIO
 import click
 
 from atoll.client.client import Client
-from atoll.client.terminal_shapes import Recording
+from atoll.client.made.recordings import Recording
 from atoll.client.transport import get
 from atoll.domain.errors import Conflict, Failed, NotFound
 from atoll.surfaces.cli.console.guard import GuardedStream

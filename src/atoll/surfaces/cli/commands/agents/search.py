@@ -2,7 +2,7 @@
 
 import click
 
-from atoll.client.terminal_shapes import Match
+from atoll.client.made.recordings import Match
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument

@@ -2,8 +2,8 @@
 
 import click
 
-from atoll.client.bodies import given
 from atoll.client.made.agents.sandbox_agents import AgentSettings, Setting, SettingsBody
+from atoll.client.transport import given
 from atoll.surfaces.cli.commands.agents.control import agent_option, which_agent
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument

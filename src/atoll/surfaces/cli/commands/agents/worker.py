@@ -8,10 +8,16 @@ from typing import Any, ParamSpec, TypeVar
 
 import click
 
-from atoll.client.bodies import given
-from atoll.client.transport import get
-from atoll.client.workers.shapes import ServerRequest, Worker, WorkerPage, WorkerThread
-from atoll.client.workers.workers import TeardownBody, WorkerBody, Workers
+from atoll.client.made.workers.workers import (
+    ServerRequest,
+    TeardownBody,
+    Worker,
+    WorkerBody,
+    WorkerPage,
+    WorkerThread,
+)
+from atoll.client.transport import get, given
+from atoll.client.workers.workers import Workers
 from atoll.surfaces.cli.commands.agents.worker_check import check, worker_up
 from atoll.surfaces.cli.commands.agents.worker_hold import HOLD
 from atoll.surfaces.cli.commands.agents.worker_talk import TALK, worker_argument

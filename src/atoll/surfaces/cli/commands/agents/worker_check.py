@@ -7,13 +7,12 @@ from contextlib import contextmanager
 
 import click
 
-from atoll.client.bodies import given
-from atoll.client.workers.shapes import Worker, WorkerEvent
+from atoll.client.made.workers.workers import Worker, WorkerBody, WorkerRequestFields
+from atoll.client.transport import given
+from atoll.client.workers.shapes import WorkerEvent
 from atoll.client.workers.workers import (
     LOOK_SECONDS,
     RECEIPT_SECONDS,
-    WorkerBody,
-    WorkerRequestFields,
     Workers,
     is_up,
     new_request_id,

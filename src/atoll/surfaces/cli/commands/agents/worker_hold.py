@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from atoll.client.workers.shapes import WorkerTaken
+from atoll.client.made.workers.workers import WorkerTaken
 from atoll.client.workers.workers import Workers
 from atoll.domain.errors import Failed, Invalid
 from atoll.surfaces.cli.commands.agents.worker_talk import worker_argument

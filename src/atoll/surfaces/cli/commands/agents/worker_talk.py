@@ -8,15 +8,9 @@ from typing import ParamSpec, TypeVar, cast
 import click
 
 from atoll.client.fields import Json, Shape
-from atoll.client.workers.shapes import WorkerDelta, WorkerEvent, WorkerPage
-from atoll.client.workers.workers import (
-    RECEIPT_SECONDS,
-    Turn,
-    WorkerRequestFields,
-    Workers,
-    new_request_id,
-    result_of,
-)
+from atoll.client.made.workers.workers import WorkerPage, WorkerRequestFields
+from atoll.client.workers.shapes import WorkerDelta, WorkerEvent
+from atoll.client.workers.workers import RECEIPT_SECONDS, Turn, Workers, new_request_id, result_of
 from atoll.domain.errors import Failed, Invalid
 from atoll.surfaces.cli.console.candidates import listed
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import click
 
-from atoll.client.made.workers.desktops import Desktop, DesktopList
+from atoll.client.made.workers.desktops import Desktop, DesktopList, Desktops
 from atoll.client.server import find_server
-from atoll.client.workers.desktops import Desktops
 from atoll.domain.errors import AtollError, Invalid
 from atoll.ports.outside.local_wall import DesktopOptions, LocalWall
 from atoll.surfaces.cli.console.candidates import listed

@@ -9,8 +9,9 @@ from pathlib import Path
 import click
 
 from atoll.client.client import Client
+from atoll.client.made.sandboxes.oversight import Running
 from atoll.client.made.sandboxes.views import Sandbox
-from atoll.client.organizations import Organizations, Running
+from atoll.client.organizations import Organizations
 from atoll.client.server import find_server
 from atoll.domain.errors import (
     AtollError,

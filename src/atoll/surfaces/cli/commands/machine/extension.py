@@ -9,7 +9,8 @@ from pathlib import Path
 
 import click
 
-from atoll.client.outside.extensions import Extension, Extensions, StrayList
+from atoll.client.catalogues import Extensions
+from atoll.client.made.extensions import Extension, StrayList
 from atoll.domain.errors import Conflict, Failed, Invalid
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation

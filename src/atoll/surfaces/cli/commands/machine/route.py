@@ -4,7 +4,6 @@ from typing import Any, Literal, cast
 
 import click
 
-from atoll.client.bodies import given
 from atoll.client.made.hosts.routes import (
     DefaultRoute,
     ExplainBody,
@@ -18,6 +17,7 @@ from atoll.client.made.hosts.routes import (
     RouteRulesBody,
     Routes,
 )
+from atoll.client.transport import given
 from atoll.domain.host.host import amount
 from atoll.surfaces.cli.console.candidates import sandboxes
 from atoll.surfaces.cli.console.exits import FAILED

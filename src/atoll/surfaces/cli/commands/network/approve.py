@@ -8,8 +8,7 @@ import sys
 
 import click
 
-from atoll.client.bodies import Reach
-from atoll.client.made.approvals import ApproveBody
+from atoll.client.made.approvals import ApproveBody, GrantScope
 from atoll.domain.errors import Forbidden
 from atoll.surfaces.cli.commands.network.approvals import show
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
@@ -33,7 +32,7 @@ from atoll.surfaces.cli.console.references import approval_id
 @json_option()
 @pass_invocation
 def command(
-    invocation: Invocation, approval: str, *, reach: Reach, ttl: str | None, as_json: bool
+    invocation: Invocation, approval: str, *, reach: GrantScope, ttl: str | None, as_json: bool
 ) -> None:
     """Approve a request."""
     if not sys.stdin.isatty():

@@ -1,20 +1,18 @@
 """`atoll net`: what a sandbox may reach, shown and switched while it lives."""
 
-from typing import Literal
+from typing import Literal, get_args
 
 import click
 
-from atoll.client.bodies import Mode
-from atoll.client.made.sandboxes.networks import Network, NetworkBody, Rule
+from atoll.client.made.sandboxes.networks import Network, NetworkBody, NetworkMode, Rule
 from atoll.surfaces.cli.console import candidates
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import clean, say, show_json, show_table
 from atoll.surfaces.cli.dispatch.several import Several
 from atoll.surfaces.cli.dispatch.verbs import UsualVerb
-from atoll.wire.words.networks import NetworkMode
 
-MODES = [mode.value for mode in NetworkMode]
+MODES = get_args(NetworkMode)
 
 
 class _Network(UsualVerb):
@@ -105,7 +103,7 @@ def mode(
     invocation: Invocation,
     name: str,
     *,
-    mode: Mode,
+    mode: NetworkMode,
     ports: tuple[int, ...],
     ranges: tuple[str, ...],
     as_json: bool,

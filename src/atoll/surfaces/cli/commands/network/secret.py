@@ -6,9 +6,9 @@ from typing import Unpack
 
 import click
 
-from atoll.client.bodies import given
 from atoll.client.made.secrets import Purpose as SecretKind
 from atoll.client.made.secrets import Secret, SecretBody
+from atoll.client.transport import given
 from atoll.domain.errors import Invalid
 from atoll.domain.secrets.secret import Use, look_alikes, read_place
 from atoll.surfaces.cli.console import candidates

@@ -5,12 +5,12 @@ from contextlib import suppress
 
 import click
 
-from atoll.client.dashboards.dashboards import Dashboards
 from atoll.client.made.dashboards.dashboards import (
     Dashboard,
     DashboardBody,
     DashboardChangeBody,
     DashboardRole,
+    Dashboards,
     DashboardScope,
 )
 from atoll.client.made.dashboards.shares import DashboardShare, DashboardShareBody
@@ -39,7 +39,7 @@ def _dashboard_id(context: click.Context, _parameter: click.Parameter, dashboard
         yield from ((one.id, one.name) for one in there.list().dashboards)
         if context.info_name == "give":
             with suppress(Forbidden, NotFound):
-                yield from ((one.id, one.name) for one in there.waiting().dashboards)
+                yield from ((one.id, one.name) for one in there.waiting(None).dashboards)
 
     return pick_id(DASHBOARD, dashboard, listed)
 
@@ -224,8 +224,8 @@ def unlink(invocation: Invocation, dashboard: str, links: tuple[str, ...]) -> No
 @pass_invocation
 def delete(invocation: Invocation, dashboard: str) -> None:
     """Delete a dashboard; it can be restored for seven days."""
-    gone = _dashboards(invocation).delete(dashboard)
-    note(f"deleted; `atoll dashboard restore {gone}` undoes it for seven days")
+    _dashboards(invocation).delete(dashboard)
+    note(f"deleted; `atoll dashboard restore {dashboard}` undoes it for seven days")
 
 
 @command.command("restore")
@@ -255,7 +255,7 @@ def give(invocation: Invocation, dashboard: str, member: str, *, yes: bool) -> N
 @pass_invocation
 def waiting(invocation: Invocation, *, as_json: bool) -> None:
     """List the dashboards whose owner is gone: `atoll dashboard give` gives them to somebody."""
-    found = _dashboards(invocation).waiting()
+    found = _dashboards(invocation).waiting(None)
     if as_json:
         show_json(found.value)
         return

@@ -4,7 +4,7 @@ import platform
 
 import click
 
-from atoll.client.shapes import Ticket
+from atoll.client.made.people.logins import Ticket
 from atoll.client.transport import Call
 from atoll.domain.errors import Failed
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation

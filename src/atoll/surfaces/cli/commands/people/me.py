@@ -2,8 +2,7 @@
 
 import click
 
-from atoll.client.bodies import MeBody
-from atoll.client.shapes import Me
+from atoll.client.made.people.me import Me, MeBody
 from atoll.client.transport import get, patch
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option

@@ -2,12 +2,12 @@
 
 import sys
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar, get_args
 
 import click
 
 from atoll.client.made.people.organizations import Member, MemberBody, OrgRole
-from atoll.client.organizations import ROLES, Organizations
+from atoll.client.organizations import Organizations
 from atoll.domain.errors import Invalid
 from atoll.surfaces.cli.commands.people.share import LOCAL_ONLY
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
@@ -26,7 +26,7 @@ NO_PROVIDER = (
     "(docs/run/sign-in.md); without one, others come in by links of `atoll share`"
 )
 _KINDS = {"adm": "person", "atm": "service account", "agt": "agent"}
-_role = click.Choice(ROLES)
+_role = click.Choice(get_args(OrgRole))
 
 
 @click.group("org", cls=Verbs)

@@ -5,9 +5,9 @@ from contextlib import suppress
 
 import click
 
+from atoll.client.made.people.me import Me
 from atoll.client.made.people.quotas import HeldQuota, NetworkBounds, NetworkBoundsBody, QuotaBody
 from atoll.client.organizations import Organizations
-from atoll.client.shapes import Me
 from atoll.client.transport import get
 from atoll.domain.errors import Forbidden, Invalid, NotFound
 from atoll.surfaces.cli.commands.people.org import org_option

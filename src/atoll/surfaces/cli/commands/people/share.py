@@ -2,8 +2,7 @@
 
 import click
 
-from atoll.client.bodies import Role
-from atoll.client.made.people.shares import Share, ShareBody
+from atoll.client.made.people.shares import Role, Share, ShareBody
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.moments import until
 from atoll.surfaces.cli.console.options import (

@@ -2,9 +2,9 @@
 
 import click
 
+from atoll.client.made.people.me import Me
 from atoll.client.made.people.organizations import Organization
 from atoll.client.organizations import Organizations
-from atoll.client.shapes import Me
 from atoll.client.transport import get
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option

@@ -2,7 +2,7 @@
 
 import click
 
-from atoll.client.changes import WorkingTrees
+from atoll.client.files import WorkingTrees
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import clean, say, show_json

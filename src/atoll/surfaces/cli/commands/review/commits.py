@@ -2,7 +2,7 @@
 
 import click
 
-from atoll.client.changes import CommitPage, Commits
+from atoll.client.made.library.commits import CommitPage, Commits
 from atoll.surfaces.cli.console.diff_lines import diff_lines, page
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.moments import age

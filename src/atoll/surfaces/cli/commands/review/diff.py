@@ -5,7 +5,8 @@ from posixpath import normpath
 
 import click
 
-from atoll.client.changes import ChangedFile, FileDiff, WorkingTrees
+from atoll.client.files import WorkingTrees
+from atoll.client.made.library.changes import ChangedFile, FileDiff
 from atoll.surfaces.cli.console.diff_lines import diff_lines, page, stat_lines
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument

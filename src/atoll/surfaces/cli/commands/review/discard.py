@@ -2,7 +2,8 @@
 
 import click
 
-from atoll.client.changes import ChangedFile, TreeChanges, WorkingTrees
+from atoll.client.files import WorkingTrees
+from atoll.client.made.library.changes import ChangedFile, TreeChanges
 from atoll.domain.errors import NotFound
 from atoll.surfaces.cli.console.diff_lines import file_lines
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation

@@ -2,8 +2,7 @@
 
 import click
 
-from atoll.client.bodies import PullRequestBody
-from atoll.client.changes import DiscussedPull, PullRequests
+from atoll.client.made.forges import DiscussedPull, PullRequestBody, PullRequests
 from atoll.client.transport import Pairs
 from atoll.domain.errors import NotFound
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation

@@ -4,7 +4,7 @@ import webbrowser
 
 import click
 
-from atoll.client.preview.previews import Link, LinkBody, Preview, PreviewBody, Previews
+from atoll.client.made.previews import Link, LinkBody, Preview, PreviewBody, Previews
 from atoll.domain.network.forwarded_port import MOST_PORT
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.moments import until
@@ -34,7 +34,7 @@ def command() -> None:
 def list_(invocation: Invocation, name: str, *, every: bool, as_json: bool) -> None:
     """List the previews of a sandbox, and the ports on which something listens."""
     api = Previews(invocation.api().transport)
-    found = [one for one in api.list(name) if every or one.state != "gone"]
+    found = [one for one in api.list(name).previews if every or one.state != "gone"]
     ports = api.ports(name)
     if as_json:
         show_json({"previews": [one.value for one in found], **ports.value})
@@ -140,8 +140,9 @@ def open_(invocation: Invocation, name: str, *, what: str, path: str) -> None:
 
 def _linked(invocation: Invocation, name: str, what: str, body: LinkBody) -> Link:
     previews = Previews(invocation.api().transport)
-    chosen = what if what.isdecimal() else _preview_id(previews, name, what)
-    return previews.link(name, chosen, body)
+    if what.isdecimal():
+        return previews.link_port(name, int(what), body)
+    return previews.link(name, _preview_id(previews, name, what), body)
 
 
 def _preview_id(previews: Previews, name: str, preview: str) -> str:
@@ -150,7 +151,8 @@ def _preview_id(previews: Previews, name: str, preview: str) -> str:
         PREVIEW,
         preview,
         lambda: (
-            (one.preview_id, "" if one.state == "gone" else one.app) for one in previews.list(name)
+            (one.preview_id, "" if one.state == "gone" else one.app)
+            for one in previews.list(name).previews
         ),
     )
 

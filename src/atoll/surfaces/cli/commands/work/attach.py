@@ -10,9 +10,9 @@ from urllib.parse import quote
 
 import click
 
-from atoll.client.bodies import TerminalBody, TerminalChangeBody
 from atoll.client.client import Client
 from atoll.client.made.sandboxes.views import Sandbox
+from atoll.client.made.terminals import TerminalBody, TerminalChangeBody
 from atoll.client.server import Server, server_at
 from atoll.domain.errors import AtollError, Conflict, NotFound
 from atoll.surfaces.cli.attach.attachment import AttachState

@@ -2,8 +2,7 @@
 
 import click
 
-from atoll.client.made.library.drive import DriveExportBody, DriveFile, DriveImportBody
-from atoll.client.outside.drive import Drives
+from atoll.client.made.library.drive import DriveExportBody, DriveFile, DriveImportBody, Drives
 from atoll.client.transport import Pairs
 from atoll.domain.errors import NotFound
 from atoll.domain.size import spelled_size

@@ -4,9 +4,9 @@ import sys
 
 import click
 
-from atoll.client.bodies import ExecBody, TerminalBody
 from atoll.client.client import Client
-from atoll.client.terminal_shapes import Exec
+from atoll.client.made.execs import Exec, ExecBody
+from atoll.client.made.terminals import TerminalBody
 from atoll.domain.duration import parse_duration
 from atoll.surfaces.cli.attach.keys import DETACH_KEYS, DetachKeys
 from atoll.surfaces.cli.attach.rawtty import RawTty

@@ -2,8 +2,8 @@
 
 import click
 
-from atoll.client.terminal_shapes import FoundFile
-from atoll.client.terminals import FileSearch
+from atoll.client.files import FileSearch
+from atoll.client.stream_lines import FoundFile
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument

@@ -5,8 +5,9 @@ from contextlib import suppress
 import click
 
 from atoll.client.client import Client
+from atoll.client.made.agents.tools import SandboxTool, SandboxTools
+from atoll.client.made.processes import Processes
 from atoll.client.made.sandboxes.views import Isolation, Repo, Sandbox, SandboxProject, Setup
-from atoll.client.shapes import Processes, SandboxTool, SandboxTools
 from atoll.domain.errors import AtollError
 from atoll.domain.login.agent_login import NAMED_LOGIN
 from atoll.domain.wall.interior import MIB
@@ -57,7 +58,7 @@ def _left_out(api: Client, sandbox: Sandbox) -> str:
     comes in; empty where there are none, or nobody looked."""
     if sandbox.state not in RUNNING or sandbox.value.get("agents_inside") is None:
         return ""
-    from atoll.client.agents import AgentCatalogue
+    from atoll.client.catalogues import AgentCatalogue
 
     inside = {"shell", *(each.partition("@")[0] for each in sandbox.agents_inside)}
     limited = sandbox.value.get("agent_catalogue") is not None

@@ -6,10 +6,9 @@ from typing import Literal
 
 import click
 
-from atoll.client.bodies import SyncBody
 from atoll.client.client import Client
+from atoll.client.made.library.syncs import Sync, SyncBody
 from atoll.client.made.sandboxes.views import Repo, Sandbox
-from atoll.client.shapes import Sync
 from atoll.domain.errors import Conflict, Invalid
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation

@@ -1,0 +1,16 @@
+"""Forges: pull requests of a sandbox's branches, and what a forge has.
+
+Awaited. Made from the declarations of the API by `scripts/client`.
+"""
+
+from atoll.client.aio.nouns import AsyncNoun, Awaited
+from atoll.client.made import forges as made
+
+
+class AsyncPullRequests(AsyncNoun[made.PullRequests]):
+    """Pull requests of a sandbox's branches."""
+
+    blocking = made.PullRequests
+    list = Awaited(made.PullRequests.list)
+    create = Awaited(made.PullRequests.create)
+    get = Awaited(made.PullRequests.get)

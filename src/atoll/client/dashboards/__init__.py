@@ -1,1 +1,0 @@
-"""Dashboards over the API."""

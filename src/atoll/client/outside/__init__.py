@@ -1,1 +1,0 @@
-"""Places outside that the server reaches, over the API."""

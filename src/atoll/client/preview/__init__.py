@@ -1,1 +1,0 @@
-"""Previews over the API, for the command that uses them."""
