@@ -12,7 +12,7 @@ import msgspec
 
 from atoll.domain.errors import LimitReached
 from atoll.domain.worker.ledger import LedgerEntry, WorkerRequest, admit
-from atoll.runtime.workers.line_file import LineFile
+from atoll.runtime.journal.line_file import LineFile
 from atoll.wire.contract.workers import Receipt
 
 MAX_REQUESTS = 16_384

@@ -89,10 +89,10 @@ class Worker:
         return WorkerRecord(
             worker_id=self.id,
             agent_id="" if self._session is None else self._session.identity.id,
-            last=self._spool.last,
-            acknowledged=self._spool.acknowledged,
+            last=self._spool.log.last,
+            acknowledged=self._spool.log.acknowledged,
             pending=len(list(self._ledger.pending())),
-            full=self._spool.full,
+            full=self._spool.log.full,
         )
 
     def attach(self, session: AgentSession) -> None:
@@ -128,33 +128,33 @@ class Worker:
     async def page(self, after: int, limit: int, wait_seconds: int) -> SpoolPage:
         """Return entries above `after`, waiting for the first."""
         if wait_seconds:
-            await self._spool.wait(after, wait_seconds)
+            await self._spool.log.wait(after, wait_seconds)
         return self._spool.read(after, limit)
 
     def acknowledge(self, n: int) -> None:
         """Free entries up to `n`."""
         try:
-            self._spool.acknowledge(n)
+            self._spool.log.acknowledge(n)
         except OSError as error:
             raise _no_disk(error) from error
 
     def release(self) -> None:
         """Let go of everybody who waits."""
         self.live.release()
-        self._spool.release()
+        self._spool.log.release()
         for answered in self._answered.values():
             answered.set()
 
     def close(self) -> None:
         """Let go of the files."""
-        self._spool.close()
+        self._spool.log.close()
         self._ledger.close()
 
     # What the agent says.
 
     async def room(self) -> None:
         """Wait until the agent's next message can be kept."""
-        await self._spool.room()
+        await self._spool.log.room()
 
     async def take(self, line: bytes, step: Step) -> None:
         """Keep a message, where it is an event, the events a translator made of it, and the
@@ -162,10 +162,10 @@ class Worker:
         if step.durable:
             await self._keep(line)
         elif not step.replies and not step.events:
-            self.live.add(self._spool.last, lambda: line)
+            self.live.add(self._spool.log.last, lambda: line)
         for event in step.events:
             if event.live:
-                self.live.add(self._spool.last, partial(_spelled, event, b""))
+                self.live.add(self._spool.log.last, partial(_spelled, event, b""))
             else:
                 await self._keep(_spelled(event, line))
         for reply in step.replies:
@@ -184,7 +184,7 @@ class Worker:
         session = self._session
         if session is None or session.lock.state is AgentState.STOPPED:
             raise Unavailable("no agent serves this worker", code="worker_unavailable")
-        if self._spool.full:
+        if self._spool.log.full:
             raise Unavailable(
                 "the worker's spool is full: read and acknowledge its entries",
                 code="worker_unavailable",
@@ -242,8 +242,8 @@ class Worker:
     def _recover(self) -> None:
         """Give every request of an earlier runtime its receipt."""
         pending = set(self._ledger.pending())
-        after = self._spool.acknowledged
-        while pending and after < self._spool.last:
+        after = self._spool.log.acknowledged
+        while pending and after < self._spool.log.last:
             for entry in self._spool.read(after, 1000).entries:
                 after = entry.n
                 if entry.request_id in pending and entry.kind != "event":
