@@ -108,6 +108,7 @@ class Scratch:
 def scratch(tmp_path: Path) -> Scratch:
     shutil.copytree(SOURCE, tmp_path / "src" / "atoll", ignore=LEFT_OUT)
     shutil.copytree(ROOT / "docs", tmp_path / "docs")
+    shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
     return Scratch(tmp_path)
 
 
@@ -163,9 +164,10 @@ def test_command_is_a_file_and_a_section(scratch: Scratch) -> None:
     scratch.add(place, file)
     check = "tests/surfaces/cli/test_commands_page.py"
     assert " failed" in scratch.checked(check)
-    section = "\n## `atoll hello`\n```console\n$ atoll hello Ada\n```\n"
-    page = (scratch.top / "docs" / "use" / "commands.md").read_text()
-    scratch.insert("docs/use/commands.md", page[-60:], section)
+    scratch.run("-m", "scripts.command_page")
+    scratch.insert(
+        "docs/use/commands.md", "\n## `atoll hello`\n", "```console\n$ atoll hello Ada\n```"
+    )
     assert " failed" not in scratch.checked(check)
     assert scratch.touched() == {place, "docs/use/commands.md"}
     call = "import sys\nfrom atoll.surfaces.cli.entry import run\nsys.exit(run({}, {{}}, None))"
