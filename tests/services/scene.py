@@ -21,6 +21,7 @@ from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
 from atoll.ports.leadership import Leadership
 from atoll.ports.outside.issuer import AgentIssuer
+from atoll.services.agents.agents import Agents
 from atoll.services.approvals.approvals import Approvals
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
@@ -29,17 +30,20 @@ from atoll.services.library.profiles import Profiles
 from atoll.services.lifecycle.room import SessionRoom
 from atoll.services.policies.policies import Inside
 from atoll.services.sandboxes.background import Background
+from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.secrets.secrets import Secrets
 from atoll.services.settings import ServiceSettings
 from atoll.services.sole_leader import SoleLeader
+from atoll.services.terminals.runtime_calls import RuntimeCalls
+from atoll.services.terminals.terminals import Terminals
 from atoll.testing import FakeAgentLayers, FakeRuntimes, FakeWorkspaces
 from atoll.testing.fakes.clock import VirtualClock
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wiring.control.graph import build_secrets
 from atoll.wiring.control.library import Preparation
-from atoll.wiring.control.lifecycle.sandboxes import SandboxPorts, build_sandboxes
+from atoll.wiring.control.lifecycle.sandboxes import SandboxPorts, SandboxServices, build_sandboxes
 from tests.peers.databases.chosen import database_url
 
 T = TypeVar("T")
@@ -92,12 +96,51 @@ class Scene:
     workspaces: FakeWorkspaces
     profiles: Profiles
     events: Events
-    sandboxes: Sandboxes
-    background: Background
+    within: SandboxServices
     secrets: Secrets
     approvals: Approvals
     vault: InMemoryVault
     layers: FakeAgentLayers
+
+    @property
+    def sandboxes(self) -> Sandboxes:
+        """The use cases of sandboxes."""
+        return self.within.sandboxes
+
+    @property
+    def background(self) -> Background:
+        """The tasks in the background."""
+        return self.within.background
+
+    @property
+    def access(self) -> RuntimeAccess:
+        """Access to runtimes."""
+        return self.within.access
+
+    @property
+    def calls(self) -> RuntimeCalls:
+        """Calls of runtimes."""
+        return RuntimeCalls(self.access, self.within.checks, self.ground.telemetry.tracer)
+
+    @property
+    def terminals(self) -> Terminals:
+        """The use cases of terminals."""
+        within, tracer = self.within, self.ground.telemetry.tracer
+        return Terminals(
+            self.access, self.room, checks=within.checks, journals=within.journals, tracer=tracer
+        )
+
+    @property
+    def agents(self) -> Agents:
+        """The use cases of agents."""
+        within = self.within
+        return Agents(
+            self.access,
+            self.terminals,
+            self.room,
+            checks=within.checks,
+            journals=within.journals,
+        )
 
     @property
     def room(self) -> SessionRoom:
@@ -174,12 +217,14 @@ async def opened(
         )
         preparation = Preparation(profiles, workspaces, workspaces)
         ground = Ground(store, bus, clock, ids, leadership=leadership or SoleLeader())
-        sandboxes, background = build_sandboxes(
+        within = build_sandboxes(
             ground, ports, preparation, settings=ServiceSettings(AdmissionSettings(max_sandboxes))
         )
         events = Events(store, bus, clock=clock, identifiers=ids)
-        secrets = build_secrets(ground, sandboxes, ports)
-        approvals = Approvals(ground, sandboxes)
+        secrets = build_secrets(ground, within, ports, profiles)
+        approvals = Approvals(
+            ground, within.sandboxes, access=within.access, policy_push=within.policy_push
+        )
         scene = Scene(
             store,
             bus,
@@ -189,15 +234,14 @@ async def opened(
             workspaces,
             profiles,
             events,
-            sandboxes,
-            background,
+            within,
             secrets,
             approvals,
             vault,
             layers,
         )
         async with asyncio.TaskGroup() as tasks:
-            running = tasks.create_task(background.run()) if run else None
+            running = tasks.create_task(within.background.run()) if run else None
             try:
                 yield scene
             finally:

@@ -30,8 +30,6 @@ from atoll.domain.sandbox.project import ProjectRequest
 from atoll.domain.sandbox.sandbox import Consumer, CreateSandbox, Inputs, RepoRequest, SetupMetadata
 from atoll.domain.sandbox.task import TaskRequest
 from atoll.ports import Capabilities, Provision
-from atoll.services.agents.agents import Agents
-from atoll.services.terminals.terminals import Terminals
 from atoll.surfaces.http.sandboxes.requests import mounts_of
 from atoll.wire.api.hosts.routes import MountBody
 from atoll.wire.api.sandboxes.requests import CreateBody
@@ -213,9 +211,7 @@ async def _once(look: Callable[[dict[str, Any]], Awaitable[Any]], document: dict
 async def _agent_opened(s: Scene, sandbox_id: str) -> None:
     """An agent's start; what the runtime is asked for is among its calls."""
     s.runtime.answers["POST", "/agents"] = (201, AGENT)
-    await Agents(s.sandboxes, Terminals(s.sandboxes, s.room), s.room).open(
-        LOCAL_PERSON, sandbox_id, OpenAgentBody(agent="codex")
-    )
+    await s.agents.open(LOCAL_PERSON, sandbox_id, OpenAgentBody(agent="codex"))
 
 
 async def _outcome(act: Any) -> Any:

@@ -54,7 +54,7 @@ async def test_restart_with_a_hundred_sandboxes_reaches_all_before_one_answers(
     async with opened(folder, before=before) as after:
         with timers() as waits:
             await after.background.adopted()
-            reached = [await after.sandboxes.runtime(LOCAL_PERSON, one.id) for one in made]
+            reached = [await after.access.runtime(LOCAL_PERSON, one.id) for one in made]
         assert {sandbox.state for sandbox, _client in reached} == {State.READY}
         assert len({sandbox.id for sandbox, _client in reached}) == 100
         assert [each for each in waits if each < SHORT_WAIT_SECONDS] == []

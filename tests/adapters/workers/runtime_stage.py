@@ -39,6 +39,7 @@ from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.library.profiles import Profiles
 from atoll.services.lifecycle.room import SessionRoom
+from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.settings import ServiceSettings
 from atoll.services.terminals.terminals import Terminals
@@ -84,6 +85,7 @@ class RuntimeStage:
     ground: Ground
     extension: Extension
     sandboxes: Sandboxes
+    access: RuntimeAccess
     host: RuntimeHost
 
 
@@ -121,18 +123,21 @@ async def runtime_stage(
             ScriptedAgents({"shell": (), "codex": (), "claude-code": ()}),
             InMemoryVault(),
         )
-        sandboxes, background = build_sandboxes(
-            ground, ports, preparation, settings=ServiceSettings()
-        )
+        within = build_sandboxes(ground, ports, preparation, settings=ServiceSettings())
         room = SessionRoom(ground)
-        agents = Agents(sandboxes, Terminals(sandboxes, room), room)
+        checks, journals, access = within.checks, within.journals, within.access
+        terminals = Terminals(
+            access, room, checks=checks, journals=journals, tracer=ground.telemetry.tracer
+        )
+        agents = Agents(access, terminals, room, checks=checks, journals=journals)
         if host is not None:
             async with store.begin() as rows:
                 await rows.hosts.put(host)
         async with asyncio.TaskGroup() as tasks:
-            running = tasks.create_task(background.run())
-            made = RuntimeHost(ground, sandboxes, agents, EmptyWorkspaces())
-            yield RuntimeStage(ground, extension, sandboxes, made)
+            running = tasks.create_task(within.background.run())
+            sandboxes = within.sandboxes
+            made = RuntimeHost(ground, sandboxes, agents, EmptyWorkspaces(), access=access)
+            yield RuntimeStage(ground, extension, sandboxes, access, made)
             running.cancel()
 
 
@@ -167,7 +172,7 @@ class RuntimeHarness(WorkerHostHarness):
 
     async def seen(self, host: WorkerHost, worker: WorkerRecord, request: WorkerRequest) -> int:
         assert worker.sandbox_id is not None
-        _, client = await self.behind.sandboxes.runtime(LOCAL_PERSON, worker.sandbox_id)
+        _, client = await self.behind.access.runtime(LOCAL_PERSON, worker.sandbox_id)
         done = await client.call(run_exec(ExecBody(shell="cat seen")))
         lines = map(json.loads, base64.b64decode(done.stdout).splitlines())
         wanted = (request.method, request.params)

@@ -249,7 +249,7 @@ async def test_yes_once_is_marked_and_used_up() -> None:
         s.runtime.journal.append(entry(2, "approval.used", {"approval_id": one.id}))
         await collected(s)
         assert (await s.approvals.get(LOCAL_PERSON, one.id)).verdict is ApprovalState.USED
-        await s.sandboxes.push_policies(box.org_id, None)
+        await s.within.policy_push.push_changes(box.org_id, None)
         assert policies(s)[-1].approvals == ()
 
 
@@ -475,7 +475,7 @@ async def test_two_hundred_answers_racing_a_change_leave_one_truth() -> None:
         assert sum(isinstance(each, Approval) for each in done) <= 1
         now = await s.approvals.get(LOCAL_PERSON, one.id)
         assert now.verdict in (ApprovalState.REVOKED, ApprovalState.DENIED, ApprovalState.EXPIRED)
-        await s.sandboxes.push_policies(box.org_id, None)
+        await s.within.policy_push.push_changes(box.org_id, None)
         assert policies(s)[-1].approvals == ()
         assert policies(s)[-1].customs[0].version == 2
 
@@ -527,5 +527,5 @@ async def test_yes_for_a_time_ends() -> None:
         await s.approvals.approve(LOCAL_PERSON, one.id, short)
         assert policies(s)[-1].approvals
         s.clock.turn(5)
-        await s.sandboxes.push_policies(box.org_id, None)
+        await s.within.policy_push.push_changes(box.org_id, None)
         assert policies(s)[-1].approvals == ()

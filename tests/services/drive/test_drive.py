@@ -102,7 +102,6 @@ class OneSandbox:
 
     def __init__(self, sandbox: Sandbox, client: RuntimeClient) -> None:
         self._here = sandbox, client
-        self.tracer = None
 
     async def get(self, _caller: object, _ref: str) -> Sandbox:
         return self._here[0]
@@ -143,7 +142,12 @@ async def drives() -> AsyncIterator[Drives]:
             here = cast(Any, OneSandbox(sandbox, client))
             connections = DriveConnections(s.ground, drive, vault=s.vault)
             transfers = DriveTransfers(
-                here, RuntimeCalls(here), connections, events=s.events, max_bytes=200_000
+                here,
+                RuntimeCalls(here, s.within.checks, s.ground.telemetry.tracer),
+                connections,
+                runtimes=here,
+                events=s.events,
+                max_bytes=200_000,
             )
             yield Drives(s, drive, connections, transfers, sandbox, Path(folder))
 
@@ -354,5 +358,9 @@ def _as_other(drives: Drives) -> DriveTransfers:
     granted.access, granted.forget = access, lambda _access: None
     calls = drives.transfers._calls
     return DriveTransfers(
-        drives.transfers._sandboxes, calls, cast(Any, granted), events=drives.scene.events
+        drives.transfers._sandboxes,
+        calls,
+        cast(Any, granted),
+        runtimes=drives.transfers._runtimes,
+        events=drives.scene.events,
     )

@@ -47,6 +47,7 @@ class Scene:
         self.pulls = PullRequests(
             cast(Any, SimpleNamespace(store=self)),
             cast(Any, self),
+            access=cast(Any, self),
             forge=self.forge,
             vault=self.vault,
             events=cast(Any, self),

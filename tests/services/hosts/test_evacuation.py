@@ -224,7 +224,7 @@ async def test_while_it_moves_nothing_starts_and_no_host_is_forgotten() -> None:
 
 async def read_at(s: Scene, movable: Movable, sandbox: Sandbox) -> str:
     """Read what a sandbox keeps; returns the host where it was brought up for that."""
-    async with s.sandboxes.reading(LOCAL_PERSON, sandbox.id):
+    async with s.access.reading(LOCAL_PERSON, sandbox.id):
         return movable.provisioned[-1].host
 
 

@@ -36,11 +36,11 @@ class Unpulled:
 def reports_of(s: Scene, unpulled: Unpulled, shelf: Held) -> EndReports:
     ground = Ground(s.store, s.bus, s.clock, Identifiers())
     pushes = HeldPushes(
-        ground, s.sandboxes, cast(Any, None), shelf=cast(Any, shelf), notes=PushNotes(),
-        settings=KeptSettings(30),
+        ground, s.sandboxes, cast(Any, None), access=s.access, shelf=cast(Any, shelf),
+        notes=PushNotes(), settings=KeptSettings(30),
     )  # fmt: skip
     found = cast(Any, unpulled)
-    return EndReports(ground, s.events, s.sandboxes, unpulled=found, pushes=pushes)
+    return EndReports(ground, s.events, s.sandboxes, access=s.access, unpulled=found, pushes=pushes)
 
 
 async def last(s: Scene, made: Sandbox) -> Event:

@@ -14,7 +14,6 @@ from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.pull_order import Checkout
 from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
 from atoll.ports.kept import HeldPush, KeptWorktree
-from atoll.services.agents.agents import Agents
 from atoll.services.agents.statuses import AgentStatuses
 from atoll.services.dashboards.mentions import DashboardMentions
 from atoll.services.ground import Ground
@@ -27,7 +26,6 @@ from atoll.services.library.pushes import HeldPushes
 from atoll.services.library.settings import KeptSettings
 from atoll.services.library.unpulled import UnpulledWork
 from atoll.services.logins.begun import BegunAgentLogin
-from atoll.services.terminals.terminals import Terminals
 from atoll.testing import FakeAgentIssuer
 from atoll.wire.words.agents import LoginMethod
 from atoll.wire.words.approvals import ApprovalState
@@ -73,13 +71,16 @@ class Held:
 
 
 def inbox_of(s: Scene, shelf: Held | None = None, pulls: PullOrders | None = None) -> Inbox:
-    agents = Agents(s.sandboxes, Terminals(s.sandboxes, s.room), s.room)
+    agents = s.agents
     held = shelf or Held(())
     pushes = HeldPushes(
         Ground(s.store, s.bus, s.clock, Identifiers()), s.sandboxes, cast(Any, None),
-        shelf=cast(Any, held), notes=PushNotes(), settings=KeptSettings(30),
+        access=s.access, shelf=cast(Any, held), notes=PushNotes(), settings=KeptSettings(30),
     )  # fmt: skip
-    ground, unpulled = Ground(s.store, s.bus, s.clock, Identifiers()), UnpulledWork(s.sandboxes)
+    ground, unpulled = (
+        Ground(s.store, s.bus, s.clock, Identifiers()),
+        UnpulledWork(s.sandboxes, s.access),
+    )
     return Inbox(
         s.approvals,
         AgentStatuses(s.store, s.bus),

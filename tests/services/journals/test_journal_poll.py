@@ -37,7 +37,7 @@ async def is_left_alone(s: Scene) -> None:
 async def stirred(s: Scene) -> Sandbox:
     sandbox = await s.ready()
     assert await turns(s, 20) == 0
-    await s.sandboxes.runtime(LOCAL_PERSON, sandbox.id, activity=True)
+    await s.access.runtime(LOCAL_PERSON, sandbox.id, activity=True)
     return sandbox
 
 
@@ -89,6 +89,6 @@ async def test_next_leadership_waits_for_what_the_last_one_was_about_to_wait_for
         s.background.journal_poll._polled.add(made.id)  # its task was cancelled before it began
         running = tasks.create_task(s.background.run())
         await s.sandboxes.wait(LOCAL_PERSON, made.id)
-        await s.sandboxes.runtime(LOCAL_PERSON, made.id, activity=True)
+        await s.access.runtime(LOCAL_PERSON, made.id, activity=True)
         await is_waited_for(s)
         running.cancel()

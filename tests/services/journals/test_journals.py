@@ -10,8 +10,6 @@ from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import StoreUnavailable
 from atoll.services.agents.statuses import AgentStatuses
 from atoll.services.journals.journals import Journals
-from atoll.services.terminals.runtime_calls import RuntimeCalls
-from atoll.services.terminals.terminals import Terminals
 from atoll.testing import FakeRuntimes
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wire.contract.execs import ExecBody
@@ -92,11 +90,11 @@ async def test_events_of_terminals_and_commands_name_who_began_them() -> None:
         sandbox = await s.ready()
         s.runtime.answers["POST", "/sessions"] = (201, SESSION | {"session_id": "t_9"})
         s.runtime.answers["POST", "/execs"] = (200, EXEC | {"exec_id": "e_9"})
-        await Terminals(s.sandboxes, s.room).open(LOCAL_PERSON, sandbox.id, OpenBody())
+        await s.terminals.open(LOCAL_PERSON, sandbox.id, OpenBody())
         command = LOCAL_PERSON, sandbox.id, ExecBody(argv=["true"])
-        await RuntimeCalls(s.sandboxes).run(*command)
+        await s.calls.run(*command)
         actor = dict(s.runtime.calls[-1].query)["actor"]
-        async with RuntimeCalls(s.sandboxes).run_streamed(*command):
+        async with s.calls.run_streamed(*command):
             assert dict(s.runtime.calls[-1].query)["actor"] == actor
         s.runtime.journal = [
             entry(1, "terminal.opened", id="t_9", argv0="bash"),

@@ -138,15 +138,15 @@ async def test_sandbox_keeps_its_state_and_its_journals_mark_without_its_events(
         made = await s.ready()
         entry = {"n": 1, "at": "2026-01-01T12:00:00Z", "kind": "door.refused", "payload": {}}
         s.runtime.journal.append(entry)
-        client = s.sandboxes.runtime_of(made)
-        assert await s.sandboxes._journals.collect(made, client) == 1
+        client = s.access.runtime_of(made)
+        assert await s.within.journals.collect(made, client) == 1
         await pruning(s, most=1).sweep()
         async with s.store.read() as rows:
             query = EventQuery(made.org_id, made.owner, f"sandbox:{made.id}")
             assert [one.event_type for one in await rows.events.page(query)] == ["door.refused"]
         assert (await s.sandboxes.get(LOCAL_PERSON, made.id)).state == "ready"
         # What was collected is not collected once more.
-        assert await s.sandboxes._journals.collect(made, client) == 0
+        assert await s.within.journals.collect(made, client) == 0
         stopped = await s.sandboxes.stop(LOCAL_PERSON, made.id)
         assert stopped.id == made.id
         await s.until(made, "stopped")

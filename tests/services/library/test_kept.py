@@ -18,7 +18,6 @@ from atoll.services.identifiers import Identifiers
 from atoll.services.library.kept import KeptWorktrees
 from atoll.services.library.settings import KeptSettings
 from atoll.services.library.workspaces import Workspaces
-from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.wire.words.sandboxes import State
 from tests.services.scene import Scene, scene
 
@@ -36,8 +35,9 @@ async def keeping(folder: Path) -> AsyncIterator[tuple[Scene, KeptWorktrees]]:
         kept = KeptWorktrees(
             s.sandboxes,
             cast(Workspaces, None),
-            RuntimeCalls(s.sandboxes),
+            s.calls,
             shelf,
+            access=s.access,
             clock=s.clock,
             identifiers=Identifiers(),
             settings=KeptSettings(WEEK.days),

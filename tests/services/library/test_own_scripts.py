@@ -17,12 +17,12 @@ from atoll.ports.runtime import RuntimeStream
 from atoll.services.library.changes import Comparison
 from atoll.services.library.commits import Commits
 from atoll.services.library.tree_edits import TreeEdits
-from atoll.services.library.unpulled import UnpulledWork
 from atoll.services.library.workspaces import EVERYTHING
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wire.git.checkpoints import TALLY
 from tests.peers.boxed_runtime import BoxedRuntime
 from tests.services.library.test_changes import Review
+from tests.services.library.test_unpulled import work_of
 from tests.services.library.test_workspaces import World, world
 
 __all__ = ["world"]
@@ -64,7 +64,7 @@ async def test_variables_of_a_sandbox_do_not_reach_our_scripts(world: World) -> 
     review = Review(sandbox, box)
     assert set(await review.files()) == {"exit.sh", "src/a.txt"}
     reading = _reading(review)
-    (place,) = await UnpulledWork(reading).of(LOCAL_PERSON, sandbox.id)
+    (place,) = await work_of(reading).of(LOCAL_PERSON, sandbox.id)
     assert (place.changed, place.untracked) == (("src/a.txt",), ("exit.sh",))
     commit = await TreeEdits(reading, review.trees).commit(LOCAL_PERSON, sandbox.id, "all")
     async with world.workspaces.taken_out(sandbox, box, 0, ref="refs/heads/fix") as (_, refs):
@@ -125,7 +125,7 @@ async def test_files_outside_the_tree_do_not_hide_a_change(world: World) -> None
     assert not files["src/a.txt"].binary
     assert {"new.txt", "home/.config/git/config"} <= set(files)
     assert (await review.diff("src/a.txt", context=0))["src/a.txt"] == ["-one", "+evil"]
-    (place,) = await UnpulledWork(_reading(review)).of(LOCAL_PERSON, "x")
+    (place,) = await work_of(_reading(review)).of(LOCAL_PERSON, "x")
     assert set(place.untracked) == {"home/", "new.txt"}
 
 
@@ -133,7 +133,7 @@ async def test_work_that_is_marked_as_unchanged_is_named(world: World) -> None:
     review = Review(*await world.laid_out(world.repo()))
     review.box.run("git update-index --assume-unchanged src/a.txt; echo 1 > src/a.txt")
     review.box.run("git config core.worktree /nowhere")
-    (place,) = await UnpulledWork(_reading(review)).of(LOCAL_PERSON, "x")
+    (place,) = await work_of(_reading(review)).of(LOCAL_PERSON, "x")
     assert place.changed == ("src/a.txt",)
 
 
@@ -208,7 +208,7 @@ async def test_scripts_need_no_mktemp_and_no_programs_that_read_nul(world: World
     assert set(await review.files("uncommitted")) == {odd.name, "src/a.txt"}
     assert (await review.diff(odd.name))[odd.name] == ["+new"]
     reading = _reading(review)
-    (place,) = await UnpulledWork(reading).of(LOCAL_PERSON, sandbox.id)
+    (place,) = await work_of(reading).of(LOCAL_PERSON, sandbox.id)
     assert (place.changed, place.untracked) == (("src/a.txt",), (odd.name,))
     commit = await TreeEdits(reading, review.trees).commit(LOCAL_PERSON, sandbox.id, "all")
     async with world.workspaces.taken_out(sandbox, box, 0, ref="refs/heads/fix") as (_, refs):

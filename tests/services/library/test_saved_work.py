@@ -19,11 +19,10 @@ from atoll.services.identifiers import Identifiers
 from atoll.services.library.checkout_scripts import BUNDLE_UNCOMMITTED
 from atoll.services.library.saved_work import SavedWork
 from atoll.services.library.settings import KeptSettings
-from atoll.services.library.unpulled import UnpulledWork
 from atoll.testing import WorkSaverContract
 from tests.peers.boxed_runtime import BoxedRuntime
 from tests.peers.git_tree import Tree
-from tests.services.library.test_unpulled import Reading
+from tests.services.library.test_unpulled import Reading, work_of
 from tests.services.library.test_workspaces import World, world
 
 __all__ = ["world"]
@@ -198,7 +197,7 @@ async def test_work_of_tags_and_linked_worktrees_is_named_and_saved(saving: Savi
         "echo ref: refs/heads/fix > z$one/HEAD; echo /gone/.git > z$one/gitdir; done"
     )
     reading = cast(Any, Reading(sandbox, box))
-    (place,) = await UnpulledWork(reading).of(LOCAL_PERSON, sandbox.id)
+    (place,) = await work_of(reading).of(LOCAL_PERSON, sandbox.id)
     assert (place.commits, place.changed, place.untracked) == (5, (".wt/a", ".git/out"), ())
     kept = await saving.saved(sandbox, box)
     assert kept is not None and (kept.bundles, kept.tree) == ((0,), False)
@@ -232,7 +231,7 @@ async def test_commits_of_submodules_are_kept_with_the_tree(
         f"cd {folder}; git clone -q /.atoll/repos/0.git lib; cd lib; git remote remove origin;"
         f"{inside}; cd ..; git add lib; git commit -qm lib"
     )
-    (place,) = await UnpulledWork(cast(Any, Reading(sandbox, box))).of(LOCAL_PERSON, sandbox.id)
+    (place,) = await work_of(Reading(sandbox, box)).of(LOCAL_PERSON, sandbox.id)
     assert place.changed == (("lib" if folder == "." else folder,) if tree else ())
     kept = await saving.saved(sandbox, box)
     assert kept is not None and kept.tree is tree

@@ -40,10 +40,15 @@ class Reading:
         yield self._pair
 
 
+def work_of(reading: object) -> UnpulledWork:
+    """Return the use cases over one sandbox."""
+    return UnpulledWork(cast(Any, reading), cast(Any, reading))
+
+
 async def test_newest_commit_is_named(world: World) -> None:
     sandbox, box = await world.laid_out(world.repo())
     box.run("echo 1 > 1; git add 1; git commit -qm one")
-    work = UnpulledWork(cast(Any, Reading(sandbox, box)))
+    work = work_of(Reading(sandbox, box))
     (place,) = await work.of(LOCAL_PERSON, sandbox.id)
     assert (place.commits, place.tip) == (1, box.run("git rev-parse HEAD"))
     tip = box.run("git tag upstream; git update-ref refs/keep/x HEAD; git rev-parse HEAD")
@@ -60,7 +65,7 @@ async def test_newest_commit_is_named(world: World) -> None:
 async def test_work_that_would_be_lost_is_counted_in_words_of_ours(world: World) -> None:
     sandbox, box = await world.laid_out(world.repo())
     sandbox = replace(sandbox, state=State.READY, ready_at=sandbox.created_at)
-    work = UnpulledWork(cast(Any, Reading(sandbox, box)))
+    work = work_of(Reading(sandbox, box))
     await work.check_lost(LOCAL_PERSON, sandbox.id)
     box.run("echo 1 > 1; git add 1; git commit -qm 'obey me'; echo 2 > 2; echo 3 > 3")
     tip = box.run("git rev-parse HEAD")[:12]
@@ -74,7 +79,7 @@ async def test_work_that_would_be_lost_is_counted_in_words_of_ours(world: World)
     assert unknown.value.code == "unpulled_unknown"
     assert "obey me" not in unknown.value.message
     for empty in (replace(sandbox, state=State.DESTROYED), replace(sandbox, ready_at=None)):
-        work = UnpulledWork(cast(Any, Reading(empty, box)))
+        work = work_of(Reading(empty, box))
         await work.check_lost(LOCAL_PERSON, sandbox.id)
 
 
@@ -90,7 +95,7 @@ async def test_commits_of_submodules_that_only_the_sandbox_has_count(world: Worl
     async def places() -> tuple[UnpulledPlace, ...]:
         pulled = (PulledTip(0, box.run("git rev-parse HEAD")),)
         reading = Reading(replace(sandbox, pulled=pulled), box)
-        return await UnpulledWork(cast(Any, reading)).of(LOCAL_PERSON, sandbox.id)
+        return await work_of(reading).of(LOCAL_PERSON, sandbox.id)
 
     box.run("printf '#!/bin/sh\ntouch /workspace/.git/ran\n' > .git/run; chmod +x .git/run")
     box.run("git -C lib config core.fsmonitor /workspace/.git/run")
@@ -119,7 +124,7 @@ async def test_commits_of_submodules_in_submodules_count(world: World) -> None:
     reading = Reading(replace(sandbox, pulled=(PulledTip(0, tip),)), box)
 
     async def places() -> tuple[UnpulledPlace, ...]:
-        return await UnpulledWork(cast(Any, reading)).of(LOCAL_PERSON, sandbox.id)
+        return await work_of(reading).of(LOCAL_PERSON, sandbox.id)
 
     assert await places() == ()
     box.run("cd lib/in; git switch -qc side; git commit -q --allow-empty -m own; git switch -q -")
@@ -131,7 +136,7 @@ async def test_tip_that_is_no_commit_is_not_passed_on(world: World, tip: str) ->
     sandbox, box = await world.laid_out(world.repo())
     lie = Script("lie", f"printf '1\\0{tip}\\0one\\0000\\0000\\0'")
     with patch.object(unpulled, "UNPULLED", lie), pytest.raises(Failed, match="newest commit"):
-        await UnpulledWork(cast(Any, Reading(sandbox, box))).of(LOCAL_PERSON, sandbox.id)
+        await work_of(Reading(sandbox, box)).of(LOCAL_PERSON, sandbox.id)
 
 
 async def test_files_are_listed_in_an_image_without_any_program(tmp_path: Path) -> None:

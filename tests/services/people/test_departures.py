@@ -38,7 +38,13 @@ async def test_what_only_a_member_could_use_goes_with_its_membership() -> None:
             await rows.hooks.put(hook, at.vault.seal("key", hook_binding(hook)))
             await rows.desktops.put(desktop)
             await rows.quotas.put(BOB.org_id, BOB.id, Quota(sandboxes=1))
-            departures = Departures(at.ground, at.sandboxes, at.secrets, logins=logins)
+            departures = Departures(
+                at.ground,
+                at.sandboxes,
+                at.secrets,
+                policy_push=at.within.policy_push,
+                logins=logins,
+            )
             await departures.forget(rows, member, actor=LOCAL_PERSON)
         async with at.store.read() as rows:
             assert await rows.hooks.of(BOB.org_id, BOB.id) == []
@@ -54,7 +60,9 @@ async def test_login_of_a_member_is_over_at_its_issuer_once_its_membership_is() 
         issuer.confirm_all()
         at.clock.turn(5)
         await logins.advance()
-        departures = Departures(at.ground, at.sandboxes, at.secrets, logins=logins)
+        departures = Departures(
+            at.ground, at.sandboxes, at.secrets, policy_push=at.within.policy_push, logins=logins
+        )
         async with at.store.begin() as rows:
             departure = await departures.forget(rows, member, actor=LOCAL_PERSON)
         assert departure.counts["secrets"] == 1
@@ -79,7 +87,9 @@ async def test_webhooks_of_a_member_end_with_its_membership() -> None:
         mine, _ = await webhooks.create(LOCAL_PERSON, "https://hooks.example/a")
         theirs, _ = await webhooks.create(BOB, "https://hooks.example/b")
         member = Member(BOB.org_id, BOB.id, BOB.kind, "Bob", "", OrgRole.MEMBER, (), at.clock.now())
-        departures = Departures(ground, at.sandboxes, at.secrets, logins=logins)
+        departures = Departures(
+            ground, at.sandboxes, at.secrets, policy_push=at.within.policy_push, logins=logins
+        )
         async with asyncio.TaskGroup() as tasks:
             working = tasks.create_task(worker.run())
             async with at.store.begin() as rows:

@@ -57,7 +57,7 @@ async def test_runtime_gets_its_access_with_its_first_policy_and_a_new_one_in_ti
         async with asyncio.timeout(10):
             await access.renewed.wait()
         # What was composed is on its way: a push of its own waits for it.
-        await s.sandboxes.push_policies(LOCAL_PERSON.org_id, None)
+        await s.within.policy_push.push_changes(LOCAL_PERSON.org_id, None)
         second = policies(s)[1]
         assert second.api is not None and second.api.token == "box.2.x"
         assert second.tools is not None and second.tools.token == "box.2.x"

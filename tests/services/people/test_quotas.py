@@ -11,7 +11,6 @@ from atoll.domain.quota import Quota
 from atoll.domain.sandbox.sandbox import CreateSandbox
 from atoll.domain.wall.resources import Resources
 from atoll.ports.store.quotas import OPENING
-from atoll.services.terminals.terminals import Terminals
 from atoll.wire.contract.terminals import OpenBody
 from tests.peers.contract import SESSION
 from tests.services.scene import Scene, scene
@@ -105,9 +104,9 @@ async def test_of_many_terminals_at_once_as_many_open_as_fit() -> None:
         made = await s.ready()
         await limit(s, Quota(sessions=2))
         s.runtime.answers["POST", "/sessions"] = (201, SESSION)
-        await s.sandboxes.agent_checks.check_start(made, s.runtime, None)
+        await s.within.checks.check_start(made, s.runtime, None)
         s.runtime.gate = asyncio.Event()
-        terminals = Terminals(s.sandboxes, s.room)
+        terminals = s.terminals
         outcomes: list[object] = []
 
         async def open_one() -> None:
@@ -134,7 +133,7 @@ async def test_place_of_a_terminal_that_did_not_open_is_free_again() -> None:
         s.runtime.answers["POST", "/sessions"] = (502, {"code": "failed", "detail": "no PTY"})
         for _ in range(3):
             with pytest.raises(AtollError) as failed:
-                await Terminals(s.sandboxes, s.room).open(LOCAL_PERSON, made.id, OpenBody())
+                await s.terminals.open(LOCAL_PERSON, made.id, OpenBody())
             assert isinstance(failed.value, Failed)
         assert await sessions(s) == 0
 
@@ -146,7 +145,7 @@ async def test_place_of_a_control_plane_that_died_is_free_after_a_while() -> Non
         async with s.store.begin() as rows:
             await rows.sessions.put(made, f"{OPENING}lost", s.clock.now())
         s.runtime.answers["POST", "/sessions"] = (201, SESSION)
-        terminals = Terminals(s.sandboxes, s.room)
+        terminals = s.terminals
         with pytest.raises(LimitReached):
             await terminals.open(LOCAL_PERSON, made.id, OpenBody())
         s.clock.turn(301)
@@ -160,7 +159,7 @@ async def test_journal_counts_terminals_and_machine_agents_until_they_end() -> N
 
         async def told(n: int, kind: str, **payload: object) -> int:
             s.runtime.journal.append({"n": n, "at": at, "kind": kind, "payload": payload})
-            await s.sandboxes._journals.collect(made, s.sandboxes.runtime_of(made))
+            await s.within.journals.collect(made, s.access.runtime_of(made))
             return await sessions(s)
 
         assert await told(1, "terminal.opened", id="t_1", argv0="bash") == 1

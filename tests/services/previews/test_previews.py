@@ -21,7 +21,7 @@ EXITED = {**SESSION, "state": "exited", "exit": {"code": 3}}
 
 
 def previews(s: Scene) -> Previews:
-    return Previews(s.ground, s.sandboxes)
+    return Previews(s.ground, s.sandboxes, s.access)
 
 
 async def kinds(s: Scene, sandbox: Sandbox) -> list[str]:

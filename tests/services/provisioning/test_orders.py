@@ -9,8 +9,6 @@ import pytest
 from atoll.domain.errors import Invalid
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox, SetupMetadata
-from atoll.services.agents.agents import Agents
-from atoll.services.terminals.terminals import Terminals
 from atoll.wire.contract.agents import OpenAgentBody
 from atoll.wire.contract.terminals import OpenBody
 from tests.peers.contract import AGENT, SESSION
@@ -27,7 +25,7 @@ def sent(s: Scene, route: tuple[str, str]) -> list[dict[str, Any]]:
 
 async def opened(s: Scene, sandbox: Sandbox, **order: object) -> None:
     s.runtime.answers.setdefault(AGENTS, (201, AGENT))
-    agents = Agents(s.sandboxes, Terminals(s.sandboxes, s.room), s.room)
+    agents = s.agents
     body = msgspec.convert({"agent": "codex", **order}, OpenAgentBody)
     await agents.open(LOCAL_PERSON, sandbox.id, body)
 
@@ -55,7 +53,7 @@ async def test_terminal_of_an_agent_is_strict_where_its_caller_is_and_a_shell_ha
     async with scene() as s:
         made = await s.ready()
         s.runtime.answers[SESSIONS] = (201, SESSION)
-        terminals = Terminals(s.sandboxes, s.room)
+        terminals = s.terminals
         await terminals.open(LOCAL_PERSON, made.id, OpenBody(agent="codex"))
         await terminals.open(LOCAL_PERSON, made.id, OpenBody(agent="codex"), strict=True)
         await terminals.open(LOCAL_PERSON, made.id, OpenBody(), strict=True)
@@ -72,7 +70,7 @@ async def received(s: Scene, sandbox: Sandbox) -> None:
     s.runtime.journal[:] = [entry(1, "agent.instructed", **agent)]
     async with asyncio.timeout(10):
         # An order goes by what the process knows, a moment after it was stored.
-        while not (await s.sandboxes.runtime(LOCAL_PERSON, sandbox.id))[0].instructed:
+        while not (await s.access.runtime(LOCAL_PERSON, sandbox.id))[0].instructed:
             s.clock.turn(10)
             await asyncio.sleep(0.01)  # a database takes real time, and time must not run away
 

@@ -11,10 +11,7 @@ from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
 from atoll.ports import Capabilities
-from atoll.services.agents.agents import Agents
 from atoll.services.provisioning.seeds import SEED
-from atoll.services.terminals.runtime_calls import RuntimeCalls
-from atoll.services.terminals.terminals import Terminals
 from atoll.wire.contract.agents import OpenAgentBody
 from atoll.wire.contract.execs import ExecBody
 from atoll.wire.contract.terminals import OpenBody
@@ -27,12 +24,12 @@ async def open_agent(s: Scene, sandbox: Sandbox, agent: str | None, *, terminal:
     """Start an agent, or a shell, by the one surface or the other."""
     s.runtime.answers["POST", "/agents"] = (201, AGENT)
     s.runtime.answers["POST", "/sessions"] = (201, SESSION)
-    terminals = Terminals(s.sandboxes, s.room)
+    terminals = s.terminals
     if terminal:
         await terminals.open(LOCAL_PERSON, sandbox.id, OpenBody(agent=agent))
     elif agent is not None:
         body = OpenAgentBody(agent=agent)
-        await Agents(s.sandboxes, terminals, s.room).open(LOCAL_PERSON, sandbox.id, body)
+        await s.agents.open(LOCAL_PERSON, sandbox.id, body)
 
 
 def starts(s: Scene) -> list[Any]:
@@ -176,7 +173,7 @@ async def test_agents_beside_are_laid_out_before_the_first_start_and_once() -> N
 
 async def test_command_that_names_an_agent_finds_it_laid_out() -> None:
     async with scene() as s:
-        made, calls = await s.ready(), RuntimeCalls(s.sandboxes)
+        made, calls = await s.ready(), s.calls
         s.runtime.answers["POST", "/execs"] = (200, EXEC)
         await calls.run(LOCAL_PERSON, made.id, ExecBody(argv=["make", "test"]))
         assert folders_laid_out(s) == []

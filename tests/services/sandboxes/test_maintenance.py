@@ -77,7 +77,7 @@ async def test_reading_brings_up_the_wall_alone_and_changes_no_state(
         await settled(s, sandbox)
         told = await s.kinds(sandbox)
         acts = list(s.workspaces.acts)
-        async with s.sandboxes.reading(LOCAL_PERSON, sandbox.id) as (found, client):
+        async with s.access.reading(LOCAL_PERSON, sandbox.id) as (found, client):
             assert client is s.runtime
             assert found.state is sandbox.state
             asked = s.extension.provisioned[-1]
@@ -98,7 +98,7 @@ async def test_many_readers_share_one_start_and_it_lives_on_for_the_next() -> No
         before = len(s.extension.provisioned)
 
         async def read() -> None:
-            async with s.sandboxes.reading(LOCAL_PERSON, sandbox.id):
+            async with s.access.reading(LOCAL_PERSON, sandbox.id):
                 await asyncio.sleep(0)
 
         await asyncio.gather(*(read() for _ in range(20)))
@@ -106,7 +106,7 @@ async def test_many_readers_share_one_start_and_it_lives_on_for_the_next() -> No
         await read()
         assert len(s.extension.provisioned) == before + 1
         # A reader that stays keeps it, up to the most.
-        async with s.sandboxes.reading(LOCAL_PERSON, sandbox.id):
+        async with s.access.reading(LOCAL_PERSON, sandbox.id):
             await calm()
             s.clock.turn(IDLE_SECONDS + 1)
             await calm()
@@ -118,7 +118,7 @@ async def test_many_readers_share_one_start_and_it_lives_on_for_the_next() -> No
 async def test_start_ends_the_maintenance_start_first() -> None:
     async with scene() as s:
         sandbox = await stopped(s)
-        async with s.sandboxes.reading(LOCAL_PERSON, sandbox.id):
+        async with s.access.reading(LOCAL_PERSON, sandbox.id):
             await s.sandboxes.start(LOCAL_PERSON, sandbox.id)
             up = await s.sandboxes.wait(LOCAL_PERSON, sandbox.id)
         assert up.state is State.READY
@@ -129,7 +129,7 @@ async def test_start_ends_the_maintenance_start_first() -> None:
 async def test_destroy_ends_it_too_and_leaves_nothing() -> None:
     async with scene() as s:
         sandbox = await stopped(s)
-        async with s.sandboxes.reading(LOCAL_PERSON, sandbox.id):
+        async with s.access.reading(LOCAL_PERSON, sandbox.id):
             await s.sandboxes.destroy(LOCAL_PERSON, sandbox.id)
             await s.until(sandbox, "destroyed")
         assert not s.extension.kept(sandbox.id)
@@ -140,7 +140,7 @@ async def test_survey_leaves_a_maintenance_start_alone_and_a_new_control_plane_e
 ) -> None:
     async with opened(tmp_path) as first:
         sandbox = await stopped(first)
-        async with first.sandboxes.reading(LOCAL_PERSON, sandbox.id):
+        async with first.access.reading(LOCAL_PERSON, sandbox.id):
             await surveyed(first)
             assert first.extension.lives(sandbox.id)
             # Its end fails on the way out: as if the control plane had been killed.
@@ -158,9 +158,9 @@ async def test_one_that_cannot_come_up_says_why_and_the_next_try_is_new() -> Non
         sandbox = await stopped(s)
         s.extension.fail(FailurePoint.WAIT_READY, Failed("no loop device"))
         with pytest.raises(Failed, match="no loop device"):
-            async with s.sandboxes.reading(LOCAL_PERSON, sandbox.id):
+            async with s.access.reading(LOCAL_PERSON, sandbox.id):
                 pass
-        async with s.sandboxes.reading(LOCAL_PERSON, sandbox.id):
+        async with s.access.reading(LOCAL_PERSON, sandbox.id):
             assert s.extension.lives(sandbox.id)
 
 
@@ -168,11 +168,11 @@ async def test_reader_whose_runtime_went_away_makes_the_next_one_start_anew() ->
     async with scene() as s:
         sandbox = await stopped(s)
         with pytest.raises(Unavailable):
-            async with s.sandboxes.reading(LOCAL_PERSON, sandbox.id):
+            async with s.access.reading(LOCAL_PERSON, sandbox.id):
                 s.extension.die(sandbox.id)
                 raise Unavailable("it is gone")
         before = len(s.extension.provisioned)
-        async with s.sandboxes.reading(LOCAL_PERSON, sandbox.id):
+        async with s.access.reading(LOCAL_PERSON, sandbox.id):
             assert len(s.extension.provisioned) == before + 1
         assert (await s.sandboxes.get(LOCAL_PERSON, sandbox.id)).state is State.STOPPED
 
@@ -183,7 +183,7 @@ async def test_what_keeps_nothing_is_refused() -> None:
         sandbox = await s.sandboxes.create(LOCAL_PERSON, CreateSandbox(profile="bare"))
         await s.until(sandbox, "failed")
         with pytest.raises(Conflict, match="recreate it"):
-            async with s.sandboxes.reading(LOCAL_PERSON, sandbox.id):
+            async with s.access.reading(LOCAL_PERSON, sandbox.id):
                 pass
 
 
@@ -191,5 +191,5 @@ async def test_without_anything_running_nothing_is_opened() -> None:
     async with scene(run=False) as s:
         made = await s.sandboxes.create(LOCAL_PERSON, CreateSandbox(profile="bare"))
         with pytest.raises(Unavailable):
-            async with s.sandboxes.reading(LOCAL_PERSON, made.id):
+            async with s.access.reading(LOCAL_PERSON, made.id):
                 pass

@@ -18,7 +18,6 @@ from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
 from atoll.ports import StoreUnavailable
 from atoll.services.journals.events import Note
 from atoll.services.sandboxes.replica_watch import POLICY_EVENTS
-from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.testing import FakeLeadership
 from atoll.wire.contract.execs import ExecBody
 from atoll.wire.words.sandboxes import State
@@ -177,7 +176,7 @@ async def test_follower_reads_what_a_stopped_sandbox_keeps(folder: Path) -> None
         read = asyncio.Event()
 
         async def reading() -> None:
-            async with pair.two.sandboxes.reading(LOCAL_PERSON, made.id):
+            async with pair.two.access.reading(LOCAL_PERSON, made.id):
                 read.set()
 
         async with asyncio.TaskGroup() as tasks:
@@ -224,7 +223,7 @@ async def test_follower_answers_a_command_although_it_could_not_store_who_began_
 
         with monkeypatch.context() as patched:
             patched.setattr(pair.two.store, "begin", away)
-            calls = RuntimeCalls(pair.two.sandboxes)
+            calls = pair.two.calls
             done = await calls.run(LOCAL_PERSON, made.id, ExecBody(argv=["true"]))
         assert done.exec_id == EXEC["exec_id"]
 

@@ -207,7 +207,7 @@ async def test_stop_start_recreate_destroy_go_all_the_way() -> None:
         assert not s.extension.lives(made.id)
         assert s.extension.kept(made.id)
         with pytest.raises(Conflict, match="is stopped: start it first"):
-            await s.sandboxes.runtime(LOCAL_PERSON, made.id)
+            await s.access.runtime(LOCAL_PERSON, made.id)
         with pytest.raises(Conflict):
             await s.sandboxes.stop(LOCAL_PERSON, made.id)
         await s.sandboxes.start(LOCAL_PERSON, made.id)
@@ -450,7 +450,7 @@ async def test_activity_marks_active_once() -> None:
     async with scene() as s:
         made = await s.ready()
         for _ in range(5):
-            await s.sandboxes.runtime(LOCAL_PERSON, made.name, activity=True)
+            await s.access.runtime(LOCAL_PERSON, made.name, activity=True)
         await s.until(made, "active")
         assert (await s.kinds(made)).count("sandbox.active") == 1
 
@@ -458,13 +458,13 @@ async def test_activity_marks_active_once() -> None:
 async def test_foreign_sandbox_is_not_found_and_shared_one_is_not_to_be_ended() -> None:
     async with scene() as s:
         mine = await s.ready()
-        for act in (s.sandboxes.get, s.sandboxes.stop, s.sandboxes.runtime, s.sandboxes.logs):
+        for act in (s.sandboxes.get, s.sandboxes.stop, s.access.runtime, s.sandboxes.logs):
             with pytest.raises(NotFound):
                 await act(OTHER, mine.id)
         assert (await s.sandboxes.list(OTHER)).sandboxes == ()
         shared = await s.ready(scope=Scope.SHARED, name="together")
         assert (await s.sandboxes.get(OTHER, "together")).id == shared.id
-        await s.sandboxes.runtime(OTHER, "together")
+        await s.access.runtime(OTHER, "together")
         with pytest.raises(Forbidden):
             await s.sandboxes.destroy(OTHER, "together")
 

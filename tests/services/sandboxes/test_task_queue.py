@@ -54,7 +54,7 @@ async def test_task_beyond_the_bound_waits_and_starts_when_another_is_gone(folde
         places = [one.task and (one.task.state, one.task.before) for one in (second, third)]
         assert places == [(TaskState.QUEUED, 0), (TaskState.QUEUED, 1)]
         with pytest.raises(Conflict, match="waits for a place: 1 before it"):
-            await s.sandboxes.runtime(LOCAL_PERSON, third.id)
+            await s.access.runtime(LOCAL_PERSON, third.id)
         await s.sandboxes.stop(LOCAL_PERSON, first.id)
         s.clock.turn(5)
         # It is ready only until it has its task.

@@ -3,8 +3,6 @@ import pytest
 from atoll.domain.errors import Invalid, NotFound, Unavailable
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.services.identifiers import checked_id
-from atoll.services.terminals.runtime_calls import RuntimeCalls
-from atoll.services.terminals.terminals import Terminals
 from atoll.wire.contract.execs import list_execs
 from atoll.wire.contract.files import list_files, read_file
 from tests.services.scene import scene
@@ -16,7 +14,7 @@ async def test_id_that_would_change_the_path_is_not_found(bad: str) -> None:
         sandbox = await s.ready()
         asked = len(s.runtime.calls)
         with pytest.raises(NotFound):
-            await Terminals(s.sandboxes, s.room).get(LOCAL_PERSON, sandbox.id, bad)
+            await s.terminals.get(LOCAL_PERSON, sandbox.id, bad)
         with pytest.raises(NotFound):
             checked_id(bad, noun="exec")
         assert all(call.path.startswith("/journal") for call in s.runtime.calls[asked:])
@@ -30,13 +28,11 @@ async def test_problem_documents_become_errors_with_code_and_field() -> None:
             {"code": "invalid_path", "detail": "`..` is refused.", "field": "path"},
         )
         with pytest.raises(Invalid) as err:
-            await RuntimeCalls(s.sandboxes).look(
-                LOCAL_PERSON, sandbox.id, list_files((("path", ".."),))
-            )
+            await s.calls.look(LOCAL_PERSON, sandbox.id, list_files((("path", ".."),)))
         assert (err.value.code, err.value.field) == ("invalid_path", "path")
         with pytest.raises(NotFound):
             call = read_file((("path", "x"),))
-            async with RuntimeCalls(s.sandboxes).take(LOCAL_PERSON, sandbox.id, call):
+            async with s.calls.take(LOCAL_PERSON, sandbox.id, call):
                 pass
 
 
@@ -45,4 +41,4 @@ async def test_runtime_that_is_down_is_unavailable() -> None:
         sandbox = await s.ready()
         s.runtime.down = True
         with pytest.raises(Unavailable):
-            await RuntimeCalls(s.sandboxes).call(LOCAL_PERSON, sandbox.id, list_execs())
+            await s.calls.call(LOCAL_PERSON, sandbox.id, list_execs())

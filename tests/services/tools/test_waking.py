@@ -41,7 +41,7 @@ class Watch:
         return Waker(replace(self.s.ground, **ground), self.giving(**ground))
 
     def giving(self, **ground: Any) -> WakeGiving:
-        return WakeGiving(replace(self.s.ground, **ground), self.s.sandboxes, scheme="atoll")
+        return WakeGiving(replace(self.s.ground, **ground), self.s.access, scheme="atoll")
 
     async def report(self, run: int, *, by: Principal = LOCAL_PERSON, **more: Json) -> Event:
         """A hook's event."""

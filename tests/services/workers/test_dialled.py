@@ -43,7 +43,6 @@ from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.task_runner import TaskRunner
-from atoll.services.workers.admission import WorkerAdmission
 from atoll.services.workers.desktop_deltas import DesktopDeltas
 from atoll.services.workers.desktops import Desktops
 from atoll.services.workers.driving import WorkerDriver
@@ -55,14 +54,14 @@ from atoll.services.workers.streams import WorkerStreams
 from atoll.services.workers.transitions import WorkerTransitions
 from atoll.services.workers.worker_places import WorkerPlaces
 from atoll.services.workers.workers import Workers
-from atoll.testing import FakeAgentLayers, WorkerHostContract
+from atoll.testing import WorkerHostContract
 from atoll.testing.contracts.outside.worker_host import PIECE, reattached
 from atoll.testing.samples import NOW
 from atoll.wire.words.routes import ExecutionMode, Strategy
 from atoll.wire.words.workers import ErrorCode, TeardownPolicy, WorkerStatus
 from tests.peers.databases.chosen import database_url
 from tests.services.workers.far_host import NEVER, WALL, FarHost, host_of, item
-from tests.services.workers.test_workers import TURN, Anywhere, Scene
+from tests.services.workers.test_workers import TURN, Anywhere, Scene, admission_of
 
 WANTED = CreateWorker(WorkerId("w"))
 PINNED = replace(WANTED, execution_mode=ExecutionMode.DESKTOP)
@@ -137,7 +136,7 @@ async def serving(folder: Path, *, driven: bool = True) -> AsyncIterator[Desktop
             heartbeats=heartbeats,
             tasks=runner,
         )
-        admission = WorkerAdmission(Anywhere(), FakeAgentLayers())
+        admission = admission_of(Anywhere())
         workers = Workers(ground, transitions, driver, host=lanes, admission=admission)
         far = FarHost(ground, desktops, intake)
         await far.link()

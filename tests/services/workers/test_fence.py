@@ -58,7 +58,7 @@ def host_of(p: Placed, leads: bool) -> RuntimeHost:
         election.elect()
     ground, none = replace(p.s.ground, leadership=election), FakeWorkspaces()
     nobody: Any = None
-    return RuntimeHost(ground, p.s.sandboxes, nobody, none)
+    return RuntimeHost(ground, p.s.sandboxes, nobody, none, access=p.s.access)
 
 
 async def test_leader_that_was_replaced_ends_no_sandbox() -> None:

@@ -141,7 +141,13 @@ class Asked:
             self.agents = []
 
     def host(self) -> RuntimeHost:
-        return RuntimeHost(cast(Any, GROUND), cast(Any, self), cast(Any, self), self.saver)
+        return RuntimeHost(
+            cast(Any, GROUND),
+            cast(Any, self),
+            cast(Any, self),
+            self.saver,
+            access=cast(Any, self),
+        )
 
 
 def record(created: CreateWorker, sandbox_id: SandboxId | None = None) -> WorkerRecord:

@@ -50,7 +50,7 @@ class PartHost(RuntimeHost):
     """Real sandboxes, and agents that start where `failing` does not name their backend."""
 
     def __init__(self, s: Scene) -> None:
-        super().__init__(s.ground, s.sandboxes, cast(Any, None), FakeWorkspaces())
+        super().__init__(s.ground, s.sandboxes, cast(Any, None), FakeWorkspaces(), access=s.access)
         self._scene = s
         self.failing: dict[str, AtollError] = {}
         self.standing: str = ""
@@ -132,7 +132,7 @@ async def another(s: Scene) -> AsyncIterator[Placed]:
         heartbeats=beats,
         tasks=runner,
     )
-    admission = WorkerAdmission(s.sandboxes, s.layers)
+    admission = WorkerAdmission(s.sandboxes, s.layers, access=s.access, checks=s.within.checks)
     workers = Workers(s.ground, transitions, driver, host=host, admission=admission)
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(runner.run())

@@ -3,6 +3,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,6 @@ from atoll.domain.worker.snapshot import WorkerSnapshot
 from atoll.ports import RuntimeClient
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
-from atoll.services.sandboxes.agent_checks import AgentChecks
 from atoll.services.task_runner import TaskRunner
 from atoll.services.telemetry import OFF, Telemetry
 from atoll.services.workers.admission import WorkerAdmission
@@ -105,10 +105,6 @@ class Anywhere:
     async def get(self, caller: Principal, ref: str) -> Sandbox:
         raise NotFound(f"nothing is {ref} of {caller.id}")
 
-    @property
-    def agent_checks(self) -> AgentChecks:
-        raise AssertionError("there is no sandbox to look into")
-
     async def runtime(self, caller: Principal, ref: str) -> tuple[Sandbox, RuntimeClient]:
         raise NotFound(f"nothing is {ref} of {caller.id}")
 
@@ -117,6 +113,12 @@ class Anywhere:
     ) -> Decision:
         del walled
         return await self.explain(caller, request)
+
+
+def admission_of(anywhere: Anywhere) -> WorkerAdmission:
+    """Return the admission of workers where there is no sandbox to look into."""
+    checks: Any = None
+    return WorkerAdmission(anywhere, FakeAgentLayers(), access=anywhere, checks=checks)
 
 
 @asynccontextmanager
@@ -139,7 +141,7 @@ async def serving(folder: Path) -> AsyncIterator[Scene]:
             transitions,
             driver,
             host=host,
-            admission=WorkerAdmission(Anywhere(), FakeAgentLayers()),
+            admission=admission_of(Anywhere()),
         )
         async with asyncio.TaskGroup() as tasks:
             running = [tasks.create_task(runner.run()), tasks.create_task(driver.run())]

@@ -14,9 +14,11 @@ from atoll.domain.errors import Forbidden, Invalid, NotFound
 from atoll.domain.people.principal import Principal
 from atoll.ports import Channel, RuntimeClient
 from atoll.services.identifiers import checked_id
+from atoll.services.journals.journals import Journals
 from atoll.services.lifecycle.room import SessionRoom
 from atoll.services.provisioning.orders import completed
-from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.sandboxes.agent_checks import AgentChecks
+from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.services.terminals.terminals import Terminals
 from atoll.wire.contract import agents
 from atoll.wire.contract.call import PathId, Query
@@ -32,8 +34,18 @@ class Agents:
     """Use cases on agents, with the values of the runtime contract. Every method raises `NotFound`,
     `Conflict`, `Forbidden`, `Unavailable`, and the errors of the runtime."""
 
-    def __init__(self, sandboxes: Sandboxes, terminals: Terminals, room: SessionRoom) -> None:
-        self._sandboxes = sandboxes
+    def __init__(
+        self,
+        access: RuntimeAccess,
+        terminals: Terminals,
+        room: SessionRoom,
+        *,
+        checks: AgentChecks,
+        journals: Journals,
+    ) -> None:
+        self._access = access
+        self._checks = checks
+        self._journals = journals
         self._room = room
         self._terminals = terminals
 
@@ -53,13 +65,13 @@ class Agents:
         """Start an agent. Counts as activity. Raises `LimitReached` beyond a quota, and `Invalid`
         or `Forbidden` for an agent that cannot start there, or that must know a conversation and
         does not."""
-        sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
-        await self._sandboxes.agent_checks.check_start(sandbox, client, body.agent)
+        sandbox, client = await self._access.runtime(caller, ref, activity=True)
+        await self._checks.check_start(sandbox, client, body.agent)
         order = completed(sandbox, body)
         opened = await self._room.opened(
             sandbox, lambda: _open_agent(client, order, caller), lambda found: found.id
         )
-        await self._sandboxes.remember_actor(sandbox, opened.id, caller)
+        await self._journals.remember(sandbox, opened.id, caller)
         return opened
 
     async def get(self, caller: Principal, ref: str, agent_id: str) -> agents.AgentRecord:

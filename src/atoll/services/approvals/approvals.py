@@ -40,6 +40,8 @@ from atoll.ports import ApprovalQuery, Transaction
 from atoll.services.approvals.settlement import bring_up_to_date, close_overtaken, sweep
 from atoll.services.approvals.voiding import approval_event
 from atoll.services.ground import Ground
+from atoll.services.policies.policy_push import PolicyPush
+from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.wire.contract.journal import decide_ask
 from atoll.wire.words.approvals import ApprovalState, GrantScope
@@ -73,9 +75,18 @@ class _IssuedConfirmation:
 class Approvals:
     """Use cases on approvals. A request that the caller does not decide is `NotFound`."""
 
-    def __init__(self, ground: Ground, sandboxes: Sandboxes) -> None:
+    def __init__(
+        self,
+        ground: Ground,
+        sandboxes: Sandboxes,
+        *,
+        access: RuntimeAccess,
+        policy_push: PolicyPush,
+    ) -> None:
         self._ground = ground
         self._sandboxes = sandboxes
+        self._access = access
+        self._policy_push = policy_push
         self._issued: OrderedDict[ApprovalId, _IssuedConfirmation] = OrderedDict()
 
     async def list(
@@ -214,7 +225,7 @@ class Approvals:
         match approval.ask:
             case SecretAsk():
                 # A yes may count in sandboxes of everybody who has the secret.
-                await self._sandboxes.push_policies(approval.org_id, None)
+                await self._policy_push.push_changes(approval.org_id, None)
                 return approval
             case HostAsk():
                 return await self._switch(approval, approval.ask, caller)
@@ -254,7 +265,7 @@ class Approvals:
         )
         try:
             sandbox = await self._sandboxes.get(caller, approval.requester.sandbox_id)
-            client = self._sandboxes.runtime_of(sandbox)
+            client = self._access.runtime_of(sandbox)
             await client.call(decide_ask(approval.requester.ask_id, decision))
         except AtollError as err:
             if decision == "deny":

@@ -25,6 +25,8 @@ from atoll.domain.sandbox.sandbox import (
 from atoll.services.dashboards.dashboards import Dashboards, SeenDashboard
 from atoll.services.ground import Ground
 from atoll.services.people.tokens import Owners
+from atoll.services.sandboxes.agent_checks import AgentChecks
+from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.terminals.terminals import Terminals
 from atoll.wire.contract.terminals import OpenBody, TerminalRecord
 from atoll.wire.words.sandboxes import State
@@ -44,13 +46,16 @@ class DashboardHomes:
         self,
         ground: Ground,
         dashboards: Dashboards,
+        sandboxes: Sandboxes,
         terminals: Terminals,
         *,
+        checks: AgentChecks,
         owners: Owners,
     ) -> None:
         self._ground = ground
         self._dashboards = dashboards
-        self._sandboxes = terminals.sandboxes
+        self._sandboxes = sandboxes
+        self._checks = checks
         self._terminals = terminals
         self._owners = owners
 
@@ -106,7 +111,7 @@ class DashboardHomes:
             former = dashboard.sandbox_id
             sandbox = None if former is None else await rows.sandboxes.get(former)
         if sandbox is None or sandbox.state not in RUNNING:
-            await self._sandboxes.agent_checks.check_offered(agent)
+            await self._checks.check_offered(agent)
         if sandbox is None or sandbox.state in GONE:
             sandbox = await self._made(caller, dashboard, owner)
         elif sandbox.state not in RUNNING:

@@ -36,6 +36,7 @@ from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import RuntimeClient
 from atoll.services.drive.connections import DriveConnections, check_person
 from atoll.services.journals.events import Events, Note
+from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.terminals.runtime_calls import WITH_SECRETS, RuntimeCalls
 from atoll.wire.contract import files
@@ -82,10 +83,12 @@ class DriveTransfers:
         calls: RuntimeCalls,
         connections: DriveConnections,
         *,
+        runtimes: RuntimeAccess,
         events: Events,
         max_bytes: int = MAX_TRANSFER_BYTES,
     ) -> None:
         self._sandboxes = sandboxes
+        self._runtimes = runtimes
         self._calls = calls
         self._connections = connections
         self._events = events
@@ -105,7 +108,7 @@ class DriveTransfers:
         that name is there, `LimitReached` (code `too_large`)."""
         check_person(caller)
         read_file_id(wanted.file)
-        sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
+        sandbox, client = await self._runtimes.runtime(caller, ref, activity=True)
         async with (
             self._room,
             self._access(caller) as access,

@@ -34,6 +34,7 @@ from atoll.services.ground import Ground
 from atoll.services.journals.events import Events, Note
 from atoll.services.library.checkout_scripts import NOT_A_REPOSITORY
 from atoll.services.policies.policies import scope_subject
+from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.scripts import Script, run_inside
 from atoll.wire.words.forges import PullState
@@ -104,12 +105,14 @@ class PullRequests:
         ground: Ground,
         sandboxes: Sandboxes,
         *,
+        access: RuntimeAccess,
         forge: Forge,
         vault: Vault,
         events: Events,
     ) -> None:
         self._ground = ground
         self._sandboxes = sandboxes
+        self._access = access
         self._forge = forge
         self._vault = vault
         self._events = events
@@ -120,7 +123,7 @@ class PullRequests:
         when the forge does not have the branch's newest commit afterwards, `pull_refused` when it
         takes no pull request."""
         sandbox, repo, at = await self._place(caller, ref, offer.repo)
-        sandbox, client = await self._sandboxes.runtime(caller, sandbox.id)
+        sandbox, client = await self._access.runtime(caller, sandbox.id)
         wanted = "" if offer.branch is None else read_branch(offer.branch)
         branch, commit, said = await _pushed(client, repo, wanted)
         base = read_branch(

@@ -19,6 +19,7 @@ from atoll.services.ground import Ground
 from atoll.services.journals.events import Events
 from atoll.services.library.pushes import HeldPushes
 from atoll.services.library.unpulled import UnpulledPlace, UnpulledWork
+from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.wire.contract.terminals import NoticeBody, tell_everybody
 
@@ -37,12 +38,14 @@ class EndReports:
         events: Events,
         sandboxes: Sandboxes,
         *,
+        access: RuntimeAccess,
         unpulled: UnpulledWork,
         pushes: HeldPushes,
     ) -> None:
         self._ground = ground
         self._events = events
         self._sandboxes = sandboxes
+        self._access = access
         self._unpulled = unpulled
         self._pushes = pushes
         self._room = asyncio.Semaphore(AT_ONCE)
@@ -75,7 +78,7 @@ class EndReports:
         does."""
         sandbox = await self._sandboxes.get(LOCAL_PERSON, sandbox_id)
         if sandbox.state in RUNNING:
-            client = self._sandboxes.runtime_of(sandbox)
+            client = self._access.runtime_of(sandbox)
             await client.call(tell_everybody(NoticeBody(text=_warning(sandbox))))
 
     async def report(self, sandbox_id: SandboxId) -> None:

@@ -18,7 +18,7 @@ from atoll.ports.runtime import RuntimeClient
 from atoll.services.library.changes_script import CHANGES, FILE
 from atoll.services.library.checkout_scripts import NOT_A_REPOSITORY
 from atoll.services.library.workspaces import WORKSPACE, inside_path
-from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.services.scripts import Outcome, run_inside
 from atoll.wire.words.library import MAX_CHANGE_SECONDS, Against
 
@@ -81,8 +81,8 @@ class WorkingTrees:
     """Use cases on changes. Methods raise the errors of reading a sandbox; `NotFound` without a
     repository, `Failed` when git inside does not answer."""
 
-    def __init__(self, sandboxes: Sandboxes) -> None:
-        self._sandboxes = sandboxes
+    def __init__(self, access: RuntimeAccess) -> None:
+        self._access = access
         # Stamps of indexes in which no file is marked as hidden, by sandbox and path.
         self._plain: dict[tuple[str, str], str] = {}
 
@@ -97,7 +97,7 @@ class WorkingTrees:
     ) -> Changes:
         """Return the changes; those with the digest `since` only after `wait_seconds`."""
         asked = ("list", since, str(min(wait_seconds, MAX_CHANGE_SECONDS)), "3", "yes")
-        async with self._sandboxes.reading(caller, ref) as (sandbox, client):
+        async with self._access.reading(caller, ref) as (sandbox, client):
             mark, outcome = await self._run(client, sandbox, wanted, asked)
         # Megabytes that an agent may have written: the loop serves others meanwhile.
         found = await asyncio.to_thread(read_changes, outcome.out, mark)
@@ -109,7 +109,7 @@ class WorkingTrees:
         """Return the changes line by line."""
         blanks = "yes" if style.whitespace else "no"
         asked = ("patch", "", "0", str(style.context), blanks)
-        async with self._sandboxes.reading(caller, ref) as (sandbox, client):
+        async with self._access.reading(caller, ref) as (sandbox, client):
             mark, outcome = await self._run(client, sandbox, wanted, asked)
         sections = outcome.out.split(b"\0" + mark.encode() + b"\0")
         if len(sections) < 4:
@@ -124,7 +124,7 @@ class WorkingTrees:
         """Return the raster image that `wanted` names, as it is in a commit, or with "" in the
         working tree. Raises `NotFound`, `LimitReached`, and `Invalid` for any other file."""
         (path,) = wanted.paths
-        async with self._sandboxes.reading(caller, ref) as (sandbox, client):
+        async with self._access.reading(caller, ref) as (sandbox, client):
             tree = tree_of(sandbox, wanted.repo)
             args = (tree.path, "", commit, path, str(MAX_IMAGE_BYTES))
             outcome = await run_inside(client, FILE, args, kept_bytes=MAX_IMAGE_BYTES)

@@ -12,7 +12,7 @@ from atoll.domain.people.principal import Principal
 from atoll.services.library.changes import tree_of
 from atoll.services.library.tree_edits import check, printed_number
 from atoll.services.library.tree_scripts import NO_SUCH_CHECKPOINT, RESTORE
-from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.services.scripts import Script, run_inside
 from atoll.wire.git.checkpoints import MAX_CHECKPOINTS, POINTS, QUIET
 
@@ -51,12 +51,12 @@ class Checkpoints:
     """Use cases on checkpoints. Methods raise the errors of a sandbox's runtime, `NotFound` without
     a repository, `Failed` when git inside does not answer."""
 
-    def __init__(self, sandboxes: Sandboxes) -> None:
-        self._sandboxes = sandboxes
+    def __init__(self, access: RuntimeAccess) -> None:
+        self._access = access
 
     async def list(self, caller: Principal, ref: str, *, repo: int = 0) -> tuple[Checkpoint, ...]:
         """Return the checkpoints, newest first."""
-        async with self._sandboxes.reading(caller, ref) as (sandbox, client):
+        async with self._access.reading(caller, ref) as (sandbox, client):
             tree = tree_of(sandbox, repo)
             outcome = await run_inside(client, LIST, (tree.path, ""))
         check(outcome, tree)
@@ -69,7 +69,7 @@ class Checkpoints:
         """Bring the files and the branch back to a checkpoint. Returns the number of the checkpoint
         that saves the present ones. Raises `NotFound`, and `Conflict` while git is at work
         inside."""
-        sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
+        sandbox, client = await self._access.runtime(caller, ref, activity=True)
         tree = tree_of(sandbox, repo)
         outcome = await run_inside(client, RESTORE, (tree.path, "", str(number)))
         if outcome.code == NO_SUCH_CHECKPOINT:

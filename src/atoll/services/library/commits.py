@@ -13,7 +13,7 @@ from atoll.domain.repository.commits import Commit, History, read_commit, read_h
 from atoll.domain.repository.diff import MAX_LINES, FileDiff, read_diff
 from atoll.services.library.changes import MAX_DIFF_BYTES, NO_SUCH_COMMIT, tree_of
 from atoll.services.library.tree_edits import check
-from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.services.scripts import Script, run_inside
 from atoll.wire.git.checkpoints import QUIET
 from atoll.wire.words.library import MAX_COMMITS
@@ -104,15 +104,15 @@ class Commits:
     """Use cases on commits. Methods raise the errors of a sandbox's runtime, `NotFound` without a
     repository, `Failed` when git inside does not answer."""
 
-    def __init__(self, sandboxes: Sandboxes) -> None:
-        self._sandboxes = sandboxes
+    def __init__(self, access: RuntimeAccess) -> None:
+        self._access = access
 
     async def history(
         self, caller: Principal, ref: str, *, repo: int = 0, skip: int = 0, limit: int = MAX_COMMITS
     ) -> History:
         """Return the commits of all branches and tags, and of HEAD, without the first `skip`."""
         mark = secrets.token_hex(16)
-        async with self._sandboxes.reading(caller, ref) as (sandbox, client):
+        async with self._access.reading(caller, ref) as (sandbox, client):
             tree = tree_of(sandbox, repo)
             args = (tree.path, "", mark, str(skip), str(limit + 1))
             outcome = await run_inside(client, HISTORY, args, kept_bytes=_KEPT_BYTES)
@@ -125,7 +125,7 @@ class Commits:
     async def show(self, caller: Principal, ref: str, commit: str, *, repo: int = 0) -> ShownCommit:
         """Return one commit. Raises `NotFound`."""
         mark = secrets.token_hex(16)
-        async with self._sandboxes.reading(caller, ref) as (sandbox, client):
+        async with self._access.reading(caller, ref) as (sandbox, client):
             tree = tree_of(sandbox, repo)
             args = (tree.path, "", mark, commit)
             outcome = await run_inside(client, COMMIT, args, kept_bytes=_KEPT_BYTES)

@@ -20,6 +20,7 @@ from atoll.services.identifiers import Identifiers
 from atoll.services.library.saved_work import EVERY_FILE
 from atoll.services.library.settings import KeptSettings
 from atoll.services.library.workspaces import ALL_BRANCHES, Workspaces
+from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.terminals.runtime_calls import WITH_SECRETS, RuntimeCalls
 from atoll.wire.contract.files import pack_files, total_files
@@ -43,11 +44,13 @@ class KeptWorktrees:
         calls: RuntimeCalls,
         shelf: KeptShelf,
         *,
+        access: RuntimeAccess,
         clock: Clock,
         identifiers: Identifiers,
         settings: KeptSettings,
     ) -> None:
         self._sandboxes = sandboxes
+        self._access = access
         self._workspaces = workspaces
         self._calls = calls
         self._shelf = shelf
@@ -156,7 +159,7 @@ class KeptWorktrees:
         if not sandbox.repos:
             return ()
         written = []
-        async with self._sandboxes.reading(caller, sandbox.id) as (sandbox, client):
+        async with self._access.reading(caller, sandbox.id) as (sandbox, client):
             for number in range(len(sandbox.repos)):
                 try:
                     taking = self._workspaces.taken_out(sandbox, client, number, ref=ALL_BRANCHES)

@@ -32,6 +32,7 @@ from atoll.services.journals.push_notes import PushNotes
 from atoll.services.library.push_scripts import HELD_BUNDLE, MAX_HELD, TAKEN, WAITING
 from atoll.services.library.settings import KeptSettings
 from atoll.services.library.workspaces import Workspaces, inside_path
+from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.scripts import read_count, run_inside
 
@@ -56,12 +57,14 @@ class HeldPushes:
         sandboxes: Sandboxes,
         workspaces: Workspaces,
         *,
+        access: RuntimeAccess,
         shelf: KeptShelf,
         notes: PushNotes,
         settings: KeptSettings,
     ) -> None:
         self._ground = ground
         self._sandboxes = sandboxes
+        self._access = access
         self._workspaces = workspaces
         self._shelf = shelf
         self._notes = notes
@@ -143,7 +146,7 @@ class HeldPushes:
                 sandbox = await rows.sandboxes.get(sandbox_id)
             if sandbox is None or sandbox.state not in RUNNING or not sandbox.repos:
                 return
-            await self.collect(sandbox, self._sandboxes.runtime_of(sandbox))
+            await self.collect(sandbox, self._access.runtime_of(sandbox))
         except AtollError as error:
             _log.warning("pushes_not_taken", sandbox=sandbox_id, why=error.message[:300])
 

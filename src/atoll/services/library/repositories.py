@@ -18,6 +18,7 @@ from atoll.ports.runtime import RuntimeStream
 from atoll.services.journals.events import Events, Note
 from atoll.services.library.checkout_scripts import BUNDLE_UNCOMMITTED
 from atoll.services.library.workspaces import ALL_BRANCHES, Workspaces
+from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.services.sandboxes.sandboxes import Sandboxes
 
 MAX_TIPS = 512
@@ -38,12 +39,14 @@ class Repositories:
         workspaces: Workspaces,
         *,
         sandboxes: Sandboxes,
+        access: RuntimeAccess,
         events: Events,
         allow_loopback: bool = False,
     ) -> None:
         self._shelf = shelf
         self._workspaces = workspaces
         self._sandboxes = sandboxes
+        self._access = access
         self._events = events
         self._allow_loopback = allow_loopback
 
@@ -148,7 +151,7 @@ class Repositories:
             raise Invalid("Name one branch to take what is not committed.", field="uncommitted")
         script = BUNDLE_UNCOMMITTED if uncommitted else None
         async with (
-            self._sandboxes.reading(caller, ref) as (_, client),
+            self._access.reading(caller, ref) as (_, client),
             self._workspaces.taken_out(sandbox, client, number, ref=full, script=script) as (
                 intake,
                 refs,

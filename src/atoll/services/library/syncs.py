@@ -19,7 +19,7 @@ from atoll.services.journals.events import Events, Note
 from atoll.services.library.checkout_scripts import NOT_A_REPOSITORY
 from atoll.services.library.sync_scripts import MERGING, NO_BASE, NOT_THERE, OTHER_HEAD, SYNC
 from atoll.services.library.workspaces import Workspaces, inside_path
-from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.services.scripts import run_inside
 from atoll.wire.contract import agents as contract
 from atoll.wire.words.library import SyncAct, SyncOutcome
@@ -70,7 +70,7 @@ class Syncs:
 
     def __init__(
         self,
-        sandboxes: Sandboxes,
+        access: RuntimeAccess,
         workspaces: Workspaces,
         *,
         agents: Agents,
@@ -78,7 +78,7 @@ class Syncs:
         events: Events,
     ) -> None:
         self._statuses = statuses
-        self._sandboxes = sandboxes
+        self._access = access
         self._workspaces = workspaces
         self._agents = agents
         self._events = events
@@ -89,7 +89,7 @@ class Syncs:
         `Unavailable` when the remote does not answer."""
         _check_order(order)
         act = order.act is not SyncAct.LOOK
-        sandbox, client = await self._sandboxes.runtime(caller, ref, activity=act)
+        sandbox, client = await self._access.runtime(caller, ref, activity=act)
         if not 0 <= order.repo < len(sandbox.repos):
             raise Invalid(f"{sandbox.name} has no repository number {order.repo}.", field="repo")
         repo = sandbox.repos[order.repo]

@@ -20,7 +20,7 @@ from atoll.services.library.tree_scripts import (
     NO_SUCH_HUNK,
     NOTHING_TO_COMMIT,
 )
-from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.services.scripts import Outcome, read_count, run_inside
 from atoll.wire.words.library import Against
 
@@ -51,8 +51,8 @@ class TreeEdits:
     `Conflict` while git is at work inside or for a file with a filter, `NotFound` without a
     repository, and `Failed`."""
 
-    def __init__(self, sandboxes: Sandboxes, trees: WorkingTrees) -> None:
-        self._sandboxes = sandboxes
+    def __init__(self, access: RuntimeAccess, trees: WorkingTrees) -> None:
+        self._access = access
         self._trees = trees
 
     async def discard(
@@ -75,7 +75,7 @@ class TreeEdits:
             raise Conflict(f"{path} has changed meanwhile: look at it again.", code="changed")
         if path.endswith("/") or file.new_mode == GITLINK:
             raise Invalid("A repository inside the repository is not discarded.", field="path")
-        sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
+        sandbox, client = await self._access.runtime(caller, ref, activity=True)
         tree = tree_of(sandbox, compared.repo)
         target = "" if compared.against is Against.UNCOMMITTED else changes.base or ""
         heading, context = ("", "3") if hunk is None else (hunk.heading(), str(hunk.context))
@@ -102,7 +102,7 @@ class TreeEdits:
         Raises `Conflict` when there are none, or in the middle of a merge or rebase, `NotFound` for
         a file that is nowhere."""
         wanted = Comparison(repo, Against.UNCOMMITTED, paths)
-        sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
+        sandbox, client = await self._access.runtime(caller, ref, activity=True)
         tree = tree_of(sandbox, wanted.repo)
         outcome = await run_inside(client, COMMIT, (tree.path, "", message, *wanted.paths))
         if outcome.code == NO_SUCH_FILE:

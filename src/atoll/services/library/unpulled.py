@@ -17,6 +17,7 @@ from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
 from atoll.ports.runtime import RuntimeClient
 from atoll.services.library.checkout_scripts import NOT_A_REPOSITORY, UNPULLED
 from atoll.services.library.workspaces import WORKSPACE, inside_path
+from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.scripts import read_count, run_inside
 from atoll.wire.contract.call import Query
@@ -59,15 +60,16 @@ class UnpulledPlace:
 class UnpulledWork:
     """Use cases on unpulled work. Methods raise the errors of reading a sandbox, and `Failed`."""
 
-    def __init__(self, sandboxes: Sandboxes) -> None:
+    def __init__(self, sandboxes: Sandboxes, access: RuntimeAccess) -> None:
         self._sandboxes = sandboxes
+        self._access = access
 
     async def of(self, caller: Principal, ref: str) -> tuple[UnpulledPlace, ...]:
         """Return the places of a sandbox with unpulled work."""
         sandbox = await self._sandboxes.get(caller, ref)
         if sandbox.profile.workspace.access is Access.READ_ONLY:
             return ()
-        async with self._sandboxes.reading(caller, ref) as (sandbox, client):
+        async with self._access.reading(caller, ref) as (sandbox, client):
             places = [
                 place
                 for number in range(len(sandbox.repos))

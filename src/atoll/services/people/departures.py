@@ -26,6 +26,7 @@ from atoll.services.ground import Ground
 from atoll.services.logins.agent_logins import AgentLogins, LoginGrant
 from atoll.services.people.dashboard_owners import leave
 from atoll.services.people.shares import end_link
+from atoll.services.policies.policy_push import PolicyPush
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.secrets.secrets import Secrets
 from atoll.services.webhooks.log import WEBHOOKS
@@ -50,10 +51,17 @@ class Departures:
     """The end of a membership."""
 
     def __init__(
-        self, ground: Ground, sandboxes: Sandboxes, secrets: Secrets, *, logins: AgentLogins
+        self,
+        ground: Ground,
+        sandboxes: Sandboxes,
+        secrets: Secrets,
+        *,
+        policy_push: PolicyPush,
+        logins: AgentLogins,
     ) -> None:
         self._ground = ground
         self._sandboxes = sandboxes
+        self._policy_push = policy_push
         self._secrets = secrets
         self._logins = logins
 
@@ -83,7 +91,7 @@ class Departures:
         member = departure.member
         self._logins.end_grants(departure.grants)
         self._ground.bus.announce((WEBHOOKS,))
-        await self._sandboxes.push_policies(member.org_id, None)
+        await self._policy_push.push_changes(member.org_id, None)
         for sandbox_id in await self._owned(member):
             try:
                 await self._sandboxes.halt(sandbox_id)

@@ -26,6 +26,7 @@ from atoll.services.people.memberships import organization_for
 from atoll.services.people.rosters import check_team, one_member
 from atoll.services.people.shares import revoke_links
 from atoll.services.people.tokens import revoke_bound
+from atoll.services.policies.policy_push import PolicyPush
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.secrets.secrets import drop_within
 from atoll.wire.words.library import OrderState
@@ -36,10 +37,18 @@ from atoll.wire.words.sandboxes import State
 class Ownership:
     """Use cases on the owners of sandboxes."""
 
-    def __init__(self, ground: Ground, room: SandboxRoom, sandboxes: Sandboxes) -> None:
+    def __init__(
+        self,
+        ground: Ground,
+        room: SandboxRoom,
+        sandboxes: Sandboxes,
+        *,
+        policy_push: PolicyPush,
+    ) -> None:
         self._ground = ground
         self._room = room
         self._sandboxes = sandboxes
+        self._policy_push = policy_push
 
     async def give(self, caller: Principal, ref: str, member: str) -> Sandbox:
         """Give a sandbox to another member (id, name or email); one that runs is stopped first.
@@ -61,7 +70,7 @@ class Ownership:
             await rows.events.give(sandbox_stream(before.id), before.owner, to.id)
 
         given = await self._sandboxes.give(caller, sandbox.id, to.id, also=along)
-        await self._sandboxes.push_policies(given.org_id, None)
+        await self._policy_push.push_changes(given.org_id, None)
         return given
 
     async def waiting(self, caller: Principal, ref: str, page: PageQuery) -> RowPage[Sandbox]:

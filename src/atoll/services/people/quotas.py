@@ -18,7 +18,8 @@ from atoll.services.lifecycle.room import SandboxRoom
 from atoll.services.people.memberships import organization_for
 from atoll.services.people.org_events import org_stream
 from atoll.services.people.rosters import one_member
-from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.policies.network_boundary import NetworkBoundary
+from atoll.services.policies.policy_push import PolicyPush
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +44,17 @@ class OrganizationBounds:
     """Use cases on the bounds that an organization sets on the networks of its sandboxes. An
     organization of others is `NotFound`."""
 
-    def __init__(self, ground: Ground, sandboxes: Sandboxes) -> None:
+    def __init__(self, ground: Ground, boundary: NetworkBoundary, policy_push: PolicyPush) -> None:
         self._ground = ground
-        self._sandboxes = sandboxes
+        self._boundary = boundary
+        self._policy_push = policy_push
 
     async def get(self, caller: Principal, ref: str) -> BoundsOfNetworks:
         """Return what a caller's sandboxes may open in an organization."""
         async with self._ground.store.read() as rows:
             found, _ = await organization_for(rows, caller, ref)
             own = await rows.network_bounds.get(found.id)
-        return BoundsOfNetworks(self._sandboxes.boundary.of_installation(found.id, caller.id), own)
+        return BoundsOfNetworks(self._boundary.of_installation(found.id, caller.id), own)
 
     async def set(
         self, caller: Principal, ref: str, bounds: NetworkBounds | None
@@ -68,7 +70,7 @@ class OrganizationBounds:
             draft = draft_of(note, caller, at=ground.clock.now(), event_id=ground.ids.event())
             await rows.events.append((draft,))
         self._ground.bus.announce((org_stream(found.id),))
-        await self._sandboxes.push_policies(found.id, None)
+        await self._policy_push.push_changes(found.id, None)
         return await self.get(caller, found.id)
 
 

@@ -33,6 +33,7 @@ from atoll.ports import Transaction
 from atoll.services.ground import Ground
 from atoll.services.previews.own_credentials import OwnCredentials
 from atoll.services.previews.visits import Visits
+from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.wire.contract.call import PathId
 from atoll.wire.contract.recordings import read_text
@@ -55,15 +56,16 @@ class Previews:
     Every method raises `NotFound` for a sandbox or a preview that the caller may not see.
     """
 
-    def __init__(self, ground: Ground, sandboxes: Sandboxes) -> None:
+    def __init__(self, ground: Ground, sandboxes: Sandboxes, access: RuntimeAccess) -> None:
         self._ground = ground
         self._sandboxes = sandboxes
+        self._access = access
 
     async def create(self, caller: Principal, ref: str, request: PreviewRequest) -> Preview:
         """Return a new preview, whose build has begun; one that was torn down comes back under its
         id. Raises `Conflict` for one there is, or a name in use, and when the sandbox does not run;
         `LimitReached` beyond 64 of a sandbox."""
-        sandbox, _ = await self._sandboxes.runtime(caller, ref)
+        sandbox, _ = await self._access.runtime(caller, ref)
         check_may_manage(caller, sandbox)
         now = self._ground.clock.now()
         async with self._ground.store.begin() as rows:
@@ -107,7 +109,7 @@ class Previews:
     async def rebuild(self, caller: Principal, ref: str, preview_id: str) -> Preview:
         """Run the set-up again; joins one that runs. Raises `Conflict` for a preview that is gone,
         and when the sandbox does not run."""
-        sandbox, _ = await self._sandboxes.runtime(caller, ref)
+        sandbox, _ = await self._access.runtime(caller, ref)
         check_may_manage(caller, sandbox)
         async with self._ground.store.begin() as rows:
             preview = _of(sandbox, await rows.previews.get(PreviewId(preview_id)), preview_id)
@@ -130,7 +132,7 @@ class Previews:
         """Return the output of the set-up that built it, as far as its terminal still has it; empty
         when there was none. Raises as `Sandboxes.runtime`."""
         preview = await self.get(caller, ref, preview_id)
-        _, client = await self._sandboxes.runtime(caller, preview.sandbox_id)
+        _, client = await self._access.runtime(caller, preview.sandbox_id)
         if preview.terminal_id is None:
             return ""
         try:

@@ -24,6 +24,7 @@ from atoll.ports.runtime import Channel
 from atoll.services.ground import Ground
 from atoll.services.people.logins import Logins
 from atoll.services.people.tokens import Tokens, is_bound, parent_of
+from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.wire.contract.ports import list_ports
 
@@ -51,10 +52,17 @@ class Visits:
     """Use cases on links and visits."""
 
     def __init__(
-        self, ground: Ground, sandboxes: Sandboxes, *, logins: Logins, tokens: Tokens
+        self,
+        ground: Ground,
+        sandboxes: Sandboxes,
+        *,
+        access: RuntimeAccess,
+        logins: Logins,
+        tokens: Tokens,
     ) -> None:
         self._ground = ground
         self._sandboxes = sandboxes
+        self._access = access
         self._logins = logins
         self._tokens = tokens
         self._known: dict[str, _Known] = {}
@@ -148,14 +156,14 @@ class Visits:
     async def dial(self, admission: AdmittedVisit) -> AsyncIterator[Channel]:
         """Yield a channel to the port. Raises as `Sandboxes.runtime`, and `Unavailable`."""
         visit = admission.visit
-        _, client = await self._sandboxes.runtime(admission.caller, visit.sandbox_id, activity=True)
+        _, client = await self._access.runtime(admission.caller, visit.sandbox_id, activity=True)
         async with client.attach(f"/ports/{visit.address.port}") as channel:
             yield channel
 
     async def is_listening(self, admission: AdmittedVisit) -> bool:
         """Return whether something listens at the port. Raises as `Sandboxes.runtime`."""
         visit = admission.visit
-        _, client = await self._sandboxes.runtime(admission.caller, visit.sandbox_id)
+        _, client = await self._access.runtime(admission.caller, visit.sandbox_id)
         return visit.address.port in (await client.call(list_ports())).ports
 
     async def _judged(self, mark: str) -> AdmittedVisit | None:

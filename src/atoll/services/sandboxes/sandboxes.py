@@ -4,15 +4,10 @@ Each method checks who asks, changes the state in one transaction through
 `services.lifecycle.transitions`, and leaves the work to `services.sandboxes.reconciler`.
 """
 
-import asyncio
-import contextlib
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from atoll.domain.errors import Conflict, Invalid
-from atoll.domain.event import sandbox_stream
-from atoll.domain.ids import OrgId, PrincipalId, SandboxId
+from atoll.domain.ids import PrincipalId, SandboxId
 from atoll.domain.network.bounds import Withheld, withheld
 from atoll.domain.network.switch import NetworkChange, changed
 from atoll.domain.people.principal import SYSTEM, Principal
@@ -24,7 +19,6 @@ from atoll.domain.sandbox.sandbox import (
     CreateSandbox,
     Sandbox,
     check_may_manage,
-    keeps_files,
     may_see,
 )
 from atoll.domain.sandbox.stimulus import (
@@ -44,28 +38,24 @@ from atoll.domain.sandbox.stimulus import (
     SwitchNetwork,
 )
 from atoll.domain.sandbox.task_queue import is_queued
-from atoll.ports import LogLine, RuntimeClient, SandboxQuery, Transaction
-from atoll.ports.telemetry.tracer import Tracer
+from atoll.ports import LogLine, SandboxQuery, Transaction
 from atoll.services.ground import Ground
 from atoll.services.journals.journals import Journals
-from atoll.services.lifecycle.lookup import SandboxLookup, not_running
-from atoll.services.lifecycle.runtimes import SandboxRuntimes
+from atoll.services.lifecycle.lookup import SandboxLookup
 from atoll.services.lifecycle.transitions import Also
+from atoll.services.lifecycle.waits import SandboxWaits
+from atoll.services.policies.network_boundary import NetworkBoundary
 from atoll.services.policies.policy_push import PolicyPush
 from atoll.services.provisioning.steps.project_setup import open_setup
 from atoll.services.sandboxes.admission import Admission
-from atoll.services.sandboxes.backend_watch import BackendWatch
-from atoll.services.sandboxes.clients import SandboxClient, explained
 from atoll.services.sandboxes.cursors import read_cursor, spell_cursor
 from atoll.services.sandboxes.reconciler import Reconciler
-from atoll.services.sandboxes.remote_maintenance import RemoteMaintenance
+from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.services.sandboxes.task_queue import TaskQueue
 from atoll.services.sandboxes.waiting_tasks import WaitingTasks
 from atoll.wire.contract.terminals import get_terminal
 from atoll.wire.words.sandboxes import MAX_SANDBOX_PAGE, SetupState, State
 
-POLL_SECONDS = 0.25
-"""Between two looks at the store while a request waits for what another replica does."""
 HALT_SECONDS = 60.0
 """The longest wait for a sandbox that is being made and shall stop at once."""
 
@@ -89,34 +79,26 @@ class Sandboxes:
         *,
         admission: Admission,
         reconciler: Reconciler,
-        runtimes: SandboxRuntimes,
-        maintenance: RemoteMaintenance,
-        backend_watch: BackendWatch,
+        access: RuntimeAccess,
+        waits: SandboxWaits,
         journals: Journals,
         policy_push: PolicyPush,
+        boundary: NetworkBoundary,
         task_queue: TaskQueue,
         waiting_tasks: WaitingTasks,
     ) -> None:
-        self._store, self._bus = ground.store, ground.bus
+        self._store = ground.store
         self._tracer = ground.telemetry.tracer
-        self._leadership = ground.leadership
         self._lookup = lookup
         self._admission = admission
-        self.boundary = admission.boundary
-        self.agent_checks, self.profiles = admission.agents, admission.profiles
+        self._boundary = boundary
         self._reconciler = reconciler
-        self._runtimes = runtimes
-        self._maintenance = maintenance
-        self._backend_watch = backend_watch
+        self._access = access
+        self._waits = waits
         self._journals = journals
         self._policy_push = policy_push
         self._task_queue = task_queue
         self._waiting_tasks = waiting_tasks
-
-    @property
-    def tracer(self) -> Tracer:
-        """Tracer of what is done with sandboxes."""
-        return self._tracer
 
     async def create(
         self,
@@ -187,22 +169,7 @@ class Sandboxes:
         until what the last act began is done. Returns the sandbox as it then is, also after the
         timeout."""
         sandbox = await self.get(caller, ref)
-        return await self._waited(sandbox, settled=settled, timeout_seconds=timeout_seconds)
-
-    async def _waited(self, sandbox: Sandbox, *, settled: bool, timeout_seconds: float) -> Sandbox:
-        look = self._lookup.refresh
-        # What another replica announces may not be heard here.
-        patience = POLL_SECONDS if self._leadership.shared else None
-        with self._bus.listen(sandbox_stream(sandbox.id)) as listener:
-            try:
-                async with asyncio.timeout(timeout_seconds):
-                    while not await self._done(sandbox := await look(sandbox), settled):
-                        with contextlib.suppress(TimeoutError):
-                            async with asyncio.timeout(patience):
-                                await listener.wait()
-            except TimeoutError:
-                return await look(sandbox)
-        return sandbox
+        return await self._waits.wait(sandbox, settled=settled, timeout_seconds=timeout_seconds)
 
     async def stop(self, caller: Principal, ref: str, *, also: Also | None = None) -> Sandbox:
         """End the sandbox's processes and keep its workspace. `also` is done in the transaction
@@ -256,12 +223,12 @@ class Sandboxes:
 
         async def check(rows: Transaction, before: Sandbox) -> None:
             network = before.profile.network
-            await self.boundary.check(
+            await self._boundary.check(
                 rows, caller, changed(network, change), owner=before.owner, before=network
             )
 
         sandbox = await self._act(caller, ref, SwitchNetwork(change), check)
-        await self.push_policies(sandbox.org_id, sandbox.owner)
+        await self._policy_push.push_changes(sandbox.org_id, sandbox.owner)
         return sandbox
 
     async def network_in_force(self, caller: Principal, ref: str) -> tuple[Sandbox, Withheld]:
@@ -269,14 +236,14 @@ class Sandboxes:
         was given, each with whose bound does so."""
         sandbox = await self.get(caller, ref)
         async with self._store.read() as rows:
-            bounds = await self.boundary.bounds_of(rows, sandbox)
-            within = await self.boundary.narrowed(rows, sandbox)
+            bounds = await self._boundary.bounds_of(rows, sandbox)
+            within = await self._boundary.narrowed(rows, sandbox)
         return within, withheld(sandbox.profile.network, bounds)
 
     async def run_setup(self, caller: Principal, ref: str) -> Sandbox:
         """Run the set-up commands of the sandbox's project, in a new terminal. Raises `Conflict`
         when there are none, and while they run."""
-        sandbox, client = await self.runtime(caller, ref, activity=True)
+        sandbox, client = await self._access.runtime(caller, ref, activity=True)
         project = sandbox.project
         if project is None or not project.content.setup:
             raise Conflict(f"Sandbox {sandbox.name} has no approved set-up.", code="no_setup")
@@ -287,7 +254,7 @@ class Sandboxes:
             )
         check_may_manage(caller, sandbox)
         opened = await open_setup(sandbox, client)
-        await self.remember_actor(sandbox, opened.terminal_id, caller)
+        await self._journals.remember(sandbox, opened.terminal_id, caller)
         began = await self._act(caller, sandbox.id, SetupBegan(opened.terminal_id))
         # One that ended before this was stored is reported by nobody else.
         now = await client.call(get_terminal(opened.terminal_id))
@@ -299,7 +266,7 @@ class Sandboxes:
     async def begin_task(self, caller: Principal, ref: str) -> Sandbox:
         """Begin a task that waits for the set-up, although that failed or still runs. Raises
         `Conflict` when no task waits."""
-        sandbox, client = await self.runtime(caller, ref, activity=True)
+        sandbox, client = await self._access.runtime(caller, ref, activity=True)
         check_may_manage(caller, sandbox)
         return await self._waiting_tasks.begin(caller, sandbox, client)
 
@@ -318,47 +285,6 @@ class Sandboxes:
             stored = await rows.logs.lines(sandbox.id)
         return (*stored, *(line for line in live if line not in stored))
 
-    async def runtime(
-        self, caller: Principal, ref: str, *, activity: bool = False
-    ) -> tuple[Sandbox, RuntimeClient]:
-        """Return the client of a `ready` or `active` sandbox; `activity` marks it active. Raises
-        `Unavailable` while it is provisioned, `Conflict` when it does not run; so do calls of
-        the client when another client ends the sandbox meanwhile."""
-        sandbox = await self._lookup.get_recent(caller, ref)
-        if sandbox.state not in RUNNING:
-            raise not_running(sandbox)
-        if activity:
-            self._reconciler.touch(sandbox)
-            self._backend_watch.note_activity(sandbox)
-            self._journals.note_activity(sandbox.id)
-        client = self._runtimes.client(sandbox)
-        return sandbox, SandboxClient(client, sandbox, lambda: self._lookup.refresh(sandbox))
-
-    @asynccontextmanager
-    async def reading(
-        self, caller: Principal, ref: str
-    ) -> AsyncIterator[tuple[Sandbox, RuntimeClient]]:
-        """Yield access to the files of a sandbox. A stopped, expired or failed one is started for
-        maintenance; its state does not change. Raises as `runtime`; `Conflict` for one that keeps
-        nothing."""
-        sandbox = await self._lookup.get_recent(caller, ref)
-        if sandbox.state not in RUNNING and keeps_files(sandbox):
-            # What began it may not be done yet: its processes may still be ending.
-            sandbox = await self.wait(caller, sandbox.id, settled=True)
-        async with explained(sandbox, lambda: self._lookup.refresh(sandbox)):
-            if sandbox.state in RUNNING:
-                yield sandbox, self._runtimes.client(sandbox)
-            elif keeps_files(sandbox):
-                async with self._maintenance.opened(sandbox) as client:
-                    yield sandbox, client
-            else:
-                raise not_running(sandbox)
-
-    async def push_policies(self, org_id: OrgId, owner: PrincipalId | None) -> None:
-        """Push policies after a change of this owner (None: of the whole organization). Returns
-        when the runtimes have them, at the latest after some seconds."""
-        await self._policy_push.push_changes(org_id, owner)
-
     async def give(self, caller: Principal, ref: str, owner: PrincipalId, *, also: Also) -> Sandbox:
         """Give a sandbox to another owner; one that runs is stopped first. `also` is done in the
         transaction that does so. Raises `Conflict` when its state does not allow it, or the new
@@ -367,7 +293,7 @@ class Sandboxes:
         check_may_manage(caller, sandbox)
         if sandbox.state in RUNNING:
             await self._reconciler.apply(sandbox.id, Stop(), actor=caller)
-            await self._waited(sandbox, settled=True, timeout_seconds=HALT_SECONDS)
+            await self._waits.wait(sandbox, settled=True, timeout_seconds=HALT_SECONDS)
         return await self._reconciler.apply(sandbox.id, Give(owner), actor=caller, also=also)
 
     async def end_for(
@@ -385,7 +311,7 @@ class Sandboxes:
         ended = await self._reconciler.apply(sandbox.id, act, actor=caller)
         if wait_seconds is None:
             return ended
-        return await self._waited(ended, settled=True, timeout_seconds=wait_seconds)
+        return await self._waits.wait(ended, settled=True, timeout_seconds=wait_seconds)
 
     async def relocate(self, caller: Principal, sandbox_id: SandboxId, target: str) -> Sandbox:
         """Have the files of a stopped sandbox go to another host, which was judged before. Raises
@@ -401,21 +327,14 @@ class Sandboxes:
             if (sandbox := await rows.sandboxes.get(sandbox_id)) is None:
                 return None
         if sandbox.state in (State.REQUESTED, State.PROVISIONING):
-            sandbox = await self._waited(sandbox, settled=False, timeout_seconds=HALT_SECONDS)
+            sandbox = await self._waits.wait(sandbox, settled=False, timeout_seconds=HALT_SECONDS)
         if sandbox.state in RUNNING:
             sandbox = await self._reconciler.apply(sandbox_id, Stop(), actor=actor)
             if wait_seconds:
-                sandbox = await self._waited(sandbox, settled=True, timeout_seconds=wait_seconds)
+                sandbox = await self._waits.wait(
+                    sandbox, settled=True, timeout_seconds=wait_seconds
+                )
         return sandbox
-
-    def runtime_of(self, sandbox: Sandbox) -> RuntimeClient:
-        """Return the client of a sandbox's runtime, without a permission check. Raises `Failed`
-        when it has no address."""
-        return self._runtimes.client(sandbox)
-
-    async def remember_actor(self, sandbox: Sandbox, thing_id: str, actor: Principal) -> None:
-        """`actor` began the terminal or agent `thing_id`: its events will say so."""
-        await self._journals.remember(sandbox, thing_id, actor)
 
     async def _act(
         self, caller: Principal, ref: str, stimulus: Stimulus, also: Also | None = None
@@ -423,12 +342,3 @@ class Sandboxes:
         sandbox = await self.get(caller, ref)
         check_may_manage(caller, sandbox)
         return await self._reconciler.apply(sandbox.id, stimulus, actor=caller, also=also)
-
-    async def _done(self, sandbox: Sandbox, settled: bool) -> bool:
-        if sandbox.state in (State.REQUESTED, State.PROVISIONING):
-            return is_queued(sandbox)
-        if not settled:
-            return True
-        if sandbox.state is State.DESTROYING and not sandbox.leftovers:
-            return False
-        return await self._reconciler.settled(sandbox.id)

@@ -35,7 +35,10 @@ from atoll.ports.store.webhooks import SealedKey
 from atoll.services.approvals.voiding import void_approvals
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Note, draft_of
+from atoll.services.library.profiles import Profiles
 from atoll.services.lifecycle.runtime_tokens import RuntimeTokens
+from atoll.services.policies.network_boundary import NetworkBoundary
+from atoll.services.policies.policy_push import PolicyPush
 from atoll.services.references import check_profile
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.wire.words.events import ActorKind
@@ -73,6 +76,9 @@ class Secrets:
         ground: Ground,
         sandboxes: Sandboxes,
         *,
+        policy_push: PolicyPush,
+        boundary: NetworkBoundary,
+        profiles: Profiles,
         vault: Vault,
         masters: Masters,
         check_vendor: Callable[[str], None],
@@ -80,6 +86,9 @@ class Secrets:
         """`check_vendor` raises `Invalid` for an extension whose machines no key pays for."""
         self._ground = ground
         self._sandboxes = sandboxes
+        self._policy_push = policy_push
+        self._boundary = boundary
+        self._profiles = profiles
         self._vault = vault
         self._masters = masters
         self._check_vendor = check_vendor
@@ -110,7 +119,7 @@ class Secrets:
         _check_scope(caller, scope)
         async with self._ground.store.begin() as rows:
             if use.base_url is not None:
-                await self._sandboxes.boundary.check_gateway(rows, caller, use.base_url)
+                await self._boundary.check_gateway(rows, caller, use.base_url)
             await self._drop_orphans(rows, caller)
             kept = await rows.secrets.sealed(caller.org_id, caller.id)
             before = next((k for k in kept if _same_place(k.secret, caller, name, scope)), None)
@@ -348,7 +357,7 @@ class Secrets:
         if kind == "sandbox":
             check_not_gone(await self._sandboxes.get(caller, ref), "given a secret")
         elif kind == "profile":
-            await check_profile(self._sandboxes.profiles.get, caller, ref, field="scope")
+            await check_profile(self._profiles.get, caller, ref, field="scope")
         return scope
 
     def _value(self, kept: Kept) -> str:
@@ -370,7 +379,7 @@ class Secrets:
     async def _publish(self, secret: Secret) -> None:
         self._ground.bus.announce((f"secret:{secret.id}",))
         shared = secret.scope == ORGANIZATION_SCOPE
-        await self._sandboxes.push_policies(secret.org_id, None if shared else secret.owner)
+        await self._policy_push.push_changes(secret.org_id, None if shared else secret.owner)
 
 
 async def drop_within(

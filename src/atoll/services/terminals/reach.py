@@ -14,7 +14,7 @@ from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import RuntimeClient
-from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.wire.contract.call import Query
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.terminals import Role
@@ -56,13 +56,13 @@ class Reach:
 class TerminalReach:
     """The check before everything that is done with a terminal."""
 
-    def __init__(self, sandboxes: Sandboxes, panes: Panes) -> None:
-        self._sandboxes = sandboxes
+    def __init__(self, access: RuntimeAccess, panes: Panes) -> None:
+        self._access = access
         self._panes = panes
 
     async def to(self, caller: Principal, ref: str, terminal_id: str | None = None) -> Reach:
         """Return the way to a sandbox's terminal, or to all that the caller may list. Raises
-        `NotFound`, and what `Sandboxes.runtime` raises."""
+        `NotFound`, and what `RuntimeAccess.runtime` raises."""
         access = caller.guest_access
         if access is None:
             return await self._of_member(caller, ref, terminal_id)
@@ -97,7 +97,7 @@ class TerminalReach:
 
     async def _of_member(self, caller: Principal, ref: str, terminal_id: str | None) -> Reach:
         try:
-            sandbox, client = await self._sandboxes.runtime(caller, ref)
+            sandbox, client = await self._access.runtime(caller, ref)
         except NotFound as error:
             return await self._by_pane(caller, ref, terminal_id, error)
         return Reach(sandbox, client, _role(caller, sandbox))
@@ -112,7 +112,7 @@ class TerminalReach:
 
     async def _of_host(self, host: Principal, ref: str) -> tuple[Sandbox, RuntimeClient]:
         try:
-            return await self._sandboxes.runtime(host, ref)
+            return await self._access.runtime(host, ref)
         except Conflict as err:
             # What helps is a command of its owner's.
             raise Conflict(GUEST_WORDS, code=err.code) from err

@@ -9,10 +9,13 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TypeVar
 
 from atoll.domain.errors import Forbidden
+from atoll.domain.network.forwarded_port import read_port
 from atoll.domain.people.principal import Principal, spell_actor
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.ports import RuntimeClient, RuntimeStream
-from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.ports import Channel, RuntimeClient, RuntimeStream
+from atoll.ports.telemetry.tracer import Tracer
+from atoll.services.sandboxes.agent_checks import AgentChecks
+from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.wire.contract import execs
 from atoll.wire.contract.call import RuntimeCall
 
@@ -30,15 +33,16 @@ class RuntimeCalls:
     `look` and `take` read what is kept, of a sandbox that does not run, too.
     """
 
-    def __init__(self, sandboxes: Sandboxes) -> None:
-        self._sandboxes = sandboxes
-        self._tracer = sandboxes.tracer
+    def __init__(self, access: RuntimeAccess, checks: AgentChecks, tracer: Tracer) -> None:
+        self._access = access
+        self._checks = checks
+        self._tracer = tracer
 
     async def call(
         self, caller: Principal, ref: str, call: RuntimeCall[T], *, activity: bool = False
     ) -> T:
         """Return the runtime's answer."""
-        _, client = await self._sandboxes.runtime(caller, ref, activity=activity)
+        _, client = await self._access.runtime(caller, ref, activity=activity)
         return await client.call(call)
 
     @asynccontextmanager
@@ -46,7 +50,7 @@ class RuntimeCalls:
         self, caller: Principal, ref: str, call: RuntimeCall[bytes], *, activity: bool = False
     ) -> AsyncIterator[RuntimeStream]:
         """Yield the runtime's answer while it arrives."""
-        sandbox, client = await self._sandboxes.runtime(caller, ref, activity=activity)
+        sandbox, client = await self._access.runtime(caller, ref, activity=activity)
         async with self._open_stream(sandbox, client, call) as answer:
             yield answer
 
@@ -67,7 +71,7 @@ class RuntimeCalls:
 
     async def look(self, caller: Principal, ref: str, call: RuntimeCall[T]) -> T:
         """Return a value that the runtime keeps."""
-        async with self._sandboxes.reading(caller, ref) as (_, client):
+        async with self._access.reading(caller, ref) as (_, client):
             return await client.call(call)
 
     @asynccontextmanager
@@ -76,7 +80,7 @@ class RuntimeCalls:
     ) -> AsyncIterator[RuntimeStream]:
         """Yield a file, a tree or a recording. Raises `Forbidden` when somebody else than the owner
         takes secrets."""
-        async with self._sandboxes.reading(caller, ref) as (sandbox, client):
+        async with self._access.reading(caller, ref) as (sandbox, client):
             if WITH_SECRETS in call.query and caller.id != sandbox.owner:
                 raise Forbidden(f"only the owner of {sandbox.name} may take secrets out of it")
             async with client.stream(call) as answer:
@@ -84,8 +88,8 @@ class RuntimeCalls:
 
     async def run(self, caller: Principal, ref: str, body: execs.ExecBody) -> execs.ExecWithOutput:
         """Run a command in the caller's name. Counts as activity."""
-        sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
-        await self._sandboxes.agent_checks.prepare_exec(sandbox, client, body)
+        sandbox, client = await self._access.runtime(caller, ref, activity=True)
+        await self._checks.prepare_exec(sandbox, client, body)
         with self._tracer.span("exec.run") as span:
             span.note("atoll.sandbox", sandbox.id)
             return await client.call(execs.run_exec(body, spell_actor(caller)))
@@ -96,10 +100,19 @@ class RuntimeCalls:
     ) -> AsyncIterator[RuntimeStream]:
         """Run a command in the caller's name, and yield its output while it arrives: in lines, or
         as the one answer at its end. Counts as activity."""
-        sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
-        await self._sandboxes.agent_checks.prepare_exec(sandbox, client, body)
+        sandbox, client = await self._access.runtime(caller, ref, activity=True)
+        await self._checks.prepare_exec(sandbox, client, body)
         made = execs.stream_exec if lines else execs.answer_exec
         call = made(body, spell_actor(caller))
         name = "runtime.stream" if lines else "exec.run"
         async with self._open_stream(sandbox, client, call, span_name=name) as answer:
             yield answer
+
+    @asynccontextmanager
+    async def dial(self, caller: Principal, ref: str, port: str) -> AsyncIterator[Channel]:
+        """Yield a channel of bytes to a port of the sandbox's loopback. Raises `Invalid` and
+        `Forbidden` as `read_port` does."""
+        number = read_port(port)
+        _, client = await self._access.runtime(caller, ref, activity=True)
+        async with client.attach(f"/ports/{number}") as channel:
+            yield channel

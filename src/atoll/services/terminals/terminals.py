@@ -12,10 +12,13 @@ from atoll.domain.errors import Forbidden, NotFound
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import Channel, HandoverLink, RuntimeClient, RuntimeStream
+from atoll.ports.telemetry.tracer import Tracer
 from atoll.services.identifiers import checked_id
+from atoll.services.journals.journals import Journals
 from atoll.services.lifecycle.room import SessionRoom
 from atoll.services.provisioning.orders import completed
-from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.sandboxes.agent_checks import AgentChecks
+from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.services.terminals.reach import Panes, TerminalReach, credentials, no_panes
 from atoll.wire.contract import terminals
 from atoll.wire.contract.call import PathId, Query, RuntimeCall
@@ -54,16 +57,22 @@ class Terminals:
     """Use cases with the values of the runtime contract. Every method raises `NotFound`,
     `Conflict`, `Unavailable`, and the errors of the runtime."""
 
-    def __init__(self, sandboxes: Sandboxes, room: SessionRoom, *, panes: Panes = no_panes) -> None:
-        self._reach = TerminalReach(sandboxes, panes)
-        self._sandboxes = sandboxes
+    def __init__(
+        self,
+        access: RuntimeAccess,
+        room: SessionRoom,
+        *,
+        checks: AgentChecks,
+        journals: Journals,
+        tracer: Tracer,
+        panes: Panes = no_panes,
+    ) -> None:
+        self._reach = TerminalReach(access, panes)
+        self._access = access
+        self._checks = checks
+        self._journals = journals
         self._room = room
-        self._tracer = sandboxes.tracer
-
-    @property
-    def sandboxes(self) -> Sandboxes:
-        """Return the sandboxes whose terminals these are."""
-        return self._sandboxes
+        self._tracer = tracer
 
     async def list(self, caller: Principal, ref: str) -> terminals.TerminalList:
         """List terminals; a guest of one terminal finds that one."""
@@ -81,14 +90,14 @@ class Terminals:
     ) -> terminals.TerminalRecord:
         """Open a terminal. Counts as activity. Raises `LimitReached` beyond a quota. `strict`: an
         agent's lock stops everybody, whatever the sandbox's setting."""
-        sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
-        await self._sandboxes.agent_checks.check_start(sandbox, client, body.agent)
+        sandbox, client = await self._access.runtime(caller, ref, activity=True)
+        await self._checks.check_start(sandbox, client, body.agent)
         order = completed(sandbox, body, strict=strict)
         call = terminals.open_terminal(order, principal=caller.id)
         opened = await self._room.opened(
             sandbox, lambda: client.call(call), lambda found: found.terminal_id
         )
-        await self._sandboxes.remember_actor(sandbox, opened.terminal_id, caller)
+        await self._journals.remember(sandbox, opened.terminal_id, caller)
         return opened
 
     async def get(self, caller: Principal, ref: str, terminal_id: str) -> terminals.TerminalRecord:
@@ -202,7 +211,7 @@ class Terminals:
 
     async def check_recording(self, caller: Principal, ref: str, recording_id: str) -> None:
         """Raise `NotFound` for a recording that the sandbox has not."""
-        async with self._sandboxes.reading(caller, ref) as (sandbox, client):
+        async with self._access.reading(caller, ref) as (sandbox, client):
             found = await client.call(list_recordings())
         if recording_id not in {one.recording_id for one in found.recordings}:
             raise NotFound(
@@ -221,13 +230,13 @@ class Terminals:
                 raise NotFound("There is no such recording here; your link opens something else.")
             at = (Principal(access.org_id, access.owner, ActorKind.PERSON), ref)
         async with (
-            self._sandboxes.reading(*at) as (_, client),
+            self._access.reading(*at) as (_, client),
             client.stream(read_recording(recording_id)) as answer,
         ):
             yield answer
 
     async def _call(self, caller: Principal, ref: str, call: RuntimeCall[T]) -> T:
-        _, client = await self._sandboxes.runtime(caller, ref)
+        _, client = await self._access.runtime(caller, ref)
         return await client.call(call)
 
 

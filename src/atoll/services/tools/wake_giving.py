@@ -31,7 +31,7 @@ from atoll.domain.tool.waking import (
 )
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
-from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.wire.contract.agents import WakeBody, WokenRecord, wake_agent
 
 GIVE_SECONDS: Final = 60.0
@@ -46,9 +46,9 @@ _log = structlog.get_logger(__name__)
 class WakeGiving:
     """Gives wakes, one sandbox at a time. `scheme` begins every URI that is named."""
 
-    def __init__(self, ground: Ground, sandboxes: Sandboxes, *, scheme: str) -> None:
+    def __init__(self, ground: Ground, access: RuntimeAccess, *, scheme: str) -> None:
         self._ground = ground
-        self._sandboxes = sandboxes
+        self._access = access
         self._scheme = scheme
 
     async def look(self, sandbox_id: SandboxId) -> datetime | None:
@@ -89,7 +89,7 @@ class WakeGiving:
         )
         try:
             async with asyncio.timeout(GIVE_SECONDS):
-                woken = await self._sandboxes.runtime_of(sandbox).call(wake_agent(body))
+                woken = await self._access.runtime_of(sandbox).call(wake_agent(body))
         except (Conflict, NotFound) as error:
             return await self._refused(sandbox.id, wake, error)
         except (AtollError, TimeoutError) as error:

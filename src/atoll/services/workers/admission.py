@@ -28,21 +28,12 @@ _BEGINNING = frozenset({State.REQUESTED, State.PROVISIONING})
 class Explained(Protocol):
     """Sandboxes, as far as admission needs them."""
 
-    @property
-    def agent_checks(self) -> AgentChecks:
-        """Return the checks of agents."""
-        ...
-
     async def explain(self, caller: Principal, request: CreateSandbox) -> Decision:
         """Return the decision that a create would make now. Raises what the create raises."""
         ...
 
     async def get(self, caller: Principal, ref: str) -> Sandbox:
         """Return a sandbox. Raises `NotFound`."""
-        ...
-
-    async def runtime(self, caller: Principal, ref: str) -> tuple[Sandbox, RuntimeClient]:
-        """Return a sandbox that runs, and a client of its runtime."""
         ...
 
     async def place_worker(
@@ -52,11 +43,28 @@ class Explained(Protocol):
         ...
 
 
+class ReachesRuntimes(Protocol):
+    """Access to runtimes, as far as admission needs it."""
+
+    async def runtime(self, caller: Principal, ref: str) -> tuple[Sandbox, RuntimeClient]:
+        """Return a sandbox that runs, and a client of its runtime."""
+        ...
+
+
 class WorkerAdmission:
     """The judgement of requests for new workers. `agents` are those of this installation."""
 
-    def __init__(self, sandboxes: Explained, agents: AgentLayers) -> None:
+    def __init__(
+        self,
+        sandboxes: Explained,
+        agents: AgentLayers,
+        *,
+        access: ReachesRuntimes,
+        checks: AgentChecks,
+    ) -> None:
         self._sandboxes = sandboxes
+        self._access = access
+        self._checks = checks
         self._agents = agents
 
     async def check(self, caller: Principal, request: CreateWorker) -> None:
@@ -108,8 +116,8 @@ class WorkerAdmission:
         if found is None or found.id != sandbox_id or found.owner != caller.id:
             raise NotFound(f"You have no sandbox {sandbox_id}.", field="workspace_ref")
         if found.state in RUNNING:
-            _, client = await self._sandboxes.runtime(caller, sandbox_id)
-            await self._sandboxes.agent_checks.check_start(found, client, agent)
+            _, client = await self._access.runtime(caller, sandbox_id)
+            await self._checks.check_start(found, client, agent)
         elif found.state not in _BEGINNING and not keeps_files(found):
             raise Conflict(
                 f"Sandbox {found.name} is {found.state}: a worker moves into one with its files.",

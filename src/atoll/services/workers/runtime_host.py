@@ -32,6 +32,7 @@ from atoll.ports.outside.worker_host import HostDeltas, HostEntry, HostPlace
 from atoll.services.agents.agents import Agents
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.transitions import Also
+from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.workers.fence import check_work, check_work_epoch
 from atoll.services.workers.occupancy import find_occupant
@@ -62,10 +63,17 @@ class RuntimeHost:
     """The `ports.outside.worker_host.WorkerHost` over sandboxes and their runtimes."""
 
     def __init__(
-        self, ground: Ground, sandboxes: Sandboxes, agents: Agents, saver: WorkSaver
+        self,
+        ground: Ground,
+        sandboxes: Sandboxes,
+        agents: Agents,
+        saver: WorkSaver,
+        *,
+        access: RuntimeAccess,
     ) -> None:
         self._ground = ground
         self._sandboxes = sandboxes
+        self._access = access
         self._agents = agents
         self._saver = saver
         self._fresh: OrderedDict[tuple[WorkerKey, int], bool] = OrderedDict()
@@ -97,7 +105,7 @@ class RuntimeHost:
     async def start_codex(self, worker: WorkerRecord) -> str:
         """See the port."""
         owner, sandbox_id = owner_of(worker), _sandbox_of(worker)
-        _, client = await self._sandboxes.runtime(owner, sandbox_id, activity=True)
+        _, client = await self._access.runtime(owner, sandbox_id, activity=True)
         fresh = self._fresh.pop((worker.key, worker.worker.epoch), False)
         served = None if fresh else await _record(client, worker)
         if served is not None and served.agent_id:
@@ -177,7 +185,7 @@ class RuntimeHost:
             sandbox = await self._sandboxes.get(owner_of(worker), _sandbox_of(worker))
             if sandbox.state not in RUNNING:
                 return sandbox.reason or f"Its sandbox is {sandbox.state}."
-            served = await _record(self._sandboxes.runtime_of(sandbox), worker)
+            served = await _record(self._access.runtime_of(sandbox), worker)
         except NotFound:
             return "Its sandbox is gone."
         except (Unavailable, Failed):
@@ -192,7 +200,7 @@ class RuntimeHost:
         sandbox = await self._sandbox(worker)
         if sandbox is None or sandbox.state not in RUNNING:
             return
-        client = self._sandboxes.runtime_of(sandbox)
+        client = self._access.runtime_of(sandbox)
         agent = await self._agent(client, worker)
         if agent is None:
             return
@@ -322,7 +330,7 @@ class RuntimeHost:
         """Save the commits; returns why that cannot be done. A repository that an agent broke does
         not hold up the end of its worker. Raises `Unavailable`."""
         try:
-            await self._saver.save_commits(sandbox, self._sandboxes.runtime_of(sandbox))
+            await self._saver.save_commits(sandbox, self._access.runtime_of(sandbox))
         except Unavailable:
             raise
         except AtollError as err:
@@ -338,7 +346,7 @@ class RuntimeHost:
         await self._sandboxes.wait(owner, sandbox.id, settled=True, timeout_seconds=END_SECONDS)
 
     async def _client(self, worker: WorkerRecord) -> RuntimeClient:
-        _, client = await self._sandboxes.runtime(owner_of(worker), _sandbox_of(worker))
+        _, client = await self._access.runtime(owner_of(worker), _sandbox_of(worker))
         return client
 
 

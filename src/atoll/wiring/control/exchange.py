@@ -28,7 +28,9 @@ from atoll.services.journals.log_watch import LogWatch, Wake
 from atoll.services.journals.outbox import Outbox
 from atoll.services.journals.replication import Replication
 from atoll.services.people.dashboard_owners import DashboardOwners
-from atoll.services.sandboxes.background import Background
+from atoll.services.sandboxes.agent_checks import AgentChecks
+from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.task_runner import TaskRunner
 from atoll.services.terminals.terminals import Terminals
 from atoll.wiring.control.access import Access
 
@@ -96,18 +98,28 @@ def build_dashboards(
     ground: Ground,
     access: Access,
     exchange: Exchange | None,
-    background: Background,
+    sandboxes: Sandboxes,
     terminals: Terminals,
+    *,
+    checks: AgentChecks,
+    runner: TaskRunner,
 ) -> DashboardServices:
     """Return the use cases on dashboards, whose edits replicas exchange. What each open one does is
-    run by `background`."""
+    run by `runner`."""
     live = InProcessChannels() if exchange is None else exchange.live
     documents = DocumentStore(ground, YrsDocuments())
-    runner, members = background.runners.own, access.memberships
+    members = access.memberships
     mentions = DashboardMentions(ground)
     rooms = Rooms(ground, live, documents, mentions=mentions, memberships=members, runner=runner)
     boards = Dashboards(ground, documents, rooms)
-    homes = DashboardHomes(ground, boards, terminals, owners=access.owners)
+    homes = DashboardHomes(
+        ground,
+        boards,
+        sandboxes,
+        terminals,
+        owners=access.owners,
+        checks=checks,
+    )
     comments = DashboardComments(ground, boards, mentions=mentions, owners=access.owners)
     owners = DashboardOwners(ground)
     sweep = DashboardSweep(ground, documents, owners=owners)

@@ -12,6 +12,8 @@ from atoll.services.agents.catalogue import AgentCatalogue
 from atoll.services.agents.statuses import AgentStatuses
 from atoll.services.application import (
     Application,
+    DashboardServices,
+    DriveServices,
     HomeServices,
     PushServices,
     ReviewServices,
@@ -29,6 +31,7 @@ from atoll.services.journals.events import Events
 from atoll.services.library.changes import WorkingTrees
 from atoll.services.library.checkpoints import Checkpoints
 from atoll.services.library.commits import Commits
+from atoll.services.library.profiles import Profiles
 from atoll.services.library.syncs import Syncs
 from atoll.services.library.tree_edits import TreeEdits
 from atoll.services.lifecycle.room import SessionRoom
@@ -41,22 +44,16 @@ from atoll.services.previews.previews import Previews, PreviewServices, PreviewW
 from atoll.services.previews.visits import Visits
 from atoll.services.sandboxes.background import Background
 from atoll.services.sandboxes.consumers import Consumers
-from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.secrets.secrets import Secrets
 from atoll.services.settings import ServiceSettings
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
 from atoll.wiring.control.access import Access, build_access
-from atoll.wiring.control.exchange import build_dashboards, build_panes, build_replication
+from atoll.wiring.control.exchange import Exchange, build_dashboards, build_panes, build_replication
 from atoll.wiring.control.identity import people_of
-from atoll.wiring.control.library import (
-    Library,
-    LibraryPorts,
-    build_home,
-    build_projects,
-    build_repositories,
-)
-from atoll.wiring.control.lifecycle.sandboxes import SandboxPorts, build_sandboxes
+from atoll.wiring.control.library import Library, LibraryPorts, build_projects
+from atoll.wiring.control.lifecycle.home import build_home, build_repositories
+from atoll.wiring.control.lifecycle.sandboxes import SandboxPorts, SandboxServices, build_sandboxes
 from atoll.wiring.control.lifecycle.workers import build_workers
 from atoll.wiring.control.outside.drive import build_drive
 from atoll.wiring.control.outside.hosts import build_backends
@@ -73,44 +70,98 @@ def build_application(
     """Return all use cases. The caller runs their background and loads their logins."""
     ports, access = with_access(ground, ports, library.ports, settings=settings)
     within = build_sandboxes(ground, ports, library.preparation, settings=settings)
-    sandboxes, background = within
-    calls, own, events = RuntimeCalls(sandboxes), library.ports, access.events
-    terminals, agents, statuses = build_sessions(ground, sandboxes, access)
-    secrets, approvals, tenancy = build_tenants(ground, within, ports, access, settings)
-    home = build_home(ground, sandboxes, library, events=events, settings=settings)
-    backends = build_backends(ground, sandboxes, ports, own, settings.admission)
+    sandboxes, background, reach = within.sandboxes, within.background, within.access
+    own, events = library.ports, access.events
+    calls = RuntimeCalls(reach, within.checks, ground.telemetry.tracer)
+    terminals, agents, statuses = build_sessions(ground, within, access)
+    secrets, approvals, tenancy = build_tenants(
+        ground, within, library, access, ports=ports, settings=settings
+    )
+    home = build_home(ground, within, library, calls=calls, events=events, settings=settings)
+    backends = build_backends(ground, sandboxes, ports, library, settings.admission)
     return Application(
-        sandboxes=sandboxes, background=background,
-        terminals=terminals, agents=agents, statuses=statuses,
-        secrets=secrets, approvals=approvals, request_watch=RequestWatch(ground),
-        tenancy=tenancy, backends=backends,
-        runtime_calls=calls, home=home, events=events, logins=access.logins,
+        sandboxes=sandboxes,
+        background=background,
+        terminals=terminals,
+        agents=agents,
+        statuses=statuses,
+        secrets=secrets,
+        approvals=approvals,
+        request_watch=RequestWatch(ground),
+        tenancy=tenancy,
+        backends=backends,
+        runtime_calls=calls,
+        home=home,
+        events=events,
+        logins=access.logins,
         consumers=Consumers(ground.store, sandboxes),
         inbox=build_inbox(ground, approvals, statuses, agents, home=home, within=within),
         catalogue=build_catalogue(ground, ports, events, background),
         shares=Shares(ground, sandboxes, wrong=access.logins.wrong, inviter=access.logins.person),
         push=PushServices(PushSubscriptions(ground, own.push), PushDelivery(ground, own.push)),
-        syncs=Syncs(sandboxes, library.workspaces, agents=agents, statuses=statuses, events=events),
-        review=build_review(ground, sandboxes, ports, own.forge, events=events),
-        profiles=library.preparation.profiles, readiness=readiness(ground, background),
-        repositories=build_repositories(sandboxes, library, events, settings=settings),
+        syncs=Syncs(reach, library.workspaces, agents=agents, statuses=statuses, events=events),
+        review=build_review(ground, within, ports, own.forge, events=events),
+        profiles=library.preparation.profiles,
+        readiness=readiness(ground, background),
+        repositories=build_repositories(within, library, events, settings=settings),
         projects=build_projects(ground, library, settings=settings),
         audit=AuditLog(ground, own.audit, retention=settings.audit.retention),
         replication=build_replication(ground, own.exchange),
-        dashboards=build_dashboards(ground, access, own.exchange, background, terminals),
+        dashboards=dashboards_of(ground, within, access, own.exchange, terminals),
         webhooks=build_webhooks(ground, ports.vault, own.webhooks),
         hooks=Hooks(ground, ports.vault, access.owners, access.logins),
-        drive=build_drive(ground, sandboxes, calls, own.drive, vault=ports.vault, events=events),
-        previews=build_previews(ground, sandboxes, access, tenancy),
-        workers=build_workers(*(ground, sandboxes, agents, ports, library), background=background,
-                              events=events, settings=settings.workers),
-        tools=build_tools(
-            *(ground, events, sandboxes, tenancy), settings=settings.tools,
-            lent=access.tools_lent,
+        drive=drive_of(ground, within, calls, library, ports, events=events),
+        previews=build_previews(ground, within, access, tenancy),
+        workers=build_workers(
+            ground, within, agents, ports, library, events=events, settings=settings.workers
         ),
-        overview=build_overview(*(ground, library, sandboxes), statuses=statuses, secrets=secrets,
-                                routes=backends.routes),
-    )  # fmt: skip
+        tools=build_tools(
+            ground, events, within, tenancy, settings=settings.tools, lent=access.tools_lent
+        ),
+        overview=build_overview(
+            ground, library, sandboxes, statuses, home=home, secrets=secrets, routes=backends.routes
+        ),
+    )
+
+
+def dashboards_of(
+    ground: Ground,
+    within: SandboxServices,
+    access: Access,
+    exchange: Exchange | None,
+    terminals: Terminals,
+) -> DashboardServices:
+    """Return the use cases on dashboards."""
+    return build_dashboards(
+        ground,
+        access,
+        exchange,
+        within.sandboxes,
+        terminals,
+        checks=within.checks,
+        runner=within.background.runners.own,
+    )
+
+
+def drive_of(
+    ground: Ground,
+    within: SandboxServices,
+    calls: RuntimeCalls,
+    library: Library,
+    ports: SandboxPorts,
+    *,
+    events: Events,
+) -> DriveServices:
+    """Return the use cases of drives."""
+    return build_drive(
+        ground,
+        within.sandboxes,
+        calls,
+        library.ports.drive,
+        runtimes=within.access,
+        vault=ports.vault,
+        events=events,
+    )
 
 
 def with_access(
@@ -129,14 +180,22 @@ def with_access(
 
 
 def build_sessions(
-    ground: Ground, sandboxes: Sandboxes, access: Access
+    ground: Ground, within: SandboxServices, access: Access
 ) -> tuple[Terminals, Agents, AgentStatuses]:
     """Return the use cases on terminals and agents, which share places, and what agents do."""
     room = SessionRoom(ground)
     panes = build_panes(ground, access)
-    terminals = Terminals(sandboxes, room, panes=panes.host_of)
-    statuses = AgentStatuses(ground.store, ground.bus)
-    return terminals, Agents(sandboxes, terminals, room), statuses
+    checks, journals = within.checks, within.journals
+    terminals = Terminals(
+        within.access,
+        room,
+        checks=checks,
+        journals=journals,
+        tracer=ground.telemetry.tracer,
+        panes=panes.host_of,
+    )
+    agents = Agents(within.access, terminals, room, checks=checks, journals=journals)
+    return terminals, agents, AgentStatuses(ground.store, ground.bus)
 
 
 def build_inbox(
@@ -146,10 +205,9 @@ def build_inbox(
     agents: Agents,
     *,
     home: HomeServices,
-    within: tuple[Sandboxes, Background],
+    within: SandboxServices,
 ) -> Inbox:
     """Return the list of what waits for a person."""
-    sandboxes, background = within
     return Inbox(
         approvals,
         statuses,
@@ -158,8 +216,8 @@ def build_inbox(
         pulls=home.pulls,
         endings=home.endings,
         mentions=DashboardMentions(ground),
-        sandboxes=sandboxes,
-        logins=background.logins.logins,
+        sandboxes=within.sandboxes,
+        logins=within.background.logins.logins,
     )
 
 
@@ -175,48 +233,66 @@ def build_catalogue(
 
 def build_tenants(
     ground: Ground,
-    within: tuple[Sandboxes, Background],
-    ports: SandboxPorts,
+    within: SandboxServices,
+    library: Library,
     access: Access,
+    *,
+    ports: SandboxPorts,
     settings: ServiceSettings,
 ) -> tuple[Secrets, Approvals, Tenancy]:
     """Return the use cases on secrets, on approvals, and on organizations, which remove both."""
-    sandboxes, background = within
-    secrets = build_secrets(ground, sandboxes, ports)
-    tenancy = build_tenancy(
-        ground, sandboxes, secrets,
-        access=access, logins=background.logins.logins, settings=settings,
-    )  # fmt: skip
-    return secrets, Approvals(ground, sandboxes), tenancy
+    secrets = build_secrets(ground, within, ports, library.preparation.profiles)
+    tenancy = build_tenancy(ground, within, secrets, access=access, settings=settings)
+    approvals = Approvals(
+        ground, within.sandboxes, access=within.access, policy_push=within.policy_push
+    )
+    return secrets, approvals, tenancy
 
 
 def build_review(
-    ground: Ground, sandboxes: Sandboxes, ports: SandboxPorts, forge: Forge, *, events: Events
+    ground: Ground, within: SandboxServices, ports: SandboxPorts, forge: Forge, *, events: Events
 ) -> ReviewServices:
     """Return the services of a review."""
-    changes = WorkingTrees(sandboxes)
+    access = within.access
+    changes = WorkingTrees(access)
     return ReviewServices(
         changes,
-        Checkpoints(sandboxes),
-        Commits(sandboxes),
-        TreeEdits(sandboxes, changes),
-        PullRequests(ground, sandboxes, forge=forge, vault=ports.vault, events=events),
+        Checkpoints(access),
+        Commits(access),
+        TreeEdits(access, changes),
+        PullRequests(
+            ground, within.sandboxes, access=access, forge=forge, vault=ports.vault, events=events
+        ),
     )
 
 
 def build_previews(
-    ground: Ground, sandboxes: Sandboxes, access: Access, tenancy: Tenancy
+    ground: Ground, within: SandboxServices, access: Access, tenancy: Tenancy
 ) -> PreviewServices:
     """Return the use cases of previews, and what the leader does for them."""
-    previews = Previews(ground, sandboxes)
-    visits = Visits(ground, sandboxes, logins=access.logins, tokens=tenancy.credentials.tokens)
+    previews = Previews(ground, within.sandboxes, within.access)
+    visits = Visits(
+        ground,
+        within.sandboxes,
+        access=within.access,
+        logins=access.logins,
+        tokens=tenancy.credentials.tokens,
+    )
     own = OwnCredentials(ground, access.logins, access.keys, issuer=access.issuer.issuer.url)
     return PreviewServices(previews, visits, PreviewWatch(ground, previews), own)
 
 
-def build_secrets(ground: Ground, sandboxes: Sandboxes, ports: SandboxPorts) -> Secrets:
+def build_secrets(
+    ground: Ground, within: SandboxServices, ports: SandboxPorts, profiles: Profiles
+) -> Secrets:
     """Return the use cases on secrets."""
-    check_vendor = partial(check_paid, ports.extensions, ports.installed)
     return Secrets(
-        ground, sandboxes, vault=ports.vault, masters=ports.vault, check_vendor=check_vendor
+        ground,
+        within.sandboxes,
+        policy_push=within.policy_push,
+        boundary=within.boundary,
+        profiles=profiles,
+        vault=ports.vault,
+        masters=ports.vault,
+        check_vendor=partial(check_paid, ports.extensions, ports.installed),
     )

@@ -18,26 +18,16 @@ from atoll.ports.outside.ssh import SshMachines
 from atoll.ports.senders.push import PushSender
 from atoll.ports.senders.webhooks import WebhookSender
 from atoll.ports.signer import AuditSigner
-from atoll.services.application import HomeServices
 from atoll.services.ground import Ground
-from atoll.services.inbox.end_reports import EndReports
-from atoll.services.inbox.endings import Endings
-from atoll.services.journals.events import Events
 from atoll.services.journals.push_notes import PushNotes
-from atoll.services.library.kept import KeptWorktrees
 from atoll.services.library.profiles import Documents, Profiles
 from atoll.services.library.projects import Projects
-from atoll.services.library.pull_orders import PullOrders
-from atoll.services.library.pushes import HeldPushes
-from atoll.services.library.repositories import Repositories, Shelf
+from atoll.services.library.repositories import Shelf
 from atoll.services.library.saved_work import SavedWork
-from atoll.services.library.unpulled import UnpulledWork
 from atoll.services.library.workspaces import Workspaces
 from atoll.services.overview.machine import Examination, unexamined
 from atoll.services.policies.network_boundary import NetworkBoundary
-from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.settings import ServiceSettings
-from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.wiring.control.exchange import Exchange
 
 
@@ -104,69 +94,6 @@ def build_library(ground: Ground, ports: LibraryPorts, *, settings: ServiceSetti
             workspaces,
             SavedWork(workspaces, ports.kept, clock=clock, identifiers=ids, settings=settings.kept),
         ),
-    )
-
-
-def build_home(
-    ground: Ground,
-    sandboxes: Sandboxes,
-    library: Library,
-    *,
-    events: Events,
-    settings: ServiceSettings,
-) -> HomeServices:
-    """Return what brings work home, and what warns of work that is lost."""
-    unpulled = UnpulledWork(sandboxes)
-    pushes = build_pushes(ground, sandboxes, library, settings=settings)
-    return HomeServices(
-        unpulled=unpulled,
-        pushes=pushes,
-        pulls=PullOrders(ground, sandboxes),
-        kept=build_kept(ground, sandboxes, library, settings=settings),
-        endings=Endings(ground, sandboxes, unpulled, pushes=pushes),
-        end_reports=EndReports(ground, events, sandboxes, unpulled=unpulled, pushes=pushes),
-    )
-
-
-def build_kept(
-    ground: Ground, sandboxes: Sandboxes, library: Library, *, settings: ServiceSettings
-) -> KeptWorktrees:
-    """Return what keeps worktrees of sandboxes that end."""
-    return KeptWorktrees(
-        sandboxes,
-        library.workspaces,
-        RuntimeCalls(sandboxes),
-        library.ports.kept,
-        clock=ground.clock,
-        identifiers=ground.ids,
-        settings=settings.kept,
-    )
-
-
-def build_pushes(
-    ground: Ground, sandboxes: Sandboxes, library: Library, *, settings: ServiceSettings
-) -> HeldPushes:
-    """Return what takes out the branches pushed inside sandboxes."""
-    return HeldPushes(
-        ground,
-        sandboxes,
-        library.workspaces,
-        shelf=library.ports.kept,
-        notes=library.preparation.pushes,
-        settings=settings.kept,
-    )
-
-
-def build_repositories(
-    sandboxes: Sandboxes, library: Library, events: Events, *, settings: ServiceSettings
-) -> Repositories:
-    """Return the use cases on shared repositories."""
-    return Repositories(
-        library.ports.shelf,
-        library.workspaces,
-        sandboxes=sandboxes,
-        events=events,
-        allow_loopback=settings.repositories.allow_loopback_remotes,
     )
 
 

@@ -3,7 +3,6 @@
 from atoll.services.application import Identity, Tenancy
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.room import SandboxRoom
-from atoll.services.logins.agent_logins import AgentLogins
 from atoll.services.people.cli_logins import CliLogins
 from atoll.services.people.departures import Departures
 from atoll.services.people.identity.claimed import ClaimedMemberships
@@ -15,26 +14,31 @@ from atoll.services.people.organizations import Organizations
 from atoll.services.people.ownership import Ownership
 from atoll.services.people.quotas import OrganizationBounds, Quotas
 from atoll.services.people.tokens import TeamTokens
-from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.secrets.secrets import Secrets
 from atoll.services.settings import ServiceSettings
 from atoll.wiring.control.access import Access
+from atoll.wiring.control.lifecycle.sandboxes import SandboxServices
 
 
 def build_tenancy(
     ground: Ground,
-    sandboxes: Sandboxes,
+    within: SandboxServices,
     secrets: Secrets,
     *,
     access: Access,
-    logins: AgentLogins,
     settings: ServiceSettings,
 ) -> Tenancy:
     """Return the use cases of organizations, their members and tokens."""
     room = SandboxRoom(settings.admission.default_limits)
     memberships = access.memberships
-    departures = Departures(ground, sandboxes, secrets, logins=logins)
-    credentials = access.credentials(ground, sandboxes)
+    departures = Departures(
+        ground,
+        within.sandboxes,
+        secrets,
+        policy_push=within.policy_push,
+        logins=within.background.logins.logins,
+    )
+    credentials = access.credentials(ground, within.sandboxes)
     return Tenancy(
         memberships=memberships,
         organizations=Organizations(
@@ -42,8 +46,8 @@ def build_tenancy(
         ),
         invitations=Invitations(ground, memberships),
         quotas=Quotas(ground, room),
-        network_bounds=OrganizationBounds(ground, sandboxes),
-        ownership=Ownership(ground, room, sandboxes),
+        network_bounds=OrganizationBounds(ground, within.boundary, within.policy_push),
+        ownership=Ownership(ground, room, within.sandboxes, policy_push=within.policy_push),
         credentials=credentials,
         team_tokens=TeamTokens(ground),
         identity=build_identity(ground, departures, access),

@@ -8,7 +8,6 @@ from atoll.domain.tool.tool import Tool
 from atoll.services.application import Tenancy, ToolServices
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Events
-from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.tools.children import Children
 from atoll.services.tools.consent import Consent
 from atoll.services.tools.list_changes import ListChanges
@@ -21,12 +20,13 @@ from atoll.services.tools.wake_giving import WakeGiving
 from atoll.services.tools.waker import Waker
 from atoll.services.tools.wakings import Wakings
 from atoll.services.tools.watches import Watches
+from atoll.wiring.control.lifecycle.sandboxes import SandboxServices
 
 
 def build_tools(
     ground: Ground,
     events: Events,
-    sandboxes: Sandboxes,
+    within: SandboxServices,
     tenancy: Tenancy,
     *,
     settings: ToolSettings,
@@ -39,15 +39,15 @@ def build_tools(
     return ToolServices(
         calls=ToolCalls(ground, events, Consent(ground), wakings),
         wakings=wakings,
-        waker=Waker(ground, WakeGiving(ground, sandboxes, scheme=scheme)),
+        waker=Waker(ground, WakeGiving(ground, within.access, scheme=scheme)),
         sessions=McpSessions(ground, credentials.signing_keys),
         resources=Resources(events, scheme=scheme),
-        children=Children(ground, sandboxes),
+        children=Children(ground, within.sandboxes),
         watches=Watches(ground, events, scheme=scheme),
         list_changes=ListChanges(ground, tenancy.memberships),
         lent=lent,
         lists=ToolLists(
-            sandboxes,
+            within.sandboxes,
             credentials.tokens.owner,
             _all_tools,
             reach=ToolReach(settings.outside_namespaces),

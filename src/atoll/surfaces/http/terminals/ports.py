@@ -5,7 +5,6 @@ from starlette.websockets import WebSocket
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.services.application import Application
-from atoll.services.terminals.ports import dialled
 from atoll.surfaces.http.serving.routes import Sockets
 from atoll.surfaces.http.terminals.relay import relay
 
@@ -26,4 +25,4 @@ async def dial_port(
     Closed with 4502 when nothing listens there, with 4403 when it is a door of the sandbox or no
     port.
     """
-    await relay(socket, dialled(atoll.sandboxes, caller, sandbox, port))
+    await relay(socket, atoll.runtime_calls.dial(caller, sandbox, port))

@@ -39,9 +39,11 @@ from atoll.services.lifecycle.runtime_tokens import RuntimeTokens
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.lifecycle.transitions import Transitions
 from atoll.services.lifecycle.usage_sampling import UsageSampling
+from atoll.services.lifecycle.waits import SandboxWaits
 from atoll.services.logins.lent import ExposureRules, LentLogins
 from atoll.services.logins.upkeep import LoginServices
 from atoll.services.people.ownership import settle_remnants
+from atoll.services.policies.network_boundary import NetworkBoundary
 from atoll.services.policies.policies import Inside, Policies
 from atoll.services.policies.policy_push import PolicyPush
 from atoll.services.previews.previews import remove_previews
@@ -67,6 +69,7 @@ from atoll.services.sandboxes.owed_work import OwedWork
 from atoll.services.sandboxes.reconciler import Reconciler
 from atoll.services.sandboxes.remote_maintenance import RemoteMaintenance
 from atoll.services.sandboxes.replica_watch import ReplicaWatch
+from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.sandboxes.task_queue import TaskQueue
@@ -125,6 +128,20 @@ class Lifecycle:
     policy_push: PolicyPush
     logins: LoginServices
     projections: Projections
+    journals: Journals
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxServices:
+    """Services of sandboxes: their use cases, what other services use of them, and the tasks that
+    `Background.run` runs for all."""
+
+    sandboxes: Sandboxes
+    background: Background
+    access: RuntimeAccess
+    policy_push: PolicyPush
+    boundary: NetworkBoundary
+    checks: AgentChecks
     journals: Journals
 
 
@@ -228,41 +245,101 @@ def has_doors(extensions: Mapping[str, Extension], sandbox: Sandbox) -> bool:
 
 def build_sandboxes(
     ground: Ground, ports: SandboxPorts, preparation: Preparation, *, settings: ServiceSettings
-) -> tuple[Sandboxes, Background]:
-    """Return the use cases of sandboxes, and the tasks that `Background.run` runs for them."""
+) -> SandboxServices:
+    """Return the services of sandboxes."""
     cycle = build_lifecycle(ground, ports, preparation, settings=settings)
     directory, runtimes, journals = cycle.directory, cycle.runtimes, cycle.journals
     provisioning = build_provisioning(ground, ports, cycle, preparation, settings.provisioning)
     own, lead = cycle.runners.own, cycle.runners.lead
     maintenance = Maintenance(provisioning, ground.clock, lead)
-    steps = bring_up_steps(
-        provisioning,
-        runtimes,
-        policies=cycle.policies,
-        workspaces=preparation.workspaces,
-        layers=Layers(ports.agents, ports.safety, ports.configs),
-    )
-    bring_up = BringUpSteps(provisioning.extension, ground.telemetry, steps)
+    bring_up = build_bring_up(ground, ports, cycle, preparation, provisioning)
     reconciler = build_reconciler(
         ground, cycle, provisioning, bring_up=bring_up, maintenance=maintenance
     )
     remote = RemoteMaintenance(ground, maintenance, runtimes, runner=own, leading=lead)
     watch, queue = build_watch(ground, ports, cycle, reconciler), TaskQueue(ground, reconciler)
     waiting = WaitingTasks(directory, ground.clock, runtimes, reconciler=reconciler, runner=lead)
-    sandboxes = Sandboxes(
-        ground,
-        SandboxLookup(ground, directory),
-        admission=build_admission(ground, ports, cycle, preparation, settings=settings.admission),
+    lookup = SandboxLookup(ground, directory)
+    waits = SandboxWaits(ground, lookup, reconciler.settled)
+    access = RuntimeAccess(
+        lookup,
+        runtimes,
+        waits,
         reconciler=reconciler,
-        runtimes=runtimes,
         maintenance=remote,
         backend_watch=watch,
         journals=journals,
+    )
+    checks = AgentChecks(ports.agents, ports.extensions, cycle.policies.compose)
+    admission = build_admission(
+        ground, ports, cycle, preparation, checks=checks, settings=settings.admission
+    )
+    sandboxes = Sandboxes(
+        ground,
+        lookup,
+        admission=admission,
+        reconciler=reconciler,
+        access=access,
+        waits=waits,
+        journals=journals,
         policy_push=cycle.policy_push,
+        boundary=cycle.policies.boundary,
         task_queue=queue,
         waiting_tasks=waiting,
     )
-    return sandboxes, Background(
+    return SandboxServices(
+        sandboxes,
+        build_background(
+            ground,
+            ports,
+            cycle,
+            watch,
+            queue,
+            waiting,
+            reconciler=reconciler,
+            maintenance=remote,
+            settings=settings,
+        ),
+        access=access,
+        policy_push=cycle.policy_push,
+        boundary=cycle.policies.boundary,
+        checks=checks,
+        journals=journals,
+    )
+
+
+def build_bring_up(
+    ground: Ground,
+    ports: SandboxPorts,
+    cycle: Lifecycle,
+    preparation: Preparation,
+    provisioning: Provisioning,
+) -> BringUpSteps:
+    """Return what brings sandboxes up."""
+    steps = bring_up_steps(
+        provisioning,
+        cycle.runtimes,
+        policies=cycle.policies,
+        workspaces=preparation.workspaces,
+        layers=Layers(ports.agents, ports.safety, ports.configs),
+    )
+    return BringUpSteps(provisioning.extension, ground.telemetry, steps)
+
+
+def build_background(
+    ground: Ground,
+    ports: SandboxPorts,
+    cycle: Lifecycle,
+    watch: BackendWatch,
+    queue: TaskQueue,
+    waiting: WaitingTasks,
+    *,
+    reconciler: Reconciler,
+    maintenance: RemoteMaintenance,
+    settings: ServiceSettings,
+) -> Background:
+    """Return the tasks that run for all sandboxes."""
+    return Background(
         ground.leadership,
         cycle.runners,
         cycle.metadata,
@@ -276,7 +353,7 @@ def build_sandboxes(
         EventPruning(ground, settings.events.retention),
         queue,
         waiting,
-        remote,
+        maintenance,
         cycle.logins,
         MountGrantSweep(ground, ports.grants),
     )
@@ -384,6 +461,7 @@ def build_admission(
     cycle: Lifecycle,
     preparation: Preparation,
     *,
+    checks: AgentChecks,
     settings: AdmissionSettings,
 ) -> Admission:
     """Return what admits new sandboxes."""
@@ -401,7 +479,7 @@ def build_admission(
             linked=Desktops(ground, ports.vault).linked,
         ),
         extensions=ports.extensions,
-        agents=AgentChecks(ports.agents, ports.extensions, cycle.policies.compose),
+        agents=checks,
         workspaces=preparation.workspaces,
         settings=settings,
     )

@@ -5,8 +5,6 @@ from atoll.services.agents.agents import Agents
 from atoll.services.application import WorkerServices
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Events
-from atoll.services.sandboxes.background import Background
-from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.workers.admission import WorkerAdmission
 from atoll.services.workers.desktop_deltas import DesktopDeltas
 from atoll.services.workers.desktops import Desktops
@@ -26,17 +24,16 @@ from atoll.services.workers.transitions import WorkerTransitions
 from atoll.services.workers.worker_places import WorkerPlaces
 from atoll.services.workers.workers import Workers
 from atoll.wiring.control.library import Library
-from atoll.wiring.control.lifecycle.sandboxes import SandboxPorts
+from atoll.wiring.control.lifecycle.sandboxes import SandboxPorts, SandboxServices
 
 
 def build_workers(
     ground: Ground,
-    sandboxes: Sandboxes,
+    within: SandboxServices,
     agents: Agents,
     ports: SandboxPorts,
     library: Library,
     *,
-    background: Background,
     events: Events,
     settings: WorkerSettings,
 ) -> WorkerServices:
@@ -46,8 +43,14 @@ def build_workers(
     desktop = DialledHost(ground.store, ground.bus, ports.vault, clock=ground.clock)
     host = WorkerPlaces(
         ground,
-        sandboxes,
-        runtime=RuntimeHost(ground, sandboxes, agents, library.preparation.saver),
+        within.sandboxes,
+        runtime=RuntimeHost(
+            ground,
+            within.sandboxes,
+            agents,
+            library.preparation.saver,
+            access=within.access,
+        ),
         desktop=desktop,
         deltas=deltas,
     )
@@ -59,12 +62,14 @@ def build_workers(
         host=host,
         fallback=WorkerFallback(ground, host),
         heartbeats=heartbeats,
-        tasks=background.runners.lead,
+        tasks=within.background.runners.lead,
     )
-    admission = WorkerAdmission(sandboxes, ports.agents)
+    admission = WorkerAdmission(
+        within.sandboxes, ports.agents, access=within.access, checks=within.checks
+    )
     workers = Workers(ground, transitions, driver, host=host, admission=admission)
     handovers = Handovers(ground, transitions, workers, host=host, agents=agents, desktops=desktop)
-    streams = WorkerStreams(ground, LiveDeltas(ground, host, tasks=background.runners.own))
+    streams = WorkerStreams(ground, LiveDeltas(ground, host, tasks=within.background.runners.own))
     retention = WorkerRetention(ground, settings.retention)
     reports = WorkerReports(ground, events)
     summaries = WorkerSummaries(ground)

@@ -15,6 +15,7 @@ from atoll.services.drive.connections import DriveConnections
 from atoll.services.drive.transfers import DriveTransfers
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Events
+from atoll.services.sandboxes.runtime_access import RuntimeAccess
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.wiring.control.vaulting import held
@@ -44,9 +45,11 @@ def build_drive(
     calls: RuntimeCalls,
     drive: CloudDrive | None,
     *,
+    runtimes: RuntimeAccess,
     vault: Vault,
     events: Events,
 ) -> DriveServices:
     """Return the use cases of drives."""
     connections = DriveConnections(ground, drive, vault=vault)
-    return DriveServices(connections, DriveTransfers(sandboxes, calls, connections, events=events))
+    transfers = DriveTransfers(sandboxes, calls, connections, runtimes=runtimes, events=events)
+    return DriveServices(connections, transfers)

@@ -20,7 +20,7 @@ from atoll.services.routes.routes import Routes
 from atoll.services.routes.routing import Routing
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.sandboxes.settings import AdmissionSettings
-from atoll.wiring.control.library import LibraryPorts
+from atoll.wiring.control.library import Library
 
 
 class BackendPorts(Protocol):
@@ -51,19 +51,22 @@ def build_backends(
     ground: Ground,
     sandboxes: Sandboxes,
     ports: BackendPorts,
-    own: LibraryPorts,
+    library: Library,
     settings: AdmissionSettings,
 ) -> Backends:
     """Return the extensions, and the use cases of hosts, of routes and of vendors' keys."""
-    room, health = HostRoom(settings.default_limits), MachineHealth(ground.clock, own.examine)
+    room, health = (
+        HostRoom(settings.default_limits),
+        MachineHealth(ground.clock, library.ports.examine),
+    )
     evacuations = evacuations_of(ground, ports.extensions, room, sandboxes, settings=settings)
     hosts = Hosts(
         ground,
         room,
-        own.machines,
+        library.ports.machines,
         findings=health.findings,
         evacuations=evacuations,
-        find_profile=sandboxes.profiles.get,
+        find_profile=library.preparation.profiles.get,
     )
     keys = VendorKeys(ground.store, ports.vault)
     strays = Strays(ground, ports.extensions)

@@ -4,9 +4,8 @@ from atoll.domain.overview.search import Hit
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.services.agents.statuses import AgentStatuses
-from atoll.services.application import Overview
+from atoll.services.application import HomeServices, Overview
 from atoll.services.ground import Ground
-from atoll.services.library.unpulled import UnpulledWork
 from atoll.services.overview.machine import MachineHealth
 from atoll.services.overview.oversight import Oversight
 from atoll.services.overview.search import (
@@ -29,8 +28,9 @@ def build_overview(
     ground: Ground,
     library: Library,
     sandboxes: Sandboxes,
-    *,
     statuses: AgentStatuses,
+    *,
+    home: HomeServices,
     secrets: Secrets,
     routes: Routes,
 ) -> Overview:
@@ -51,7 +51,7 @@ def build_overview(
     return Overview(
         search=Search(sources),
         usage=Usage(ground),
-        oversight=Oversight(ground.store, sandboxes, statuses, unpulled=UnpulledWork(sandboxes)),
+        oversight=Oversight(ground.store, sandboxes, statuses, unpulled=home.unpulled),
         workers=WorkerOversight(ground, routes),
         machine=MachineHealth(ground.clock, library.ports.examine),
     )

@@ -9,7 +9,6 @@ import pytest
 from atoll.domain.errors import Conflict, Unavailable
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
-from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wire.contract.execs import ExecBody, stream_exec
 from atoll.wire.contract.files import pack_files
@@ -20,17 +19,17 @@ Act = Callable[[Scene, Sandbox], Awaitable[object]]
 
 
 async def execute(s: Scene, made: Sandbox) -> None:
-    await RuntimeCalls(s.sandboxes).run(LOCAL_PERSON, made.id, ExecBody(argv=["true"]))
+    await s.calls.run(LOCAL_PERSON, made.id, ExecBody(argv=["true"]))
 
 
 async def follow(s: Scene, made: Sandbox) -> None:
     call = stream_exec(ExecBody(argv=["true"]))
-    async with RuntimeCalls(s.sandboxes).stream(LOCAL_PERSON, made.id, call, activity=True):
+    async with s.calls.stream(LOCAL_PERSON, made.id, call, activity=True):
         pass
 
 
 async def read(s: Scene, made: Sandbox) -> None:
-    async with RuntimeCalls(s.sandboxes).take(LOCAL_PERSON, made.id, pack_files((("path", "."),))):
+    async with s.calls.take(LOCAL_PERSON, made.id, pack_files((("path", "."),))):
         pass
 
 

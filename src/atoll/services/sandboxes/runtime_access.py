@@ -1,0 +1,157 @@
+"""Access to the runtimes of sandboxes, for who may see them; and calls that another client ends.
+
+A call into a sandbox that is ended meanwhile breaks off like one to a runtime that is overloaded. A
+retry helps the latter only, so the former is a conflict that reports the sandbox's state.
+Terminals' connections are not covered: the runtime closes them with a reason of its own.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TypeVar
+
+from atoll.domain.errors import Conflict, Unavailable
+from atoll.domain.people.principal import Principal
+from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, keeps_files
+from atoll.ports import Channel, HandoverLink, RuntimeClient, RuntimeStream
+from atoll.services.journals.journals import Journals
+from atoll.services.lifecycle.lookup import SandboxLookup, not_running
+from atoll.services.lifecycle.runtimes import SandboxRuntimes
+from atoll.services.lifecycle.waits import SandboxWaits
+from atoll.services.sandboxes.backend_watch import BackendWatch
+from atoll.services.sandboxes.reconciler import Reconciler
+from atoll.services.sandboxes.remote_maintenance import RemoteMaintenance
+from atoll.wire.contract.call import Query, RuntimeCall
+from atoll.wire.words.sandboxes import State
+
+T = TypeVar("T")
+
+_GONE = frozenset({State.DESTROYING, State.DESTROYED})
+
+
+@asynccontextmanager
+async def explained(before: Sandbox, look: Callable[[], Awaitable[Sandbox]]) -> AsyncIterator[None]:
+    """Replace an `Unavailable` raised in the context by a `Conflict` when the sandbox was ended
+    since `before`. `look` returns the sandbox as it now is."""
+    try:
+        yield
+    except Unavailable as error:
+        now = await look()
+        if not _ended(before, now):
+            raise
+        raise _conflict(now) from error
+
+
+class SandboxClient:
+    """`ports.RuntimeClient` of a sandbox that ran `before`. Calls and streams raise `Conflict`
+    when the sandbox was ended meanwhile, else what the port raises."""
+
+    def __init__(
+        self, client: RuntimeClient, before: Sandbox, look: Callable[[], Awaitable[Sandbox]]
+    ) -> None:
+        self._client = client
+        self._before = before
+        self._look = look
+
+    async def call(self, call: RuntimeCall[T]) -> T:
+        """Send a small request and read the whole answer."""
+        async with explained(self._before, self._look):
+            return await self._client.call(call)
+
+    @asynccontextmanager
+    async def stream(self, call: RuntimeCall[bytes]) -> AsyncIterator[RuntimeStream]:
+        """Send a request and read the answer as it comes."""
+        async with explained(self._before, self._look), self._client.stream(call) as answer:
+            yield answer
+
+    def attach(self, path: str, query: Query = ()) -> AbstractAsyncContextManager[Channel]:
+        """Open a WebSocket."""
+        return self._client.attach(path, query)
+
+    def request_handover(
+        self, path: str, query: Query = ()
+    ) -> AbstractAsyncContextManager[HandoverLink | None]:
+        """Request an attach session for a client's own connection."""
+        return self._client.request_handover(path, query)
+
+
+class RuntimeAccess:
+    """Access to runtimes. A `ref` is an id or a name; whatever the caller may not see is
+    `NotFound`."""
+
+    def __init__(
+        self,
+        lookup: SandboxLookup,
+        runtimes: SandboxRuntimes,
+        waits: SandboxWaits,
+        *,
+        reconciler: Reconciler,
+        maintenance: RemoteMaintenance,
+        backend_watch: BackendWatch,
+        journals: Journals,
+    ) -> None:
+        self._lookup = lookup
+        self._runtimes = runtimes
+        self._waits = waits
+        self._reconciler = reconciler
+        self._maintenance = maintenance
+        self._backend_watch = backend_watch
+        self._journals = journals
+
+    async def runtime(
+        self, caller: Principal, ref: str, *, activity: bool = False
+    ) -> tuple[Sandbox, RuntimeClient]:
+        """Return the client of a `ready` or `active` sandbox; `activity` marks it active. Raises
+        `Unavailable` while it is provisioned, `Conflict` when it does not run; so do calls of
+        the client when another client ends the sandbox meanwhile."""
+        sandbox = await self._lookup.get_recent(caller, ref)
+        if sandbox.state not in RUNNING:
+            raise not_running(sandbox)
+        if activity:
+            self._reconciler.touch(sandbox)
+            self._backend_watch.note_activity(sandbox)
+            self._journals.note_activity(sandbox.id)
+        client = self._runtimes.client(sandbox)
+        return sandbox, SandboxClient(client, sandbox, lambda: self._lookup.refresh(sandbox))
+
+    @asynccontextmanager
+    async def reading(
+        self, caller: Principal, ref: str
+    ) -> AsyncIterator[tuple[Sandbox, RuntimeClient]]:
+        """Yield access to the files of a sandbox. A stopped, expired or failed one is started for
+        maintenance; its state does not change. Raises as `runtime`; `Conflict` for one that keeps
+        nothing."""
+        sandbox = await self._lookup.get_recent(caller, ref)
+        if sandbox.state not in RUNNING and keeps_files(sandbox):
+            # What began it may not be done yet: its processes may still be ending.
+            sandbox = await self._lookup.get(caller, sandbox.id)
+            sandbox = await self._waits.wait(sandbox, settled=True)
+        async with explained(sandbox, lambda: self._lookup.refresh(sandbox)):
+            if sandbox.state in RUNNING:
+                yield sandbox, self._runtimes.client(sandbox)
+            elif keeps_files(sandbox):
+                async with self._maintenance.opened(sandbox) as client:
+                    yield sandbox, client
+            else:
+                raise not_running(sandbox)
+
+    def runtime_of(self, sandbox: Sandbox) -> RuntimeClient:
+        """Return the client of a sandbox's runtime, without a permission check. Raises `Failed`
+        when it has no address."""
+        return self._runtimes.client(sandbox)
+
+
+def _ended(before: Sandbox, now: Sandbox) -> bool:
+    """Return whether the processes that were called have ended. One that was not running
+    may be started meanwhile: then the same call soon works."""
+    if now.state in _GONE or now.generation != before.generation:
+        return True
+    return before.state in RUNNING and (now.state not in RUNNING or now.ready_at != before.ready_at)
+
+
+def _conflict(now: Sandbox) -> Conflict:
+    why = f" ({now.reason})" if now.reason else ""
+    return Conflict(
+        f"Sandbox {now.name} was ended during this call and is {now.state} now{why}: "
+        "the call may have had some effect; look before you repeat it.",
+        code=None if now.state in RUNNING else "not_running",
+    )
