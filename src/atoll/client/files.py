@@ -29,17 +29,11 @@ class Files(PlainFiles):
         self, name: str, path: str, data: Iterable[bytes], *, mode: int | None = None
     ) -> None:
         """Write a file, and make its parents. Without `mode` a file that is there keeps its own."""
-        exact = () if mode is None else (("mode", f"{mode:o}"),)
-        query = (("path", path), *exact, ("parents", "true"))
-        headers = (("Content-Type", "application/octet-stream"),)
-        place = at("sandboxes", name, "files", "content")
-        self._transport.call(Call("PUT", place, query, headers, data))
+        self._transport.call(write_call(name, path, mode)._replace(body=data))
 
     def unpack(self, name: str, path: str, archive: Iterable[bytes]) -> Unpacked:
         """Unpack a tar archive below a path."""
-        headers = (("Content-Type", "application/x-tar"),)
-        place = at("sandboxes", name, "files", "archive")
-        call = Call("PUT", place, (("path", path),), headers, archive)
+        call = unpack_call(name, path)._replace(body=archive)
         return self._transport.read(Unpacked, call)
 
 
@@ -71,6 +65,20 @@ class FileSearch:
             for line in stream.lines():
                 if (found := found_in(line)) is not None:
                     yield found
+
+
+def write_call(name: str, path: str, mode: int | None) -> Call:
+    """Return the request that writes a file, without its body."""
+    exact = () if mode is None else (("mode", f"{mode:o}"),)
+    query = (("path", path), *exact, ("parents", "true"))
+    headers = (("Content-Type", "application/octet-stream"),)
+    return Call("PUT", at("sandboxes", name, "files", "content"), query, headers)
+
+
+def unpack_call(name: str, path: str) -> Call:
+    """Return the request that unpacks a tar archive, without its body."""
+    headers = (("Content-Type", "application/x-tar"),)
+    return Call("PUT", at("sandboxes", name, "files", "archive"), (("path", path),), headers)
 
 
 def search_call(name: str, query: Pairs) -> Call:

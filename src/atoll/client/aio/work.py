@@ -12,7 +12,7 @@ from atoll.client.aio.made.sandboxes.sandboxes import PlainAsyncSandboxes
 from atoll.client.aio.made.terminals import PlainAsyncTerminals
 from atoll.client.aio.nouns import AsyncNoun
 from atoll.client.aio.terminal import AttachedTerminal, attached
-from atoll.client.files import FileSearch, found_in, search_call
+from atoll.client.files import FileSearch, found_in, search_call, unpack_call, write_call
 from atoll.client.made.execs import Exec, ExecBody
 from atoll.client.made.files import Unpacked
 from atoll.client.made.sandboxes.requests import CreateBody
@@ -115,17 +115,12 @@ class AsyncFiles(PlainAsyncFiles):
     ) -> None:
         """Write a file whole or not at all, and make its parents. Without `mode` a file that is
         there keeps its own."""
-        exact = () if mode is None else (("mode", f"{mode:o}"),)
-        query = (("path", path), *exact, ("parents", "true"))
-        place = at("sandboxes", name, "files", "content")
-        await self._connection.call(Call("PUT", place, query, (("Content-Type", BYTES),)), data)
+        await self._connection.call(write_call(name, path, mode), data)
 
     async def unpack(self, name: str, path: str, archive: bytes | AsyncIterable[bytes]) -> int:
         """Unpack a tar archive below a path. Returns how many files it wrote."""
-        headers = (("Content-Type", "application/x-tar"),)
-        place = at("sandboxes", name, "files", "archive")
-        call = Call("PUT", place, (("path", path),), headers)
-        return Unpacked((await self._connection.call(call, archive)).value).files
+        unpacked = await self._connection.call(unpack_call(name, path), archive)
+        return Unpacked(unpacked.value).files
 
 
 class AsyncFileSearch(AsyncNoun[FileSearch]):

@@ -72,10 +72,7 @@ def send_mirror(api: Client, environ: Mapping[str, str], sandbox_id: str, root: 
     """Send the folder and record its state. Returns the paths that were left out."""
     kept = Mirror(str(root), scan(root))
     left_out: list[str] = []
-    headers = (("Content-Type", "application/x-tar"),)
-    path = at("sandboxes", sandbox_id, "files", "archive")
-    body = pack(root, left_out, without=GIT)
-    api.transport.call(Call("PUT", path, (("path", "."),), headers, body))
+    api.files.unpack(sandbox_id, ".", pack(root, left_out, without=GIT))
     _remember(environ, sandbox_id, kept)
     return left_out
 
