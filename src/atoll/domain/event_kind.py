@@ -16,16 +16,16 @@ from atoll.domain.event_kinds.tools import TOOLS
 KINDS: Mapping[str, EventKind] = dict((*INSIDE, *OUTSIDE, *HOOKS, *TOOLS))
 
 
-def check(event_type: str, payload: Mapping[str, Json]) -> EventKind:
-    """Return the kind of `event_type`, after comparing its payload with it.
+def check(
+    event_type: str, payload: Mapping[str, Json], kinds: Mapping[str, EventKind] = KINDS
+) -> EventKind:
+    """Return the kind of `event_type` among `kinds`, after comparing its payload with it.
 
     Raises `ValueError`: an event that does not fit is a mistake in the program, never in a request.
     """
-    kind = KINDS.get(event_type)
+    kind = kinds.get(event_type)
     if kind is None:
-        raise ValueError(
-            f"no event kind is called {event_type!r}: add it to domain.event_kind.KINDS"
-        )
+        raise ValueError(f"no event kind is called {event_type!r}: add it to domain.event_kinds")
     missing = kind.fields - payload.keys()
     if missing:
         raise ValueError(f"{event_type} lacks {', '.join(sorted(missing))}")

@@ -13,8 +13,9 @@ from atoll.domain.ids import OrgId
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
-from atoll.services.journals.audit import FIRST_LOOK, NEXT_LOOK, AuditLog
+from atoll.services.journals.audit import AuditLog
 from atoll.services.journals.events import Note
+from atoll.services.repetition import FIRST_SWEEP, NEXT_SWEEP
 from atoll.testing import FakeAuditSigner
 from tests.services.scene import Scene, scene
 
@@ -102,7 +103,7 @@ async def test_sweeps_go_on_at_intervals_after_a_database_that_did_not_answer(
         monkeypatch.setattr(log, "sweep", sweep)
         async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
             running = tasks.create_task(log.run())
-            for wait in (FIRST_LOOK, NEXT_LOOK, NEXT_LOOK):
+            for wait in (FIRST_SWEEP, NEXT_SWEEP, NEXT_SWEEP):
                 while not s.clock._sleepers:  # noqa: ASYNC110 - the clock has no such event
                     await asyncio.sleep(0)
                 s.clock.turn(wait.total_seconds())

@@ -12,7 +12,8 @@ from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.ports import EventQuery
 from atoll.services.journals import pruning as event_pruning
 from atoll.services.journals.events import Note
-from atoll.services.journals.pruning import FIRST_LOOK, NEXT_LOOK, PAUSE, EventPruning
+from atoll.services.journals.pruning import PAUSE, EventPruning
+from atoll.services.repetition import FIRST_SWEEP, NEXT_SWEEP
 from tests.services.scene import Scene, scene
 
 DAY = timedelta(days=1)
@@ -95,7 +96,7 @@ async def test_pruning_goes_on_after_a_database_that_did_not_answer(
         monkeypatch.setattr(broken, "sweep", sweep)
         async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
             running = tasks.create_task(broken.run())
-            for wait in (FIRST_LOOK, NEXT_LOOK):
+            for wait in (FIRST_SWEEP, NEXT_SWEEP):
                 while not s.clock._sleepers:  # noqa: ASYNC110 - the clock has no such event
                     await asyncio.sleep(0)
                 s.clock.turn(wait.total_seconds())

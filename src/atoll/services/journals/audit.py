@@ -19,12 +19,12 @@ from atoll.domain.audit import (
     spelled,
     verify,
 )
-from atoll.domain.errors import AtollError
 from atoll.domain.event import Gap
 from atoll.domain.ids import OrgId
 from atoll.domain.people.principal import Principal
 from atoll.ports.signer import AuditSigner
 from atoll.services.ground import Ground
+from atoll.services.repetition import sweep_hourly
 
 PAGE = 500
 """Entries that are read at once, the bound on memory."""
@@ -34,8 +34,6 @@ MAX_SCAN = 10_000
 
 EVERYTHING = AuditFilter()
 
-FIRST_LOOK = timedelta(minutes=1)
-NEXT_LOOK = timedelta(hours=1)
 
 _log = structlog.get_logger(__name__)
 
@@ -157,16 +155,9 @@ class AuditLog:
 
     async def run(self) -> None:
         """Drop what is past its retention once an hour; never returns."""
-        pause = FIRST_LOOK
-        while True:
-            await self._clock.sleep_until(self._clock.now() + pause)
-            pause = NEXT_LOOK
-            try:
-                await self.sweep()
-            except AtollError as err:
-                _log.warning("audit_not_swept", reason=err.message)
-            except Exception:  # noqa: BLE001 - the task's root
-                _log.exception("audit_sweep_broke")
+        await sweep_hourly(
+            self._clock, self.sweep, failed="audit_not_swept", broke="audit_sweep_broke"
+        )
 
     async def sweep(self) -> int:
         """Drop every entry that is past its retention now, and return their number. Entries of a

@@ -9,18 +9,16 @@ from datetime import timedelta
 
 import structlog
 
-from atoll.domain.errors import AtollError
 from atoll.domain.event import EventDraft
 from atoll.domain.event_retention import EventRetention, Removal
 from atoll.domain.people.principal import LOCAL_PERSON, SYSTEM
 from atoll.services.ground import Ground
 from atoll.services.journals.log_readers import UnreadLog, unread
 from atoll.services.lifecycle.projections import catch_up
+from atoll.services.repetition import pause, sweep_hourly
 
 BATCH = 200
 PAUSE = timedelta(milliseconds=50)
-FIRST_LOOK = timedelta(minutes=1)
-NEXT_LOOK = timedelta(hours=1)
 
 LOG = "log"
 """The stream of events about the log itself, for the person who runs the installation."""
@@ -38,17 +36,13 @@ class EventPruning:
 
     async def run(self) -> None:
         """Remove due events at intervals; never returns."""
-        await self._pause(FIRST_LOOK)
-        while True:
-            try:
-                removed = await self.sweep()
-                if removed:
-                    _log.info("events_removed", events=removed)
-            except AtollError as err:
-                _log.warning("events_not_removed", reason=err.message)
-            except Exception:  # noqa: BLE001 - the task's root
-                _log.exception("event_pruning_broke")
-            await self._pause(NEXT_LOOK)
+        await sweep_hourly(
+            self._clock, self._turn, failed="events_not_removed", broke="event_pruning_broke"
+        )
+
+    async def _turn(self) -> None:
+        if removed := await self.sweep():
+            _log.info("events_removed", events=removed)
 
     async def sweep(self) -> int:
         """Remove all due events now, those that nobody waits for first. Returns their number.
@@ -77,7 +71,7 @@ class EventPruning:
                 removed += count
                 if count < BATCH:
                     break
-                await self._pause(PAUSE)
+                await pause(self._clock, PAUSE)
 
     async def _remove(self, removal: Removal) -> int:
         async with self._store.begin() as rows:
@@ -105,6 +99,3 @@ class EventPruning:
         async with self._store.begin() as rows:
             await rows.events.append((draft,))
         self._ground.bus.announce((LOG,))
-
-    async def _pause(self, time: timedelta) -> None:
-        await self._clock.sleep_until(self._clock.now() + time)

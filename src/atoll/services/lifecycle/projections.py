@@ -8,15 +8,13 @@ moment.
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
-import structlog
-
-from atoll.domain.errors import AtollError
 from atoll.domain.event import Event
 from atoll.domain.projection import ModelState, Projection, StoredModel
 from atoll.domain.sandbox.reported import AGENTS
 from atoll.ports import Transaction
 from atoll.ports.database import Headway
 from atoll.services.ground import Ground
+from atoll.services.repetition import derive_from_news
 
 PROJECTIONS = (AGENTS,)
 """Every projection."""
@@ -28,7 +26,6 @@ PAUSE = timedelta(seconds=1)
 """The time between two looks at what other replicas appended."""
 
 _KINDS = frozenset().union(*(one.kinds for one in PROJECTIONS))
-_log = structlog.get_logger(__name__)
 
 
 class Projections:
@@ -44,17 +41,13 @@ class Projections:
 
     async def run(self) -> None:
         """Derive what was appended elsewhere, until cancelled."""
-        clock = self._ground.clock
-        with self._ground.bus.listen() as listener:
-            while True:
-                try:
-                    await self._look()
-                except AtollError as error:
-                    _log.warning("projections_not_derived", reason=error.message)
-                except Exception:  # noqa: BLE001 - the task's root
-                    _log.exception("projections_broke")
-                await clock.sleep_until(clock.now() + PAUSE)
-                await listener.wait()
+        await derive_from_news(
+            self._ground,
+            self._look,
+            every=PAUSE,
+            failed="projections_not_derived",
+            broke="projections_broke",
+        )
 
     async def _look(self) -> None:
         async with self._ground.store.read() as rows:

@@ -6,10 +6,8 @@ change in one transaction. What there is at a moment is noted each minute.
 
 from collections import defaultdict
 from datetime import datetime, timedelta
+from functools import partial
 
-import structlog
-
-from atoll.domain.errors import AtollError
 from atoll.domain.event import SANDBOX_STREAMS, Event
 from atoll.domain.ids import OrgId, SandboxId
 from atoll.domain.overview.usage import (
@@ -26,6 +24,7 @@ from atoll.domain.overview.usage import (
 )
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
+from atoll.services.repetition import pause, repeat
 
 PAUSE = timedelta(minutes=1)
 PAGE = 500
@@ -35,7 +34,6 @@ COUNTED = "usage"
 """The name under which the position in the log is kept, beside those of projections."""
 
 _NONE = DoorCounts()
-_log = structlog.get_logger(__name__)
 
 
 class UsageSampling:
@@ -46,15 +44,8 @@ class UsageSampling:
 
     async def run(self) -> None:
         """Count and note once a minute; never returns."""
-        clock = self._ground.clock
-        while True:
-            try:
-                await self.sweep()
-            except AtollError as error:
-                _log.warning("usage_not_noted", reason=error.message)
-            except Exception:  # noqa: BLE001 - the task's root
-                _log.exception("usage_sampling_broke")
-            await clock.sleep_until(clock.now() + PAUSE)
+        rest = partial(pause, self._ground.clock, PAUSE)
+        await repeat(self.sweep, rest, failed="usage_not_noted", broke="usage_sampling_broke")
 
     async def sweep(self) -> None:
         """Count what the log has gained, and note what there is now. Raises `Unavailable`."""

@@ -1,18 +1,11 @@
 """The end of dead letters, which have copies of messages."""
 
-from datetime import timedelta
-
-import structlog
-
-from atoll.domain.errors import AtollError
 from atoll.domain.webhook.delivery import MAX_DEAD, is_old
 from atoll.services.ground import Ground
+from atoll.services.repetition import NEXT_SWEEP, sweep_hourly
 from atoll.wire.words.webhooks import DeliveryState
 
-LOOK = timedelta(hours=1)
-
 _DEAD = frozenset({DeliveryState.DEAD})
-_log = structlog.get_logger(__name__)
 
 
 class WebhookAging:
@@ -23,15 +16,13 @@ class WebhookAging:
 
     async def run(self) -> None:
         """Remove at intervals; never returns."""
-        clock = self._ground.clock
-        while True:
-            await clock.sleep_until(clock.now() + LOOK)
-            try:
-                await self.sweep()
-            except AtollError as error:
-                _log.warning("dead_letters_not_removed", reason=error.message)
-            except Exception:  # noqa: BLE001 - the task's root
-                _log.exception("dead_letters_broke")
+        await sweep_hourly(
+            self._ground.clock,
+            self.sweep,
+            failed="dead_letters_not_removed",
+            broke="dead_letters_broke",
+            first=NEXT_SWEEP,
+        )
 
     async def sweep(self) -> int:
         """Remove what is too old now. Returns how many dead letters that were."""

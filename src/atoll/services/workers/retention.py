@@ -11,21 +11,19 @@ from typing import Final
 
 import structlog
 
-from atoll.domain.errors import AtollError
 from atoll.domain.ids import WorkerKey
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.worker.ledger import RequestRefusal
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
+from atoll.services.repetition import pause, sweep_hourly
 from atoll.services.workers.admission import check_right
 from atoll.services.workers.streams import known_worker
 from atoll.wire.words.workers import ErrorCode
 
 BATCH: Final = 200
 PAUSE: Final = timedelta(milliseconds=50)
-FIRST_LOOK: Final = timedelta(minutes=1)
-NEXT_LOOK: Final = timedelta(hours=1)
 
 DELETED: Final = RequestRefusal(
     ErrorCode.CONFLICT,
@@ -55,17 +53,16 @@ class WorkerRetention:
 
     async def run(self) -> None:
         """Remove what is due at intervals; never returns."""
-        await self._pause(FIRST_LOOK)
-        while True:
-            try:
-                removed = await self.sweep()
-                if removed:
-                    _log.info("worker_events_removed", events=removed)
-            except AtollError as err:
-                _log.warning("worker_events_not_removed", reason=err.message)
-            except Exception:  # noqa: BLE001 - the task's root
-                _log.exception("worker_retention_broke")
-            await self._pause(NEXT_LOOK)
+        await sweep_hourly(
+            self._ground.clock,
+            self._turn,
+            failed="worker_events_not_removed",
+            broke="worker_retention_broke",
+        )
+
+    async def _turn(self) -> None:
+        if removed := await self.sweep():
+            _log.info("worker_events_removed", events=removed)
 
     async def sweep(self) -> int:
         """Remove all that is due now; returns the number of events. Raises `StoreUnavailable`."""
@@ -77,7 +74,7 @@ class WorkerRetention:
                 due = await rows.worker_events.aged(before, BATCH)
             for key, last in due:
                 removed += await self._remove(key, last)
-                await self._pause(PAUSE)
+                await pause(self._ground.clock, PAUSE)
             if len(due) < BATCH:
                 break
         async with self._ground.store.begin() as rows:
@@ -110,9 +107,6 @@ class WorkerRetention:
             removed += count
             if count < BATCH:
                 return removed
-
-    async def _pause(self, time: timedelta) -> None:
-        await self._ground.clock.sleep_until(self._ground.clock.now() + time)
 
 
 async def _remove_batch(rows: Transaction, key: WorkerKey, last: int) -> int:

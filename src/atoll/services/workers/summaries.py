@@ -11,9 +11,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-import structlog
-
-from atoll.domain.errors import AtollError
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
@@ -22,6 +19,7 @@ from atoll.ports import Transaction
 from atoll.ports.database import Headway
 from atoll.ports.telemetry.metrics import Metric
 from atoll.services.ground import Ground
+from atoll.services.repetition import derive_from_news
 from atoll.services.workers.admission import check_right
 from atoll.wire.words.workers import SUMMARIES
 
@@ -42,8 +40,6 @@ DERIVED: Final = Metric(
     "atoll_worker_events_derived_total", "Events of workers that their summaries have."
 )
 
-_log = structlog.get_logger(__name__)
-
 
 @dataclass(frozen=True, slots=True)
 class SummariesUpdate:
@@ -61,17 +57,13 @@ class WorkerSummaries:
 
     async def run(self) -> None:
         """Derive what is behind, until cancelled."""
-        clock = self._ground.clock
-        with self._ground.bus.listen() as listener:
-            while True:
-                try:
-                    await self.look()
-                except AtollError as error:
-                    _log.warning("worker_summaries_not_derived", reason=error.message)
-                except Exception:  # noqa: BLE001 - the task's root
-                    _log.exception("worker_summaries_broke")
-                await clock.sleep_until(clock.now() + PAUSE)
-                await listener.wait()
+        await derive_from_news(
+            self._ground,
+            self.look,
+            every=PAUSE,
+            failed="worker_summaries_not_derived",
+            broke="worker_summaries_broke",
+        )
 
     async def look(self) -> int:
         """Derive what is behind; returns how many workers that were."""

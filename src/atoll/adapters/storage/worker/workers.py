@@ -33,6 +33,7 @@ from atoll.adapters.storage.records import RecordTable, SqlRecords
 from atoll.adapters.storage.sandboxes import sandboxes
 from atoll.adapters.storage.worker.receipts import ReceiptBody
 from atoll.domain.event import Json
+from atoll.domain.event_kind import check
 from atoll.domain.event_kinds.workers import WORKERS
 from atoll.domain.ids import OrgId, PrincipalId, WorkerKey
 from atoll.domain.paging import PageQuery, RowPage
@@ -252,7 +253,13 @@ class SqlWorkerEventRows(WorkerEventRows):
         """See the port."""
         seq = await self.last(key)
         appended = [
-            WorkerEvent(number, one.event_type, _version(one), one.at, one.payload)
+            WorkerEvent(
+                number,
+                one.event_type,
+                check(one.event_type, one.payload, _KINDS).version,
+                one.at,
+                one.payload,
+            )
             for number, one in enumerate(drafts, seq + 1)
         ]
         rows = [
@@ -404,15 +411,3 @@ def _read(key: WorkerKey, text: str) -> RequestRecord:
     body = _bodies.decode(text)
     entry = LedgerEntry(body.digest, body.receipt, body.method)
     return RequestRecord(key, body.request_id, entry)
-
-
-def _version(draft: WorkerEventDraft) -> int:
-    """Return the version of an event's kind, after comparing its payload with it."""
-    kind = _KINDS.get(draft.event_type)
-    if kind is None:
-        raise ValueError(f"no event of workers is called {draft.event_type!r}")
-    missing = kind.fields - draft.payload.keys()
-    unknown = draft.payload.keys() - kind.fields - kind.optional
-    if missing or unknown:
-        raise ValueError(f"{kind.name}: {sorted(missing)} missing, {sorted(unknown)} unknown")
-    return kind.version
