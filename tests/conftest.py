@@ -1,5 +1,6 @@
 """What holds for every test here."""
 
+import functools
 import gc
 import importlib.util
 import signal
@@ -7,6 +8,7 @@ import sys
 from collections.abc import Callable, Generator, Iterator
 from types import FrameType
 
+import httpx
 import pytest
 import structlog
 from hypothesis import HealthCheck, settings
@@ -30,6 +32,11 @@ settings.load_profile("atoll")
 if importlib.util.find_spec("sniffio") is None:
     # httpcore tries to import it for each request, and the whole path would be searched.
     sys.modules["sniffio"] = None  # type: ignore[assignment]
+
+# Each client would read the certificates of this machine anew, for 10 ms of processor time.
+httpx._transports.default.create_ssl_context = functools.cache(  # type: ignore[attr-defined]
+    httpx._transports.default.create_ssl_context  # type: ignore[attr-defined]
+)
 
 # By default an exception is logged with the source and the values of every frame, for a second of
 # processor time each.

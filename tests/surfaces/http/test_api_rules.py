@@ -218,9 +218,18 @@ def json_contents() -> Iterator[tuple[str, dict[str, Any]]]:
 CONTENTS = dict(json_contents())
 
 
+SCHEMA = re.compile(r'"#/components/schemas/([^"]+)"')
+
+
 def resolved(part: Any) -> Any:
-    """The part with its references to schemas followed where a validator starts."""
-    return {**part, "components": {"schemas": DOCUMENT["components"]["schemas"]}}
+    """The part with the schemas that it refers to, where a validator looks for them."""
+    needed: dict[str, Any] = {}
+    new = [part]
+    while new:
+        names = set(SCHEMA.findall(json.dumps(new.pop()))) - needed.keys()
+        needed |= {name: DOCUMENT["components"]["schemas"][name] for name in names}
+        new += [needed[name] for name in names]
+    return {**part, "components": {"schemas": needed}}
 
 
 def test_every_body_and_answer_of_json_has_an_example_that_fits_its_schema() -> None:
@@ -250,9 +259,13 @@ NOT_SENT = {
 }
 
 
+SPELLS_CODES = re.compile(r"\bcode=|\b(?:CODE|DOOR_PORT|default_code)\b")
+
+
 def codes_of(path: Path) -> Iterator[str]:
     """Yield the codes that a module spells: `code="…"`, and words of a table of codes."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    text = path.read_text()
+    for node in ast.walk(ast.parse(text)) if SPELLS_CODES.search(text) else ():
         if isinstance(node, ast.keyword) and node.arg == "code":
             if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
                 yield node.value.value
