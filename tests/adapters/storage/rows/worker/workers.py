@@ -263,13 +263,13 @@ async def check_artifacts_are_of_their_worker_each_name_once(store: Store) -> No
 
 async def check_event_that_is_of_no_kind_of_workers_is_refused(store: Store) -> None:
     """A mistake of the program's."""
-    wrong: tuple[tuple[str, dict[str, Json]], ...] = (
-        ("sandbox.ready", {}),
-        ("worker.event", {"worker_id": "w"}),
+    wrong: tuple[tuple[str, dict[str, Json], str], ...] = (
+        ("sandbox.ready", {}, "no event kind is called 'sandbox.ready'"),
+        ("worker.event", {"worker_id": "w"}, "worker.event lacks method, params"),
     )
-    for kind, payload in wrong:
+    for kind, payload, words in wrong:
         async with store.begin() as rows:
-            with pytest.raises(ValueError, match="worker"):
+            with pytest.raises(ValueError, match=words):
                 await rows.worker_events.append(KEY, [WorkerEventDraft(kind, NOW, payload)])
 
 
