@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from atoll.domain.event import Event, Json
 from atoll.domain.event_kind import KINDS
-from atoll.domain.hook.reports import read_report
+from atoll.domain.hooks.reports import read_report
 from atoll.domain.ids import EventId, OrgId
 from atoll.domain.tool.change import OUTCOMES, WatchedChange, changes_in, kinds_watched
 from atoll.domain.tool.uri import FAMILIES

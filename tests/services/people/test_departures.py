@@ -3,8 +3,8 @@ import asyncio
 import pytest
 
 from atoll.domain.errors import Forbidden
-from atoll.domain.hook.hook import Hook
-from atoll.domain.hook.hook import bound_to as hook_binding
+from atoll.domain.hooks.hook import Hook
+from atoll.domain.hooks.hook import bound_to as hook_binding
 from atoll.domain.ids import PERSONAL_ORG, DesktopId, HookId, PrincipalId
 from atoll.domain.people.organization import Member
 from atoll.domain.people.principal import LOCAL_PERSON, Principal

@@ -7,8 +7,8 @@ import pytest
 
 from atoll.adapters.extensions.in_memory import InMemory
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, LimitReached, NotFound
-from atoll.domain.hook.hook import Hook
-from atoll.domain.hook.hook import bound_to as hook_binding
+from atoll.domain.hooks.hook import Hook
+from atoll.domain.hooks.hook import bound_to as hook_binding
 from atoll.domain.ids import PERSONAL_ORG, HookId, PrincipalId
 from atoll.domain.people.capability import capabilities_of
 from atoll.domain.people.principal import LOCAL_PERSON

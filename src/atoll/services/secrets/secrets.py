@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, LimitReached, NotFound
 from atoll.domain.event import Json
-from atoll.domain.hook.hook import bound_to as hook_binding
+from atoll.domain.hooks.hook import bound_to as hook_binding
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal

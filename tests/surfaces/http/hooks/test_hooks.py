@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from atoll.domain.people.login import MAX_GUESSES
-from tests.domain.hook.test_reports import PULL
+from tests.domain.hooks.test_reports import PULL
 from tests.surfaces.http.team import team_of
 from tests.surfaces.http.world import World, client_of
 

@@ -1,6 +1,6 @@
 """Routes of hooks: addresses to which other systems report, and where their reports arrive."""
 
-from atoll.domain.hook.hook import MAX_BODY, Hook
+from atoll.domain.hooks.hook import MAX_BODY, Hook
 from atoll.surfaces.http.body.json_body import read_body
 from atoll.surfaces.http.server.guard import source_of
 from atoll.surfaces.http.serving.answers import answer_of

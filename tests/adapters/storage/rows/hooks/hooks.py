@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from atoll.domain.hook.hook import Hook
+from atoll.domain.hooks.hook import Hook
 from atoll.domain.ids import PERSONAL_ORG, HookId, PrincipalId
 from atoll.ports import Store
 from atoll.ports.vault import Sealed

@@ -7,9 +7,9 @@ from sqlalchemy import BigInteger, Column, Index, LargeBinary, Table, Text, dele
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.columns import metadata, to_us
-from atoll.domain.hook.hook import Hook
+from atoll.domain.hooks.hook import Hook
 from atoll.domain.ids import HookId, OrgId, PrincipalId
-from atoll.ports.store.hook.hooks import HookRows
+from atoll.ports.store.hooks.hooks import HookRows
 from atoll.ports.vault import Sealed
 
 hooks = Table(
@@ -39,7 +39,7 @@ _decoder = msgspec.json.Decoder(Hook)
 
 
 class SqlHookRows(HookRows):
-    """The `ports.store.hook.hooks.HookRows` on one connection."""
+    """The `ports.store.hooks.hooks.HookRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection

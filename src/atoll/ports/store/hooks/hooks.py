@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Protocol
 
-from atoll.domain.hook.hook import Hook
+from atoll.domain.hooks.hook import Hook
 from atoll.domain.ids import HookId, OrgId, PrincipalId
 from atoll.ports.vault import Sealed
 
