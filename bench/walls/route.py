@@ -9,7 +9,7 @@ from pathlib import Path
 
 from atoll.adapters.storage.engines.sqlite import sqlite_url
 from atoll.adapters.storage.store import Settings, open_store
-from atoll.domain.host.host import HourlyCost
+from atoll.domain.hosts.host import HourlyCost
 from atoll.domain.route.candidate import Candidate
 from atoll.domain.route.decision import RouteRequest, decide
 from atoll.domain.route.health import Health

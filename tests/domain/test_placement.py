@@ -3,7 +3,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atoll.domain.host.host import LOCAL_HOST, Capacity, Host
+from atoll.domain.hosts.host import LOCAL_HOST, Capacity, Host
 from atoll.domain.ids import HostId, OrgId
 from atoll.domain.placement import (
     HostLoad,

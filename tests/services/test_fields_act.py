@@ -22,7 +22,7 @@ from atoll.adapters.extensions.namespaces.extension import Settings as WallSetti
 from atoll.adapters.safety.layers import SafetyFolders
 from atoll.domain.errors import AtollError, Invalid
 from atoll.domain.files.host_mount import HostMount
-from atoll.domain.host.host import HourlyCost
+from atoll.domain.hosts.host import HourlyCost
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.profile.schema import profile_document, read_profile
 from atoll.domain.route.policy import Constraints, RouteOptions

@@ -7,7 +7,7 @@ what is about to run; a sandbox that was stopped keeps its files and takes no ro
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from atoll.domain.host.host import Host
+from atoll.domain.hosts.host import Host
 from atoll.domain.ids import OrgId
 from atoll.domain.profile.profile import Placement
 from atoll.domain.sandbox.sandbox import LIVE, Sandbox

@@ -13,7 +13,7 @@ from typing import Final, Protocol, TypeAlias, runtime_checkable
 
 from atoll.domain.agent.agent import Agent
 from atoll.domain.files.host_mount import HostMount
-from atoll.domain.host.host import LOCAL, Host, HourlyCost
+from atoll.domain.hosts.host import LOCAL, Host, HourlyCost
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile
 from atoll.domain.route.candidate import ImageKind

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from atoll.domain.errors import Failed
-from atoll.domain.host.host import LOCAL
+from atoll.domain.hosts.host import LOCAL
 from atoll.domain.ids import SandboxId
 from atoll.domain.wall.isolation import Isolation
 from atoll.ports.extension import Capabilities, CleanupReport, Provision

@@ -21,7 +21,7 @@ from atoll.adapters.extensions.ssh.client import SshHost
 from atoll.adapters.extensions.ssh.machines import ssh_places
 from atoll.adapters.linked.extension import LinkedSettings, RelocatingExtension
 from atoll.adapters.pods.process import PodProcess
-from atoll.domain.host.host import Host
+from atoll.domain.hosts.host import Host
 from atoll.domain.ids import HostId, SandboxId
 from atoll.ports.extension import ExtensionSetup
 from atoll.testing import WorkerHostContract

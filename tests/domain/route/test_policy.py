@@ -1,7 +1,7 @@
 import pytest
 
 from atoll.domain.errors import Invalid
-from atoll.domain.host.host import HourlyCost
+from atoll.domain.hosts.host import HourlyCost
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, RouteId, SandboxId
 from atoll.domain.profile.route import cost_text, policy_of
 from atoll.domain.profile.schema import profile_document, read_profile

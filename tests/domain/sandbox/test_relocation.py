@@ -6,7 +6,7 @@ import pytest
 
 from atoll.domain.errors import Conflict
 from atoll.domain.event import Json
-from atoll.domain.host.relocation import Relocation, RelocationPhase
+from atoll.domain.hosts.relocation import Relocation, RelocationPhase
 from atoll.domain.sandbox.instruction import Append, Relocate, Teardown
 from atoll.domain.sandbox.lifecycle import step
 from atoll.domain.sandbox.owed import owed_work, passing

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atoll.domain.errors import Invalid
-from atoll.domain.host.host import HourlyCost
+from atoll.domain.hosts.host import HourlyCost
 from atoll.domain.route.candidate import Candidate
 from atoll.domain.route.decision import Decision, RouteRequest, decide
 from atoll.domain.route.health import Attempt, Health

@@ -22,7 +22,7 @@ from atoll.adapters.extensions.ssh.identity import SshIdentity
 from atoll.adapters.extensions.ssh.machines import OpenSshMachines, ssh_places
 from atoll.adapters.linked.extension import LinkedExtension
 from atoll.adapters.rented.vendor import SANDBOX
-from atoll.domain.host.reading import best_key, read_address
+from atoll.domain.hosts.reading import best_key, read_address
 from atoll.domain.ids import SandboxId
 from atoll.ports.extension import ExtensionSetup, Provision, VendorKey
 from atoll.ports.far import FarBackend

@@ -14,7 +14,7 @@ import pytest
 
 from atoll.adapters.extensions.in_memory import InMemory
 from atoll.domain.errors import Conflict, Failed
-from atoll.domain.host.host import Host
+from atoll.domain.hosts.host import Host
 from atoll.domain.ids import HostId, RouteId
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox

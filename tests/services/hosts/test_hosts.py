@@ -8,8 +8,8 @@ from datetime import datetime
 import pytest
 
 from atoll.domain.errors import AtollError, Conflict, Failed, Invalid, NotFound, Unavailable
-from atoll.domain.host.host import LOCAL, Capacity, HostCheck, HourlyCost
-from atoll.domain.host.reading import fingerprint
+from atoll.domain.hosts.host import LOCAL, Capacity, HostCheck, HourlyCost
+from atoll.domain.hosts.reading import fingerprint
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.wall.resources import Resources
 from atoll.ports.host import Finding
@@ -21,7 +21,7 @@ from atoll.testing.samples import sandbox
 from atoll.wire.words.hosts import HostKind, HostState
 from atoll.wire.words.sandboxes import State
 from atoll.wiring.control.outside.hosts import evacuations_of
-from tests.adapters.storage.rows.host.hosts import host as ssh_host
+from tests.adapters.storage.rows.hosts.hosts import host as ssh_host
 from tests.services.scene import Scene, scene
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAS36OZisKD2OHSgwnvTaGeeTaqB04Tu8MCN8vpYPRQN"

@@ -8,7 +8,7 @@ import pytest
 
 from atoll.adapters.extensions.in_memory import InMemory
 from atoll.domain.errors import Conflict, NoRoute
-from atoll.domain.host.host import LOCAL_HOST, Capacity, Host
+from atoll.domain.hosts.host import LOCAL_HOST, Capacity, Host
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
 from atoll.domain.wall.resources import Resources
@@ -16,7 +16,7 @@ from atoll.ports import Capabilities
 from atoll.wire.words.hosts import HostKind, HostState
 from atoll.wire.words.sandboxes import State
 from atoll.wire.words.walls import IsolationLevel
-from tests.adapters.storage.rows.host.hosts import host as ssh_host
+from tests.adapters.storage.rows.hosts.hosts import host as ssh_host
 from tests.peers.databases.chosen import on_postgres
 from tests.services.scene import BARE, Scene, scene
 

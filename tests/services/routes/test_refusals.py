@@ -9,7 +9,7 @@ import pytest
 
 from atoll.adapters.extensions.in_memory import InMemory
 from atoll.domain.errors import Failed, NoRoute, Unavailable
-from atoll.domain.host.host import LOCAL_HOST, Capacity
+from atoll.domain.hosts.host import LOCAL_HOST, Capacity
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.profile.demands import SUDO
 from atoll.domain.profile.profile import Profile

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from atoll.adapters.extensions.in_memory import FailurePoint, InMemory
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, NotFound, Unavailable
-from atoll.domain.host.host import LOCAL_HOST, Host, HourlyCost
+from atoll.domain.hosts.host import LOCAL_HOST, Host, HourlyCost
 from atoll.domain.ids import HostId, OrgId, PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.route.health import PAUSE, TRIP

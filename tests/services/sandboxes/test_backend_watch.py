@@ -8,13 +8,13 @@ from pathlib import Path
 
 from atoll.adapters.extensions.in_memory import FailurePoint, InMemory
 from atoll.domain.errors import Failed
-from atoll.domain.host.host import NOT_TRUSTED
+from atoll.domain.hosts.host import NOT_TRUSTED
 from atoll.domain.ids import SandboxId, spell
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.ports.extension import Ended
 from atoll.services.sandboxes.backend_watch import AGAIN_SECONDS, MOST_WRONG_ENDS, SURVEY_SECONDS
 from atoll.wire.words.sandboxes import State
-from tests.adapters.storage.rows.host.hosts import host as ssh_host
+from tests.adapters.storage.rows.hosts.hosts import host as ssh_host
 from tests.services.sandboxes.test_maintenance import surveyed
 from tests.services.scene import Scene, opened, scene
 

@@ -12,7 +12,7 @@ import pytest
 from atoll.adapters.extensions.in_memory import FailurePoint
 from atoll.domain.errors import Failed
 from atoll.domain.event_kind import KINDS
-from atoll.domain.host.host import NOT_TRUSTED
+from atoll.domain.hosts.host import NOT_TRUSTED
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
 from atoll.ports import StoreUnavailable

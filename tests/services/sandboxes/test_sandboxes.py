@@ -14,7 +14,7 @@ from atoll.domain.errors import (
     NotFound,
     Unavailable,
 )
-from atoll.domain.host.host import NOT_TRUSTED
+from atoll.domain.hosts.host import NOT_TRUSTED
 from atoll.domain.ids import PrincipalId
 from atoll.domain.people.capability import capabilities_of
 from atoll.domain.people.principal import LOCAL_PERSON

@@ -12,7 +12,7 @@ from google.protobuf import json_format
 
 from atoll.adapters.extensions.in_memory import FailurePoint, InMemory
 from atoll.domain.errors import AtollError, Conflict, Failed, Invalid, NotFound, Unavailable
-from atoll.domain.host.host import HourlyCost
+from atoll.domain.hosts.host import HourlyCost
 from atoll.domain.ids import PrincipalId, WorkerKey
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.route.health import Health

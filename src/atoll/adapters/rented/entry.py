@@ -15,7 +15,7 @@ from atoll.adapters.rented.machines import Rentals
 from atoll.adapters.rented.records import Records
 from atoll.adapters.rented.vendor import Vendor
 from atoll.domain.errors import Invalid
-from atoll.domain.host.host import HourlyCost
+from atoll.domain.hosts.host import HourlyCost
 from atoll.domain.profile.demands import CPU, DISK, MEMORY, PIDS
 from atoll.domain.route.candidate import image_kind
 from atoll.ports.extension import Capabilities, ExtensionSetup

@@ -31,7 +31,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from atoll.adapters.storage.columns import from_us, metadata, read_page, to_us
 from atoll.adapters.storage.organizations import members
 from atoll.domain.errors import Conflict
-from atoll.domain.host.host import LOCAL
+from atoll.domain.hosts.host import LOCAL
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.sandbox.create import agent_key

@@ -14,8 +14,8 @@ from atoll.adapters.storage.dashboards.documents import (
 from atoll.adapters.storage.dashboards.mentions import SqlDashboardMentionRows
 from atoll.adapters.storage.events import SqlEventRows
 from atoll.adapters.storage.hooks.hooks import SqlHookRows
-from atoll.adapters.storage.host.hosts import SqlHostRows
-from atoll.adapters.storage.host.routes import SqlRouteRows
+from atoll.adapters.storage.hosts.hosts import SqlHostRows
+from atoll.adapters.storage.hosts.routes import SqlRouteRows
 from atoll.adapters.storage.identity.people import (
     SqlCliLoginRows,
     SqlLoginTicketRows,

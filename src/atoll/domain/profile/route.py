@@ -5,8 +5,8 @@ from decimal import Decimal
 
 from atoll.domain.errors import Invalid
 from atoll.domain.event import Json
-from atoll.domain.host.host import HourlyCost
-from atoll.domain.host.reading import read_cost
+from atoll.domain.hosts.host import HourlyCost
+from atoll.domain.hosts.reading import read_cost
 from atoll.domain.profile.profile import Profile
 from atoll.domain.profile.yaml_fields import Fields, choice, matching, number, text
 from atoll.domain.profile.yaml_tree import Node

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from atoll.domain.host.host import HourlyCost, amount
+from atoll.domain.hosts.host import HourlyCost, amount
 from atoll.domain.route.health import UNKNOWN, Health
 from atoll.domain.route.policy import Constraints
 from atoll.domain.wall.isolation import reaches

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from atoll.domain.errors import NoRoute, RejectedPlace
-from atoll.domain.host.host import HourlyCost
+from atoll.domain.hosts.host import HourlyCost
 from atoll.domain.route.candidate import NO_NEED, Candidate, Need, ailing, breaches, lacks
 from atoll.domain.route.health import Attempt
 from atoll.domain.route.policy import DEFAULT_EXTENSION, Constraints

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from atoll.domain.errors import Invalid
-from atoll.domain.host.host import HourlyCost
+from atoll.domain.hosts.host import HourlyCost
 from atoll.domain.route.health import Attempt
 from atoll.wire.words.routes import MAX_NAMED, ExecutionMode, Strategy
 from atoll.wire.words.walls import IsolationLevel

@@ -10,8 +10,8 @@ from datetime import datetime
 from atoll.domain.agent.resumable import RunningAgent
 from atoll.domain.errors import Conflict, Forbidden
 from atoll.domain.files.host_mount import HostMount
-from atoll.domain.host.host import LOCAL
-from atoll.domain.host.relocation import Relocation
+from atoll.domain.hosts.host import LOCAL
+from atoll.domain.hosts.relocation import Relocation
 from atoll.domain.ids import OrgId, PrincipalId, RouteId, SandboxId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal

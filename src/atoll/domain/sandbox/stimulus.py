@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from atoll.domain.agent.resumable import RunningAgent
 from atoll.domain.event import Json
-from atoll.domain.host.relocation import Relocation
+from atoll.domain.hosts.relocation import Relocation
 from atoll.domain.ids import PrincipalId
 from atoll.domain.network.switch import NetworkChange
 from atoll.domain.sandbox.project import SandboxProject

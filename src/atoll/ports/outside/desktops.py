@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
-from atoll.domain.host.host import Host
+from atoll.domain.hosts.host import Host
 from atoll.domain.ids import OrgId, PrincipalId
 
 LinkedDesktops: TypeAlias = Callable[[OrgId, PrincipalId], Awaitable[Sequence[Host]]]

@@ -2,8 +2,8 @@
 
 from typing import Protocol
 
-from atoll.domain.host.host import Host, HostCheck
-from atoll.domain.host.reading import SshAddress
+from atoll.domain.hosts.host import Host, HostCheck
+from atoll.domain.hosts.reading import SshAddress
 
 
 class SshMachines(Protocol):

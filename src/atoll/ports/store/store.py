@@ -23,8 +23,8 @@ from atoll.ports.store.dashboards.dashboards import (
 from atoll.ports.store.dashboards.mentions import DashboardMentionRows
 from atoll.ports.store.events import EventRows
 from atoll.ports.store.hooks.hooks import HookRows
-from atoll.ports.store.host.hosts import HostRows
-from atoll.ports.store.host.routes import RouteRows
+from atoll.ports.store.hosts.hosts import HostRows
+from atoll.ports.store.hosts.routes import RouteRows
 from atoll.ports.store.identity.people import (
     CliLoginRows,
     LoginTicketRows,

@@ -10,8 +10,8 @@ from datetime import datetime
 
 from atoll.domain.errors import Conflict, Failed, Invalid, LimitReached, NotFound
 from atoll.domain.event import Json
-from atoll.domain.host.host import LOCAL, Capacity, Host, HostCheck, HourlyCost
-from atoll.domain.host.reading import (
+from atoll.domain.hosts.host import LOCAL, Capacity, Host, HostCheck, HourlyCost
+from atoll.domain.hosts.reading import (
     best_key,
     default_host_name,
     fingerprint,

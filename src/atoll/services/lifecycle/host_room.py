@@ -4,7 +4,7 @@ Writing transactions are serialised, so two requests at once never take the same
 """
 
 from atoll.domain.errors import NoRoute, RejectedPlace
-from atoll.domain.host.host import LOCAL, LOCAL_HOST, Host
+from atoll.domain.hosts.host import LOCAL, LOCAL_HOST, Host
 from atoll.domain.placement import (
     TAKING,
     HostLoad,

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 import structlog
 
 from atoll.domain.errors import AtollError, Failed
-from atoll.domain.host.relocation import Relocation, RelocationPhase
+from atoll.domain.hosts.relocation import Relocation, RelocationPhase
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.sandbox.stimulus import Relocated, RelocationEnded, RelocationFailed
 from atoll.ports import Extension, StoreUnavailable

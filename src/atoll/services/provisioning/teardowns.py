@@ -7,7 +7,7 @@ from datetime import timedelta
 import structlog
 
 from atoll.domain.errors import AtollError
-from atoll.domain.host.host import NOT_TRUSTED
+from atoll.domain.hosts.host import NOT_TRUSTED
 from atoll.domain.ids import SandboxId
 from atoll.domain.sandbox.instruction import Teardown
 from atoll.domain.sandbox.sandbox import Sandbox

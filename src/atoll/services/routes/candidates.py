@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from atoll.domain.errors import AtollError
-from atoll.domain.host.host import LOCAL, Host
+from atoll.domain.hosts.host import LOCAL, Host
 from atoll.domain.placement import PlaceRequest, candidates, no_host_of
 from atoll.domain.profile.demands import PLACEMENT, as_demanded, demands_beyond_isolation
 from atoll.domain.profile.profile import Profile
@@ -19,7 +19,7 @@ from atoll.domain.secrets.secret import no_key
 from atoll.ports import Extension, Transaction
 from atoll.ports.extension import SELF_HOSTED, Capabilities, Examines, JudgesProfiles
 from atoll.ports.outside.desktops import LinkedDesktops
-from atoll.ports.store.host.routes import Place
+from atoll.ports.store.hosts.routes import Place
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.host_room import HostRoom, all_hosts
 from atoll.services.lifecycle.vendor_keys import pays_for

@@ -25,8 +25,8 @@ from atoll.adapters.apart.installed import find_point, is_ours
 from atoll.adapters.extensions.ssh.machines import ssh_machines
 from atoll.adapters.linked.extension import LinkedExtension
 from atoll.domain.errors import AtollError, Invalid
-from atoll.domain.host.host import LOCAL
-from atoll.domain.host.reading import best_key, read_address
+from atoll.domain.hosts.host import LOCAL
+from atoll.domain.hosts.reading import best_key, read_address
 from atoll.ports.extension import SELF_HOSTED, Capabilities, Extension, Handle
 from atoll.testing.check import suite as suite_module
 from atoll.testing.check.home import home_of_run, lent_by, registered

@@ -21,7 +21,7 @@ from atoll.adapters.storage.store import Settings as StoreSettings
 from atoll.adapters.storage.store import open_store
 from atoll.adapters.trees.found import FoundTrees
 from atoll.domain.errors import AtollError, Failed, Invalid, NotFound
-from atoll.domain.host.host import Host
+from atoll.domain.hosts.host import Host
 from atoll.ports.extension import VendorKey
 from atoll.services.lifecycle.vendor_keys import VendorKeys
 from atoll.wire.words.hosts import HostKind

@@ -11,7 +11,7 @@ from atoll.adapters.extensions.daytona.entry import make, make_self
 from atoll.adapters.linked.extension import LinkedExtension
 from atoll.adapters.rented.backend import RentedBackend
 from atoll.domain.errors import Failed, Invalid
-from atoll.domain.host.host import HourlyCost
+from atoll.domain.hosts.host import HourlyCost
 from atoll.domain.ids import SandboxId
 from atoll.domain.route.candidate import ImageKind
 from atoll.ports.extension import ExtensionSetup, VendorKey

@@ -15,7 +15,7 @@ from atoll.adapters.extensions.ssh.client import SshHost
 from atoll.adapters.extensions.ssh.machines import ssh_places
 from atoll.adapters.linked.extension import LinkedExtension, LinkedSettings, RelocatingExtension
 from atoll.domain.errors import Failed, Invalid
-from atoll.domain.host.host import NOT_TRUSTED
+from atoll.domain.hosts.host import NOT_TRUSTED
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile
 from atoll.ports.extension import Extension, Handle, Provision

@@ -14,7 +14,7 @@ from atoll.adapters.extensions.ssh.client import SshClient, SshHost
 from atoll.adapters.extensions.ssh.identity import SshIdentity
 from atoll.adapters.extensions.ssh.machines import OpenSshMachines
 from atoll.domain.errors import Failed
-from atoll.domain.host.reading import SshAddress, best_key, read_address
+from atoll.domain.hosts.reading import SshAddress, best_key, read_address
 from atoll.ports.outside.ssh import SshMachines
 from atoll.testing import FakeSshMachines, SshMachinesContract
 from atoll.testing.contracts.outside.ssh import host_at

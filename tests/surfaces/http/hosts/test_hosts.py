@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from atoll.domain.host.reading import fingerprint
+from atoll.domain.hosts.reading import fingerprint
 from tests.surfaces.http.team import team_of
 from tests.surfaces.http.world import World, client_of
 

@@ -14,7 +14,7 @@ from atoll.adapters.linked.machine import Machine, refresh_all
 from atoll.adapters.linked.relocation import copied, dropped
 from atoll.adapters.linked.wall import FarWall
 from atoll.domain.errors import Failed, Invalid
-from atoll.domain.host.host import LOCAL
+from atoll.domain.hosts.host import LOCAL
 from atoll.domain.interior.remote import INIT
 from atoll.domain.profile.demands import CPU, DISK, MEMORY, PIDS
 from atoll.domain.route.candidate import ImageKind

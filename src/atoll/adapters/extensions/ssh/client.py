@@ -19,7 +19,7 @@ from pathlib import Path
 
 from atoll.adapters.linked.shell import Ran
 from atoll.domain.errors import Failed, Unavailable
-from atoll.domain.host.reading import read_address
+from atoll.domain.hosts.reading import read_address
 
 CONNECT_SECONDS = 10
 ALIVE_SECONDS = 15

@@ -10,8 +10,8 @@ from atoll.adapters.extensions.ssh.client import SshClient, SshHost, openssh
 from atoll.adapters.extensions.ssh.identity import SshIdentity
 from atoll.adapters.linked.machine import Machine, programs_of
 from atoll.domain.errors import AtollError, Invalid, Unavailable
-from atoll.domain.host.host import Host, HostCheck
-from atoll.domain.host.reading import SshAddress, fingerprint, read_address, read_host_key
+from atoll.domain.hosts.host import Host, HostCheck
+from atoll.domain.hosts.reading import SshAddress, fingerprint, read_address, read_host_key
 
 SCAN_SECONDS = 10
 KEY_KINDS = "ed25519,ecdsa,rsa"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from atoll.domain.event import Json
-from atoll.domain.host.relocation import Relocation, RelocationPhase
+from atoll.domain.hosts.relocation import Relocation, RelocationPhase
 from atoll.domain.sandbox.instruction import Append, Relocate
 from atoll.domain.sandbox.sandbox import Attachment, Sandbox
 from atoll.domain.sandbox.steps.outcome import Outcome, refused

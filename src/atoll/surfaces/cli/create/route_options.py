@@ -7,7 +7,7 @@ import click
 
 from atoll.client.made.hosts.hosts import CostBody
 from atoll.client.made.hosts.routes import RouteOptionsBody
-from atoll.domain.host.reading import read_cost
+from atoll.domain.hosts.reading import read_cost
 from atoll.surfaces.cli.console.plan import SandboxPlan
 from atoll.wire.words.routes import ExecutionMode, Strategy
 

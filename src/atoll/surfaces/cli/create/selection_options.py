@@ -7,7 +7,7 @@ import click
 
 from atoll.client.made.workers.workers import SelectionBody, WorkerCostBody
 from atoll.client.transport import given
-from atoll.domain.host.reading import read_cost
+from atoll.domain.hosts.reading import read_cost
 from atoll.domain.profile.route import cost_text
 from atoll.surfaces.cli.create.route_options import STRATEGIES
 from atoll.wire.words.walls import IsolationLevel

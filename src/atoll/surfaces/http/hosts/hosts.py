@@ -2,8 +2,8 @@
 
 from msgspec.structs import asdict
 
-from atoll.domain.host.host import Capacity, HourlyCost
-from atoll.domain.host.reading import fingerprint
+from atoll.domain.hosts.host import Capacity, HourlyCost
+from atoll.domain.hosts.reading import fingerprint
 from atoll.services.hosts.evacuation import Evacuation
 from atoll.services.hosts.hosts import HostReport, HostTraits, NewHost
 from atoll.surfaces.http.serving.answers import answer_of

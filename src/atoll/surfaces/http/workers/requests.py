@@ -1,6 +1,6 @@
 """Requests for workers, from their bodies (docs/program/workers.md)."""
 
-from atoll.domain.host.reading import read_cost
+from atoll.domain.hosts.reading import read_cost
 from atoll.domain.route.policy import Constraints
 from atoll.domain.worker.create import CreateWorker, WorkerId, WorkerTeardown
 from atoll.domain.worker.selection import Selection

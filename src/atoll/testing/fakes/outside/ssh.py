@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 
 from atoll.domain.errors import Unavailable
-from atoll.domain.host.host import Host, HostCheck
-from atoll.domain.host.reading import SshAddress, fingerprint, read_address
+from atoll.domain.hosts.host import Host, HostCheck
+from atoll.domain.hosts.reading import SshAddress, fingerprint, read_address
 
 
 @dataclass

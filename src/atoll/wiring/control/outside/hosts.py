@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from atoll.domain.host.host import Host
+from atoll.domain.hosts.host import Host
 from atoll.ports import Extension, Store, Vault
 from atoll.ports.extension import ListHosts, Unloaded
 from atoll.ports.outside.desktops import LinkedDesktops, nobody_linked

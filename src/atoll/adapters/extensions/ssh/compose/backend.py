@@ -26,7 +26,7 @@ from atoll.domain.compose.document import INIT, SERVICE_LABEL, StackTerms, docum
 from atoll.domain.compose.reading import read_stack
 from atoll.domain.compose.stack import AGENT, Stack
 from atoll.domain.errors import AtollError, Failed, Invalid, Unavailable
-from atoll.domain.host.host import LOCAL
+from atoll.domain.hosts.host import LOCAL
 from atoll.domain.profile.demands import DEBUG, DISK
 from atoll.domain.sandbox.image import HOST
 from atoll.domain.wall.interior import DEFAULT_FILES, DEFAULT_NETLINK

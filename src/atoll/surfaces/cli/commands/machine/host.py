@@ -17,8 +17,8 @@ from atoll.client.made.hosts.hosts import (
     Hosts,
 )
 from atoll.domain.errors import Invalid
-from atoll.domain.host.host import amount
-from atoll.domain.host.reading import read_cost
+from atoll.domain.hosts.host import amount
+from atoll.domain.hosts.reading import read_cost
 from atoll.surfaces.cli.console.candidates import listed
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation

@@ -18,7 +18,7 @@ from atoll.client.made.hosts.routes import (
     Routes,
 )
 from atoll.client.transport import given
-from atoll.domain.host.host import amount
+from atoll.domain.hosts.host import amount
 from atoll.surfaces.cli.console.candidates import sandboxes
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation

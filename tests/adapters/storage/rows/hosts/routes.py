@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from atoll.domain.host.host import HourlyCost
+from atoll.domain.hosts.host import HourlyCost
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, RouteId, SandboxId
 from atoll.domain.route.candidate import Candidate, ImageKind, Need
 from atoll.domain.route.decision import Decision, RouteRequest, RouteVerdict

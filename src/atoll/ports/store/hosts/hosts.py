@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Protocol
 
-from atoll.domain.host.host import Host
+from atoll.domain.hosts.host import Host
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports.store.records import Records
 from atoll.wire.words.sandboxes import State

@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atoll.domain.errors import Invalid
-from atoll.domain.host.host import Capacity, HourlyCost
-from atoll.domain.host.reading import (
+from atoll.domain.hosts.host import Capacity, HourlyCost
+from atoll.domain.hosts.reading import (
     SshAddress,
     best_key,
     default_host_name,

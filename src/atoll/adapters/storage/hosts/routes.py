@@ -11,7 +11,7 @@ from atoll.domain.ids import OrgId, RouteId
 from atoll.domain.route.health import MOST, Outcome
 from atoll.domain.route.policy import NO_RULES, RouteRules
 from atoll.domain.route.record import RouteRecord
-from atoll.ports.store.host.routes import Place, RouteRows
+from atoll.ports.store.hosts.routes import Place, RouteRows
 
 routes = Table(
     "routes",
@@ -47,7 +47,7 @@ _outcomes = msgspec.json.Decoder(tuple[Outcome, ...])
 
 
 class SqlRouteRows(RouteRows):
-    """The `ports.store.host.routes.RouteRows` on one connection."""
+    """The `ports.store.hosts.routes.RouteRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection

@@ -8,9 +8,9 @@ from sqlalchemy import Column, Table, Text, select
 from atoll.adapters.storage.columns import metadata
 from atoll.adapters.storage.records import RecordTable, SqlRecords
 from atoll.adapters.storage.sandboxes import sandboxes
-from atoll.domain.host.host import Host
+from atoll.domain.hosts.host import Host
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.ports.store.host.hosts import HostRows
+from atoll.ports.store.hosts.hosts import HostRows
 from atoll.wire.words.sandboxes import State
 
 hosts = Table(
@@ -27,7 +27,7 @@ _sandboxes = msgspec.json.Decoder(Sandbox)
 
 
 class SqlHostRows(SqlRecords[Host, str], HostRows):
-    """The `ports.store.host.hosts.HostRows` on one connection."""
+    """The `ports.store.hosts.hosts.HostRows` on one connection."""
 
     records = RecordTable(
         hosts,

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from atoll.domain.host.host import Capacity, Host, HourlyCost
+from atoll.domain.hosts.host import Capacity, Host, HourlyCost
 from atoll.domain.ids import PERSONAL_ORG, HostId
 from atoll.ports import Store
 from atoll.testing.samples import NOW, sandbox

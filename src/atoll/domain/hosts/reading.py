@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from atoll.domain.errors import Invalid
-from atoll.domain.host.host import LOCAL, Capacity, HourlyCost
+from atoll.domain.hosts.host import LOCAL, Capacity, HourlyCost
 from atoll.wire.words.hosts import MAX_CORES, MAX_COUNT, MAX_LABELS, MAX_MEMORY_MB, MAX_OVERCOMMIT
 
 KEY_TYPES = ("ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ssh-rsa")
