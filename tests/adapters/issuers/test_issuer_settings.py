@@ -10,7 +10,7 @@ from atoll.adapters.clocks.system import SystemClock
 from atoll.adapters.issuers.device_grant import DeviceGrantIssuer
 from atoll.adapters.issuers.openai import OpenAIIssuer
 from atoll.domain.errors import Invalid
-from atoll.domain.login.redirect import BegunRedirect
+from atoll.domain.logins.redirect import BegunRedirect
 from atoll.wiring.control.outside.issuers import open_issuers
 from atoll.wiring.control.settings import ControlSettings, read_settings
 

@@ -14,7 +14,7 @@ from atoll.adapters.issuers.openai import OpenAIIssuer
 from atoll.adapters.issuers.tokens import claims_of
 from atoll.adapters.outgoing.addresses import Reach
 from atoll.domain.errors import Forbidden, Unavailable
-from atoll.domain.login.agent_login import (
+from atoll.domain.logins.agent_login import (
     CodeExpired,
     Denied,
     LoginRefused,
@@ -22,7 +22,7 @@ from atoll.domain.login.agent_login import (
     SlowDown,
     StillPending,
 )
-from atoll.domain.login.redirect import read_redirect
+from atoll.domain.logins.redirect import read_redirect
 from atoll.ports.outside.issuer import AgentIssuer, DeviceCode, IssuerBusy, LoginTokens
 from atoll.testing import AgentIssuerContract, FakeAgentIssuer
 from atoll.testing.contracts.outside.issuer import BEGUN

@@ -9,7 +9,7 @@ import pytest
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFound
 from atoll.domain.ids import PrincipalId
 from atoll.domain.inbox.item import InboxItem
-from atoll.domain.login.agent_login import AgentLoginRecord
+from atoll.domain.logins.agent_login import AgentLoginRecord
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.pull_order import Checkout
 from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo

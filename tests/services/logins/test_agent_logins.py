@@ -21,7 +21,7 @@ from atoll.domain.errors import (
     Unavailable,
 )
 from atoll.domain.ids import PrincipalId
-from atoll.domain.login.agent_login import (
+from atoll.domain.logins.agent_login import (
     ANSWER_TIME,
     MAX_LOGINS,
     MAX_RETRY,

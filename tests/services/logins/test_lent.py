@@ -17,7 +17,7 @@ from atoll.domain.agent.login_use import PLACEHOLDER_REFRESH, ExposedLogin, Logi
 from atoll.domain.agent.registry import find
 from atoll.domain.errors import Conflict, Forbidden, Invalid, LimitReached, NotFound
 from atoll.domain.ids import PrincipalId
-from atoll.domain.login.agent_login import AgentLoginRecord
+from atoll.domain.logins.agent_login import AgentLoginRecord
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.secrets.secret import Use

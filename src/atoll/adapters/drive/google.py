@@ -39,7 +39,7 @@ from atoll.domain.drive.drive import (
     export_type,
 )
 from atoll.domain.errors import Forbidden, Unavailable
-from atoll.domain.login.issuer_answers import ends_grant
+from atoll.domain.logins.issuer_answers import ends_grant
 from atoll.domain.repository.forge import plain_line
 from atoll.ports.clock import Clock
 from atoll.ports.outside.drive import DriveDownload

@@ -17,7 +17,7 @@ from atoll.adapters.identity.id_token import UnknownKey, read_id_token, refused
 from atoll.adapters.identity.provider_http import Answer, ProviderHttp
 from atoll.domain.errors import Forbidden, Unauthenticated, Unavailable
 from atoll.domain.event import Json
-from atoll.domain.login.issuer_answers import ends_grant, is_busy
+from atoll.domain.logins.issuer_answers import ends_grant, is_busy
 from atoll.domain.people.person import BegunLogin
 from atoll.domain.people.realm import Realm, is_safe_url
 from atoll.ports.clock import Clock

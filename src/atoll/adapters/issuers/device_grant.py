@@ -7,9 +7,9 @@ from atoll.adapters.issuers.client import IssuerClient
 from atoll.adapters.issuers.http import IssuerAnswer, IssuerHttp, busy, lost
 from atoll.adapters.issuers.tokens import TokenEndpoint
 from atoll.domain.errors import Forbidden, Unavailable
-from atoll.domain.login.agent_login import PollUnanswered
-from atoll.domain.login.issuer_answers import PollVerdict, is_busy, poll_verdict, read_seconds
-from atoll.domain.login.redirect import AuthorizeRequest, BegunRedirect, authorize_url
+from atoll.domain.logins.agent_login import PollUnanswered
+from atoll.domain.logins.issuer_answers import PollVerdict, is_busy, poll_verdict, read_seconds
+from atoll.domain.logins.redirect import AuthorizeRequest, BegunRedirect, authorize_url
 from atoll.domain.people.realm import is_safe_url
 from atoll.ports.clock import Clock
 from atoll.ports.outside.issuer import DeviceCode, LoginTokens

@@ -18,7 +18,7 @@ from yarl import URL
 from atoll.adapters.outgoing.addresses import CheckedResolver, Reach, resolved
 from atoll.domain.errors import AtollError, Unavailable
 from atoll.domain.event import Json
-from atoll.domain.login.issuer_answers import read_seconds
+from atoll.domain.logins.issuer_answers import read_seconds
 from atoll.ports.outside.issuer import IssuerBusy
 
 SECONDS: Final = 15.0

@@ -12,14 +12,14 @@ from atoll.adapters.issuers.device_grant import check_begun
 from atoll.adapters.issuers.http import IssuerHttp, busy, lost
 from atoll.adapters.issuers.tokens import TokenEndpoint
 from atoll.domain.errors import Unavailable
-from atoll.domain.login.agent_login import PollUnanswered
-from atoll.domain.login.issuer_answers import (
+from atoll.domain.logins.agent_login import PollUnanswered
+from atoll.domain.logins.issuer_answers import (
     PollVerdict,
     is_busy,
     openai_poll_verdict,
     read_seconds,
 )
-from atoll.domain.login.redirect import AuthorizeRequest, BegunRedirect, authorize_url
+from atoll.domain.logins.redirect import AuthorizeRequest, BegunRedirect, authorize_url
 from atoll.ports.clock import Clock
 from atoll.ports.outside.issuer import DeviceCode, LoginTokens
 

@@ -15,8 +15,8 @@ from atoll.adapters.issuers.client import IssuerClient
 from atoll.adapters.issuers.http import IssuerAnswer, IssuerHttp, busy, lost
 from atoll.domain.errors import Forbidden
 from atoll.domain.event import Json
-from atoll.domain.login.issuer_answers import ends_grant, is_busy, read_seconds
-from atoll.domain.login.redirect import BegunRedirect
+from atoll.domain.logins.issuer_answers import ends_grant, is_busy, read_seconds
+from atoll.domain.logins.redirect import BegunRedirect
 from atoll.ports.clock import Clock
 from atoll.ports.outside.issuer import LoginTokens
 

@@ -25,7 +25,7 @@ from atoll.adapters.storage.identity.people import (
 from atoll.adapters.storage.library.profiles import SqlProfileRows
 from atoll.adapters.storage.library.projects import SqlProjectRows
 from atoll.adapters.storage.library.pulls import SqlPullRows
-from atoll.adapters.storage.login.agent_logins import SqlAgentLoginRows
+from atoll.adapters.storage.logins.agent_logins import SqlAgentLoginRows
 from atoll.adapters.storage.logs import SqlLogRows
 from atoll.adapters.storage.organizations import (
     SqlInvitationRows,

@@ -7,7 +7,7 @@ from typing import Final
 
 from atoll.domain.approvals.approval import spelled_out
 from atoll.domain.inbox.item import InboxItem, digest_of
-from atoll.domain.login.agent_login import AgentLoginRecord
+from atoll.domain.logins.agent_login import AgentLoginRecord
 from atoll.wire.words.agents import AnswerBy, ItemKind
 
 PREFIX: Final = "alg_"

@@ -9,8 +9,8 @@ from datetime import timedelta
 from typing import Protocol
 
 from atoll.domain.errors import Unavailable
-from atoll.domain.login.issuer_answers import PollVerdict
-from atoll.domain.login.redirect import BegunRedirect
+from atoll.domain.logins.issuer_answers import PollVerdict
+from atoll.domain.logins.redirect import BegunRedirect
 
 
 @dataclass(frozen=True, slots=True)

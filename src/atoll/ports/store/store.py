@@ -34,7 +34,7 @@ from atoll.ports.store.identity.people import (
 from atoll.ports.store.library.profiles import ProfileRows
 from atoll.ports.store.library.projects import ProjectRows
 from atoll.ports.store.library.pulls import PullRows
-from atoll.ports.store.login.agent_logins import AgentLoginRows
+from atoll.ports.store.logins.agent_logins import AgentLoginRows
 from atoll.ports.store.logs import LogRows
 from atoll.ports.store.organizations import (
     InvitationRows,

@@ -1,6 +1,6 @@
 """Logins of agents at their vendors: begun by their owner, refreshed here alone, never shown.
 
-Every use of a code or refresh token is decided by `domain.login.lifecycle.step` and committed
+Every use of a code or refresh token is decided by `domain.logins.lifecycle.step` and committed
 before it is sent. Writing transactions come one after another, so of all replicas one sends it. One
 that dies on the way leaves a mark, by which another repeats a refresh and no code at all.
 """
@@ -27,7 +27,7 @@ from atoll.domain.errors import (
 )
 from atoll.domain.event import Json
 from atoll.domain.ids import AgentLoginId, OrgId, PrincipalId
-from atoll.domain.login.agent_login import (
+from atoll.domain.logins.agent_login import (
     ANSWER_TIME,
     EARLY,
     MAX_LOGINS,
@@ -44,8 +44,8 @@ from atoll.domain.login.agent_login import (
     TokenRefused,
     TokensCame,
 )
-from atoll.domain.login.lifecycle import SENT, postpone, step
-from atoll.domain.login.redirect import read_redirect
+from atoll.domain.logins.lifecycle import SENT, postpone, step
+from atoll.domain.logins.redirect import read_redirect
 from atoll.domain.people.principal import SYSTEM, Principal
 from atoll.ports import Transaction, Vault
 from atoll.ports.outside.issuer import AgentIssuer, IssuerBusy, LoginTokens

@@ -7,9 +7,9 @@ from typing import Final
 
 from atoll.domain.agent.agent import Agent
 from atoll.domain.errors import Invalid
-from atoll.domain.login.agent_login import AgentLoginRecord, Opened, TokensCame
-from atoll.domain.login.lifecycle import step
-from atoll.domain.login.redirect import BegunRedirect
+from atoll.domain.logins.agent_login import AgentLoginRecord, Opened, TokensCame
+from atoll.domain.logins.lifecycle import step
+from atoll.domain.logins.redirect import BegunRedirect
 from atoll.domain.people.login import SECRET_BYTES, spell_secret
 from atoll.domain.secrets.value import check_value
 from atoll.ports.outside.issuer import AgentIssuer

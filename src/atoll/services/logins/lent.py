@@ -12,7 +12,7 @@ from atoll.domain.agent.login_use import LOGIN_USES, ExposedLogin, LoginInside
 from atoll.domain.agent.registry import canonical_name, find
 from atoll.domain.errors import Conflict, Invalid, LimitReached
 from atoll.domain.ids import SandboxId
-from atoll.domain.login.agent_login import AgentLoginRecord
+from atoll.domain.logins.agent_login import AgentLoginRecord
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.sandbox import GONE, Sandbox
 from atoll.domain.secrets.secret import read_scope

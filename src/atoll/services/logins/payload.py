@@ -10,8 +10,8 @@ from datetime import datetime
 import msgspec
 
 from atoll.domain.errors import AtollError
-from atoll.domain.login.agent_login import AgentLoginRecord
-from atoll.domain.login.redirect import BegunRedirect
+from atoll.domain.logins.agent_login import AgentLoginRecord
+from atoll.domain.logins.redirect import BegunRedirect
 from atoll.domain.secrets.secret import Secret, Use, bound_to
 from atoll.ports import Kept, Transaction, Vault
 from atoll.ports.outside.issuer import DeviceCode, LoginTokens

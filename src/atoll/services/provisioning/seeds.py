@@ -13,7 +13,7 @@ from typing import Literal
 from atoll.domain.agent.agent import Agent, Seed
 from atoll.domain.agent.login_use import LOGIN_USES, PLACEHOLDER_REFRESH, LoginFile, LoginInside
 from atoll.domain.errors import Failed
-from atoll.domain.login.agent_login import NAMED_LOGIN
+from atoll.domain.logins.agent_login import NAMED_LOGIN
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.tool.rule import chosen_setup

@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from atoll.domain.login.agent_login import POLL_INTERVAL
+from atoll.domain.logins.agent_login import POLL_INTERVAL
 from atoll.ports.outside.issuer import DeviceCode
 from atoll.wire.api.agents.logins import AgentLoginBody
 from tests.surfaces.http.world import World, client_of

@@ -9,8 +9,8 @@ from abc import ABC, abstractmethod
 import pytest
 
 from atoll.domain.errors import Forbidden, Unavailable
-from atoll.domain.login.agent_login import LoginRefused, PollUnanswered, StillPending
-from atoll.domain.login.redirect import BegunRedirect, read_redirect
+from atoll.domain.logins.agent_login import LoginRefused, PollUnanswered, StillPending
+from atoll.domain.logins.redirect import BegunRedirect, read_redirect
 from atoll.ports.outside.issuer import AgentIssuer, DeviceCode, LoginTokens
 
 BEGUN = BegunRedirect("s" * 43, "v" * 43, "http://localhost:1455/auth/callback")

@@ -4,9 +4,9 @@ from datetime import timedelta
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from atoll.domain.errors import AtollError, Forbidden, Unavailable
-from atoll.domain.login.agent_login import LoginRefused, StillPending
-from atoll.domain.login.issuer_answers import PollVerdict
-from atoll.domain.login.redirect import AuthorizeRequest, BegunRedirect, authorize_url, challenge
+from atoll.domain.logins.agent_login import LoginRefused, StillPending
+from atoll.domain.logins.issuer_answers import PollVerdict
+from atoll.domain.logins.redirect import AuthorizeRequest, BegunRedirect, authorize_url, challenge
 from atoll.ports.outside.issuer import DeviceCode, LoginTokens
 
 ISSUER = "https://issuer.example"

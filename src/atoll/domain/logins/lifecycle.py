@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
-from atoll.domain.login.agent_login import (
+from atoll.domain.logins.agent_login import (
     ANSWER_TIME,
     MAX_ASKED,
     MAX_INTERVAL,

@@ -1,6 +1,6 @@
 """A login of an agent at its vendor: its state, what can happen to it, and what is to be done.
 
-No value here holds a code or a token: `domain.login.lifecycle.step` decides from times and states
+No value here holds a code or a token: `domain.logins.lifecycle.step` decides from times and states
 alone, and whoever performs its commands keeps the secrets.
 """
 

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Protocol
 
 from atoll.domain.ids import AgentLoginId
-from atoll.domain.login.agent_login import AgentLoginRecord
+from atoll.domain.logins.agent_login import AgentLoginRecord
 from atoll.ports.store.records import OwnedRecords
 
 

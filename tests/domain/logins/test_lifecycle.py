@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atoll.domain.login.agent_login import (
+from atoll.domain.logins.agent_login import (
     ANSWER_TIME,
     EARLY,
     MAX_ASKED,
@@ -34,7 +34,7 @@ from atoll.domain.login.agent_login import (
     TokenRefused,
     TokensCame,
 )
-from atoll.domain.login.lifecycle import AWAY, due_at, postpone, refresh_time, step
+from atoll.domain.logins.lifecycle import AWAY, due_at, postpone, refresh_time, step
 from atoll.wire.words.agents import LoginMethod, LoginState
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Final, TypeAlias
 
 from atoll.domain.event import Json
-from atoll.domain.login.agent_login import (
+from atoll.domain.logins.agent_login import (
     CodeExpired,
     Denied,
     LoginRefused,

@@ -3,7 +3,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from atoll.domain.errors import Forbidden, Invalid
-from atoll.domain.login.redirect import (
+from atoll.domain.logins.redirect import (
     AuthorizeRequest,
     BegunRedirect,
     authorize_url,

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from atoll.domain.ids import PERSONAL_ORG, AgentLoginId, OrgId, PrincipalId, SecretId
-from atoll.domain.login.agent_login import AgentLogin, AgentLoginRecord
+from atoll.domain.logins.agent_login import AgentLogin, AgentLoginRecord
 from atoll.ports import Store
 from atoll.testing.samples import NOW
 from atoll.wire.words.agents import LoginMethod, LoginState

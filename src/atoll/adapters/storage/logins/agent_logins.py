@@ -7,9 +7,9 @@ from sqlalchemy import BigInteger, Column, Index, Table, Text, select
 from atoll.adapters.storage.columns import metadata, to_us
 from atoll.adapters.storage.records import RecordTable, SqlOwnedRecords
 from atoll.domain.ids import AgentLoginId
-from atoll.domain.login.agent_login import AgentLoginRecord
-from atoll.domain.login.lifecycle import due_at
-from atoll.ports.store.login.agent_logins import AgentLoginRows
+from atoll.domain.logins.agent_login import AgentLoginRecord
+from atoll.domain.logins.lifecycle import due_at
+from atoll.ports.store.logins.agent_logins import AgentLoginRows
 
 agent_logins = Table(
     "agent_logins",
@@ -37,7 +37,7 @@ def _columns(record: AgentLoginRecord) -> dict[str, object]:
 
 
 class SqlAgentLoginRows(SqlOwnedRecords[AgentLoginRecord, AgentLoginId], AgentLoginRows):
-    """The `ports.store.login.agent_logins.AgentLoginRows` on one connection."""
+    """The `ports.store.logins.agent_logins.AgentLoginRows` on one connection."""
 
     records = RecordTable(
         agent_logins,

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from atoll.domain.login.agent_login import (
+from atoll.domain.logins.agent_login import (
     CodeExpired,
     Denied,
     LoginRefused,
@@ -11,7 +11,7 @@ from atoll.domain.login.agent_login import (
     SlowDown,
     StillPending,
 )
-from atoll.domain.login.issuer_answers import (
+from atoll.domain.logins.issuer_answers import (
     ends_grant,
     openai_poll_verdict,
     poll_verdict,
