@@ -8,7 +8,7 @@ from atoll.domain.errors import Conflict, LimitReached, NotFound
 from atoll.domain.ids import OrgId, PreviewId
 from atoll.domain.paging import PageQuery
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.preview.preview import MAX_PREVIEWS, PreviewRequest
+from atoll.domain.previews.preview import MAX_PREVIEWS, PreviewRequest
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.services.previews.previews import Previews, PreviewWatch
 from atoll.wire.words.previews import PreviewState

@@ -37,7 +37,7 @@ from atoll.adapters.storage.outbox import SqlOutboxRows
 from atoll.adapters.storage.overview.sandboxes import SqlOverviewSandboxRows
 from atoll.adapters.storage.overview.search import SqlSearchRows
 from atoll.adapters.storage.overview.usage import SqlUsageRows
-from atoll.adapters.storage.preview.previews import SqlPreviewRows, SqlPreviewVisitRows
+from atoll.adapters.storage.previews.previews import SqlPreviewRows, SqlPreviewVisitRows
 from atoll.adapters.storage.projections import SqlProjectionRows, SqlTallyRows
 from atoll.adapters.storage.push import SqlPushRows
 from atoll.adapters.storage.quotas import SqlQuotaRows, SqlSessionRows

@@ -46,7 +46,7 @@ from atoll.ports.store.outbox import OutboxRows
 from atoll.ports.store.overview.sandboxes import OverviewSandboxRows
 from atoll.ports.store.overview.search import SearchRows
 from atoll.ports.store.overview.usage import UsageRows
-from atoll.ports.store.preview.previews import PreviewRows, PreviewVisitRows
+from atoll.ports.store.previews.previews import PreviewRows, PreviewVisitRows
 from atoll.ports.store.projections import ProjectionRows, TallyRows
 from atoll.ports.store.push import PushRows
 from atoll.ports.store.quotas import QuotaRows, SessionRows

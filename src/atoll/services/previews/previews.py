@@ -16,7 +16,7 @@ from atoll.domain.event import EventDraft, Json, sandbox_stream
 from atoll.domain.ids import PreviewId
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.principal import SYSTEM, Principal
-from atoll.domain.preview.preview import (
+from atoll.domain.previews.preview import (
     MAX_PREVIEWS,
     Build,
     BuildRefused,

@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from atoll.domain.errors import AtollError, Invalid, Unavailable
-from atoll.domain.preview.origin import LOOPBACK_DOMAIN, check_apart
+from atoll.domain.previews.origin import LOOPBACK_DOMAIN, check_apart
 from atoll.surfaces.http.previews.origins import PreviewOrigins
 from atoll.surfaces.http.server.host_names import Names
 from atoll.surfaces.http.server.settings import ServerSettings

@@ -14,7 +14,7 @@ from unittest.mock import patch
 import httpx
 import pytest
 
-from atoll.domain.preview.visit import VISIT_LIFE
+from atoll.domain.previews.visit import VISIT_LIFE
 from atoll.surfaces.http.previews import gate, passage
 from atoll.wire.words.people import OrgRole
 from tests.surfaces.http.team import team_of

@@ -21,14 +21,14 @@ from atoll.domain.errors import (
     NotFound,
     Unauthenticated,
 )
-from atoll.domain.preview.head import (
+from atoll.domain.previews.head import (
     check_page,
     frame_policy,
     framing,
     inner_headers,
     upgrade_of,
 )
-from atoll.domain.preview.own_credentials import (
+from atoll.domain.previews.own_credentials import (
     Holds,
     holder,
     target_without_own,

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from atoll.domain.preview.head import Outside
-from atoll.domain.preview.origin import LOOPBACK_DOMAIN, read_label
+from atoll.domain.previews.head import Outside
+from atoll.domain.previews.origin import LOOPBACK_DOMAIN, read_label
 
 COOKIE: Final = "atoll_preview"
 HOST_COOKIE: Final = "__Host-atoll_preview"

@@ -14,7 +14,7 @@ import h11
 from starlette.types import Message, Receive, Send
 
 from atoll.domain.errors import AtollError, Failed, Invalid, Unavailable
-from atoll.domain.preview.head import Headers, Outside, outer_headers
+from atoll.domain.previews.head import Headers, Outside, outer_headers
 from atoll.ports.runtime import Channel
 
 MAX_HEAD_BYTES: Final = 64 * 1024

@@ -4,8 +4,8 @@ from starlette.requests import Request
 
 from atoll.domain.network.forwarded_port import check_port
 from atoll.domain.network.listening import FIRST_EPHEMERAL
-from atoll.domain.preview.origin import port_label
-from atoll.domain.preview.visit import PortAddress, Visit
+from atoll.domain.previews.origin import port_label
+from atoll.domain.previews.visit import PortAddress, Visit
 from atoll.surfaces.http.previews.origins import PreviewOrigins
 from atoll.surfaces.http.serving.answers import answer_of
 from atoll.surfaces.http.serving.serve import Operations, RequestContext

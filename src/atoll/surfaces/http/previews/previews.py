@@ -2,8 +2,8 @@
 
 from starlette.requests import Request
 
-from atoll.domain.preview.preview import Preview, PreviewRequest
-from atoll.domain.preview.visit import PortAddress
+from atoll.domain.previews.preview import Preview, PreviewRequest
+from atoll.domain.previews.visit import PortAddress
 from atoll.surfaces.http.previews.origins import PreviewOrigins
 from atoll.surfaces.http.previews.ports import link_view
 from atoll.surfaces.http.serving.answers import answer_of

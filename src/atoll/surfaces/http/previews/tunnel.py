@@ -12,7 +12,7 @@ import h11
 from starlette.types import Send
 
 from atoll.domain.errors import Failed, Unavailable
-from atoll.domain.preview.head import outer_headers
+from atoll.domain.previews.head import outer_headers
 from atoll.ports.runtime import Channel
 from atoll.surfaces.http.previews.passage import InnerLine, InnerRequest, pass_body, pass_head
 from atoll.surfaces.http.server.connections.upgrades import UpgradableConnection

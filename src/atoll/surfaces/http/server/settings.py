@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from atoll.domain.errors import Invalid
 from atoll.domain.people.rate_limit import RateLimit
-from atoll.domain.preview.origin import read_domain
+from atoll.domain.previews.origin import read_domain
 from atoll.surfaces.http.server.connections.proxies import read_networks
 from atoll.surfaces.http.server.internal_access import internal_access
 

@@ -13,9 +13,9 @@ from atoll.adapters.storage.sandboxes import GONE, sandboxes
 from atoll.domain.errors import Conflict
 from atoll.domain.ids import PreviewId, SandboxId
 from atoll.domain.paging import PageQuery, RowPage
-from atoll.domain.preview.preview import Preview
-from atoll.domain.preview.visit import Visit
-from atoll.ports.store.preview.previews import PreviewRows, PreviewVisitRows
+from atoll.domain.previews.preview import Preview
+from atoll.domain.previews.visit import Visit
+from atoll.ports.store.previews.previews import PreviewRows, PreviewVisitRows
 from atoll.wire.words.previews import PreviewState
 
 _SHOWN = text("pull_request IS NOT NULL AND state <> 'gone'")
@@ -66,7 +66,7 @@ _visits = msgspec.json.Decoder(Visit)
 
 
 class SqlPreviewRows(PreviewRows):
-    """The `ports.store.preview.previews.PreviewRows` on one connection."""
+    """The `ports.store.previews.previews.PreviewRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
@@ -146,7 +146,7 @@ class SqlPreviewRows(PreviewRows):
 
 
 class SqlPreviewVisitRows(PreviewVisitRows):
-    """The `ports.store.preview.previews.PreviewVisitRows` on one connection."""
+    """The `ports.store.previews.previews.PreviewVisitRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection

@@ -7,7 +7,7 @@ import pytest
 
 from atoll.domain.errors import Forbidden
 from atoll.domain.people.login import spell_secret
-from atoll.domain.preview.own_credentials import (
+from atoll.domain.previews.own_credentials import (
     MAX_WORDS,
     OPAQUE_CHARACTERS,
     SHORTEST,

@@ -6,8 +6,8 @@ from typing import Protocol
 
 from atoll.domain.ids import PreviewId, SandboxId
 from atoll.domain.paging import PageQuery, RowPage
-from atoll.domain.preview.preview import Preview
-from atoll.domain.preview.visit import Visit
+from atoll.domain.previews.preview import Preview
+from atoll.domain.previews.visit import Visit
 
 
 class PreviewRows(Protocol):

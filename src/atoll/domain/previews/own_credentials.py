@@ -13,7 +13,7 @@ from typing import Final
 from urllib.parse import unquote_to_bytes
 
 from atoll.domain.errors import Forbidden
-from atoll.domain.preview.head import Headers
+from atoll.domain.previews.head import Headers
 
 OPAQUE_CHARACTERS: Final = 43
 """The length of every secret that `domain.people.login.spell_secret` spells."""

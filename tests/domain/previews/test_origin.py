@@ -4,7 +4,7 @@ import pytest
 
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import SandboxId
-from atoll.domain.preview.origin import (
+from atoll.domain.previews.origin import (
     check_apart,
     port_label,
     pull_request_label,

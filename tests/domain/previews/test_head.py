@@ -3,7 +3,7 @@
 import pytest
 
 from atoll.domain.errors import Forbidden, Invalid
-from atoll.domain.preview.head import (
+from atoll.domain.previews.head import (
     Headers,
     Outside,
     check_page,

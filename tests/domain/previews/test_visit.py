@@ -6,7 +6,7 @@ import pytest
 
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SandboxId
-from atoll.domain.preview.visit import VISIT_LIFE, PortAddress, Visit, link_ends, opened
+from atoll.domain.previews.visit import VISIT_LIFE, PortAddress, Visit, link_ends, opened
 from atoll.wire.words.previews import MAX_PATH
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -7,7 +7,7 @@ import pytest
 
 from atoll.domain.errors import Forbidden, Invalid
 from atoll.domain.ids import PERSONAL_ORG, PreviewId, PrincipalId, SandboxId
-from atoll.domain.preview.preview import (
+from atoll.domain.previews.preview import (
     MAX_REASON,
     Build,
     BuildRefused,

@@ -12,7 +12,7 @@ from typing import Final
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import OrgId, PreviewId, PrincipalId, SandboxId
 from atoll.domain.network.forwarded_port import check_port
-from atoll.domain.preview.origin import port_label, pull_request_label, read_app
+from atoll.domain.previews.origin import port_label, pull_request_label, read_app
 from atoll.wire.words.previews import MAX_NUMBER, PreviewState
 from atoll.wire.words.sandboxes import SetupState
 

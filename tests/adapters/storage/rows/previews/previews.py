@@ -6,8 +6,8 @@ from datetime import timedelta
 from atoll.domain.errors import Conflict
 from atoll.domain.ids import PERSONAL_ORG, PreviewId, SandboxId
 from atoll.domain.paging import PageQuery
-from atoll.domain.preview.preview import Preview
-from atoll.domain.preview.visit import PortAddress, Visit
+from atoll.domain.previews.preview import Preview
+from atoll.domain.previews.visit import PortAddress, Visit
 from atoll.ports import Store
 from atoll.testing.samples import NOW, OWNER
 from atoll.wire.words.previews import PreviewState

@@ -120,7 +120,7 @@ def inner_headers(headers: Headers, outside: Outside, *, upgrade: bytes | None) 
     """Return the headers of a request as the server inside receives them, without the framing.
 
     Nothing of Atoll goes in: no cookie, no header of its page or of a front end; credentials that
-    stand elsewhere were taken out before (`domain.preview.own_credentials`). The server is
+    stand elsewhere were taken out before (`domain.previews.own_credentials`). The server is
     called by its own name, and so is its origin: many refuse others.
     """
     named = _named_by_connection(headers)
