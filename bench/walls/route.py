@@ -10,10 +10,10 @@ from pathlib import Path
 from atoll.adapters.storage.engines.sqlite import sqlite_url
 from atoll.adapters.storage.store import Settings, open_store
 from atoll.domain.hosts.host import HourlyCost
-from atoll.domain.route.candidate import Candidate
-from atoll.domain.route.decision import RouteRequest, decide
-from atoll.domain.route.health import Health
-from atoll.domain.route.policy import Constraints
+from atoll.domain.routes.candidate import Candidate
+from atoll.domain.routes.decision import RouteRequest, decide
+from atoll.domain.routes.health import Health
+from atoll.domain.routes.policy import Constraints
 from atoll.wire.words.routes import Strategy
 from atoll.wire.words.walls import IsolationLevel
 from bench.database.events import draft

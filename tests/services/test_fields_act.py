@@ -25,7 +25,7 @@ from atoll.domain.files.host_mount import HostMount
 from atoll.domain.hosts.host import HourlyCost
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.profile.schema import profile_document, read_profile
-from atoll.domain.route.policy import Constraints, RouteOptions
+from atoll.domain.routes.policy import Constraints, RouteOptions
 from atoll.domain.sandbox.project import ProjectRequest
 from atoll.domain.sandbox.sandbox import Consumer, CreateSandbox, Inputs, RepoRequest, SetupMetadata
 from atoll.domain.sandbox.task import TaskRequest

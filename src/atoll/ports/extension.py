@@ -16,7 +16,7 @@ from atoll.domain.files.host_mount import HostMount
 from atoll.domain.hosts.host import LOCAL, Host, HourlyCost
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile
-from atoll.domain.route.candidate import ImageKind
+from atoll.domain.routes.candidate import ImageKind
 from atoll.domain.wall.isolation import Isolation
 from atoll.domain.wall.resources import NO_LIMITS, Resources
 from atoll.wire.words.hosts import HostKind

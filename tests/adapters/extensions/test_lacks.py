@@ -16,7 +16,7 @@ from atoll.adapters.extensions.ssh.entry import make as make_ssh
 from atoll.domain.errors import Failed
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile
-from atoll.domain.route.candidate import ImageKind
+from atoll.domain.routes.candidate import ImageKind
 from atoll.domain.wall.resources import Resources
 from atoll.ports.extension import ExtensionSetup, JudgesProfiles, Provision
 from atoll.wire.words.walls import IsolationLevel

@@ -8,7 +8,7 @@ from atoll.domain.profile.demands import (
     demands_of,
 )
 from atoll.domain.profile.schema import read_profile
-from atoll.domain.route.candidate import COMPOSE_REF
+from atoll.domain.routes.candidate import COMPOSE_REF
 
 HEAD = 'id: profile.x\nversion: "1.0.0"\n'
 

@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 
 from atoll.domain.files.host_mount import HostMount
-from atoll.domain.route.decision import RouteRequest
-from atoll.domain.route.policy import Constraints, RouteOptions
+from atoll.domain.routes.decision import RouteRequest
+from atoll.domain.routes.policy import Constraints, RouteOptions
 from atoll.domain.sandbox.create import grant
 from atoll.domain.sandbox.project import ProjectRequest
 from atoll.domain.sandbox.repeated_create import other_input, other_origin

@@ -3,7 +3,7 @@
 import pytest
 
 from atoll.domain.event import Json
-from atoll.domain.route.health import Health
+from atoll.domain.routes.health import Health
 from atoll.domain.worker.backends import (
     BackendHealth,
     BackendPlace,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from atoll.domain.errors import Conflict
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, WorkerKey
-from atoll.domain.route.policy import DESKTOP
+from atoll.domain.routes.policy import DESKTOP
 from atoll.domain.worker.create import AGENT_HOME, CreateWorker, WorkerId
 from atoll.domain.worker.heartbeat import (
     INTERVAL,

@@ -15,11 +15,11 @@ from atoll.domain.ids import (
     WorkerKey,
 )
 from atoll.domain.profile.profile import Profile
-from atoll.domain.route.candidate import Candidate
-from atoll.domain.route.decision import RouteRequest, decide
-from atoll.domain.route.health import Attempt
-from atoll.domain.route.policy import DESKTOP
-from atoll.domain.route.record import RouteRecord
+from atoll.domain.routes.candidate import Candidate
+from atoll.domain.routes.decision import RouteRequest, decide
+from atoll.domain.routes.health import Attempt
+from atoll.domain.routes.policy import DESKTOP
+from atoll.domain.routes.record import RouteRecord
 from atoll.domain.sandbox.sandbox import Attachment, Sandbox
 from atoll.domain.wall.isolation import Isolation
 from atoll.domain.worker.create import WorkerId

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 import pytest
 
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SandboxId, WorkerKey
-from atoll.domain.route.health import Attempt
+from atoll.domain.routes.health import Attempt
 from atoll.domain.worker.create import CreateWorker, WorkerId
 from atoll.domain.worker.heartbeat import LEASE, Lease
 from atoll.domain.worker.lifecycle import HostContact, Worker, WorkerTornDown, is_settled

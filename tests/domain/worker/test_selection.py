@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from atoll.domain.errors import Invalid
 from atoll.domain.hosts.host import HourlyCost
-from atoll.domain.route.candidate import Candidate
-from atoll.domain.route.decision import Decision, RouteRequest, decide
-from atoll.domain.route.health import Attempt, Health
-from atoll.domain.route.policy import (
+from atoll.domain.routes.candidate import Candidate
+from atoll.domain.routes.decision import Decision, RouteRequest, decide
+from atoll.domain.routes.health import Attempt, Health
+from atoll.domain.routes.policy import (
     BUILT_IN,
     BUILT_IN_WITH_DESKTOP,
     DEFAULT_EXTENSION,

@@ -17,7 +17,7 @@ from pathlib import Path
 from atoll.adapters.pods.process import PodProcess, PodRecord, uninterrupted
 from atoll.domain.errors import Conflict, Failed
 from atoll.domain.ids import SandboxId
-from atoll.domain.route.candidate import ImageKind
+from atoll.domain.routes.candidate import ImageKind
 from atoll.domain.wall.isolation import Isolation
 from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, Reachability
 from atoll.ports.extension import ExtensionSetup

@@ -6,7 +6,7 @@ from typing import Any, cast
 from atoll.domain.ids import PrincipalId
 from atoll.domain.network.bounds import UNBOUNDED, NetworkBounds
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.route.policy import RouteOptions
+from atoll.domain.routes.policy import RouteOptions
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers

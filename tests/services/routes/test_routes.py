@@ -15,8 +15,8 @@ from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, NotFound, 
 from atoll.domain.hosts.host import LOCAL_HOST, Host, HourlyCost
 from atoll.domain.ids import HostId, OrgId, PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.route.health import PAUSE, TRIP
-from atoll.domain.route.policy import (
+from atoll.domain.routes.health import PAUSE, TRIP
+from atoll.domain.routes.policy import (
     DESKTOP,
     NO_OPTIONS,
     Constraints,

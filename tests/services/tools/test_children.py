@@ -19,7 +19,7 @@ from atoll.domain.network.switch import NetworkChange
 from atoll.domain.people.capability import EVERY_CAPABILITY, Capability
 from atoll.domain.people.principal import LOCAL_PERSON, Principal, TokenAccess
 from atoll.domain.people.token import NEVER_INSIDE
-from atoll.domain.route.policy import RouteOptions
+from atoll.domain.routes.policy import RouteOptions
 from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest, Sandbox, SetupMetadata
 from atoll.domain.sandbox.task import TaskRequest
 from atoll.services.tools.children import Children

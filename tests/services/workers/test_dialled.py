@@ -21,9 +21,9 @@ from atoll.adapters.workers.in_memory import InMemoryHost
 from atoll.domain.errors import Conflict, Forbidden, Invalid, NotFound, Unavailable
 from atoll.domain.ids import PrincipalId, WorkerKey
 from atoll.domain.people.principal import LOCAL_PERSON, Principal
-from atoll.domain.route.candidate import Candidate
-from atoll.domain.route.decision import Decision, RouteRequest, decide
-from atoll.domain.route.policy import DESKTOP
+from atoll.domain.routes.candidate import Candidate
+from atoll.domain.routes.decision import Decision, RouteRequest, decide
+from atoll.domain.routes.policy import DESKTOP
 from atoll.domain.sandbox.sandbox import CreateSandbox
 from atoll.domain.worker.create import CreateWorker, WorkerId, WorkerTeardown
 from atoll.domain.worker.dialled import (

@@ -15,8 +15,8 @@ from atoll.domain.errors import AtollError, Conflict, Failed, Invalid, NotFound,
 from atoll.domain.hosts.host import HourlyCost
 from atoll.domain.ids import PrincipalId, WorkerKey
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.route.health import Health
-from atoll.domain.route.policy import Constraints
+from atoll.domain.routes.health import Health
+from atoll.domain.routes.policy import Constraints
 from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest
 from atoll.domain.worker.create import CreateWorker, WorkerId, WorkerTeardown
 from atoll.domain.worker.lifecycle import Died, Silent

@@ -23,8 +23,8 @@ from atoll.domain.errors import (
 from atoll.domain.ids import PrincipalId, WorkerKey
 from atoll.domain.paging import PageQuery
 from atoll.domain.people.principal import LOCAL_PERSON, Principal
-from atoll.domain.route.candidate import Candidate
-from atoll.domain.route.decision import Decision, RouteRequest, decide
+from atoll.domain.routes.candidate import Candidate
+from atoll.domain.routes.decision import Decision, RouteRequest, decide
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
 from atoll.domain.worker.create import CreateWorker, WorkerId, WorkerTeardown
 from atoll.domain.worker.ledger import LOST, Response, WorkerRequest

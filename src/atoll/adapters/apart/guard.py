@@ -10,7 +10,7 @@ import structlog
 from atoll.adapters.apart.answers import MAX_SENTENCE
 from atoll.adapters.apart.loop import ApartLoop, Blocked, Broken
 from atoll.domain.errors import AtollError, Failed, Unavailable
-from atoll.domain.route.health import MOST, Outcome, health_of
+from atoll.domain.routes.health import MOST, Outcome, health_of
 from atoll.wire.words.routes import Breaker
 
 T = TypeVar("T")

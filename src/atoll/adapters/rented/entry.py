@@ -17,7 +17,7 @@ from atoll.adapters.rented.vendor import Vendor
 from atoll.domain.errors import Invalid
 from atoll.domain.hosts.host import HourlyCost
 from atoll.domain.profile.demands import CPU, DISK, MEMORY, PIDS
-from atoll.domain.route.candidate import image_kind
+from atoll.domain.routes.candidate import image_kind
 from atoll.ports.extension import Capabilities, ExtensionSetup
 from atoll.wire.words.walls import IsolationLevel
 

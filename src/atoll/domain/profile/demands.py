@@ -10,7 +10,7 @@ from dataclasses import fields, replace
 from typing import Final
 
 from atoll.domain.profile.profile import Profile, Recording, RootMode
-from atoll.domain.route.candidate import COMPOSE_FILE, COMPOSE_REF, IDENTITY, TUNNEL
+from atoll.domain.routes.candidate import COMPOSE_FILE, COMPOSE_REF, IDENTITY, TUNNEL
 from atoll.domain.wall.resources import Resources
 from atoll.wire.words.networks import NetworkMode
 from atoll.wire.words.sandboxes import Access

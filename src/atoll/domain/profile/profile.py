@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from atoll.domain.network.network import Network
-from atoll.domain.route.policy import DEFAULT_EXTENSION, RoutePolicy
+from atoll.domain.routes.policy import DEFAULT_EXTENSION, RoutePolicy
 from atoll.domain.tool.rule import ProfileTools
 from atoll.domain.wall.resources import NO_LIMITS, Resources
 from atoll.wire.words.sandboxes import Access, Scope, WorkspaceMode

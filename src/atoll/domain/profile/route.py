@@ -10,7 +10,7 @@ from atoll.domain.hosts.reading import read_cost
 from atoll.domain.profile.profile import Profile
 from atoll.domain.profile.yaml_fields import Fields, choice, matching, number, text
 from atoll.domain.profile.yaml_tree import Node
-from atoll.domain.route.policy import Constraints, RoutePolicy, named_backends, read_policy
+from atoll.domain.routes.policy import Constraints, RoutePolicy, named_backends, read_policy
 from atoll.wire.words.routes import MAX_READY_MS, ExecutionMode, Strategy
 from atoll.wire.words.walls import IsolationLevel
 

@@ -8,8 +8,8 @@ from atoll.domain.agent.registry import canonical_name
 from atoll.domain.files.host_mount import HostMount
 from atoll.domain.profile.route import extension_name
 from atoll.domain.profile.schema import profile_id
-from atoll.domain.route.decision import RouteRequest
-from atoll.domain.route.policy import Constraints, RouteOptions
+from atoll.domain.routes.decision import RouteRequest
+from atoll.domain.routes.policy import Constraints, RouteOptions
 from atoll.domain.sandbox.create import origin_of, place_of, read_cwd
 from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest, Sandbox, SandboxRepo
 from atoll.domain.sandbox.task import TaskRequest, mode_of

@@ -16,7 +16,7 @@ from atoll.domain.ids import OrgId, PrincipalId, RouteId, SandboxId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.profile.profile import Profile
-from atoll.domain.route.policy import NO_OPTIONS, RouteOptions
+from atoll.domain.routes.policy import NO_OPTIONS, RouteOptions
 from atoll.domain.sandbox.project import ProjectRequest, SandboxProject
 from atoll.domain.sandbox.task import Task, TaskRequest
 from atoll.domain.wall.isolation import Isolation

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from atoll.domain.event import Json
-from atoll.domain.route.health import Health
+from atoll.domain.routes.health import Health
 from atoll.domain.worker.lifecycle import HostContact, Worker
 from atoll.domain.worker.snapshot import WorkerSandbox
 from atoll.wire.words.workers import WorkerStatus

@@ -10,8 +10,8 @@ from typing import Final, NewType
 
 from atoll.domain.duration import MAX_SECONDS
 from atoll.domain.errors import Invalid
-from atoll.domain.route.health import Attempt
-from atoll.domain.route.policy import DESKTOP, RouteOptions
+from atoll.domain.routes.health import Attempt
+from atoll.domain.routes.policy import DESKTOP, RouteOptions
 from atoll.domain.sandbox.sandbox import RepoRequest
 from atoll.domain.worker.selection import (
     NO_SELECTION,

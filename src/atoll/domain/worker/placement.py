@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 from atoll.domain.event import Json
 from atoll.domain.ids import SANDBOX_ID, DesktopId, SandboxId, WorkerKey
-from atoll.domain.route.policy import DESKTOP
-from atoll.domain.route.record import RouteRecord
+from atoll.domain.routes.policy import DESKTOP
+from atoll.domain.routes.record import RouteRecord
 from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, keeps_files
 from atoll.domain.wall.isolation import Isolation
 from atoll.domain.worker.create import WorkerId

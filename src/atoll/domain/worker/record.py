@@ -6,7 +6,7 @@ from datetime import datetime
 
 from atoll.domain.event import Json
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId, WorkerKey
-from atoll.domain.route.health import Attempt
+from atoll.domain.routes.health import Attempt
 from atoll.domain.worker.create import CreateWorker
 from atoll.domain.worker.heartbeat import Lease
 from atoll.domain.worker.ledger import LedgerEntry

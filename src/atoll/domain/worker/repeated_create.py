@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from atoll.domain.errors import Conflict
 from atoll.domain.profile.schema import profile_id
-from atoll.domain.route.policy import DESKTOP, RouteOptions
+from atoll.domain.routes.policy import DESKTOP, RouteOptions
 from atoll.domain.sandbox.repeated_create import same_repositories
 from atoll.domain.worker.create import PARTS, CreateWorker, WorkerTeardown
 from atoll.domain.worker.selection import Selection, extension_of

@@ -9,8 +9,8 @@ from typing import Final
 
 from atoll.domain.errors import Invalid
 from atoll.domain.profile.route import EXTENSION_ALIASES, extension_name
-from atoll.domain.route.health import Attempt
-from atoll.domain.route.policy import Constraints, RouteOptions
+from atoll.domain.routes.health import Attempt
+from atoll.domain.routes.policy import Constraints, RouteOptions
 from atoll.wire.words.routes import MAX_NAMED, ExecutionMode, Strategy
 
 _EXTENSIONS: Final = {

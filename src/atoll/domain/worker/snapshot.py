@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from atoll.domain.overview.usage import DoorCounts
-from atoll.domain.route.policy import DESKTOP
-from atoll.domain.route.record import RouteRecord
+from atoll.domain.routes.policy import DESKTOP
+from atoll.domain.routes.record import RouteRecord
 from atoll.domain.wall.isolation import Isolation
 from atoll.domain.worker.artifact import WorkerArtifact
 from atoll.domain.worker.create import AGENT_HOME, WORKSPACE, CreateWorker

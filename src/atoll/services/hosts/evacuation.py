@@ -7,7 +7,7 @@ from typing import Protocol
 from atoll.domain.errors import AtollError, Conflict
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import Principal
-from atoll.domain.route.decision import Decision
+from atoll.domain.routes.decision import Decision
 from atoll.domain.sandbox.sandbox import RUNNING, Sandbox
 from atoll.ports import Extension, Transaction
 from atoll.services.ground import Ground

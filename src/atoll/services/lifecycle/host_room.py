@@ -15,7 +15,7 @@ from atoll.domain.placement import (
     room_of,
     shortage,
 )
-from atoll.domain.route.policy import DESKTOP
+from atoll.domain.routes.policy import DESKTOP
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.wall.resources import Resources
 from atoll.ports import Transaction

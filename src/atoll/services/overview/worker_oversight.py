@@ -13,7 +13,7 @@ from atoll.domain.hosts.host import LOCAL, Host
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
-from atoll.domain.route.health import WINDOW, Health
+from atoll.domain.routes.health import WINDOW, Health
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.worker.backends import (
     BackendHealth,

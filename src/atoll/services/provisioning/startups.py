@@ -9,7 +9,7 @@ import structlog
 
 from atoll.domain.errors import AtollError, Conflict
 from atoll.domain.ids import SandboxId
-from atoll.domain.route.decision import place
+from atoll.domain.routes.decision import place
 from atoll.domain.sandbox.instruction import Provision
 from atoll.domain.sandbox.sandbox import RUNNING, Sandbox
 from atoll.domain.sandbox.stimulus import Broke, Renewed, Rerouted

@@ -11,9 +11,9 @@ from atoll.domain.hosts.host import LOCAL, Host
 from atoll.domain.placement import PlaceRequest, candidates, no_host_of
 from atoll.domain.profile.demands import PLACEMENT, as_demanded, demands_beyond_isolation
 from atoll.domain.profile.profile import Profile
-from atoll.domain.route.candidate import COMPOSE_FIELDS, Candidate, ImageKind
-from atoll.domain.route.health import health_of
-from atoll.domain.route.policy import DESKTOP
+from atoll.domain.routes.candidate import COMPOSE_FIELDS, Candidate, ImageKind
+from atoll.domain.routes.health import health_of
+from atoll.domain.routes.policy import DESKTOP
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.secrets.secret import no_key
 from atoll.ports import Extension, Transaction

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from atoll.domain.route.candidate import Candidate
-from atoll.domain.route.health import Attempt, Outcome
-from atoll.domain.route.record import Move
+from atoll.domain.routes.candidate import Candidate
+from atoll.domain.routes.health import Attempt, Outcome
+from atoll.domain.routes.record import Move
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import Transaction
 from atoll.services.ground import Ground

@@ -8,10 +8,10 @@ from atoll.domain.errors import Forbidden, Invalid, NotFound
 from atoll.domain.ids import RouteId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
-from atoll.domain.route.decision import Decision
-from atoll.domain.route.health import Health, health_of
-from atoll.domain.route.policy import DESKTOP, RoutePolicy, RouteRules, read_policy
-from atoll.domain.route.record import RouteRecord
+from atoll.domain.routes.decision import Decision
+from atoll.domain.routes.health import Health, health_of
+from atoll.domain.routes.policy import DESKTOP, RoutePolicy, RouteRules, read_policy
+from atoll.domain.routes.record import RouteRecord
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
 from atoll.ports.extension import Extension
 from atoll.services.ground import Ground

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from atoll.domain.ids import OrgId
 from atoll.domain.profile.profile import Profile
 from atoll.domain.profile.route import extension_name, policy_of
-from atoll.domain.route.candidate import Need, image_kind
-from atoll.domain.route.decision import Decision, RouteRequest, decide, no_route
-from atoll.domain.route.policy import (
+from atoll.domain.routes.candidate import Need, image_kind
+from atoll.domain.routes.decision import Decision, RouteRequest, decide, no_route
+from atoll.domain.routes.policy import (
     BUILT_IN,
     BUILT_IN_WITH_DESKTOP,
     DESKTOP,
@@ -20,7 +20,7 @@ from atoll.domain.route.policy import (
     narrowed,
     preferring_desktop,
 )
-from atoll.domain.route.record import RouteRecord
+from atoll.domain.routes.record import RouteRecord
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import Extension, Transaction
 from atoll.services.ground import Ground

@@ -21,10 +21,10 @@ from atoll.domain.people.principal import Principal
 from atoll.domain.profile.demands import MOUNTS, demands_of
 from atoll.domain.profile.profile import Profile
 from atoll.domain.repository.project import DecidedProject
-from atoll.domain.route.candidate import COMPOSE_FILE, COMPOSE_REF
-from atoll.domain.route.decision import Decision, RouteRequest
-from atoll.domain.route.policy import RouteOptions
-from atoll.domain.route.record import RouteRecord
+from atoll.domain.routes.candidate import COMPOSE_FILE, COMPOSE_REF
+from atoll.domain.routes.decision import Decision, RouteRequest
+from atoll.domain.routes.policy import RouteOptions
+from atoll.domain.routes.record import RouteRecord
 from atoll.domain.sandbox.consumer import acting_consumer, consumer_facts
 from atoll.domain.sandbox.create import (
     Circumstances,

@@ -12,7 +12,7 @@ from atoll.domain.network.bounds import Withheld, withheld
 from atoll.domain.network.switch import NetworkChange, changed
 from atoll.domain.people.principal import SYSTEM, Principal
 from atoll.domain.profile.profile import Profile
-from atoll.domain.route.decision import Decision
+from atoll.domain.routes.decision import Decision
 from atoll.domain.sandbox.project import SETUP_TERMINAL, failure_of
 from atoll.domain.sandbox.sandbox import (
     RUNNING,

@@ -10,8 +10,8 @@ from atoll.domain.agent.acp.added import is_added
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFound
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
-from atoll.domain.route.decision import Decision, no_route
-from atoll.domain.route.policy import DESKTOP
+from atoll.domain.routes.decision import Decision, no_route
+from atoll.domain.routes.policy import DESKTOP
 from atoll.domain.sandbox.sandbox import RUNNING, CreateSandbox, Sandbox, keeps_files
 from atoll.domain.worker.create import CreateWorker
 from atoll.ports import AgentLayers, RuntimeClient

@@ -7,9 +7,9 @@ first. Where it was there before this start, or may still stand, nothing is trie
 from dataclasses import replace
 
 from atoll.domain.errors import AtollError, Failed, Unavailable
-from atoll.domain.route.health import Attempt, Outcome
-from atoll.domain.route.policy import DESKTOP
-from atoll.domain.route.record import RouteRecord
+from atoll.domain.routes.health import Attempt, Outcome
+from atoll.domain.routes.policy import DESKTOP
+from atoll.domain.routes.record import RouteRecord
 from atoll.domain.worker.placement import place_of_sandbox
 from atoll.domain.worker.record import WorkerRecord, leaving, left
 from atoll.ports import StoreUnavailable, Transaction

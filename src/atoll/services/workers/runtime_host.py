@@ -19,7 +19,7 @@ from atoll.domain.errors import AtollError, Conflict, Failed, NotFound, Unavaila
 from atoll.domain.ids import SandboxId, WorkerKey
 from atoll.domain.people.capability import EVERY_CAPABILITY
 from atoll.domain.people.principal import Principal
-from atoll.domain.route.health import Attempt
+from atoll.domain.routes.health import Attempt
 from atoll.domain.sandbox.sandbox import RUNNING, CreateSandbox, Sandbox, keeps_files
 from atoll.domain.terminal.softlock import AgentState, Work
 from atoll.domain.worker.create import CreateWorker

@@ -7,9 +7,9 @@ from typing import Final
 from atoll.domain.errors import NotFound
 from atoll.domain.event import Json
 from atoll.domain.ids import DesktopId, WorkerKey
-from atoll.domain.route.health import Outcome
-from atoll.domain.route.policy import DESKTOP
-from atoll.domain.route.record import RouteRecord
+from atoll.domain.routes.health import Outcome
+from atoll.domain.routes.policy import DESKTOP
+from atoll.domain.routes.record import RouteRecord
 from atoll.domain.worker.desktop import Desktop
 from atoll.domain.worker.ledger import LOST, Receipt, RequestRefusal, Response, settle
 from atoll.domain.worker.lifecycle import (

@@ -11,9 +11,9 @@ from typing import Final, Protocol
 
 from atoll.domain.errors import Failed
 from atoll.domain.ids import SANDBOX_ID, RouteId, SandboxId
-from atoll.domain.route.decision import Decision, refusal
-from atoll.domain.route.policy import DESKTOP
-from atoll.domain.route.record import RouteRecord
+from atoll.domain.routes.decision import Decision, refusal
+from atoll.domain.routes.policy import DESKTOP
+from atoll.domain.routes.record import RouteRecord
 from atoll.domain.worker.create import CreateWorker
 from atoll.domain.worker.desktop import Desktop
 from atoll.domain.worker.dialled import HostLease

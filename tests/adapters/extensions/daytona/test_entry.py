@@ -13,7 +13,7 @@ from atoll.adapters.rented.backend import RentedBackend
 from atoll.domain.errors import Failed, Invalid
 from atoll.domain.hosts.host import HourlyCost
 from atoll.domain.ids import SandboxId
-from atoll.domain.route.candidate import ImageKind
+from atoll.domain.routes.candidate import ImageKind
 from atoll.ports.extension import ExtensionSetup, VendorKey
 from atoll.wire.words.walls import IsolationLevel
 from tests.peers.clouds.daytona import KEY, DaytonaPeer, daytona_peer

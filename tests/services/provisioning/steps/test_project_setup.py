@@ -9,7 +9,7 @@ from atoll.domain.errors import Conflict, Invalid
 from atoll.domain.ids import PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.repository.project import DecidedProject, ProjectFile, project_digest
-from atoll.domain.route.decision import RouteRequest
+from atoll.domain.routes.decision import RouteRequest
 from atoll.domain.sandbox.project import ProjectRequest
 from atoll.domain.sandbox.repeated_create import other_input
 from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest, Sandbox

@@ -11,7 +11,7 @@ import pytest
 from atoll.domain.event import Json
 from atoll.domain.ids import OrgId, PrincipalId, WorkerKey
 from atoll.domain.profile.profile import Profile
-from atoll.domain.route.health import PAUSE, TRIP, Outcome
+from atoll.domain.routes.health import PAUSE, TRIP, Outcome
 from atoll.domain.worker.artifact import WorkerArtifact
 from atoll.domain.worker.create import CreateWorker, WorkerId
 from atoll.domain.worker.heartbeat import Lease

@@ -40,7 +40,7 @@ from atoll.domain.errors import AtollError, Conflict, Failed, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.demands import CPU, DISK, MEMORY, MOUNTS, PIDS, ROOT, SUDO
 from atoll.domain.profile.profile import Profile
-from atoll.domain.route.candidate import ImageKind
+from atoll.domain.routes.candidate import ImageKind
 from atoll.domain.wall.interior import (
     DEFAULT_FILES,
     DEFAULT_MEMORY_BYTES,

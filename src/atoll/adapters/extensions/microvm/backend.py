@@ -27,7 +27,7 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.interior.remote import INIT
 from atoll.domain.profile.demands import PIDS
 from atoll.domain.profile.profile import Profile
-from atoll.domain.route.candidate import ImageKind
+from atoll.domain.routes.candidate import ImageKind
 from atoll.domain.sandbox.image import HOST
 from atoll.domain.wall.isolation import Isolation
 from atoll.domain.wall.resources import Resources

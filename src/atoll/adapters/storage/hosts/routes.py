@@ -8,9 +8,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.columns import metadata
 from atoll.domain.ids import OrgId, RouteId
-from atoll.domain.route.health import MOST, Outcome
-from atoll.domain.route.policy import NO_RULES, RouteRules
-from atoll.domain.route.record import RouteRecord
+from atoll.domain.routes.health import MOST, Outcome
+from atoll.domain.routes.policy import NO_RULES, RouteRules
+from atoll.domain.routes.record import RouteRecord
 from atoll.ports.store.hosts.routes import Place, RouteRows
 
 routes = Table(

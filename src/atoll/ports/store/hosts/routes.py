@@ -4,9 +4,9 @@ from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from atoll.domain.ids import OrgId, RouteId
-from atoll.domain.route.health import Outcome
-from atoll.domain.route.policy import RouteRules
-from atoll.domain.route.record import RouteRecord
+from atoll.domain.routes.health import Outcome
+from atoll.domain.routes.policy import RouteRules
+from atoll.domain.routes.record import RouteRecord
 
 Place = tuple[str, str]
 """An extension, and a host or a vendor's region."""

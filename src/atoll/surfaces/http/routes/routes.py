@@ -1,13 +1,13 @@
 """Routes of routes: the decision of each sandbox, explanations, default rules, and health."""
 
-from atoll.domain.route.candidate import Need
-from atoll.domain.route.decision import Decision, RouteVerdict
-from atoll.domain.route.policy import (
+from atoll.domain.routes.candidate import Need
+from atoll.domain.routes.decision import Decision, RouteVerdict
+from atoll.domain.routes.policy import (
     RoutePolicy,
     RouteRules,
     named_backends,
 )
-from atoll.domain.route.record import RouteRecord
+from atoll.domain.routes.record import RouteRecord
 from atoll.domain.sandbox.sandbox import CreateSandbox
 from atoll.services.routes.routing import Rules
 from atoll.surfaces.http.sandboxes.requests import inputs_of, limits_of, mounts_of, route_options_of

@@ -8,7 +8,7 @@ from msgspec.structs import asdict
 from atoll.domain.errors import Invalid
 from atoll.domain.files.host_mount import HostMount
 from atoll.domain.hosts.host import HourlyCost
-from atoll.domain.route.policy import Constraints, RouteOptions
+from atoll.domain.routes.policy import Constraints, RouteOptions
 from atoll.domain.sandbox.project import ProjectRequest
 from atoll.domain.sandbox.sandbox import (
     Consumer,

@@ -1,7 +1,7 @@
 """Requests for workers, from their bodies (docs/program/workers.md)."""
 
 from atoll.domain.hosts.reading import read_cost
-from atoll.domain.route.policy import Constraints
+from atoll.domain.routes.policy import Constraints
 from atoll.domain.worker.create import CreateWorker, WorkerId, WorkerTeardown
 from atoll.domain.worker.selection import Selection
 from atoll.surfaces.http.sandboxes.requests import repo_request

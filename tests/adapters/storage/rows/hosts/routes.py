@@ -4,11 +4,11 @@ from datetime import timedelta
 
 from atoll.domain.hosts.host import HourlyCost
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, RouteId, SandboxId
-from atoll.domain.route.candidate import Candidate, ImageKind, Need
-from atoll.domain.route.decision import Decision, RouteRequest, RouteVerdict
-from atoll.domain.route.health import MOST, Attempt, Health, Outcome
-from atoll.domain.route.policy import Constraints, RoutePolicy, RouteRules
-from atoll.domain.route.record import RouteRecord
+from atoll.domain.routes.candidate import Candidate, ImageKind, Need
+from atoll.domain.routes.decision import Decision, RouteRequest, RouteVerdict
+from atoll.domain.routes.health import MOST, Attempt, Health, Outcome
+from atoll.domain.routes.policy import Constraints, RoutePolicy, RouteRules
+from atoll.domain.routes.record import RouteRecord
 from atoll.domain.wall.resources import Resources
 from atoll.ports import Store
 from atoll.testing.samples import NOW

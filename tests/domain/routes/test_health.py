@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atoll.domain.route.health import (
+from atoll.domain.routes.health import (
     LONGEST_PAUSE,
     MOST,
     PAUSE,

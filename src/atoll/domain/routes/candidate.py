@@ -6,8 +6,8 @@ from enum import StrEnum
 from typing import Final
 
 from atoll.domain.hosts.host import HourlyCost, amount
-from atoll.domain.route.health import UNKNOWN, Health
-from atoll.domain.route.policy import Constraints
+from atoll.domain.routes.health import UNKNOWN, Health
+from atoll.domain.routes.policy import Constraints
 from atoll.domain.wall.isolation import reaches
 from atoll.domain.wall.resources import NO_LIMITS, Resources
 from atoll.wire.words.routes import Breaker, ExecutionMode

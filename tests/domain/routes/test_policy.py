@@ -5,10 +5,10 @@ from atoll.domain.hosts.host import HourlyCost
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, RouteId, SandboxId
 from atoll.domain.profile.route import cost_text, policy_of
 from atoll.domain.profile.schema import profile_document, read_profile
-from atoll.domain.route.candidate import Candidate
-from atoll.domain.route.decision import RouteRequest, decide
-from atoll.domain.route.health import Attempt
-from atoll.domain.route.policy import (
+from atoll.domain.routes.candidate import Candidate
+from atoll.domain.routes.decision import RouteRequest, decide
+from atoll.domain.routes.health import Attempt
+from atoll.domain.routes.policy import (
     BUILT_IN,
     DESKTOP,
     Constraints,
@@ -18,7 +18,7 @@ from atoll.domain.route.policy import (
     narrowed,
     read_policy,
 )
-from atoll.domain.route.record import Move, RouteRecord
+from atoll.domain.routes.record import Move, RouteRecord
 from atoll.testing.samples import NOW
 from atoll.wire.words.routes import MAX_NAMED, ExecutionMode, Strategy
 from atoll.wire.words.walls import IsolationLevel

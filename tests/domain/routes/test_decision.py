@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atoll.domain.hosts.host import HourlyCost
-from atoll.domain.route.candidate import (
+from atoll.domain.routes.candidate import (
     COMPOSE_REF,
     Candidate,
     ImageKind,
@@ -15,7 +15,7 @@ from atoll.domain.route.candidate import (
     lacks,
     spelled,
 )
-from atoll.domain.route.decision import (
+from atoll.domain.routes.decision import (
     Decision,
     RouteRequest,
     again,
@@ -24,8 +24,8 @@ from atoll.domain.route.decision import (
     place,
     refusal,
 )
-from atoll.domain.route.health import Attempt, Health
-from atoll.domain.route.policy import DESKTOP, Constraints
+from atoll.domain.routes.health import Attempt, Health
+from atoll.domain.routes.policy import DESKTOP, Constraints
 from atoll.domain.wall.resources import Resources
 from atoll.testing.samples import NOW
 from atoll.wire.words.routes import Breaker, ExecutionMode, Strategy

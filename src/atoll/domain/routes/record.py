@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from atoll.domain.ids import OrgId, PrincipalId, RouteId, SandboxId
-from atoll.domain.route.candidate import Candidate
-from atoll.domain.route.decision import Decision
-from atoll.domain.route.health import Attempt
+from atoll.domain.routes.candidate import Candidate
+from atoll.domain.routes.decision import Decision
+from atoll.domain.routes.health import Attempt
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Final
 
 from atoll.domain.errors import Invalid
 from atoll.domain.hosts.host import HourlyCost
-from atoll.domain.route.health import Attempt
+from atoll.domain.routes.health import Attempt
 from atoll.wire.words.routes import MAX_NAMED, ExecutionMode, Strategy
 from atoll.wire.words.walls import IsolationLevel
 

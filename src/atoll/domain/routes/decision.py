@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 from atoll.domain.errors import NoRoute, RejectedPlace
 from atoll.domain.hosts.host import HourlyCost
-from atoll.domain.route.candidate import NO_NEED, Candidate, Need, ailing, breaches, lacks
-from atoll.domain.route.health import Attempt
-from atoll.domain.route.policy import DEFAULT_EXTENSION, Constraints
+from atoll.domain.routes.candidate import NO_NEED, Candidate, Need, ailing, breaches, lacks
+from atoll.domain.routes.health import Attempt
+from atoll.domain.routes.policy import DEFAULT_EXTENSION, Constraints
 from atoll.wire.words.routes import ExecutionMode, Strategy
 
 _UNKNOWN = float("inf")
