@@ -7,7 +7,7 @@ from atoll.adapters.zygote.start import agents_of, host_mounts_of, hostname
 from atoll.domain.files.host_mount import HostMount
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile
-from atoll.domain.tool.rule import ProfileTools, ToolTransport
+from atoll.domain.tools.rule import ProfileTools, ToolTransport
 from atoll.ports.extension import Provision
 from atoll.wire.zygote import messages as wire
 

@@ -7,8 +7,8 @@ import pytest
 from atoll.domain.errors import Invalid
 from atoll.domain.people.capability import Capability
 from atoll.domain.profile.schema import profile_document, read_profile
-from atoll.domain.tool.rule import ChildQuota, ProfileTools, ToolTransport, chosen_setup
-from atoll.domain.tool.tool import READS, Effects, Tool
+from atoll.domain.tools.rule import ChildQuota, ProfileTools, ToolTransport, chosen_setup
+from atoll.domain.tools.tool import READS, Effects, Tool
 from atoll.wire.words.agents import ToolRule
 
 HEAD = "id: profile.x\nversion: '1.0.0'\n"

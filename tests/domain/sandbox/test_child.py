@@ -24,7 +24,7 @@ from atoll.domain.sandbox.steps.child import (
 )
 from atoll.domain.sandbox.stimulus import ChildMade, ParentEnded
 from atoll.domain.sandbox.task import TaskRequest
-from atoll.domain.tool.rule import ChildQuota, ProfileTools
+from atoll.domain.tools.rule import ChildQuota, ProfileTools
 from atoll.wire.words.networks import NetworkMode
 from atoll.wire.words.sandboxes import AgentMode, Scope, State
 from atoll.wire.words.terminals import Strictness

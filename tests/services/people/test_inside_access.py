@@ -10,7 +10,7 @@ import pytest
 from atoll.domain.errors import Failed, Invalid
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.tool.rule import ProfileTools
+from atoll.domain.tools.rule import ProfileTools
 from atoll.ports.runtime import RuntimeClient
 from atoll.services.people.settings import TokenSettings
 from atoll.services.policies.policies import RENEWED_AFTER, ComposedPolicy, InsideAccess, _send

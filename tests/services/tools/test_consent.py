@@ -18,8 +18,8 @@ from atoll.domain.event import Json
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import LOCAL_PERSON, Principal, TokenAccess
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.tool.answer import Answer
-from atoll.domain.tool.tool import Effects, Tool
+from atoll.domain.tools.answer import Answer
+from atoll.domain.tools.tool import Effects, Tool
 from atoll.services.ground import Ground
 from atoll.services.tools.bounds import PER_MINUTE
 from atoll.services.tools.consent import MAX_ARGUMENTS, Consent

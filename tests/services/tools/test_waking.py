@@ -13,8 +13,8 @@ from atoll.domain.event import Event, Json, sandbox_stream
 from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON, Principal
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.tool.answer import Answer
-from atoll.domain.tool.waking import AGAIN, AGAIN_LATER, MAX_WAKES, SETTLING
+from atoll.domain.tools.answer import Answer
+from atoll.domain.tools.waking import AGAIN, AGAIN_LATER, MAX_WAKES, SETTLING
 from atoll.services.journals.events import Note
 from atoll.services.tools.wake_giving import WakeGiving
 from atoll.services.tools.waker import Waker

@@ -7,8 +7,8 @@ from mcp_types import TextContent
 
 from atoll.domain.event import Json
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.tool.change import changes_in
-from atoll.domain.tool.waking import ChangesCame, Waking, step
+from atoll.domain.tools.change import changes_in
+from atoll.domain.tools.waking import ChangesCame, Waking, step
 from atoll.services.journals.events import Note
 from tests.surfaces.http.people.test_tokens import _held, _sandbox
 from tests.surfaces.http.world import World

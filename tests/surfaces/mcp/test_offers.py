@@ -8,9 +8,9 @@ from mcp.shared.exceptions import MCPError
 
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.tool.answer import Answer
-from atoll.domain.tool.offer import ToolReach
-from atoll.domain.tool.tool import Effects
+from atoll.domain.tools.answer import Answer
+from atoll.domain.tools.offer import ToolReach
+from atoll.domain.tools.tool import Effects
 from atoll.surfaces.mcp import toolbox as tools
 from atoll.surfaces.mcp.definition import Arguments, Call, Namespace
 from tests.surfaces.http.people.test_tokens import _pat, _sandbox

@@ -46,8 +46,8 @@ from atoll.adapters.storage.sandboxes import SqlIdempotencyRows, SqlSandboxRows
 from atoll.adapters.storage.secrets import SqlSecretRows
 from atoll.adapters.storage.shares import SqlShareRows
 from atoll.adapters.storage.tokens import SqlSigningKeyRows, SqlTokenRows
-from atoll.adapters.storage.tool.wakings import SqlWakingRows
-from atoll.adapters.storage.tool.watches import SqlWatchRows
+from atoll.adapters.storage.tools.wakings import SqlWakingRows
+from atoll.adapters.storage.tools.watches import SqlWatchRows
 from atoll.adapters.storage.webhooks import SqlWebhookDeliveryRows, SqlWebhookRows
 from atoll.adapters.storage.worker.desktops import SqlDesktopRows
 from atoll.adapters.storage.worker.dialled import (

@@ -8,7 +8,7 @@ import re
 
 import msgspec
 
-from atoll.domain.tool.rule import chosen_setup
+from atoll.domain.tools.rule import chosen_setup
 from atoll.ports.extension import Provision
 from atoll.wire.zygote import messages as wire
 

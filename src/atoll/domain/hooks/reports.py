@@ -23,7 +23,7 @@ _PART = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,100}\Z")
 @dataclass(frozen=True, slots=True)
 class Reported:
     """An event that a report tells of: its kind, and its payload, in which `path` is the path of
-    its URI (`domain.tool.uri`)."""
+    its URI (`domain.tools.uri`)."""
 
     kind: str
     payload: Mapping[str, Json]

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from atoll.domain.network.network import Network
 from atoll.domain.routes.policy import DEFAULT_EXTENSION, RoutePolicy
-from atoll.domain.tool.rule import ProfileTools
+from atoll.domain.tools.rule import ProfileTools
 from atoll.domain.wall.resources import NO_LIMITS, Resources
 from atoll.wire.words.sandboxes import Access, Scope, WorkspaceMode
 from atoll.wire.words.terminals import Strictness

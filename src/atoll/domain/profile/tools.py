@@ -7,8 +7,8 @@ from atoll.domain.errors import Invalid
 from atoll.domain.event import Json
 from atoll.domain.profile.yaml_fields import Fields, choice, matching, text, whole
 from atoll.domain.profile.yaml_tree import Node
-from atoll.domain.tool.rule import ChildQuota, ProfileTools, ToolTransport
-from atoll.domain.tool.uri import path_of
+from atoll.domain.tools.rule import ChildQuota, ProfileTools, ToolTransport
+from atoll.domain.tools.uri import path_of
 from atoll.wire.words.agents import ToolRule
 
 MAX_RULES = 200

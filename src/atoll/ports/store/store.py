@@ -56,8 +56,8 @@ from atoll.ports.store.sandboxes import IdempotencyRows, SandboxRows
 from atoll.ports.store.secrets import SecretRows
 from atoll.ports.store.shares import ShareRows
 from atoll.ports.store.tokens import SigningKeyRows, TokenRows
-from atoll.ports.store.tool.wakings import WakingRows
-from atoll.ports.store.tool.watches import WatchRows
+from atoll.ports.store.tools.wakings import WakingRows
+from atoll.ports.store.tools.watches import WatchRows
 from atoll.ports.store.webhooks import WebhookDeliveryRows, WebhookRows
 from atoll.ports.store.worker.dialled import HostEntryRows, HostLeaseRows, HostOfferRows
 from atoll.ports.store.worker.summaries import WorkerSummaryRows

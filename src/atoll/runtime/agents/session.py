@@ -29,7 +29,7 @@ from atoll.domain.agent.status import AttentionBudget
 from atoll.domain.broker.audit_budget import AuditBudget
 from atoll.domain.errors import Conflict, Forbidden, NotFound
 from atoll.domain.terminal.softlock import REASONS, AgentState, LockReason, Work
-from atoll.domain.tool.waking import SleepingAgent
+from atoll.domain.tools.waking import SleepingAgent
 from atoll.ports.spawner import Process
 from atoll.runtime.agents.neighbours import AgentChannel, Record, SessionObserver, Tap
 from atoll.runtime.agents.reporting import StatusReport

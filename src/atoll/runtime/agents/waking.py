@@ -1,6 +1,6 @@
 """Wakes: Atoll asks an idle agent, each wake once, and never amid what a person types.
 
-`domain.tool.waking` decides which agent, and whether now. A control plane that died before it had
+`domain.tools.waking` decides which agent, and whether now. A control plane that died before it had
 the answer gives the same wake again.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import replace
 from atoll.domain.agent.card import CardKind, CardState, Draft
 from atoll.domain.errors import Conflict, NotFound
 from atoll.domain.ids import TerminalId
-from atoll.domain.tool.waking import HOLD_REASONS, SleepingAgent, hold_of, woken_among
+from atoll.domain.tools.waking import HOLD_REASONS, SleepingAgent, hold_of, woken_among
 from atoll.runtime.agents.agents import TUI, Agents
 from atoll.runtime.agents.session import AgentSession
 from atoll.runtime.terminals.terminals import Terminals

@@ -16,7 +16,7 @@ from atoll.domain.errors import Failed
 from atoll.domain.logins.agent_login import NAMED_LOGIN
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.tool.rule import chosen_setup
+from atoll.domain.tools.rule import chosen_setup
 from atoll.ports import AgentConfigs
 from atoll.ports.runtime import RuntimeClient
 from atoll.services.policies.policies import ComposedPolicy

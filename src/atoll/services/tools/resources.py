@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from atoll.domain.errors import NotFound
 from atoll.domain.event import Event
 from atoll.domain.people.principal import Principal
-from atoll.domain.tool.uri import covers, is_pattern, path_of, paths_of
+from atoll.domain.tools.uri import covers, is_pattern, path_of, paths_of
 from atoll.services.journals.events import MAX_LIMIT, Events
 from atoll.services.tools.watches import check_reader
 

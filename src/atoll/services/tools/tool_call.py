@@ -8,7 +8,7 @@ import msgspec
 
 from atoll.domain.errors import Invalid
 from atoll.domain.event import Json
-from atoll.domain.tool.tool import Tool
+from atoll.domain.tools.tool import Tool
 from atoll.wire.contract.correlation import TraceParent
 from atoll.wire.http.unreadable import UNREADABLE
 

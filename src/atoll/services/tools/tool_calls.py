@@ -15,8 +15,8 @@ from atoll.domain.errors import AtollError, Forbidden
 from atoll.domain.event import Json
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.tool.answer import Answer
-from atoll.domain.tool.tool import Tool, check_permission
+from atoll.domain.tools.answer import Answer
+from atoll.domain.tools.tool import Tool, check_permission
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Events, Note
 from atoll.services.tools.bounds import CallBounds

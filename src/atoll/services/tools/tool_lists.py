@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from atoll.domain.errors import NotFound
 from atoll.domain.people.principal import Principal, TokenAccess
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.tool.offer import ToolOffer, ToolReach, offer_of
-from atoll.domain.tool.tool import Tool
+from atoll.domain.tools.offer import ToolOffer, ToolReach, offer_of
+from atoll.domain.tools.tool import Tool
 from atoll.services.people.token_issuer import held_inside
 from atoll.services.people.tokens import Owners, standing_for
 from atoll.services.sandboxes.sandboxes import Sandboxes

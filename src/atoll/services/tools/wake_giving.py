@@ -15,7 +15,7 @@ from atoll.domain.event import EventDraft, Json, sandbox_stream
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import SYSTEM
 from atoll.domain.sandbox.sandbox import RUNNING, Sandbox
-from atoll.domain.tool.waking import (
+from atoll.domain.tools.waking import (
     AGAIN,
     GiveWake,
     LookAgain,

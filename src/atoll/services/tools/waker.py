@@ -13,7 +13,7 @@ import structlog
 from atoll.domain.errors import AtollError
 from atoll.domain.event import SANDBOX_STREAMS, Event
 from atoll.domain.ids import SandboxId
-from atoll.domain.tool.waking import AGAIN, ChangesCame, LookAgain, gives_reason, step
+from atoll.domain.tools.waking import AGAIN, ChangesCame, LookAgain, gives_reason, step
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.deadlines import Deadlines
 from atoll.services.tools.wake_giving import WakeGiving

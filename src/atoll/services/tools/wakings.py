@@ -13,9 +13,9 @@ from atoll.domain.event_kind import KINDS
 from atoll.domain.ids import OrgId, SandboxId
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.tool.change import WatchedChange, changes_in, kinds_watched
-from atoll.domain.tool.uri import paths_of
-from atoll.domain.tool.waking import ChangesRead, CountTold, Waking, WakingStimulus, step
+from atoll.domain.tools.change import WatchedChange, changes_in, kinds_watched
+from atoll.domain.tools.uri import paths_of
+from atoll.domain.tools.waking import ChangesRead, CountTold, Waking, WakingStimulus, step
 from atoll.ports import EventQuery, Transaction
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Events

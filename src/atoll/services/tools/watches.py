@@ -15,8 +15,8 @@ from atoll.domain.errors import Forbidden
 from atoll.domain.event import Gap
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
-from atoll.domain.tool.uri import covers, path_of, paths_of
-from atoll.domain.tool.watch import Watch, check_number, check_room
+from atoll.domain.tools.uri import covers, path_of, paths_of
+from atoll.domain.tools.watch import Watch, check_number, check_room
 from atoll.ports import EventQuery
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Events

@@ -9,7 +9,7 @@ from starlette.datastructures import QueryParams
 from atoll.domain.errors import Forbidden, Invalid, NotFound, Unavailable
 from atoll.domain.people.principal import Principal
 from atoll.domain.query import check_query
-from atoll.domain.tool.offer import HOME
+from atoll.domain.tools.offer import HOME
 from atoll.services.application import Application
 from atoll.services.tools.tool_calls import ToolCaller
 from atoll.surfaces.mcp.definition import ToolDefinition

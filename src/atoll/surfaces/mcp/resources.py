@@ -10,8 +10,8 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from atoll.domain.errors import AtollError, Forbidden, Invalid, LimitReached, NotFound
 from atoll.domain.event import Json
-from atoll.domain.tool.answer import MAX_ANSWER_BYTES, ForeignText, text_page
-from atoll.domain.tool.uri import ANY, FAMILIES
+from atoll.domain.tools.answer import MAX_ANSWER_BYTES, ForeignText, text_page
+from atoll.domain.tools.uri import ANY, FAMILIES
 from atoll.services.application import Application
 from atoll.services.tools.mcp_sessions import SessionClaims
 from atoll.services.tools.resources import Resource

@@ -18,9 +18,9 @@ from atoll.domain.error_status import SHOWN_CHARACTERS, SHOWN_NAME
 from atoll.domain.errors import AtollError, Forbidden, LimitReached, Unavailable
 from atoll.domain.event import Json
 from atoll.domain.people.principal import Principal
-from atoll.domain.tool.answer import Answer
-from atoll.domain.tool.offer import HOME
-from atoll.domain.tool.tool import Effects, flat_name
+from atoll.domain.tools.answer import Answer
+from atoll.domain.tools.offer import HOME
+from atoll.domain.tools.tool import Effects, flat_name
 from atoll.services.application import Application
 from atoll.services.tools.tool_call import ToolCall
 from atoll.services.tools.tool_calls import ToolCaller

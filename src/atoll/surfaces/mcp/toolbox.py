@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from atoll.domain.tool.tool import check_distinct, flat_name
+from atoll.domain.tools.tool import check_distinct, flat_name
 from atoll.surfaces.mcp import namespaces
 from atoll.surfaces.mcp.definition import Namespace, ToolDefinition
 

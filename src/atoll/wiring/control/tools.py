@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Sequence
 
-from atoll.domain.tool.offer import ToolReach
-from atoll.domain.tool.tool import Tool
+from atoll.domain.tools.offer import ToolReach
+from atoll.domain.tools.tool import Tool
 from atoll.services.application import Tenancy, ToolServices
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Events

@@ -7,8 +7,8 @@ from msgspec import Meta
 from atoll.domain.errors import Failed
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.tool.answer import Answer
-from atoll.domain.tool.tool import READS
+from atoll.domain.tools.answer import Answer
+from atoll.domain.tools.tool import READS
 from atoll.services.people.organizations import MemberChange
 from atoll.surfaces.mcp.definition import Arguments, Call, Namespace
 from atoll.wire.words.people import OrgRole

@@ -26,7 +26,7 @@ from atoll.domain.sandbox.steps.asked import destroy, stop_running
 from atoll.domain.sandbox.steps.outcome import Outcome
 from atoll.domain.sandbox.stimulus import ChildMade, ParentEnded
 from atoll.domain.sandbox.task import TaskRequest
-from atoll.domain.tool.rule import ChildQuota
+from atoll.domain.tools.rule import ChildQuota
 from atoll.wire.words.sandboxes import Scope, State
 
 HOUR: Final = timedelta(hours=1)

@@ -1,6 +1,6 @@
 """The route of a sandbox's tools: what agents inside have of them, and why not the rest."""
 
-from atoll.domain.tool.offer import REASONS, ToolOffer
+from atoll.domain.tools.offer import REASONS, ToolOffer
 from atoll.surfaces.http.serving.serve import Operations, RequestContext
 from atoll.wire.api.agents import tools as api
 from atoll.wire.api.agents.tools import Tools

@@ -15,8 +15,8 @@ from msgspec import Meta
 
 from atoll.domain.event import Event, Gap, Json
 from atoll.domain.people.capability import Capability
-from atoll.domain.tool.answer import MAX_ANSWER_BYTES, Answer, ForeignText, text_page
-from atoll.domain.tool.tool import READS
+from atoll.domain.tools.answer import MAX_ANSWER_BYTES, Answer, ForeignText, text_page
+from atoll.domain.tools.tool import READS
 from atoll.surfaces.mcp.definition import Arguments, Call, Namespace
 from atoll.surfaces.mcp.fields import WaitSeconds
 

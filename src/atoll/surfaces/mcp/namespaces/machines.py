@@ -15,8 +15,8 @@ from atoll.domain.errors import Invalid
 from atoll.domain.event import Json
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
-from atoll.domain.tool.answer import Answer, ForeignText, text_page
-from atoll.domain.tool.tool import READS, Effects
+from atoll.domain.tools.answer import Answer, ForeignText, text_page
+from atoll.domain.tools.tool import READS, Effects
 from atoll.services.identifiers import checked_id
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.surfaces.mcp.definition import Arguments, Call, Namespace

@@ -14,8 +14,8 @@ from atoll.domain.people.capability import Capability
 from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest, Sandbox
 from atoll.domain.sandbox.steps.home_agent import home_request
 from atoll.domain.sandbox.task import TaskRequest
-from atoll.domain.tool.answer import Answer
-from atoll.domain.tool.tool import READS, Effects
+from atoll.domain.tools.answer import Answer
+from atoll.domain.tools.tool import READS, Effects
 from atoll.surfaces.mcp.definition import Arguments, Call, Namespace
 from atoll.surfaces.mcp.fields import Cursor, SandboxName, WaitSeconds
 from atoll.wire.words.networks import NetworkMode

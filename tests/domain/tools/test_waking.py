@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from atoll.domain.event import Event, Json
 from atoll.domain.ids import EventId, OrgId
 from atoll.domain.terminal.softlock import AgentState, Work
-from atoll.domain.tool.change import WatchedChange
-from atoll.domain.tool.waking import (
+from atoll.domain.tools.change import WatchedChange
+from atoll.domain.tools.waking import (
     AGAIN,
     AGAIN_LATER,
     MAX_CHANGES,

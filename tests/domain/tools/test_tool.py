@@ -7,8 +7,8 @@ from atoll.domain.errors import Forbidden
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.people.capability import SOVEREIGN_ADMIN, Capability, admin_role
 from atoll.domain.people.principal import Principal, TokenAccess
-from atoll.domain.tool.rule import default_rule
-from atoll.domain.tool.tool import (
+from atoll.domain.tools.rule import default_rule
+from atoll.domain.tools.tool import (
     ORG_ADMIN,
     READS,
     Effects,

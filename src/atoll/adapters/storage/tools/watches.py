@@ -7,8 +7,8 @@ from sqlalchemy import BigInteger, Column, Index, Table, Text, delete, insert, s
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.columns import from_us, metadata, to_us
-from atoll.domain.tool.watch import Watch
-from atoll.ports.store.tool.watches import WatchRows
+from atoll.domain.tools.watch import Watch
+from atoll.ports.store.tools.watches import WatchRows
 
 watches = Table(
     "watches",
@@ -28,7 +28,7 @@ _ENDED = ""
 
 
 class SqlWatchRows(WatchRows):
-    """The `ports.store.tool.watches.WatchRows` on one connection."""
+    """The `ports.store.tools.watches.WatchRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection

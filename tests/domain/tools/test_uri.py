@@ -6,8 +6,8 @@ from atoll.domain.errors import Invalid, LimitReached
 from atoll.domain.event import Event, Json
 from atoll.domain.event_kind import KINDS
 from atoll.domain.ids import EventId, OrgId
-from atoll.domain.tool.uri import FAMILIES, covers, family_of, is_pattern, path_of, paths_of
-from atoll.domain.tool.watch import MAX_WATCHES, check_room
+from atoll.domain.tools.uri import FAMILIES, covers, family_of, is_pattern, path_of, paths_of
+from atoll.domain.tools.watch import MAX_WATCHES, check_room
 
 
 def _event(kind: str, payload: dict[str, Json]) -> Event:

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Protocol
 
-from atoll.domain.tool.watch import Watch
+from atoll.domain.tools.watch import Watch
 
 
 class WatchRows(Protocol):

@@ -9,9 +9,9 @@ from atoll.domain.event import Event, Json
 from atoll.domain.event_kind import KINDS
 from atoll.domain.hooks.reports import read_report
 from atoll.domain.ids import EventId, OrgId
-from atoll.domain.tool.change import OUTCOMES, WatchedChange, changes_in, kinds_watched
-from atoll.domain.tool.uri import FAMILIES
-from atoll.domain.tool.waking import READ_ON, Wake, wake_list, wake_words
+from atoll.domain.tools.change import OUTCOMES, WatchedChange, changes_in, kinds_watched
+from atoll.domain.tools.uri import FAMILIES
+from atoll.domain.tools.waking import READ_ON, Wake, wake_list, wake_words
 from atoll.wire.words.hooks import HookSource
 
 EVERYTHING = tuple(f"{family}/*" for family in FAMILIES)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TypeVar
 
-from atoll.domain.tool.tool import Tool
+from atoll.domain.tools.tool import Tool
 from atoll.wire.words.agents import ToolRule
 
 
@@ -48,7 +48,7 @@ class ProfileTools:
 
     Unless it is `enabled`, the agents of the sandbox know no tools. `namespaces` are those they may
     call; None allows all, and one includes those below it. `rules` by name take precedence. A
-    change of what `watch` names, paths as in `domain.tool.uri`, wakes the sandbox's agent.
+    change of what `watch` names, paths as in `domain.tools.uri`, wakes the sandbox's agent.
     `children`: the sandboxes that agents may make; None makes none.
     `transport` is how agents learn of the tools.
     """

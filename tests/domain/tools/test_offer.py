@@ -3,11 +3,11 @@ from dataclasses import replace
 import pytest
 
 from atoll.domain.people.capability import Capability
-from atoll.domain.tool.offer import HOME, REASONS, ToolOffer, ToolReach, offer_of
-from atoll.domain.tool.rule import ProfileTools
-from atoll.domain.tool.tool import READS, Effects, Tool
+from atoll.domain.tools.offer import HOME, REASONS, ToolOffer, ToolReach, offer_of
+from atoll.domain.tools.rule import ProfileTools
+from atoll.domain.tools.tool import READS, Effects, Tool
 from atoll.wire.words.agents import ToolMissing, ToolRule
-from tests.domain.tool.test_tool import INSIDE, READER
+from tests.domain.tools.test_tool import INSIDE, READER
 
 TOOL = Tool("flux.status", "Say.", Capability.SANDBOX_READ, READS, inside=Capability.SANDBOX_READ)
 FAR = replace(TOOL, effects=Effects(outside=True))

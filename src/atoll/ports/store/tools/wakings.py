@@ -5,7 +5,7 @@ from typing import Protocol
 
 from atoll.domain.ids import OrgId, SandboxId
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.tool.waking import Waking
+from atoll.domain.tools.waking import Waking
 
 
 class WakingRows(Protocol):

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from atoll.domain.ids import PERSONAL_ORG, OrgId, SandboxId
-from atoll.domain.tool.change import WatchedChange
-from atoll.domain.tool.waking import Wake, Waking
+from atoll.domain.tools.change import WatchedChange
+from atoll.domain.tools.waking import Wake, Waking
 from atoll.ports import Store
 from atoll.testing.samples import NOW, sandbox
 

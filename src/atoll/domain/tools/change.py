@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from atoll.domain.event import Event, Json, sandbox_stream
-from atoll.domain.tool.uri import covers, family_of, paths_of
+from atoll.domain.tools.uri import covers, family_of, paths_of
 from atoll.wire.words.events import ActorKind
 
 OUTCOMES: Final = frozenset(

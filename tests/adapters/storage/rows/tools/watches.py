@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from atoll.domain.tool.watch import Watch
+from atoll.domain.tools.watch import Watch
 from atoll.ports import Store
 from atoll.testing.samples import NOW
 

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from atoll.domain.event import Event
 from atoll.domain.terminal.softlock import AgentState, Work
-from atoll.domain.tool.change import WatchedChange
+from atoll.domain.tools.change import WatchedChange
 from atoll.wire.contract.agents import StatusKind
 
 MAX_WAKES: Final = 6

@@ -9,8 +9,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from atoll.adapters.storage.columns import metadata
 from atoll.domain.ids import OrgId, SandboxId
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.tool.waking import Waking
-from atoll.ports.store.tool.wakings import WakingRows
+from atoll.domain.tools.waking import Waking
+from atoll.ports.store.tools.wakings import WakingRows
 
 wakings = Table(
     "wakings",
@@ -30,7 +30,7 @@ _decoder = msgspec.json.Decoder(Waking)
 
 
 class SqlWakingRows(WakingRows):
-    """The `ports.store.tool.wakings.WakingRows` on one connection."""
+    """The `ports.store.tools.wakings.WakingRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection

@@ -1,4 +1,4 @@
-from atoll.domain.tool.answer import ForeignText, spelled, text_page
+from atoll.domain.tools.answer import ForeignText, spelled, text_page
 
 
 def test_text_of_others_says_where_it_is_from_and_where_it_ends() -> None:

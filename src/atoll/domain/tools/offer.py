@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from atoll.domain.people.principal import Principal
-from atoll.domain.tool.rule import ProfileTools
-from atoll.domain.tool.tool import Tool
+from atoll.domain.tools.rule import ProfileTools
+from atoll.domain.tools.tool import Tool
 from atoll.wire.words.agents import ToolMissing, ToolRule
 
 
