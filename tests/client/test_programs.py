@@ -29,8 +29,8 @@ from atoll.client.aio.nouns import AsyncNoun
 from atoll.client.aio.retries import Retries as Rules
 from atoll.client.transport import Call, problem_of
 from atoll.domain.errors import AtollError, Failed, Forbidden, LimitReached
-from atoll.domain.webhook.signature import body_of, signed_headers, spelled_secret
-from tests.domain.webhook.test_webhook import event
+from atoll.domain.webhooks.signature import body_of, signed_headers, spelled_secret
+from tests.domain.webhooks.test_webhook import event
 
 # They stay out: what they do is done by a server, or by nothing that a program would install.
 SERVER_ONLY = {

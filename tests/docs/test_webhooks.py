@@ -11,8 +11,8 @@ import pytest
 
 from atoll.adapters.webhooks.sender import HttpWebhookSender
 from atoll.adapters.webhooks.settings import WebhookSettings
-from atoll.domain.webhook.signature import body_of, signed_headers, spelled_secret
-from tests.domain.webhook.test_webhook import event
+from atoll.domain.webhooks.signature import body_of, signed_headers, spelled_secret
+from tests.domain.webhooks.test_webhook import event
 from tests.places import ROOT
 
 PAGE = (ROOT / "docs" / "program" / "webhooks.md").read_text()

@@ -32,7 +32,7 @@ from atoll.domain.ids import (
     WorkerKey,
     spell,
 )
-from atoll.domain.webhook.signature import SIGNING_KEY_BYTES
+from atoll.domain.webhooks.signature import SIGNING_KEY_BYTES
 from atoll.wire.contract.call import PathId
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")

@@ -8,7 +8,7 @@ import pytest
 from atoll.adapters.webhooks.sender import HttpWebhookSender
 from atoll.adapters.webhooks.settings import WebhookSettings
 from atoll.domain.errors import Forbidden, Invalid, Unavailable
-from atoll.domain.webhook.delivery import Receipt
+from atoll.domain.webhooks.delivery import Receipt
 from atoll.ports.senders.webhooks import WebhookSender
 from atoll.testing import FakeWebhookSender, WebhookSenderContract
 from tests.peers.receivers.push_service import push_service

@@ -9,7 +9,7 @@ from atoll.domain.redaction.detector import Detector
 from atoll.domain.redaction.lexicon import Lexicon
 from atoll.domain.redaction.redactor import Redactor
 from atoll.domain.redaction.shapes import SHAPES, beginning, find_shapes
-from atoll.domain.webhook.signature import spelled_secret
+from atoll.domain.webhooks.signature import spelled_secret
 
 TOKEN = spell_token(bytes(range(100, 132))).encode()
 KEY = spelled_secret(bytes(range(200, 232))).encode()

@@ -11,7 +11,7 @@ from atoll.adapters.storage.events import SqlEventRows
 from atoll.domain.errors import Unavailable
 from atoll.domain.event import Event
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.webhook.delivery import Receipt
+from atoll.domain.webhooks.delivery import Receipt
 from atoll.ports import EventQuery
 from atoll.services.webhooks.feed import SLOW, WebhookFeed
 from atoll.services.webhooks.outcomes import WebhookOutcomes

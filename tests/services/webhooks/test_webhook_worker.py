@@ -7,14 +7,14 @@ import pytest
 from atoll.domain.event_retention import EventRetention
 from atoll.domain.ids import PrincipalId, SandboxId
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.webhook.delivery import (
+from atoll.domain.webhooks.delivery import (
     GIVE_UP_AFTER,
     LAST_CEILING,
     MAX_ATTEMPTS,
     MAX_DEAD_AGE,
     MAX_HELD,
 )
-from atoll.domain.webhook.signature import MAX_BODY
+from atoll.domain.webhooks.signature import MAX_BODY
 from atoll.services.journals.pruning import EventPruning
 from atoll.services.webhooks.aging import WebhookAging
 from atoll.services.webhooks.webhooks import WebhookChange

@@ -5,7 +5,7 @@ import pytest
 from atoll.domain.errors import Conflict, Forbidden, Invalid, LimitReached, NotFound, Unavailable
 from atoll.domain.people.principal import LOCAL_PERSON as ME
 from atoll.domain.people.principal import Principal
-from atoll.domain.webhook.delivery import Receipt
+from atoll.domain.webhooks.delivery import Receipt
 from atoll.ports import Store
 from atoll.services.webhooks.webhooks import WebhookChange
 from atoll.testing import FakeWebhookSender

@@ -18,8 +18,8 @@ from yarl import URL
 from atoll.adapters.outgoing.addresses import CheckedResolver, Reach, resolved
 from atoll.adapters.webhooks.settings import WebhookSettings
 from atoll.domain.errors import AtollError, Unavailable
-from atoll.domain.webhook.delivery import Receipt
-from atoll.domain.webhook.webhook import checked_url
+from atoll.domain.webhooks.delivery import Receipt
+from atoll.domain.webhooks.webhook import checked_url
 
 SEND_SECONDS = 15.0
 CONNECTIONS = 64

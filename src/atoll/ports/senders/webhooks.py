@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from atoll.domain.webhook.delivery import Receipt
+from atoll.domain.webhooks.delivery import Receipt
 
 
 class WebhookSender(Protocol):

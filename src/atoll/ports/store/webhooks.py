@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Protocol
 
 from atoll.domain.ids import WebhookId
-from atoll.domain.webhook.delivery import Delivery
-from atoll.domain.webhook.webhook import Webhook
+from atoll.domain.webhooks.delivery import Delivery
+from atoll.domain.webhooks.webhook import Webhook
 from atoll.ports.store.records import OwnedRecords, Records
 from atoll.ports.vault import Sealed
 from atoll.wire.words.webhooks import DeliveryState

@@ -27,8 +27,8 @@ from atoll.domain.secrets.secret import (
     read_secret_name,
 )
 from atoll.domain.secrets.value import check_value, last4
-from atoll.domain.webhook.signature import bound_to as seal_of
-from atoll.domain.webhook.webhook import Webhook
+from atoll.domain.webhooks.signature import bound_to as seal_of
+from atoll.domain.webhooks.webhook import Webhook
 from atoll.domain.worker.dialled import offer_binding
 from atoll.ports import Kept, Masters, Transaction, Vault
 from atoll.ports.store.webhooks import SealedKey

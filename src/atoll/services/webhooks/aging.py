@@ -1,6 +1,6 @@
 """The end of dead letters, which have copies of messages."""
 
-from atoll.domain.webhook.delivery import MAX_DEAD, is_old
+from atoll.domain.webhooks.delivery import MAX_DEAD, is_old
 from atoll.services.ground import Ground
 from atoll.services.repetition import NEXT_SWEEP, sweep_hourly
 from atoll.wire.words.webhooks import DeliveryState

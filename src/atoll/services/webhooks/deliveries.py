@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from atoll.domain.errors import Conflict, Invalid, NotFound
 from atoll.domain.event import Gap, Json
 from atoll.domain.people.principal import Principal
-from atoll.domain.webhook.delivery import MAX_DEAD, Delivery, replayed
-from atoll.domain.webhook.webhook import Webhook, moved_back
+from atoll.domain.webhooks.delivery import MAX_DEAD, Delivery, replayed
+from atoll.domain.webhooks.webhook import Webhook, moved_back
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
 from atoll.services.webhooks.log import WebhookLog, reading

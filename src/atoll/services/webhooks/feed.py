@@ -12,9 +12,9 @@ from datetime import timedelta
 
 from atoll.domain.event import Event, Gap
 from atoll.domain.ids import WebhookId
-from atoll.domain.webhook.delivery import MAX_HELD, MAX_UNFINISHED
-from atoll.domain.webhook.signature import body_of
-from atoll.domain.webhook.webhook import Webhook
+from atoll.domain.webhooks.delivery import MAX_HELD, MAX_UNFINISHED
+from atoll.domain.webhooks.signature import body_of
+from atoll.domain.webhooks.webhook import Webhook
 from atoll.ports import EventQuery, Transaction
 from atoll.ports.store.webhooks import KeptWebhook
 from atoll.services.ground import Ground

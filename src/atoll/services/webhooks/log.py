@@ -7,9 +7,9 @@ from atoll.domain.event import Event, EventDraft, Json
 from atoll.domain.ids import EVERY_MEMBER
 from atoll.domain.people.capability import Capability, capabilities_of
 from atoll.domain.people.principal import SYSTEM, Principal
-from atoll.domain.webhook.delivery import Delivery
-from atoll.domain.webhook.signature import body_of
-from atoll.domain.webhook.webhook import Webhook
+from atoll.domain.webhooks.delivery import Delivery
+from atoll.domain.webhooks.signature import body_of
+from atoll.domain.webhooks.webhook import Webhook
 from atoll.ports import EventQuery, Transaction
 from atoll.services.ground import Ground
 from atoll.services.webhooks.named_streams import may_read

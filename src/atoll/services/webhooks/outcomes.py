@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from atoll.domain.event import Event, Gap, Json
 from atoll.domain.ids import WebhookId
-from atoll.domain.webhook.delivery import (
+from atoll.domain.webhooks.delivery import (
     MAX_UNFINISHED,
     Delivery,
     Failure,
@@ -19,8 +19,8 @@ from atoll.domain.webhook.delivery import (
     is_told,
     waiting,
 )
-from atoll.domain.webhook.signature import body_of
-from atoll.domain.webhook.webhook import Webhook, after_success, disabled
+from atoll.domain.webhooks.signature import body_of
+from atoll.domain.webhooks.webhook import Webhook, after_success, disabled
 from atoll.ports import Transaction
 from atoll.ports.store.webhooks import KeptWebhook
 from atoll.services.ground import Ground

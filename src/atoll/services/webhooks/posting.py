@@ -6,8 +6,8 @@ from datetime import datetime
 import atoll
 from atoll.domain.errors import AtollError
 from atoll.domain.event import Event
-from atoll.domain.webhook.delivery import Failure, failure_of
-from atoll.domain.webhook.signature import MAX_BODY, body_of, bound_to, signed_headers
+from atoll.domain.webhooks.delivery import Failure, failure_of
+from atoll.domain.webhooks.signature import MAX_BODY, body_of, bound_to, signed_headers
 from atoll.ports import Clock, Vault
 from atoll.ports.senders.webhooks import WebhookSender
 from atoll.ports.store.webhooks import KeptWebhook

@@ -11,8 +11,8 @@ import structlog
 
 from atoll.domain.errors import AtollError
 from atoll.domain.ids import EventId, WebhookId
-from atoll.domain.webhook.delivery import MAX_UNFINISHED, UNFINISHED, Delivery, Failure, in_turn
-from atoll.domain.webhook.webhook import webhook_stream
+from atoll.domain.webhooks.delivery import MAX_UNFINISHED, UNFINISHED, Delivery, Failure, in_turn
+from atoll.domain.webhooks.webhook import webhook_stream
 from atoll.ports.bus import Listener
 from atoll.services.ground import Ground
 from atoll.services.webhooks.log import WebhookLog, reading

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Mapping
 
 from atoll.domain.errors import AtollError
-from atoll.domain.webhook.delivery import Receipt
-from atoll.domain.webhook.webhook import checked_url
+from atoll.domain.webhooks.delivery import Receipt
+from atoll.domain.webhooks.webhook import checked_url
 
 
 class FakeWebhookSender:

@@ -7,7 +7,7 @@ from typing import Any
 from atoll.domain.errors import Unavailable
 from atoll.domain.event import Json
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.webhook.delivery import Receipt
+from atoll.domain.webhooks.delivery import Receipt
 from atoll.services.journals.events import Note, draft_of
 from tests.peers.receivers.webhook_receiver import verify
 from tests.surfaces.http.team import team_of

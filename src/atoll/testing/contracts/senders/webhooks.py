@@ -7,7 +7,7 @@ endpoint that accepts everything), and override `scripted` and `received`.
 import pytest
 
 from atoll.domain.errors import Invalid, Unavailable
-from atoll.domain.webhook.delivery import Receipt
+from atoll.domain.webhooks.delivery import Receipt
 from atoll.ports.senders.webhooks import WebhookSender
 
 HEADERS = {"webhook-id": "ev_1", "webhook-timestamp": "1", "webhook-signature": "v1,abc"}

@@ -6,7 +6,7 @@ import pytest
 from atoll.domain.errors import Invalid
 from atoll.domain.event import Event
 from atoll.domain.ids import PERSONAL_ORG, EventId, PrincipalId, WebhookId
-from atoll.domain.webhook.webhook import (
+from atoll.domain.webhooks.webhook import (
     Webhook,
     after_success,
     checked_event_types,

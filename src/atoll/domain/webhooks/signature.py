@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from atoll.domain.event import Event, envelope_of
-from atoll.domain.webhook.webhook import Webhook
+from atoll.domain.webhooks.webhook import Webhook
 
 SIGNING_KEY_BYTES = 32
 """The specification asks for 24 to 64 bytes."""

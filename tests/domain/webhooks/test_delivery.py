@@ -4,7 +4,7 @@ from datetime import timedelta
 import pytest
 
 from atoll.domain.ids import EventId
-from atoll.domain.webhook.delivery import (
+from atoll.domain.webhooks.delivery import (
     GIVE_UP_AFTER,
     LAST_CEILING,
     MAX_ATTEMPTS,
@@ -26,7 +26,7 @@ from atoll.domain.webhook.delivery import (
     waiting,
 )
 from atoll.wire.words.webhooks import DeliveryState
-from tests.domain.webhook.test_webhook import NOW, WEBHOOK, event
+from tests.domain.webhooks.test_webhook import NOW, WEBHOOK, event
 
 FAILED = Failure("hooks.example answered 500.")
 

@@ -5,13 +5,13 @@ import json
 from datetime import UTC, datetime
 
 from atoll.domain.event import Event
-from atoll.domain.webhook.signature import (
+from atoll.domain.webhooks.signature import (
     body_of,
     bound_to,
     signed_headers,
     spelled_secret,
 )
-from tests.domain.webhook.test_webhook import WEBHOOK, event
+from tests.domain.webhooks.test_webhook import WEBHOOK, event
 
 KEY = bytes(range(32))
 

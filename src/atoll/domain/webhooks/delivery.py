@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from atoll.domain.event import Event
 from atoll.domain.ids import EventId, WebhookId
-from atoll.domain.webhook.webhook import STREAMS, Webhook, disabled
+from atoll.domain.webhooks.webhook import STREAMS, Webhook, disabled
 from atoll.wire.words.webhooks import DeliveryState
 
 MAX_ATTEMPTS = 10
