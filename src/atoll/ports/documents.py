@@ -1,14 +1,14 @@
 """The Documents port: shared documents whose changes merge in any order (CRDT).
 
 A document has one root, a map of items by their ids. Changes are updates as Yjs writes them; they
-were judged by `domain.dashboard.change` before they come here.
+were judged by `domain.dashboards.change` before they come here.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from atoll.domain.dashboard.item import Fields
+from atoll.domain.dashboards.item import Fields
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from atoll.domain.approvals.approval import (
     digest,
     shown_lines,
 )
-from atoll.domain.dashboard.mention import DashboardMention, MentionKind
+from atoll.domain.dashboards.mention import DashboardMention, MentionKind
 from atoll.domain.ids import (
     PERSONAL_ORG,
     ApprovalId,

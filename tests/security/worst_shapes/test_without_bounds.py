@@ -54,11 +54,11 @@ BOUNDS: Final[Mapping[str, tuple[Take, Part]]] = {
     ),
     "heads in pieces": (number(f"{CONNECTIONS}.bounded_head.PIECE_BYTES"), parts.send_streams),
     "what a change costs": (
-        nothing("atoll.domain.dashboard.order.DocumentOrder.admit"),
+        nothing("atoll.domain.dashboards.order.DocumentOrder.admit"),
         parts.edit_dashboards,
     ),
     "parts that go on": (
-        number("atoll.domain.dashboard.order.MAX_CONTINUATIONS"),
+        number("atoll.domain.dashboards.order.MAX_CONTINUATIONS"),
         parts.edit_dashboards,
     ),
     "documents beside the loop": (read_on_the_loop, parts.edit_dashboards),

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pycrdt import Doc, Map
 
-from atoll.domain.dashboard.change import MAX_UPDATE_BYTES
+from atoll.domain.dashboards.change import MAX_UPDATE_BYTES
 from atoll.domain.errors import LimitReached, NotFound
 from atoll.services.dashboards import connections, room
 from atoll.wire.crdt.frames import SyncStep2, SyncUpdate, spell_frame

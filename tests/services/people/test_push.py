@@ -19,7 +19,7 @@ from atoll.services.people.push import PushSubscriptions
 from atoll.services.people.push_delivery import RETRIES, PushDelivery
 from atoll.testing import FakePushSender
 from atoll.wire.words.people import MAX_SUBSCRIPTIONS
-from tests.adapters.storage.rows.dashboard.dashboards import dashboard
+from tests.adapters.storage.rows.dashboards.dashboards import dashboard
 from tests.services.sandboxes.test_sandboxes import OTHER
 from tests.services.scene import Scene, scene
 

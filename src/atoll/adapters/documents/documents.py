@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from atoll.domain.dashboard.item import Fields
+from atoll.domain.dashboards.item import Fields
 from atoll.ports.documents import Document
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from pycrdt import Doc, Map, Text
 
-from atoll.domain.dashboard.change import ROOT
-from atoll.domain.dashboard.item import Fields, RichText, Value
+from atoll.domain.dashboards.change import ROOT
+from atoll.domain.dashboards.item import Fields, RichText, Value
 from atoll.domain.errors import Invalid
 from atoll.domain.event import Json
 from atoll.ports.documents import AppliedUpdate

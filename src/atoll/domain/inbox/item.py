@@ -21,7 +21,7 @@ from atoll.domain.approvals.approval import (
     shown_lines,
     spelled_out,
 )
-from atoll.domain.dashboard.mention import DashboardMention, MentionKind
+from atoll.domain.dashboards.mention import DashboardMention, MentionKind
 from atoll.domain.sandbox.reported import ReportedAgent
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.wire.contract.agents import CardRecord, StatusOption

@@ -6,7 +6,7 @@ The log tells that somebody commented, and not what they wrote.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from atoll.domain.dashboard.comment import (
+from atoll.domain.dashboards.comment import (
     DashboardComment,
     check_mentioned,
     check_removes,
@@ -17,8 +17,8 @@ from atoll.domain.dashboard.comment import (
     read_mentions,
     unknown_comment,
 )
-from atoll.domain.dashboard.dashboard import Dashboard, role_of
-from atoll.domain.dashboard.mention import named_in
+from atoll.domain.dashboards.dashboard import Dashboard, role_of
+from atoll.domain.dashboards.mention import named_in
 from atoll.domain.event import dashboard_stream
 from atoll.domain.ids import CommentId, PrincipalId
 from atoll.domain.paging import PageQuery, RowPage

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from atoll.domain.dashboard.change import MAX_DOCUMENT_BYTES
+from atoll.domain.dashboards.change import MAX_DOCUMENT_BYTES
 from atoll.domain.errors import AtollError, LimitReached
 from atoll.domain.people.principal import Principal
 from atoll.wire.crdt.frames import AwarenessUpdate, Presence, spell_frame

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from atoll.domain.dashboard.dashboard import (
+from atoll.domain.dashboards.dashboard import (
     GROUP,
     MAX_DASHBOARDS,
     RESTORABLE,
@@ -23,9 +23,9 @@ from atoll.domain.dashboard.dashboard import (
     with_person,
     without_person,
 )
-from atoll.domain.dashboard.history import HistoryEntry
-from atoll.domain.dashboard.item import Fields
-from atoll.domain.dashboard.template import TEMPLATES, copied, items_of
+from atoll.domain.dashboards.history import HistoryEntry
+from atoll.domain.dashboards.item import Fields
+from atoll.domain.dashboards.template import TEMPLATES, copied, items_of
 from atoll.domain.errors import LimitReached, NotFound
 from atoll.domain.event import EventDraft, Json, dashboard_stream
 from atoll.domain.ids import EVERY_MEMBER, DashboardId, OrgId, PrincipalId, SandboxId

@@ -7,14 +7,14 @@ undone by loading the document anew: `spoiled` says so.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from atoll.domain.dashboard.change import (
+from atoll.domain.dashboards.change import (
     MAX_DOCUMENT_BYTES,
     Missing,
     adds_deletions,
     check_authors,
     judge,
 )
-from atoll.domain.dashboard.item import check_count, check_item
+from atoll.domain.dashboards.item import check_count, check_item
 from atoll.domain.errors import AtollError, Forbidden, Invalid, LimitReached
 from atoll.domain.ids import PrincipalId
 from atoll.services.dashboards.loading import LoadedDocument

@@ -6,7 +6,7 @@ sandbox; that is decided by `Sandboxes`, from the dashboard's row.
 
 from dataclasses import replace
 
-from atoll.domain.dashboard.dashboard import (
+from atoll.domain.dashboards.dashboard import (
     Dashboard,
     check_edits,
     with_linked,

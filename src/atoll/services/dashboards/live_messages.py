@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from atoll.domain.dashboard.history import StoredUpdate
+from atoll.domain.dashboards.history import StoredUpdate
 from atoll.domain.errors import Invalid, LimitReached
 from atoll.domain.ids import DashboardId, OrgId
 from atoll.ports.bus import LiveChannels

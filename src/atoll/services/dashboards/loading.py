@@ -15,9 +15,9 @@ from typing import TypeVar
 
 import msgspec
 
-from atoll.domain.dashboard.change import types_made
-from atoll.domain.dashboard.dashboard import Dashboard
-from atoll.domain.dashboard.history import (
+from atoll.domain.dashboards.change import types_made
+from atoll.domain.dashboards.dashboard import Dashboard
+from atoll.domain.dashboards.history import (
     CHECKPOINT_ENTRIES,
     MAX_ENTRIES,
     MAX_HISTORY_BYTES,
@@ -26,8 +26,8 @@ from atoll.domain.dashboard.history import (
     counted,
     grouped,
 )
-from atoll.domain.dashboard.item import Fields
-from atoll.domain.dashboard.order import DocumentOrder
+from atoll.domain.dashboards.item import Fields
+from atoll.domain.dashboards.order import DocumentOrder
 from atoll.domain.errors import NotFound, Unavailable
 from atoll.domain.ids import DashboardId
 from atoll.domain.people.principal import SYSTEM

@@ -7,10 +7,10 @@ in the transaction of the change itself, so none is lost and none is made twice.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from atoll.domain.dashboard.comment import DashboardComment
-from atoll.domain.dashboard.dashboard import Dashboard, role_of
-from atoll.domain.dashboard.item import Fields
-from atoll.domain.dashboard.mention import (
+from atoll.domain.dashboards.comment import DashboardComment
+from atoll.domain.dashboards.dashboard import Dashboard, role_of
+from atoll.domain.dashboards.item import Fields
+from atoll.domain.dashboards.mention import (
     MAX_MENTIONED,
     Assignment,
     DashboardMention,

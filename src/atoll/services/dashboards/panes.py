@@ -8,7 +8,7 @@ import asyncio
 from dataclasses import dataclass
 from functools import partial
 
-from atoll.domain.dashboard.dashboard import Dashboard, shows_sandbox, watches_panes
+from atoll.domain.dashboards.dashboard import Dashboard, shows_sandbox, watches_panes
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import DashboardId, SandboxId
 from atoll.domain.people.principal import Principal

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
-from atoll.domain.dashboard.presence import GONE, own_state, presence_name
+from atoll.domain.dashboards.presence import GONE, own_state, presence_name
 from atoll.domain.ids import PrincipalId
 from atoll.services.dashboards.connections import RoomConnection
 from atoll.services.dashboards.live_messages import PresentClient

@@ -12,9 +12,9 @@ from typing import TypeVar
 
 import structlog
 
-from atoll.domain.dashboard.change import MAX_UPDATE_BYTES
-from atoll.domain.dashboard.dashboard import Dashboard, role_of, unknown
-from atoll.domain.dashboard.presence import colour_of, presence_name
+from atoll.domain.dashboards.change import MAX_UPDATE_BYTES
+from atoll.domain.dashboards.dashboard import Dashboard, role_of, unknown
+from atoll.domain.dashboards.presence import colour_of, presence_name
 from atoll.domain.errors import AtollError, Invalid, LimitReached, Unauthenticated, Unavailable
 from atoll.domain.ids import PrincipalId
 from atoll.domain.people.principal import Principal

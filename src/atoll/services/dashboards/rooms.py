@@ -5,9 +5,9 @@ import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from atoll.domain.dashboard.change import MAX_DOCUMENT_BYTES, MAX_UPDATE_BYTES
-from atoll.domain.dashboard.dashboard import Dashboard, check_seen, role_of, unknown
-from atoll.domain.dashboard.item import MAX_ITEMS, MAX_TEXT_BYTES
+from atoll.domain.dashboards.change import MAX_DOCUMENT_BYTES, MAX_UPDATE_BYTES
+from atoll.domain.dashboards.dashboard import Dashboard, check_seen, role_of, unknown
+from atoll.domain.dashboards.item import MAX_ITEMS, MAX_TEXT_BYTES
 from atoll.domain.errors import LimitReached, Unavailable
 from atoll.domain.ids import DashboardId, PrincipalId
 from atoll.domain.people.principal import Principal

@@ -5,7 +5,7 @@ How a link is opened, and who its guest is, is said by `services.people.shares`.
 
 import secrets
 
-from atoll.domain.dashboard.dashboard import Dashboard, check_manages
+from atoll.domain.dashboards.dashboard import Dashboard, check_manages
 from atoll.domain.event import Json
 from atoll.domain.people.login import SECRET_BYTES, fingerprint, spell_secret
 from atoll.domain.people.principal import Principal

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import structlog
 
-from atoll.domain.dashboard.dashboard import RESTORABLE
+from atoll.domain.dashboards.dashboard import RESTORABLE
 from atoll.domain.errors import AtollError
 from atoll.services.dashboards.loading import COMPACT_AFTER, COMPACT_UPDATES, DocumentStore
 from atoll.services.ground import Ground

@@ -12,9 +12,9 @@ from typing import TypeAlias
 
 import structlog
 
-from atoll.domain.dashboard.dashboard import Dashboard, role_of, unknown
-from atoll.domain.dashboard.history import StoredUpdate
-from atoll.domain.dashboard.item import Fields
+from atoll.domain.dashboards.dashboard import Dashboard, role_of, unknown
+from atoll.domain.dashboards.history import StoredUpdate
+from atoll.domain.dashboards.item import Fields
 from atoll.domain.errors import AtollError, Forbidden, Invalid, Unavailable
 from atoll.domain.event import dashboard_stream
 from atoll.domain.ids import PrincipalId

@@ -1,6 +1,6 @@
 """Sandboxes by id or name, for those who may see them, and why one cannot be entered."""
 
-from atoll.domain.dashboard.dashboard import opens_sandbox
+from atoll.domain.dashboards.dashboard import opens_sandbox
 from atoll.domain.errors import AtollError, Conflict, NotFound, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.capability import Capability

@@ -7,7 +7,7 @@ finds within the caller's organization what its list would show them, too.
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from atoll.domain.dashboard.dashboard import role_of, subjects_of
+from atoll.domain.dashboards.dashboard import role_of, subjects_of
 from atoll.domain.event import SANDBOX_STREAMS
 from atoll.domain.overview.search import Hit, SearchQuery, ranked, read_query, score_of, snippet
 from atoll.domain.people.capability import Capability

@@ -7,8 +7,8 @@ administrator, and is removed when nobody takes it.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from atoll.domain.dashboard.dashboard import MAX_DASHBOARDS, Dashboard, role_of, unknown
-from atoll.domain.dashboard.owner import WAITS, given_to, heir_of, may_own
+from atoll.domain.dashboards.dashboard import MAX_DASHBOARDS, Dashboard, role_of, unknown
+from atoll.domain.dashboards.owner import WAITS, given_to, heir_of, may_own
 from atoll.domain.errors import Conflict, Forbidden, LimitReached
 from atoll.domain.event import EventDraft, dashboard_stream
 from atoll.domain.ids import DashboardId, PrincipalId

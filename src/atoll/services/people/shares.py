@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from atoll.domain.dashboard.dashboard import Dashboard
+from atoll.domain.dashboards.dashboard import Dashboard
 from atoll.domain.errors import AtollError, LimitReached, NotFound
 from atoll.domain.event import EventDraft, Json, dashboard_stream, sandbox_stream
 from atoll.domain.ids import DashboardId, SandboxId

@@ -2,7 +2,7 @@
 
 An update lists structs by client, then deletions. A struct says what follows what, and its content.
 Source: `UpdateDecoder.js`, `Item.js` and `DeleteSet.js` of Yjs 13. The parser applies nothing and
-follows no reference; what a document accepts is decided by `domain.dashboard`.
+follows no reference; what a document accepts is decided by `domain.dashboards`.
 """
 
 from enum import IntEnum

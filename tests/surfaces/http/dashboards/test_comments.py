@@ -109,7 +109,7 @@ async def test_only_who_sees_the_dashboard_is_mentioned(atoll: World) -> None:
 
 
 async def test_comments_are_bounded(atoll: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("atoll.domain.dashboard.comment.MAX_COMMENTS", 1)
+    monkeypatch.setattr("atoll.domain.dashboards.comment.MAX_COMMENTS", 1)
     async with client_of(atoll.url, atoll.token) as client:
         board = (await client.post("/v1/dashboards", json={"name": "A"})).json()["id"]
         place = f"/v1/dashboards/{board}/comments"

@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
-from atoll.domain.dashboard.owner import WAITS
+from atoll.domain.dashboards.owner import WAITS
 from tests.surfaces.http.team import Team, team_of
 from tests.surfaces.http.world import World
 

@@ -33,7 +33,7 @@ from atoll.adapters.storage.dashboards.tables import (
 )
 from atoll.adapters.storage.organizations import members
 from atoll.adapters.storage.sandboxes import sandboxes
-from atoll.domain.dashboard.dashboard import Dashboard, without_linked
+from atoll.domain.dashboards.dashboard import Dashboard, without_linked
 from atoll.domain.ids import DashboardId, OrgId, PrincipalId, SandboxId
 from atoll.domain.paging import PageQuery, RowPage, cut_page
 from atoll.ports.store.dashboards.dashboards import DashboardRows

@@ -24,7 +24,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.columns import from_us, metadata, to_us
 from atoll.adapters.storage.dashboards.tables import dashboards
-from atoll.domain.dashboard.history import HistoryEntry, StoredUpdate
+from atoll.domain.dashboards.history import HistoryEntry, StoredUpdate
 from atoll.domain.ids import DashboardId, PrincipalId
 from atoll.ports.store.dashboards.dashboards import (
     DashboardHistoryRows,

@@ -21,7 +21,7 @@ from sqlalchemy import (
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.columns import metadata, to_us
-from atoll.domain.dashboard.mention import DashboardMention, MentionKind
+from atoll.domain.dashboards.mention import DashboardMention, MentionKind
 from atoll.domain.ids import CommentId, DashboardId, MentionId, OrgId, PrincipalId
 from atoll.ports.store.dashboards.mentions import DashboardMentionRows
 

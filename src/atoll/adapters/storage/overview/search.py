@@ -13,7 +13,7 @@ from atoll.adapters.storage.dashboards.dashboards import visible_to
 from atoll.adapters.storage.dashboards.tables import dashboards
 from atoll.adapters.storage.events import event_of_row, events, readable
 from atoll.adapters.storage.sandboxes import sandboxes
-from atoll.domain.dashboard.dashboard import Dashboard
+from atoll.domain.dashboards.dashboard import Dashboard
 from atoll.domain.event import Event
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import EventQuery

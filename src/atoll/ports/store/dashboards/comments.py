@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from atoll.domain.dashboard.comment import DashboardComment
+from atoll.domain.dashboards.comment import DashboardComment
 from atoll.domain.ids import CommentId, DashboardId
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.ports.store.records import Records

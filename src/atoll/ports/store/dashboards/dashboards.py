@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from atoll.domain.dashboard.dashboard import Dashboard
-from atoll.domain.dashboard.history import HistoryEntry, StoredUpdate
+from atoll.domain.dashboards.dashboard import Dashboard
+from atoll.domain.dashboards.history import HistoryEntry, StoredUpdate
 from atoll.domain.ids import DashboardId, OrgId, PrincipalId, SandboxId
 from atoll.domain.paging import PageQuery, RowPage
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Protocol
 
-from atoll.domain.dashboard.mention import DashboardMention
+from atoll.domain.dashboards.mention import DashboardMention
 from atoll.domain.ids import CommentId, DashboardId, MentionId, OrgId, PrincipalId
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from atoll.domain.dashboard.dashboard import Dashboard
+from atoll.domain.dashboards.dashboard import Dashboard
 from atoll.domain.event import Event
 from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.sandbox.sandbox import Sandbox

@@ -3,7 +3,7 @@
 Whoever sees the dashboard may comment.
 """
 
-from atoll.domain.dashboard.comment import DashboardComment
+from atoll.domain.dashboards.comment import DashboardComment
 from atoll.surfaces.http.serving.answers import answer_of
 from atoll.surfaces.http.serving.serve import Operations, RequestContext
 from atoll.wire.api.dashboards import comments as api

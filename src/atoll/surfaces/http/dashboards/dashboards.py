@@ -5,8 +5,8 @@ A dashboard that the caller may not see answers like one that does not exist.
 
 from collections.abc import Iterable
 
-from atoll.domain.dashboard.dashboard import Dashboard, DashboardPerson
-from atoll.domain.dashboard.owner import WAITS
+from atoll.domain.dashboards.dashboard import Dashboard, DashboardPerson
+from atoll.domain.dashboards.owner import WAITS
 from atoll.services.dashboards.dashboards import SeenDashboard
 from atoll.surfaces.http.body.answers import instant
 from atoll.surfaces.http.serving.answers import answer_of

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from atoll.domain.dashboard.history import HistoryEntry
-from atoll.domain.dashboard.item import Fields, RichText
+from atoll.domain.dashboards.history import HistoryEntry
+from atoll.domain.dashboards.item import Fields, RichText
 from atoll.surfaces.http.serving.answers import answer_of
 from atoll.surfaces.http.serving.serve import Operations, RequestContext
 from atoll.wire.api.dashboards import comments as api

@@ -2,7 +2,7 @@
 
 import pytest
 
-from atoll.domain.dashboard.item import Fields, RichText
+from atoll.domain.dashboards.item import Fields, RichText
 from atoll.domain.errors import Invalid
 from atoll.ports.documents import Documents
 

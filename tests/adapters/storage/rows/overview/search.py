@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from atoll.domain.dashboard.dashboard import DashboardPerson
+from atoll.domain.dashboards.dashboard import DashboardPerson
 from atoll.domain.event import sandbox_stream
 from atoll.domain.ids import EVERY_MEMBER, PERSONAL_ORG, EventId, OrgId, SandboxId
 from atoll.domain.sandbox.sandbox import SandboxRepo
@@ -12,7 +12,7 @@ from atoll.ports.store.overview.search import TextQuery
 from atoll.testing.samples import NOW, OTHER, OWNER, draft, sandbox
 from atoll.wire.words.dashboards import DashboardRole, DashboardScope
 from atoll.wire.words.sandboxes import Scope, State
-from tests.adapters.storage.rows.dashboard.dashboards import dashboard
+from tests.adapters.storage.rows.dashboards.dashboards import dashboard
 
 
 def _query(*words: str, team: bool = False, depth: int = 100) -> TextQuery:

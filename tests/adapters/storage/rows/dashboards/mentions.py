@@ -3,11 +3,11 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from atoll.domain.dashboard.mention import DashboardMention, MentionKind
+from atoll.domain.dashboards.mention import DashboardMention, MentionKind
 from atoll.domain.ids import PERSONAL_ORG, CommentId, DashboardId, MentionId, OrgId, PrincipalId
 from atoll.ports import Store
 from atoll.testing.samples import NOW, OWNER
-from tests.adapters.storage.rows.dashboard.dashboards import dashboard
+from tests.adapters.storage.rows.dashboards.dashboards import dashboard
 
 BOB, EVE = PrincipalId("bob"), PrincipalId("eve")
 ONE, TWO = DashboardId("dsh_1"), DashboardId("dsh_2")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pycrdt import Doc, Map, Text
 
-from atoll.domain.dashboard.order import (
+from atoll.domain.dashboards.order import (
     MAX_CONTINUATIONS,
     MAX_NEW_CLIENTS,
     MAX_PARTS,

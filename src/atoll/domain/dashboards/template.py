@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from atoll.domain.dashboard.item import Fields, RichText
+from atoll.domain.dashboards.item import Fields, RichText
 from atoll.domain.errors import Invalid
 from atoll.domain.event import Json
 from atoll.domain.ids import PrincipalId

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from atoll.domain.dashboard.comment import DashboardComment
+from atoll.domain.dashboards.comment import DashboardComment
 from atoll.domain.ids import PERSONAL_ORG, CommentId, DashboardId, PrincipalId
 from atoll.domain.paging import PageQuery
 from atoll.ports import Store

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from atoll.domain.dashboard.comment import (
+from atoll.domain.dashboards.comment import (
     MAX_COMMENTS,
     DashboardComment,
     check_mentioned,
@@ -17,7 +17,7 @@ from atoll.domain.dashboard.comment import (
     read_mentions,
     unknown_comment,
 )
-from atoll.domain.dashboard.dashboard import Dashboard, DashboardPerson
+from atoll.domain.dashboards.dashboard import Dashboard, DashboardPerson
 from atoll.domain.errors import Forbidden, Invalid, LimitReached
 from atoll.domain.ids import PERSONAL_ORG, CommentId, DashboardId, OrgId, PrincipalId
 from atoll.domain.people.capability import capabilities_of

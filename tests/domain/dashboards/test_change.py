@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from atoll.domain.dashboard import change
-from atoll.domain.dashboard.change import (
+from atoll.domain.dashboards import change
+from atoll.domain.dashboards.change import (
     Additions,
     Missing,
     adds_deletions,

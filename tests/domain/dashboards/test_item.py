@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from atoll.domain.dashboard.item import (
+from atoll.domain.dashboards.item import (
     MAX_FIELDS,
     MAX_ITEMS,
     MAX_TEXT_BYTES,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from atoll.domain.dashboard.item import Fields, RichText
-from atoll.domain.dashboard.mention import MAX_SAID, Assignment, assignment_of, named_in
+from atoll.domain.dashboards.item import Fields, RichText
+from atoll.domain.dashboards.mention import MAX_SAID, Assignment, assignment_of, named_in
 from atoll.domain.ids import PrincipalId
 
 ANN, ANNA, BOB, BOBBY, NOBODY = (PrincipalId(one) for one in ("a", "aa", "b", "bb", "n"))

@@ -3,7 +3,7 @@
 An update is judged before it is applied, by what it is made of: shared types only where the page
 makes them (items are maps, which hold texts), no content that a dashboard does not use, nothing
 that rests on changes the document does not have, and no changes in another person's name. What the
-items then hold is checked by `domain.dashboard.item`.
+items then hold is checked by `domain.dashboards.item`.
 """
 
 from bisect import bisect_right
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from atoll.domain.dashboard.item import ITEM_ID
+from atoll.domain.dashboards.item import ITEM_ID
 from atoll.domain.errors import Invalid, LimitReached
 from atoll.domain.ids import PrincipalId
 from atoll.wire.crdt.update import MAX_CLOCK, ContentKind, Deletion, Id, ParsedUpdate, Struct

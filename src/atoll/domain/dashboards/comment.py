@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from atoll.domain.dashboard.dashboard import Dashboard, may_manage, role_of
-from atoll.domain.dashboard.item import ITEM_ID
+from atoll.domain.dashboards.dashboard import Dashboard, may_manage, role_of
+from atoll.domain.dashboards.item import ITEM_ID
 from atoll.domain.errors import Forbidden, Invalid, LimitReached, NotFound
 from atoll.domain.ids import CommentId, DashboardId, OrgId, PrincipalId
 from atoll.domain.people.principal import Principal

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from atoll.domain.dashboard.item import Fields
+from atoll.domain.dashboards.item import Fields
 from atoll.domain.ids import DashboardId, PrincipalId
 
 MAX_ENTRIES: Final = 1000

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from atoll.domain.dashboard.item import Fields, RichText
+from atoll.domain.dashboards.item import Fields, RichText
 from atoll.domain.ids import CommentId, DashboardId, MentionId, OrgId, PrincipalId
 
 MAX_MENTIONED = 200

@@ -2,9 +2,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from atoll.domain.dashboard.history import Counts, StoredUpdate, counted, grouped
-from atoll.domain.dashboard.item import Fields, check_item
-from atoll.domain.dashboard.template import TEMPLATES, copied, items_of
+from atoll.domain.dashboards.history import Counts, StoredUpdate, counted, grouped
+from atoll.domain.dashboards.item import Fields, check_item
+from atoll.domain.dashboards.template import TEMPLATES, copied, items_of
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import PrincipalId
 from atoll.wire.words.dashboards import BLANK

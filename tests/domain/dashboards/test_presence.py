@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from atoll.domain.dashboard.presence import (
+from atoll.domain.dashboards.presence import (
     COLOURS,
     GONE,
     MAX_STATE_BYTES,

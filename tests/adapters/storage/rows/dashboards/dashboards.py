@@ -3,8 +3,8 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from atoll.domain.dashboard.dashboard import Dashboard, DashboardPerson
-from atoll.domain.dashboard.history import HistoryEntry, StoredUpdate
+from atoll.domain.dashboards.dashboard import Dashboard, DashboardPerson
+from atoll.domain.dashboards.history import HistoryEntry, StoredUpdate
 from atoll.domain.ids import PERSONAL_ORG, DashboardId, OrgId, PrincipalId
 from atoll.domain.paging import PageQuery
 from atoll.domain.people.organization import Member
@@ -15,7 +15,7 @@ from atoll.wire.words.dashboards import DashboardRole, DashboardScope
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.people import OrgRole
 from atoll.wire.words.sandboxes import State
-from tests.adapters.storage.rows.dashboard.comments import comment
+from tests.adapters.storage.rows.dashboards.comments import comment
 
 BOB = PrincipalId("bob")
 ONE, TWO = DashboardId("dsh_1"), DashboardId("dsh_2")

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
 
-from atoll.domain.dashboard.dashboard import GROUP, MAX_LINKED, Dashboard, without_person
+from atoll.domain.dashboards.dashboard import GROUP, MAX_LINKED, Dashboard, without_person
 from atoll.domain.ids import PrincipalId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.organization import ADMINISTRATORS, Member, member_principal

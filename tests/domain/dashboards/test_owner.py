@@ -5,14 +5,14 @@ from datetime import timedelta
 
 import pytest
 
-from atoll.domain.dashboard.dashboard import MAX_LINKED, Dashboard, DashboardPerson
-from atoll.domain.dashboard.owner import given_to, heir_of
+from atoll.domain.dashboards.dashboard import MAX_LINKED, Dashboard, DashboardPerson
+from atoll.domain.dashboards.owner import given_to, heir_of
 from atoll.domain.ids import PERSONAL_ORG, DashboardId, PrincipalId, SandboxId
 from atoll.domain.people.organization import Member
 from atoll.wire.words.dashboards import DashboardRole, DashboardScope
 from atoll.wire.words.events import ActorKind
 from atoll.wire.words.people import OrgRole
-from tests.domain.dashboard.test_comment import AT
+from tests.domain.dashboards.test_comment import AT
 
 BOARD = Dashboard(
     DashboardId("dsh_1"), PERSONAL_ORG, PrincipalId("gone"), "Plan", DashboardScope.PRIVATE, AT, AT

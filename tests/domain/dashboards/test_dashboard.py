@@ -3,8 +3,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from atoll.domain.dashboard import dashboard as rules
-from atoll.domain.dashboard.dashboard import (
+from atoll.domain.dashboards import dashboard as rules
+from atoll.domain.dashboards.dashboard import (
     Dashboard,
     DashboardPerson,
     check_edits,
