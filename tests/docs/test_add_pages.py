@@ -119,19 +119,19 @@ def row(*, transcript: str) -> str:
     text = text.replace('(".codex",)', '(".mine",)')
     text = text.replace('transcript="codex"', f'transcript="{transcript}"')
     imports = (
-        "from atoll.domain.agent.agent import Agent, AgentTools, Machine, Package, Seed, WatchFile"
+        "from atoll.domain.agents.agent import Agent, AgentTools, Machine, Package, Seed, WatchFile"
     )
     return f'"""Mine."""\n\n{imports}\n\n_CONFIG = _HOOKS = ""\n\n{text}'
 
 
 def test_data_only_agent_is_one_file(scratch: Scratch) -> None:
-    scratch.add("domain/agent/catalogue/mine.py", row(transcript="codex"))
-    assert scratch.touched() == {"domain/agent/catalogue/mine.py"}
+    scratch.add("domain/agents/catalogue/mine.py", row(transcript="codex"))
+    assert scratch.touched() == {"domain/agents/catalogue/mine.py"}
     said = scratch.run(
         "-c",
         "from pathlib import Path\n"
         "from atoll.adapters.agents.shelf import LayerShelf\n"
-        "from atoll.domain.agent.registry import AGENT_STATE, find\n"
+        "from atoll.domain.agents.registry import AGENT_STATE, find\n"
         "from atoll.wiring.pod import _all_agents\n"
         "print(find('mine').command, ('mine', '.mine') in AGENT_STATE)\n"
         "print(any(one.agent.name == 'mine' for one in LayerShelf(Path('none')).list()))\n"
@@ -141,17 +141,17 @@ def test_data_only_agent_is_one_file(scratch: Scratch) -> None:
 
 
 def test_agent_with_readers_of_its_own_is_three_files(scratch: Scratch) -> None:
-    scratch.add("domain/agent/catalogue/mine.py", row(transcript="mine"))
-    scratch.add("domain/agent/mine/__init__.py", '"""Mine."""\n')
+    scratch.add("domain/agents/catalogue/mine.py", row(transcript="mine"))
+    scratch.add("domain/agents/mine/__init__.py", '"""Mine."""\n')
     scratch.add(
-        "domain/agent/mine/cards.py",
+        "domain/agents/mine/cards.py",
         "class Cards:\n    def take(self, message):\n        return []\n\n\n"
         "TRANSCRIPTS = {'mine': Cards}\n",
     )
     assert len(scratch.touched()) == 3
     said = scratch.run(
         "-c",
-        "from atoll.domain.agent.registry import find\n"
+        "from atoll.domain.agents.registry import find\n"
         "from atoll.runtime.agents.tui import TRANSCRIPTS\n"
         "print(TRANSCRIPTS[find('mine').transcript]().take({}))\n",
     )

@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 
 from atoll.adapters.agents.install import install
-from atoll.domain.agent.registry import find
+from atoll.domain.agents.registry import find
 from atoll.testing.server import TestServer, test_server
 from tests.e2e.agents.agent_world import KEY, World, forgotten, world
 from tests.e2e.servers import api_with, emptied

@@ -53,14 +53,14 @@ ROWS = {port.__name__ for port in get_type_hints(Transaction).values()}
 TESTED_AT_HOME = {"Store", "Records"} | ROWS
 """The store and its rows: Atoll has the one adapter, whose tests have the suite."""
 OUTSIDE_PORTS = {"Conversation", "Transcript"}
-"""Protocols of `domain.agent` that authors implement."""
+"""Protocols of `domain.agents` that authors implement."""
 HANDED_OUT = {"FakeChannel", "FakeKeptDraft"}
 """Fakes that another one hands out."""
 WITH_DASHBOARDS = {"documents"}
 """Modules whose rows are checked with those of dashboards."""
 TIERS = {"Reachable"}
 """Longer suites of a port, which `atoll extension check` runs (tests/adapters/apart)."""
-REAL = ("adapters", "domain.agent.readers", "runtime", "services", "wiring")
+REAL = ("adapters", "domain.agents.readers", "runtime", "services", "wiring")
 """Packages whose classes count as adapters."""
 
 

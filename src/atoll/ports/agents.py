@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from atoll.domain.agent.acp.added import NewAgent
-from atoll.domain.agent.agent import Agent, Seed
+from atoll.domain.agents.acp.added import NewAgent
+from atoll.domain.agents.agent import Agent, Seed
 from atoll.ports.extension import Mount
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Protocol, TypeAlias, runtime_checkable
 
-from atoll.domain.agent.agent import Agent
+from atoll.domain.agents.agent import Agent
 from atoll.domain.files.host_mount import HostMount
 from atoll.domain.hosts.host import LOCAL, Host, HourlyCost
 from atoll.domain.ids import SandboxId

@@ -15,7 +15,7 @@ JOURNAL_BYTES = 4 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Protocol and argv by which programs drive an agent (`domain.agent.agent.Machine`)."""
+    """Protocol and argv by which programs drive an agent (`domain.agents.agent.Machine`)."""
 
     protocol: str
     argv: tuple[str, ...]
@@ -28,7 +28,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class WatchFile:
-    """A file that makes an agent report its turns (`domain.agent.agent.WatchFile`)."""
+    """A file that makes an agent report its turns (`domain.agents.agent.WatchFile`)."""
 
     suffix: str
     content: str
@@ -37,7 +37,7 @@ class WatchFile:
 
 @dataclass(frozen=True, slots=True)
 class AgentTools:
-    """The ways by which an agent learns of Atoll's tools (`domain.agent.agent.AgentTools`)."""
+    """The ways by which an agent learns of Atoll's tools (`domain.agents.agent.AgentTools`)."""
 
     argv: tuple[str, ...] = ()
     files: tuple[WatchFile, ...] = ()
@@ -47,7 +47,7 @@ class AgentTools:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """A coding agent the sandbox knows by name (`domain.agent.agent.Agent`)."""
+    """A coding agent the sandbox knows by name (`domain.agents.agent.Agent`)."""
 
     name: str
     argv: tuple[str, ...]

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from atoll.adapters.agents.pins import write_pin
 from atoll.adapters.agents.shelf import LayerShelf
-from atoll.domain.agent.agent import Agent, layer_name, split_reference
+from atoll.domain.agents.agent import Agent, layer_name, split_reference
 from atoll.domain.broker.provider import PROVIDERS
 from atoll.domain.errors import AtollError, Failed
 from atoll.testing.agent_trial import TOOLS, AgentTrial, TrialLine

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from atoll.domain.agent.agent import Agent
-from atoll.domain.agent.login_use import LOGIN_USES, LoginInside
+from atoll.domain.agents.agent import Agent
+from atoll.domain.agents.login_use import LOGIN_USES, LoginInside
 from atoll.domain.errors import Failed
 from atoll.services.policies.environments import BROKER
 from atoll.testing.model_server import ModelServer

@@ -17,8 +17,8 @@ from pathlib import Path
 import msgspec
 
 from atoll.adapters.zygote.environment import OF_THE_BROKER, environment
-from atoll.domain.agent.agent import named
-from atoll.domain.agent.registry import AGENTS
+from atoll.domain.agents.agent import named
+from atoll.domain.agents.registry import AGENTS
 from atoll.domain.errors import AtollError, Failed, Invalid
 from atoll.domain.wall.proxy_settings import JAVA_OPTIONS, java_options
 from atoll.ports.extension import Mount

@@ -7,7 +7,7 @@ import pytest
 
 from atoll.adapters.agents.layers import InstalledLayers
 from atoll.adapters.agents.shelf import LayerShelf
-from atoll.domain.agent.acp.added import NewAgent
+from atoll.domain.agents.acp.added import NewAgent
 from atoll.domain.errors import Failed, Forbidden, Invalid
 from atoll.zygote.jobs.programs import find_bwrap
 

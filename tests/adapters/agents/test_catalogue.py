@@ -22,8 +22,8 @@ from atoll.adapters.agents.layers import InstalledLayers
 from atoll.adapters.agents.pins import pinned_version, write_pin
 from atoll.adapters.agents.removed import sweep_removed
 from atoll.adapters.agents.shelf import LayerShelf
-from atoll.domain.agent.agent import Package, named, split_reference
-from atoll.domain.agent.registry import AGENTS, allowed, find
+from atoll.domain.agents.agent import Package, named, split_reference
+from atoll.domain.agents.registry import AGENTS, allowed, find
 from atoll.domain.broker.provider import PROVIDERS
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, NotFound
 from atoll.testing import AgentLayersContract, AgentShelfContract, FakeAgentLayers, FakeAgentShelf

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from atoll.adapters.agents.config_folder import ConfigFolder
-from atoll.domain.agent.agent import Seed
+from atoll.domain.agents.agent import Seed
 from atoll.domain.errors import Invalid, LimitReached
 from atoll.testing import AgentConfigsContract, FakeAgentConfigs
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from atoll.adapters.safety.layers import TARGET, SafetyFolders, files_of
-from atoll.domain.agent.agent import TOOLS_PROGRAM
+from atoll.domain.agents.agent import TOOLS_PROGRAM
 from atoll.domain.errors import Failed
 from atoll.domain.profile.profile import Safety
 from atoll.ports import SafetyLayers

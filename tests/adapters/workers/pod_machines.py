@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from atoll.domain.agent.agent import LAYERS
+from atoll.domain.agents.agent import LAYERS
 from atoll.domain.ids import SandboxId
 from atoll.domain.wall.interior import HOME
 from atoll.domain.wall.isolation import Isolation

@@ -22,7 +22,7 @@ from atoll.adapters.storage.store import Settings as StoreSettings
 from atoll.adapters.storage.store import open_store
 from atoll.adapters.vaults.in_memory import InMemoryVault
 from atoll.adapters.workspaces.empty import EmptyWorkspaces
-from atoll.domain.agent.agent import Agent as CatalogueAgent
+from atoll.domain.agents.agent import Agent as CatalogueAgent
 from atoll.domain.hosts.host import Host
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import LOCAL_PERSON

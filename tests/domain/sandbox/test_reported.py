@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from atoll.domain.agent.resumable import RunningAgent
+from atoll.domain.agents.resumable import RunningAgent
 from atoll.domain.event import Event, Json, sandbox_stream
 from atoll.domain.ids import EventId, OrgId
 from atoll.domain.sandbox.reported import (

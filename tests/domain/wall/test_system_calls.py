@@ -1,4 +1,4 @@
-from atoll.domain.agent.registry import AGENT_STATE
+from atoll.domain.agents.registry import AGENT_STATE
 from atoll.domain.wall import runtime_calls
 from atoll.domain.wall.interior import HOME, MASKED, SCRATCH
 from atoll.domain.wall.system_calls import (

@@ -16,7 +16,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from atoll.domain.agent.login_use import PLACEHOLDER_REFRESH
+from atoll.domain.agents.login_use import PLACEHOLDER_REFRESH
 from atoll.testing.model_server import ModelServer, model_server
 from atoll.testing.server import TestServer, test_server
 from tests.peers.api import Pauses

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from atoll.domain.agent.registry import find
+from atoll.domain.agents.registry import find
 from atoll.testing.model_server import model_server
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import (

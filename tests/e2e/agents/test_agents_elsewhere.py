@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from atoll.domain.agent.registry import find
+from atoll.domain.agents.registry import find
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import KEY, World, first_here, forgotten, run, sandbox_for, world
 from tests.e2e.agents.test_agents import assert_policy_is_read_only, prompt

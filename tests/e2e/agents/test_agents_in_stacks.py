@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.domain.agent.registry import find
+from atoll.domain.agents.registry import find
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import KEY, run, sandbox_for, world
 from tests.e2e.agents.test_agents import prompt

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from atoll.domain.agent.status import CALLS
+from atoll.domain.agents.status import CALLS
 from atoll.domain.people.push import PER_WINDOW
 from atoll.testing.server import TestServer, test_server
 from tests.peers.api import Pauses

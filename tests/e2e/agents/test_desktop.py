@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from atoll.adapters.agents.install import install
-from atoll.domain.agent.registry import find
+from atoll.domain.agents.registry import find
 from atoll.testing.server import atoll_command
 from atoll.testing.stranger import Stranger
 from tests.claims import claim_far_uid

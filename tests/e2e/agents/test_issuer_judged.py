@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from atoll.adapters.agents.install import install
-from atoll.domain.agent.registry import find
+from atoll.domain.agents.registry import find
 from tests.e2e.conftest import CACHE
 from tests.peers.issuers.login_issuer import ACCOUNT, Issuer, login_issuer
 

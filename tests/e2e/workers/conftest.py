@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.domain.agent.registry import find
+from atoll.domain.agents.registry import find
 from atoll.testing.server import TestServer, test_server
 
 HERE = Path(__file__).parent

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from atoll.domain.agent.registry import AGENTS as CATALOGUE
+from atoll.domain.agents.registry import AGENTS as CATALOGUE
 from atoll.ports.runtime_boot import Agent, Machine
 from tests.runtime.agents.test_agents import MACHINE
 from tests.runtime.agents.test_register import until

@@ -7,8 +7,8 @@ from typing import Any, cast
 import pytest
 from msgspec.structs import replace
 
-from atoll.domain.agent.card import Began, CardKind, CardState, Draft, Ended, Option, Yielded
-from atoll.domain.agent.status import CALLS, QUIET, SHOWS, AttentionBudget
+from atoll.domain.agents.card import Began, CardKind, CardState, Draft, Ended, Option, Yielded
+from atoll.domain.agents.status import CALLS, QUIET, SHOWS, AttentionBudget
 from atoll.ports.spawner import Process
 from atoll.runtime.agents import reporting
 from atoll.runtime.agents.neighbours import AgentChannel

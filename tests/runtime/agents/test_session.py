@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 from msgspec.structs import replace
 
-from atoll.domain.agent.card import Began, CardKind, CardState, Draft, Ended, Worked, Yielded
+from atoll.domain.agents.card import Began, CardKind, CardState, Draft, Ended, Worked, Yielded
 from atoll.ports.spawner import Process
 from atoll.runtime.agents import turn_closing
 from atoll.runtime.agents.file_acts import GATHER_SECONDS, FileActs

@@ -1,7 +1,7 @@
 """A person changes an agent's model and permission mode, or lifts its strict lock."""
 
-from atoll.domain.agent.conversation import Step
-from atoll.domain.agent.settings import setting
+from atoll.domain.agents.conversation import Step
+from atoll.domain.agents.settings import setting
 from atoll.domain.errors import Conflict
 from atoll.ports.runtime_boot import Agent, Machine
 from atoll.runtime.agents import setting_change

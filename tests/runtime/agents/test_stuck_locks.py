@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 from msgspec.structs import replace
 
-from atoll.domain.agent.card import Began, CardKind, CardState, Draft, Worked
+from atoll.domain.agents.card import Began, CardKind, CardState, Draft, Worked
 from atoll.domain.terminal.size import Size
 from atoll.domain.terminal.softlock import Work
 from atoll.ports.spawner import Process

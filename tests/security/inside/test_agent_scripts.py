@@ -19,8 +19,8 @@ from pathlib import Path
 import pytest
 
 from atoll.adapters.agents.install import install
-from atoll.domain.agent.agent import Package
-from atoll.domain.agent.registry import find
+from atoll.domain.agents.agent import Package
+from atoll.domain.agents.registry import find
 from atoll.domain.errors import Failed
 
 NAME, VERSION = "tinyagent", "1.0.0"

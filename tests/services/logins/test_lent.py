@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from atoll.adapters.extensions.in_memory import InMemory
-from atoll.domain.agent.catalogue import codex
-from atoll.domain.agent.login_use import PLACEHOLDER_REFRESH, ExposedLogin, LoginInside
-from atoll.domain.agent.registry import find
+from atoll.domain.agents.catalogue import codex
+from atoll.domain.agents.login_use import PLACEHOLDER_REFRESH, ExposedLogin, LoginInside
+from atoll.domain.agents.registry import find
 from atoll.domain.errors import Conflict, Forbidden, Invalid, LimitReached, NotFound
 from atoll.domain.ids import PrincipalId
 from atoll.domain.logins.agent_login import AgentLoginRecord

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any, TypeAlias
 
-from atoll.domain.agent.resumable import ResumeFallback, RunningAgent
+from atoll.domain.agents.resumable import ResumeFallback, RunningAgent
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox
 from tests.peers.contract import AGENT

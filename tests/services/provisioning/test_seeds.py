@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from atoll.domain.agent.agent import Seed
+from atoll.domain.agents.agent import Seed
 from atoll.domain.ids import OrgId, PrincipalId
 from atoll.services.provisioning.seeds import config_of
 from atoll.testing import FakeAgentConfigs

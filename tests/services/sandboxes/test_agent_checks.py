@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from atoll.adapters.extensions.in_memory import InMemory
-from atoll.domain.agent.acp.added import AcpDefinition
+from atoll.domain.agents.acp.added import AcpDefinition
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox

@@ -256,7 +256,7 @@ ACTS: dict[str, Acts] = {
     f"PATCH {BOX}/agents/{{agent}}/settings": {"model": STEERED, "permission_mode": STEERED},
     f"POST {HERE}/cards/{{card}}/answer": {
         "option": MACHINE,
-        "text": "tests/domain/agent/codex/test_conversation.py::"
+        "text": "tests/domain/agents/codex/test_conversation.py::"
         "test_question_is_answered_by_an_option_or_in_words",
     },
     f"POST {BOX}/files/mkdir": {"path": MADE, "parents": MADE},

@@ -30,7 +30,7 @@ from atoll.adapters.storage.store import Settings as StoreSettings
 from atoll.adapters.storage.store import open_store
 from atoll.adapters.vaults.envelope import EnvelopeVault, MasterKey
 from atoll.adapters.workspaces.empty import EmptyWorkspaces
-from atoll.domain.agent.registry import canonical_name
+from atoll.domain.agents.registry import canonical_name
 from atoll.domain.ids import SandboxId
 from atoll.domain.wall.isolation import Isolation
 from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, Reachability

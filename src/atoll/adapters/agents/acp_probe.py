@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from atoll.domain.agent.acp.added import AcpDefinition, added_agent
-from atoll.domain.agent.acp.conversation import PROTOCOL
-from atoll.domain.agent.agent import layer_path
+from atoll.domain.agents.acp.added import AcpDefinition, added_agent
+from atoll.domain.agents.acp.conversation import PROTOCOL
+from atoll.domain.agents.agent import layer_path
 from atoll.domain.errors import Failed, Invalid
 
 PROBE_SECONDS: Final = 30.0

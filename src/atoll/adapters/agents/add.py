@@ -19,14 +19,14 @@ from atoll.adapters.agents.fetch import ProgressReporter, fetch
 from atoll.adapters.agents.fetched_package import programs_of, version_of
 from atoll.adapters.agents.install import finish_layer, link_program, locked
 from atoll.adapters.agents.installed import SYSTEM_PATH
-from atoll.domain.agent.acp.added import (
+from atoll.domain.agents.acp.added import (
     GUESSES,
     AcpDefinition,
     NewAgent,
     added_agent,
     read_definition,
 )
-from atoll.domain.agent.agent import layer_name
+from atoll.domain.agents.agent import layer_name
 from atoll.domain.errors import Conflict, Invalid
 from atoll.ports.agents import Layer
 

@@ -11,8 +11,8 @@ from typing import Final
 
 import msgspec
 
-from atoll.domain.agent.acp.added import PREFIX, AcpDefinition, added_agent, judge_definition
-from atoll.domain.agent.agent import Agent
+from atoll.domain.agents.acp.added import PREFIX, AcpDefinition, added_agent, judge_definition
+from atoll.domain.agents.agent import Agent
 from atoll.domain.errors import AtollError, NotFound
 
 FILE: Final = "agent.json"

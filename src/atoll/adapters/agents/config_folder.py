@@ -9,7 +9,7 @@ import os
 import stat
 from pathlib import Path
 
-from atoll.domain.agent.agent import Seed
+from atoll.domain.agents.agent import Seed
 from atoll.domain.errors import Invalid, LimitReached
 
 MAX_FILES = 64

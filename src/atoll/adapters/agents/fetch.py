@@ -17,7 +17,7 @@ from pathlib import Path
 from time import monotonic
 
 from atoll.adapters.agents.installed import SYSTEM_PATH
-from atoll.domain.agent.agent import Agent, Package, layer_path
+from atoll.domain.agents.agent import Agent, Package, layer_path
 from atoll.domain.errors import Failed
 
 INSTALL_SECONDS = 1200.0

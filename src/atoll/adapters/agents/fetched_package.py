@@ -5,8 +5,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from atoll.domain.agent.acp.added import AcpDefinition
-from atoll.domain.agent.agent import read_version
+from atoll.domain.agents.acp.added import AcpDefinition
+from atoll.domain.agents.agent import read_version
 from atoll.domain.errors import Failed
 
 

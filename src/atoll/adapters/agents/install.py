@@ -26,7 +26,7 @@ from atoll.adapters.agents.node import is_script, place_node
 from atoll.adapters.agents.pins import pinned_version
 from atoll.adapters.agents.removed import sweep_removed
 from atoll.adapters.turns import lock_in_turn
-from atoll.domain.agent.agent import Agent, layer_name, needed_programs, read_version
+from atoll.domain.agents.agent import Agent, layer_name, needed_programs, read_version
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid
 from atoll.ports.agents import Layer
 

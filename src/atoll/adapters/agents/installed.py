@@ -7,7 +7,7 @@ sandbox sees it read-only. Several versions lie side by side.
 from pathlib import Path
 
 from atoll.adapters.agents.pins import pinned_version
-from atoll.domain.agent.agent import Agent, layer_name
+from atoll.domain.agents.agent import Agent, layer_name
 
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 """Programs a sandbox of image `host` shares with the host."""

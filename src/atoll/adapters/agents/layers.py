@@ -6,9 +6,9 @@ from pathlib import Path
 
 from atoll.adapters.agents.added import find_added, read_added
 from atoll.adapters.agents.installed import SYSTEM_PATH, layer
-from atoll.domain.agent.acp.added import is_added
-from atoll.domain.agent.agent import Agent, layer_path, split_reference
-from atoll.domain.agent.registry import allowed, find
+from atoll.domain.agents.acp.added import is_added
+from atoll.domain.agents.agent import Agent, layer_path, split_reference
+from atoll.domain.agents.registry import allowed, find
 from atoll.domain.errors import Forbidden, Invalid, NotFound
 from atoll.ports.agents import OfferedAgent
 from atoll.ports.extension import Mount

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from atoll.domain.agent.agent import Package
+from atoll.domain.agents.agent import Package
 from atoll.domain.errors import Failed
 
 VERSION: Final = "22.23.3"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from atoll.domain.agent.agent import Agent, layer_name, read_version
+from atoll.domain.agents.agent import Agent, layer_name, read_version
 from atoll.domain.errors import AtollError
 
 FILE: Final = "pinned"

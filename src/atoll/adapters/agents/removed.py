@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Container, Iterator
 from pathlib import Path
 
-from atoll.domain.agent.agent import LAYERS
+from atoll.domain.agents.agent import LAYERS
 
 PREFIX = ".removed-"
 

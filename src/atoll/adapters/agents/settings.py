@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from atoll.domain.agent.acp.added import is_added, read_name
-from atoll.domain.agent.registry import find
+from atoll.domain.agents.acp.added import is_added, read_name
+from atoll.domain.agents.registry import find
 from atoll.domain.errors import Invalid, NotFound
 
 

@@ -13,9 +13,9 @@ from atoll.adapters.agents.install import install, locked
 from atoll.adapters.agents.installed import SYSTEM_PATH, layer, versions
 from atoll.adapters.agents.pins import with_pin
 from atoll.adapters.agents.removed import set_aside
-from atoll.domain.agent.acp.added import NewAgent, is_added
-from atoll.domain.agent.agent import Agent, layer_name, split_reference
-from atoll.domain.agent.registry import AGENTS, find
+from atoll.domain.agents.acp.added import NewAgent, is_added
+from atoll.domain.agents.agent import Agent, layer_name, split_reference
+from atoll.domain.agents.registry import AGENTS, find
 from atoll.domain.errors import NotFound
 from atoll.ports.agents import InstalledAgent, Layer
 

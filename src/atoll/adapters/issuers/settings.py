@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from atoll.adapters.issuers.client import IssuerClient
-from atoll.domain.agent.login_use import LOGIN_USES
+from atoll.domain.agents.login_use import LOGIN_USES
 from atoll.domain.errors import Invalid
 
 MAX_SCOPES = 32

@@ -10,7 +10,7 @@ from typing import Final
 from atoll.adapters.linked import scripts
 from atoll.adapters.linked.machine import COMMAND_SECONDS
 from atoll.adapters.linked.wall import START_SECONDS, FarWall
-from atoll.domain.agent.registry import AGENT_STATE
+from atoll.domain.agents.registry import AGENT_STATE
 from atoll.domain.errors import Failed
 from atoll.domain.interior.remote import CONTROL_FD, INIT
 from atoll.domain.wall.interior import DEFAULT_FILES, DOORS, HOME

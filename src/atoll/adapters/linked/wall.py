@@ -13,7 +13,7 @@ from atoll.adapters.linked import scripts
 from atoll.adapters.linked.machine import COMMAND_SECONDS, Machine, packed_texts
 from atoll.adapters.linked.shell import Ran
 from atoll.adapters.zygote.start import hostname
-from atoll.domain.agent.registry import AGENT_STATE
+from atoll.domain.agents.registry import AGENT_STATE
 from atoll.domain.errors import Failed, Unavailable
 from atoll.domain.interior.etc import hosts_text
 from atoll.domain.interior.remote import RemoteWall, etc_files, remote_wall_argv

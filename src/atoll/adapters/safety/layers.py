@@ -15,7 +15,7 @@ from pathlib import Path
 
 from atoll.adapters.safety.shell_guard import GUARD
 from atoll.adapters.safety.shell_marks import environment, scripts
-from atoll.domain.agent.agent import LAYERS
+from atoll.domain.agents.agent import LAYERS
 from atoll.domain.errors import Failed
 from atoll.domain.profile.profile import Safety
 from atoll.ports.extension import Mount

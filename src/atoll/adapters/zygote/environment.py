@@ -6,7 +6,7 @@ programs insist on a key.
 
 from collections.abc import Iterable
 
-from atoll.domain.agent.agent import LAYERS
+from atoll.domain.agents.agent import LAYERS
 from atoll.domain.broker.provider import ANTHROPIC, GEMINI, OPENAI, placeholder
 from atoll.domain.wall.interior import HOME, PREFIXES
 from atoll.domain.wall.proxy_settings import JAVA_OPTIONS, NODE, java_options

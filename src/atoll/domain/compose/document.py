@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final, TypeAlias
 
-from atoll.domain.agent.registry import AGENT_STATE
+from atoll.domain.agents.registry import AGENT_STATE
 from atoll.domain.compose.stack import AGENT, Service, Stack
 from atoll.domain.errors import Invalid
 from atoll.domain.interior.etc import AGENT_FILES

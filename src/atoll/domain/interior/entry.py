@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from atoll.domain.agent.registry import AGENT_STATE
+from atoll.domain.agents.registry import AGENT_STATE
 from atoll.domain.wall.interior import (
     GIT_EMAIL,
     GIT_NAME,

@@ -1,7 +1,7 @@
 """The /etc of a sandbox that shows its machine's own /usr: the files of Atoll's, the names of the
 machine's."""
 
-from atoll.domain.agent.registry import AGENTS
+from atoll.domain.agents.registry import AGENTS
 from atoll.domain.wall.interior import GIT_EMAIL, GIT_NAME
 from atoll.domain.wall.proxy_settings import MAVEN_SETTINGS
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from atoll.domain.agent.agent import plain_prompt
-from atoll.domain.agent.registry import canonical_name
+from atoll.domain.agents.agent import plain_prompt
+from atoll.domain.agents.registry import canonical_name
 from atoll.domain.files.host_mount import HostMount
 from atoll.domain.profile.route import extension_name
 from atoll.domain.profile.schema import profile_id

@@ -11,7 +11,7 @@ from typing import Annotated, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from atoll.domain.agent.status import first_status, when_sandbox_ended
+from atoll.domain.agents.status import first_status, when_sandbox_ended
 from atoll.domain.event import Event, sandbox_stream
 from atoll.domain.projection import ModelState, Projection
 from atoll.domain.sandbox.sandbox import KEPT, RUNNING, Sandbox

@@ -7,7 +7,7 @@ knows a backend.
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from atoll.domain.agent.resumable import RunningAgent
+from atoll.domain.agents.resumable import RunningAgent
 from atoll.domain.errors import Conflict, Forbidden
 from atoll.domain.files.host_mount import HostMount
 from atoll.domain.hosts.host import LOCAL

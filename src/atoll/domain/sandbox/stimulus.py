@@ -6,7 +6,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from atoll.domain.agent.resumable import RunningAgent
+from atoll.domain.agents.resumable import RunningAgent
 from atoll.domain.event import Json
 from atoll.domain.hosts.relocation import Relocation
 from atoll.domain.ids import PrincipalId

@@ -6,8 +6,8 @@ sandbox is ready.
 
 from dataclasses import dataclass, replace
 
-from atoll.domain.agent.acp.added import is_added
-from atoll.domain.agent.agent import plain_prompt
+from atoll.domain.agents.acp.added import is_added
+from atoll.domain.agents.agent import plain_prompt
 from atoll.domain.errors import Invalid
 from atoll.wire.words.sandboxes import MAX_TASK_PROMPT, AgentMode, TaskState
 

@@ -12,8 +12,8 @@ from typing import Final
 
 import msgspec
 
-from atoll.domain.agent.acp.added import is_added
-from atoll.domain.agent.registry import AGENTS
+from atoll.domain.agents.acp.added import is_added
+from atoll.domain.agents.registry import AGENTS
 from atoll.domain.errors import Invalid
 from atoll.domain.event import Json
 from atoll.domain.worker import codex_methods
@@ -84,7 +84,7 @@ METHODS: Final[Mapping[str, Allowed]] = MappingProxyType(
     }
 )
 """Tables of the agents that a runtime drives as workers. Codex speaks these words itself; the
-others are translated by their conversation (`domain.agent`)."""
+others are translated by their conversation (`domain.agents`)."""
 
 _FIELDS: Final = frozenset(codex_methods.FIELDS.split())
 _READ_FIELDS: Final = _FIELDS | frozenset(codex_methods.REFUSED_FIELDS.split())

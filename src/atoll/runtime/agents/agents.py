@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from atoll.domain.agent.card_log import Clean
-from atoll.domain.agent.conversation import Restart, Terms
-from atoll.domain.agent.registry import canonical_name
-from atoll.domain.agent.resumable import ResumeFallback
+from atoll.domain.agents.card_log import Clean
+from atoll.domain.agents.conversation import Restart, Terms
+from atoll.domain.agents.registry import canonical_name
+from atoll.domain.agents.resumable import ResumeFallback
 from atoll.domain.errors import AtollError, Invalid, LimitReached, NotFound
 from atoll.domain.ids import ID_ENTROPY_BYTES, TerminalId, spell
 from atoll.domain.terminal.softlock import AgentState, Work

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import msgspec
 
-from atoll.domain.agent.lenient_json import Message
+from atoll.domain.agents.lenient_json import Message
 from atoll.domain.errors import Unavailable
 from atoll.ports.spawner import Spawner
 from atoll.runtime.agents.lines import Program, lines

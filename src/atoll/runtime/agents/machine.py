@@ -10,11 +10,11 @@ from contextlib import contextmanager
 
 import msgspec
 
-from atoll.domain.agent.card import Card, CardKind, CardState, Draft
-from atoll.domain.agent.conversation import Conversation, Reply, Restart, Step, Terms
-from atoll.domain.agent.lenient_json import Message
-from atoll.domain.agent.readers import CONVERSATIONS
-from atoll.domain.agent.settings import SettingName
+from atoll.domain.agents.card import Card, CardKind, CardState, Draft
+from atoll.domain.agents.conversation import Conversation, Reply, Restart, Step, Terms
+from atoll.domain.agents.lenient_json import Message
+from atoll.domain.agents.readers import CONVERSATIONS
+from atoll.domain.agents.settings import SettingName
 from atoll.domain.errors import Conflict, Invalid
 from atoll.runtime.agents.lines import Lines
 from atoll.runtime.agents.neighbours import Tap

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from atoll.domain.agent.card import Card
-from atoll.domain.agent.conversation import Step
-from atoll.domain.agent.lenient_json import Message
-from atoll.domain.agent.settings import SettingName
+from atoll.domain.agents.card import Card
+from atoll.domain.agents.conversation import Step
+from atoll.domain.agents.lenient_json import Message
+from atoll.domain.agents.settings import SettingName
 from atoll.wire.attach import AgentStateChanged
 
 Record = Callable[[str, Mapping[str, object]], object]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from atoll.domain.agent.agent import plain_prompt
+from atoll.domain.agents.agent import plain_prompt
 from atoll.domain.errors import Invalid
 from atoll.ports.runtime_boot import Agent
 from atoll.runtime.agents.status import Identity

@@ -7,7 +7,7 @@ import logging
 import os
 from dataclasses import dataclass
 
-from atoll.domain.agent.resumable import ResumeFallback, is_conversation
+from atoll.domain.agents.resumable import ResumeFallback, is_conversation
 from atoll.domain.errors import AtollError, Unavailable
 from atoll.ports.spawner import Spawner
 from atoll.runtime.agents.session import AgentSession

@@ -1,6 +1,6 @@
 """Reports of what each agent does: to the journal, and in the runtime's own listing.
 
-`domain.agent.status` decides what the status is; here it is kept, and published within bounds. A
+`domain.agents.status` decides what the status is; here it is kept, and published within bounds. A
 change of the last tool or sentence waits a few seconds for the next one. A call for a person waits
 when the agents of this sandbox have called too often.
 """
@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 import msgspec
 from msgspec.structs import replace
 
-from atoll.domain.agent.card import Card, CardKind, CardState
-from atoll.domain.agent.status import (
+from atoll.domain.agents.card import Card, CardKind, CardState
+from atoll.domain.agents.status import (
     ASKING,
     SHOWS,
     AgentFacts,

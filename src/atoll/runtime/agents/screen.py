@@ -9,10 +9,10 @@ import codecs
 import re
 from collections.abc import Callable
 
-from atoll.domain.agent.card import Card, CardKind, CardState, Draft, Value
-from atoll.domain.agent.card_log import CardLog, Clean
-from atoll.domain.agent.command_output import CommandOutput
-from atoll.domain.agent.previews import previews
+from atoll.domain.agents.card import Card, CardKind, CardState, Draft, Value
+from atoll.domain.agents.card_log import CardLog, Clean
+from atoll.domain.agents.command_output import CommandOutput
+from atoll.domain.agents.previews import previews
 from atoll.domain.terminal.size import Size
 from atoll.runtime.clock import timestamp
 from atoll.runtime.terminals.observer import Author

@@ -8,7 +8,7 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from atoll.domain.agent.card import (
+from atoll.domain.agents.card import (
     Began,
     Card,
     CardKind,
@@ -20,12 +20,12 @@ from atoll.domain.agent.card import (
     Worked,
     Yielded,
 )
-from atoll.domain.agent.card_log import CardLog, Clean
-from atoll.domain.agent.conversation import Step
-from atoll.domain.agent.lenient_json import Message
-from atoll.domain.agent.previews import previews
-from atoll.domain.agent.settings import SettingName
-from atoll.domain.agent.status import AttentionBudget
+from atoll.domain.agents.card_log import CardLog, Clean
+from atoll.domain.agents.conversation import Step
+from atoll.domain.agents.lenient_json import Message
+from atoll.domain.agents.previews import previews
+from atoll.domain.agents.settings import SettingName
+from atoll.domain.agents.status import AttentionBudget
 from atoll.domain.broker.audit_budget import AuditBudget
 from atoll.domain.errors import Conflict, Forbidden, NotFound
 from atoll.domain.terminal.softlock import REASONS, AgentState, LockReason, Work

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
 
-from atoll.domain.agent.conversation import Step
-from atoll.domain.agent.settings import NO_SETTINGS, SettingName, chosen_value
-from atoll.domain.agent.status import line_of
+from atoll.domain.agents.conversation import Step
+from atoll.domain.agents.settings import NO_SETTINGS, SettingName, chosen_value
+from atoll.domain.agents.status import line_of
 from atoll.domain.errors import Conflict
 
 ANSWER_SECONDS = 10.0

@@ -1,6 +1,6 @@
 """An agent at a terminal: spoken to by typing, watched by its hooks and its transcript.
 
-Hooks tell of turns (`domain.agent.hooks`): the agent runs a command that writes to a pipe
+Hooks tell of turns (`domain.agents.hooks`): the agent runs a command that writes to a pipe
 inside, which is read here. They also name the transcript, which is followed for cards. Both
 are read by programs inside: nothing here opens a path that something inside has named.
 """
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 import msgspec
 
-from atoll.domain.agent.agent import plain_prompt
-from atoll.domain.agent.card import Card
-from atoll.domain.agent.codex.files import CodexRolloutCards
-from atoll.domain.agent.conversation import Step, unsupported
-from atoll.domain.agent.hooks import HookReport, Hooks
-from atoll.domain.agent.lenient_json import Message
-from atoll.domain.agent.readers import TRANSCRIPTS
-from atoll.domain.agent.settings import SettingName
+from atoll.domain.agents.agent import plain_prompt
+from atoll.domain.agents.card import Card
+from atoll.domain.agents.codex.files import CodexRolloutCards
+from atoll.domain.agents.conversation import Step, unsupported
+from atoll.domain.agents.hooks import HookReport, Hooks
+from atoll.domain.agents.lenient_json import Message
+from atoll.domain.agents.readers import TRANSCRIPTS
+from atoll.domain.agents.settings import SettingName
 from atoll.domain.errors import AtollError, Conflict, Invalid
 from atoll.domain.terminal.draft import DraftLength
 from atoll.domain.wall.own_environment import own_environment

@@ -6,8 +6,8 @@ An agent may omit the end of a turn, or write it out of order.
 import asyncio
 from collections.abc import Callable, Sequence
 
-from atoll.domain.agent.card import CardKind, CardState, Draft, Ended, Said
-from atoll.domain.agent.card_log import CardLog
+from atoll.domain.agents.card import CardKind, CardState, Draft, Ended, Said
+from atoll.domain.agents.card_log import CardLog
 
 WRITING_SECONDS = 1.0
 """An agent that is done may still write down what it did: its turn's card waits so long after

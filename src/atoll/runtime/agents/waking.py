@@ -8,7 +8,7 @@ import asyncio
 from collections import OrderedDict
 from dataclasses import replace
 
-from atoll.domain.agent.card import CardKind, CardState, Draft
+from atoll.domain.agents.card import CardKind, CardState, Draft
 from atoll.domain.errors import Conflict, NotFound
 from atoll.domain.ids import TerminalId
 from atoll.domain.tools.waking import HOLD_REASONS, SleepingAgent, hold_of, woken_among

@@ -8,7 +8,7 @@ counts only once no other turn has begun there for a while.
 import asyncio
 from collections.abc import Callable, Sequence
 
-from atoll.domain.agent.card import Began, CardKind, CardState, Draft, Said, Worked
+from atoll.domain.agents.card import Began, CardKind, CardState, Draft, Said, Worked
 from atoll.runtime.clock import Alarm
 
 WRITTEN_SECONDS = 2.0

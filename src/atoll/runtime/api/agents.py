@@ -3,8 +3,8 @@
 
 from aiohttp import web
 
-from atoll.domain.agent.resumable import is_conversation
-from atoll.domain.agent.settings import SettingName
+from atoll.domain.agents.resumable import is_conversation
+from atoll.domain.agents.settings import SettingName
 from atoll.domain.errors import Forbidden, Invalid
 from atoll.domain.terminal.size import clamp
 from atoll.runtime.agents.orders import AgentOrder

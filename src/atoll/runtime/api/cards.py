@@ -10,7 +10,7 @@ import asyncio
 import msgspec
 from aiohttp import WSMsgType, web
 
-from atoll.domain.agent.card import VERSION, Card
+from atoll.domain.agents.card import VERSION, Card
 from atoll.domain.errors import Invalid, NotFound
 from atoll.runtime.agents.agents import Agents
 from atoll.runtime.agents.screen import Screen

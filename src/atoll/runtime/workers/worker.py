@@ -12,8 +12,8 @@ from typing import TypeVar, cast
 
 import msgspec
 
-from atoll.domain.agent.conversation import AgentEvent, Reply, Step
-from atoll.domain.agent.lenient_json import Message, text, whole
+from atoll.domain.agents.conversation import AgentEvent, Reply, Step
+from atoll.domain.agents.lenient_json import Message, text, whole
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, Unavailable
 from atoll.domain.event import Json
 from atoll.domain.terminal.softlock import AgentState

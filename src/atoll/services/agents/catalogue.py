@@ -8,10 +8,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from atoll.domain.agent.acp.added import is_added
-from atoll.domain.agent.agent import Agent
-from atoll.domain.agent.readiness import AgentReadiness, assess
-from atoll.domain.agent.registry import AGENTS, find
+from atoll.domain.agents.acp.added import is_added
+from atoll.domain.agents.agent import Agent
+from atoll.domain.agents.readiness import AgentReadiness, assess
+from atoll.domain.agents.registry import AGENTS, find
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid
 from atoll.domain.people.principal import Principal
 from atoll.ports import AgentLayers

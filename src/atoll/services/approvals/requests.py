@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import msgspec
 import structlog
 
-from atoll.domain.agent.registry import AGENTS
+from atoll.domain.agents.registry import AGENTS
 from atoll.domain.approvals.approval import (
     ASK_LIFE,
     COMMAND_LIFE,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import msgspec
 
-from atoll.domain.agent.resumable import ResumeFallback, RunningAgent
+from atoll.domain.agents.resumable import ResumeFallback, RunningAgent
 from atoll.domain.sandbox.project import failure_of
 from atoll.domain.sandbox.stimulus import (
     AgentConversed,

@@ -15,7 +15,7 @@ from typing import Final
 
 import structlog
 
-from atoll.domain.agent.registry import find
+from atoll.domain.agents.registry import find
 from atoll.domain.errors import (
     AtollError,
     Conflict,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
-from atoll.domain.agent.agent import Agent
+from atoll.domain.agents.agent import Agent
 from atoll.domain.errors import Invalid
 from atoll.domain.logins.agent_login import AgentLoginRecord, Opened, TokensCame
 from atoll.domain.logins.lifecycle import step

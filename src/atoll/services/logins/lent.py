@@ -8,8 +8,8 @@ token goes inside.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from atoll.domain.agent.login_use import LOGIN_USES, ExposedLogin, LoginInside
-from atoll.domain.agent.registry import canonical_name, find
+from atoll.domain.agents.login_use import LOGIN_USES, ExposedLogin, LoginInside
+from atoll.domain.agents.registry import canonical_name, find
 from atoll.domain.errors import Conflict, Invalid, LimitReached
 from atoll.domain.ids import SandboxId
 from atoll.domain.logins.agent_login import AgentLoginRecord

@@ -5,8 +5,8 @@ A value is among them only where its owner exposes it.
 
 from collections.abc import Sequence
 
-from atoll.domain.agent.login_use import LOGIN_USES, ExposedLogin, agent_of
-from atoll.domain.agent.registry import canonical_name
+from atoll.domain.agents.login_use import LOGIN_USES, ExposedLogin, agent_of
+from atoll.domain.agents.registry import canonical_name
 from atoll.domain.broker.provider import PLACEHOLDER_PREFIX, PROVIDERS, broker_environment
 from atoll.domain.repository.git_remote import git_environment
 from atoll.domain.sandbox.sandbox import Sandbox

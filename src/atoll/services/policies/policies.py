@@ -12,7 +12,7 @@ from types import MappingProxyType
 import msgspec
 import structlog
 
-from atoll.domain.agent.login_use import ExposedLogin, LoginInside, agent_of
+from atoll.domain.agents.login_use import ExposedLogin, LoginInside, agent_of
 from atoll.domain.approvals.approval import Approval, SecretAsk, holds
 from atoll.domain.errors import AtollError, Conflict, Failed, Invalid
 from atoll.domain.ids import SandboxId, SecretId

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from atoll.domain.agent.login_use import ExposedLogin
+from atoll.domain.agents.login_use import ExposedLogin
 from atoll.domain.approvals.approval import Approval, SecretAsk
 from atoll.domain.network.address import PrivateReach
 from atoll.domain.sandbox.sandbox import Sandbox

@@ -7,13 +7,13 @@ backend leaves out what it cannot show.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from atoll.domain.agent.acp.added import is_added
-from atoll.domain.agent.agent import (
+from atoll.domain.agents.acp.added import is_added
+from atoll.domain.agents.agent import (
     Agent,
     layer_path,
     needed_programs,
 )
-from atoll.domain.agent.registry import canonical_name
+from atoll.domain.agents.registry import canonical_name
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import Mount, RuntimeClient
 from atoll.ports.agents import OfferedAgent

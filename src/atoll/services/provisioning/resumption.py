@@ -6,7 +6,7 @@ sandbox's log and never keeps the sandbox from starting.
 
 from collections.abc import Callable
 
-from atoll.domain.agent.resumable import ResumeFallback, RunningAgent
+from atoll.domain.agents.resumable import ResumeFallback, RunningAgent
 from atoll.domain.errors import AtollError
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import RuntimeClient

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from atoll.domain.agent.agent import Agent, Seed
-from atoll.domain.agent.login_use import LOGIN_USES, PLACEHOLDER_REFRESH, LoginFile, LoginInside
+from atoll.domain.agents.agent import Agent, Seed
+from atoll.domain.agents.login_use import LOGIN_USES, PLACEHOLDER_REFRESH, LoginFile, LoginInside
 from atoll.domain.errors import Failed
 from atoll.domain.logins.agent_login import NAMED_LOGIN
 from atoll.domain.people.principal import LOCAL_PERSON

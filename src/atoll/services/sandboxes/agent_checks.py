@@ -12,13 +12,13 @@ from typing import Final
 
 import structlog
 
-from atoll.domain.agent.agent import (
+from atoll.domain.agents.agent import (
     Agent,
     needed_programs,
     split_reference,
     takes_prompts,
 )
-from atoll.domain.agent.registry import canonical_name
+from atoll.domain.agents.registry import canonical_name
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile

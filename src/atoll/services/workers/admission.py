@@ -6,7 +6,7 @@ The decision itself is made, and kept, when the sandbox of the worker is admitte
 from contextlib import suppress
 from typing import Protocol
 
-from atoll.domain.agent.acp.added import is_added
+from atoll.domain.agents.acp.added import is_added
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFound
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
 
-from atoll.domain.agent.resumable import is_conversation
+from atoll.domain.agents.resumable import is_conversation
 from atoll.domain.errors import AtollError, Conflict, Invalid
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.capability import Capability

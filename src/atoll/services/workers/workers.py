@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
-from atoll.domain.agent.acp.added import is_added
+from atoll.domain.agents.acp.added import is_added
 from atoll.domain.errors import Conflict, Invalid, LimitReached, NotFound
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.capability import Capability

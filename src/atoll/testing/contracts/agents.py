@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from atoll.domain.agent.acp.added import NewAgent
+from atoll.domain.agents.acp.added import NewAgent
 from atoll.domain.errors import Conflict, Invalid, NotFound
 from atoll.ports.agents import AgentConfigs, AgentLayers, AgentShelf
 

@@ -1,4 +1,4 @@
-"""The contracts of an agent's readers: Transcript and Conversation of `atoll.domain.agent`.
+"""The contracts of an agent's readers: Transcript and Conversation of `atoll.domain.agents`.
 
 Subclass one in a test module. Fixtures: `make`, the reader as `TRANSCRIPTS` or `CONVERSATIONS` has
 it; `messages`, lines that the agent really wrote, in order, from which the hostile ones are made.
@@ -10,11 +10,11 @@ from typing import TypeAlias
 
 import pytest
 
-from atoll.domain.agent.card import Card, CardKind, CardState, Draft, Said, Value
-from atoll.domain.agent.card_log import CardLog
-from atoll.domain.agent.conversation import Conversation, Step, Terms
-from atoll.domain.agent.lenient_json import Message
-from atoll.domain.agent.readers import Transcript
+from atoll.domain.agents.card import Card, CardKind, CardState, Draft, Said, Value
+from atoll.domain.agents.card_log import CardLog
+from atoll.domain.agents.conversation import Conversation, Step, Terms
+from atoll.domain.agents.lenient_json import Message
+from atoll.domain.agents.readers import Transcript
 from atoll.domain.errors import Conflict, Invalid, NotFound
 
 MakeTranscript: TypeAlias = Callable[[], Transcript]

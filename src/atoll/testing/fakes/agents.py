@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from atoll.domain.agent.acp.added import (
+from atoll.domain.agents.acp.added import (
     AcpDefinition,
     NewAgent,
     added_agent,
     is_added,
     read_definition,
 )
-from atoll.domain.agent.agent import Agent, Seed, layer_path, split_reference
-from atoll.domain.agent.registry import AGENTS, allowed, find
+from atoll.domain.agents.agent import Agent, Seed, layer_path, split_reference
+from atoll.domain.agents.registry import AGENTS, allowed, find
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFound
 from atoll.ports.agents import InstalledAgent, Layer, OfferedAgent
 from atoll.ports.extension import Mount

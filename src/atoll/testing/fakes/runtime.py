@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from atoll.adapters.runtimes.answers import read_answer
-from atoll.domain.agent.registry import canonical_name
+from atoll.domain.agents.registry import canonical_name
 from atoll.domain.errors import Conflict, Invalid, NotFound, Unavailable
 from atoll.domain.wall.probe import PROBE
 from atoll.ports.extension import Reachability

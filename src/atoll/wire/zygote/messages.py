@@ -68,7 +68,7 @@ class View(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An agent's machine mode (`domain.agent.agent.Machine`)."""
+    """An agent's machine mode (`domain.agents.agent.Machine`)."""
 
     protocol: Text
     argv: tuple[Text, ...]
@@ -90,7 +90,7 @@ class HostMount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class WatchFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A file that makes an agent report its turns (`domain.agent.agent.WatchFile`)."""
+    """A file that makes an agent report its turns (`domain.agents.agent.WatchFile`)."""
 
     suffix: Annotated[str, msgspec.Meta(pattern=r"^\.[a-z]{1,16}\Z")]
     content: Text
@@ -98,7 +98,7 @@ class WatchFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AgentTools(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The ways by which an agent learns of Atoll's tools (`domain.agent.agent.AgentTools`)."""
+    """The ways by which an agent learns of Atoll's tools (`domain.agents.agent.AgentTools`)."""
 
     argv: tuple[Text, ...] = ()
     files: tuple[WatchFile, ...] = ()
@@ -107,7 +107,7 @@ class AgentTools(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An agent the runtime may start by name (`domain.agent.agent.Agent`)."""
+    """An agent the runtime may start by name (`domain.agents.agent.Agent`)."""
 
     name: Text
     argv: tuple[Text, ...]

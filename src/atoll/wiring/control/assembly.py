@@ -39,8 +39,8 @@ from atoll.adapters.workspaces.metadata_files import HomeMetadata
 from atoll.adapters.zygote.importer import ZygoteImporter
 from atoll.adapters.zygote.mount_grants import HomeGrants
 from atoll.adapters.zygote.own_keys import OwnKeys
-from atoll.domain.agent.agent import named
-from atoll.domain.agent.registry import allowed
+from atoll.domain.agents.agent import named
+from atoll.domain.agents.registry import allowed
 from atoll.ports import Store
 from atoll.ports.extension import Extension, ExtensionSetup
 from atoll.services.application import Application

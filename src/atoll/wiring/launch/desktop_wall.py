@@ -19,7 +19,7 @@ from typing import Final
 import msgspec
 
 from atoll.adapters.runtimes.http_clients import HttpRuntimeClients
-from atoll.domain.agent.agent import LAYERS
+from atoll.domain.agents.agent import LAYERS
 from atoll.domain.errors import Failed
 from atoll.domain.wall.interior import HOME
 from atoll.domain.wall.isolation import Isolation

@@ -8,7 +8,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from atoll.domain.agent.registry import AGENT_STATE
+from atoll.domain.agents.registry import AGENT_STATE
 from atoll.domain.errors import Failed
 from atoll.zygote.disk import image
 from atoll.zygote.disk.engine_mounts import EngineMount, EngineMounts, engine_mount_at

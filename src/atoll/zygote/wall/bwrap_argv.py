@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from atoll.domain.agent.registry import AGENT_STATE
+from atoll.domain.agents.registry import AGENT_STATE
 from atoll.domain.files.host_mount import HostMount
 from atoll.domain.interior.etc import ROOT_LINKS
 from atoll.domain.wall.interior import (

@@ -14,7 +14,7 @@ from atoll.adapters.extensions.docker.images import ResolvedImage
 from atoll.adapters.extensions.docker.pulls import is_reference, split_reference
 from atoll.adapters.extensions.docker.seccomp_profile import all_but, profile_for
 from atoll.adapters.zygote.environment import environment_with_image
-from atoll.domain.agent.registry import AGENT_STATE
+from atoll.domain.agents.registry import AGENT_STATE
 from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.domain.files.host_mount import HostMount
 from atoll.domain.interior.etc import AGENT_FILES

@@ -16,7 +16,7 @@ import pytest
 
 from atoll.client import Atoll
 from atoll.client.workers.shapes import WorkerEvent
-from atoll.domain.agent.login_use import PLACEHOLDER_REFRESH
+from atoll.domain.agents.login_use import PLACEHOLDER_REFRESH
 from atoll.testing.server import TestServer
 from tests.e2e.agents.test_agent_logins import READ, Scene, kept, log_in, logged_in, no_token, shell
 

@@ -14,7 +14,7 @@ import pytest
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
-from atoll.domain.agent.registry import find
+from atoll.domain.agents.registry import find
 from atoll.protocol.v1 import codex_events_pb2 as events_pb2
 from atoll.protocol.v1 import codex_workers_pb2 as workers_pb2
 from atoll.testing.server import TestServer

@@ -13,8 +13,8 @@ from typing import Any
 
 from aiohttp import web
 
-from atoll.domain.agent.agent import split_reference
-from atoll.domain.agent.registry import find
+from atoll.domain.agents.agent import split_reference
+from atoll.domain.agents.registry import find
 from atoll.domain.errors import AtollError
 
 HEARTBEAT_SECONDS = 2.0

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from atoll.domain.agent.login_use import PLACEHOLDER_REFRESH
+from atoll.domain.agents.login_use import PLACEHOLDER_REFRESH
 from atoll.runtime.doors.broker import broker, exchange, login_renewals
 from atoll.wire.contract.policy import DoorLimits, LoginToken, Policy
 from tests.peers.broker import Door, broker_door

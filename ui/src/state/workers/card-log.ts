@@ -1,7 +1,7 @@
 /**
  * Cards in their order, the newest revision of each, within bounds. Pure.
  *
- * It follows `domain/agent/card_log.py`: what a worker's stream says becomes the same cards that a
+ * It follows `domain/agents/card_log.py`: what a worker's stream says becomes the same cards that a
  * runtime makes of an agent.
  */
 

@@ -1,5 +1,5 @@
 /**
- * What Codex's app-server says as cards, as `domain/agent/codex/cards.py` makes them, and the
+ * What Codex's app-server says as cards, as `domain/agents/codex/cards.py` makes them, and the
  * answers to its questions. Pure.
  */
 

@@ -1,4 +1,4 @@
-/** Codex's items as cards, as `domain/agent/codex/items.py` makes them. Pure. */
+/** Codex's items as cards, as `domain/agents/codex/items.py` makes them. Pure. */
 
 import type { Card } from '../../api/types';
 import { t, worded } from '../../language/t';

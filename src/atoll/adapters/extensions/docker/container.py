@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 import msgspec
 
 from atoll.adapters.extensions.docker.images import ResolvedImage
-from atoll.domain.agent.registry import AGENT_STATE
+from atoll.domain.agents.registry import AGENT_STATE
 from atoll.domain.errors import Invalid
 from atoll.domain.files.host_mount import HostMount, below_any
 from atoll.domain.interior.etc import AGENT_FILES

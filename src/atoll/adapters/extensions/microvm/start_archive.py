@@ -15,7 +15,7 @@ from atoll.adapters.extensions.microvm.guest import (
 )
 from atoll.adapters.linked.wall import wall_of
 from atoll.adapters.zygote.start import hostname
-from atoll.domain.agent.registry import AGENT_STATE
+from atoll.domain.agents.registry import AGENT_STATE
 from atoll.domain.interior.etc import hosts_text
 from atoll.domain.interior.remote import RemoteMachine, etc_files, remote_wall_argv
 from atoll.ports.extension import Provision

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from atoll.domain.agent.agent import LAYERS, Agent, needed_programs, split_reference
-from atoll.domain.agent.registry import find
+from atoll.domain.agents.agent import LAYERS, Agent, needed_programs, split_reference
+from atoll.domain.agents.registry import find
 from atoll.domain.errors import Invalid, NotFound
 from atoll.ports.extension import Mount
 from atoll.ports.images import Tree

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from atoll.domain.agent import resumable
+from atoll.domain.agents import resumable
 from atoll.domain.event import Json
 from atoll.domain.sandbox.instruction import Append
 from atoll.domain.sandbox.project import SandboxProject, setup_began, setup_ended

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from atoll.domain.agent.login_use import placeholder_tokens
+from atoll.domain.agents.login_use import placeholder_tokens
 from atoll.domain.broker.control_plane import (
     CONTROL_PLANE,
     TOOLS,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from atoll.domain.agent.agent import needed_programs, split_reference, takes_prompts
+from atoll.domain.agents.agent import needed_programs, split_reference, takes_prompts
 from atoll.domain.errors import AtollError, Failed, Forbidden, Invalid
 from atoll.domain.sandbox.image import HOST
 from atoll.domain.sandbox.sandbox import Sandbox

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from starlette.responses import Response
 from starlette.websockets import WebSocket
 
-from atoll.domain.agent.acp.added import is_added
+from atoll.domain.agents.acp.added import is_added
 from atoll.domain.errors import Invalid
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal

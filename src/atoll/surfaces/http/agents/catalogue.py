@@ -1,7 +1,7 @@
 """Routes of the agents of this installation: which work here, and the install of one."""
 
-from atoll.domain.agent.agent import takes_prompts
-from atoll.domain.agent.readiness import AgentReadiness
+from atoll.domain.agents.agent import takes_prompts
+from atoll.domain.agents.readiness import AgentReadiness
 from atoll.services.agents.catalogue import Installing
 from atoll.surfaces.http.serving.answers import answer_of
 from atoll.surfaces.http.serving.serve import Operations, RequestContext

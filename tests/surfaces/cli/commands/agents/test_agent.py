@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from atoll.domain.agent.registry import find
+from atoll.domain.agents.registry import find
 from atoll.surfaces.cli.commands.agents import control as agent_control
 from atoll.testing import FakeAgentShelf, FakeHost
 from tests.surfaces.cli.conftest import Cli

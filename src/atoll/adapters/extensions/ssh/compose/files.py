@@ -11,7 +11,7 @@ from typing import Final
 
 from atoll.adapters.linked import scripts
 from atoll.adapters.linked.machine import COMMAND_SECONDS, Machine, packed_texts
-from atoll.domain.agent.registry import AGENT_STATE
+from atoll.domain.agents.registry import AGENT_STATE
 from atoll.domain.compose.document import ETC, FarFiles
 from atoll.domain.errors import Failed, Unavailable
 from atoll.domain.interior.etc import OWN

@@ -50,7 +50,7 @@ def add(
     as_json: bool,
 ) -> None:
     """Add an agent that speaks ACP, and try that it does."""
-    from atoll.domain.agent.acp.added import NewAgent
+    from atoll.domain.agents.acp.added import NewAgent
 
     if npm is not None and pip is not None:
         raise click.UsageError("--npm and --pip exclude each other.")

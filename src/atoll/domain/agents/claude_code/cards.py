@@ -1,0 +1,273 @@
+"""Claude Code's own messages as cards: `stream-json` output and transcript files, one to one.
+
+Both hold the same messages. A stream also carries pieces of a block while it is written, and
+requests permissions. Tools are read by `claude_code.tools`.
+"""
+
+from atoll.domain.agents.card import (
+    Began,
+    CardKind,
+    CardState,
+    Draft,
+    Interrupted,
+    Option,
+    Said,
+    Yielded,
+)
+from atoll.domain.agents.claude_code.tools import (
+    question_options,
+    questions,
+    tool_card,
+    tool_result,
+)
+from atoll.domain.agents.lenient_json import Message, part, parts, remember, short, text, whole
+
+ALLOW, DENY = "allow", "deny"
+INTERRUPTED = "[Request interrupted"
+_BLOCKS = {"text": CardKind.TEXT, "thinking": CardKind.THINKING}
+_DELTAS = {"text_delta": "text", "thinking_delta": "thinking"}
+
+
+class ClaudeCards:
+    """Translator of one conversation's messages."""
+
+    def __init__(self) -> None:
+        self._messages = 0
+        self._blocks = 0
+        self._turn = ""
+        self._turns = 0
+        self._steers = 0
+        self._kinds: dict[str, CardKind] = {}
+        self._asked: dict[str, str] = {}
+
+    def take(self, message: Message) -> list[Said]:
+        """Translate one message."""
+        match text(message, "type"):
+            case "assistant":
+                return self._assistant(message)
+            case "user":
+                return self._user(message)
+            case "stream_event":
+                return self._piece(part(message, "event"))
+            case "result":
+                return self._result(message)
+            case "system":
+                return self._system(message)
+            case "control_request":
+                return self._request(message)
+            case _:
+                return []
+
+    def asked(self, words: str) -> list[Said]:
+        """Add the card of a person's prompt; the stream itself does not repeat it."""
+        self._turns += 1
+        return self._began(f"asked:{self._turns}", words)
+
+    def steered(self, words: str) -> list[Said]:
+        """Add the card of what a person says during a turn."""
+        self._steers += 1
+        return [_of_person(f"user:steer:{self._steers}", words)]
+
+    def answered(self, request: str, *, accepted: bool) -> list[Said]:
+        """Record a person's answer to a pending card."""
+        kind = (
+            CardKind.APPROVAL
+            if self._asked.pop(request, "") != "AskUserQuestion"
+            else CardKind.QUESTION
+        )
+        state = CardState.DONE if accepted else CardState.DECLINED
+        return [Draft(id=f"approval:{request}", kind=kind, state=state), Began()]
+
+    def _began(self, name: str, words: str) -> list[Said]:
+        self._turn = f"turn:{name}"
+        return [
+            Draft(id=self._turn, kind=CardKind.TURN, state=CardState.RUNNING, title=short(words)),
+            _of_person(f"user:{name}", words),
+            Began(),
+        ]
+
+    def _ended(self, state: CardState, **data: int | None) -> list[Said]:
+        known = {name: value for name, value in data.items() if value is not None}
+        turn, self._turn = self._turn, ""
+        ended: list[Said] = [Yielded()]
+        if turn:
+            ended.insert(0, Draft(id=turn, kind=CardKind.TURN, state=state, data={**known}))
+        return ended
+
+    def _assistant(self, message: Message) -> list[Said]:
+        inner, said = part(message, "message"), list[Said]()
+        if _is_filler(message, inner):
+            return []
+        streamed = self._messages > 0 and not text(message, "parent_tool_use_id")
+        for at, block in enumerate(parts(inner, "content")):
+            if streamed:
+                card_id = f"m{self._messages}:{self._blocks}"
+                self._blocks += 1
+            else:
+                card_id = f"{text(message, 'uuid') or text(inner, 'id')}:{at}"
+            said += self._block(block, card_id)
+        if message.get("isApiErrorMessage") is True and "parentUuid" in message:
+            # A transcript has no result, and no hook reports such an end.
+            return [*_as_failures(said), *self._ended(CardState.FAILED)]
+        return said
+
+    def _block(self, block: Message, card_id: str) -> list[Said]:
+        match text(block, "type"):
+            case "tool_use" | "server_tool_use" | "mcp_tool_use":
+                draft = tool_card(block)
+                remember(self._kinds, draft.id, draft.kind)
+                return [draft]
+            case "thinking":
+                words, kind = text(block, "thinking"), CardKind.THINKING
+            case _:
+                words, kind = text(block, "text"), CardKind.TEXT
+        return [Draft(id=card_id, kind=kind, state=CardState.DONE, text=words)] if words else []
+
+    def _user(self, message: Message) -> list[Said]:
+        content = part(message, "message").get("content")
+        name = text(message, "uuid")
+        if isinstance(content, str):
+            return self._said_by_person(message, name, content)
+        said = list[Said]()
+        for block in parts(part(message, "message"), "content"):
+            if text(block, "type") == "tool_result":
+                said.append(tool_result(block, part(message, "toolUseResult"), self._kinds))
+            elif text(block, "type") == "text":
+                said += self._said_by_person(message, name, text(block, "text"))
+        return said
+
+    def _said_by_person(self, message: Message, name: str, words: str) -> list[Said]:
+        if words.startswith(INTERRUPTED):
+            return [*self._ended(CardState.DECLINED), Interrupted()]
+        # Text that a program put there (reminders, outputs of slash commands) is not a person's.
+        if message.get("isMeta") is True or message.get("isSidechain") is True:
+            return []
+        if text(message, "parent_tool_use_id") or words.startswith(("<local-command", "<command-")):
+            return []
+        return self._began(name or f"{self._turns}", words)
+
+    def _piece(self, event: Message) -> list[Said]:
+        """Append a piece of a block that is being written."""
+        at = whole(event, "index") or 0
+        card_id = f"m{self._messages}:{at}"
+        match text(event, "type"):
+            case "message_start":
+                self._messages, self._blocks = self._messages + 1, 0
+            case "content_block_start":
+                kind = _BLOCKS.get(text(part(event, "content_block"), "type"))
+                running = CardState.RUNNING
+                return (
+                    [] if kind is None else [Draft(id=card_id, kind=kind, state=running, text="")]
+                )
+            case "content_block_delta":
+                delta = part(event, "delta")
+                field = _DELTAS.get(text(delta, "type"))
+                if field is None:
+                    return []
+                kind, words = _BLOCKS[field], text(delta, field)
+                return [Draft(id=card_id, kind=kind, text=words, append=True)]
+            case _:
+                return []
+        return []
+
+    def _result(self, message: Message) -> list[Said]:
+        failed = message.get("is_error") is True
+        broken = text(message, "subtype") == "error_during_execution"
+        said = list[Said]()
+        if failed and not broken:
+            words = text(message, "result") or text(message, "subtype")
+            said.append(
+                Draft(
+                    id=f"end:{self._turn}", kind=CardKind.STATUS, state=CardState.FAILED, text=words
+                )
+            )
+        state = CardState.FAILED if failed else CardState.DONE
+        return [*said, *self._ended(state, milliseconds=whole(message, "duration_ms"))]
+
+    def _system(self, message: Message) -> list[Said]:
+        match text(message, "subtype"):
+            case "init":
+                title = f"Claude Code {text(message, 'claude_code_version')}".strip()
+                model = text(message, "model")
+                return [_status("init", title, CardState.DONE, model)]
+            case "turn_duration":
+                return self._ended(CardState.DONE, milliseconds=whole(message, "durationMs"))
+            case "api_error" | "error":
+                name = text(message, "uuid")
+                words = text(message, "content") or text(part(message, "error"), "message")
+                return [
+                    _status(
+                        f"error:{name}", "The model could not be asked", CardState.FAILED, words
+                    )
+                ]
+            case "compact_boundary":
+                title = "The conversation was made shorter"
+                return [_status(f"compact:{text(message, 'uuid')}", title, CardState.DONE)]
+            case _:
+                return []
+
+    def _request(self, message: Message) -> list[Said]:
+        """Add the card of a permission or question that waits for its answer."""
+        name, request = text(message, "request_id"), part(message, "request")
+        if text(request, "subtype") != "can_use_tool":
+            return []
+        tool, given = text(request, "tool_name"), part(request, "input")
+        remember(self._asked, name, tool)
+        if tool == "AskUserQuestion":
+            card = Draft(
+                id=f"approval:{name}",
+                kind=CardKind.QUESTION,
+                state=CardState.PENDING,
+                title="The agent asks",
+                text=questions(given),
+                options=question_options(given),
+                data={"answerable": True},
+            )
+        else:
+            card = Draft(
+                id=f"approval:{name}",
+                kind=CardKind.APPROVAL,
+                state=CardState.PENDING,
+                title=f"Allow {text(request, 'display_name') or tool}?",
+                text=text(given, "command", "file_path", "plan", "url")
+                or text(request, "description"),
+                options=(Option(ALLOW, "Allow", "allow"), Option(DENY, "Deny", "deny")),
+                data={"answerable": True, "tool": tool, "for": text(request, "tool_use_id")},
+            )
+        return [card, Yielded()]
+
+
+def message_name(message: Message, turn: str, written: str = "") -> str:
+    """Return the name of a message of this turn: the model's own, by which its pieces are known,
+    else the line's. A model's names are not trusted to differ from turn to turn. `written` is the
+    message that pieces are of."""
+    if text(message, "type") == "stream_event":
+        return f"{turn}:{written}" if written else ""
+    own = text(part(message, "message"), "id")
+    return f"{turn}:{own}" if own else text(message, "uuid")
+
+
+def _of_person(card_id: str, words: str) -> Draft:
+    return Draft(card_id, CardKind.TEXT, CardState.DONE, text=words, data={"role": "person"})
+
+
+def _as_failures(said: list[Said]) -> list[Said]:
+    return [
+        _status(one.id, "The model could not be asked", CardState.FAILED, one.text or "")
+        for one in said
+        if isinstance(one, Draft)
+    ]
+
+
+def _status(card_id: str, title: str, state: CardState, words: str = "") -> Draft:
+    return Draft(id=card_id, kind=CardKind.STATUS, state=state, title=title, text=words)
+
+
+def _is_filler(message: Message, inner: Message) -> bool:
+    """Report whether Claude itself wrote a line of a transcript in its model's place, as after an
+    interrupt; nobody was shown it. A failed request is one, too, and is shown."""
+    written = "parentUuid" in message and text(inner, "model") == "<synthetic>"
+    return written and message.get("isApiErrorMessage") is not True
+
+
+TRANSCRIPTS = {"claude": ClaudeCards}

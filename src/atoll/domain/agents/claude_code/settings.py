@@ -1,0 +1,84 @@
+"""Model and permission mode of Claude Code, as its control messages report and change them.
+
+Claude accepts any word as a mode, also one that does not exist: only its documented ones are
+offered.
+"""
+
+from atoll.domain.agents.lenient_json import Message, part, parts, text
+from atoll.domain.agents.settings import SettingName, setting, with_value
+from atoll.wire.contract.agents import SettingsRecord
+
+_MODES = (
+    ("default", "Ask before each action"),
+    ("acceptEdits", "Accept edits"),
+    ("plan", "Plan only"),
+)
+_BYPASS = ("bypassPermissions", "Allow everything")
+"""A mode for an agent that was started with it only; Claude refuses it otherwise."""
+
+
+class ClaudeSettings:
+    """The settings of one Claude, and the changes that it has not answered yet. `changed` holds
+    what a person has changed, which a new start does not know."""
+
+    def __init__(self, *, asks: bool) -> None:
+        modes = _MODES if asks else (*_MODES, _BYPASS)
+        start = "default" if asks else _BYPASS[0]
+        self.record = SettingsRecord(
+            model=setting("", (), free=True), permission_mode=setting(start, modes)
+        )
+        self.changed: dict[SettingName, str] = {}
+        self._names: dict[str, str] = {}
+        self._changes: dict[str, tuple[SettingName, str]] = {}
+
+    def asked(self, request: str, name: SettingName, value: str) -> None:
+        """Remember a change until Claude answers it."""
+        self._changes = {request: (name, value)}
+
+    def replied(self, response: Message) -> tuple[SettingsRecord | None, str | None]:
+        """Read the answer to one of our requests: the new settings, and how a change ended."""
+        models = parts(part(response, "response"), "models")
+        if models:
+            return self._offered(models), None
+        change = self._changes.pop(text(response, "request_id"), None)
+        if change is None:
+            return None, None
+        if text(response, "subtype") != "success":
+            return None, text(response, "error") or "Claude gave no reason"
+        self.changed[change[0]] = change[1]
+        return self._set(*change), ""
+
+    def told(self, message: Message) -> SettingsRecord | None:
+        """Read a system message; None where it says nothing new."""
+        before = self.record
+        mode, model = text(message, "permissionMode"), text(message, "model")
+        if mode:
+            self._set("permission_mode", mode)
+        if model and text(message, "subtype") == "init":
+            self._set("model", self._name_of(model))
+        return None if self.record == before else self.record
+
+    def _offered(self, models: list[Message]) -> SettingsRecord:
+        pairs = [(text(one, "value"), text(one, "displayName")) for one in models]
+        present = self.record.model.now if self.record.model is not None else ""
+        model = setting(present or "default", pairs, free=True)
+        offered = {one.id for one in model.choices}
+        self._names = {
+            text(one, "value"): text(one, "resolvedModel")
+            for one in models
+            if text(one, "value") in offered
+        }
+        self.record = SettingsRecord(model=model, permission_mode=self.record.permission_mode)
+        return self.record
+
+    def _name_of(self, model: str) -> str:
+        """Return the choice that stands for a model; the present one if it does."""
+        present = self.record.model.now if self.record.model is not None else ""
+        standing = [name for name, resolved in self._names.items() if resolved == model]
+        if present in standing:
+            return present
+        return standing[0] if standing else model
+
+    def _set(self, name: SettingName, value: str) -> SettingsRecord:
+        self.record = with_value(self.record, name, value)
+        return self.record

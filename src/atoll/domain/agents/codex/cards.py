@@ -1,0 +1,161 @@
+"""Notifications of Codex's app-server as cards, one to one. Its requests become pending cards.
+
+An instance translates one conversation. `codex exec --json` and rollout files are read by
+`codex.files`.
+"""
+
+from atoll.domain.agents.card import Began, CardKind, CardState, Draft, Option, Said, Value, Yielded
+from atoll.domain.agents.codex.items import command_text, item_card, plain, plan_text
+from atoll.domain.agents.lenient_json import (
+    Message,
+    name_of,
+    part,
+    parts,
+    remember,
+    short,
+    text,
+    whole,
+)
+
+DECISIONS = {
+    "accept": ("Allow", "allow"),
+    "acceptForSession": ("Allow for this session", "allow"),
+    "decline": ("Decline", "deny"),
+    "cancel": ("Decline and stop", "deny"),
+}
+_TURN_STATES = {
+    "completed": CardState.DONE,
+    "failed": CardState.FAILED,
+    "interrupted": CardState.DECLINED,
+}
+_DELTAS = {
+    "item/agentMessage/delta": CardKind.TEXT,
+    "item/plan/delta": CardKind.PLAN,
+    "item/reasoning/summaryTextDelta": CardKind.THINKING,
+    "item/reasoning/textDelta": CardKind.THINKING,
+    "item/commandExecution/outputDelta": CardKind.BASH,
+}
+
+
+class CodexCards:
+    """Translator of one conversation with an app-server."""
+
+    def __init__(self) -> None:
+        self._pending: dict[str, CardKind] = {}
+
+    def take(self, message: Message) -> list[Said]:
+        """Translate one message of the server."""
+        method, params = text(message, "method"), part(message, "params")
+        if not method:
+            return []
+        if "id" in message:
+            return self._request(name_of(message, "id"), method, params)
+        kind = _DELTAS.get(method)
+        if kind is not None:
+            card_id, words = text(params, "itemId"), text(params, "delta")
+            return [Draft(id=card_id, kind=kind, text=words, append=True)]
+        return self._notified(method, params)
+
+    def answered(self, request: str, *, accepted: bool) -> list[Said]:
+        """Record a person's answer to a pending card."""
+        kind = self._pending.pop(request, None)
+        if kind is None:
+            return []
+        state = CardState.DONE if accepted else CardState.DECLINED
+        return [Draft(id=f"approval:{request}", kind=kind, state=state), Began()]
+
+    def _notified(self, method: str, params: Message) -> list[Said]:
+        match method:
+            case "item/started" | "item/completed":
+                card = item_card(part(params, "item"), done=method.endswith("completed"))
+                return [] if card is None else [card]
+            case "turn/started":
+                return [_turn(part(params, "turn"), CardState.RUNNING), Began()]
+            case "turn/completed":
+                return self._completed(part(params, "turn"))
+            case "turn/plan/updated":
+                card_id = f"plan:{text(params, 'turnId')}"
+                words = plan_text(params)
+                return [Draft(card_id, CardKind.PLAN, CardState.RUNNING, title="Plan", text=words)]
+            case "serverRequest/resolved":
+                return self.answered(name_of(params, "requestId"), accepted=True)
+            case "warning" | "error" | "configWarning":
+                return [_told(method, params)]
+            case _:
+                return []
+
+    def _completed(self, turn: Message) -> list[Said]:
+        state = _TURN_STATES.get(text(turn, "status"), CardState.DONE)
+        said: list[Said] = [_turn(turn, state), Yielded()]
+        error = text(part(turn, "error"), "message")
+        if error:
+            card_id = f"end:{text(turn, 'id')}"
+            failed = Draft(
+                card_id, CardKind.STATUS, CardState.FAILED, title="The turn failed", text=error
+            )
+            said.insert(0, failed)
+        return said
+
+    def _request(self, request: str, method: str, params: Message) -> list[Said]:
+        """Add the card of a request that the server waits for."""
+        if method == "item/tool/requestUserInput":
+            card = _question(request, params)
+        elif plain(method).endswith("requestapproval") or "elicitation" in method:
+            card = _approval(request, method, params)
+        else:
+            return []
+        remember(self._pending, request, card.kind)
+        return [card, Yielded()]
+
+
+def _turn(turn: Message, state: CardState) -> Draft:
+    took = whole(turn, "durationMs")
+    data: dict[str, Value] = {} if took is None else {"milliseconds": took}
+    return Draft(f"turn:{text(turn, 'id')}", CardKind.TURN, state, data=data)
+
+
+def _told(method: str, params: Message) -> Draft:
+    words = text(params, "message", "summary") or text(part(params, "error"), "message")
+    failed = method == "error"
+    # A repeated warning has the same words, and so the same card.
+    return Draft(
+        id=f"{method}:{short(words, 60)}",
+        kind=CardKind.STATUS,
+        state=CardState.FAILED if failed else CardState.DONE,
+        title="Codex reports an error" if failed else "Codex warns",
+        text=words,
+    )
+
+
+def _approval(request: str, method: str, params: Message) -> Draft:
+    command = command_text(params)
+    title = text(params, "reason", "message") or f"Allow {method.partition('/')[2] or 'this'}?"
+    offered = params.get("availableDecisions")
+    names = [one for one in offered if isinstance(one, str)] if isinstance(offered, list) else []
+    if "decline" not in names and "cancel" not in names:
+        names = [*(names or ["accept"]), "decline"]
+    options = tuple(Option(name, *DECISIONS[name]) for name in names if name in DECISIONS)
+    return Draft(
+        id=f"approval:{request}",
+        kind=CardKind.APPROVAL,
+        state=CardState.PENDING,
+        title=title,
+        text=command,
+        options=options,
+        data={"answerable": True, "for": text(params, "itemId"), "asks": method},
+    )
+
+
+def _question(request: str, params: Message) -> Draft:
+    asked = parts(params, "questions")
+    first = asked[0] if asked else {}
+    labels = (text(one, "label") for one in parts(first, "options"))
+    return Draft(
+        id=f"approval:{request}",
+        kind=CardKind.QUESTION,
+        state=CardState.PENDING,
+        title=text(first, "header") or "The agent asks",
+        text="\n".join(text(one, "question") for one in asked),
+        options=tuple(Option(label, label) for label in labels if label),
+        data={"answerable": True, "question": text(first, "id")},
+    )

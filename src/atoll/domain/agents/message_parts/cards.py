@@ -1,0 +1,192 @@
+"""Transcripts made of Google's message parts as cards: what Gemini CLI and Qwen Code write at a
+terminal.
+
+Each agent wraps the parts in its own way, so each has a class. Neither records the end of a turn:
+an answer that calls no tool ends it.
+"""
+
+import msgspec
+
+from atoll.domain.agents.card import CardKind, CardState, Draft, Said, Value
+from atoll.domain.agents.lenient_json import (
+    Message,
+    changed,
+    name_of,
+    part,
+    parts,
+    remember,
+    short,
+    text,
+)
+
+_KINDS = {
+    "run_shell_command": CardKind.BASH,
+    "write_file": CardKind.DIFF,
+    "edit": CardKind.DIFF,
+    "replace": CardKind.DIFF,
+    "read_file": CardKind.FILE,
+}
+_STATES = {
+    "success": CardState.DONE,
+    "error": CardState.FAILED,
+    "cancelled": CardState.DECLINED,
+}
+
+
+class _Turns:
+    """The turn cards of one transcript, by the message that began each."""
+
+    def __init__(self) -> None:
+        self._open = ""
+
+    def asked(self, name: str, words: str) -> list[Said]:
+        """Add the card of a person's prompt."""
+        said = self.ended()
+        self._open = f"turn:{name}"
+        role: dict[str, Value] = {"role": "person"}
+        return [
+            *said,
+            Draft(self._open, CardKind.TURN, CardState.RUNNING, title=short(words)),
+            Draft(f"user:{name}", CardKind.TEXT, CardState.DONE, text=words, data=role),
+        ]
+
+    def ended(self, state: CardState = CardState.DONE) -> list[Said]:
+        """End the turn: the answer was the last one, or an error took its place."""
+        name, self._open = self._open, ""
+        return [Draft(name, CardKind.TURN, state)] if name else []
+
+
+class QwenCards:
+    """Translator of one chat of Qwen Code."""
+
+    def __init__(self) -> None:
+        self._turns = _Turns()
+        self._kinds: dict[str, CardKind] = {}
+
+    def take(self, message: Message) -> list[Said]:
+        """Translate one line."""
+        name, said = text(message, "uuid"), parts(part(message, "message"), "parts")
+        match text(message, "type"):
+            case "user":
+                words = _words(said)
+                return self._turns.asked(name, words) if words else []
+            case "assistant":
+                return self._answered(name, said)
+            case "tool_result":
+                status = text(part(message, "toolCallResult"), "status")
+                return [self._result(part(one, "functionResponse"), status) for one in said]
+            case "system":
+                return _refusal(part(part(message, "systemPayload"), "uiEvent"))
+            case _:
+                return []
+
+    def _answered(self, name: str, said: list[Message]) -> list[Said]:
+        cards: list[Said] = []
+        for number, one in enumerate(said):
+            if call := part(one, "functionCall"):
+                card = _call(call, CardState.RUNNING)
+                remember(self._kinds, card.id, card.kind)
+                cards.append(card)
+            elif words := text(one, "text"):
+                kind = CardKind.THINKING if one.get("thought") is True else CardKind.TEXT
+                cards.append(Draft(f"{name}:{number}", kind, CardState.DONE, text=words))
+        if not any(part(one, "functionCall") for one in said):
+            cards += self._turns.ended()
+        return cards
+
+    def _result(self, response: Message, status: str) -> Draft:
+        card_id, output = name_of(response, "id"), part(response, "response")
+        kind = self._kinds.get(card_id, CardKind.TOOL_CALL)
+        return _done(card_id, kind, text(output, "output", "error"), status)
+
+
+class GeminiCards:
+    """Translator of one session of Gemini CLI; a message is written again when it has grown."""
+
+    def __init__(self) -> None:
+        self._turns = _Turns()
+
+    def take(self, message: Message) -> list[Said]:
+        """Translate one line."""
+        name = text(message, "id")
+        match text(message, "type"):
+            case "user":
+                words = _words(parts(message, "content"))
+                return self._turns.asked(name, words) if words else []
+            case "gemini":
+                return self._answered(name, message)
+            case "info" | "warning" | "error" as word:
+                state = CardState.FAILED if word == "error" else CardState.DONE
+                words = text(message, "content")
+                told = Draft(name, CardKind.STATUS, state, title="Gemini says", text=words)
+                return [told, *self._turns.ended(state)] if word == "error" else [told]
+            case _:
+                return []
+
+    def _answered(self, name: str, message: Message) -> list[Said]:
+        cards: list[Said] = []
+        thoughts = [text(one, "description", "subject") for one in parts(message, "thoughts")]
+        if any(thoughts):
+            words = "\n".join(filter(None, thoughts))
+            cards.append(Draft(f"{name}:thoughts", CardKind.THINKING, CardState.DONE, text=words))
+        calls, words = parts(message, "toolCalls"), text(message, "content")
+        if words:
+            cards.append(Draft(f"{name}:0", CardKind.TEXT, CardState.DONE, text=words))
+        for call in calls:
+            status, begun = text(call, "status"), _call(call, CardState.RUNNING)
+            cards.append(begun)
+            if status in _STATES:
+                cards.append(_done(begun.id, begun.kind, _output(call), status))
+        return [*cards, *self._turns.ended()] if words and not calls else cards
+
+
+def _refusal(event: Message) -> list[Said]:
+    """Return the card of a request that the provider refused; its turn's end is reported by a
+    hook."""
+    words = text(event, "error_message")
+    if text(event, "event.name") != "qwen-code.api_error" or not words:
+        return []
+    title = "The model could not be asked"
+    return [Draft(f"error:{short(words, 60)}", CardKind.STATUS, CardState.FAILED, title, words)]
+
+
+def _words(said: list[Message]) -> str:
+    return "\n".join(filter(None, (text(one, "text") for one in said)))
+
+
+def _call(call: Message, state: CardState) -> Draft:
+    """Add the card of a tool that begins."""
+    name, given = text(call, "name"), part(call, "args")
+    kind = _KINDS.get(name, CardKind.TOOL_CALL)
+    path = text(given, "file_path", "absolute_path", "path")
+    card_id = name_of(call, "id") or name
+    match kind:
+        case CardKind.BASH:
+            command = text(given, "command")
+            return Draft(card_id, kind, state, title=short(command), data={"command": command})
+        case CardKind.DIFF:
+            old, new = text(given, "old_string"), text(given, "new_string", "content")
+            data: dict[str, Value] = {"path": path}
+            return Draft(card_id, kind, state, title=path, text=changed(old, new), data=data)
+        case CardKind.FILE:
+            return Draft(card_id, kind, state, title=path, data={"path": path})
+        case _:
+            told: dict[str, Value] = {"tool": name, "input": msgspec.json.encode(given).decode()}
+            return Draft(card_id, kind, state, title=name, data=told)
+
+
+def _done(card_id: str, kind: CardKind, output: str, status: str) -> Draft:
+    """End the card of a tool. A card of file changes keeps its lines; the result becomes a note."""
+    state = _STATES.get(status, CardState.DONE)
+    if kind in (CardKind.DIFF, CardKind.FILE):
+        word = "error" if state is CardState.FAILED else "note"
+        return Draft(card_id, kind, state, data={word: output} if output else None)
+    return Draft(card_id, kind, state, text=output or None)
+
+
+def _output(call: Message) -> str:
+    first = next(iter(parts(call, "result")), {})
+    return text(part(part(first, "functionResponse"), "response"), "output", "error")
+
+
+TRANSCRIPTS = {"gemini": GeminiCards, "qwen": QwenCards}

@@ -1,0 +1,117 @@
+"""opencode's own events as cards, as its plugin beside a terminal records them, line by line.
+
+Source: the events of opencode's server (its OpenAPI). The plugin omits a sub-agent's session: the
+tool card shows that it works.
+"""
+
+import msgspec
+
+from atoll.domain.agents.card import CardKind, CardState, Draft, Said, Value
+from atoll.domain.agents.lenient_json import Message, changed, part, parts, remember, short, text
+
+_KINDS = {
+    "bash": CardKind.BASH,
+    "edit": CardKind.DIFF,
+    "write": CardKind.DIFF,
+    "read": CardKind.FILE,
+    "todowrite": CardKind.PLAN,
+}
+_STATES = {"completed": CardState.DONE, "error": CardState.FAILED}
+_MARKS = {"completed": "[x]", "in_progress": "[~]"}
+
+
+class OpencodeCards:
+    """Translator of one session's events at a terminal."""
+
+    def __init__(self) -> None:
+        self._roles: dict[str, str] = {}
+        self._turn = ""
+
+    def take(self, message: Message) -> list[Said]:
+        """Translate one event."""
+        told = part(message, "properties")
+        match text(message, "type"):
+            case "message.updated":
+                info = part(told, "info")
+                remember(self._roles, text(info, "id"), text(info, "role"))
+                return []
+            case "message.part.updated":
+                return self._part(part(told, "part"))
+            case "session.idle":
+                return self._ended(CardState.DONE)
+            case "session.error":
+                return self._failed(part(told, "error"))
+            case _:
+                return []
+
+    def _part(self, piece: Message) -> list[Said]:
+        name, words = text(piece, "id"), text(piece, "text")
+        match text(piece, "type"):
+            case "text" if words:
+                if self._roles.get(text(piece, "messageID")) == "user":
+                    return self._asked(piece, words)
+                return [Draft(name, CardKind.TEXT, CardState.DONE, text=words)]
+            case "reasoning" if words:
+                return [Draft(name, CardKind.THINKING, CardState.DONE, text=words)]
+            case "tool":
+                return [_tool(piece)]
+            case _:
+                return []
+
+    def _asked(self, piece: Message, words: str) -> list[Said]:
+        """Add the card of a person's prompt; text that opencode adds by itself is left out."""
+        if piece.get("synthetic") is True:
+            return []
+        said = self._ended(CardState.DONE)
+        self._turn = f"turn:{text(piece, 'messageID')}"
+        role: dict[str, Value] = {"role": "person"}
+        return [
+            *said,
+            Draft(self._turn, CardKind.TURN, CardState.RUNNING, title=short(words)),
+            Draft(text(piece, "id"), CardKind.TEXT, CardState.DONE, text=words, data=role),
+        ]
+
+    def _ended(self, state: CardState) -> list[Said]:
+        name, self._turn = self._turn, ""
+        return [Draft(name, CardKind.TURN, state)] if name else []
+
+    def _failed(self, error: Message) -> list[Said]:
+        if text(error, "name") == "MessageAbortedError":
+            return self._ended(CardState.DECLINED)
+        words = text(part(error, "data"), "message") or text(error, "name")
+        title = "opencode says"
+        card = Draft(f"error:{short(words, 60)}", CardKind.STATUS, CardState.FAILED, title, words)
+        return [card, *self._ended(CardState.FAILED)]
+
+
+def _tool(piece: Message) -> Draft:
+    told, name = part(piece, "state"), text(piece, "tool")
+    kind = _KINDS.get(name, CardKind.TOOL_CALL)
+    state = _STATES.get(text(told, "status"), CardState.RUNNING)
+    given, output = part(told, "input"), text(told, "output", "error")
+    card_id = text(piece, "callID") or text(piece, "id")
+    path = text(given, "filePath")
+    match kind:
+        case CardKind.BASH:
+            command = text(given, "command")
+            data: dict[str, Value] = {"command": command} if command else {}
+            return Draft(card_id, kind, state, short(command) or None, output or None, data)
+        case CardKind.DIFF:
+            lines = changed(text(given, "oldString"), text(given, "newString", "content"))
+            data = {"path": path, **({"error": output} if state is CardState.FAILED else {})}
+            return Draft(card_id, kind, state, path or None, lines or None, data)
+        case CardKind.FILE:
+            return Draft(card_id, kind, state, path or None, data={"path": path})
+        case CardKind.PLAN:
+            entries = parts(given, "todos")
+            lines = "\n".join(
+                f"{_MARKS.get(text(one, 'status'), '[ ]')} {text(one, 'content')}"
+                for one in entries
+            )
+            return Draft(card_id, kind, state, title="Plan", text=lines or None)
+        case _:
+            data = {"tool": name, "input": msgspec.json.encode(given).decode()}
+            return Draft(card_id, kind, state, name, output or None, data)
+
+
+TRANSCRIPTS = {"opencode": OpencodeCards}

@@ -1,0 +1,49 @@
+"""The readers of what agents say, found where they lie: in the packages beside this module.
+
+Any module there may define `TRANSCRIPTS`, readers of what an agent at a terminal writes down, and
+`CONVERSATIONS`, the machine modes it speaks. Their keys are the names that a row of the catalogue
+gives as `transcript` and `machine.protocol`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from pkgutil import iter_modules
+from types import ModuleType
+from typing import Protocol
+
+from atoll.domain import agents as area
+from atoll.domain.agents.card import Said
+from atoll.domain.agents.conversation import Conversation, Terms
+from atoll.domain.agents.lenient_json import Message
+
+CATALOGUE = "catalogue"
+"""The package that holds no readers."""
+
+
+class Transcript(Protocol):
+    """A reader that makes cards of the lines an agent writes down."""
+
+    def take(self, message: Message) -> list[Said]:
+        """Return what one line means. Never raises: an agent may write anything."""
+        ...
+
+
+def _modules() -> Iterator[ModuleType]:
+    for package in iter_modules(area.__path__):
+        if package.ispkg and package.name != CATALOGUE:
+            name = f"{area.__name__}.{package.name}"
+            for found in iter_modules(import_module(name).__path__):
+                yield import_module(f"{name}.{found.name}")
+
+
+_FOUND = tuple(_modules())
+
+TRANSCRIPTS: Mapping[str, Callable[[], Transcript]] = {
+    name: reader for module in _FOUND for name, reader in getattr(module, "TRANSCRIPTS", {}).items()
+}
+
+CONVERSATIONS: Mapping[str, Callable[[Terms], Conversation]] = {
+    name: conversation
+    for module in _FOUND
+    for name, conversation in getattr(module, "CONVERSATIONS", {}).items()
+}
