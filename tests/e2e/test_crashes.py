@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 from atoll.domain.people.front_end import SECRET
-from atoll.domain.terminal.turn import GRACE_SECONDS
+from atoll.domain.terminals.turn import GRACE_SECONDS
 from atoll.testing.server import TestServer, test_server
 from atoll.wire.contract.terminals import RING_BYTES
 from atoll.wiring.launch import zygote_process

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.domain.terminal.search_pattern import read_pattern
+from atoll.domain.terminals.search_pattern import read_pattern
 from tests.peers.api import Api, until
 from tests.places import TESTS
 from tests.security.conftest import Walled

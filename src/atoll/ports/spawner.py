@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from atoll.domain.terminal.size import Size
+from atoll.domain.terminals.size import Size
 
 Taken = Callable[[int], None]
 """Called with how many more typed bytes of one sender the program has taken."""

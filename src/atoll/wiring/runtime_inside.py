@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 from atoll.domain.errors import Failed
-from atoll.domain.terminal.size import clamp
+from atoll.domain.terminals.size import clamp
 from atoll.domain.wall.runtime_end import RuntimeEnd
 from atoll.inside.program import DOORS
 from atoll.ports.runtime_boot import LinkBoot, RuntimeBoot

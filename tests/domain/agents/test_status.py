@@ -22,7 +22,7 @@ from atoll.domain.agents.status import (
     step,
     when_sandbox_ended,
 )
-from atoll.domain.terminal.softlock import AgentState, Work
+from atoll.domain.terminals.softlock import AgentState, Work
 
 WORKING = AgentFacts(AgentState.RUNNING, Work.WORKING, on="npm test")
 WAITING = AgentFacts(AgentState.RUNNING, Work.WAITING)

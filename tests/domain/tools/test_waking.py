@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from atoll.domain.event import Event, Json
 from atoll.domain.ids import EventId, OrgId
-from atoll.domain.terminal.softlock import AgentState, Work
+from atoll.domain.terminals.softlock import AgentState, Work
 from atoll.domain.tools.change import WatchedChange
 from atoll.domain.tools.waking import (
     AGAIN,

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 from typing import cast
 
 from atoll.domain.agents.card import Card, CardKind, CardState
-from atoll.domain.terminal.size import Size
+from atoll.domain.terminals.size import Size
 from atoll.runtime.agents.screen import Screen
 from atoll.runtime.terminals.marks import Marks
 from atoll.runtime.terminals.pty_process import PtyProcess

@@ -9,8 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from atoll.domain.agents.card import Began, CardKind, CardState, Draft, Worked
-from atoll.domain.terminal.size import Size
-from atoll.domain.terminal.softlock import Work
+from atoll.domain.terminals.size import Size
+from atoll.domain.terminals.softlock import Work
 from atoll.ports.spawner import Process
 from atoll.runtime.agents.lock import AgentTerminal
 from atoll.runtime.agents.neighbours import AgentChannel

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from atoll.domain.terminal import turn
+from atoll.domain.terminals import turn
 from tests.runtime.agents.test_agents import AGENTS, act, at, cards, until_cards
 from tests.runtime.stage import Runtime, runtime
 

@@ -6,8 +6,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from atoll.domain.terminal.size import Size
-from atoll.domain.terminal.turn import Act, Change, Party
+from atoll.domain.terminals.size import Size
+from atoll.domain.terminals.turn import Act, Change, Party
 from atoll.runtime.terminals.control_audit import ControlAudit
 from atoll.runtime.terminals.terminal import Terminal
 from atoll.runtime.terminals.terminals import TerminalRequest
@@ -231,7 +231,7 @@ async def test_storm_of_sizes_reaches_the_program_as_a_few_and_ends_with_the_las
 async def test_driver_gone_for_the_grace_leaves_the_terminal_free(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("atoll.domain.terminal.turn.GRACE_SECONDS", 0.3)
+    monkeypatch.setattr("atoll.domain.terminals.turn.GRACE_SECONDS", 0.3)
     async with runtime() as rt:
         terminal = await rt.open("cat")
         async with rt.attach(terminal, client="b", **BOB) as bob:
@@ -251,7 +251,7 @@ async def test_driver_gone_for_the_grace_leaves_the_terminal_free(
 async def test_driver_gone_with_its_control_plane_keeps_control_until_that_asks_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("atoll.domain.terminal.turn.GRACE_SECONDS", 0.3)
+    monkeypatch.setattr("atoll.domain.terminals.turn.GRACE_SECONDS", 0.3)
     async with runtime() as rt:
         terminal = await rt.open("cat")
         turn = rt.terminals.get(terminal).control.turn

@@ -18,7 +18,7 @@ from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SandboxId, WorkerKey
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.profile.profile import Profile
 from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest, Sandbox
-from atoll.domain.terminal.softlock import Work
+from atoll.domain.terminals.softlock import Work
 from atoll.domain.worker.create import CreateWorker, WorkerId
 from atoll.domain.worker.heartbeat import Lease
 from atoll.domain.worker.ledger import WorkerRequest

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from atoll.domain.errors import AtollError
-from atoll.domain.terminal.softlock import AgentState, Work
+from atoll.domain.terminals.softlock import AgentState, Work
 from atoll.domain.worker.methods import ask_for_thread, read_refusal
 from atoll.ports import RuntimeClient
 from atoll.ports.outside.local_wall import LocalRuntime

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from atoll.domain.agents.card import Card, CardKind, CardState
-from atoll.domain.terminal.softlock import AgentState, Work
+from atoll.domain.terminals.softlock import AgentState, Work
 from atoll.domain.unseen import is_unseen
 from atoll.wire.contract.agents import StatusKind, StatusOption, StatusRecord
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 
 from atoll.domain.event import Event
-from atoll.domain.terminal.softlock import AgentState, Work
+from atoll.domain.terminals.softlock import AgentState, Work
 from atoll.domain.tools.change import WatchedChange
 from atoll.wire.contract.agents import StatusKind
 

@@ -14,7 +14,7 @@ from atoll.domain.agents.registry import canonical_name
 from atoll.domain.agents.resumable import ResumeFallback
 from atoll.domain.errors import AtollError, Invalid, LimitReached, NotFound
 from atoll.domain.ids import ID_ENTROPY_BYTES, TerminalId, spell
-from atoll.domain.terminal.softlock import AgentState, Work
+from atoll.domain.terminals.softlock import AgentState, Work
 from atoll.ports.runtime_boot import Agent, Machine, WatchFile
 from atoll.ports.spawner import Spawner
 from atoll.runtime.agents.finding import find_at_terminal, find_by_machine

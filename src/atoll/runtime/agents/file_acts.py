@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-from atoll.domain.terminal.size import Size
+from atoll.domain.terminals.size import Size
 from atoll.runtime.terminals.observer import Author
 from atoll.runtime.terminals.pty_process import PtyProcess
 from atoll.wire.attach import Exited

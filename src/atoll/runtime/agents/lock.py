@@ -7,9 +7,9 @@ there, and last the observer by which the terminal's end ends the session.
 import asyncio
 from dataclasses import dataclass
 
-from atoll.domain.terminal.liveliness import Liveliness, OutputActivity
-from atoll.domain.terminal.size import Size
-from atoll.domain.terminal.softlock import is_interrupt
+from atoll.domain.terminals.liveliness import Liveliness, OutputActivity
+from atoll.domain.terminals.size import Size
+from atoll.domain.terminals.softlock import is_interrupt
 from atoll.runtime.agents.session import AgentSession
 from atoll.runtime.agents.status import AgentStatus
 from atoll.runtime.agents.tui import AGENT, REPORT_PIPE_SECONDS, AgentWatch, TuiChannel

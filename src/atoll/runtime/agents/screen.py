@@ -13,7 +13,7 @@ from atoll.domain.agents.card import Card, CardKind, CardState, Draft, Value
 from atoll.domain.agents.card_log import CardLog, Clean
 from atoll.domain.agents.command_output import CommandOutput
 from atoll.domain.agents.previews import previews
-from atoll.domain.terminal.size import Size
+from atoll.domain.terminals.size import Size
 from atoll.runtime.clock import timestamp
 from atoll.runtime.terminals.observer import Author
 from atoll.runtime.terminals.pty_process import PtyProcess

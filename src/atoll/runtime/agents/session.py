@@ -28,7 +28,7 @@ from atoll.domain.agents.settings import SettingName
 from atoll.domain.agents.status import AttentionBudget
 from atoll.domain.broker.audit_budget import AuditBudget
 from atoll.domain.errors import Conflict, Forbidden, NotFound
-from atoll.domain.terminal.softlock import REASONS, AgentState, LockReason, Work
+from atoll.domain.terminals.softlock import REASONS, AgentState, LockReason, Work
 from atoll.domain.tools.waking import SleepingAgent
 from atoll.ports.spawner import Process
 from atoll.runtime.agents.neighbours import AgentChannel, Record, SessionObserver, Tap

@@ -5,7 +5,7 @@ What types at an agent, what locks its terminal and its session read the same st
 
 from dataclasses import dataclass
 
-from atoll.domain.terminal.softlock import AgentState, SoftLock, Work
+from atoll.domain.terminals.softlock import AgentState, SoftLock, Work
 from atoll.wire.attach import AgentStateChanged
 from atoll.wire.words.terminals import Strictness
 

@@ -21,7 +21,7 @@ from atoll.domain.agents.lenient_json import Message
 from atoll.domain.agents.readers import TRANSCRIPTS
 from atoll.domain.agents.settings import SettingName
 from atoll.domain.errors import AtollError, Conflict, Invalid
-from atoll.domain.terminal.draft import DraftLength
+from atoll.domain.terminals.draft import DraftLength
 from atoll.domain.wall.own_environment import own_environment
 from atoll.ports.runtime_boot import WatchFile
 from atoll.ports.spawner import Spawner

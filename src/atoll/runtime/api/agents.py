@@ -6,7 +6,7 @@ from aiohttp import web
 from atoll.domain.agents.resumable import is_conversation
 from atoll.domain.agents.settings import SettingName
 from atoll.domain.errors import Forbidden, Invalid
-from atoll.domain.terminal.size import clamp
+from atoll.domain.terminals.size import clamp
 from atoll.runtime.agents.orders import AgentOrder
 from atoll.runtime.agents.session import AgentSession, forbid_viewers
 from atoll.runtime.agents.stopping import Gaps

@@ -11,7 +11,7 @@ from aiohttp import web
 
 from atoll.domain.errors import Invalid, LimitReached, NotFound
 from atoll.domain.ids import ID_ENTROPY_BYTES, spell
-from atoll.domain.terminal.size import Size, clamp
+from atoll.domain.terminals.size import Size, clamp
 from atoll.runtime.api.requests import query_flag, query_integer
 from atoll.runtime.health import Activity
 from atoll.runtime.terminals.attach import MAX_VIEWERS, AttachRequest, AttachSession

@@ -5,7 +5,7 @@ import os
 from aiohttp import web
 
 from atoll.domain.errors import Invalid
-from atoll.domain.terminal.search_pattern import read_pattern
+from atoll.domain.terminals.search_pattern import read_pattern
 from atoll.runtime.api.attach import read_attach_request
 from atoll.runtime.api.parts import parts_of
 from atoll.runtime.api.requests import answer, query_flag, query_integer

@@ -4,7 +4,7 @@
 from aiohttp import web
 
 from atoll.domain.errors import Invalid
-from atoll.domain.terminal.size import clamp
+from atoll.domain.terminals.size import clamp
 from atoll.runtime.agents.orders import AgentOrder
 from atoll.runtime.api.attach import attach
 from atoll.runtime.api.cards import stream_cards

@@ -7,7 +7,7 @@ somebody wants to know.
 import asyncio
 from collections.abc import Callable
 
-from atoll.domain.terminal.contact import Contact
+from atoll.domain.terminals.contact import Contact
 
 
 class ControlPlane:

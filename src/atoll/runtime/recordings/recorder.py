@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from atoll.domain.terminal.size import Size
+from atoll.domain.terminals.size import Size
 from atoll.runtime.stage import Flow, MakeStage
 from atoll.runtime.terminals.observer import Author
 from atoll.runtime.terminals.pty_process import PtyProcess

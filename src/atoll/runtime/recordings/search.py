@@ -1,7 +1,7 @@
 """Searching what terminals have shown: the rings of those that are here, and recordings.
 
 Reads in small pieces and lets others work between them. The pattern is linear in time
-(`domain.terminal.search_pattern`), the answer bounded, and the whole has a deadline; what was not
+(`domain.terminals.search_pattern`), the answer bounded, and the whole has a deadline; what was not
 looked at is said by `complete`.
 """
 
@@ -10,7 +10,7 @@ import os
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 
-from atoll.domain.terminal.search_pattern import Pattern
+from atoll.domain.terminals.search_pattern import Pattern
 from atoll.runtime.recordings.recordings import Recordings
 from atoll.runtime.terminals.terminal import Terminal
 from atoll.runtime.terminals.terminals import Terminals

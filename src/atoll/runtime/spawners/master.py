@@ -14,7 +14,7 @@ import termios
 from array import array
 from time import monotonic
 
-from atoll.domain.terminal.size import Size
+from atoll.domain.terminals.size import Size
 from atoll.ports.spawner import PtyReader, Taken
 from atoll.runtime.spawners.waiting import WaitingInput
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from atoll.domain.ids import TerminalId
-from atoll.domain.terminal.size import Size
+from atoll.domain.terminals.size import Size
 from atoll.ports.spawner import Process, Pty
 from atoll.runtime.terminals.record import TerminalSpec
 

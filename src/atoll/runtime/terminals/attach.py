@@ -9,8 +9,8 @@ import logging
 import time
 from dataclasses import dataclass
 
-from atoll.domain.terminal.size import Size, clamp
-from atoll.domain.terminal.turn import Party, TurnRefusal
+from atoll.domain.terminals.size import Size, clamp
+from atoll.domain.terminals.turn import Party, TurnRefusal
 from atoll.runtime.health import Activity
 from atoll.runtime.terminals.terminal import Terminal
 from atoll.runtime.terminals.viewers.link import Link

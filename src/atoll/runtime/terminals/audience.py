@@ -1,10 +1,10 @@
 """The audience of one terminal: its viewers, and the sizes they request.
 
-Holds connections only. `control` decides who drives, and `domain.terminal.driver` counts each
+Holds connections only. `control` decides who drives, and `domain.terminals.driver` counts each
 viewer's backlog.
 """
 
-from atoll.domain.terminal.size import Size
+from atoll.domain.terminals.size import Size
 from atoll.runtime.terminals.viewers.viewer import CLOSE_SANDBOX_ENDED, Viewer
 from atoll.wire.attach import ServerMessage
 

@@ -1,4 +1,4 @@
-"""Control of one terminal: performs what `domain.terminal.turn` decides.
+"""Control of one terminal: performs what `domain.terminals.turn` decides.
 
 It keeps the turn's time, announces every change to viewers and writes it down. Bytes, sizes and
 backlog are the terminal's.
@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
-from atoll.domain.terminal.turn import Act, Change, Party, Turn, TurnRefusal
+from atoll.domain.terminals.turn import Act, Change, Party, Turn, TurnRefusal
 from atoll.runtime.clock import Alarm
 from atoll.runtime.terminals.control_audit import ControlAudit
 from atoll.wire.attach import ControlExpired, ControlState, Member, ServerMessage

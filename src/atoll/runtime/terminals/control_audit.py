@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from atoll.domain.broker.audit_budget import AuditBudget
-from atoll.domain.terminal.turn import Change, Party
+from atoll.domain.terminals.turn import Change, Party
 from atoll.runtime.clock import timestamp
 
 SUM_SECONDS = 60.0

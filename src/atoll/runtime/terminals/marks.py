@@ -1,11 +1,11 @@
 """The marks of one terminal as its output passes. Satisfies `Observer`; what they say is the
-business of `domain.terminal.mark`.
+business of `domain.terminals.mark`.
 """
 
 import time
 
-from atoll.domain.terminal.mark import MarkLog
-from atoll.domain.terminal.size import Size
+from atoll.domain.terminals.mark import MarkLog
+from atoll.domain.terminals.size import Size
 from atoll.runtime.terminals.observer import Author
 from atoll.wire.attach import Exited
 from atoll.wire.terminal.marks import MarkScanner

@@ -7,8 +7,8 @@ An observer is called on the event loop, must not block, and may not refuse anyt
 from dataclasses import dataclass
 from typing import Protocol, Self
 
-from atoll.domain.terminal.size import Size
-from atoll.domain.terminal.turn import Party
+from atoll.domain.terminals.size import Size
+from atoll.domain.terminals.turn import Party
 from atoll.wire.attach import Exited
 
 

@@ -1,11 +1,11 @@
 """Pointers at one terminal, reported to those who take part: together, ten times a second at most.
 
-`domain.terminal.pointers` keeps the places; here is the clock.
+`domain.terminals.pointers` keeps the places; here is the clock.
 """
 
 import asyncio
 
-from atoll.domain.terminal.pointers import EVERY_SECONDS, PointerPlace, Pointers
+from atoll.domain.terminals.pointers import EVERY_SECONDS, PointerPlace, Pointers
 from atoll.runtime.clock import Alarm
 from atoll.runtime.terminals.audience import Audience
 from atoll.wire.attach import Point, Pointed, Pointer

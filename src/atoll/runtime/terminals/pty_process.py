@@ -11,7 +11,7 @@ import signal
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from atoll.domain.terminal.size import Size, nudged
+from atoll.domain.terminals.size import Size, nudged
 from atoll.ports.spawner import Process, Pty, PtyReader, Taken
 from atoll.runtime.execs.record import end_of
 from atoll.runtime.stage import Flow, Stage

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from atoll.domain.ids import TerminalId
-from atoll.domain.terminal.size import Size
+from atoll.domain.terminals.size import Size
 from atoll.wire.attach import ServerMessage
 from atoll.wire.words.terminals import Role
 

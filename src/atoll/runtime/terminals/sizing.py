@@ -7,7 +7,7 @@ program paint everything.
 import asyncio
 from collections.abc import Callable
 
-from atoll.domain.terminal.size import Size
+from atoll.domain.terminals.size import Size
 
 CALM_SECONDS = 0.1
 

@@ -1,7 +1,7 @@
 """Terminal: a program on a PTY and its audience.
 
 `pty_process` holds the program and its output, `audience` the viewers, `control` the driver;
-`domain.terminal.driver` decides when output waits.
+`domain.terminals.driver` decides when output waits.
 """
 
 import asyncio
@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 from atoll.domain.errors import Conflict
 from atoll.domain.ids import TerminalId
-from atoll.domain.terminal.driver import Driving, watermarks
-from atoll.domain.terminal.size import Size
-from atoll.domain.terminal.talk import Talk
-from atoll.domain.terminal.turn import Party, Turn, TurnRefusal
+from atoll.domain.terminals.driver import Driving, watermarks
+from atoll.domain.terminals.size import Size
+from atoll.domain.terminals.talk import Talk
+from atoll.domain.terminals.turn import Party, Turn, TurnRefusal
 from atoll.ports.spawner import Process, Pty
 from atoll.runtime.clock import Alarm
 from atoll.runtime.stage import Stage

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from atoll.domain.errors import Failed, LimitReached, NotFound
 from atoll.domain.ids import ID_ENTROPY_BYTES, TerminalId, spell
-from atoll.domain.terminal.size import Size
+from atoll.domain.terminals.size import Size
 from atoll.ports.spawner import Process, ProcessSpec, Pty, Spawner
 from atoll.runtime.clock import timestamp
 from atoll.runtime.journal.journal import Journal

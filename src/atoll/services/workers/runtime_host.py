@@ -21,7 +21,7 @@ from atoll.domain.people.capability import EVERY_CAPABILITY
 from atoll.domain.people.principal import Principal
 from atoll.domain.routes.health import Attempt
 from atoll.domain.sandbox.sandbox import RUNNING, CreateSandbox, Sandbox, keeps_files
-from atoll.domain.terminal.softlock import AgentState, Work
+from atoll.domain.terminals.softlock import AgentState, Work
 from atoll.domain.worker.create import CreateWorker
 from atoll.domain.worker.ledger import Receipt, RequestRefusal, Response, WorkerRequest
 from atoll.domain.worker.lifecycle import DurabilityMarkers, Holder, WorkerTornDown

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from atoll.adapters.runtimes.unix_handover import unix_handover_link
-from atoll.domain.terminal.contact import AWAY_SECONDS
+from atoll.domain.terminals.contact import AWAY_SECONDS
 from tests.runtime.handovers import WHO, handed_over
 from tests.runtime.stage import runtime
 

@@ -9,7 +9,7 @@ import signal
 from collections import deque
 from collections.abc import Callable
 
-from atoll.domain.terminal.size import Size
+from atoll.domain.terminals.size import Size
 from atoll.ports.spawner import PtyReader, Taken
 from atoll.runtime.spawners.link.channel import Inflow, Outflow, Write
 from atoll.runtime.spawners.waiting import WaitingInput

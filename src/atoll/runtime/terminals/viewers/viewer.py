@@ -13,8 +13,8 @@ from typing import Protocol
 
 import msgspec
 
-from atoll.domain.terminal.mark import MarkLog
-from atoll.domain.terminal.turn import Party
+from atoll.domain.terminals.mark import MarkLog
+from atoll.domain.terminals.turn import Party
 from atoll.runtime.clock import Alarm
 from atoll.runtime.terminals.viewers.link import Link
 from atoll.wire.attach import Exited, InputTaken, Resync, ServerMessage, encode, pack

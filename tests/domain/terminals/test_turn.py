@@ -3,7 +3,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from atoll.domain.terminal.turn import (
+from atoll.domain.terminals.turn import (
     GRACE_SECONDS,
     IDLE_SECONDS,
     USING_SECONDS,

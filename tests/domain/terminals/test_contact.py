@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atoll.domain.terminal.contact import AWAY_SECONDS, Contact
-from atoll.domain.terminal.turn import GRACE_SECONDS, Act, Party, Turn
+from atoll.domain.terminals.contact import AWAY_SECONDS, Contact
+from atoll.domain.terminals.turn import GRACE_SECONDS, Act, Party, Turn
 from atoll.wire.words.terminals import Role
 
 OWNER = Party("ann", "Ann", "a1", Role.OWNER)

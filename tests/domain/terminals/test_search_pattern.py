@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atoll.domain.errors import Invalid
-from atoll.domain.terminal.search_pattern import MAX_PATTERN, read_pattern
+from atoll.domain.terminals.search_pattern import MAX_PATTERN, read_pattern
 
 LETTERS = st.text("ab.?*[", min_size=1, max_size=8)
 

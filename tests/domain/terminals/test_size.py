@@ -1,6 +1,6 @@
 import pytest
 
-from atoll.domain.terminal.size import Size, clamp, nudged
+from atoll.domain.terminals.size import Size, clamp, nudged
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atoll.domain.terminal.softlock import (
+from atoll.domain.terminals.softlock import (
     REASONS,
     UNPROMPTED_SECONDS,
     AgentState,

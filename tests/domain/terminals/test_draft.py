@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atoll.domain.terminal import draft
-from atoll.domain.terminal.draft import DraftLength
+from atoll.domain.terminals import draft
+from atoll.domain.terminals.draft import DraftLength
 
 PIECES = st.sampled_from([
     b"a", "ä".encode(), b" ", b"\r", b"\n", b"\x03", b"\x15", b"\x17", b"\x7f", b"\x1b", b"\x1b\r",

@@ -6,7 +6,7 @@ them. Nothing stores them.
 
 from dataclasses import dataclass
 
-from atoll.domain.terminal.size import COLS, ROWS
+from atoll.domain.terminals.size import COLS, ROWS
 
 EVERY_SECONDS = 0.1
 """The least time between two reports to the clients."""

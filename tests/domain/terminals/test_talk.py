@@ -2,8 +2,8 @@
 
 import pytest
 
-from atoll.domain.terminal.talk import KEPT_LINES, MAX_CHARACTERS, MOST_OF_ALL, MOST_OF_ONE, Talk
-from atoll.domain.terminal.turn import Party
+from atoll.domain.terminals.talk import KEPT_LINES, MAX_CHARACTERS, MOST_OF_ALL, MOST_OF_ONE, Talk
+from atoll.domain.terminals.turn import Party
 from atoll.wire.words.terminals import Role
 
 

@@ -1,6 +1,6 @@
 """Pointers at a terminal: the newest of each who takes part, within the terminal's cells."""
 
-from atoll.domain.terminal.pointers import MAX_SCROLLED, PointerPlace, Pointers
+from atoll.domain.terminals.pointers import MAX_SCROLLED, PointerPlace, Pointers
 
 
 def test_place_of_a_stranger_is_kept_within_the_terminal() -> None:

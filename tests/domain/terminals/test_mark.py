@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atoll.domain.terminal.mark import MAX_CHARACTERS, MarkLog
+from atoll.domain.terminals.mark import MAX_CHARACTERS, MarkLog
 from atoll.wire.contract.recordings import Mark
 from atoll.wire.words.terminals import MAX_MARKS
 

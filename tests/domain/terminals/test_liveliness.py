@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atoll.domain.terminal.liveliness import (
+from atoll.domain.terminals.liveliness import (
     ECHO_SECONDS,
     IDLE_SECONDS,
     QUIET_SECONDS,

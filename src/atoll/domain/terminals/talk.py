@@ -7,7 +7,7 @@ faster than others read it.
 from collections import deque
 from dataclasses import dataclass
 
-from atoll.domain.terminal.turn import Party, TurnRefusal
+from atoll.domain.terminals.turn import Party, TurnRefusal
 from atoll.domain.unseen import is_unseen
 
 MAX_CHARACTERS = 500

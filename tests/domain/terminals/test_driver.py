@@ -3,7 +3,7 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atoll.domain.terminal.driver import Driving, Watermarks, watermarks
+from atoll.domain.terminals.driver import Driving, Watermarks, watermarks
 
 KIB = 1024
 MARKS = Watermarks(128 * KIB, 32 * KIB)
