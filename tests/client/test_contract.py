@@ -10,8 +10,8 @@ from atoll.client.fields import Field, Shape
 from atoll.client.made.execs import Exec
 from atoll.client.stream_lines import FoundFile, OutputLine
 from atoll.client.workers.shapes import WorkerDelta, WorkerEvent
-from atoll.domain.worker.live import WorkerDelta as WorkerRecordDelta
-from atoll.domain.worker.record import WorkerEvent as WorkerRecordEvent
+from atoll.domain.workers.live import WorkerDelta as WorkerRecordDelta
+from atoll.domain.workers.record import WorkerEvent as WorkerRecordEvent
 from atoll.surfaces.http.workers.views import event_view
 from atoll.wire.contract.execs import Chunk, Last
 from atoll.wire.contract.files import FoundLine, FoundName, SearchEnd

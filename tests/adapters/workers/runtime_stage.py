@@ -26,11 +26,11 @@ from atoll.domain.agents.agent import Agent as CatalogueAgent
 from atoll.domain.hosts.host import Host
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.worker.create import CreateWorker, WorkerId
-from atoll.domain.worker.heartbeat import Lease
-from atoll.domain.worker.ledger import RequestRefusal, WorkerRequest
-from atoll.domain.worker.lifecycle import Worker
-from atoll.domain.worker.record import WorkerRecord
+from atoll.domain.workers.create import CreateWorker, WorkerId
+from atoll.domain.workers.heartbeat import Lease
+from atoll.domain.workers.ledger import RequestRefusal, WorkerRequest
+from atoll.domain.workers.lifecycle import Worker
+from atoll.domain.workers.record import WorkerRecord
 from atoll.ports.agents import OfferedAgent
 from atoll.ports.extension import Extension
 from atoll.ports.outside.worker_host import WorkerHost

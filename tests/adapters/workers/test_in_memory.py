@@ -6,11 +6,11 @@ from atoll.adapters.clocks.system import SystemClock
 from atoll.adapters.workers.in_memory import InMemoryHost
 from atoll.domain.errors import Failed
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, WorkerKey
-from atoll.domain.worker.create import CreateWorker, WorkerId
-from atoll.domain.worker.heartbeat import Lease
-from atoll.domain.worker.ledger import WorkerRequest
-from atoll.domain.worker.lifecycle import Worker
-from atoll.domain.worker.record import WorkerRecord
+from atoll.domain.workers.create import CreateWorker, WorkerId
+from atoll.domain.workers.heartbeat import Lease
+from atoll.domain.workers.ledger import WorkerRequest
+from atoll.domain.workers.lifecycle import Worker
+from atoll.domain.workers.record import WorkerRecord
 from atoll.ports.outside.worker_host import LiveHost, WorkerHost
 from atoll.testing import WorkerHostContract
 from atoll.testing.contracts.outside.worker_host import PIECE, running

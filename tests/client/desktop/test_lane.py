@@ -31,10 +31,10 @@ from atoll.client.transport import Call
 from atoll.domain.errors import AtollError, Failed, Invalid, NotFound
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.wall.isolation import Isolation
-from atoll.domain.worker.create import WorkerId
-from atoll.domain.worker.heartbeat import LEASE
-from atoll.domain.worker.live import WorkerDelta
-from atoll.domain.worker.record import WorkerEvent
+from atoll.domain.workers.create import WorkerId
+from atoll.domain.workers.heartbeat import LEASE
+from atoll.domain.workers.live import WorkerDelta
+from atoll.domain.workers.record import WorkerEvent
 from atoll.ports.extension import Reachability
 from atoll.ports.outside.local_wall import LocalRuntime, LocalWall
 from atoll.services.workers.desktop_deltas import DesktopDeltas

@@ -11,8 +11,8 @@ import pytest
 
 from atoll.domain.ids import DesktopId
 from atoll.domain.people.login import fingerprint
-from atoll.domain.worker.dialled import LEASE_TOKEN, HostLease, LeaseState
-from atoll.domain.worker.record import WorkerRecord
+from atoll.domain.workers.dialled import LEASE_TOKEN, HostLease, LeaseState
+from atoll.domain.workers.record import WorkerRecord
 from atoll.surfaces.http.server.permissions import PUBLIC_PATHS
 from tests.security.people.test_foreign_ids import (
     OPERATIONS,

@@ -9,7 +9,7 @@ from atoll.domain.ids import PERSONAL_ORG, DesktopId, HookId, PrincipalId
 from atoll.domain.people.organization import Member
 from atoll.domain.people.principal import LOCAL_PERSON, Principal
 from atoll.domain.quota import Quota
-from atoll.domain.worker.desktop import Desktop
+from atoll.domain.workers.desktop import Desktop
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.logins.begun import BegunAgentLogin

@@ -10,8 +10,8 @@ from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.people.login import fingerprint
 from atoll.domain.people.principal import LOCAL_PERSON, Principal, TokenAccess, WorkerAccess
 from atoll.domain.wall.isolation import Isolation
-from atoll.domain.worker.dialled import HostOffer, StartOffer
-from atoll.domain.worker.ledger import Response, WorkerRequest
+from atoll.domain.workers.dialled import HostOffer, StartOffer
+from atoll.domain.workers.ledger import Response, WorkerRequest
 from atoll.ports.outside.worker_host import HostEntry
 from atoll.services.ground import Ground
 from atoll.services.workers.desktops import Desktops

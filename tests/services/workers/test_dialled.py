@@ -25,8 +25,8 @@ from atoll.domain.routes.candidate import Candidate
 from atoll.domain.routes.decision import Decision, RouteRequest, decide
 from atoll.domain.routes.policy import DESKTOP
 from atoll.domain.sandbox.sandbox import CreateSandbox
-from atoll.domain.worker.create import CreateWorker, WorkerId, WorkerTeardown
-from atoll.domain.worker.dialled import (
+from atoll.domain.workers.create import CreateWorker, WorkerId, WorkerTeardown
+from atoll.domain.workers.dialled import (
     HostAct,
     HostLease,
     LeaseState,
@@ -34,10 +34,10 @@ from atoll.domain.worker.dialled import (
     StartOffer,
     offers_of,
 )
-from atoll.domain.worker.heartbeat import LEASE, Lease
-from atoll.domain.worker.ledger import RequestRefusal, Response, WorkerRequest
-from atoll.domain.worker.lifecycle import Silent, Worker
-from atoll.domain.worker.record import WorkerRecord
+from atoll.domain.workers.heartbeat import LEASE, Lease
+from atoll.domain.workers.ledger import RequestRefusal, Response, WorkerRequest
+from atoll.domain.workers.lifecycle import Silent, Worker
+from atoll.domain.workers.record import WorkerRecord
 from atoll.ports.outside.worker_host import HostDeltas, HostEntry, WorkerHost
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers

@@ -9,8 +9,8 @@ import pytest
 
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.worker.create import WorkerTeardown
-from atoll.domain.worker.lifecycle import (
+from atoll.domain.workers.create import WorkerTeardown
+from atoll.domain.workers.lifecycle import (
     Died,
     DurabilityMarkers,
     Stimulus,
@@ -18,7 +18,7 @@ from atoll.domain.worker.lifecycle import (
     WorkerEnded,
     WorkerTornDown,
 )
-from atoll.domain.worker.record import WorkerRecord
+from atoll.domain.workers.record import WorkerRecord
 from atoll.services.workers.fence import OutdatedWork
 from atoll.services.workers.runtime_host import RuntimeHost
 from atoll.testing import FakeLeadership

@@ -14,7 +14,7 @@ from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, NotFound
 from atoll.domain.ids import WorkerKey
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.worker.record import WorkerRecord
+from atoll.domain.workers.record import WorkerRecord
 from atoll.ports.outside.worker_host import WorkerHost
 from atoll.services.workers.handing_over import Handovers
 from atoll.services.workers.transitions import WorkerTransitions

@@ -10,10 +10,10 @@ from atoll.adapters.bus.in_process import InProcessBus
 from atoll.adapters.storage.store import Settings, open_store
 from atoll.domain.errors import Conflict
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, WorkerKey
-from atoll.domain.worker.create import CreateWorker, WorkerId
-from atoll.domain.worker.heartbeat import LEASE, Lease
-from atoll.domain.worker.lifecycle import HostContact, Reattach, Returned, Worker
-from atoll.domain.worker.record import WorkerRecord
+from atoll.domain.workers.create import CreateWorker, WorkerId
+from atoll.domain.workers.heartbeat import LEASE, Lease
+from atoll.domain.workers.lifecycle import HostContact, Reattach, Returned, Worker
+from atoll.domain.workers.record import WorkerRecord
 from atoll.ports import Store, Transaction
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers

@@ -11,8 +11,8 @@ from atoll.domain.errors import Forbidden, NotFound, StaleCursor
 from atoll.domain.ids import WorkerKey
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.worker.artifact import WorkerArtifact
-from atoll.domain.worker.ledger import Response
+from atoll.domain.workers.artifact import WorkerArtifact
+from atoll.domain.workers.ledger import Response
 from atoll.services.workers.retention import BATCH, DELETED, Erased, WorkerRetention
 from tests.services.workers.test_workers import OTHER, TURN, Scene, serving
 

@@ -19,11 +19,11 @@ from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.profile.profile import Profile
 from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest, Sandbox
 from atoll.domain.terminals.softlock import Work
-from atoll.domain.worker.create import CreateWorker, WorkerId
-from atoll.domain.worker.heartbeat import Lease
-from atoll.domain.worker.ledger import WorkerRequest
-from atoll.domain.worker.lifecycle import Holder, Worker, WorkerTornDown
-from atoll.domain.worker.record import WorkerRecord
+from atoll.domain.workers.create import CreateWorker, WorkerId
+from atoll.domain.workers.heartbeat import Lease
+from atoll.domain.workers.ledger import WorkerRequest
+from atoll.domain.workers.lifecycle import Holder, Worker, WorkerTornDown
+from atoll.domain.workers.record import WorkerRecord
 from atoll.ports import Transaction
 from atoll.ports.outside.worker_host import HostDeltas
 from atoll.services.lifecycle.transitions import Also

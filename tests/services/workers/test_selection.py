@@ -18,11 +18,11 @@ from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.routes.health import Health
 from atoll.domain.routes.policy import Constraints
 from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest
-from atoll.domain.worker.create import CreateWorker, WorkerId, WorkerTeardown
-from atoll.domain.worker.lifecycle import Died, Silent
-from atoll.domain.worker.record import WorkerEvent, WorkerRecord
-from atoll.domain.worker.selection import Selection
-from atoll.domain.worker.snapshot import WorkerSnapshot
+from atoll.domain.workers.create import CreateWorker, WorkerId, WorkerTeardown
+from atoll.domain.workers.lifecycle import Died, Silent
+from atoll.domain.workers.record import WorkerEvent, WorkerRecord
+from atoll.domain.workers.selection import Selection
+from atoll.domain.workers.snapshot import WorkerSnapshot
 from atoll.ports import Capabilities
 from atoll.ports.outside.worker_host import HostEntry
 from atoll.protocol.v1 import codex_events_pb2 as events_pb2

@@ -10,10 +10,10 @@ import pytest
 from atoll.domain.overview.usage import DoorCounts
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.worker.artifact import WorkerArtifact
-from atoll.domain.worker.ledger import Response, WorkerRequest
-from atoll.domain.worker.snapshot import WorkerUsage
-from atoll.domain.worker.talk import WorkerThread
+from atoll.domain.workers.artifact import WorkerArtifact
+from atoll.domain.workers.ledger import Response, WorkerRequest
+from atoll.domain.workers.snapshot import WorkerUsage
+from atoll.domain.workers.talk import WorkerThread
 from atoll.testing.samples import sandbox
 from tests.services.workers.test_workers import Scene, serving
 

@@ -10,7 +10,7 @@ import pytest
 
 from atoll.domain.errors import Invalid, NotFound, StaleCursor, Unavailable
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.worker.live import WorkerDelta
+from atoll.domain.workers.live import WorkerDelta
 from atoll.services.workers.live import LIVE_CHARACTERS
 from tests.services.workers.test_workers import OTHER, Scene, serving
 

@@ -15,8 +15,8 @@ from atoll.domain.errors import Conflict, Forbidden
 from atoll.domain.ids import PrincipalId, WorkerKey
 from atoll.domain.paging import PageQuery
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.worker.record import WorkerEventDraft
-from atoll.domain.worker.summary import Progress
+from atoll.domain.workers.record import WorkerEventDraft
+from atoll.domain.workers.summary import Progress
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.telemetry import OFF, Telemetry

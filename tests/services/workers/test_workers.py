@@ -26,10 +26,10 @@ from atoll.domain.people.principal import LOCAL_PERSON, Principal
 from atoll.domain.routes.candidate import Candidate
 from atoll.domain.routes.decision import Decision, RouteRequest, decide
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
-from atoll.domain.worker.create import CreateWorker, WorkerId, WorkerTeardown
-from atoll.domain.worker.ledger import LOST, Response, WorkerRequest
-from atoll.domain.worker.lifecycle import Silent
-from atoll.domain.worker.snapshot import WorkerSnapshot
+from atoll.domain.workers.create import CreateWorker, WorkerId, WorkerTeardown
+from atoll.domain.workers.ledger import LOST, Response, WorkerRequest
+from atoll.domain.workers.lifecycle import Silent
+from atoll.domain.workers.snapshot import WorkerSnapshot
 from atoll.ports import RuntimeClient
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers

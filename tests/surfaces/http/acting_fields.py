@@ -181,7 +181,7 @@ ACTS: dict[str, Acts] = {
             field: f"{WORKER_HOST}test_field_of_a_create_changes_what_is_asked_for[{field}]"
             for field in WORKER_FIELDS
         },
-        "codex_home_ref": "tests/domain/worker/test_create.py::"
+        "codex_home_ref": "tests/domain/workers/test_create.py::"
         "test_codex_home_ref_is_used_with_the_workspace_of_its_sandbox",
         "selection.allow": SELECTED + "test_started_event_and_snapshot_say_where_and_why",
         **{

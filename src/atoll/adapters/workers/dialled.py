@@ -15,8 +15,8 @@ from typing import Final, TypeVar
 from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.domain.ids import RouteId, SandboxId, WorkerKey
 from atoll.domain.people.login import SECRET_BYTES, fingerprint, spell_secret
-from atoll.domain.worker.desktop import Desktop
-from atoll.domain.worker.dialled import (
+from atoll.domain.workers.desktop import Desktop
+from atoll.domain.workers.dialled import (
     LEASE_TOKEN,
     FollowOffer,
     HoldOffer,
@@ -34,11 +34,11 @@ from atoll.domain.worker.dialled import (
     offers_of,
     spell_command,
 )
-from atoll.domain.worker.heartbeat import LEASE, STALE_AFTER
-from atoll.domain.worker.ledger import Receipt, WorkerRequest
-from atoll.domain.worker.lifecycle import DurabilityMarkers, WorkerTornDown
-from atoll.domain.worker.placement import desktop_place, desktop_reference
-from atoll.domain.worker.record import WorkerRecord
+from atoll.domain.workers.heartbeat import LEASE, STALE_AFTER
+from atoll.domain.workers.ledger import Receipt, WorkerRequest
+from atoll.domain.workers.lifecycle import DurabilityMarkers, WorkerTornDown
+from atoll.domain.workers.placement import desktop_place, desktop_reference
+from atoll.domain.workers.record import WorkerRecord
 from atoll.ports import Bus, Clock, Store, Transaction, Vault
 from atoll.ports.outside.worker_host import HostEntry, HostPlace
 from atoll.ports.store.worker.dialled import SealedOffer

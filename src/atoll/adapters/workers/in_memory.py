@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 
 from atoll.domain.errors import AtollError, Unavailable
 from atoll.domain.ids import SandboxId, WorkerKey
-from atoll.domain.worker.ledger import LOST, Receipt, Response, WorkerRequest
-from atoll.domain.worker.lifecycle import DurabilityMarkers, WorkerTornDown
-from atoll.domain.worker.record import WorkerRecord
+from atoll.domain.workers.ledger import LOST, Receipt, Response, WorkerRequest
+from atoll.domain.workers.lifecycle import DurabilityMarkers, WorkerTornDown
+from atoll.domain.workers.record import WorkerRecord
 from atoll.ports import Clock
 from atoll.ports.outside.worker_host import HostDeltas, HostEntry, HostPlace
 

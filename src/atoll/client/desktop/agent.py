@@ -11,7 +11,7 @@ import msgspec
 
 from atoll.domain.errors import AtollError
 from atoll.domain.terminals.softlock import AgentState, Work
-from atoll.domain.worker.methods import ask_for_thread, read_refusal
+from atoll.domain.workers.methods import ask_for_thread, read_refusal
 from atoll.ports import RuntimeClient
 from atoll.ports.outside.local_wall import LocalRuntime
 from atoll.wire.contract import workers as contract

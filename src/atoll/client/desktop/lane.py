@@ -29,7 +29,7 @@ from atoll.client.desktop.folders import WorkerFolder, kept_workers
 from atoll.client.desktop.served import USUAL_PACE, Pace, ServedWorker
 from atoll.client.made.workers.deliveries import Ingest
 from atoll.domain.errors import AtollError, Invalid, LimitReached, NotFound, Unavailable
-from atoll.domain.worker.dialled import FOLLOW_SECONDS, HostAct
+from atoll.domain.workers.dialled import FOLLOW_SECONDS, HostAct
 from atoll.ports.outside.local_wall import LocalWall
 from atoll.wire.contract.agents import OpenAgentBody
 from atoll.wire.http.server_sent import ServerSent, ServerSentLines

@@ -28,8 +28,8 @@ from atoll.domain.errors import (
     NotFound,
     Unauthenticated,
 )
-from atoll.domain.worker.dialled import FOLLOW_SECONDS, HostAct
-from atoll.domain.worker.heartbeat import INTERVAL, must_pause
+from atoll.domain.workers.dialled import FOLLOW_SECONDS, HostAct
+from atoll.domain.workers.heartbeat import INTERVAL, must_pause
 from atoll.wire.contract import workers as contract
 
 PAGE: Final = 100

@@ -11,9 +11,9 @@ from datetime import datetime
 from typing import Protocol, runtime_checkable
 
 from atoll.domain.ids import SandboxId
-from atoll.domain.worker.ledger import Receipt, WorkerRequest
-from atoll.domain.worker.lifecycle import DurabilityMarkers, WorkerTornDown
-from atoll.domain.worker.record import WorkerRecord
+from atoll.domain.workers.ledger import Receipt, WorkerRequest
+from atoll.domain.workers.lifecycle import DurabilityMarkers, WorkerTornDown
+from atoll.domain.workers.record import WorkerRecord
 
 
 @dataclass(frozen=True, slots=True)

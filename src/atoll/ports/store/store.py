@@ -10,7 +10,7 @@ from typing import Protocol
 
 from atoll.domain.errors import Unavailable
 from atoll.domain.ids import DesktopId
-from atoll.domain.worker.desktop import Desktop
+from atoll.domain.workers.desktop import Desktop
 from atoll.ports.store.approvals import ApprovalRows
 from atoll.ports.store.audit import AuditRows
 from atoll.ports.store.dashboards.comments import DashboardCommentRows

@@ -8,7 +8,7 @@ import asyncio
 from typing import Final
 
 from atoll.domain.errors import Conflict, Invalid
-from atoll.domain.worker.methods import finding_method
+from atoll.domain.workers.methods import finding_method
 from atoll.runtime.agents.machine import MachineChannel
 from atoll.runtime.agents.session import AgentSession
 from atoll.runtime.agents.stopping import Gaps

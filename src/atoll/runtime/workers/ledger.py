@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from atoll.domain.errors import LimitReached
-from atoll.domain.worker.ledger import LedgerEntry, WorkerRequest, admit
+from atoll.domain.workers.ledger import LedgerEntry, WorkerRequest, admit
 from atoll.runtime.journal.line_file import LineFile
 from atoll.wire.contract.workers import Receipt
 

@@ -17,7 +17,7 @@ from atoll.domain.agents.lenient_json import Message, text, whole
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, Unavailable
 from atoll.domain.event import Json
 from atoll.domain.terminals.softlock import AgentState
-from atoll.domain.worker.ledger import WorkerRequest
+from atoll.domain.workers.ledger import WorkerRequest
 from atoll.runtime.agents.session import AgentSession
 from atoll.runtime.workers.ledger import Ledger
 from atoll.runtime.workers.live import DeltaRedactor, LiveDeltas, MakeStage

@@ -15,7 +15,7 @@ from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.routes.health import WINDOW, Health
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.worker.backends import (
+from atoll.domain.workers.backends import (
     BackendHealth,
     BackendPlace,
     backends_of,
@@ -23,9 +23,9 @@ from atoll.domain.worker.backends import (
     place_of_worker,
     runs,
 )
-from atoll.domain.worker.placement import sandbox_of
-from atoll.domain.worker.record import WorkerRecord
-from atoll.domain.worker.snapshot import Observed, WorkerSnapshot, snapshot
+from atoll.domain.workers.placement import sandbox_of
+from atoll.domain.workers.record import WorkerRecord
+from atoll.domain.workers.snapshot import Observed, WorkerSnapshot, snapshot
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.host_room import all_hosts

@@ -26,7 +26,7 @@ from atoll.domain.people.capability import Capability, delegated
 from atoll.domain.people.login import fingerprint
 from atoll.domain.people.principal import Principal, TokenAccess, WorkerAccess
 from atoll.domain.sandbox.sandbox import RUNNING
-from atoll.domain.worker.dialled import LEASE_TOKEN
+from atoll.domain.workers.dialled import LEASE_TOKEN
 from atoll.ports import EventQuery
 from atoll.services.ground import Ground
 from atoll.services.people.logins import Logins

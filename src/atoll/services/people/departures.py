@@ -19,7 +19,7 @@ from atoll.domain.paging import PageQuery
 from atoll.domain.people.organization import Member
 from atoll.domain.people.principal import Principal
 from atoll.domain.quota import Quota
-from atoll.domain.worker.dialled import LeaseState
+from atoll.domain.workers.dialled import LeaseState
 from atoll.ports import ApprovalQuery, Transaction
 from atoll.services.approvals.voiding import approval_event
 from atoll.services.ground import Ground

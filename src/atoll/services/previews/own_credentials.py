@@ -14,7 +14,7 @@ from atoll.domain.people.login import fingerprint
 from atoll.domain.people.person import TICKET_PREFIX
 from atoll.domain.people.token import PREFIX
 from atoll.domain.previews.own_credentials import OPAQUE_CHARACTERS, SHORTEST
-from atoll.domain.worker.dialled import LEASE_TOKEN
+from atoll.domain.workers.dialled import LEASE_TOKEN
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
 from atoll.services.people.logins import Logins

@@ -29,7 +29,7 @@ from atoll.domain.secrets.secret import (
 from atoll.domain.secrets.value import check_value, last4
 from atoll.domain.webhooks.signature import bound_to as seal_of
 from atoll.domain.webhooks.webhook import Webhook
-from atoll.domain.worker.dialled import offer_binding
+from atoll.domain.workers.dialled import offer_binding
 from atoll.ports import Kept, Masters, Transaction, Vault
 from atoll.ports.store.webhooks import SealedKey
 from atoll.services.approvals.voiding import void_approvals

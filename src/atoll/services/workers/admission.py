@@ -13,7 +13,7 @@ from atoll.domain.people.principal import Principal
 from atoll.domain.routes.decision import Decision, no_route
 from atoll.domain.routes.policy import DESKTOP
 from atoll.domain.sandbox.sandbox import RUNNING, CreateSandbox, Sandbox, keeps_files
-from atoll.domain.worker.create import CreateWorker
+from atoll.domain.workers.create import CreateWorker
 from atoll.ports import AgentLayers, RuntimeClient
 from atoll.services.sandboxes.agent_checks import AgentChecks
 from atoll.services.workers.runtime_host import wanted_sandbox

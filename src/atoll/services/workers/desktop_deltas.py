@@ -13,8 +13,8 @@ import msgspec
 
 from atoll.domain.errors import AtollError
 from atoll.domain.live import MAX_PAYLOAD_BYTES
-from atoll.domain.worker.dialled import FOLLOW_SECONDS, HostLease
-from atoll.domain.worker.record import WorkerRecord
+from atoll.domain.workers.dialled import FOLLOW_SECONDS, HostLease
+from atoll.domain.workers.record import WorkerRecord
 from atoll.ports.bus import LiveChannels, LiveSubscription, Missed
 from atoll.ports.outside.worker_host import HostDeltas
 from atoll.wire.http.unreadable import UNREADABLE

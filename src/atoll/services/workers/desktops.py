@@ -18,8 +18,8 @@ from atoll.domain.ids import DesktopId, HostId, OrgId, PrincipalId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.wall.isolation import Isolation
-from atoll.domain.worker.desktop import Desktop, judge_desktop_name, judge_isolation
-from atoll.domain.worker.dialled import (
+from atoll.domain.workers.desktop import Desktop, judge_desktop_name, judge_isolation
+from atoll.domain.workers.dialled import (
     HostLease,
     HostOffer,
     LeaseState,

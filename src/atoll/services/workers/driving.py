@@ -18,8 +18,8 @@ import structlog
 from atoll.domain.errors import AtollError, Conflict
 from atoll.domain.event import Json
 from atoll.domain.ids import WorkerKey
-from atoll.domain.worker.heartbeat import INTERVAL
-from atoll.domain.worker.lifecycle import (
+from atoll.domain.workers.heartbeat import INTERVAL
+from atoll.domain.workers.lifecycle import (
     Died,
     HostContact,
     RemovalDue,
@@ -30,14 +30,14 @@ from atoll.domain.worker.lifecycle import (
     WorkerEnded,
     is_settled,
 )
-from atoll.domain.worker.placement import started_facts
-from atoll.domain.worker.record import (
+from atoll.domain.workers.placement import started_facts
+from atoll.domain.workers.record import (
     WorkerEvent,
     WorkerEventDraft,
     WorkerRecord,
     worker_stream,
 )
-from atoll.domain.worker.talk import WorkerTalk, heard
+from atoll.domain.workers.talk import WorkerTalk, heard
 from atoll.ports import StoreUnavailable
 from atoll.ports.outside.worker_host import HostEntry, HostPlace, WorkerHost
 from atoll.ports.telemetry.metrics import Metric

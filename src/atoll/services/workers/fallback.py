@@ -10,8 +10,8 @@ from atoll.domain.errors import AtollError, Failed, Unavailable
 from atoll.domain.routes.health import Attempt, Outcome
 from atoll.domain.routes.policy import DESKTOP
 from atoll.domain.routes.record import RouteRecord
-from atoll.domain.worker.placement import place_of_sandbox
-from atoll.domain.worker.record import WorkerRecord, leaving, left
+from atoll.domain.workers.placement import place_of_sandbox
+from atoll.domain.workers.record import WorkerRecord, leaving, left
 from atoll.ports import StoreUnavailable, Transaction
 from atoll.ports.outside.worker_host import WorkerHost
 from atoll.services.ground import Ground

@@ -5,7 +5,7 @@ with the stored worker in the transaction of the work itself, and so changes not
 """
 
 from atoll.domain.errors import Conflict
-from atoll.domain.worker.record import WorkerRecord
+from atoll.domain.workers.record import WorkerRecord
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
 

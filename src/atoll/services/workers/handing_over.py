@@ -13,12 +13,12 @@ from atoll.domain.errors import AtollError, Conflict, Invalid
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
-from atoll.domain.worker.desktop import Desktop
-from atoll.domain.worker.lifecycle import HandOver, Holder
-from atoll.domain.worker.placement import desktop_place
-from atoll.domain.worker.record import WorkerRecord
-from atoll.domain.worker.snapshot import WorkerSnapshot
-from atoll.domain.worker.talk import MOST_THREADS, WorkerTalk
+from atoll.domain.workers.desktop import Desktop
+from atoll.domain.workers.lifecycle import HandOver, Holder
+from atoll.domain.workers.placement import desktop_place
+from atoll.domain.workers.record import WorkerRecord
+from atoll.domain.workers.snapshot import WorkerSnapshot
+from atoll.domain.workers.talk import MOST_THREADS, WorkerTalk
 from atoll.ports.outside.worker_host import WorkerHost
 from atoll.services.agents.agents import Agents
 from atoll.services.ground import Ground

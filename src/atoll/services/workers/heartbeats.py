@@ -13,9 +13,9 @@ import structlog
 
 from atoll.domain.errors import Conflict
 from atoll.domain.ids import WorkerKey
-from atoll.domain.worker.heartbeat import Lease, heartbeat_state, renew
-from atoll.domain.worker.lifecycle import HostContact, Silent
-from atoll.domain.worker.record import WorkerEventDraft, WorkerRecord, worker_stream
+from atoll.domain.workers.heartbeat import Lease, heartbeat_state, renew
+from atoll.domain.workers.lifecycle import HostContact, Silent
+from atoll.domain.workers.record import WorkerEventDraft, WorkerRecord, worker_stream
 from atoll.ports import StoreUnavailable, Transaction
 from atoll.services.ground import Ground
 from atoll.services.workers.transitions import WorkerTransitions

@@ -15,13 +15,13 @@ import structlog
 from atoll.domain.errors import Forbidden, NotFound
 from atoll.domain.ids import WorkerKey
 from atoll.domain.people.principal import Principal, WorkerAccess
-from atoll.domain.worker.dialled import (
+from atoll.domain.workers.dialled import (
     HostLease,
     check_lease,
     contacts_of,
     receipted,
 )
-from atoll.domain.worker.ingest import Batch, take
+from atoll.domain.workers.ingest import Batch, take
 from atoll.ports import StoreUnavailable, Transaction
 from atoll.ports.outside.worker_host import HostDeltas, HostEntry
 from atoll.services.ground import Ground

@@ -16,9 +16,9 @@ import structlog
 
 from atoll.domain.errors import AtollError
 from atoll.domain.ids import WorkerKey
-from atoll.domain.worker.lifecycle import is_settled
-from atoll.domain.worker.live import DeltaBatch, read_batch
-from atoll.domain.worker.record import WorkerRecord
+from atoll.domain.workers.lifecycle import is_settled
+from atoll.domain.workers.live import DeltaBatch, read_batch
+from atoll.domain.workers.record import WorkerRecord
 from atoll.ports.outside.worker_host import LiveHost
 from atoll.services.ground import Ground
 from atoll.services.task_runner import TaskRunner

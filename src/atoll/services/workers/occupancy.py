@@ -4,8 +4,8 @@ from typing import Final
 
 from atoll.domain.errors import Conflict
 from atoll.domain.ids import WorkerKey
-from atoll.domain.worker.create import CreateWorker, WorkerId
-from atoll.domain.worker.record import WorkerRecord
+from atoll.domain.workers.create import CreateWorker, WorkerId
+from atoll.domain.workers.record import WorkerRecord
 from atoll.ports import Transaction
 from atoll.wire.words.workers import WorkerStatus
 

@@ -9,8 +9,8 @@ from atoll.domain.event import Event
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.domain.service_event import KIND, ServiceEvent, service_stream
-from atoll.domain.worker.artifact import WorkerArtifact
-from atoll.domain.worker.record import worker_stream
+from atoll.domain.workers.artifact import WorkerArtifact
+from atoll.domain.workers.record import worker_stream
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Events, Note
 from atoll.services.workers.admission import check_right

@@ -14,7 +14,7 @@ import structlog
 from atoll.domain.ids import WorkerKey
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
-from atoll.domain.worker.ledger import RequestRefusal
+from atoll.domain.workers.ledger import RequestRefusal
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
 from atoll.services.repetition import pause, sweep_hourly

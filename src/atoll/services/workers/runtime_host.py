@@ -22,11 +22,11 @@ from atoll.domain.people.principal import Principal
 from atoll.domain.routes.health import Attempt
 from atoll.domain.sandbox.sandbox import RUNNING, CreateSandbox, Sandbox, keeps_files
 from atoll.domain.terminals.softlock import AgentState, Work
-from atoll.domain.worker.create import CreateWorker
-from atoll.domain.worker.ledger import Receipt, RequestRefusal, Response, WorkerRequest
-from atoll.domain.worker.lifecycle import DurabilityMarkers, Holder, WorkerTornDown
-from atoll.domain.worker.methods import ask_for_thread, read_refusal
-from atoll.domain.worker.record import WorkerRecord
+from atoll.domain.workers.create import CreateWorker
+from atoll.domain.workers.ledger import Receipt, RequestRefusal, Response, WorkerRequest
+from atoll.domain.workers.lifecycle import DurabilityMarkers, Holder, WorkerTornDown
+from atoll.domain.workers.methods import ask_for_thread, read_refusal
+from atoll.domain.workers.record import WorkerRecord
 from atoll.ports import RuntimeClient, Transaction, WorkSaver
 from atoll.ports.outside.worker_host import HostDeltas, HostEntry, HostPlace
 from atoll.services.agents.agents import Agents

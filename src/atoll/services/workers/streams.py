@@ -13,9 +13,9 @@ from typing import Final
 from atoll.domain.errors import Invalid, NotFound, StaleCursor
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
-from atoll.domain.worker.create import WorkerId
-from atoll.domain.worker.live import DeltaOrder, WorkerDelta
-from atoll.domain.worker.record import WorkerEvent, WorkerRecord, worker_stream
+from atoll.domain.workers.create import WorkerId
+from atoll.domain.workers.live import DeltaOrder, WorkerDelta
+from atoll.domain.workers.record import WorkerEvent, WorkerRecord, worker_stream
 from atoll.ports import Transaction
 from atoll.ports.bus import Listener
 from atoll.services.ground import Ground

@@ -14,7 +14,7 @@ from typing import Final
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
-from atoll.domain.worker.summary import Progress, WorkerSummary, summary
+from atoll.domain.workers.summary import Progress, WorkerSummary, summary
 from atoll.ports import Transaction
 from atoll.ports.database import Headway
 from atoll.ports.telemetry.metrics import Metric

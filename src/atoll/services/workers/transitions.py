@@ -10,9 +10,9 @@ from atoll.domain.ids import DesktopId, WorkerKey
 from atoll.domain.routes.health import Outcome
 from atoll.domain.routes.policy import DESKTOP
 from atoll.domain.routes.record import RouteRecord
-from atoll.domain.worker.desktop import Desktop
-from atoll.domain.worker.ledger import LOST, Receipt, RequestRefusal, Response, settle
-from atoll.domain.worker.lifecycle import (
+from atoll.domain.workers.desktop import Desktop
+from atoll.domain.workers.ledger import LOST, Receipt, RequestRefusal, Response, settle
+from atoll.domain.workers.lifecycle import (
     AppendWorkerEvent,
     HostContact,
     Instruction,
@@ -20,7 +20,7 @@ from atoll.domain.worker.lifecycle import (
     Stimulus,
     step,
 )
-from atoll.domain.worker.placement import (
+from atoll.domain.workers.placement import (
     counts_as_failure,
     desktop_of,
     desktop_place,
@@ -28,14 +28,14 @@ from atoll.domain.worker.placement import (
     place_of_sandbox,
     sandbox_of,
 )
-from atoll.domain.worker.record import (
+from atoll.domain.workers.record import (
     WorkerEventDraft,
     WorkerRecord,
     advanced,
     worker_stream,
 )
-from atoll.domain.worker.snapshot import WorkerSandbox
-from atoll.domain.worker.talk import answered, quieted
+from atoll.domain.workers.snapshot import WorkerSandbox
+from atoll.domain.workers.talk import answered, quieted
 from atoll.ports import Transaction
 from atoll.ports.telemetry.metrics import Metric
 from atoll.services.ground import Ground

@@ -14,12 +14,12 @@ from atoll.domain.ids import SANDBOX_ID, RouteId, SandboxId
 from atoll.domain.routes.decision import Decision, refusal
 from atoll.domain.routes.policy import DESKTOP
 from atoll.domain.routes.record import RouteRecord
-from atoll.domain.worker.create import CreateWorker
-from atoll.domain.worker.desktop import Desktop
-from atoll.domain.worker.dialled import HostLease
-from atoll.domain.worker.ledger import Receipt, WorkerRequest
-from atoll.domain.worker.lifecycle import DurabilityMarkers, WorkerTornDown
-from atoll.domain.worker.record import WorkerRecord
+from atoll.domain.workers.create import CreateWorker
+from atoll.domain.workers.desktop import Desktop
+from atoll.domain.workers.dialled import HostLease
+from atoll.domain.workers.ledger import Receipt, WorkerRequest
+from atoll.domain.workers.lifecycle import DurabilityMarkers, WorkerTornDown
+from atoll.domain.workers.record import WorkerRecord
 from atoll.ports.outside.worker_host import HostDeltas, HostEntry, HostPlace, LiveHost, WorkerHost
 from atoll.services.ground import Ground
 from atoll.services.sandboxes.sandboxes import Sandboxes

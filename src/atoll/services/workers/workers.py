@@ -14,19 +14,19 @@ from atoll.domain.errors import Conflict, Invalid, LimitReached, NotFound
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
-from atoll.domain.worker.create import CreateWorker, judge_create
-from atoll.domain.worker.heartbeat import Lease
-from atoll.domain.worker.ledger import LedgerEntry, Receipt, WorkerRequest, admit
-from atoll.domain.worker.lifecycle import Reattach, StopWorker, Worker, check_requests
-from atoll.domain.worker.methods import SERVED, MethodAccess, judge_request, served_name
-from atoll.domain.worker.record import (
+from atoll.domain.workers.create import CreateWorker, judge_create
+from atoll.domain.workers.heartbeat import Lease
+from atoll.domain.workers.ledger import LedgerEntry, Receipt, WorkerRequest, admit
+from atoll.domain.workers.lifecycle import Reattach, StopWorker, Worker, check_requests
+from atoll.domain.workers.methods import SERVED, MethodAccess, judge_request, served_name
+from atoll.domain.workers.record import (
     RequestRecord,
     WorkerEventDraft,
     WorkerRecord,
     worker_stream,
 )
-from atoll.domain.worker.repeated_create import ExistingWorker, check_repeated, names_of
-from atoll.domain.worker.snapshot import (
+from atoll.domain.workers.repeated_create import ExistingWorker, check_repeated, names_of
+from atoll.domain.workers.snapshot import (
     Observed,
     Pending,
     ServerRequest,

@@ -14,8 +14,8 @@ from atoll.adapters.vaults.envelope import EnvelopeVault, MasterKey
 from atoll.adapters.workers.dialled import DialledHost
 from atoll.domain.ids import PrincipalId, WorkerKey
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.worker.create import CreateWorker, WorkerId
-from atoll.domain.worker.dialled import (
+from atoll.domain.workers.create import CreateWorker, WorkerId
+from atoll.domain.workers.dialled import (
     FollowOffer,
     HoldOffer,
     HostOffer,
@@ -24,10 +24,10 @@ from atoll.domain.worker.dialled import (
     StartOffer,
     StopOffer,
 )
-from atoll.domain.worker.heartbeat import Lease
-from atoll.domain.worker.ledger import RequestRefusal, Response, WorkerRequest
-from atoll.domain.worker.lifecycle import Worker
-from atoll.domain.worker.record import WorkerRecord
+from atoll.domain.workers.heartbeat import Lease
+from atoll.domain.workers.ledger import RequestRefusal, Response, WorkerRequest
+from atoll.domain.workers.lifecycle import Worker
+from atoll.domain.workers.record import WorkerRecord
 from atoll.protocol.v1 import codex_events_pb2 as events_pb2
 from atoll.services.workers.desktop_deltas import DesktopDeltas
 from atoll.surfaces.http.workers.desktops import offer_view

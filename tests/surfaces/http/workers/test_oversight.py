@@ -12,12 +12,12 @@ from atoll.domain.event import Json
 from atoll.domain.ids import OrgId, PrincipalId, WorkerKey
 from atoll.domain.profile.profile import Profile
 from atoll.domain.routes.health import PAUSE, TRIP, Outcome
-from atoll.domain.worker.artifact import WorkerArtifact
-from atoll.domain.worker.create import CreateWorker, WorkerId
-from atoll.domain.worker.heartbeat import Lease
-from atoll.domain.worker.lifecycle import Worker, WorkerTornDown
-from atoll.domain.worker.record import WorkerEventDraft, WorkerRecord
-from atoll.domain.worker.talk import WorkerTalk, WorkerThread
+from atoll.domain.workers.artifact import WorkerArtifact
+from atoll.domain.workers.create import CreateWorker, WorkerId
+from atoll.domain.workers.heartbeat import Lease
+from atoll.domain.workers.lifecycle import Worker, WorkerTornDown
+from atoll.domain.workers.record import WorkerEventDraft, WorkerRecord
+from atoll.domain.workers.talk import WorkerTalk, WorkerThread
 from atoll.testing.samples import sandbox
 from atoll.wire.words.people import OrgRole
 from atoll.wire.words.workers import WorkerStatus

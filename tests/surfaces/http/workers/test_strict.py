@@ -10,7 +10,7 @@ from google.protobuf import json_format
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atoll.domain.worker.record import WorkerEvent
+from atoll.domain.workers.record import WorkerEvent
 from atoll.protocol.v1 import codex_events_pb2 as events_pb2
 from atoll.surfaces.http.workers.workers import _frame
 from tests.protocol.answers import ANSWERS, FRAMES, read_strictly

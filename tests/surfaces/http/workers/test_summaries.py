@@ -11,8 +11,8 @@ import websockets
 from google.protobuf import json_format
 
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.worker.create import WorkerId
-from atoll.domain.worker.record import WorkerEventDraft
+from atoll.domain.workers.create import WorkerId
+from atoll.domain.workers.record import WorkerEventDraft
 from atoll.protocol.v1 import codex_admin_pb2 as admin_pb2
 from atoll.testing.samples import NOW
 from tests.surfaces.http.world import World, client_of, world

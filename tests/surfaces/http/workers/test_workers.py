@@ -14,12 +14,12 @@ import pytest
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
-from atoll.domain.worker.artifact import WorkerArtifact
-from atoll.domain.worker.ledger import RequestRefusal, Response
-from atoll.domain.worker.lifecycle import WorkerTornDown
-from atoll.domain.worker.live import WorkerDelta
-from atoll.domain.worker.record import WorkerEvent, WorkerEventDraft
-from atoll.domain.worker.talk import OpenQuestion, WorkerTalk, WorkerThread
+from atoll.domain.workers.artifact import WorkerArtifact
+from atoll.domain.workers.ledger import RequestRefusal, Response
+from atoll.domain.workers.lifecycle import WorkerTornDown
+from atoll.domain.workers.live import WorkerDelta
+from atoll.domain.workers.record import WorkerEvent, WorkerEventDraft
+from atoll.domain.workers.talk import OpenQuestion, WorkerTalk, WorkerThread
 from atoll.protocol.v1 import codex_events_pb2 as events_pb2
 from atoll.protocol.v1 import codex_workers_pb2 as workers_pb2
 from atoll.surfaces.http.server.front_end import FrontEnd

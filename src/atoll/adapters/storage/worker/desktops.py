@@ -5,7 +5,7 @@ from sqlalchemy import Column, Table, Text, UniqueConstraint
 from atoll.adapters.storage.columns import metadata
 from atoll.adapters.storage.records import RecordTable, SqlOwnedRecords
 from atoll.domain.ids import DesktopId
-from atoll.domain.worker.desktop import Desktop
+from atoll.domain.workers.desktop import Desktop
 
 desktops = Table(
     "desktops",

@@ -26,8 +26,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from atoll.adapters.storage.columns import COUNTER, from_us, metadata, storable, to_us
 from atoll.adapters.storage.worker.receipts import ReceiptBody
 from atoll.domain.ids import DesktopId, WorkerKey
-from atoll.domain.worker.create import WorkerId
-from atoll.domain.worker.dialled import HostLease
+from atoll.domain.workers.create import WorkerId
+from atoll.domain.workers.dialled import HostLease
 from atoll.ports.outside.worker_host import HostEntry
 from atoll.ports.store.worker.dialled import (
     HostEntryRows,

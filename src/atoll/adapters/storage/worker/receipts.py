@@ -2,7 +2,7 @@
 
 import msgspec
 
-from atoll.domain.worker.ledger import Receipt, RequestRefusal, Response
+from atoll.domain.workers.ledger import Receipt, RequestRefusal, Response
 from atoll.wire.words.workers import ErrorCode
 
 

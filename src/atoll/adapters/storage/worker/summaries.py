@@ -19,8 +19,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from atoll.adapters.storage.projections import states
 from atoll.adapters.storage.worker.workers import worker_events, workers
 from atoll.domain.ids import WorkerKey
-from atoll.domain.worker.record import WORKER_STREAMS, worker_stream
-from atoll.domain.worker.summary import Progress
+from atoll.domain.workers.record import WORKER_STREAMS, worker_stream
+from atoll.domain.workers.summary import Progress
 from atoll.ports.store.worker.summaries import WorkerSummaryRows
 from atoll.wire.words.workers import SUMMARIES
 

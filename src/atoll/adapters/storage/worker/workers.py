@@ -38,13 +38,13 @@ from atoll.domain.event_kinds.workers import WORKERS
 from atoll.domain.ids import OrgId, PrincipalId, WorkerKey
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.worker.artifact import WorkerArtifact
-from atoll.domain.worker.create import WorkerId
-from atoll.domain.worker.ledger import (
+from atoll.domain.workers.artifact import WorkerArtifact
+from atoll.domain.workers.create import WorkerId
+from atoll.domain.workers.ledger import (
     LedgerEntry,
 )
-from atoll.domain.worker.lifecycle import is_settled
-from atoll.domain.worker.record import (
+from atoll.domain.workers.lifecycle import is_settled
+from atoll.domain.workers.record import (
     RequestRecord,
     WorkerEvent,
     WorkerEventDraft,

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from atoll.domain.ids import DesktopId, WorkerKey
-from atoll.domain.worker.create import WorkerId
-from atoll.domain.worker.dialled import HostLease
+from atoll.domain.workers.create import WorkerId
+from atoll.domain.workers.dialled import HostLease
 from atoll.ports.outside.worker_host import HostEntry
 from atoll.ports.vault import Sealed
 

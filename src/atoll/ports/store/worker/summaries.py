@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from atoll.domain.ids import WorkerKey
-from atoll.domain.worker.summary import Progress
+from atoll.domain.workers.summary import Progress
 
 
 class WorkerSummaryRows(Protocol):

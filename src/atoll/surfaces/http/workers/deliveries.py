@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from atoll.domain.errors import Invalid
-from atoll.domain.worker.ledger import Receipt, RequestRefusal, Response
+from atoll.domain.workers.ledger import Receipt, RequestRefusal, Response
 from atoll.ports.outside.worker_host import HostDeltas, HostEntry
 from atoll.services.workers.intake import HostBatch
 from atoll.wire.api.workers.deliveries import (

@@ -10,8 +10,8 @@ import msgspec
 from starlette.responses import Response
 
 from atoll.domain.wall.isolation import Isolation
-from atoll.domain.worker.create import CreateWorker
-from atoll.domain.worker.dialled import (
+from atoll.domain.workers.create import CreateWorker
+from atoll.domain.workers.dialled import (
     FollowOffer,
     HoldOffer,
     HostOffer,
@@ -20,7 +20,7 @@ from atoll.domain.worker.dialled import (
     StartOffer,
     StopOffer,
 )
-from atoll.domain.worker.ledger import WorkerRequest
+from atoll.domain.workers.ledger import WorkerRequest
 from atoll.services.workers.desktops import DesktopSeen
 from atoll.surfaces.http.people.feeds import sse_feed
 from atoll.surfaces.http.serving.answers import answer_of

@@ -1,8 +1,8 @@
 """Routes of oversight: every worker of an organization, without what its agent says, and the
 backends that they are on."""
 
-from atoll.domain.worker.backends import BackendHealth
-from atoll.domain.worker.selection import backend_of
+from atoll.domain.workers.backends import BackendHealth
+from atoll.domain.workers.selection import backend_of
 from atoll.services.overview.worker_oversight import OverseenWorker
 from atoll.surfaces.http.serving.answers import answer_of
 from atoll.surfaces.http.serving.serve import Operations, RequestContext

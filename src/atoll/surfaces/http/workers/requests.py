@@ -2,8 +2,8 @@
 
 from atoll.domain.hosts.reading import read_cost
 from atoll.domain.routes.policy import Constraints
-from atoll.domain.worker.create import CreateWorker, WorkerId, WorkerTeardown
-from atoll.domain.worker.selection import Selection
+from atoll.domain.workers.create import CreateWorker, WorkerId, WorkerTeardown
+from atoll.domain.workers.selection import Selection
 from atoll.surfaces.http.sandboxes.requests import repo_request
 from atoll.wire.api.workers.workers import SelectionBody, WorkerBody
 

@@ -8,7 +8,7 @@ from starlette.websockets import WebSocket
 
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
-from atoll.domain.worker.summary import WorkerSummary
+from atoll.domain.workers.summary import WorkerSummary
 from atoll.services.application import Application
 from atoll.services.workers.summaries import SummariesUpdate
 from atoll.surfaces.http.people.feeds import frame_feed, sse_feed

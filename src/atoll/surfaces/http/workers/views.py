@@ -6,12 +6,12 @@ import msgspec
 
 from atoll.domain.duration import spell_duration
 from atoll.domain.event import Json
-from atoll.domain.worker.ledger import Receipt, RequestRefusal, Response
-from atoll.domain.worker.lifecycle import Holder
-from atoll.domain.worker.placement import spelled_route, spelled_sandbox
-from atoll.domain.worker.record import WorkerEvent
-from atoll.domain.worker.selection import backend_of, extension_of
-from atoll.domain.worker.snapshot import Pending, WorkerSnapshot
+from atoll.domain.workers.ledger import Receipt, RequestRefusal, Response
+from atoll.domain.workers.lifecycle import Holder
+from atoll.domain.workers.placement import spelled_route, spelled_sandbox
+from atoll.domain.workers.record import WorkerEvent
+from atoll.domain.workers.selection import backend_of, extension_of
+from atoll.domain.workers.snapshot import Pending, WorkerSnapshot
 from atoll.surfaces.http.body.answers import instant
 from atoll.surfaces.http.serving.answers import answer_of
 from atoll.wire.api.workers import workers as api

@@ -12,9 +12,9 @@ from starlette.responses import Response
 
 from atoll.domain.errors import Invalid
 from atoll.domain.event import last_event_position
-from atoll.domain.worker.ledger import WorkerRequest
-from atoll.domain.worker.live import DELTA, WorkerDelta
-from atoll.domain.worker.record import WorkerEvent
+from atoll.domain.workers.ledger import WorkerRequest
+from atoll.domain.workers.live import DELTA, WorkerDelta
+from atoll.domain.workers.record import WorkerEvent
 from atoll.services.workers.intake import check_host
 from atoll.surfaces.http.people.feeds import sse_feed
 from atoll.surfaces.http.serving.answers import answer_of

@@ -13,8 +13,8 @@ from typing import NoReturn
 import pytest
 
 from atoll.domain.errors import AtollError
-from atoll.domain.worker.ledger import Receipt, RequestRefusal, Response, WorkerRequest
-from atoll.domain.worker.record import WorkerRecord, left
+from atoll.domain.workers.ledger import Receipt, RequestRefusal, Response, WorkerRequest
+from atoll.domain.workers.record import WorkerRecord, left
 from atoll.ports.outside.worker_host import HostDeltas, HostEntry, LiveHost, WorkerHost
 from atoll.wire.words.workers import ErrorCode
 

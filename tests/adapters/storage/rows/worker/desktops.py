@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from atoll.domain.ids import PERSONAL_ORG, DesktopId, OrgId, PrincipalId
 from atoll.domain.wall.isolation import Isolation
-from atoll.domain.worker.desktop import Desktop
+from atoll.domain.workers.desktop import Desktop
 from atoll.ports import Store
 from atoll.testing.samples import NOW
 from atoll.wire.words.walls import IsolationLevel

@@ -4,9 +4,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 from atoll.domain.ids import PERSONAL_ORG, DesktopId, PrincipalId, WorkerKey
-from atoll.domain.worker.create import WorkerId
-from atoll.domain.worker.dialled import HostAct, HostLease, LeaseState
-from atoll.domain.worker.ledger import RequestRefusal, Response
+from atoll.domain.workers.create import WorkerId
+from atoll.domain.workers.dialled import HostAct, HostLease, LeaseState
+from atoll.domain.workers.ledger import RequestRefusal, Response
 from atoll.ports import Store
 from atoll.ports.outside.worker_host import HostEntry
 from atoll.ports.store.worker.dialled import SealedOffer

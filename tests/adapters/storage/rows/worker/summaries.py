@@ -1,8 +1,8 @@
 """Checks of the rows of the read model `worker_summaries`."""
 
 from atoll.domain.ids import WorkerKey
-from atoll.domain.worker.record import WorkerEventDraft
-from atoll.domain.worker.summary import Progress
+from atoll.domain.workers.record import WorkerEventDraft
+from atoll.domain.workers.summary import Progress
 from atoll.ports import Store
 from atoll.testing.samples import NOW
 from tests.adapters.storage.rows.worker.workers import worker

@@ -9,13 +9,13 @@ from atoll.domain.event import Json
 from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SandboxId, WorkerKey
 from atoll.domain.paging import PageQuery
 from atoll.domain.sandbox.sandbox import RepoRequest
-from atoll.domain.worker.artifact import WorkerArtifact
-from atoll.domain.worker.create import CreateWorker, WorkerId, WorkerTeardown
-from atoll.domain.worker.heartbeat import Lease
-from atoll.domain.worker.ledger import LedgerEntry, RequestRefusal, Response
-from atoll.domain.worker.lifecycle import DurabilityMarkers, HostContact, Worker, WorkerTornDown
-from atoll.domain.worker.record import RequestRecord, WorkerEventDraft, WorkerRecord
-from atoll.domain.worker.talk import OpenQuestion, WorkerTalk, WorkerThread
+from atoll.domain.workers.artifact import WorkerArtifact
+from atoll.domain.workers.create import CreateWorker, WorkerId, WorkerTeardown
+from atoll.domain.workers.heartbeat import Lease
+from atoll.domain.workers.ledger import LedgerEntry, RequestRefusal, Response
+from atoll.domain.workers.lifecycle import DurabilityMarkers, HostContact, Worker, WorkerTornDown
+from atoll.domain.workers.record import RequestRecord, WorkerEventDraft, WorkerRecord
+from atoll.domain.workers.talk import OpenQuestion, WorkerTalk, WorkerThread
 from atoll.ports import Store
 from atoll.testing.samples import NOW, sandbox
 from atoll.wire.words.routes import ExecutionMode
